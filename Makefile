@@ -1,0 +1,85 @@
+# Two commands do everything: `make up` and `make test`. `make help` lists the rest.
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+
+PYTHON ?= python3
+UV := .tools/uv/bin/uv
+BIN := .venv/bin
+export DATA_DIR ?= .data
+export PORT ?= 8000
+export DEMO ?= 1
+# Trust the machine's own certificate store: behind a company proxy uv's built-in list fails.
+export UV_SYSTEM_CERTS := 1
+# uv does not read pip's settings; a mirror that pip was told of is passed on.
+ifdef PIP_INDEX_URL
+export UV_DEFAULT_INDEX ?= $(PIP_INDEX_URL)
+endif
+export UV_NO_PROGRESS := 1
+export PYTHONUNBUFFERED := 1
+
+.PHONY: help up test check format lint types contracts migrations-check openapi openapi-check lock clean
+
+help: ## Show this list
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
+
+up: .venv/.up ## Start everything on this machine; PORT=, DATA_DIR=, DEMO=0 are honoured
+	@exec $(BIN)/python manage.py up --port "$(PORT)" --data-dir "$(DATA_DIR)" $(if $(filter 0,$(DEMO)),--no-demo)
+
+test: .venv/.dev ## Run the whole test suite against real services that it starts itself
+	@exec $(BIN)/python -m pytest $(ARGS)
+
+check: .venv/.dev lint types contracts migrations-check openapi-check test ## Everything CI runs
+
+format: .venv/.dev ## Rewrite the code in house format
+	$(BIN)/ruff format . && $(BIN)/ruff check --fix .
+
+lint: .venv/.dev
+	$(BIN)/ruff format --check . && $(BIN)/ruff check .
+
+types: .venv/.dev
+	$(BIN)/mypy
+
+contracts: .venv/.dev
+	$(BIN)/lint-imports
+
+migrations-check: .venv/.dev
+	$(BIN)/python manage.py makemigrations --check --dry-run
+
+openapi: .venv/.dev ## Write openapi.yaml from the code
+	$(BIN)/python manage.py spectacular --validate --fail-on-warn --file openapi.yaml
+
+openapi-check: .venv/.dev
+	@mkdir -p .tools && $(BIN)/python manage.py spectacular --validate --fail-on-warn --file .tools/openapi.yaml
+	@diff -u openapi.yaml .tools/openapi.yaml || { echo "openapi.yaml is out of date: run 'make openapi' and commit it."; exit 1; }
+
+lock: $(UV) ## Pin the newest versions that pyproject.toml allows, by hash and without addresses
+	echo "uv" | $(UV) pip compile $(LOCK_FLAGS) - -o requirements/bootstrap.txt
+	$(UV) pip compile $(LOCK_FLAGS) pyproject.toml -o requirements/runtime.txt
+	$(UV) pip compile $(LOCK_FLAGS) --extra embedded -c requirements/runtime.txt pyproject.toml -o requirements/embedded.txt
+	$(UV) pip compile $(LOCK_FLAGS) --extra embedded --extra dev -c requirements/embedded.txt pyproject.toml -o requirements/dev.txt
+LOCK_FLAGS := --quiet --upgrade --universal --python-version 3.11 --generate-hashes --no-header --no-annotate
+
+clean: ## Remove the environment and caches; keeps DATA_DIR
+	rm -rf .venv .tools .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+
+# --target works where the system marks its Python as externally managed, and needs no venv module.
+$(UV): requirements/bootstrap.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Controlplane needs Python 3.11 or newer; this is " + sys.version.split()[0] + ". Name another with: make up PYTHON=python3.12")'
+	@echo "Installing uv ..."
+	@$(PYTHON) -m pip install --quiet --disable-pip-version-check --root-user-action=ignore --upgrade --require-hashes --target .tools/uv -r requirements/bootstrap.txt
+	@touch $@
+
+# A stamp, not bin/python: that is a link, and make would compare the age of the system's interpreter.
+.venv/.created: $(UV)
+	@$(UV) venv --quiet --allow-existing --python "$(PYTHON)" .venv
+	@touch $@
+
+.venv/.up: .venv/.created requirements/embedded.txt
+	@echo "Installing dependencies ..."
+	@$(UV) pip install --quiet --python $(BIN)/python --require-hashes -r requirements/embedded.txt
+	@touch $@
+
+.venv/.dev: .venv/.up requirements/dev.txt
+	@echo "Installing the tools for tests ..."
+	@$(UV) pip install --quiet --python $(BIN)/python --require-hashes -r requirements/dev.txt
+	@touch $@

@@ -1,0 +1,5 @@
+"""Pages of the console."""
+
+from django.urls import URLPattern
+
+urlpatterns: list[URLPattern] = []

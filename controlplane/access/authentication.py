@@ -1,0 +1,82 @@
+"""DRF's doors: who sent this request? By bearer token, by console session, or nobody (trials)."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from django.conf import settings
+from django.db.models.functions import Now
+from rest_framework import authentication
+from rest_framework.request import Request
+
+from controlplane.access import tokens
+from controlplane.access.callers import ANONYMOUS_READER, Caller, caller_for
+from controlplane.access.models import Principal, Token
+from controlplane.errors import NotAuthenticated
+
+# Written at most this often per token: "last used" is for people, not worth a write per request.
+_LAST_USED_PRECISION = timedelta(minutes=1)
+_SCHEME = "bearer"
+
+
+class TokenAuthentication(authentication.BaseAuthentication):
+    """`Authorization: Bearer cp_pat_…` (RFC 6750)."""
+
+    def authenticate(self, request: Request) -> tuple[Caller, Token] | None:
+        header = request.headers.get("Authorization")
+        if header is None:
+            return None
+        scheme, _, secret = header.partition(" ")
+        if scheme.lower() != _SCHEME:
+            raise NotAuthenticated("Send your token as: Authorization: Bearer cp_pat_…")
+        token = find_token(secret.strip())
+        return caller_for(token.principal), token
+
+    def authenticate_header(self, request: Request) -> str:
+        return "Bearer"
+
+
+class SessionAuthentication(authentication.SessionAuthentication):
+    """The console's session cookie, with DRF's CSRF check on every write."""
+
+    def authenticate(self, request: Request) -> tuple[Caller, None] | None:  # type: ignore[override]
+        principal = getattr(request._request, "user", None)
+        if not isinstance(principal, Principal) or not principal.is_active:
+            return None
+        self.enforce_csrf(request)
+        return caller_for(principal), None
+
+
+class AnonymousReadAuthentication(authentication.BaseAuthentication):
+    """Only where ANONYMOUS_READ is on, and only for reading."""
+
+    def authenticate(self, request: Request) -> tuple[Caller, None] | None:
+        if settings.ANONYMOUS_READ and request.method in ("GET", "HEAD"):
+            return ANONYMOUS_READER, None
+        return None
+
+
+def find_token(secret: str) -> Token:
+    """Return the valid token with this secret. Raises NotAuthenticated, saying what is wrong.
+
+    Whoever holds the secret may know that it expired; anybody else learns nothing.
+    """
+    if not tokens.looks_like_token(secret):
+        raise NotAuthenticated("This is no token of ours, or a character is missing. Check what you sent.")
+    found = Token.objects.filter(digest=tokens.digest(secret))
+    token = found.select_related("principal").annotate(now=Now()).first()
+    if token is None:
+        raise NotAuthenticated("This token is not known here. It may belong to another installation.")
+    if token.revoked_at is not None:
+        raise NotAuthenticated("This token was revoked. Make a new one.")
+    if token.expires_at is not None and token.expires_at <= token.now:
+        raise NotAuthenticated("This token has expired. Make a new one.")
+    if not token.principal.is_active:
+        raise NotAuthenticated("The principal of this token is switched off.")
+    _remember_use(token, token.now)
+    return token
+
+
+def _remember_use(token: Token, now: datetime) -> None:
+    if token.last_used_at is None or now - token.last_used_at > _LAST_USED_PRECISION:
+        Token.objects.filter(pk=token.pk).update(last_used_at=Now())

@@ -1,0 +1,54 @@
+"""The first administrator of an installation on one machine, and the files that hold its secrets."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from pathlib import Path
+
+from django.db import transaction
+
+from controlplane.access import authentication, principals
+from controlplane.access.actors import system
+from controlplane.access.models import Principal, PrincipalKind
+from controlplane.access.roles import Role
+from controlplane.errors import NotAuthenticated
+from controlplane.scopes import Scope
+
+ADMIN = "admin"
+_ACTOR = system("setup")
+
+
+@transaction.atomic
+def ensure_admin(folder: Path) -> None:
+    """Make `admin` if it is missing, and see that `admin.token` and `admin.password` work.
+
+    Both files have mode 0600. A file that was removed is made anew, with a new secret.
+    """
+    admin = Principal.objects.filter(name=ADMIN).first()
+    if admin is None:
+        admin = principals.create_principal(ADMIN, kind=PrincipalKind.PERSON, actor=_ACTOR)
+        principals.bind_role(admin, Role.ADMIN, Scope(), actor=_ACTOR)
+    if not _has_valid_token(folder / "admin.token", admin):
+        _, secret = principals.create_token(admin, name=f"{ADMIN} on this machine", expires_at=None, actor=_ACTOR)
+        write_secret(folder / "admin.token", secret)
+    password_file = folder / "admin.password"
+    if not password_file.is_file() or not admin.check_password(password_file.read_text().strip()):
+        password = secrets.token_urlsafe(18)
+        admin.set_password(password)
+        admin.save(update_fields=["password"])
+        write_secret(password_file, password)
+
+
+def write_secret(path: Path, secret: str) -> None:
+    """Write a file that only its owner can read, from its first moment on."""
+    path.unlink(missing_ok=True)
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+        file.write(secret + "\n")
+
+
+def _has_valid_token(path: Path, admin: Principal) -> bool:
+    try:
+        return authentication.find_token(path.read_text().strip()).principal == admin
+    except (OSError, NotAuthenticated):
+        return False

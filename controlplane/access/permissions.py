@@ -1,0 +1,51 @@
+"""DRF's door to the policy: every view declares the action of each of its methods, or is refused."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import structlog
+from rest_framework.permissions import BasePermission
+from rest_framework.request import Request
+
+from controlplane.access.callers import Caller
+from controlplane.access.roles import FOR_EVERYONE, INSTALLATION_WIDE, Action
+from controlplane.errors import NotAuthenticated, PermissionDenied
+
+if TYPE_CHECKING:  # rest_framework.views itself imports this file, by its settings
+    from rest_framework.views import APIView
+
+log = structlog.get_logger(__name__)
+
+
+class DeclaredAction(BasePermission):
+    """The first of two checks: may the caller do this anywhere? The view asks again for the scope."""
+
+    def has_permission(self, request: Request, view: APIView) -> bool:
+        action = declared_action(view, request.method or "")
+        if action is None:
+            return True  # no such method: DRF answers 405 right after this
+        caller = request.user
+        if not isinstance(caller, Caller):
+            raise NotAuthenticated("Send a token: Authorization: Bearer cp_pat_…")
+        if not may_somewhere(caller, action):
+            log.info("access.denied", principal=caller.name, action=action.value)
+            raise PermissionDenied(caller.verdict(action).reason, action=action.value)
+        return True
+
+
+def may_somewhere(caller: Caller, action: Action) -> bool:
+    if action in FOR_EVERYONE or action in INSTALLATION_WIDE:
+        return caller.verdict(action).allowed
+    return bool(caller.scopes_for(action))
+
+
+def declared_action(view: APIView, method: str) -> Action | None:
+    """Return the action that the view declares; None for a method that it does not have."""
+    method = "GET" if method == "HEAD" else method
+    if not hasattr(view, method.lower()) or method == "OPTIONS":
+        return None
+    actions: dict[str, Action] = getattr(view, "actions", {})
+    if method not in actions:
+        raise PermissionDenied("This operation declares no permission, so nobody has it.")
+    return actions[method]

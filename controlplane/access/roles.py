@@ -1,0 +1,104 @@
+"""Roles and the actions they allow. Pure: who may do what is one table, which docs and tests print."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+
+from controlplane.scopes import Scope
+
+
+class Role(StrEnum):
+    VIEWER = "viewer"
+    EDITOR = "editor"
+    ADMIN = "admin"
+    AGENT = "agent"
+
+
+class Action(StrEnum):
+    """What a request wants to do. The words are part of the API (`POST /api/v1/me:can-i`)."""
+
+    SELF_READ = "self.read"
+    SELF_WRITE = "self.write"
+    OVERRIDE_READ = "override.read"
+    OVERRIDE_WRITE = "override.write"
+    PROJECT_READ = "project.read"
+    PROJECT_WRITE = "project.write"
+    AGENT_READ = "agent.read"
+    AGENT_REGISTER = "agent.register"
+    AGENT_HEARTBEAT = "agent.heartbeat"
+    AGENT_WRITE = "agent.write"
+    EVENT_READ = "event.read"
+    AUDIT_READ = "audit.read"
+    ACCESS_READ = "access.read"
+    ACCESS_WRITE = "access.write"
+    METRICS_READ = "metrics.read"
+
+
+_READS = frozenset(
+    {
+        Action.OVERRIDE_READ,
+        Action.PROJECT_READ,
+        Action.AGENT_READ,
+        Action.EVENT_READ,
+        Action.METRICS_READ,
+    }
+)
+_AGENT = frozenset({Action.AGENT_REGISTER, Action.AGENT_HEARTBEAT, Action.AGENT_READ})
+
+ALLOWED: dict[Role, frozenset[Action]] = {
+    Role.VIEWER: _READS,
+    Role.EDITOR: _READS
+    | _AGENT
+    | {Action.AGENT_WRITE, Action.OVERRIDE_WRITE, Action.PROJECT_WRITE},
+    Role.ADMIN: frozenset(Action),
+    Role.AGENT: _AGENT,
+}
+
+# What everybody with a valid token may do, whatever their roles.
+FOR_EVERYONE = frozenset({Action.SELF_READ, Action.SELF_WRITE})
+
+# What is not below any project or domain: a role counts only if it is bound to everything.
+INSTALLATION_WIDE = frozenset(
+    {
+        Action.AGENT_READ,
+        Action.AGENT_REGISTER,
+        Action.AGENT_HEARTBEAT,
+        Action.AGENT_WRITE,
+        Action.ACCESS_READ,
+        Action.ACCESS_WRITE,
+        Action.METRICS_READ,
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """A role, and the scope that it is bound to; `Scope()` is everything."""
+
+    role: Role
+    scope: Scope
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    allowed: bool
+    reason: str
+
+
+def decide(grants: Iterable[Grant], action: Action, scope: Scope) -> Verdict:
+    """Say whether these grants allow the action at the scope, and which one does or what is missing."""
+    if action in FOR_EVERYONE:
+        return Verdict(True, "Everyone with a valid token may.")
+    place = Scope() if action in INSTALLATION_WIDE else scope
+    for grant in grants:
+        if action in ALLOWED[grant.role] and grant.scope.covers(place):
+            return Verdict(True, f"The role {grant.role} at {grant.scope} allows it.")
+    wanted = ", ".join(role for role in Role if action in ALLOWED[role])
+    return Verdict(False, f"{action} at {place} needs one of the roles: {wanted}.")
+
+
+def scopes_where(grants: Iterable[Grant], action: Action) -> list[Scope]:
+    """The scopes below which the grants allow the action: what a list may show."""
+    return [grant.scope for grant in grants if action in ALLOWED[grant.role]]

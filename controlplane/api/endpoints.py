@@ -1,0 +1,92 @@
+"""The base of every view, and the frame of every mutation: one transaction, idempotency, dry run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, ClassVar, TypeVar
+
+from django.db import transaction
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from controlplane.access.actors import Actor
+from controlplane.access.callers import Caller
+from controlplane.access.roles import Action
+from controlplane.api import idempotency
+from controlplane.api.fields import Query
+from controlplane.api.request_ids import current_request_id
+
+View = TypeVar("View", bound="Endpoint")
+_TRUE = {"true", "1"}
+
+
+class Endpoint(APIView):
+    """A view of ours. `actions` says, per method, what the caller must be allowed to do."""
+
+    actions: ClassVar[dict[str, Action]] = {}
+    # OpenAPI: the headers that this view's writes understand (controlplane.api.schema).
+    has_versions: ClassVar[bool] = False
+    # Two views may not share an operation; OPTIONS would tell nothing that openapi.yaml does not.
+    http_method_names = ("get", "head", "post", "put", "patch", "delete")
+
+    def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Any:
+        response = super().finalize_response(request, response, *args, **kwargs)
+        response.headers.setdefault("Cache-Control", "no-store")
+        return response
+
+
+class MutationQuery(Query):
+    """What every mutation takes."""
+
+    dry_run = serializers.BooleanField(
+        required=False, default=False, help_text="Do everything but keep it; answers as the real call would."
+    )
+
+
+class ReasonedQuery(MutationQuery):
+    """For mutations whose reason goes into the audit log and the history."""
+
+    change_message = serializers.CharField(
+        required=False, default="", max_length=500, help_text="Why. Kept in the audit log."
+    )
+
+
+def mutation(handler: Callable[..., Response]) -> Callable[..., Response]:
+    """Run a view method in one transaction that keeps all or nothing."""
+
+    @wraps(handler)
+    def run(view: Endpoint, request: Request, **path: Any) -> Response:
+        dry_run = request.query_params.get("dry_run", "").lower() in _TRUE
+        with transaction.atomic():
+            claimed = None if dry_run else _claim(request)
+            if claimed and (earlier := idempotency.replay(claimed)):
+                return earlier
+            response = handler(view, request, **path)
+            if claimed:
+                idempotency.keep(claimed, response, getattr(response, "shown_again", response.data))
+            if dry_run:
+                transaction.set_rollback(True)
+                response["Dry-Run"] = "true"
+        return response
+
+    return run
+
+
+def caller_of(request: Request) -> Caller:
+    caller = request.user
+    assert isinstance(caller, Caller)  # DeclaredAction let nobody else pass
+    return caller
+
+
+def actor_of(request: Request, reason: str = "") -> Actor:
+    return caller_of(request).actor(current_request_id(), reason)
+
+
+def _claim(request: Request) -> idempotency.Claim | None:
+    caller = caller_of(request)
+    if request.method != "POST" or caller.principal_id is None:
+        return None
+    return idempotency.claim(request, caller.principal_id)

@@ -1,0 +1,65 @@
+"""ETags and the headers that compare them. Strong ones only: weak tags can never match If-Match."""
+
+from __future__ import annotations
+
+import re
+
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from controlplane.errors import FieldError, InvalidRequest
+from controlplane.preconditions import Precondition
+
+_LIST = re.compile(r'\s*(?:W/)?"[\x21\x23-\x7e]*"\s*(?:,\s*(?:W/)?"[\x21\x23-\x7e]*"\s*)*')
+_TAG = re.compile(r'(W/)?"([\x21\x23-\x7e]*)"')
+_VERSION = re.compile(r"v([1-9][0-9]{0,18})")
+
+
+def version_etag(version: int) -> str:
+    return f'"v{version}"'
+
+
+def parse_precondition(request: Request) -> Precondition:
+    """Read If-Match and If-None-Match. Raises InvalidRequest if one cannot be read."""
+    must_be_new = _must_be_new(request.headers.get("If-None-Match"))
+    if_match = request.headers.get("If-Match")
+    if if_match is None:
+        return Precondition(must_be_new=must_be_new)
+    if must_be_new:
+        raise _bad("If-Match", "If-Match and If-None-Match exclude each other.")
+    if if_match.strip() == "*":
+        return Precondition(any_version=True)
+    return Precondition(versions=frozenset(_versions(if_match)))
+
+
+def respond(request: Request, data: object, *, etag: str) -> Response:
+    """Answer a read: 304 where the client holds this very answer."""
+    sent = request.headers.get("If-None-Match", "")
+    headers = {"ETag": etag, "Cache-Control": "private, no-cache"}
+    if sent.strip() == "*" or etag in (f'"{tag}"' for _, tag in _TAG.findall(sent)):
+        return Response(status=304, headers=headers)
+    return Response(data, headers=headers)
+
+
+def _must_be_new(header: str | None) -> bool:
+    if header is None:
+        return False
+    if header.strip() != "*":
+        raise _bad("If-None-Match", "On a write only `If-None-Match: *` has a meaning: create, never replace.")
+    return True
+
+
+def _versions(header: str) -> list[int]:
+    if not _LIST.fullmatch(header):
+        raise _bad("If-Match", 'If-Match is not a list of ETags. Send the ETag that you read, quotes included: "v7".')
+    found = []
+    for weak, tag in _TAG.findall(header):
+        version = _VERSION.fullmatch(tag)
+        # Any other tag is well-formed and simply does not match (RFC 9110 13.1.1).
+        if version and not weak:
+            found.append(int(version[1]))
+    return found
+
+
+def _bad(header: str, message: str) -> InvalidRequest:
+    return InvalidRequest(message, errors=[FieldError(f"header:{header}", "malformed", message)])

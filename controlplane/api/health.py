@@ -1,0 +1,87 @@
+"""Health: is this process alive (`/livez`), and may it get traffic (`/readyz`)?
+
+Without Postgres, or with migrations missing, we are not ready. Without Valkey or NATS we are
+degraded and still ready: nothing acknowledged depends on them (reliability.md F5, F14).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from django.conf import settings
+from django.core.cache import cache
+from django.db import connection
+from django.db.migrations.executor import MigrationExecutor
+from django.http import HttpRequest, HttpResponse, JsonResponse
+
+from controlplane.messaging.nats import server_answers
+
+_TIMEOUT_SECONDS = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """`needed`: without it we take no traffic. `probe` raises, or returns False, when it fails."""
+
+    name: str
+    needed: bool
+    probe: Callable[[], bool]
+
+
+def livez(request: HttpRequest) -> HttpResponse:
+    return HttpResponse("ok\n", content_type="text/plain")
+
+
+def readyz(request: HttpRequest) -> HttpResponse:
+    """200 or 503. `?verbose` tells each check; `?exclude=nats` leaves one out."""
+    excluded = set(request.GET.getlist("exclude"))
+    results = {check: _passes(check) for check in CHECKS if check.name not in excluded}
+    ready = all(passed for check, passed in results.items() if check.needed)
+    status = 200 if ready else 503
+    if "verbose" not in request.GET:
+        return HttpResponse("ok\n" if ready else "not ready\n", status=status, content_type="text/plain")
+    words = {
+        check.name: "ok" if passed else "failed" if check.needed else "degraded" for check, passed in results.items()
+    }
+    return JsonResponse({"ready": ready, "checks": words}, status=status)
+
+
+def _passes(check: Check) -> bool:
+    try:
+        return check.probe()
+    except Exception:  # whatever a dependency's client raises means the same: it does not answer
+        return False
+
+
+def _postgres() -> bool:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT 1")
+    return True
+
+
+def _migrations() -> bool:
+    """No migration is missing. Remembered once true: rows only disappear by hand."""
+    global _migrated
+    if not _migrated:
+        executor = MigrationExecutor(connection)
+        _migrated = not executor.migration_plan(executor.loader.graph.leaf_nodes())
+    return _migrated
+
+
+def _valkey() -> bool:
+    cache.set("readyz", 1, timeout=10)
+    return cache.get("readyz") == 1
+
+
+def _nats() -> bool:
+    return server_answers(settings.NATS_URL, timeout=_TIMEOUT_SECONDS)
+
+
+_migrated = False
+CHECKS = (
+    Check("postgres", True, _postgres),
+    Check("migrations", True, _migrations),
+    Check("valkey", False, _valkey),
+    Check("nats", False, _nats),
+)

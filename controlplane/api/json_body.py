@@ -1,0 +1,152 @@
+"""JSON in and out. What we accept is stricter than `json.loads`: reliability.md 3.5 has the limits."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from django.conf import settings
+from django.http import HttpRequest
+from rest_framework.negotiation import BaseContentNegotiation
+from rest_framework.parsers import BaseParser
+from rest_framework.renderers import BaseRenderer
+from rest_framework.renderers import JSONRenderer as DRFJSONRenderer
+from rest_framework.request import Request
+
+from controlplane.errors import BodyTooLarge, FieldError, MalformedBody
+
+# Strings are skipped as a whole. The closing quote is optional, or each quote of a hostile body would
+# be scanned to the end again: an unclosed string takes all the rest, and the parser complains.
+_STRUCTURE = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"?|[\[{\]}]', re.DOTALL)
+
+
+class StrictJSONParser(BaseParser):
+    """Parse a JSON body, or raise BodyTooLarge or MalformedBody."""
+
+    media_type = "application/json"
+
+    def parse(
+        self, stream: Any, media_type: str | None = None, parser_context: Mapping[str, Any] | None = None
+    ) -> Any:
+        return parse_json(read_body(stream))
+
+
+class MergePatchParser(StrictJSONParser):
+    """RFC 7396, by its own media type."""
+
+    media_type = "application/merge-patch+json"
+
+
+class JSONRenderer(DRFJSONRenderer):
+    charset = None
+
+
+class AlwaysJSON(BaseContentNegotiation):
+    """Answer JSON whatever Accept says: an error that cannot be read helps nobody."""
+
+    def select_parser(self, request: Request, parsers: Sequence[BaseParser]) -> BaseParser | None:
+        sent = (request.content_type or "").partition(";")[0].strip().lower()
+        return next((parser for parser in parsers if parser.media_type == sent), None)
+
+    def select_renderer(
+        self, request: Request, renderers: Sequence[BaseRenderer], format_suffix: str | None = None
+    ) -> tuple[BaseRenderer, str]:
+        return renderers[0], str(renderers[0].media_type)
+
+
+def declared_length(request: HttpRequest) -> int:
+    """The body's length in bytes as the client says it; 0 where it does not."""
+    raw = request.META.get("CONTENT_LENGTH") or "0"
+    return int(raw) if raw.isdecimal() else 0
+
+
+def read_body(stream: Any) -> bytes:
+    limit = settings.MAX_BODY_BYTES
+    # One byte more than allowed: a body without a length is caught as well.
+    body: bytes = b"" if declared_length(stream) > limit else stream.read(limit + 1)
+    if len(body) > limit or declared_length(stream) > limit:
+        raise BodyTooLarge(f"A body may have {limit} bytes at most. Split it into several requests.")
+    return body
+
+
+def parse_json(body: bytes) -> Any:
+    try:
+        body.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise MalformedBody(f"The body is not UTF-8: byte {error.start} cannot be decoded.") from error
+    _check_depth(body)
+    try:
+        document = json.loads(
+            body, object_pairs_hook=_unique, parse_constant=_refuse_constant, parse_float=_finite
+        )
+    except json.JSONDecodeError as error:
+        where = f"line {error.lineno}, column {error.colno}"
+        raise MalformedBody(
+            f"The body is not JSON: {error.msg} at {where}.",
+            errors=[FieldError("", "malformed", error.msg, hint=where)],
+        ) from error
+    except ValueError as error:  # an integer of thousands of digits
+        raise MalformedBody("The body has a number that is too long.") from error
+    _check_strings(document, "")
+    return document
+
+
+def _check_depth(body: bytes) -> None:
+    depth = 0
+    for match in _STRUCTURE.finditer(body):
+        token = match[0]
+        if token in (b"[", b"{"):
+            depth += 1
+            if depth > settings.MAX_JSON_DEPTH:
+                raise MalformedBody(f"The body is nested deeper than {settings.MAX_JSON_DEPTH} levels.")
+        elif token in (b"]", b"}"):
+            depth -= 1
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    document = dict(pairs)
+    if len(document) < len(pairs):
+        seen: set[str] = set()
+        name = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
+        raise MalformedBody(
+            f"The name {name!r} stands twice in one object.",
+            errors=[FieldError("", "duplicate_name", f"The name {name!r} stands twice in one object.")],
+        )
+    return document
+
+
+def _refuse_constant(word: str) -> Any:
+    raise MalformedBody(f"{word} is not JSON: numbers must be finite.")
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise MalformedBody(f"The number {text[:40]} is too large.")
+    return number
+
+
+def _check_strings(value: Any, pointer: str) -> None:
+    """Refuse what Postgres cannot store: NUL (jsonb) and lone surrogates (UTF-8)."""
+    if isinstance(value, str):
+        _check_string(value, pointer)
+    elif isinstance(value, dict):
+        for name, member in value.items():
+            _check_string(name, pointer)
+            _check_strings(member, f"{pointer}/{name.replace('~', '~0').replace('/', '~1')}")
+    elif isinstance(value, list):
+        for index, member in enumerate(value):
+            _check_strings(member, f"{pointer}/{index}")
+
+
+def _check_string(text: str, pointer: str) -> None:
+    if text.isascii() and "\x00" not in text:
+        return
+    if "\x00" in text or any("\ud800" <= character <= "\udfff" for character in text):
+        raise MalformedBody(
+            "A text has a NUL character or half of a surrogate pair, which cannot be stored.",
+            errors=[FieldError(pointer, "unstorable_text", "NUL or a lone surrogate.")],
+        )

@@ -1,0 +1,59 @@
+"""Metrics of requests, by route template and never by id: 100,000 agents must not make as many series."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+
+from django.http import HttpRequest, HttpResponse
+from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest, multiprocess
+from prometheus_client.registry import REGISTRY, Collector
+
+REQUESTS = Counter(
+    "cp_http_requests_total", "Requests answered.", ["method", "route", "code_class"]
+)
+DURATION = Histogram(
+    "cp_http_request_duration_seconds",
+    "Time to answer.",
+    ["method", "route"],
+    buckets=(0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10),
+)
+_METHODS = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"}
+_COLLECTORS: list[Collector] = []
+
+
+class MetricsMiddleware:
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        started = time.perf_counter()
+        response = self.get_response(request)
+        match = request.resolver_match
+        route = match.route if match else "none"
+        method = request.method if request.method in _METHODS else "other"
+        REQUESTS.labels(method, route, f"{response.status_code // 100}xx").inc()
+        DURATION.labels(method, route).observe(time.perf_counter() - started)
+        return response
+
+
+def collect_at_scrape(collector: Collector) -> None:
+    """Add figures that are read from the database when somebody scrapes, once and not per process."""
+    _COLLECTORS.append(collector)
+
+
+def exposition() -> bytes:
+    """Return all figures as Prometheus text; summed over processes where there are several."""
+    if "PROMETHEUS_MULTIPROC_DIR" not in os.environ:
+        return generate_latest(REGISTRY) + _scraped()
+    registry = CollectorRegistry()
+    multiprocess.MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
+    return generate_latest(registry) + _scraped()
+
+
+def _scraped() -> bytes:
+    registry = CollectorRegistry()
+    for collector in _COLLECTORS:
+        registry.register(collector)
+    return generate_latest(registry)

@@ -1,0 +1,41 @@
+"""The request's id: taken from the caller if it is harmless, else made here; in every log line and answer."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import structlog
+from django.http import HttpRequest, HttpResponse
+
+from controlplane.ids import uuid7
+
+HEADER = "X-Request-ID"
+# A forged id could forge log lines (reliability.md 3.5).
+_HARMLESS = re.compile(r"[A-Za-z0-9._-]{1,64}")
+
+
+class RequestIdMiddleware:
+    """Stands first: everything after it logs with the id."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        request_id = choose(request.headers.get(HEADER))
+        # django_structlog reads it from here and binds it for the log.
+        request.META["HTTP_X_REQUEST_ID"] = request_id
+        structlog.contextvars.clear_contextvars()
+        structlog.contextvars.bind_contextvars(request_id=request_id)
+        response = self.get_response(request)
+        response[HEADER] = request_id
+        return response
+
+
+def choose(sent: str | None) -> str:
+    return sent if sent and _HARMLESS.fullmatch(sent) else str(uuid7())
+
+
+def current_request_id() -> str:
+    """The id of the request (or Celery task) under way; empty outside of one."""
+    return str(structlog.contextvars.get_contextvars().get("request_id", ""))

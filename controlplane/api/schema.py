@@ -1,0 +1,150 @@
+"""What drf-spectacular cannot know: permissions, headers, problem documents."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from drf_spectacular.openapi import AutoSchema
+from drf_spectacular.utils import OpenApiParameter
+
+from controlplane.api.problems import CONTENT_TYPE
+
+_WORDS = {
+    400: "The request is not valid; `errors` says what.",
+    401: "No token, or not a valid one.",
+    403: "You may not do this; `detail` names the roles that may.",
+    404: "It is not there, or not for you.",
+    409: "It conflicts with what exists.",
+    412: "It changed since you read it.",
+    413: "The body is too large.",
+    415: "The body is not JSON.",
+    422: "Understood, and not possible.",
+    428: "Send If-Match with the ETag that you read.",
+    503: "The database does not answer; try again after `Retry-After` seconds.",
+}
+_METHODS = {"get", "post", "put", "patch", "delete"}
+
+
+class OperationSchema(AutoSchema):
+    """Adds the headers that an operation understands, and what it wants its caller to be allowed."""
+
+    def get_override_parameters(self) -> list[OpenApiParameter]:
+        parameters: list[Any] = list(super().get_override_parameters())
+        if self.method == "POST":
+            parameters.append(
+                _header("Idempotency-Key", "Make the effect happen once, however often this is sent. Kept for 24 h.")
+            )
+        if getattr(self.view, "has_versions", False):
+            if self.method == "GET":
+                parameters.append(_header("If-None-Match", "An ETag that you hold: 304 if it is still right."))
+            else:
+                parameters.append(_header("If-Match", 'The ETag that you read, such as "v7".'))
+            if self.method == "PUT":
+                parameters.append(_header("If-None-Match", "`*`: create, never replace."))
+        return parameters
+
+    def get_operation(self, *args: Any, **kwargs: Any) -> dict[str, Any] | None:
+        operation = super().get_operation(*args, **kwargs)
+        if operation is not None:
+            actions = getattr(self.view, "actions", {})
+            operation["x-required-permission"] = str(actions.get(self.method, ""))
+        return operation
+
+    def get_auth(self) -> list[dict[str, list[str]]]:
+        return [{"token": []}, {"session": []}]
+
+    def get_filter_backends(self) -> list[Any]:
+        return []
+
+
+def describe_problems(result: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
+    """Add the problem document and, to each operation, the statuses that it can answer."""
+    components = result.setdefault("components", {})
+    components.setdefault("schemas", {}).update(_SCHEMAS)
+    components["securitySchemes"] = _SECURITY
+    components["responses"] = {_name(status): _response(words) for status, words in _WORDS.items()}
+    for path, methods in result["paths"].items():
+        for method, operation in methods.items():
+            if method in _METHODS:
+                for status in _statuses(path, method, operation):
+                    reference = {"$ref": f"#/components/responses/{_name(status)}"}
+                    operation["responses"].setdefault(str(status), reference)
+                if "If-None-Match" in _headers(operation) and method == "get":
+                    operation["responses"]["304"] = {"description": "What you hold is still right."}
+                operation["responses"] = dict(sorted(operation["responses"].items()))
+    return result
+
+
+def _statuses(path: str, method: str, operation: dict[str, Any]) -> set[int]:
+    statuses = {400, 401, 403, 503}
+    names = {parameter["name"] for parameter in operation.get("parameters", [])}
+    if "{" in path or "project" in names or "principal" in names or path.endswith("/effective"):
+        statuses.add(404)
+    if "project" in names:
+        statuses.add(422)
+    if "requestBody" in operation:
+        statuses |= {404, 413, 415, 422}
+    if method == "post":
+        statuses |= {409, 422}
+    if method in ("delete", "patch", "put"):
+        statuses.add(409)
+    if "If-Match" in _headers(operation):
+        statuses |= {412, 428}
+    return statuses
+
+
+def _headers(operation: dict[str, Any]) -> set[str]:
+    return {one["name"] for one in operation.get("parameters", []) if one["in"] == "header"}
+
+
+def _header(name: str, description: str) -> OpenApiParameter:
+    return OpenApiParameter(name, str, OpenApiParameter.HEADER, required=False, description=description)
+
+
+def _name(status: int) -> str:
+    return f"Problem{status}"
+
+
+def _response(words: str) -> dict[str, Any]:
+    schema = {"$ref": "#/components/schemas/Problem"}
+    return {"description": words, "content": {CONTENT_TYPE: {"schema": schema}}}
+
+
+_SECURITY = {
+    "token": {"type": "http", "scheme": "bearer", "description": "A token made by `POST /api/v1/tokens`."},
+    "session": {
+        "type": "apiKey",
+        "in": "cookie",
+        "name": "__Host-cp-session",
+        "description": "The console's session; writes need its CSRF token too.",
+    },
+}
+_TEXT = {"type": "string"}
+_SCHEMAS: dict[str, Any] = {
+    "Problem": {
+        "type": "object",
+        "description": "What went wrong (RFC 9457). `code` is stable; branch on it, not on words.",
+        "properties": {
+            "type": _TEXT,
+            "title": _TEXT,
+            "status": {"type": "integer"},
+            "code": _TEXT,
+            "detail": _TEXT,
+            "errors": {"type": "array", "items": {"$ref": "#/components/schemas/FieldError"}},
+            "request_id": _TEXT,
+        },
+        "required": ["type", "title", "status", "code", "detail", "errors", "request_id"],
+    },
+    "FieldError": {
+        "type": "object",
+        "description": "One thing that is wrong.",
+        "properties": {
+            "pointer": {**_TEXT, "description": "JSON Pointer into the body; `?name` for a query parameter."},
+            "code": _TEXT,
+            "message": _TEXT,
+            "hint": _TEXT,
+            "allowed": {"type": "array", "items": _TEXT},
+        },
+        "required": ["pointer", "code", "message"],
+    },
+}

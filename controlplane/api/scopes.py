@@ -1,0 +1,49 @@
+"""Scopes in the API: as query parameters and as a member of answers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rest_framework import serializers
+
+from controlplane.api.fields import Query
+from controlplane.scopes import LEVEL_NAMES, MAX_SEGMENT_LENGTH, SEGMENTS, Scope
+
+
+def _segment(help_text: str) -> serializers.CharField:
+    return serializers.CharField(
+        required=False,
+        default="",
+        allow_blank=True,
+        trim_whitespace=False,
+        max_length=MAX_SEGMENT_LENGTH,
+        help_text=help_text,
+    )
+
+
+class ScopeQuery(Query):
+    """A scope. Six shapes are legal; leave all four out for the global scope."""
+
+    project = _segment("Project. Empty means any.")
+    domain = _segment("Domain. Empty means any.")
+    workflow = _segment("Workflow; needs project and domain.")
+    launch_plan = _segment("Launch plan; needs project, domain and workflow.")
+
+
+class ScopeRead(serializers.Serializer[Any]):
+    """Where something applies. An empty segment means any."""
+
+    level = serializers.ChoiceField(choices=LEVEL_NAMES)
+    project = serializers.CharField()
+    domain = serializers.CharField()
+    workflow = serializers.CharField()
+    launch_plan = serializers.CharField()
+
+
+def scope_from(query: dict[str, Any]) -> Scope:
+    """Raises InvalidScope."""
+    return Scope(**{name: query[name] for name in SEGMENTS})
+
+
+def show_scope(scope: Scope) -> dict[str, str]:
+    return {"level": scope.level.name.lower(), **scope.segments}

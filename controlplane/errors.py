@@ -1,0 +1,176 @@
+"""What can go wrong, in the domain's words. Pure: `controlplane.api.problems` alone knows HTTP.
+
+    ControlplaneError
+    ├── InvalidRequest          one or many FieldErrors
+    │   ├── InvalidScope, InvalidAttributes
+    ├── NotAuthenticated, PermissionDenied
+    ├── NotFound                UnknownProject, UnknownDomain, UnknownResourceType, UnknownOverride,
+    │                           UnknownAgent, UnknownPrincipal, ...
+    ├── Conflict                NameTaken, KeyInFlight, StillInUse
+    ├── VersionMismatch, VersionRequired
+    └── KeyReused
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+
+@dataclass(frozen=True, slots=True)
+class FieldError:
+    """One thing that is wrong with the input.
+
+    pointer: RFC 6901, from the root of the body; for a query parameter its name after `?`.
+    code: a stable word. hint: what to do instead. allowed: the legal values, where they are few.
+    """
+
+    pointer: str
+    code: str
+    message: str
+    hint: str = ""
+    allowed: tuple[str, ...] = field(default=())
+
+
+class ControlplaneError(Exception):
+    """The root. `code` is part of the API: never rename one."""
+
+    code: ClassVar[str] = "error"
+    title: ClassVar[str] = "Error"
+
+    def __init__(self, detail: str, *, errors: Iterable[FieldError] = (), **members: Any) -> None:
+        super().__init__(detail)
+        self.detail = detail
+        self.errors = tuple(errors)
+        self.members = members
+
+
+class InvalidRequest(ControlplaneError):
+    code = "invalid_request"
+    title = "The request is not valid"
+
+
+class MalformedBody(ControlplaneError):
+    code = "malformed_body"
+    title = "The body cannot be read"
+
+
+class BodyTooLarge(ControlplaneError):
+    code = "body_too_large"
+    title = "The body is too large"
+
+
+class InvalidCursor(ControlplaneError):
+    code = "invalid_cursor"
+    title = "The page cursor cannot be used"
+
+
+class InvalidScope(ControlplaneError):
+    code = "invalid_scope"
+    title = "The scope has no legal shape"
+
+
+class InvalidAttributes(ControlplaneError):
+    code = "invalid_attributes"
+    title = "The attributes do not fit their resource type"
+
+
+class NotAuthenticated(ControlplaneError):
+    code = "not_authenticated"
+    title = "We do not know who you are"
+
+
+class PermissionDenied(ControlplaneError):
+    code = "permission_denied"
+    title = "You may not do this"
+
+
+class InsecureTransport(ControlplaneError):
+    code = "insecure_transport"
+    title = "Plain HTTP is refused"
+
+
+class NotFound(ControlplaneError):
+    code = "not_found"
+    title = "Not found"
+
+
+class UnknownProject(NotFound):
+    code = "unknown_project"
+    title = "No such project"
+
+
+class UnknownDomain(NotFound):
+    code = "unknown_domain"
+    title = "No such domain"
+
+
+class UnknownResourceType(NotFound):
+    code = "unknown_resource_type"
+    title = "No such resource type"
+
+
+class UnknownOverride(NotFound):
+    code = "unknown_override"
+    title = "Nothing is set here"
+
+
+class UnknownAgent(NotFound):
+    code = "unknown_agent"
+    title = "No such agent"
+
+
+class UnknownPrincipal(NotFound):
+    code = "unknown_principal"
+    title = "No such principal"
+
+
+class UnknownToken(NotFound):
+    code = "unknown_token"
+    title = "No such token"
+
+
+class UnknownRoleBinding(NotFound):
+    code = "unknown_role_binding"
+    title = "No such role binding"
+
+
+class Conflict(ControlplaneError):
+    code = "conflict"
+    title = "This conflicts with what exists"
+
+
+class NameTaken(Conflict):
+    code = "name_taken"
+    title = "The name is taken"
+
+
+class LastAdministrator(Conflict):
+    code = "last_administrator"
+    title = "Nobody would be left to administer"
+
+
+class KeyInFlight(Conflict):
+    code = "idempotency_key_in_flight"
+    title = "A request with this key is under way"
+
+
+class KeyReused(ControlplaneError):
+    code = "idempotency_key_reused"
+    title = "This key was used for another request"
+
+
+class VersionMismatch(ControlplaneError):
+    code = "version_mismatch"
+    title = "It changed since you read it"
+
+
+class VersionRequired(ControlplaneError):
+    code = "version_required"
+    title = "Say which version you mean"
+
+
+class TooManyAttempts(ControlplaneError):
+    code = "too_many_attempts"
+    title = "Too many attempts"

@@ -1,0 +1,63 @@
+"""The event log: facts in the past tense, append-only. docs/adr/0008 says how followers miss none."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db import models
+from django.db.models.functions import Now
+
+from controlplane.ids import uuid7
+from controlplane.scoped_rows import ScopedQuerySet, segment_field
+
+
+class EventQuerySet(ScopedQuerySet["Event"]):
+    def numbered_after(self, seq: int) -> EventQuerySet:
+        return self.filter(seq__gt=seq).order_by("seq")
+
+
+class Event(models.Model):
+    """One fact. `seq` is empty until the numbering gives the committed event its place."""
+
+    position = models.BigAutoField(primary_key=True)
+    id = models.UUIDField(default=uuid7, unique=True, editable=False)
+    seq = models.BigIntegerField(null=True, unique=True)
+    type = models.CharField(max_length=63)
+    at = models.DateTimeField(db_default=Now(), editable=False)
+    object_type = models.CharField(max_length=63)
+    object_id = models.CharField(max_length=1200)
+    domain = segment_field()
+    project = segment_field()
+    workflow = segment_field()
+    launch_plan = segment_field()
+    actor = models.CharField(max_length=63)
+    request_id = models.CharField(max_length=64, blank=True, default="")
+    data: Any = models.JSONField()
+
+    objects = EventQuerySet.as_manager()
+
+    class Meta:
+        indexes = [
+            models.Index(
+                fields=["position"], name="event_not_numbered", condition=models.Q(seq__isnull=True)
+            ),
+            models.Index(fields=["object_type", "object_id", "seq"], name="event_by_object"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.seq}: {self.type} {self.object_id}"
+
+
+class Numbering(models.Model):
+    """One row: the last number given. Locking it makes the numbering single-handed."""
+
+    id = models.SmallIntegerField(primary_key=True, default=1)
+    last_seq = models.BigIntegerField(default=0)
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(name="numbering_is_one_row", condition=models.Q(id=1))
+        ]
+
+    def __str__(self) -> str:
+        return str(self.last_seq)

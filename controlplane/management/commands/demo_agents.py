@@ -1,0 +1,17 @@
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import BaseCommand
+
+from controlplane.demo import new_agents_token
+from controlplane.demo_fleet import run
+
+
+class Command(BaseCommand):
+    help = "Play the demo's agents over HTTP until stopped: four beat, one is late, one is silent."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--url", required=True, help="Such as http://127.0.0.1:8000")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        run(options["url"], new_agents_token())

@@ -1,0 +1,56 @@
+"""Rows that lie at a scope: their four columns, the check of the six shapes, and "covers" in SQL."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Self, TypeVar
+
+from django.db import models
+from django.db.models import Q
+
+from controlplane.scopes import MAX_SEGMENT_LENGTH, SEGMENTS, SHAPES, Scope
+
+Row = TypeVar("Row", bound=models.Model, covariant=True)
+
+
+def segment_field(**options: Any) -> models.CharField[str, str]:
+    """A column for one segment. Empty string means "any"; NULL never occurs."""
+    return models.CharField(max_length=MAX_SEGMENT_LENGTH, blank=True, default="", **options)
+
+
+def legal_shape() -> Q:
+    """The six shapes as a database check."""
+    legal = Q()
+    for filled in SHAPES:
+        shape = Q()
+        for name in SEGMENTS:
+            shape &= ~Q(**{name: ""}) if name in filled else Q(**{name: ""})
+        legal |= shape
+    return legal
+
+
+class ScopedQuerySet(models.QuerySet[Row]):
+    """Queries by scope, for any model with the four segment columns."""
+
+    def at(self, scope: Scope) -> Self:
+        return self.filter(**scope.segments)
+
+    def covering(self, target: Scope) -> Self:
+        """Rows that `target` inherits, its own included: `Scope.covers` in SQL.
+
+        By exact key, at most six of them, so that a unique index answers it.
+        """
+        keys = Q()
+        for scope in target.ladder():
+            keys |= Q(**scope.segments)
+        return self.filter(keys)
+
+    def within(self, scopes: Iterable[Scope]) -> Self:
+        """Rows at scopes that one of `scopes` covers: what a principal with these grants may see."""
+        allowed = Q(pk__in=[])
+        for scope in scopes:
+            named = {name: value for name, value in scope.segments.items() if value}
+            if not named:
+                return self
+            allowed |= Q(**named)
+        return self.filter(allowed)

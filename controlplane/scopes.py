@@ -1,0 +1,109 @@
+"""Scopes: where something applies, from the whole installation down to one launch plan. Pure.
+
+Six shapes are legal. DOMAIN and PROJECT are siblings below GLOBAL, so a scope is no plain path:
+it covers another when each segment that it names is equal there.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import IntEnum
+
+from controlplane.errors import FieldError, InvalidScope
+
+SEGMENTS = ("domain", "project", "workflow", "launch_plan")
+# The width of Flyte's columns (flyte-attributes.md 3.1).
+MAX_SEGMENT_LENGTH = 255
+
+
+class Level(IntEnum):
+    """How specific a scope is. The numbers are the precedence: higher wins."""
+
+    GLOBAL = 0
+    DOMAIN = 1
+    PROJECT = 2
+    PROJECT_DOMAIN = 3
+    WORKFLOW = 4
+    LAUNCH_PLAN = 5
+
+
+LEVEL_NAMES = [(level.name.lower(), level.name.lower()) for level in Level]
+
+# Which segments are filled at each level: the whole of what makes a shape legal.
+SHAPES: dict[frozenset[str], Level] = {
+    frozenset(): Level.GLOBAL,
+    frozenset({"domain"}): Level.DOMAIN,
+    frozenset({"project"}): Level.PROJECT,
+    frozenset({"project", "domain"}): Level.PROJECT_DOMAIN,
+    frozenset({"project", "domain", "workflow"}): Level.WORKFLOW,
+    frozenset({"project", "domain", "workflow", "launch_plan"}): Level.LAUNCH_PLAN,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """A place in the ladder. An empty segment means "any". Raises InvalidScope."""
+
+    domain: str = ""
+    project: str = ""
+    workflow: str = ""
+    launch_plan: str = ""
+
+    def __post_init__(self) -> None:
+        for name in SEGMENTS:
+            _check_segment(name, getattr(self, name))
+        if self._filled not in SHAPES:
+            raise _illegal_shape(self._filled)
+
+    @property
+    def _filled(self) -> frozenset[str]:
+        return frozenset(name for name in SEGMENTS if getattr(self, name))
+
+    @property
+    def level(self) -> Level:
+        return SHAPES[self._filled]
+
+    @property
+    def segments(self) -> dict[str, str]:
+        return {name: getattr(self, name) for name in SEGMENTS}
+
+    def covers(self, other: Scope) -> bool:
+        """True if what is set here is inherited by (or is at) `other`.
+
+        `ScopedQuerySet` says the same in SQL; a property test compares the two.
+        """
+        return all(getattr(other, name) == getattr(self, name) for name in self._filled)
+
+    def ladder(self) -> Iterator[Scope]:
+        """Yield every scope that covers this one, least specific first, this one last."""
+        for filled in sorted(SHAPES, key=SHAPES.__getitem__):
+            if filled <= self._filled:
+                yield Scope(**{name: getattr(self, name) for name in filled})
+
+    def __str__(self) -> str:
+        return " ".join(f"{name}={value}" for name, value in self.segments.items() if value) or "global"
+
+
+def _check_segment(name: str, value: str) -> None:
+    if len(value) > MAX_SEGMENT_LENGTH:
+        raise _invalid(name, "too_long", f"{name} is longer than {MAX_SEGMENT_LENGTH} characters.")
+    # Control characters, lone surrogates and the like: Postgres refuses some, people see none.
+    if any(unicodedata.category(character).startswith("C") for character in value):
+        raise _invalid(name, "unprintable", f"{name} has a character that cannot be printed.")
+    if value != value.strip():
+        raise _invalid(name, "spaces", f"{name} begins or ends with a space.")
+
+
+def _illegal_shape(filled: frozenset[str]) -> InvalidScope:
+    wanted = {"workflow": {"project", "domain"}, "launch_plan": {"project", "domain", "workflow"}}
+    deepest = "launch_plan" if "launch_plan" in filled else "workflow"
+    missing = sorted(wanted[deepest] - filled)
+    return _invalid(
+        missing[0], "required", f"A {deepest} also needs: {', '.join(missing)}.", hint="Name them, or leave it out."
+    )
+
+
+def _invalid(segment: str, code: str, message: str, hint: str = "") -> InvalidScope:
+    return InvalidScope(message, errors=[FieldError(f"?{segment}", code, message, hint)])

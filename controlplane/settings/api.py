@@ -1,0 +1,71 @@
+"""The REST API: authentication, parsing, errors, OpenAPI."""
+
+from typing import Any
+
+from controlplane.settings import environment as env
+
+__all__ = [
+    "DATA_UPLOAD_MAX_MEMORY_SIZE",
+    "MAX_BODY_BYTES",
+    "MAX_JSON_DEPTH",
+    "REST_FRAMEWORK",
+    "SPECTACULAR_SETTINGS",
+]
+
+MAX_BODY_BYTES = env.integer(
+    "MAX_BODY_BYTES",
+    default=1024 * 1024,
+    minimum=1024,
+    meaning="Largest request body, in bytes. More is answered 413.",
+)
+# Deeper documents than this are attacks or mistakes; they are refused before they are parsed.
+MAX_JSON_DEPTH = 32
+# Django's own limit stands above ours, so that the clearer error is the one people see.
+DATA_UPLOAD_MAX_MEMORY_SIZE = 8 * MAX_BODY_BYTES
+
+REST_FRAMEWORK: dict[str, Any] = {
+    "DEFAULT_AUTHENTICATION_CLASSES": [
+        "controlplane.access.authentication.TokenAuthentication",
+        "controlplane.access.authentication.SessionAuthentication",
+        "controlplane.access.authentication.AnonymousReadAuthentication",
+    ],
+    "DEFAULT_PERMISSION_CLASSES": ["controlplane.access.permissions.DeclaredAction"],
+    "DEFAULT_PARSER_CLASSES": ["controlplane.api.json_body.StrictJSONParser"],
+    "DEFAULT_RENDERER_CLASSES": ["controlplane.api.json_body.JSONRenderer"],
+    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "controlplane.api.json_body.AlwaysJSON",
+    "DEFAULT_SCHEMA_CLASS": "controlplane.api.schema.OperationSchema",
+    "EXCEPTION_HANDLER": "controlplane.api.problems.problem_response",
+    "UNAUTHENTICATED_USER": None,
+    "URL_FORMAT_OVERRIDE": None,
+}
+
+SPECTACULAR_SETTINGS: dict[str, Any] = {
+    "TITLE": "Controlplane",
+    "VERSION": "1",
+    "DESCRIPTION": "What applies here, and why; who can do this, and are they alive.",
+    "OAS_VERSION": "3.1.0",
+    "SERVE_INCLUDE_SCHEMA": False,
+    "SERVE_PERMISSIONS": [],
+    "SERVE_AUTHENTICATION": [],
+    "COMPONENT_SPLIT_REQUEST": True,
+    "COMPONENT_NO_READ_ONLY_REQUIRED": False,
+    "SCHEMA_PATH_PREFIX": "/api/v1",
+    "SORT_OPERATION_PARAMETERS": False,
+    "ENUM_ADD_EXPLICIT_BLANK_NULL_CHOICE": False,
+    "GENERIC_ADDITIONAL_PROPERTIES": None,
+    "POSTPROCESSING_HOOKS": [
+        "drf_spectacular.hooks.postprocess_schema_enums",
+        "controlplane.api.schema.describe_problems",
+    ],
+    "ENUM_NAME_OVERRIDES": {
+        "LevelName": "controlplane.scopes.LEVEL_NAMES",
+        "PrincipalKind": "controlplane.access.models.PrincipalKind",
+        "RoleName": "controlplane.access.roles.Role",
+        "StrategyName": "overrides.merging.Strategy",
+        "AgentState": "registry.agents.states.State",
+        "CostTier": "registry.agents.registration.Cost",
+    },
+    "SWAGGER_UI_DIST": "SIDECAR",
+    "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
+    "REDOC_DIST": "SIDECAR",
+}

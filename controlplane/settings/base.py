@@ -1,0 +1,66 @@
+"""Everything that dev, test and production share: the composition of the concerns beside this file."""
+
+from pathlib import Path
+
+from controlplane.settings.api import *
+from controlplane.settings.console import *
+from controlplane.settings.database import *
+from controlplane.settings.liveness import *
+from controlplane.settings.logs import *
+from controlplane.settings.queue import *
+from controlplane.settings.security import *
+
+BASE_DIR = Path(__file__).resolve().parents[2]
+
+# One list drives INSTALLED_APPS and MIGRATION_MODULES, so no app can be in one and missing in the
+# other: Django would then create no tables, without a word. See docs/adr/0005.
+APPS_WITH_TABLES = [
+    "controlplane.access",
+    "controlplane.api",
+    "controlplane.events",
+    "overrides",
+    "registry",
+]
+APPS_WITHOUT_TABLES = ["controlplane", "console"]
+INSTALLED_APPS = [
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "django.contrib.postgres",
+    "django_structlog",
+    "rest_framework",
+    "drf_spectacular",
+    "drf_spectacular_sidecar",
+    *APPS_WITH_TABLES,
+    *APPS_WITHOUT_TABLES,
+]
+MIGRATION_MODULES = {
+    label: f"migrations.{label}" for label in (app.rpartition(".")[2] for app in APPS_WITH_TABLES)
+}
+
+MIDDLEWARE = [
+    "controlplane.api.request_ids.RequestIdMiddleware",
+    "django_structlog.middlewares.RequestMiddleware",
+    "controlplane.api.metrics.MetricsMiddleware",
+    "controlplane.api.transport.TransportMiddleware",
+    "django.middleware.security.SecurityMiddleware",
+    "csp.middleware.CSPMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+]
+
+ROOT_URLCONF = "controlplane.urls"
+WSGI_APPLICATION = "controlplane.wsgi.application"
+APPEND_SLASH = False
+LANGUAGE_CODE = "en"
+TIME_ZONE = "UTC"
+USE_TZ = True
+USE_I18N = False
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"

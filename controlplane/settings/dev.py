@@ -1,0 +1,37 @@
+"""One machine, plain HTTP on loopback: what `make up` and manage.py use.
+
+While `make up` runs, the file DATA_DIR/run/environment says where its services are, so that
+`manage.py shell` in another window meets the same database.
+"""
+
+import os
+from pathlib import Path
+
+DATA_DIR = Path(os.environ.get("DATA_DIR", ".data"))
+
+
+def _meet_running_services(file: Path) -> None:
+    if not file.is_file():
+        return
+    for line in file.read_text().splitlines():
+        name, separator, value = line.partition("=")
+        if separator:
+            os.environ.setdefault(name, value)
+
+
+_meet_running_services(DATA_DIR / "run" / "environment")
+# Good enough to look at --help; `make up` makes a real one for this machine.
+os.environ.setdefault("SECRET_KEY", "not-a-secret-and-not-for-use-outside-this-machine-1234567890")
+os.environ.setdefault("ALLOWED_HOSTS", "localhost,127.0.0.1,[::1]")
+
+from controlplane.settings.base import *  # noqa: E402  (the lines above are its input)
+
+SECURE_SSL_REDIRECT = False
+SECURE_HSTS_SECONDS = 0
+SESSION_COOKIE_SECURE = False
+SESSION_COOKIE_NAME = "cp-session"
+CSRF_COOKIE_SECURE = False
+CSRF_COOKIE_NAME = "cp-csrf"
+# No collectstatic step between an edit and the page.
+WHITENOISE_USE_FINDERS = True
+STORAGES["staticfiles"] = {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}

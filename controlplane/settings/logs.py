@@ -1,0 +1,52 @@
+"""Logs: one JSON line per event on standard output, in UTC, with the request's id."""
+
+from typing import Any
+
+import structlog
+
+from controlplane.settings import environment as env
+
+__all__ = ["DJANGO_STRUCTLOG_CELERY_ENABLED", "DJANGO_STRUCTLOG_STATUS_4XX_LOG_LEVEL", "LOGGING"]
+
+_FORMAT = env.text(
+    "LOG_FORMAT", default="json", meaning="`json` for machines or `console` for people."
+)
+_LEVEL = env.text("LOG_LEVEL", default="INFO", meaning="Least severe level that is written.")
+
+_SHARED: list[Any] = [
+    structlog.contextvars.merge_contextvars,
+    structlog.stdlib.add_logger_name,
+    structlog.stdlib.add_log_level,
+    structlog.processors.TimeStamper(fmt="iso", utc=True),
+    structlog.processors.format_exc_info,
+]
+structlog.configure(
+    processors=[*_SHARED, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
+    logger_factory=structlog.stdlib.LoggerFactory(),
+    cache_logger_on_first_use=True,
+)
+
+DJANGO_STRUCTLOG_CELERY_ENABLED = True
+# A client's mistake is not our warning: an operator is woken by these levels.
+DJANGO_STRUCTLOG_STATUS_4XX_LOG_LEVEL = 20
+
+LOGGING: dict[str, Any] = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {
+        "line": {
+            "()": structlog.stdlib.ProcessorFormatter,
+            "processor": structlog.dev.ConsoleRenderer(colors=False)
+            if _FORMAT == "console"
+            else structlog.processors.JSONRenderer(),
+            "foreign_pre_chain": _SHARED,
+        }
+    },
+    "handlers": {"out": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "root": {"handlers": ["out"], "level": _LEVEL},
+    "loggers": {
+        # It repeats, without the request's id, what django_structlog says.
+        "django.request": {"level": "CRITICAL"},
+        "django.security.DisallowedHost": {"level": "CRITICAL"},
+    },
+}

@@ -1,0 +1,79 @@
+"""Valkey or Redis (queue and cache), Celery and NATS: carriers that may lose everything at any moment."""
+
+from typing import Any
+
+from controlplane.settings import environment as env
+from controlplane.settings.liveness import SWEEP_INTERVAL_SECONDS
+
+__all__ = [
+    "CACHES",
+    "CELERY_ACCEPT_CONTENT",
+    "CELERY_BEAT_SCHEDULE",
+    "CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP",
+    "CELERY_BROKER_TRANSPORT_OPTIONS",
+    "CELERY_BROKER_URL",
+    "CELERY_TASK_ACKS_LATE",
+    "CELERY_TASK_IGNORE_RESULT",
+    "CELERY_TASK_REJECT_ON_WORKER_LOST",
+    "CELERY_TASK_SERIALIZER",
+    "CELERY_TASK_TIME_LIMIT",
+    "CELERY_WORKER_HIJACK_ROOT_LOGGER",
+    "CELERY_WORKER_PREFETCH_MULTIPLIER",
+    "NATS_URL",
+    "REDIS_URL",
+]
+
+REDIS_URL = env.text(
+    "REDIS_URL",
+    default="redis://127.0.0.1:6379/0",
+    meaning="Valkey or Redis, as redis://:password@host:port/0. Holds the task queue and the cache.",
+)
+NATS_URL = env.text(
+    "NATS_URL",
+    default="nats://127.0.0.1:4222",
+    meaning="NATS with JetStream, as nats://user:password@host:port.",
+)
+
+CACHES = {
+    "default": {
+        "BACKEND": "django.core.cache.backends.redis.RedisCache",
+        "LOCATION": REDIS_URL,
+        # No request may hang on the cache: without it we only know less.
+        "OPTIONS": {"socket_timeout": 0.5, "socket_connect_timeout": 0.5},
+    }
+}
+
+CELERY_BROKER_URL = REDIS_URL
+CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+CELERY_TASK_SERIALIZER = "json"
+CELERY_ACCEPT_CONTENT = ["json"]
+CELERY_TASK_IGNORE_RESULT = True
+CELERY_TASK_ACKS_LATE = True
+CELERY_TASK_REJECT_ON_WORKER_LOST = True
+CELERY_TASK_TIME_LIMIT = 300
+CELERY_WORKER_PREFETCH_MULTIPLIER = 1
+CELERY_WORKER_HIJACK_ROOT_LOGGER = False
+CELERY_BROKER_TRANSPORT_OPTIONS = {
+    # Above the longest task (CELERY_TASK_TIME_LIMIT), or a running task is handed out again.
+    "visibility_timeout": 360,
+    # With these two a killed worker's task comes back within the timeout; by default it took 104 s.
+    "unacked_restore_interval": 2,
+    "unacked_restore_throttle": 1,
+    "socket_timeout": 5,
+    "socket_connect_timeout": 5,
+    "socket_keepalive": True,
+}
+
+# `expires` is shorter than the period: after an outage no backlog of sweeps is worked off.
+CELERY_BEAT_SCHEDULE: dict[str, dict[str, Any]] = {
+    "mark silent agents unavailable": {
+        "task": "registry.sweep_leases",
+        "schedule": SWEEP_INTERVAL_SECONDS,
+        "options": {"expires": SWEEP_INTERVAL_SECONDS},
+    },
+    "forget idempotency keys after their day": {
+        "task": "api.purge_idempotency_keys",
+        "schedule": 3600,
+        "options": {"expires": 3000},
+    },
+}

@@ -1,0 +1,116 @@
+"""Keys, hosts, cookies, headers. Relaxed only in dev.py and test.py, never tightened elsewhere."""
+
+from typing import Any
+
+from csp.constants import NONE, SELF
+
+from controlplane.settings import environment as env
+
+__all__ = [
+    "ALLOWED_HOSTS",
+    "ANONYMOUS_READ",
+    "AUTHENTICATION_BACKENDS",
+    "AUTH_PASSWORD_VALIDATORS",
+    "AUTH_USER_MODEL",
+    "CONTENT_SECURITY_POLICY",
+    "CSRF_COOKIE_NAME",
+    "CSRF_COOKIE_SECURE",
+    "CSRF_FAILURE_VIEW",
+    "CSRF_TRUSTED_ORIGINS",
+    "DEBUG",
+    "SECRET_KEY",
+    "SECRET_KEY_FALLBACKS",
+    "SECURE_CONTENT_TYPE_NOSNIFF",
+    "SECURE_HSTS_INCLUDE_SUBDOMAINS",
+    "SECURE_HSTS_PRELOAD",
+    "SECURE_HSTS_SECONDS",
+    "SECURE_PROXY_SSL_HEADER",
+    "SECURE_REDIRECT_EXEMPT",
+    "SECURE_REFERRER_POLICY",
+    "SECURE_SSL_REDIRECT",
+    "SESSION_COOKIE_AGE",
+    "SESSION_COOKIE_HTTPONLY",
+    "SESSION_COOKIE_NAME",
+    "SESSION_COOKIE_SAMESITE",
+    "SESSION_COOKIE_SECURE",
+    "X_FRAME_OPTIONS",
+]
+
+DEBUG = False
+SECRET_KEY = env.text(
+    "SECRET_KEY",
+    default=None,
+    meaning="At least 50 random characters that sign sessions and page cursors.",
+)
+SECRET_KEY_FALLBACKS = env.names(
+    "SECRET_KEY_FALLBACKS",
+    default="",
+    meaning="Former secret keys, comma-separated, accepted while you rotate.",
+)
+ALLOWED_HOSTS = env.names(
+    "ALLOWED_HOSTS", default=None, meaning="Host names that we answer to, comma-separated."
+)
+CSRF_TRUSTED_ORIGINS = env.names(
+    "CSRF_TRUSTED_ORIGINS",
+    default="",
+    meaning="Origins whose forms are accepted, as https://host, comma-separated.",
+)
+ANONYMOUS_READ = env.boolean(
+    "ANONYMOUS_READ",
+    default=False,
+    meaning="Let anyone read everything without a token. For trials only.",
+)
+
+AUTH_USER_MODEL = "access.Principal"
+AUTHENTICATION_BACKENDS = ["django.contrib.auth.backends.ModelBackend"]
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 12}},
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+]
+
+# The __Host- prefix binds the cookie to this host and to TLS.
+SESSION_COOKIE_NAME = "__Host-cp-session"
+SESSION_COOKIE_SECURE = True
+SESSION_COOKIE_HTTPONLY = True
+SESSION_COOKIE_SAMESITE = "Lax"
+SESSION_COOKIE_AGE = 12 * 3600
+CSRF_COOKIE_NAME = "__Host-cp-csrf"
+CSRF_COOKIE_SECURE = True
+CSRF_FAILURE_VIEW = "controlplane.api.problems.csrf_failure"
+
+# Only pages are redirected to TLS. A client that sent its token in the clear must learn of it,
+# so plain HTTP on the API is refused (controlplane.api.transport), not redirected.
+SECURE_SSL_REDIRECT = env.boolean(
+    "SECURE_SSL_REDIRECT",
+    default=True,
+    meaning="Send browsers that come by plain HTTP to HTTPS.",
+)
+SECURE_REDIRECT_EXEMPT = [r"^api/", r"^livez$", r"^readyz$", r"^startupz$", r"^metrics$"]
+SECURE_PROXY_SSL_HEADER: tuple[str, str] | None = (
+    ("HTTP_X_FORWARDED_PROTO", "https")
+    if env.boolean(
+        "BEHIND_TLS_PROXY",
+        default=False,
+        meaning="Trust X-Forwarded-Proto. Only behind a proxy that sets it itself.",
+    )
+    else None
+)
+SECURE_HSTS_SECONDS = 365 * 24 * 3600
+SECURE_HSTS_INCLUDE_SUBDOMAINS = True
+SECURE_HSTS_PRELOAD = True
+SECURE_CONTENT_TYPE_NOSNIFF = True
+SECURE_REFERRER_POLICY = "same-origin"
+X_FRAME_OPTIONS = "DENY"
+
+CONTENT_SECURITY_POLICY: dict[str, Any] = {
+    "DIRECTIVES": {
+        "default-src": [SELF],
+        "script-src": [SELF],
+        "style-src": [SELF],
+        "img-src": [SELF, "data:"],
+        "object-src": [NONE],
+        "base-uri": [NONE],
+        "form-action": [SELF],
+        "frame-ancestors": [NONE],
+    }
+}

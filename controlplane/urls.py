@@ -1,0 +1,32 @@
+"""All routes. Every path of the API lies below /api/v1/."""
+
+from django.urls import include, path
+
+from controlplane import openapi
+from controlplane.access.api.urls import urlpatterns as access
+from controlplane.api import health
+from controlplane.api.meta import Metrics
+from controlplane.events import api as events
+
+api = [
+    *access,
+    path("events", events.EventCollection.as_view()),
+    path("event-types", events.EventTypeCollection.as_view()),
+    path("openapi.yaml", openapi.document, name="openapi"),
+    path("docs", openapi.Docs.as_view(), name="docs"),
+    path("redoc", openapi.Redoc.as_view(), name="redoc"),
+    path("", include("overrides.api.urls")),
+    path("", include("registry.agents.api.urls")),
+]
+
+urlpatterns = [
+    path("livez", health.livez),
+    path("startupz", health.readyz),
+    path("readyz", health.readyz),
+    path("metrics", Metrics.as_view()),
+    path("api/v1/", include(api)),
+    path("", include("console.urls")),
+]
+
+handler404 = "controlplane.api.problems.page_not_found"
+handler500 = "controlplane.api.problems.server_error"

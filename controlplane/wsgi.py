@@ -1,0 +1,8 @@
+"""The web application, as a WSGI server loads it: `granian --interface wsgi controlplane.wsgi:application`."""
+
+import os
+
+from django.core.wsgi import get_wsgi_application
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "controlplane.settings.production")
+application = get_wsgi_application()

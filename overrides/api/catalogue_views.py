@@ -1,0 +1,165 @@
+"""Doors to what overrides refer to: resource types, projects, domains."""
+
+from __future__ import annotations
+
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from controlplane.access.roles import Action
+from controlplane.api.endpoints import Endpoint, MutationQuery, actor_of, caller_of, mutation
+from controlplane.api.fields import Query, parse_body
+from controlplane.api.pages import PageQuery, page_response, paginate
+from controlplane.errors import UnknownDomain, UnknownProject
+from controlplane.scopes import Scope
+from overrides.api import examples
+from overrides.api import serializers as shapes
+from overrides.models import Domain, Project
+from overrides.projects import create_domain, create_project
+from overrides.resource_types import BUILT_IN, get_type
+
+
+class ResourceTypeCollection(Endpoint):
+    actions = {"GET": Action.SELF_READ}
+
+    @extend_schema(
+        operation_id="resource_types_list",
+        summary="List the resource types",
+        tags=["resource types"],
+        responses=shapes.ResourceTypeList,
+        examples=[examples.RESOURCE_TYPES],
+    )
+    def get(self, request: Request) -> Response:
+        Query.parse(request)
+        return Response({"items": [shapes.show_resource_type(one) for one in BUILT_IN.values()], "next_cursor": None})
+
+
+class ResourceTypeItem(Endpoint):
+    actions = {"GET": Action.SELF_READ}
+
+    @extend_schema(
+        operation_id="resource_types_get",
+        summary="Read one resource type, with the schema of its attributes",
+        tags=["resource types"],
+        responses=shapes.ResourceTypeRead,
+        examples=[examples.RESOURCE_TYPE],
+    )
+    def get(self, request: Request, resource_type: str) -> Response:
+        Query.parse(request)
+        return Response(shapes.show_resource_type(get_type(resource_type)))
+
+
+class ProjectCollection(Endpoint):
+    actions = {"GET": Action.PROJECT_READ, "POST": Action.PROJECT_WRITE}
+
+    @extend_schema(
+        operation_id="projects_list",
+        summary="List the projects that you may read",
+        tags=["projects and domains"],
+        parameters=[PageQuery],
+        responses=shapes.ProjectPage,
+        examples=[examples.PROJECT_PAGE],
+    )
+    def get(self, request: Request) -> Response:
+        query = PageQuery.parse(request)
+        scopes = caller_of(request).scopes_for(Action.PROJECT_READ)
+        rows = Project.objects.all()
+        if all(scope.project for scope in scopes):
+            rows = rows.filter(id__in=[scope.project for scope in scopes])
+        return page_response(request, paginate(request, rows, order=("id",), query=query), shapes.show_project)
+
+    @extend_schema(
+        operation_id="projects_create",
+        summary="Register a project",
+        tags=["projects and domains"],
+        parameters=[MutationQuery],
+        request=shapes.ProjectWrite,
+        responses={201: shapes.ProjectRead},
+        examples=[examples.PROJECT_WRITE, examples.PROJECT],
+    )
+    @mutation
+    def post(self, request: Request) -> Response:
+        MutationQuery.parse(request)
+        wanted = parse_body(shapes.ProjectWrite, request)
+        caller_of(request).require(Action.PROJECT_WRITE, Scope())
+        project = create_project(
+            wanted["id"], name=wanted["name"], description=wanted["description"], actor=actor_of(request)
+        )
+        project.refresh_from_db()
+        location = {"Location": f"{request.path}/{project.id}"}
+        return Response(shapes.show_project(project), status=201, headers=location)
+
+
+class ProjectItem(Endpoint):
+    actions = {"GET": Action.PROJECT_READ}
+
+    @extend_schema(
+        operation_id="projects_get",
+        summary="Read one project",
+        tags=["projects and domains"],
+        responses=shapes.ProjectRead,
+        examples=[examples.PROJECT],
+    )
+    def get(self, request: Request, project: str) -> Response:
+        Query.parse(request)
+        # A domain-wide reader sees every project: each has that domain.
+        if not any(scope.project in ("", project) for scope in caller_of(request).scopes_for(Action.PROJECT_READ)):
+            caller_of(request).require(Action.PROJECT_READ, Scope(project=project))
+        found = Project.objects.filter(id=project).first()
+        if found is None:
+            raise UnknownProject(f"There is no project {project[:80]!r}.")
+        return Response(shapes.show_project(found))
+
+
+class DomainCollection(Endpoint):
+    actions = {"GET": Action.SELF_READ, "POST": Action.PROJECT_WRITE}
+
+    @extend_schema(
+        operation_id="domains_list",
+        summary="List the domains",
+        tags=["projects and domains"],
+        parameters=[PageQuery],
+        responses=shapes.DomainPage,
+        examples=[examples.DOMAIN_PAGE],
+    )
+    def get(self, request: Request) -> Response:
+        query = PageQuery.parse(request)
+        page = paginate(request, Domain.objects.all(), order=("id",), query=query)
+        return page_response(request, page, shapes.show_domain)
+
+    @extend_schema(
+        operation_id="domains_create",
+        summary="Register a domain, for all projects",
+        tags=["projects and domains"],
+        parameters=[MutationQuery],
+        request=shapes.DomainWrite,
+        responses={201: shapes.DomainRead},
+        examples=[examples.DOMAIN_WRITE, examples.DOMAIN],
+    )
+    @mutation
+    def post(self, request: Request) -> Response:
+        MutationQuery.parse(request)
+        wanted = parse_body(shapes.DomainWrite, request)
+        caller_of(request).require(Action.PROJECT_WRITE, Scope())
+        domain = create_domain(wanted["id"], name=wanted["name"], actor=actor_of(request))
+        domain.refresh_from_db()
+        location = {"Location": f"{request.path}/{domain.id}"}
+        return Response(shapes.show_domain(domain), status=201, headers=location)
+
+
+class DomainItem(Endpoint):
+    actions = {"GET": Action.SELF_READ}
+
+    @extend_schema(
+        operation_id="domains_get",
+        summary="Read one domain",
+        tags=["projects and domains"],
+        responses=shapes.DomainRead,
+        examples=[examples.DOMAIN],
+    )
+    def get(self, request: Request, domain: str) -> Response:
+        Query.parse(request)
+        found = Domain.objects.filter(id=domain).first()
+        if found is None:
+            raise UnknownDomain(f"There is no domain {domain[:80]!r}.")
+        return Response(shapes.show_domain(found))

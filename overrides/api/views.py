@@ -1,0 +1,180 @@
+"""Doors to overrides: parse, authorise, call, answer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from controlplane.access.roles import Action
+from controlplane.api.endpoints import Endpoint, actor_of, caller_of, mutation
+from controlplane.api.etags import parse_precondition, respond, version_etag
+from controlplane.api.fields import parse_body
+from controlplane.api.json_body import MergePatchParser, StrictJSONParser
+from controlplane.api.pages import page_response, paginate
+from controlplane.api.scopes import ScopeQuery, scope_from
+from controlplane.scopes import SEGMENTS, SHAPES, Level
+from overrides.api import examples
+from overrides.api import serializers as shapes
+from overrides.editing import Address, delete_override, get_override, patch_override, put_override
+from overrides.effective import effective_attributes
+from overrides.models import Override
+
+
+class OverrideCollection(Endpoint):
+    actions = {"GET": Action.OVERRIDE_READ}
+
+    @extend_schema(
+        operation_id="overrides_list",
+        summary="List what is set, scope by scope",
+        description="Shows overrides as they are set, not as they combine. Only those that you may read.",
+        tags=["overrides"],
+        parameters=[shapes.OverrideListQuery],
+        responses=shapes.OverridePage,
+        examples=[examples.OVERRIDE_PAGE],
+    )
+    def get(self, request: Request) -> Response:
+        query = shapes.OverrideListQuery.parse(request)
+        rows = Override.objects.within(caller_of(request).scopes_for(Action.OVERRIDE_READ))
+        rows = rows.filter(**{k: query[k] for k in (*SEGMENTS, "resource_type") if k in query})
+        if "level" in query:
+            filled = next(f for f, level in SHAPES.items() if level is Level[query["level"].upper()])
+            for name in SEGMENTS:
+                rows = rows.exclude(**{name: ""}) if name in filled else rows.filter(**{name: ""})
+        page = paginate(request, rows, order=("id",), query=query)
+        return page_response(request, page, shapes.show_override)
+
+
+class OverrideItem(Endpoint):
+    actions = {
+        "GET": Action.OVERRIDE_READ,
+        "PUT": Action.OVERRIDE_WRITE,
+        "PATCH": Action.OVERRIDE_WRITE,
+        "DELETE": Action.OVERRIDE_WRITE,
+    }
+    parser_classes = [StrictJSONParser, MergePatchParser]
+    has_versions = True
+
+    @extend_schema(
+        operation_id="overrides_get",
+        summary="Read what is set at one scope",
+        description="Answers 404 where nothing is set, even if values are inherited. For those see `effective`.",
+        tags=["overrides"],
+        parameters=[ScopeQuery],
+        responses=shapes.OverrideRead,
+        examples=[examples.OVERRIDE],
+    )
+    def get(self, request: Request, resource_type: str) -> Response:
+        address = _address(request, resource_type, ScopeQuery.parse(request), Action.OVERRIDE_READ)
+        override = get_override(address)
+        return respond(request, shapes.show_override(override), etag=version_etag(override.version))
+
+    @extend_schema(
+        operation_id="overrides_put",
+        summary="Set or replace what is set at one scope",
+        description=(
+            "Creates with 201; replaces with 200, and then wants If-Match with the ETag that you read. "
+            "A member that is absent is inherited; a member that is null removes what would be inherited."
+        ),
+        tags=["overrides"],
+        parameters=[shapes.OverrideMutationQuery],
+        request=shapes.OverrideWrite,
+        responses={200: shapes.OverrideRead, 201: shapes.OverrideRead},
+        examples=[examples.OVERRIDE_WRITE, examples.OVERRIDE, examples.OVERRIDE_CREATED],
+    )
+    @mutation
+    def put(self, request: Request, resource_type: str) -> Response:
+        query = shapes.OverrideMutationQuery.parse(request)
+        address = _address(request, resource_type, query, Action.OVERRIDE_WRITE)
+        override, created = put_override(
+            address,
+            parse_body(shapes.OverrideWrite, request)["attributes"],
+            precondition=parse_precondition(request),
+            actor=actor_of(request, query["change_message"]),
+        )
+        return _written(override, status=201 if created else 200)
+
+    @extend_schema(
+        operation_id="overrides_patch",
+        summary="Change some of what is set at one scope",
+        description=(
+            "JSON merge patch (RFC 7396) of the attributes set here: null takes a member out of this scope, "
+            "so that it is inherited again. If-Match is honoured, not required."
+        ),
+        tags=["overrides"],
+        parameters=[shapes.OverrideMutationQuery],
+        request={
+            "application/json": shapes.OverrideWrite,
+            "application/merge-patch+json": shapes.OverrideWrite,
+        },
+        responses=shapes.OverrideRead,
+        examples=[examples.OVERRIDE_PATCH, examples.OVERRIDE],
+    )
+    @mutation
+    def patch(self, request: Request, resource_type: str) -> Response:
+        query = shapes.OverrideMutationQuery.parse(request)
+        address = _address(request, resource_type, query, Action.OVERRIDE_WRITE)
+        override = patch_override(
+            address,
+            parse_body(shapes.OverrideWrite, request)["attributes"],
+            precondition=parse_precondition(request),
+            actor=actor_of(request, query["change_message"]),
+        )
+        return _written(override, status=200)
+
+    @extend_schema(
+        operation_id="overrides_delete",
+        summary="Remove what is set at one scope",
+        description="The scope inherits again. Wants If-Match with the ETag that you read.",
+        tags=["overrides"],
+        parameters=[shapes.OverrideMutationQuery],
+        responses={204: None},
+    )
+    @mutation
+    def delete(self, request: Request, resource_type: str) -> Response:
+        query = shapes.OverrideMutationQuery.parse(request)
+        address = _address(request, resource_type, query, Action.OVERRIDE_WRITE)
+        delete_override(
+            address,
+            precondition=parse_precondition(request),
+            actor=actor_of(request, query["change_message"]),
+        )
+        return Response(status=204)
+
+
+class EffectiveOverrides(Endpoint):
+    actions = {"GET": Action.OVERRIDE_READ}
+
+    @extend_schema(
+        operation_id="overrides_effective",
+        summary="What applies at a scope, and why",
+        description=(
+            "Combines everything on the scope's ladder: global, domain, project, project and domain, workflow, "
+            "launch plan; the more specific wins. Each leaf names its source and what it shadows."
+        ),
+        tags=["overrides"],
+        parameters=[shapes.EffectiveQuery],
+        responses=shapes.EffectiveRead,
+        examples=[examples.EFFECTIVE],
+    )
+    def get(self, request: Request) -> Response:
+        query = shapes.EffectiveQuery.parse(request)
+        scope = scope_from(query)
+        caller_of(request).require(Action.OVERRIDE_READ, scope)
+        effective = effective_attributes(scope, resource_type=query["resource_type"])
+        return respond(request, shapes.show_effective(effective), etag=f'"{effective.fingerprint}"')
+
+
+def _address(request: Request, resource_type: str, query: dict[str, Any], action: Action) -> Address:
+    """Authorise before anything is looked up: what exists elsewhere is nobody's business."""
+    scope = scope_from(query)
+    caller_of(request).require(action, scope)
+    return Address(resource_type, scope)
+
+
+def _written(override: Override, *, status: int) -> Response:
+    return Response(
+        shapes.show_override(override), status=status, headers={"ETag": version_etag(override.version)}
+    )

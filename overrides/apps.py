@@ -1,0 +1,8 @@
+from django.apps import AppConfig
+
+
+class OverridesConfig(AppConfig):
+    name = "overrides"
+
+    def ready(self) -> None:
+        from overrides import event_types  # noqa: F401  (they register themselves)

@@ -1,0 +1,39 @@
+"""The built-in resource types, one file each, by name and in the order of Flyte's enum. Pure."""
+
+import difflib
+
+from controlplane.errors import UnknownResourceType
+from overrides.resource_types.cluster_assignment import CLUSTER_ASSIGNMENT
+from overrides.resource_types.cluster_resource import CLUSTER_RESOURCE
+from overrides.resource_types.definition import ResourceType
+from overrides.resource_types.execution_cluster_label import EXECUTION_CLUSTER_LABEL
+from overrides.resource_types.execution_queue import EXECUTION_QUEUE
+from overrides.resource_types.plugin_override import PLUGIN_OVERRIDE
+from overrides.resource_types.quality_of_service import QUALITY_OF_SERVICE
+from overrides.resource_types.task_resource import TASK_RESOURCE
+from overrides.resource_types.workflow_execution_config import WORKFLOW_EXECUTION_CONFIG
+
+__all__ = ["BUILT_IN", "ResourceType", "get_type"]
+
+BUILT_IN: dict[str, ResourceType] = {
+    one.name: one
+    for one in (
+        TASK_RESOURCE,
+        CLUSTER_RESOURCE,
+        EXECUTION_QUEUE,
+        EXECUTION_CLUSTER_LABEL,
+        QUALITY_OF_SERVICE,
+        PLUGIN_OVERRIDE,
+        WORKFLOW_EXECUTION_CONFIG,
+        CLUSTER_ASSIGNMENT,
+    )
+}
+
+
+def get_type(name: str) -> ResourceType:
+    """Return the type with this name. Raises UnknownResourceType with the nearest one."""
+    if found := BUILT_IN.get(name):
+        return found
+    nearest = difflib.get_close_matches(name.lower(), BUILT_IN, n=1, cutoff=0.5)
+    advice = f"Did you mean {nearest[0]!r}?" if nearest else f"Known: {', '.join(BUILT_IN)}."
+    raise UnknownResourceType(f"There is no resource type {name[:80]!r}. {advice}")

@@ -1,0 +1,75 @@
+"""Small builders for the JSON Schemas (2020-12) of attributes. Pure.
+
+Attributes are partial: nothing is required, because what is absent is inherited; and every member may
+be null, because null removes what is inherited.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from overrides.merging import REMOVE
+
+Schema = dict[str, Any]
+
+# Kubernetes' quantity grammar (apimachinery resource/quantity.go), without a sign: we set amounts.
+QUANTITY = r"^([0-9]+(\.[0-9]*)?|\.[0-9]+)([KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]+)?$"
+# Seconds, as protobuf's JSON form of a Duration.
+DURATION = r"^[0-9]+(\.[0-9]{1,9})?s$"
+
+
+def text(description: str = "", **more: Any) -> Schema:
+    return _described({"type": "string", **more}, description)
+
+
+def quantity(description: str) -> Schema:
+    return text(description, pattern=QUANTITY, maxLength=64, examples=["500m", "2Gi"])
+
+
+def flag(description: str) -> Schema:
+    return _described({"type": "boolean"}, description)
+
+
+def choice(description: str, *words: str) -> Schema:
+    return _described({"type": "string", "enum": list(words)}, description)
+
+
+def whole(description: str, **more: Any) -> Schema:
+    return _described({"type": "integer", **more}, description)
+
+
+def list_of(items: Schema, description: str = "") -> Schema:
+    return _described({"type": "array", "items": items}, description)
+
+
+def map_of_text(description: str) -> Schema:
+    return _described({"type": "object", "additionalProperties": or_null(text())}, description)
+
+
+def free_object(description: str) -> Schema:
+    return _described({"type": "object"}, description)
+
+
+def object_of(description: str = "", /, **members: Schema) -> Schema:
+    properties = {name: or_null(member) for name, member in members.items()}
+    return _described({"type": "object", "properties": properties, "additionalProperties": False}, description)
+
+
+def named_item(key: str, /, **members: Schema) -> Schema:
+    """An item of a keyed list: its key is required and `$remove` takes the inherited item away."""
+    item = object_of(**members)
+    item["properties"][key] = {**members[key], "minLength": 1}
+    item["properties"][REMOVE] = {"type": "boolean", "const": True}
+    item["required"] = [key]
+    return item
+
+
+def or_null(schema: Schema) -> Schema:
+    widened = {**schema, "type": [schema["type"], "null"]}
+    if "enum" in schema:
+        widened["enum"] = [*schema["enum"], None]
+    return widened
+
+
+def _described(schema: Schema, description: str) -> Schema:
+    return {**schema, "description": description} if description else schema

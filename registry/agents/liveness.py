@@ -1,0 +1,46 @@
+"""Liveness: what an agent's last heartbeat says about it. Pure: the clock is an argument, and it is Postgres'."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+# Past so many intervals without a heartbeat an agent is shown as late; nothing is stored.
+LATE_AFTER_INTERVALS = 1.5
+
+
+@dataclass(frozen=True, slots=True)
+class LivenessPolicy:
+    """interval: between heartbeats; lease: how long one is good for. jitter: share of the interval."""
+
+    interval: timedelta
+    lease: timedelta
+    jitter: float
+
+    def is_late(self, last_heartbeat_at: datetime, *, now: datetime) -> bool:
+        return now - last_heartbeat_at > LATE_AFTER_INTERVALS * self.interval
+
+    def grace(self) -> timedelta:
+        """How long everybody has to report back after we could not be reached."""
+        return max(self.lease, 2 * self.interval)
+
+    def next_interval(self, chance: random.Random) -> float:
+        """Seconds until the next heartbeat: never longer than the interval, so that jitter cannot make one late."""
+        return round(self.interval.total_seconds() * (1 - self.jitter * chance.random()), 1)
+
+
+def has_expired(
+    expires_at: datetime, *, reachable_since: datetime, policy: LivenessPolicy, now: datetime
+) -> bool:
+    """True if the lease ran out, and we have been there long enough to have heard of it."""
+    return now > expires_at and now > reachable_since + policy.grace()
+
+
+def reachable_since(
+    last_sweep_at: datetime | None, since: datetime | None, *, gap: timedelta, now: datetime
+) -> datetime:
+    """Since when the control plane has been up, told by its own sweeps: a gap in them is an outage."""
+    if last_sweep_at is None or since is None or now - last_sweep_at > gap:
+        return now
+    return since

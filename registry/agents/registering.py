@@ -1,0 +1,92 @@
+"""Register agents: they do so at every start, and whenever what they offer changes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db import IntegrityError, transaction
+from django.db.models.functions import Now
+
+from controlplane.access import audit
+from controlplane.access.actors import Actor
+from controlplane.errors import NameTaken
+from controlplane.events.types import EventType
+from registry import event_types
+from registry.agents.liveness import LivenessPolicy
+from registry.agents.registration import Registration
+from registry.agents.states import State
+from registry.agents.transitions import move
+from registry.models import Agent, Lease
+
+
+@transaction.atomic
+def register(
+    registration: Registration, *, actor: Actor, any_agent: bool, policy: LivenessPolicy
+) -> tuple[Agent, bool]:
+    """Create the agent, or refresh it if its name is known; it is ready and its lease begins.
+
+    any_agent: the actor may also refresh what others registered. Returns the agent and whether it is
+    new. Raises NameTaken for a name or a topic that is somebody else's.
+    """
+    known = Agent.objects.select_for_update().filter(name=registration.name).first()
+    agent = known or _insert(registration, actor)
+    if known is not None:
+        _refresh(known, registration, actor, any_agent=any_agent)
+    Lease.objects.update_or_create(
+        agent=agent,
+        defaults={"renewed_at": Now(), "expires_at": Now() + policy.lease, "consumer_lag": 0},
+    )
+    move(agent, State.READY, reason="Registered again.", actor=actor.name, request_id=actor.request_id)
+    return Agent.objects.shown().get(id=agent.id), known is None
+
+
+def _insert(registration: Registration, actor: Actor) -> Agent:
+    agent = Agent(
+        **registration.facts(),
+        state=State.READY.value,
+        state_reason="Registered.",
+        registered_by=actor.principal_id,
+    )
+    _save(agent, registration, insert=True)
+    _record(event_types.AGENT_REGISTERED, agent, actor, before=None)
+    return agent
+
+
+def _refresh(agent: Agent, registration: Registration, actor: Actor, *, any_agent: bool) -> None:
+    if not any_agent and agent.registered_by != actor.principal_id:
+        raise NameTaken(f"The name {agent.name!r} belongs to an agent with another token.")
+    before = _facts(agent)
+    for name, value in registration.facts().items():
+        setattr(agent, name, value)
+    if _facts(agent) == before:
+        return
+    _save(agent, registration, insert=False)
+    _record(event_types.AGENT_CHANGED, agent, actor, before=before)
+
+
+def _save(agent: Agent, registration: Registration, *, insert: bool) -> None:
+    agent.updated_at = Now()
+    try:
+        with transaction.atomic():
+            agent.save(force_insert=insert, force_update=not insert)
+    except IntegrityError as error:
+        raise NameTaken(
+            f"The name {agent.name!r} or the topic {registration.topic_name!r} is another agent's."
+        ) from error
+
+
+def _record(event_type: EventType, agent: Agent, actor: Actor, *, before: dict[str, Any] | None) -> None:
+    audit.record(
+        event_type,
+        "agent",
+        str(agent.id),
+        actor=actor,
+        before=before,
+        after=_facts(agent),
+        data={"agent_id": str(agent.id), "name": agent.name, "environment": agent.environment},
+    )
+
+
+def _facts(agent: Agent) -> dict[str, Any]:
+    names = ("name", "environment", "service_types", "cost", "topic_name", "resources_available")
+    return {name: getattr(agent, name) for name in names}

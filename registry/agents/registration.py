@@ -1,0 +1,35 @@
+"""What an agent says of itself when it registers. Pure; the wire contract is DCM's (environment-agents.md 2.1)."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from typing import Any
+
+# `*`, `>`, a dot or an ending `.cancel` would let one agent read what is meant for another (5.4, G13).
+TOPIC_NAME = re.compile(r"dcm\.agent\.[A-Za-z0-9_-]+")
+
+
+class Cost(StrEnum):
+    LOW = "low"
+    MEDIUM_LOW = "medium-low"
+    MEDIUM = "medium"
+    MEDIUM_HIGH = "medium-high"
+    HIGH = "high"
+
+
+@dataclass(frozen=True, slots=True)
+class Registration:
+    """service_types may become empty later: then all providers of the agent are unavailable."""
+
+    name: str
+    environment: str
+    service_types: tuple[str, ...]
+    cost: Cost
+    topic_name: str
+    resources_available: dict[str, Any] | None
+
+    def facts(self) -> dict[str, Any]:
+        """As the columns of an agent hold it."""
+        return {**asdict(self), "service_types": list(self.service_types), "cost": self.cost.value}

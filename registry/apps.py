@@ -1,0 +1,12 @@
+from django.apps import AppConfig
+
+
+class RegistryConfig(AppConfig):
+    name = "registry"
+
+    def ready(self) -> None:
+        from controlplane.api.metrics import collect_at_scrape
+        from registry import checks, event_types  # noqa: F401  (they register themselves)
+        from registry.agents.metrics import AgentCounts
+
+        collect_at_scrape(AgentCounts())

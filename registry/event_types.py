@@ -1,0 +1,18 @@
+"""The facts that the registry announces."""
+
+from typing import Any
+
+from controlplane.events.types import EventType, register
+from registry.agents.states import State
+
+_TEXT: dict[str, Any] = {"type": "string"}
+_AGENT: dict[str, Any] = {"agent_id": _TEXT, "name": _TEXT, "environment": _TEXT}
+_MOVE: dict[str, Any] = {**_AGENT, "from": _TEXT, "reason": _TEXT}
+
+AGENT_REGISTERED = register("agent.registered", "An agent is known now.", **_AGENT)
+AGENT_CHANGED = register("agent.changed", "An agent registered again, with other facts.", **_AGENT)
+BY_STATE: dict[State, EventType] = {
+    State.READY: register("agent.ready", "An agent can take work again.", **_MOVE),
+    State.CONGESTED: register("agent.congested", "An agent has more unread work than it should.", **_MOVE),
+    State.UNAVAILABLE: register("agent.unavailable", "An agent was silent until its lease ran out.", **_MOVE),
+}
