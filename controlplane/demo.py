@@ -34,19 +34,46 @@ _PROJECTS = {
 }
 
 _OVERRIDES: list[tuple[str, Scope, dict[str, Any]]] = [
-    ("task_resource", Scope(), {"defaults": {"cpu": "500m", "memory": "200Mi"}, "limits": {"cpu": "2", "memory": "1Gi"}}),
+    (
+        "task_resource",
+        Scope(),
+        {"defaults": {"cpu": "500m", "memory": "200Mi"}, "limits": {"cpu": "2", "memory": "1Gi"}},
+    ),
     ("workflow_execution_config", Scope(), {"max_parallelism": 25, "interruptible": False}),
     ("quality_of_service_specification", Scope(), {"tier": "MEDIUM"}),
-    ("workflow_execution_config", Scope(domain="development"), {"interruptible": True, "envs": {"values": [{"key": "LOG_LEVEL", "value": "debug"}]}}),
+    (
+        "workflow_execution_config",
+        Scope(domain="development"),
+        {"interruptible": True, "envs": {"values": [{"key": "LOG_LEVEL", "value": "debug"}]}},
+    ),
     ("execution_cluster_label", Scope(domain="production"), {"value": "production-eu"}),
-    ("cluster_resource", Scope(project="flytesnacks"), {"attributes": {"projectQuotaCpu": "100", "projectQuotaMemory": "500Gi"}}),
-    ("plugin_override", Scope(project="recommender"), {"overrides": [{"task_type": "spark", "plugin_id": ["spark-on-k8s"], "missing_plugin_behavior": "FAIL"}]}),
+    (
+        "cluster_resource",
+        Scope(project="flytesnacks"),
+        {"attributes": {"projectQuotaCpu": "100", "projectQuotaMemory": "500Gi"}},
+    ),
+    (
+        "plugin_override",
+        Scope(project="recommender"),
+        {
+            "overrides": [
+                {"task_type": "spark", "plugin_id": ["spark-on-k8s"], "missing_plugin_behavior": "FAIL"}
+            ]
+        },
+    ),
     (
         "workflow_execution_config",
         Scope(project="flytesnacks", domain="development"),
-        {"labels": {"values": {"my-key": "my-value"}}, "security_context": {"run_as": {"iam_role": "my_iam_role"}}},
+        {
+            "labels": {"values": {"my-key": "my-value"}},
+            "security_context": {"run_as": {"iam_role": "my_iam_role"}},
+        },
     ),
-    ("cluster_resource", Scope(project="flytesnacks", domain="development"), {"attributes": {"projectQuotaCpu": "1000", "projectQuotaMemory": "5Ti"}}),
+    (
+        "cluster_resource",
+        Scope(project="flytesnacks", domain="development"),
+        {"attributes": {"projectQuotaCpu": "1000", "projectQuotaMemory": "5Ti"}},
+    ),
     ("execution_queue", Scope(project="billing", domain="production"), {"tags": ["critical"]}),
     (
         "task_resource",
@@ -55,10 +82,12 @@ _OVERRIDES: list[tuple[str, Scope, dict[str, Any]]] = [
     ),
     (
         "workflow_execution_config",
-        Scope(project="flytesnacks", domain="development", workflow="MyExampleWorkflow", launch_plan="nightly"),
+        Scope(
+            project="flytesnacks", domain="development", workflow="MyExampleWorkflow", launch_plan="nightly"
+        ),
         {"max_parallelism": 5, "interruptible": None},
     ),
-]  # fmt: skip
+]
 
 # Name, environment, service types, cost, seconds since it was last heard.
 _AGENTS: list[tuple[str, str, tuple[str, ...], Cost, int]] = [

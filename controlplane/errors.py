@@ -1,14 +1,14 @@
 """What can go wrong, in the domain's words. Pure: `controlplane.api.problems` alone knows HTTP.
 
-    ControlplaneError
-    ├── InvalidRequest          one or many FieldErrors
-    │   ├── InvalidScope, InvalidAttributes
-    ├── NotAuthenticated, PermissionDenied
-    ├── NotFound                UnknownProject, UnknownDomain, UnknownResourceType, UnknownOverride,
-    │                           UnknownAgent, UnknownPrincipal, ...
-    ├── Conflict                NameTaken, KeyInFlight, StillInUse
-    ├── VersionMismatch, VersionRequired
-    └── KeyReused
+ControlplaneError
+├── InvalidRequest          one or many FieldErrors
+│   ├── InvalidScope, InvalidAttributes
+├── NotAuthenticated, PermissionDenied
+├── NotFound                UnknownProject, UnknownDomain, UnknownResourceType, UnknownOverride,
+│                           UnknownAgent, UnknownPrincipal, ...
+├── Conflict                NameTaken, KeyInFlight, StillInUse
+├── VersionMismatch, VersionRequired
+└── KeyReused
 """
 
 from __future__ import annotations

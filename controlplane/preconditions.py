@@ -34,22 +34,29 @@ def check(precondition: Precondition | None, current: int | None) -> None:
     """
     if precondition is None:
         return
-    if precondition.must_be_new:
-        if current is not None:
-            raise VersionMismatch(f'It exists already, at version "v{current}".', current=f"v{current}")
-        return
     if current is None:
-        if precondition.given:
-            raise VersionMismatch("There is nothing here to match: it was deleted, or never set.")
-        return
+        _check_absent(precondition)
+    else:
+        _check_version(precondition, current)
+
+
+def _check_absent(precondition: Precondition) -> None:
+    if precondition.given and not precondition.must_be_new:
+        raise VersionMismatch("There is nothing here to match: it was deleted, or never set.")
+
+
+def _check_version(precondition: Precondition, current: int) -> None:
+    etag = f"v{current}"
+    if precondition.must_be_new:
+        raise VersionMismatch(f'It exists already, at version "{etag}".', current=etag)
     if precondition.any_version:
         return
     if precondition.versions is None:
         raise VersionRequired(
-            f'It exists, at version "v{current}". Read it, then send If-Match with the ETag you got.',
-            current=f"v{current}",
+            f'It exists, at version "{etag}". Read it, then send If-Match with the ETag you got.',
+            current=etag,
         )
     if current not in precondition.versions:
         raise VersionMismatch(
-            f'It is at version "v{current}" now. Read it again and redo your change.', current=f"v{current}"
+            f'It is at version "{etag}" now. Read it again and redo your change.', current=etag
         )

@@ -10,7 +10,7 @@ from django.db.models import Q
 
 from controlplane.scopes import MAX_SEGMENT_LENGTH, SEGMENTS, SHAPES, Scope
 
-Row = TypeVar("Row", bound=models.Model, covariant=True)
+Row_co = TypeVar("Row_co", bound=models.Model, covariant=True)
 
 
 def segment_field(**options: Any) -> models.CharField[str, str]:
@@ -29,7 +29,7 @@ def legal_shape() -> Q:
     return legal
 
 
-class ScopedQuerySet(models.QuerySet[Row]):
+class ScopedQuerySet(models.QuerySet[Row_co]):
     """Queries by scope, for any model with the four segment columns."""
 
     def at(self, scope: Scope) -> Self:

@@ -101,7 +101,10 @@ def _illegal_shape(filled: frozenset[str]) -> InvalidScope:
     deepest = "launch_plan" if "launch_plan" in filled else "workflow"
     missing = sorted(wanted[deepest] - filled)
     return _invalid(
-        missing[0], "required", f"A {deepest} also needs: {', '.join(missing)}.", hint="Name them, or leave it out."
+        missing[0],
+        "required",
+        f"A {deepest} also needs: {', '.join(missing)}.",
+        hint="Name them, or leave it out.",
     )
 
 

@@ -1,6 +1,6 @@
 """All routes. Every path of the API lies below /api/v1/."""
 
-from django.urls import include, path
+from django.urls import URLPattern, URLResolver, include, path
 
 from controlplane import openapi
 from controlplane.access.api.urls import urlpatterns as access
@@ -8,7 +8,7 @@ from controlplane.api import health
 from controlplane.api.meta import Metrics
 from controlplane.events import api as events
 
-api = [
+api: list[URLPattern | URLResolver] = [
     *access,
     path("events", events.EventCollection.as_view()),
     path("event-types", events.EventTypeCollection.as_view()),

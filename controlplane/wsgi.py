@@ -1,4 +1,4 @@
-"""The web application, as a WSGI server loads it: `granian --interface wsgi controlplane.wsgi:application`."""
+"""The web application, for a WSGI server: `granian --interface wsgi controlplane.wsgi:application`."""
 
 import os
 

@@ -51,7 +51,7 @@ def get_override(address: Address) -> Override:
     """Return what is set at exactly this address. Raises UnknownOverride and the like."""
     get_type(address.resource_type)
     check_known(address.scope)
-    override = Override.objects.of(address.resource_type, address.scope).first()
+    override: Override | None = Override.objects.of(address.resource_type, address.scope).first()
     if override is None:
         raise _nothing_at(address)
     return override
@@ -123,7 +123,9 @@ def _store(change: Change, current: Override | None, revision: int) -> Override:
     if current is not None and _same(current.attributes, change.attributes):
         return current  # nothing to tell: no version, no revision, no event
     before = snapshot(current) if current else None
-    override = current or Override(resource_type=change.address.resource_type, **change.address.scope.segments)
+    override = current or Override(
+        resource_type=change.address.resource_type, **change.address.scope.segments
+    )
     override.attributes = change.attributes
     override.version = _remember(change, revision)
     override.revision = revision
@@ -192,5 +194,6 @@ def _announce(
 
 def _nothing_at(address: Address) -> UnknownOverride:
     return UnknownOverride(
-        f"No {address.resource_type} is set at {address.scope}. To see what applies there, ask for the effective values."
+        f"No {address.resource_type} is set at {address.scope}. "
+        "To see what applies there, ask for the effective values."
     )

@@ -56,7 +56,7 @@ class Override(models.Model):
     changed_by = models.CharField(max_length=63)
     change_message = models.CharField(max_length=500, blank=True, default="")
 
-    objects = OverrideQuerySet.as_manager()
+    objects = OverrideQuerySet["Override"].as_manager()
 
     class Meta:
         constraints = [
@@ -120,9 +120,7 @@ class RevisionCounter(models.Model):
     revision = models.BigIntegerField(default=0)
 
     class Meta:
-        constraints = [
-            models.CheckConstraint(name="revision_counter_is_one_row", condition=models.Q(id=1))
-        ]
+        constraints = [models.CheckConstraint(name="revision_counter_is_one_row", condition=models.Q(id=1))]
 
     def __str__(self) -> str:
         return str(self.revision)

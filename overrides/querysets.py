@@ -9,10 +9,10 @@ from django.db import models
 from controlplane.scoped_rows import ScopedQuerySet
 from controlplane.scopes import Scope
 
-Row = TypeVar("Row", bound=models.Model, covariant=True)
+Row_co = TypeVar("Row_co", bound=models.Model, covariant=True)
 
 
-class OverrideQuerySet(ScopedQuerySet[Row]):
+class OverrideQuerySet(ScopedQuerySet[Row_co]):
     def of(self, resource_type: str, scope: Scope) -> Self:
         """The one address of a type at a scope."""
         return self.at(scope).filter(resource_type=resource_type)

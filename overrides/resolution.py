@@ -65,7 +65,8 @@ def resolve(target: Scope, layers: Iterable[Layer], rule: MergeRule) -> Resolved
     Layers of one scope keep the order they came in; the order of scopes does not matter.
     """
     applicable = sorted(
-        (layer for layer in layers if layer.scope.covers(target)), key=lambda layer: layer.scope.level
+        (layer for layer in layers if layer.scope.covers(target)),
+        key=lambda layer: layer.scope.level,
     )
     attributes: dict[str, Any] = {}
     sources: dict[Path, int] = {}
@@ -73,7 +74,10 @@ def resolve(target: Scope, layers: Iterable[Layer], rule: MergeRule) -> Resolved
         attributes, sources = _apply(layer, index, attributes, sources, rule)
     return Resolved(
         attributes,
-        tuple(_leaf(path, value, attributes, applicable, sources[path]) for path, value in _set(attributes, applicable, rule)),
+        tuple(
+            _leaf(path, value, attributes, applicable, sources[path])
+            for path, value in _set(attributes, applicable, rule)
+        ),
         tuple(_removed(attributes, applicable, rule)),
     )
 
@@ -86,7 +90,9 @@ def _apply(
     before = dict(leaves(inherited, rule))
     merged = merge(inherited, layer.attributes, rule)
     return merged, {
-        path: index if path in stated or path not in sources or before.get(path, ABSENT) != value else sources[path]
+        path: index
+        if path in stated or path not in sources or before.get(path, ABSENT) != value
+        else sources[path]
         for path, value in leaves(merged, rule)
     }
 

@@ -9,7 +9,7 @@ from django.core.checks import CheckMessage, Error, register
 @register
 def lease_outlives_missed_heartbeats(**kwargs: Any) -> list[CheckMessage]:
     needed = 3 * settings.HEARTBEAT_INTERVAL_SECONDS
-    if settings.LEASE_SECONDS >= needed:
+    if needed <= settings.LEASE_SECONDS:
         return []
     return [
         Error(

@@ -37,12 +37,8 @@ class Agent(models.Model):
 
     class Meta:
         constraints = [
-            models.CheckConstraint(
-                name="agent_state_is_known", condition=models.Q(state__in=list(State))
-            ),
-            models.CheckConstraint(
-                name="agent_cost_is_known", condition=models.Q(cost__in=list(Cost))
-            ),
+            models.CheckConstraint(name="agent_state_is_known", condition=models.Q(state__in=list(State))),
+            models.CheckConstraint(name="agent_cost_is_known", condition=models.Q(cost__in=list(Cost))),
         ]
         indexes = [models.Index(fields=["state", "name"], name="agent_by_state")]
 
@@ -51,7 +47,10 @@ class Agent(models.Model):
 
 
 class Lease(models.Model):
-    """Until when we take an agent for alive. Rows are updated in place (HOT): no index on any time but BRIN."""
+    """Until when we take an agent for alive.
+
+    Rows are updated in place (HOT), so no time has an index but BRIN (migration 0002).
+    """
 
     agent = models.OneToOneField(Agent, on_delete=models.CASCADE, primary_key=True)
     renewed_at = models.DateTimeField()
@@ -72,9 +71,7 @@ class SweepRecord(models.Model):
     reachable_since = models.DateTimeField(null=True)
 
     class Meta:
-        constraints = [
-            models.CheckConstraint(name="sweep_record_is_one_row", condition=models.Q(id=1))
-        ]
+        constraints = [models.CheckConstraint(name="sweep_record_is_one_row", condition=models.Q(id=1))]
 
     def __str__(self) -> str:
         return f"since {self.reachable_since}"

@@ -39,7 +39,7 @@ class TokenAuthentication(authentication.BaseAuthentication):
 class SessionAuthentication(authentication.SessionAuthentication):
     """The console's session cookie, with DRF's CSRF check on every write."""
 
-    def authenticate(self, request: Request) -> tuple[Caller, None] | None:  # type: ignore[override]
+    def authenticate(self, request: Request) -> tuple[Caller, None] | None:
         principal = getattr(request._request, "user", None)
         if not isinstance(principal, Principal) or not principal.is_active:
             return None

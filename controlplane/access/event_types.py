@@ -7,7 +7,10 @@ from controlplane.events.types import register
 _TEXT: dict[str, Any] = {"type": "string"}
 
 PRINCIPAL_CREATED = register(
-    "principal.created", "Somebody or something can be given roles now.", principal=_TEXT, kind=_TEXT
+    "principal.created",
+    "Somebody or something can be given roles now.",
+    principal=_TEXT,
+    kind=_TEXT,
 )
 PRINCIPAL_CHANGED = register(
     "principal.changed",

@@ -30,7 +30,9 @@ def ensure_admin(folder: Path) -> None:
         admin = principals.create_principal(ADMIN, kind=PrincipalKind.PERSON, actor=_ACTOR)
         principals.bind_role(admin, Role.ADMIN, Scope(), actor=_ACTOR)
     if not _has_valid_token(folder / "admin.token", admin):
-        _, secret = principals.create_token(admin, name=f"{ADMIN} on this machine", expires_at=None, actor=_ACTOR)
+        _, secret = principals.create_token(
+            admin, name=f"{ADMIN} on this machine", expires_at=None, actor=_ACTOR
+        )
         write_secret(folder / "admin.token", secret)
     password_file = folder / "admin.password"
     if not password_file.is_file() or not admin.check_password(password_file.read_text().strip()):

@@ -193,7 +193,11 @@ def _record_binding(
 
 
 def _bound(binding: RoleBinding) -> dict[str, Any]:
-    return {"principal": binding.principal.name, "role": binding.role, "scope": binding.scope.segments}
+    return {
+        "principal": binding.principal.name,
+        "role": binding.role,
+        "scope": binding.scope.segments,
+    }
 
 
 def _shown(principal: Principal) -> dict[str, Any]:

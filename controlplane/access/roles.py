@@ -49,9 +49,7 @@ _AGENT = frozenset({Action.AGENT_REGISTER, Action.AGENT_HEARTBEAT, Action.AGENT_
 
 ALLOWED: dict[Role, frozenset[Action]] = {
     Role.VIEWER: _READS,
-    Role.EDITOR: _READS
-    | _AGENT
-    | {Action.AGENT_WRITE, Action.OVERRIDE_WRITE, Action.PROJECT_WRITE},
+    Role.EDITOR: _READS | _AGENT | {Action.AGENT_WRITE, Action.OVERRIDE_WRITE, Action.PROJECT_WRITE},
     Role.ADMIN: frozenset(Action),
     Role.AGENT: _AGENT,
 }

@@ -30,7 +30,12 @@ def looks_like_token(text: str) -> bool:
     """True if the text has a known prefix and a right checksum; says nothing about validity."""
     known = any(text.startswith(prefix) for prefix in Prefix)
     right_length = len(text) == len(Prefix.PERSONAL) + _SECRET_LENGTH + _CHECKSUM_LENGTH
-    return known and right_length and text.isascii() and _checksum(text[:-_CHECKSUM_LENGTH]) == text[-_CHECKSUM_LENGTH:]
+    return (
+        known
+        and right_length
+        and text.isascii()
+        and _checksum(text[:-_CHECKSUM_LENGTH]) == text[-_CHECKSUM_LENGTH:]
+    )
 
 
 def digest(token: str) -> bytes:

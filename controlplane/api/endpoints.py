@@ -42,7 +42,9 @@ class MutationQuery(Query):
     """What every mutation takes."""
 
     dry_run = serializers.BooleanField(
-        required=False, default=False, help_text="Do everything but keep it; answers as the real call would."
+        required=False,
+        default=False,
+        help_text="Do everything but keep it; answers as the real call would.",
     )
 
 

@@ -45,13 +45,19 @@ def _must_be_new(header: str | None) -> bool:
     if header is None:
         return False
     if header.strip() != "*":
-        raise _bad("If-None-Match", "On a write only `If-None-Match: *` has a meaning: create, never replace.")
+        raise _bad(
+            "If-None-Match",
+            "On a write only `If-None-Match: *` has a meaning: create, never replace.",
+        )
     return True
 
 
 def _versions(header: str) -> list[int]:
     if not _LIST.fullmatch(header):
-        raise _bad("If-Match", 'If-Match is not a list of ETags. Send the ETag that you read, quotes included: "v7".')
+        raise _bad(
+            "If-Match",
+            'If-Match is not a list of ETags. Send the ETag that you read, quotes included: "v7".',
+        )
     found = []
     for weak, tag in _TAG.findall(header):
         version = _VERSION.fullmatch(tag)

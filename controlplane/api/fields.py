@@ -94,7 +94,9 @@ class Text(serializers.CharField):
         text = super().to_internal_value(data)
         harmless = "\n\t" if self._lines else ""
         if any(unicodedata.category(one).startswith("C") and one not in harmless for one in text):
-            raise serializers.ValidationError("It has a character that cannot be printed.", code="unprintable")
+            raise serializers.ValidationError(
+                "It has a character that cannot be printed.", code="unprintable"
+            )
         return text
 
 
@@ -122,7 +124,8 @@ class Instant(serializers.DateTimeField):
     def to_internal_value(self, data: Any) -> Any:
         if not isinstance(data, str) or not _has_offset(data):
             raise serializers.ValidationError(
-                "Give an RFC 3339 time with its offset, such as 2026-11-21T09:30:00Z.", code="invalid"
+                "Give an RFC 3339 time with its offset, such as 2026-11-21T09:30:00Z.",
+                code="invalid",
             )
         try:
             return super().to_internal_value(data)

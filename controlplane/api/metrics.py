@@ -10,9 +10,7 @@ from django.http import HttpRequest, HttpResponse
 from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest, multiprocess
 from prometheus_client.registry import REGISTRY, Collector
 
-REQUESTS = Counter(
-    "cp_http_requests_total", "Requests answered.", ["method", "route", "code_class"]
-)
+REQUESTS = Counter("cp_http_requests_total", "Requests answered.", ["method", "route", "code_class"])
 DURATION = Histogram(
     "cp_http_request_duration_seconds",
     "Time to answer.",

@@ -28,10 +28,14 @@ class PageQuery(Query):
     """What every list takes. AIP-158: 0 or absent means the default, too much is lowered."""
 
     limit = serializers.IntegerField(
-        required=False, min_value=0, default=DEFAULT_LIMIT, help_text=f"Items a page; {MAX_LIMIT} at most."
+        required=False,
+        min_value=0,
+        default=DEFAULT_LIMIT,
+        help_text=f"Items a page; {MAX_LIMIT} at most.",
     )
     cursor = serializers.CharField(
-        required=False, help_text="`next_cursor` of the page before. Keep the other parameters as they were."
+        required=False,
+        help_text="`next_cursor` of the page before. Keep the other parameters as they were.",
     )
 
 
@@ -81,7 +85,9 @@ def _read_cursor(cursor: str, question: str, length: int) -> list[Any]:
     except (signing.BadSignature, ValueError) as error:
         raise InvalidCursor("The cursor is not one of ours. Start again without it.") from error
     if said["question"] != question or len(said["key"]) != length:
-        raise InvalidCursor("The cursor belongs to another question. Keep filters and token as they were, or start again.")
+        raise InvalidCursor(
+            "The cursor belongs to another question. Keep filters and token as they were, or start again."
+        )
     return list(said["key"])
 
 

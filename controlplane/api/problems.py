@@ -92,7 +92,9 @@ def problem(
 def plain_response(error: errors.ControlplaneError) -> HttpResponse:
     """The same for code outside of DRF: middleware and Django's own error views."""
     status = STATUS_BY_ERROR[type(error)]
-    document = problem(status, error.code, error.title, error.detail, found=error.errors, members=error.members)
+    document = problem(
+        status, error.code, error.title, error.detail, found=error.errors, members=error.members
+    )
     return JsonResponse(document, status=status, content_type=CONTENT_TYPE)
 
 
@@ -106,7 +108,10 @@ def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
 def server_error(request: HttpRequest) -> HttpResponse:
     """handler500. The cause is in the log under the request's id, never in the answer."""
     document = problem(
-        500, "internal_error", "Something broke on our side", "Tell your operator the request_id; the log has the cause."
+        500,
+        "internal_error",
+        "Something broke on our side",
+        "Tell your operator the request_id; the log has the cause.",
     )
     return JsonResponse(document, status=500, content_type=CONTENT_TYPE)
 
@@ -126,7 +131,10 @@ def _ours(exc: errors.ControlplaneError) -> Response:
 
 def _unavailable() -> Response:
     document = problem(
-        503, "database_unavailable", "Try again soon", "The database did not answer in time. Nothing was changed."
+        503,
+        "database_unavailable",
+        "Try again soon",
+        "The database did not answer in time. Nothing was changed.",
     )
     headers = {"Retry-After": _RETRY_AFTER_SECONDS}
     return Response(document, status=503, content_type=CONTENT_TYPE, headers=headers)
@@ -135,17 +143,20 @@ def _unavailable() -> Response:
 def _frameworks(exc: exceptions.APIException) -> Response:
     if isinstance(exc, exceptions.ValidationError):
         return _ours(
-            errors.InvalidRequest("The request is not valid; `errors` lists all that is wrong.", errors=field_errors(exc.detail))
+            errors.InvalidRequest(
+                "The request is not valid; `errors` lists all that is wrong.",
+                errors=field_errors(exc.detail),
+            )
         )
     status = HTTPStatus(exc.status_code)
     detail = str(exc.detail)
     if isinstance(exc, exceptions.UnsupportedMediaType):
         detail = "Send the body as JSON, with the header Content-Type: application/json."
     response = Response(
-        problem(status, status.name.lower(), status.phrase, detail), status=status, content_type=CONTENT_TYPE
+        problem(status, status.name.lower(), status.phrase, detail),
+        status=status,
+        content_type=CONTENT_TYPE,
     )
     if wait := getattr(exc, "wait", None):
         response["Retry-After"] = str(int(wait) + 1)
     return response
-
-

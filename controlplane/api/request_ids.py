@@ -11,6 +11,7 @@ from django.http import HttpRequest, HttpResponse
 from controlplane.ids import uuid7
 
 HEADER = "X-Request-ID"
+_META = "HTTP_X_REQUEST_ID"
 # A forged id could forge log lines (reliability.md 3.5).
 _HARMLESS = re.compile(r"[A-Za-z0-9._-]{1,64}")
 
@@ -22,9 +23,9 @@ class RequestIdMiddleware:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        request_id = choose(request.headers.get(HEADER))
-        # django_structlog reads it from here and binds it for the log.
-        request.META["HTTP_X_REQUEST_ID"] = request_id
+        # Not by request.headers: that copy is made once, and django_structlog must read our choice.
+        request_id = choose(request.META.get(_META))
+        request.META[_META] = request_id
         structlog.contextvars.clear_contextvars()
         structlog.contextvars.bind_contextvars(request_id=request_id)
         response = self.get_response(request)

@@ -28,15 +28,20 @@ _METHODS = {"get", "post", "put", "patch", "delete"}
 class OperationSchema(AutoSchema):
     """Adds the headers that an operation understands, and what it wants its caller to be allowed."""
 
-    def get_override_parameters(self) -> list[OpenApiParameter]:
+    def get_override_parameters(self) -> list[Any]:
         parameters: list[Any] = list(super().get_override_parameters())
         if self.method == "POST":
             parameters.append(
-                _header("Idempotency-Key", "Make the effect happen once, however often this is sent. Kept for 24 h.")
+                _header(
+                    "Idempotency-Key",
+                    "Make the effect happen once, however often this is sent. Kept for 24 h.",
+                )
             )
         if getattr(self.view, "has_versions", False):
             if self.method == "GET":
-                parameters.append(_header("If-None-Match", "An ETag that you hold: 304 if it is still right."))
+                parameters.append(
+                    _header("If-None-Match", "An ETag that you hold: 304 if it is still right.")
+                )
             else:
                 parameters.append(_header("If-Match", 'The ETag that you read, such as "v7".'))
             if self.method == "PUT":
@@ -111,7 +116,11 @@ def _response(words: str) -> dict[str, Any]:
 
 
 _SECURITY = {
-    "token": {"type": "http", "scheme": "bearer", "description": "A token made by `POST /api/v1/tokens`."},
+    "token": {
+        "type": "http",
+        "scheme": "bearer",
+        "description": "A token made by `POST /api/v1/tokens`.",
+    },
     "session": {
         "type": "apiKey",
         "in": "cookie",
@@ -139,7 +148,10 @@ _SCHEMAS: dict[str, Any] = {
         "type": "object",
         "description": "One thing that is wrong.",
         "properties": {
-            "pointer": {**_TEXT, "description": "JSON Pointer into the body; `?name` for a query parameter."},
+            "pointer": {
+                **_TEXT,
+                "description": "JSON Pointer into the body; `?name` for a query parameter.",
+            },
             "code": _TEXT,
             "message": _TEXT,
             "hint": _TEXT,

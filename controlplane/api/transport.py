@@ -27,7 +27,9 @@ class TransportMiddleware:
         if request.path.startswith(_API):
             # Not redirected: the token has been sent in the clear, and its owner must learn of it.
             if settings.SECURE_SSL_REDIRECT and not request.is_secure():
-                return plain_response(InsecureTransport("Use https://. Then replace your token: it was sent unencrypted."))
+                return plain_response(
+                    InsecureTransport("Use https://. Then replace your token: it was sent unencrypted.")
+                )
             if request.path.endswith("/"):
                 query = request.META.get("QUERY_STRING", "")
                 # Slashes in front are cut, or "//host/" would lead away from us.

@@ -43,36 +43,38 @@ class Options:
 
 def launch(options: Options, say: Callable[[str], None]) -> int:
     """Run until told to stop; return the exit code."""
-    began = time.monotonic()
-    supervisor = Supervisor(say)
-    supervisor.listen()
     try:
         with _locked(options.data_dir):
-            if not is_free(options.port):
-                raise CannotStart(
-                    f"Port {options.port} is taken. Choose another: make up PORT={options.port + 1}"
-                )
-            try:
-                _start(options, supervisor, say)
-                say(_ready(options, time.monotonic() - began))
-                supervisor.watch()
-            finally:
-                supervisor.stop(last=ALL)
-                (options.data_dir / "run" / "environment").unlink(missing_ok=True)
+            _run(options, say)
     except StopRequested:
         say("Stopped.")
-        return 0
     except (CannotStart, DidNotStart, NoWayToRunPostgres) as error:
         say(f"Cannot start: {error}")
         return 1
+    return 0
+
+
+def _run(options: Options, say: Callable[[str], None]) -> None:
+    began = time.monotonic()
+    if not is_free(options.port):
+        raise CannotStart(f"Port {options.port} is taken. Choose another: make up PORT={options.port + 1}")
+    supervisor = Supervisor(say)
+    supervisor.listen()
+    try:
+        _start(options, supervisor, say)
+        say(_ready(options, time.monotonic() - began))
+        supervisor.watch()
+    finally:
+        supervisor.stop(last=ALL)
+        (options.data_dir / "run" / "environment").unlink(missing_ok=True)
 
 
 def _start(options: Options, supervisor: Supervisor, say: Callable[[str], None]) -> None:
     wanted = [name for name in ALL if not os.environ.get(SETTING[name])]
     say(f"Starting {', '.join(wanted) or 'nothing of our own: all services are given'} ...")
     services = start_services(options.data_dir, durable=True, wanted=wanted, pause=supervisor.pause)
-    for running in services.running.values():
-        supervisor.adopt(running)
+    for service in services.running.values():
+        supervisor.adopt(service)
     environment = _environment(options, services.environment)
     say("Preparing the database ...")
     _prepare(options, environment, supervisor)
@@ -108,7 +110,13 @@ def _environment(options: Options, addresses: dict[str, str]) -> dict[str, str]:
 
 
 def _prepare(options: Options, environment: dict[str, str], supervisor: Supervisor) -> None:
-    command = [sys.executable, str(ROOT / "manage.py"), "prepare", "--data-dir", str(options.data_dir)]
+    command = [
+        sys.executable,
+        str(ROOT / "manage.py"),
+        "prepare",
+        "--data-dir",
+        str(options.data_dir),
+    ]
     # Without these limits a long migration on a big database could not run.
     limits = {"DATABASE_STATEMENT_TIMEOUT_MS": "0"}
     process = subprocess.Popen(
@@ -196,13 +204,15 @@ def _locked(folder: Path) -> Iterator[TextIO]:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
-            raise CannotStart(f"{folder} is in use by another `make up`. Choose another: make up DATA_DIR=...") from error
+            raise CannotStart(
+                f"{folder} is in use by another `make up`. Choose another: make up DATA_DIR=..."
+            ) from error
         yield file
 
 
 def _answers(url: str) -> bool:
     try:
-        with urllib.request.urlopen(url, timeout=2):
+        with urllib.request.urlopen(url, timeout=2):  # noqa: S310  (our own address)
             return True
     except (urllib.error.URLError, OSError):
         return False

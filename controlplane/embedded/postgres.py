@@ -58,7 +58,16 @@ class Postgres:
 
     def program(self) -> Program:
         options = [f"-c{name}={value}" for name, value in self.settings.items()]
-        command = (self._binary("postgres"), "-D", str(self.data), "-k", str(self.sockets), "-h", "", *options)
+        command = (
+            self._binary("postgres"),
+            "-D",
+            str(self.data),
+            "-k",
+            str(self.sockets),
+            "-h",
+            "",
+            *options,
+        )
         # SIGINT is "fast": end sessions, write a checkpoint. SIGTERM would wait for every client.
         return Program(self.name, (*self.disguise.prefix, *command), self.log, stop_signal=signal.SIGINT)
 
@@ -66,7 +75,9 @@ class Postgres:
         """True once it takes connections; makes our database the first time."""
         try:
             with psycopg.connect(self._admin_url, autocommit=True, connect_timeout=2) as connection:
-                known = connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", [DATABASE]).fetchone()
+                known = connection.execute(
+                    "SELECT 1 FROM pg_database WHERE datname = %s", [DATABASE]
+                ).fetchone()
                 if not known:
                     connection.execute(f"CREATE DATABASE {DATABASE}")
         except psycopg.OperationalError:
@@ -83,8 +94,8 @@ class Postgres:
     def _initialise(self) -> None:
         self.disguise.give(self.data)
         command = (
-            self._binary("initdb"), "-D", str(self.data), "-U", USER, "--auth-local=trust", "--auth-host=reject",
-            "--no-instructions", *_LOCALE,
+            self._binary("initdb"), "-D", str(self.data), "-U", USER, "--no-instructions",
+            "--auth-local=trust", "--auth-host=reject", *_LOCALE,
         )  # fmt: skip
         done = subprocess.run((*self.disguise.prefix, *command), capture_output=True, text=True, check=False)
         self.log.parent.mkdir(parents=True, exist_ok=True)
@@ -125,7 +136,8 @@ def _is_postgres_on(pid: int, data: Path) -> bool:
 def _private_folder(data: Path) -> Path:
     """A short path for sockets (the kernel allows about 100 characters), the same at every start."""
     name = hashlib.sha256(os.fsencode(data)).hexdigest()[:12]
-    folder = Path(f"/tmp/cp-{os.geteuid()}-{name}")
+    # Checked below: whoever else made it first gets us to stop, not to use it.
+    folder = Path(f"/tmp/cp-{os.geteuid()}-{name}")  # noqa: S108
     folder.mkdir(mode=0o700, exist_ok=True)
     about = folder.lstat()
     ours = about.st_uid == os.geteuid() or os.geteuid() == 0

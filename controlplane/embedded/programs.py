@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 import signal
@@ -51,7 +52,7 @@ def start(program: Program) -> Running:
             stderr=subprocess.STDOUT,
             env={**os.environ, **program.environment},
             start_new_session=True,
-            preexec_fn=_die_with_parent,
+            preexec_fn=_die_with_parent,  # noqa: PLW1509  (one call into libc; we start no threads)
         )
     assert process.stdin is not None
     process.stdin.write(program.stdin)
@@ -86,10 +87,9 @@ def _signal(one: Running, number: signal.Signals) -> None:
 
 
 def _signal_group(one: Running, number: signal.Signals) -> None:
-    try:
+    # Nobody may be left in the group.
+    with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(one.process.pid, number)
-    except (ProcessLookupError, PermissionError):
-        pass  # nobody is left in it
 
 
 _libc = ctypes.CDLL(None, use_errno=True)

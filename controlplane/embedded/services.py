@@ -80,14 +80,19 @@ def start_services(
 
 
 def wait_until(
-    ready: Callable[[], bool], running: Running, *, pause: Callable[[float], None], seconds: float = START_SECONDS
+    ready: Callable[[], bool],
+    running: Running,
+    *,
+    pause: Callable[[float], None],
+    seconds: float = START_SECONDS,
 ) -> None:
     """Return once it is ready. Raises DidNotStart if it ends, or takes too long."""
     deadline = time.monotonic() + seconds
     while not ready():
         if not running.alive() or time.monotonic() > deadline:
             what = f"ended ({running.process.returncode})" if not running.alive() else "did not become ready"
-            raise DidNotStart(f"{running.name} {what}. Its log, {running.program.log}, ends with:\n{tail(running.program.log, 20)}")
+            log = running.program.log
+            raise DidNotStart(f"{running.name} {what}. Its log, {log}, ends with:\n{tail(log, 20)}")
         pause(0.03)
 
 

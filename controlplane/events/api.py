@@ -23,10 +23,17 @@ _MAX_SEQ = 2**63 - 1
 
 class FollowQuery(Query):
     after = serializers.IntegerField(
-        required=False, default=0, min_value=0, max_value=_MAX_SEQ, help_text="The last `seq` that you have; 0 for all."
+        required=False,
+        default=0,
+        min_value=0,
+        max_value=_MAX_SEQ,
+        help_text="The last `seq` that you have; 0 for all.",
     )
     limit = serializers.IntegerField(
-        required=False, min_value=0, default=DEFAULT_LIMIT, help_text=f"Events an answer; {MAX_LIMIT} at most."
+        required=False,
+        min_value=0,
+        default=DEFAULT_LIMIT,
+        help_text=f"Events an answer; {MAX_LIMIT} at most.",
     )
     type = serializers.CharField(required=False, help_text="Only this type.")
     object_type = serializers.CharField(required=False, help_text="Only about objects of this kind.")
@@ -43,7 +50,9 @@ class EventRead(serializers.Serializer[Any]):
     scope = ScopeRead()
     actor = serializers.CharField()
     request_id = serializers.CharField()
-    data = serializers.DictField(help_text="As the type's schema says.")
+    data = serializers.DictField(  # type: ignore[assignment]  # DRF takes it out of the class
+        help_text="As the type's schema says."
+    )
 
 
 class EventList(serializers.Serializer[Any]):
@@ -112,8 +121,8 @@ class EventCollection(Endpoint):
         operation_id="events_list",
         summary="Follow what happens",
         description=(
-            "Ask again with `after` = `next_after`. A follower misses nothing, whatever commits in whatever order; "
-            "the events of one object come in the order of its changes."
+            "Ask again with `after` = `next_after`. A follower misses nothing, in whatever order writers "
+            "commit; the events of one object come in the order of its changes."
         ),
         tags=["events"],
         parameters=[FollowQuery],
@@ -148,4 +157,7 @@ class EventTypeCollection(Endpoint):
 def show_event(event: Event) -> dict[str, Any]:
     names = ("seq", "type", "at", "object_type", "object_id", "actor", "request_id", "data")
     scope = Scope(event.domain, event.project, event.workflow, event.launch_plan)
-    return {name: getattr(event, name) for name in names} | {"id": str(event.id), "scope": show_scope(scope)}
+    return {name: getattr(event, name) for name in names} | {
+        "id": str(event.id),
+        "scope": show_scope(scope),
+    }

@@ -55,9 +55,7 @@ class Numbering(models.Model):
     last_seq = models.BigIntegerField(default=0)
 
     class Meta:
-        constraints = [
-            models.CheckConstraint(name="numbering_is_one_row", condition=models.Q(id=1))
-        ]
+        constraints = [models.CheckConstraint(name="numbering_is_one_row", condition=models.Q(id=1))]
 
     def __str__(self) -> str:
         return str(self.last_seq)

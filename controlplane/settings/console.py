@@ -4,7 +4,15 @@ from pathlib import Path
 
 from controlplane.settings import environment as env
 
-__all__ = ["LOGIN_REDIRECT_URL", "LOGIN_URL", "STATIC_ROOT", "STATIC_URL", "STORAGES", "TEMPLATES", "WHITENOISE_USE_FINDERS"]
+__all__ = [
+    "LOGIN_REDIRECT_URL",
+    "LOGIN_URL",
+    "STATIC_ROOT",
+    "STATIC_URL",
+    "STORAGES",
+    "TEMPLATES",
+    "WHITENOISE_USE_FINDERS",
+]
 
 LOGIN_URL = "/login"
 LOGIN_REDIRECT_URL = "/"

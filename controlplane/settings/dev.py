@@ -24,7 +24,7 @@ _meet_running_services(DATA_DIR / "run" / "environment")
 os.environ.setdefault("SECRET_KEY", "not-a-secret-and-not-for-use-outside-this-machine-1234567890")
 os.environ.setdefault("ALLOWED_HOSTS", "localhost,127.0.0.1,[::1]")
 
-from controlplane.settings.base import *  # noqa: E402  (the lines above are its input)
+from controlplane.settings.base import *
 
 SECURE_SSL_REDIRECT = False
 SECURE_HSTS_SECONDS = 0

@@ -53,7 +53,10 @@ def boolean(name: str, *, default: bool, meaning: str) -> bool:
 def names(name: str, *, default: str | None, meaning: str) -> list[str]:
     """Read a comma-separated list; empty members are dropped."""
     return _read(
-        name, lambda raw: [part.strip() for part in raw.split(",") if part.strip()], default, meaning
+        name,
+        lambda raw: [part.strip() for part in raw.split(",") if part.strip()],
+        default,
+        meaning,
     )
 
 

@@ -8,9 +8,7 @@ from controlplane.settings import environment as env
 
 __all__ = ["DJANGO_STRUCTLOG_CELERY_ENABLED", "DJANGO_STRUCTLOG_STATUS_4XX_LOG_LEVEL", "LOGGING"]
 
-_FORMAT = env.text(
-    "LOG_FORMAT", default="json", meaning="`json` for machines or `console` for people."
-)
+_FORMAT = env.text("LOG_FORMAT", default="json", meaning="`json` for machines or `console` for people.")
 _LEVEL = env.text("LOG_LEVEL", default="INFO", meaning="Least severe level that is written.")
 
 _SHARED: list[Any] = [

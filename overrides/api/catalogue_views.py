@@ -31,7 +31,12 @@ class ResourceTypeCollection(Endpoint):
     )
     def get(self, request: Request) -> Response:
         Query.parse(request)
-        return Response({"items": [shapes.show_resource_type(one) for one in BUILT_IN.values()], "next_cursor": None})
+        return Response(
+            {
+                "items": [shapes.show_resource_type(one) for one in BUILT_IN.values()],
+                "next_cursor": None,
+            }
+        )
 
 
 class ResourceTypeItem(Endpoint):
@@ -66,7 +71,9 @@ class ProjectCollection(Endpoint):
         rows = Project.objects.all()
         if all(scope.project for scope in scopes):
             rows = rows.filter(id__in=[scope.project for scope in scopes])
-        return page_response(request, paginate(request, rows, order=("id",), query=query), shapes.show_project)
+        return page_response(
+            request, paginate(request, rows, order=("id",), query=query), shapes.show_project
+        )
 
     @extend_schema(
         operation_id="projects_create",
@@ -83,7 +90,10 @@ class ProjectCollection(Endpoint):
         wanted = parse_body(shapes.ProjectWrite, request)
         caller_of(request).require(Action.PROJECT_WRITE, Scope())
         project = create_project(
-            wanted["id"], name=wanted["name"], description=wanted["description"], actor=actor_of(request)
+            wanted["id"],
+            name=wanted["name"],
+            description=wanted["description"],
+            actor=actor_of(request),
         )
         project.refresh_from_db()
         location = {"Location": f"{request.path}/{project.id}"}
@@ -103,7 +113,9 @@ class ProjectItem(Endpoint):
     def get(self, request: Request, project: str) -> Response:
         Query.parse(request)
         # A domain-wide reader sees every project: each has that domain.
-        if not any(scope.project in ("", project) for scope in caller_of(request).scopes_for(Action.PROJECT_READ)):
+        if not any(
+            scope.project in ("", project) for scope in caller_of(request).scopes_for(Action.PROJECT_READ)
+        ):
             caller_of(request).require(Action.PROJECT_READ, Scope(project=project))
         found = Project.objects.filter(id=project).first()
         if found is None:

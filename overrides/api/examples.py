@@ -35,7 +35,12 @@ _SOURCE = {
     "changed_by": "admin",
     "changed_at": _WHEN,
 }
-_PLATFORM = {**_SOURCE, "scope": _GLOBAL, "override_id": "019a9f5e-7c00-7000-8000-000000000002", "version": 1}
+_PLATFORM = {
+    **_SOURCE,
+    "scope": _GLOBAL,
+    "override_id": "019a9f5e-7c00-7000-8000-000000000002",
+    "version": 1,
+}
 _EFFECTIVE = {
     "scope": _WORKFLOW,
     "items": [
@@ -50,7 +55,12 @@ _EFFECTIVE = {
                     "source": _SOURCE,
                     "shadowed": [{"value": "500m", "source": _PLATFORM}],
                 },
-                {"pointer": "/defaults/memory", "value": "500Mi", "source": _PLATFORM, "shadowed": []},
+                {
+                    "pointer": "/defaults/memory",
+                    "value": "500Mi",
+                    "source": _PLATFORM,
+                    "shadowed": [],
+                },
             ],
             "removed": [],
         }

@@ -49,7 +49,7 @@ class OverrideRead(serializers.Serializer[Any]):
     resource_type = serializers.CharField()
     scope = ScopeRead()
     attributes = AttributesField()
-    version = serializers.IntegerField(help_text="Rises with each change here; the ETag is `\"v<version>\"`.")
+    version = serializers.IntegerField(help_text='Rises with each change here; the ETag is `"v<version>"`.')
     revision = serializers.IntegerField(help_text="Rises with each change of any override.")
     created_at = serializers.DateTimeField()
     changed_at = serializers.DateTimeField()
@@ -74,19 +74,19 @@ class SourceRead(serializers.Serializer[Any]):
 
 class StatedRead(serializers.Serializer[Any]):
     value = AnyJSONField(help_text="What is set there; null takes an inherited value away.")
-    source = SourceRead()
+    source = SourceRead()  # type: ignore[assignment]  # DRF takes it out of the class
 
 
 class LeafRead(serializers.Serializer[Any]):
     pointer = serializers.CharField(help_text="JSON Pointer into `attributes`.")
     value = AnyJSONField()
-    source = SourceRead()
+    source = SourceRead()  # type: ignore[assignment]  # DRF takes it out of the class
     shadowed = StatedRead(many=True, help_text="What less specific scopes set here, the nearest first.")
 
 
 class RemovedRead(serializers.Serializer[Any]):
     pointer = serializers.CharField(help_text="Where the value would have been.")
-    source = SourceRead(help_text="The scope whose null took it away.")
+    source = SourceRead(help_text="The scope whose null took it away.")  # type: ignore[assignment]  # DRF takes it out of the class
     shadowed = StatedRead(many=True)
 
 
@@ -111,7 +111,8 @@ class ResourceTypeRead(serializers.Serializer[Any]):
     document_key = serializers.CharField(help_text="Its name in the overrides document (RFC 3749).")
     strategy = serializers.ChoiceField(choices=[(one.value, one.value) for one in Strategy])
     keyed_lists = serializers.DictField(
-        child=serializers.CharField(), help_text="Lists that merge item by item: pointer, and the key of an item."
+        child=serializers.CharField(),
+        help_text="Lists that merge item by item: pointer, and the key of an item.",
     )
     schema = AttributesField(help_text="JSON Schema 2020-12 of the attributes.")
     example = AttributesField()
@@ -212,11 +213,20 @@ def _show_type(one: EffectiveType) -> dict[str, Any]:
         "strategy": one.resource_type.rule.strategy.value,
         "attributes": one.resolved.attributes,
         "leaves": [
-            {"pointer": leaf.pointer, "value": leaf.value, "source": _show_source(leaf.source), "shadowed": _show_stated(leaf.shadowed)}
+            {
+                "pointer": leaf.pointer,
+                "value": leaf.value,
+                "source": _show_source(leaf.source),
+                "shadowed": _show_stated(leaf.shadowed),
+            }
             for leaf in one.resolved.leaves
         ],
         "removed": [
-            {"pointer": gone.pointer, "source": _show_source(gone.source), "shadowed": _show_stated(gone.shadowed)}
+            {
+                "pointer": gone.pointer,
+                "source": _show_source(gone.source),
+                "shadowed": _show_stated(gone.shadowed),
+            }
             for gone in one.resolved.removed
         ],
     }
@@ -235,5 +245,3 @@ def _show_source(layer: Layer) -> dict[str, Any]:
         "changed_by": override.changed_by,
         "changed_at": override.changed_at,
     }
-
-

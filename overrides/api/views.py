@@ -29,7 +29,7 @@ class OverrideCollection(Endpoint):
     @extend_schema(
         operation_id="overrides_list",
         summary="List what is set, scope by scope",
-        description="Shows overrides as they are set, not as they combine. Only those that you may read.",
+        description="Overrides as they are set, not as they combine; only those that you may read.",
         tags=["overrides"],
         parameters=[shapes.OverrideListQuery],
         responses=shapes.OverridePage,
@@ -60,7 +60,7 @@ class OverrideItem(Endpoint):
     @extend_schema(
         operation_id="overrides_get",
         summary="Read what is set at one scope",
-        description="Answers 404 where nothing is set, even if values are inherited. For those see `effective`.",
+        description="404 where nothing is set, even if values are inherited; for those see `effective`.",
         tags=["overrides"],
         parameters=[ScopeQuery],
         responses=shapes.OverrideRead,
@@ -151,8 +151,8 @@ class EffectiveOverrides(Endpoint):
         operation_id="overrides_effective",
         summary="What applies at a scope, and why",
         description=(
-            "Combines everything on the scope's ladder: global, domain, project, project and domain, workflow, "
-            "launch plan; the more specific wins. Each leaf names its source and what it shadows."
+            "Combines everything on the scope's ladder: global, domain, project, project and domain, "
+            "workflow, launch plan; the more specific wins. Each leaf names its source and what it shadows."
         ),
         tags=["overrides"],
         parameters=[shapes.EffectiveQuery],
@@ -176,5 +176,7 @@ def _address(request: Request, resource_type: str, query: dict[str, Any], action
 
 def _written(override: Override, *, status: int) -> Response:
     return Response(
-        shapes.show_override(override), status=status, headers={"ETag": version_etag(override.version)}
+        shapes.show_override(override),
+        status=status,
+        headers={"ETag": version_etag(override.version)},
     )

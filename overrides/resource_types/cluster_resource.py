@@ -8,7 +8,7 @@ CLUSTER_RESOURCE = ResourceType(
     name="cluster_resource",
     number=1,
     title="Cluster resources",
-    meaning="Free pairs that fill the placeholders of the Kubernetes templates of a namespace, such as quotas.",
+    meaning="Free pairs that fill the placeholders of a namespace's Kubernetes templates, such as quotas.",
     document_key="clusterResourceAttributes",
     rule=MergeRule(Strategy.MERGE),
     schema=object_of(attributes=map_of_text("Placeholder to value.")),

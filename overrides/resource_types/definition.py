@@ -73,12 +73,13 @@ def _field_errors(error: ValidationError) -> list[FieldError]:
 def _field_error(where: str, error: ValidationError) -> FieldError:
     name = str(error.absolute_path[-1]) if error.absolute_path else "attributes"
     value = repr(error.instance)[:60]
+    value_of_rule: Any = error.validator_value
     match error.validator:
         case "type":
-            wanted = _kinds(error.validator_value)
+            wanted = _kinds(value_of_rule)
             return FieldError(where, "wrong_type", f"{name} must be {wanted}, not {value}.")
         case "enum":
-            allowed = tuple(word for word in error.validator_value if word is not None)
+            allowed = tuple(word for word in value_of_rule if word is not None)
             message = f"{name} cannot be {value}. Use one of: {', '.join(allowed)}."
             return FieldError(where, "not_allowed", message, allowed=allowed)
         case "pattern":
@@ -92,7 +93,8 @@ def _field_error(where: str, error: ValidationError) -> FieldError:
 
 
 def _unknown_members(where: str, error: ValidationError) -> list[FieldError]:
-    assert isinstance(error.schema, Mapping) and isinstance(error.instance, Mapping)
+    assert isinstance(error.schema, Mapping)
+    assert isinstance(error.instance, Mapping)
     known = list(error.schema.get("properties", ()))
     return [
         FieldError(f"{where}/{_escape(name)}", "unknown_field", _advice(name, known))

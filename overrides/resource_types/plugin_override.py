@@ -24,7 +24,11 @@ PLUGIN_OVERRIDE = ResourceType(
     ),
     example={
         "overrides": [
-            {"task_type": "spark", "plugin_id": ["spark-on-k8s"], "missing_plugin_behavior": "USE_DEFAULT"}
+            {
+                "task_type": "spark",
+                "plugin_id": ["spark-on-k8s"],
+                "missing_plugin_behavior": "USE_DEFAULT",
+            }
         ]
     },
 )

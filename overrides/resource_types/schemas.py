@@ -52,7 +52,9 @@ def free_object(description: str) -> Schema:
 
 def object_of(description: str = "", /, **members: Schema) -> Schema:
     properties = {name: or_null(member) for name, member in members.items()}
-    return _described({"type": "object", "properties": properties, "additionalProperties": False}, description)
+    return _described(
+        {"type": "object", "properties": properties, "additionalProperties": False}, description
+    )
 
 
 def named_item(key: str, /, **members: Schema) -> Schema:

@@ -27,5 +27,8 @@ TASK_RESOURCE = ResourceType(
         defaults=_amounts("Become request and limit where a task names none."),
         limits=_amounts("No request or limit of a task may exceed these."),
     ),
-    example={"defaults": {"cpu": "1", "memory": "500Mi"}, "limits": {"cpu": "3", "memory": "2Gi", "gpu": "4"}},
+    example={
+        "defaults": {"cpu": "1", "memory": "500Mi"},
+        "limits": {"cpu": "3", "memory": "2Gi", "gpu": "4"},
+    },
 )

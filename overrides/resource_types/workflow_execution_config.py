@@ -63,9 +63,7 @@ WORKFLOW_EXECUTION_CONFIG = ResourceType(
         annotations=object_of(values=map_of_text("Of the task pods.")),
         interruptible=flag("Whether tasks may run on machines that can be taken away."),
         overwrite_cache=flag("Compute anew what is cached, and overwrite it."),
-        envs=object_of(
-            values=list_of(named_item("key", key=text("Name."), value=text()), "Merged by key.")
-        ),
+        envs=object_of(values=list_of(named_item("key", key=text("Name."), value=text()), "Merged by key.")),
         execution_env_assignments=list_of(
             object_of(node_ids=list_of(text()), task_type=text(), execution_env=_execution_env)
         ),

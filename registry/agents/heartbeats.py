@@ -47,11 +47,17 @@ def record_heartbeat(
     )
     if not renewed:
         raise UnknownAgent("We do not know this agent. Register it again: POST /api/v1/agents.")
-    agent = Agent.objects.shown().get(id=agent_id)
+    agent: Agent = Agent.objects.shown().get(id=agent_id)
     if not any_agent and agent.registered_by != actor.principal_id:
         raise PermissionDenied("This agent was registered with another token.")
     new = after_heartbeat(heartbeat.consumer_lag, congestion_lag=congestion_lag)
-    move(agent, new, reason=_reason(new, heartbeat, congestion_lag), actor=actor.name, request_id=actor.request_id)
+    move(
+        agent,
+        new,
+        reason=_reason(new, heartbeat, congestion_lag),
+        actor=actor.name,
+        request_id=actor.request_id,
+    )
     return agent
 
 

@@ -1,4 +1,7 @@
-"""Liveness: what an agent's last heartbeat says about it. Pure: the clock is an argument, and it is Postgres'."""
+"""Liveness: what an agent's last heartbeat says about it.
+
+Pure: the clock is an argument, and the callers pass Postgres'.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,7 @@ class LivenessPolicy:
         return max(self.lease, 2 * self.interval)
 
     def next_interval(self, chance: random.Random) -> float:
-        """Seconds until the next heartbeat: never longer than the interval, so that jitter cannot make one late."""
+        """Seconds until the next heartbeat: jitter only shortens it, so that it makes nobody late."""
         return round(self.interval.total_seconds() * (1 - self.jitter * chance.random()), 1)
 
 

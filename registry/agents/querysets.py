@@ -19,4 +19,5 @@ class AgentQuerySet(models.QuerySet["Agent"]):
 
     def shown(self) -> AgentQuerySet:
         """With the lease and the database's clock, by which lateness is judged: one query."""
-        return self.select_related("lease").annotate(now=Now())
+        shown: AgentQuerySet = self.select_related("lease").annotate(now=Now())
+        return shown

@@ -36,7 +36,13 @@ def register(
         agent=agent,
         defaults={"renewed_at": Now(), "expires_at": Now() + policy.lease, "consumer_lag": 0},
     )
-    move(agent, State.READY, reason="Registered again.", actor=actor.name, request_id=actor.request_id)
+    move(
+        agent,
+        State.READY,
+        reason="Registered again.",
+        actor=actor.name,
+        request_id=actor.request_id,
+    )
     return Agent.objects.shown().get(id=agent.id), known is None
 
 

@@ -1,4 +1,7 @@
-"""What an agent says of itself when it registers. Pure; the wire contract is DCM's (environment-agents.md 2.1)."""
+"""What an agent says of itself when it registers. Pure.
+
+The wire contract is DCM's (environment-agents.md 2.1).
+"""
 
 from __future__ import annotations
 

@@ -50,7 +50,11 @@ class PrincipalWrite(StrictSerializer):
     name = Text(max_length=63, help_text="Letters, digits and inner . _ @ -")
     kind = serializers.ChoiceField(choices=PrincipalKind.choices)
     password = Text(
-        required=False, default="", allow_blank=True, max_length=128, help_text="For people who use the console."
+        required=False,
+        default="",
+        allow_blank=True,
+        max_length=128,
+        help_text="For people who use the console.",
     )
 
 
@@ -92,7 +96,8 @@ class TokenRead(serializers.Serializer[Any]):
 
 class NewTokenRead(TokenRead):
     token = serializers.CharField(
-        allow_null=True, help_text="The secret. Shown this once; null when a repeated request is answered."
+        allow_null=True,
+        help_text="The secret. Shown this once; null when a repeated request is answered.",
     )
 
 
@@ -125,9 +130,7 @@ class RoleBindingListQuery(PageQuery):
 
 
 class TokenListQuery(PageQuery):
-    principal = serializers.CharField(
-        required=False, help_text="Whose. Yours, unless you administer access."
-    )
+    principal = serializers.CharField(required=False, help_text="Whose. Yours, unless you administer access.")
 
 
 class AuditRecordRead(serializers.Serializer[Any]):
@@ -175,6 +178,17 @@ def show_role_binding(binding: RoleBinding) -> dict[str, Any]:
 
 
 def show_audit_record(record: AuditRecord) -> dict[str, Any]:
-    names = ("id", "at", "actor", "action", "object_type", "object_id", "before", "after", "reason", "request_id")
+    names = (
+        "id",
+        "at",
+        "actor",
+        "action",
+        "object_type",
+        "object_id",
+        "before",
+        "after",
+        "reason",
+        "request_id",
+    )
     scope = Scope(record.domain, record.project, record.workflow, record.launch_plan)
     return {name: getattr(record, name) for name in names} | {"scope": show_scope(scope)}

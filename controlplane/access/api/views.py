@@ -92,7 +92,10 @@ class PrincipalCollection(Endpoint):
         wanted = parse_body(shapes.PrincipalWrite, request)
         _check_password(wanted["kind"], wanted["password"])
         principal = principals.create_principal(
-            wanted["name"], kind=wanted["kind"], password=wanted["password"], actor=actor_of(request)
+            wanted["name"],
+            kind=wanted["kind"],
+            password=wanted["password"],
+            actor=actor_of(request),
         )
         principal.refresh_from_db()
         location = {"Location": f"{request.path}/{principal.name}"}
@@ -190,7 +193,9 @@ class TokenItem(Endpoint):
         MutationQuery.parse(request)
         caller = caller_of(request)
         anyones = caller.verdict(Action.ACCESS_WRITE).allowed
-        principals.revoke_token(token_id, of=None if anyones else caller.principal_id, actor=actor_of(request))
+        principals.revoke_token(
+            token_id, of=None if anyones else caller.principal_id, actor=actor_of(request)
+        )
         return Response(status=204)
 
 
@@ -268,7 +273,9 @@ class AuditCollection(Endpoint):
         rows = AuditRecord.objects.within(caller_of(request).scopes_for(Action.AUDIT_READ))
         wanted = ("actor", "object_type", "object_id", "request_id")
         rows = rows.filter(**{name: query[name] for name in wanted if name in query})
-        return page_response(request, paginate(request, rows, order=("id",), query=query), shapes.show_audit_record)
+        return page_response(
+            request, paginate(request, rows, order=("id",), query=query), shapes.show_audit_record
+        )
 
 
 def _require_own_or(request: Request, action: Action, owner: str) -> None:

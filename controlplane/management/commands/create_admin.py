@@ -17,4 +17,6 @@ class Command(BaseCommand):
         folder: Path = options["data_dir"]
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         ensure_admin(folder)
-        self.stdout.write(f"admin: token in {folder / 'admin.token'}, password in {folder / 'admin.password'}")
+        self.stdout.write(
+            f"admin: token in {folder / 'admin.token'}, password in {folder / 'admin.password'}"
+        )

@@ -11,7 +11,7 @@ from controlplane.embedded.launch import Options, launch
 class Command(BaseCommand):
     help = "Run everything on this machine: Postgres, Valkey, NATS, web, worker, beat. Ctrl-C stops it."
     # There is no database yet.
-    requires_system_checks: list[str] = []  # noqa: RUF012  (Django's own declaration)
+    requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--port", type=int, default=int(os.environ.get("PORT", "8000")))

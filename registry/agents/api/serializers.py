@@ -16,7 +16,7 @@ from registry.agents.states import LIVE, State
 from registry.models import Agent
 
 _MAX_LAG = 2**63 - 1
-_chance = random.Random()
+_chance = random.Random()  # noqa: S311  (jitter is no secret)
 
 
 class ResourcesWrite(StrictSerializer):
@@ -32,7 +32,10 @@ class RegistrationWrite(StrictSerializer):
     name = Text(max_length=255, help_text="The agent's natural key.")
     environment = Text(max_length=255, help_text="Free words, such as prod-eu-west-1.")
     service_types = serializers.ListField(
-        child=Text(max_length=63), allow_empty=True, max_length=100, help_text="What it can provide."
+        child=Text(max_length=63),
+        allow_empty=True,
+        max_length=100,
+        help_text="What it can provide.",
     )
     cost = serializers.ChoiceField(choices=[(one.value, one.value) for one in Cost])
     topic_name = Text(max_length=239, help_text="`dcm.agent.` and letters, digits, _ or -.")
@@ -63,12 +66,15 @@ class AgentRead(serializers.Serializer[Any]):
     health_status = serializers.ChoiceField(choices=[(one.value, one.value) for one in State])
     state_reason = serializers.CharField()
     state_since = serializers.DateTimeField()
-    late = serializers.BooleanField(help_text="More than 1.5 intervals without a heartbeat, lease still good.")
+    late = serializers.BooleanField(
+        help_text="More than 1.5 intervals without a heartbeat, lease still good."
+    )
     last_heartbeat = serializers.DateTimeField(help_text="Our clock, at receipt.")
     lease_expires_at = serializers.DateTimeField()
     consumer_lag = serializers.IntegerField()
     clock_skew_ms = serializers.IntegerField(
-        allow_null=True, help_text="The agent's clock less ours at its last heartbeat, travel time included."
+        allow_null=True,
+        help_text="The agent's clock less ours at its last heartbeat, travel time included.",
     )
     heartbeat_interval = serializers.IntegerField(help_text="Seconds between heartbeats.")
     next_heartbeat_in_seconds = serializers.FloatField(help_text="The interval with jitter: beat again then.")
@@ -83,7 +89,9 @@ class AgentPage(serializers.Serializer[Any]):
 
 class AgentListQuery(PageQuery):
     health_status = serializers.ChoiceField(
-        choices=[(one.value, one.value) for one in State], required=False, help_text="Only in this state."
+        choices=[(one.value, one.value) for one in State],
+        required=False,
+        help_text="Only in this state.",
     )
     environment = serializers.CharField(required=False, help_text="Only of this environment.")
     service_type = serializers.CharField(required=False, help_text="Only those that provide this.")

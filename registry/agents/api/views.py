@@ -29,7 +29,12 @@ _REGISTRATION = {
     "service_types": ["vm", "container"],
     "cost": "medium",
     "topic_name": "dcm.agent.prod-eu-1",
-    "resources_available": {"total_cpu": 200, "total_memory": "1TB", "total_storage": "2TB", "total_node": 100},
+    "resources_available": {
+        "total_cpu": 200,
+        "total_memory": "1TB",
+        "total_storage": "2TB",
+        "total_node": 100,
+    },
 }
 _AGENT = {
     "agent_id": "019a9f5e-7c00-7000-8000-000000000031",
@@ -59,7 +64,9 @@ class AgentCollection(Endpoint):
         tags=["agents"],
         parameters=[shapes.AgentListQuery],
         responses=shapes.AgentPage,
-        examples=[OpenApiExample("A page", value={"items": [_AGENT], "next_cursor": None}, response_only=True)],
+        examples=[
+            OpenApiExample("A page", value={"items": [_AGENT], "next_cursor": None}, response_only=True)
+        ],
     )
     def get(self, request: Request) -> Response:
         query = shapes.AgentListQuery.parse(request)
