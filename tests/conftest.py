@@ -1,0 +1,132 @@
+"""Fixtures: the services, principals with tokens, an API client, and a whole system of real processes."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.core.cache import cache
+from django.db import connection
+from django.db.models.signals import post_migrate
+
+from controlplane.embedded import Services
+from controlplane.embedded.ports import free_port
+from controlplane.embedded.programs import Program, start, stop_all, tail
+from tests.api_client import Api, token_for
+from tests.services_plugin import running_services
+
+ROOT = Path(__file__).resolve().parents[1]
+# Short enough to watch an agent fall silent in a test.
+QUICK_LIVENESS = {"HEARTBEAT_INTERVAL_SECONDS": "1", "LEASE_SECONDS": "3", "SWEEP_INTERVAL_SECONDS": "1"}
+
+
+@pytest.fixture(scope="session")
+def services() -> Services:
+    return running_services()
+
+
+@pytest.fixture(autouse=True)
+def _empty_cache() -> None:
+    cache.clear()
+
+
+@pytest.fixture
+def api(db: None) -> Api:
+    """The API as an administrator of everything."""
+    return Api(token_for("admin"))
+
+
+@pytest.fixture(scope="session")
+def _rows_survive_flush() -> None:
+    """A transactional test truncates every table: put back what migrations had put in."""
+
+    def restore(sender: Any, **kwargs: Any) -> None:
+        if sender.label == "registry":
+            with connection.cursor() as cursor:
+                cursor.execute(
+                    "INSERT INTO events_numbering VALUES (1, 0) ON CONFLICT DO NOTHING;"
+                    "INSERT INTO overrides_revisioncounter VALUES (1, 0) ON CONFLICT DO NOTHING;"
+                    "INSERT INTO registry_sweeprecord (id) VALUES (1) ON CONFLICT DO NOTHING;"
+                    "INSERT INTO overrides_domain (id, name) VALUES ('development', 'development'),"
+                    "('staging', 'staging'), ('production', 'production') ON CONFLICT DO NOTHING;"
+                )
+
+    post_migrate.connect(restore, weak=False, dispatch_uid="tests.restore")
+
+
+@pytest.fixture(scope="session")
+def django_db_modify_db_settings(_rows_survive_flush: None) -> None:
+    """Hooks the above in before the first test uses the database."""
+
+
+class System:
+    """A web server, a Celery worker and beat: real processes on the test database."""
+
+    def __init__(self, environment: dict[str, str], folder: Path) -> None:
+        self.port = free_port()
+        self.url = f"http://127.0.0.1:{self.port}"
+        self.environment = environment
+        self.folder = folder
+        python, app = sys.executable, ("-m", "celery", "-A", "controlplane")
+        worker = ("worker", "--without-gossip", "--without-mingle", "--concurrency", "1", "-l", "WARNING")
+        beat = ("beat", "--schedule", str(folder / "beat"), "--pidfile", "", "-l", "WARNING")
+        web = ("-m", "granian", "--interface", "wsgi", "--port", str(self.port), "--blocking-threads", "4")
+        commands = {
+            "web": (python, *web, "--workers", "2", "controlplane.wsgi:application"),
+            "worker": (python, *app, *worker),
+            "beat": (python, *app, *beat),
+        }
+        self.running = [
+            start(Program(name, command, folder / f"{name}.log", environment))
+            for name, command in commands.items()
+        ]
+
+    def wait_until_ready(self) -> None:
+        deadline = time.monotonic() + 30
+        while time.monotonic() < deadline:
+            try:
+                urllib.request.urlopen(f"{self.url}/readyz", timeout=2).close()
+                return
+            except (urllib.error.URLError, OSError):
+                time.sleep(0.1)
+        raise AssertionError(tail(self.folder / "web.log", 30))
+
+
+@pytest.fixture(scope="session")
+def system(
+    services: Services, django_db_setup: None, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[System]:
+    database = services.environment["DATABASE_URL"].replace(
+        "@/controlplane?", f"@/{settings.DATABASES['default']['NAME']}?"
+    )
+    environment = {
+        **services.environment,
+        **QUICK_LIVENESS,
+        "DATABASE_URL": database,
+        "DJANGO_SETTINGS_MODULE": "controlplane.settings.test",
+        "PYTHONPATH": str(ROOT),
+        "SECRET_KEY": settings.SECRET_KEY,
+    }
+    metrics = tmp_path_factory.mktemp("metrics")
+    environment["PROMETHEUS_MULTIPROC_DIR"] = str(metrics)
+    running = System(environment, tmp_path_factory.mktemp("system"))
+    try:
+        running.wait_until_ready()
+        yield running
+    finally:
+        stop_all(running.running, patience=5)
+
+
+@pytest.fixture
+def live(system: System, transactional_db: None) -> System:
+    """The running system, with a database that is empty before and after."""
+    assert os.environ["DATABASE_URL"]
+    return system
