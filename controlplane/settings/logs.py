@@ -6,7 +6,10 @@ import structlog
 
 from controlplane.settings import environment as env
 
-__all__ = ["DJANGO_STRUCTLOG_CELERY_ENABLED", "DJANGO_STRUCTLOG_STATUS_4XX_LOG_LEVEL", "LOGGING"]
+__all__ = [
+    "DJANGO_STRUCTLOG_STATUS_START_LOG_LEVEL",
+    "DJANGO_STRUCTLOG_TRUST_UPSTREAM_CORRELATION_ID",
+    "DJANGO_STRUCTLOG_TRUST_UPSTREAM_REQUEST_ID","DJANGO_STRUCTLOG_CELERY_ENABLED", "DJANGO_STRUCTLOG_STATUS_4XX_LOG_LEVEL", "LOGGING"]
 
 _FORMAT = env.text("LOG_FORMAT", default="json", meaning="`json` for machines or `console` for people.")
 _LEVEL = env.text("LOG_LEVEL", default="INFO", meaning="Least severe level that is written.")
@@ -27,6 +30,11 @@ structlog.configure(
 DJANGO_STRUCTLOG_CELERY_ENABLED = True
 # A client's mistake is not our warning: an operator is woken by these levels.
 DJANGO_STRUCTLOG_STATUS_4XX_LOG_LEVEL = 20
+# One line per request is enough.
+DJANGO_STRUCTLOG_STATUS_START_LOG_LEVEL = 10
+# By then RequestIdMiddleware has replaced any id that could do harm.
+DJANGO_STRUCTLOG_TRUST_UPSTREAM_REQUEST_ID = True
+DJANGO_STRUCTLOG_TRUST_UPSTREAM_CORRELATION_ID = False
 
 LOGGING: dict[str, Any] = {
     "version": 1,

@@ -1,0 +1,126 @@
+"""The sweep on real rows: once each, beside heartbeats, by Postgres' clock."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from django.db import connections
+from django.db.models.functions import Now
+
+from controlplane.access.actors import Actor
+from controlplane.events.models import Event
+from registry.agents import sweep
+from registry.agents.heartbeats import Heartbeat, record_heartbeat
+from registry.agents.policies import liveness_policy
+from registry.agents.registering import register
+from registry.agents.registration import Cost, Registration
+from registry.models import Agent, Lease, SweepRecord
+
+ACTOR = Actor(None, "test")
+
+
+def make_agents(count: int) -> list[Agent]:
+    return [
+        register(
+            Registration(f"a{number}", "prod", ("vm",), Cost.LOW, f"dcm.agent.a{number}", None),
+            actor=ACTOR,
+            any_agent=True,
+            policy=liveness_policy(),
+        )[0]
+        for number in range(count)
+    ]
+
+
+def expire(**filters: object) -> None:
+    Lease.objects.filter(**filters).update(expires_at=Now() - timedelta(seconds=1))
+
+
+def long_up() -> None:
+    """As if the control plane had been reachable for a day, without a gap."""
+    SweepRecord.objects.update(last_sweep_at=Now(), reachable_since=Now() - timedelta(days=1))
+
+
+def beat(agent: Agent) -> Agent:
+    return record_heartbeat(
+        agent.id,
+        Heartbeat(datetime.now(UTC), 0),
+        actor=ACTOR,
+        any_agent=True,
+        policy=liveness_policy(),
+        congestion_lag=100,
+    )
+
+
+@pytest.mark.django_db
+def test_a_silent_agent_becomes_unavailable_once_and_says_so_once():
+    silent, alive = make_agents(2)
+    long_up()
+    expire(agent=silent)
+
+    assert [sweep.sweep_leases(), sweep.sweep_leases()] == [1, 0]
+
+    silent.refresh_from_db()
+    alive.refresh_from_db()
+    assert (silent.state, alive.state) == ("unavailable", "ready")
+    assert "No heartbeat since" in silent.state_reason
+    (event,) = Event.objects.filter(type="agent.unavailable")
+    assert (event.object_id, event.data["from"]) == (str(silent.id), "ready")
+
+
+@pytest.mark.django_db
+def test_after_an_outage_of_ours_nobody_is_marked_before_all_could_report_back():
+    make_agents(3)
+    SweepRecord.objects.update(
+        last_sweep_at=Now() - timedelta(minutes=10), reachable_since=Now() - timedelta(days=1)
+    )
+    expire()
+
+    assert sweep.sweep_leases() == 0
+    SweepRecord.objects.update(reachable_since=Now() - timedelta(seconds=91))
+    assert sweep.sweep_leases() == 3
+
+
+@pytest.mark.django_db
+def test_a_wild_clock_of_an_agent_keeps_it_neither_alive_nor_dead():
+    future, past = make_agents(2)
+    long_up()
+    for agent, stamp in ((future, datetime(2099, 1, 1, tzinfo=UTC)), (past, datetime(1980, 1, 1, tzinfo=UTC))):
+        record_heartbeat(
+            agent.id, Heartbeat(stamp, 0), actor=ACTOR, any_agent=True, policy=liveness_policy(), congestion_lag=100
+        )
+
+    assert sweep.sweep_leases() == 0
+    expire(agent=future)
+    assert sweep.sweep_leases() == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_sweeps_and_heartbeats_at_once_mark_each_silent_agent_once_and_no_beating_one():
+    agents = make_agents(60)
+    long_up()
+    expire()
+    beating = agents[:20]
+
+    def both(agent: Agent) -> None:
+        beat(agent)
+        connections.close_all()
+
+    def run_sweep(_: int) -> None:
+        sweep.sweep_leases()
+        connections.close_all()
+
+    with ThreadPoolExecutor(8) as pool:
+        beats = [pool.submit(both, agent) for agent in beating]
+        sweeps = [pool.submit(run_sweep, number) for number in range(6)]
+        for done in (*beats, *sweeps):
+            done.result()
+    sweep.sweep_leases()
+
+    states = dict(Agent.objects.values_list("id", "state"))
+    assert {states[agent.id] for agent in beating} == {"ready"}
+    assert {states[agent.id] for agent in agents[20:]} == {"unavailable"}
+    marked = Event.objects.filter(type="agent.unavailable").values_list("object_id", flat=True)
+    silent = [str(agent.id) for agent in agents[20:]]
+    assert sorted(name for name in marked if name in silent) == sorted(silent)
