@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
 
+from controlplane.embedded.leftovers import MARK, stop_leftovers
 from controlplane.embedded.ports import is_free
 from controlplane.embedded.privileges import NoWayToRunPostgres
 from controlplane.embedded.programs import Program
@@ -56,6 +57,8 @@ def launch(options: Options, say: Callable[[str], None]) -> int:
 
 def _run(options: Options, say: Callable[[str], None]) -> None:
     began = time.monotonic()
+    if ended := stop_leftovers(options.data_dir):
+        say(f"Ended {ended} processes that an earlier run had left behind.")
     if not is_free(options.port):
         raise CannotStart(f"Port {options.port} is taken. Choose another: make up PORT={options.port + 1}")
     supervisor = Supervisor(say)
@@ -104,6 +107,7 @@ def _environment(options: Options, addresses: dict[str, str]) -> dict[str, str]:
         **environment,
         "DJANGO_SETTINGS_MODULE": "controlplane.settings.dev",
         "DATA_DIR": str(options.data_dir),
+        MARK: str(options.data_dir),
         "PYTHONPATH": str(ROOT),
         "PROMETHEUS_MULTIPROC_DIR": str(metrics),
     }

@@ -18,6 +18,8 @@ ALL = ("postgres", "valkey", "nats")
 SETTING = {"postgres": "DATABASE_URL", "valkey": "REDIS_URL", "nats": "NATS_URL"}
 START_SECONDS = 60.0
 STOP_SECONDS = 5.0
+_TRIES = 5
+_BETWEEN_TRIES_SECONDS = 0.5
 
 
 class Service(Protocol):
@@ -72,7 +74,7 @@ def start_services(
             service.prepare()
             group.running[service.name] = start(service.program())
         for service in group.services:
-            wait_until(service.ready, group.running[service.name], pause=pause)
+            _wait_or_start_again(service, group.running, pause)
     except BaseException:
         group.stop()
         raise
@@ -94,6 +96,23 @@ def wait_until(
             log = running.program.log
             raise DidNotStart(f"{running.name} {what}. Its log, {log}, ends with:\n{tail(log, 20)}")
         pause(0.03)
+
+
+def _wait_or_start_again(
+    service: Service, running: dict[str, Running], pause: Callable[[float], None]
+) -> None:
+    """After kill -9 the first start can fail: backends of the old Postgres still hold its shared memory."""
+    for _ in range(_TRIES):
+        try:
+            wait_until(service.ready, running[service.name], pause=pause)
+        except DidNotStart:
+            if running[service.name].alive():
+                raise
+            pause(_BETWEEN_TRIES_SECONDS)
+            running[service.name] = start(service.program())
+        else:
+            return
+    wait_until(service.ready, running[service.name], pause=pause)
 
 
 def _build(data_dir: Path, *, durable: bool) -> list[Service]:

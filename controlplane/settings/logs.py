@@ -7,9 +7,13 @@ import structlog
 from controlplane.settings import environment as env
 
 __all__ = [
+    "DJANGO_STRUCTLOG_CELERY_ENABLED",
+    "DJANGO_STRUCTLOG_STATUS_4XX_LOG_LEVEL",
     "DJANGO_STRUCTLOG_STATUS_START_LOG_LEVEL",
     "DJANGO_STRUCTLOG_TRUST_UPSTREAM_CORRELATION_ID",
-    "DJANGO_STRUCTLOG_TRUST_UPSTREAM_REQUEST_ID","DJANGO_STRUCTLOG_CELERY_ENABLED", "DJANGO_STRUCTLOG_STATUS_4XX_LOG_LEVEL", "LOGGING"]
+    "DJANGO_STRUCTLOG_TRUST_UPSTREAM_REQUEST_ID",
+    "LOGGING",
+]
 
 _FORMAT = env.text("LOG_FORMAT", default="json", meaning="`json` for machines or `console` for people.")
 _LEVEL = env.text("LOG_LEVEL", default="INFO", meaning="Least severe level that is written.")

@@ -88,9 +88,15 @@ OVERRIDE = _answer("An override", _OVERRIDE)
 OVERRIDE_CREATED = _answer("A new override", {**_OVERRIDE, "version": 1}, "201")
 OVERRIDE_PAGE = _answer("A page", {"items": [_OVERRIDE], "next_cursor": None})
 OVERRIDE_WRITE = _request("Set defaults", {"attributes": _ATTRIBUTES})
-OVERRIDE_PATCH = _request(
-    "Raise memory, inherit cpu again", {"attributes": {"defaults": {"memory": "1Gi", "cpu": None}}}
-)
+OVERRIDE_PATCHES = [
+    OpenApiExample(
+        "Raise memory, inherit cpu again",
+        value={"attributes": {"defaults": {"memory": "1Gi", "cpu": None}}},
+        request_only=True,
+        media_type=media_type,
+    )
+    for media_type in ("application/json", "application/merge-patch+json")
+]
 EFFECTIVE = _answer("Two values, two sources", _EFFECTIVE)
 RESOURCE_TYPE = _answer("Task resources", _TYPE)
 RESOURCE_TYPES = _answer("One of eight", {"items": [_TYPE], "next_cursor": None})

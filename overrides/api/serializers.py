@@ -18,6 +18,8 @@ from overrides.models import Domain, Override, Project
 from overrides.resolution import Layer, Stated
 from overrides.resource_types import ResourceType
 
+STRATEGIES = [(one.value, one.value) for one in Strategy]
+
 
 @extend_schema_field({"type": "object", "additionalProperties": True})
 class AttributesField(serializers.Field[Any, Any, Any, Any]):
@@ -92,7 +94,7 @@ class RemovedRead(serializers.Serializer[Any]):
 
 class EffectiveTypeRead(serializers.Serializer[Any]):
     resource_type = serializers.CharField()
-    strategy = serializers.ChoiceField(choices=[(one.value, one.value) for one in Strategy])
+    strategy = serializers.ChoiceField(choices=STRATEGIES)
     attributes = AttributesField()
     leaves = LeafRead(many=True)
     removed = RemovedRead(many=True)
@@ -109,7 +111,7 @@ class ResourceTypeRead(serializers.Serializer[Any]):
     title = serializers.CharField()
     meaning = serializers.CharField()
     document_key = serializers.CharField(help_text="Its name in the overrides document (RFC 3749).")
-    strategy = serializers.ChoiceField(choices=[(one.value, one.value) for one in Strategy])
+    strategy = serializers.ChoiceField(choices=STRATEGIES)
     keyed_lists = serializers.DictField(
         child=serializers.CharField(),
         help_text="Lists that merge item by item: pointer, and the key of an item.",

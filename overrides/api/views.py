@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from drf_spectacular.utils import extend_schema
+from rest_framework.parsers import BaseParser
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -12,7 +13,7 @@ from controlplane.access.roles import Action
 from controlplane.api.endpoints import Endpoint, actor_of, caller_of, mutation
 from controlplane.api.etags import parse_precondition, respond, version_etag
 from controlplane.api.fields import parse_body
-from controlplane.api.json_body import MergePatchParser, StrictJSONParser
+from controlplane.api.json_body import MergePatchParser
 from controlplane.api.pages import page_response, paginate
 from controlplane.api.scopes import ScopeQuery, scope_from
 from controlplane.scopes import SEGMENTS, SHAPES, Level
@@ -54,8 +55,14 @@ class OverrideItem(Endpoint):
         "PATCH": Action.OVERRIDE_WRITE,
         "DELETE": Action.OVERRIDE_WRITE,
     }
-    parser_classes = [StrictJSONParser, MergePatchParser]
     has_versions = True
+
+    def get_parsers(self) -> list[BaseParser]:
+        return [*super().get_parsers(), *([MergePatchParser()] if self._patches else [])]
+
+    @property
+    def _patches(self) -> bool:
+        return getattr(self.request, "method", None) == "PATCH"
 
     @extend_schema(
         operation_id="overrides_get",
@@ -110,7 +117,7 @@ class OverrideItem(Endpoint):
             "application/merge-patch+json": shapes.OverrideWrite,
         },
         responses=shapes.OverrideRead,
-        examples=[examples.OVERRIDE_PATCH, examples.OVERRIDE],
+        examples=[*examples.OVERRIDE_PATCHES, examples.OVERRIDE],
     )
     @mutation
     def patch(self, request: Request, resource_type: str) -> Response:

@@ -16,7 +16,12 @@ BODY = {
     "service_types": ["vm", "container"],
     "cost": "medium-low",
     "topic_name": "dcm.agent.prod-eu-1",
-    "resources_available": {"total_cpu": 200, "total_memory": "1TB", "total_storage": "2TB", "total_node": 100},
+    "resources_available": {
+        "total_cpu": 200,
+        "total_memory": "1TB",
+        "total_storage": "2TB",
+        "total_node": 100,
+    },
 }
 BEAT = {"timestamp": "2026-11-21T09:30:00Z", "consumer_lag": 0}
 
@@ -49,7 +54,9 @@ def test_registering_again_with_other_facts_overwrites_them_and_says_so(agent_ap
     answer = agent_api.post("agents", {**BODY, "service_types": [], "cost": "high"})
 
     assert answer.json()["service_types"] == []
-    types = list(Event.objects.filter(object_type="agent").order_by("position").values_list("type", flat=True))
+    types = list(
+        Event.objects.filter(object_type="agent").order_by("position").values_list("type", flat=True)
+    )
     assert types == ["agent.registered", "agent.changed"]
 
 
@@ -102,7 +109,9 @@ def test_a_heartbeat_renews_the_lease_by_our_clock(agent_api):
     assert after["clock_skew_ms"] > 10**9
 
 
-@pytest.mark.parametrize("stamp", ["1970-01-01T00:00:00Z", "2026-11-21T09:30:00.123456+05:30", "9999-12-31T23:00:00Z"])
+@pytest.mark.parametrize(
+    "stamp", ["1970-01-01T00:00:00Z", "2026-11-21T09:30:00.123456+05:30", "9999-12-31T23:00:00Z"]
+)
 def test_no_clock_of_an_agent_is_so_wrong_that_its_beat_is_refused(agent_api, stamp):
     agent_id = agent_api.post("agents", BODY).json()["agent_id"]
 
@@ -113,7 +122,9 @@ def test_no_clock_of_an_agent_is_so_wrong_that_its_beat_is_refused(agent_api, st
 def test_congestion_begins_at_the_threshold_and_ends_below_it(agent_api):
     agent_id = agent_api.post("agents", BODY).json()["agent_id"]
 
-    states = [beat(agent_api, agent_id, consumer_lag=lag).json()["health_status"] for lag in (99, 100, 5000, 0)]
+    states = [
+        beat(agent_api, agent_id, consumer_lag=lag).json()["health_status"] for lag in (99, 100, 5000, 0)
+    ]
 
     assert states == ["ready", "congested", "congested", "ready"]
     types = Event.objects.filter(object_type="agent").order_by("position").values_list("type", flat=True)
@@ -179,7 +190,9 @@ def test_a_heartbeat_is_three_reads_and_one_write(agent_api, django_assert_num_q
 
 def test_agents_are_listed_and_filtered(agent_api):
     for name, environment in (("a", "prod"), ("b", "dev"), ("c", "dev")):
-        agent_api.post("agents", {**BODY, "name": name, "topic_name": f"dcm.agent.{name}", "environment": environment})
+        agent_api.post(
+            "agents", {**BODY, "name": name, "topic_name": f"dcm.agent.{name}", "environment": environment}
+        )
     Agent.objects.filter(name="c").update(state="unavailable")
 
     def names(query):

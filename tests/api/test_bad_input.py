@@ -124,9 +124,7 @@ def test_no_token_is_401(db):
     assert Api().get("me").status_code == 401
 
 
-@pytest.mark.parametrize(
-    ("column", "words"), [("expires_at", "expired"), ("revoked_at", "revoked")]
-)
+@pytest.mark.parametrize(("column", "words"), [("expires_at", "expired"), ("revoked_at", "revoked")])
 def test_an_expired_or_revoked_token_is_401_and_says_which(db, column, words):
     secret = token_for("admin")
     Token.objects.update(**{column: "2020-01-01T00:00:00Z"})

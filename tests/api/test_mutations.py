@@ -107,7 +107,9 @@ def test_the_same_key_with_another_body_is_refused(api):
 def test_a_key_belongs_to_its_principal(api):
     api.post("scopes/projects", {"id": "ads"}, Idempotency_Key="k")
 
-    assert Api(token_for("admin")).post("scopes/projects", {"id": "b"}, Idempotency_Key="k").status_code == 201
+    assert (
+        Api(token_for("admin")).post("scopes/projects", {"id": "b"}, Idempotency_Key="k").status_code == 201
+    )
 
 
 def test_an_error_is_not_kept(api):
@@ -141,9 +143,7 @@ def test_many_requests_with_one_key_at_once_have_one_effect():
         from django.db import connection
 
         start.wait()
-        statuses.append(
-            Api(token).post("scopes/projects", {"id": "ads"}, Idempotency_Key="k").status_code
-        )
+        statuses.append(Api(token).post("scopes/projects", {"id": "ads"}, Idempotency_Key="k").status_code)
         connection.close()
 
     threads = [threading.Thread(target=ask) for _ in range(8)]

@@ -73,7 +73,9 @@ def test_an_old_etag_never_matches_what_was_made_anew(api):
 
 def test_a_patch_takes_out_what_is_null_so_that_it_is_inherited_again(api):
     api.put("overrides/task_resource", CPU_1)
-    api.put("overrides/task_resource?project=flytesnacks", {"attributes": {"defaults": {"cpu": "8", "gpu": "1"}}})
+    api.put(
+        "overrides/task_resource?project=flytesnacks", {"attributes": {"defaults": {"cpu": "8", "gpu": "1"}}}
+    )
 
     api.patch("overrides/task_resource?project=flytesnacks", {"attributes": {"defaults": {"cpu": None}}})
 

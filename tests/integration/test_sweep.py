@@ -86,9 +86,17 @@ def test_after_an_outage_of_ours_nobody_is_marked_before_all_could_report_back()
 def test_a_wild_clock_of_an_agent_keeps_it_neither_alive_nor_dead():
     future, past = make_agents(2)
     long_up()
-    for agent, stamp in ((future, datetime(2099, 1, 1, tzinfo=UTC)), (past, datetime(1980, 1, 1, tzinfo=UTC))):
+    for agent, stamp in (
+        (future, datetime(2099, 1, 1, tzinfo=UTC)),
+        (past, datetime(1980, 1, 1, tzinfo=UTC)),
+    ):
         record_heartbeat(
-            agent.id, Heartbeat(stamp, 0), actor=ACTOR, any_agent=True, policy=liveness_policy(), congestion_lag=100
+            agent.id,
+            Heartbeat(stamp, 0),
+            actor=ACTOR,
+            any_agent=True,
+            policy=liveness_policy(),
+            congestion_lag=100,
         )
 
     assert sweep.sweep_leases() == 0

@@ -11,8 +11,13 @@ from controlplane.api.json_body import parse_json
 from controlplane.errors import MalformedBody
 
 harmless = st.recursive(
-    st.none() | st.booleans() | st.integers(-(10**15), 10**15) | st.text(st.characters(codec="utf-8", exclude_characters="\x00")),
-    lambda below: st.lists(below, max_size=3) | st.dictionaries(st.text("abc", max_size=3), below, max_size=3),
+    st.none()
+    | st.booleans()
+    | st.integers(-(10**15), 10**15)
+    | st.text(st.characters(codec="utf-8", exclude_characters="\x00")),
+    lambda below: (
+        st.lists(below, max_size=3) | st.dictionaries(st.text("abc", max_size=3), below, max_size=3)
+    ),
     max_leaves=8,
 )
 

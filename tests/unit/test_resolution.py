@@ -21,7 +21,13 @@ REPLACE = MergeRule(Strategy.REPLACE)
 rules = st.sampled_from([MERGE, REPLACE, MergeRule(Strategy.MERGE)])
 
 _names = st.sampled_from(["a", "b", "c/~"])
-_plain = st.one_of(st.none(), st.booleans(), st.integers(0, 3), st.text("xy", max_size=2), st.lists(st.integers(0, 2), max_size=2))
+_plain = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(0, 3),
+    st.text("xy", max_size=2),
+    st.lists(st.integers(0, 2), max_size=2),
+)
 _values = st.recursive(_plain, lambda below: st.dictionaries(_names, below, max_size=3), max_leaves=6)
 _item = st.one_of(
     st.fixed_dictionaries({"key": st.sampled_from("xyz"), "$remove": st.just(True)}),
@@ -33,7 +39,9 @@ documents = st.builds(
     st.dictionaries(_names, _values, max_size=3),
     st.one_of(st.none(), _items),
 )
-layer_sets = st.lists(st.tuples(st.sampled_from(LADDER), documents), max_size=6, unique_by=lambda pair: pair[0])
+layer_sets = st.lists(
+    st.tuples(st.sampled_from(LADDER), documents), max_size=6, unique_by=lambda pair: pair[0]
+)
 
 
 def layers_of(pairs: list[tuple[Scope, Any]]) -> list[Layer]:
@@ -79,7 +87,11 @@ def test_resolving_only_up_to_its_source_gives_each_leaf_its_final_value(pairs, 
         upto = [pair for pair in pairs if pair[0].level <= leaf.source.scope.level]
         earlier = {one.pointer: one.value for one in resolve(TARGET, layers_of(upto), rule).leaves}
         # Indexes may differ where a deeper layer removed a named item before it.
-        assert leaf.value in earlier.values() if "/items/" in leaf.pointer else earlier[leaf.pointer] == leaf.value
+        assert (
+            leaf.value in earlier.values()
+            if "/items/" in leaf.pointer
+            else earlier[leaf.pointer] == leaf.value
+        )
 
 
 @given(layer_sets, rules)
@@ -126,7 +138,10 @@ def test_layers_of_other_scopes_play_no_part(pairs):
 
 
 def test_null_removes_an_inherited_value_and_says_who_did_it():
-    layers = [Layer(Scope(), {"limits": {"cpu": "2", "gpu": "1"}}), Layer(Scope(project="p"), {"limits": {"gpu": None}})]
+    layers = [
+        Layer(Scope(), {"limits": {"cpu": "2", "gpu": "1"}}),
+        Layer(Scope(project="p"), {"limits": {"gpu": None}}),
+    ]
 
     resolved = resolve(TARGET, layers, MERGE)
 

@@ -13,6 +13,7 @@ from controlplane.api.pages import PageQuery
 from controlplane.api.scopes import ScopeRead, show_scope
 from controlplane.scopes import MAX_SEGMENT_LENGTH, Scope
 
+ACTIONS = [(action.value, action.value) for action in Action]
 ROLES = [(role.value, role.value) for role in Role]
 
 
@@ -37,7 +38,7 @@ class ScopeWrite(StrictSerializer):
 
 
 class QuestionWrite(StrictSerializer):
-    action = serializers.ChoiceField(choices=[(action.value, action.value) for action in Action])
+    action = serializers.ChoiceField(choices=ACTIONS)
     scope = ScopeWrite(required=False)
 
 

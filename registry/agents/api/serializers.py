@@ -15,6 +15,8 @@ from registry.agents.registration import TOPIC_NAME, Cost
 from registry.agents.states import LIVE, State
 from registry.models import Agent
 
+COSTS = [(one.value, one.value) for one in Cost]
+STATES = [(one.value, one.value) for one in State]
 _MAX_LAG = 2**63 - 1
 _chance = random.Random()  # noqa: S311  (jitter is no secret)
 
@@ -37,7 +39,7 @@ class RegistrationWrite(StrictSerializer):
         max_length=100,
         help_text="What it can provide.",
     )
-    cost = serializers.ChoiceField(choices=[(one.value, one.value) for one in Cost])
+    cost = serializers.ChoiceField(choices=COSTS)
     topic_name = Text(max_length=239, help_text="`dcm.agent.` and letters, digits, _ or -.")
     resources_available = ResourcesWrite(required=False, allow_null=True, default=None)
 
@@ -60,10 +62,10 @@ class AgentRead(serializers.Serializer[Any]):
     name = serializers.CharField()
     environment = serializers.CharField()
     service_types = serializers.ListField(child=serializers.CharField())
-    cost = serializers.ChoiceField(choices=[(one.value, one.value) for one in Cost])
+    cost = serializers.ChoiceField(choices=COSTS)
     topic_name = serializers.CharField()
     resources_available = serializers.DictField(allow_null=True)
-    health_status = serializers.ChoiceField(choices=[(one.value, one.value) for one in State])
+    health_status = serializers.ChoiceField(choices=STATES)
     state_reason = serializers.CharField()
     state_since = serializers.DateTimeField()
     late = serializers.BooleanField(
@@ -89,7 +91,7 @@ class AgentPage(serializers.Serializer[Any]):
 
 class AgentListQuery(PageQuery):
     health_status = serializers.ChoiceField(
-        choices=[(one.value, one.value) for one in State],
+        choices=STATES,
         required=False,
         help_text="Only in this state.",
     )

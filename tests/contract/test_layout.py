@@ -1,0 +1,75 @@
+"""What would break silently if a file were put in the wrong place."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+from django.apps import apps
+from django.conf import settings
+from django.db.migrations.loader import MigrationLoader
+
+from controlplane.events import types
+from overrides.resource_types import BUILT_IN
+
+ROOT = Path(__file__).resolve().parents[2]
+LABELS = [app.rpartition(".")[2] for app in settings.APPS_WITH_TABLES]
+TRACKED = subprocess.run(
+    ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False
+).stdout.splitlines()
+
+
+@pytest.mark.parametrize("label", LABELS)
+def test_every_app_keeps_its_migrations_in_the_top_level_package(label):
+    package = import_module(f"migrations.{label}")
+
+    # A folder without __init__.py is a namespace package: Django would see no migrations, silently.
+    assert package.__file__, f"migrations/{label}/__init__.py is missing"
+    assert not (Path(apps.get_app_config(label).path) / "migrations").exists()
+
+
+def test_every_app_with_models_has_a_first_migration():
+    loader = MigrationLoader(connection=None)
+    ours = {config.label for config in apps.get_app_configs() if config.name in settings.APPS_WITH_TABLES}
+    without = {app.rpartition(".")[2] for app in settings.APPS_WITHOUT_TABLES}
+
+    assert ours == set(LABELS)
+    assert set(LABELS) <= loader.migrated_apps
+    assert not any(
+        apps.get_app_config(label).get_models()
+        for label in without
+        if list(apps.get_app_config(label).get_models())
+    )
+
+
+def test_no_resource_type_has_the_name_of_a_path():
+    assert not set(BUILT_IN) & {"effective", "document", "export", "types"}
+
+
+def test_event_types_are_facts_in_the_past_or_states():
+    assert len(types.registered()) >= 15
+    for one in types.registered():
+        assert re.fullmatch(r"[a-z_]+\.[a-z_]+", one.name)
+        assert one.meaning.endswith(".")
+
+
+def test_no_lock_file_names_a_registry():
+    for name in TRACKED:
+        if name.startswith("requirements/"):
+            assert "://" not in (ROOT / name).read_text()
+
+
+def test_no_file_is_longer_than_a_reader_likes():
+    long = [
+        name
+        for name in TRACKED
+        if name.endswith(".py")
+        and not name.startswith(("tests/", "migrations/"))
+        and (ROOT / name).exists()
+        and len((ROOT / name).read_text().splitlines()) > 300
+    ]
+
+    assert long == []

@@ -1,0 +1,100 @@
+"""openapi.yaml as a contract: complete, honest, with examples that fit."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from django.urls import URLPattern, URLResolver, get_resolver
+from jsonschema import Draft202012Validator
+
+from controlplane.access.permissions import declared_action
+from controlplane.api.endpoints import Endpoint
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCUMENT: dict[str, Any] = yaml.safe_load((ROOT / "openapi.yaml").read_text())
+METHODS = ("get", "post", "put", "patch", "delete")
+OPERATIONS = [
+    pytest.param(path, method, operation, id=operation["operationId"])
+    for path, methods in DOCUMENT["paths"].items()
+    for method, operation in methods.items()
+    if method in METHODS
+]
+# Served as they are, not as JSON operations: the description itself and its viewers.
+UNDESCRIBED = {"api/v1/openapi.yaml", "api/v1/docs", "api/v1/redoc"}
+
+
+def routes(patterns: list[URLPattern | URLResolver], prefix: str = "") -> list[tuple[str, Any]]:
+    found = []
+    for pattern in patterns:
+        path = prefix + str(pattern.pattern)
+        if isinstance(pattern, URLResolver):
+            found += routes(pattern.url_patterns, path)
+        else:
+            found.append((path, getattr(pattern.callback, "view_class", pattern.callback)))
+    return found
+
+
+API_ROUTES = [(path, view) for path, view in routes(get_resolver().url_patterns) if path.startswith("api/")]
+
+
+def contents(part: dict[str, Any]) -> list[tuple[dict[str, Any], dict[str, Any]]]:
+    """Each (schema, examples) of a request body or response."""
+    return [(body["schema"], body.get("examples", {})) for body in part.get("content", {}).values()]
+
+
+def validate(schema: dict[str, Any], value: Any) -> None:
+    whole = {**schema, "components": DOCUMENT["components"]}
+    Draft202012Validator(whole).validate(value)
+
+
+def test_every_route_of_the_api_is_described_and_nothing_else_is():
+    described = {path.strip("/").count("/") for path in DOCUMENT["paths"]}
+    served = {path for path, _ in API_ROUTES} - UNDESCRIBED
+
+    assert described
+    assert len(served) == len(DOCUMENT["paths"])
+
+
+@pytest.mark.parametrize(("path", "view"), API_ROUTES, ids=[path for path, _ in API_ROUTES])
+def test_every_view_declares_the_action_of_each_of_its_methods(path, view):
+    if path in UNDESCRIBED:
+        return
+    assert issubclass(view, Endpoint)
+    methods = [method.upper() for method in METHODS if hasattr(view, method)]
+    assert set(methods) == set(view.actions)
+    assert all(declared_action(view(), method) for method in methods)
+
+
+@pytest.mark.parametrize(("path", "method", "operation"), OPERATIONS)
+def test_an_operation_says_what_it_is_and_what_it_needs(path, method, operation):
+    assert operation["summary"]
+    assert operation["x-required-permission"]
+    assert {"400", "401", "403", "503"} <= set(operation["responses"])
+
+
+@pytest.mark.parametrize(("path", "method", "operation"), OPERATIONS)
+def test_request_and_answers_have_examples_that_fit_their_schemas(path, method, operation):
+    parts = [operation["requestBody"]] if "requestBody" in operation else []
+    parts += [answer for status, answer in operation["responses"].items() if status[0] == "2"]
+
+    for part in parts:
+        for schema, examples in contents(part):
+            assert examples, f"{operation['operationId']} has a body without an example"
+            for example in examples.values():
+                validate(schema, example["value"])
+
+
+def test_operation_ids_are_read_aloud_well_and_never_repeat():
+    ids = [operation.values[2]["operationId"] for operation in OPERATIONS]
+
+    assert len(ids) == len(set(ids))
+    assert all(one.replace("_", "").isalpha() for one in ids)
+
+
+def test_no_schema_has_a_made_up_name():
+    names = set(DOCUMENT["components"]["schemas"])
+
+    assert not [name for name in names if any(char.isdigit() for char in name) or name.endswith("Enum")]

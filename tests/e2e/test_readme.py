@@ -1,0 +1,40 @@
+"""Every command of the README's tutorial runs, in order, in one shell, and shows what it promises."""
+
+from __future__ import annotations
+
+import re
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.launcher import ROOT, Up
+
+BLOCK = re.compile(r"```sh\n(.*?)```\n((?:<!-- shows: .*? -->\n?)*)", re.DOTALL)
+SHOWS = re.compile(r"<!-- shows: (.*?) -->")
+
+
+@pytest.fixture
+def up(tmp_path):
+    running = Up(tmp_path / ".data")
+    running.wait_for("Ctrl-C stops everything")
+    yield running
+    running.stop(signal.SIGTERM)
+
+
+def test_the_tutorial_of_the_readme_does_what_it_says(up, tmp_path: Path):
+    blocks = BLOCK.findall((ROOT / "README.md").read_text())
+    assert len(blocks) >= 7
+    script = "set -euo pipefail\n"
+    for number, (commands, _) in enumerate(blocks):
+        script += commands.replace("localhost:8000", f"localhost:{up.port}")
+        script += f"\necho; echo '== end of {number}'\n"
+
+    ran = subprocess.run(["bash", "-c", script], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+
+    assert ran.returncode == 0, ran.stderr
+    shown = re.split(r"== end of \d+\n", ran.stdout)
+    for (commands, marks), output in zip(blocks, shown, strict=False):
+        for mark in SHOWS.findall(marks):
+            assert mark in output, f"{commands}\nshowed:\n{output}"
