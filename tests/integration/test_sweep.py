@@ -16,6 +16,8 @@ from registry.agents.heartbeats import Heartbeat, record_heartbeat
 from registry.agents.policies import liveness_policy
 from registry.agents.registering import register
 from registry.agents.registration import Cost, Registration
+from registry.agents.states import State
+from registry.agents.transitions import move
 from registry.models import Agent, Lease, SweepRecord
 
 ACTOR = Actor(None, "test")
@@ -102,6 +104,17 @@ def test_a_wild_clock_of_an_agent_keeps_it_neither_alive_nor_dead():
     assert sweep.sweep_leases() == 0
     expire(agent=future)
     assert sweep.sweep_leases() == 1
+
+
+@pytest.mark.django_db
+def test_whoever_saw_an_old_state_moves_nothing_and_says_nothing():
+    (agent,) = make_agents(1)
+    Agent.objects.update(state="congested")
+
+    assert not move(agent, State.UNAVAILABLE, reason="Late to the party.", actor="test")
+
+    assert Agent.objects.get().state == "congested"
+    assert not Event.objects.filter(type="agent.unavailable").exists()
 
 
 @pytest.mark.django_db(transaction=True)

@@ -95,6 +95,33 @@ def test_resolving_only_up_to_its_source_gives_each_leaf_its_final_value(pairs, 
 
 
 @given(layer_sets, rules)
+def test_the_source_is_never_above_the_deepest_layer_that_states_the_leaf(pairs, rule):
+    resolved = resolve(TARGET, layers_of(pairs), rule)
+
+    for leaf in resolved.leaves:
+        stating = [
+            scope.level
+            for scope, document in pairs
+            if any(
+                one.pointer == leaf.pointer and one.value == leaf.value
+                for one in resolve(TARGET, [Layer(scope, document)], rule).leaves
+            )
+        ]
+        # Indexes of named items differ from layer to layer; their sources are tested by name below.
+        assert "/items/" in leaf.pointer or leaf.source.scope.level >= max(stating, default=0)
+
+
+def test_a_layer_that_restates_what_it_inherits_owns_it():
+    """Whoever later changes the value above must see that this scope has pinned it."""
+    layers = [Layer(Scope(), {"cpu": "1"}), Layer(Scope(project="p"), {"cpu": "1"})]
+
+    (leaf,) = resolve(TARGET, layers, MERGE).leaves
+
+    assert leaf.source.scope == Scope(project="p")
+    assert [one.layer.scope for one in leaf.shadowed] == [Scope()]
+
+
+@given(layer_sets, rules)
 def test_no_layer_below_the_source_changes_a_leaf(pairs, rule):
     resolved = resolve(TARGET, layers_of(pairs), rule)
 

@@ -1,0 +1,33 @@
+#!/bin/sh
+# Make the secrets that docker-compose.yml mounts, each once: what exists stays as it is.
+#
+# The folder is closed to other users. The files in it are readable, because containers read them as
+# users of their own, and reach them without passing through the folder.
+set -eu
+umask 077
+folder="$(dirname "$0")/secrets"
+mkdir -p "$folder"
+chmod 700 "$folder"
+
+random() { od -An -N32 -tx1 /dev/urandom | tr -d ' \n'; }
+
+keep() { # name: keeps what comes by standard input, unless the secret exists
+    if [ -s "$folder/$1" ]; then
+        cat > /dev/null
+    else
+        cat > "$folder/$1"
+        chmod 444 "$folder/$1"
+        echo "made $1"
+    fi
+}
+
+value() { cat "$folder/$1"; }
+
+random | keep secret_key
+random | keep postgres_password
+random | keep valkey_password
+random | keep nats_password
+printf 'postgresql://controlplane:%s@postgres:5432/controlplane' "$(value postgres_password)" | keep database_url
+printf 'redis://:%s@valkey:6379/0' "$(value valkey_password)" | keep redis_url
+printf 'nats://controlplane:%s@nats:4222' "$(value nats_password)" | keep nats_url
+printf 'authorization { user: controlplane, password: "%s" }\n' "$(value nats_password)" | keep nats_authorization

@@ -1,0 +1,328 @@
+"""What production runs: the commands of docker-compose.yml and the Dockerfile, started by hand.
+
+The image cannot be built here, so the commands run in this environment, with the settings that the
+compose file names, against the suite's services.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import re
+import shlex
+import signal
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+import yaml
+from django.core.management import call_command
+
+from controlplane.embedded.ports import free_port
+from controlplane.settings.environment import DECLARED
+
+ROOT = Path(__file__).resolve().parents[2]
+COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
+SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
+DOCKERFILE = (ROOT / "Dockerfile").read_text().replace("\\\n", " ")
+OURS = ("migrate", "web", "worker", "beat")
+# Not read by our settings modules, but by Django and prometheus-client.
+READ_BY_OTHERS = {"DJANGO_SETTINGS_MODULE", "PROMETHEUS_MULTIPROC_DIR"}
+DATABASE = "production_by_hand"
+# The suite's other processes use database 0 of Valkey; our worker must not take their tasks.
+VALKEY_DATABASE = "9"
+
+
+def instruction(name: str) -> list[str]:
+    return re.findall(rf"^{name} +(.+)$", DOCKERFILE, re.MULTILINE)
+
+
+def command_of(service: str) -> list[str]:
+    """As the image runs it, but with this environment's Python."""
+    words = [str(word) for word in SERVICES[service].get("command") or json.loads(instruction("CMD")[-1])]
+    return [sys.executable, *words[1:]] if words[0] == "python" else [sys.executable, "-m", *words]
+
+
+def interpolate(value: str) -> str:
+    """What compose makes of `${NAME:-default}` and `${NAME:?message}`."""
+    return re.sub(
+        r"\$\{(\w+)(?::([-?])([^}]*))?\}",
+        lambda found: found[3] if found[2] == "-" else "controlplane.example.com",
+        value,
+    )
+
+
+class Process:
+    """One process of ours, in a session of its own, with nothing of the suite's environment."""
+
+    def __init__(self, command: list[str], environment: dict[str, str], log: Path) -> None:
+        self.log = log
+        with log.open("wb") as output:
+            self.process = subprocess.Popen(
+                command,
+                cwd=ROOT,
+                env={"PATH": os.environ["PATH"], **environment},
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+
+    @property
+    def output(self) -> str:
+        return self.log.read_text()
+
+    def stop(self) -> int:
+        """Ask it to end; return its exit code. What does not end within 10 s is killed."""
+        self.process.send_signal(signal.SIGTERM)
+        try:
+            return self.process.wait(10)
+        finally:
+            self.kill()
+
+    def kill(self) -> None:
+        if self.process.poll() is None:
+            os.killpg(self.process.pid, signal.SIGKILL)
+            self.process.wait()
+
+    def wait_for(self, pattern: str, seconds: float = 15) -> None:
+        deadline = time.monotonic() + seconds
+        while not re.search(pattern, self.output):
+            alive = self.process.poll() is None
+            assert alive, f"ended ({self.process.returncode}):\n{self.output}"
+            assert time.monotonic() < deadline, f"{pattern!r} was not said:\n{self.output}"
+            time.sleep(0.05)
+
+
+class ByHand:
+    """The services of ours, as compose describes them, on addresses of this machine."""
+
+    def __init__(self, environment: dict[str, str], folder: Path) -> None:
+        self.folder = folder
+        self.port = free_port()
+        self.url = f"http://localhost:{self.port}"
+        self.secrets = {
+            "SECRET_KEY": os.urandom(32).hex(),
+            "DATABASE_URL": environment["DATABASE_URL"].replace("@/controlplane?", f"@/{DATABASE}?"),
+            "REDIS_URL": environment["REDIS_URL"].removesuffix("/0") + f"/{VALKEY_DATABASE}",
+            "NATS_URL": environment["NATS_URL"],
+        }
+        for name, value in self.secrets.items():
+            (folder / name.lower()).write_text(value)
+        (folder / "metrics").mkdir()
+
+    def environment(self, service: str) -> dict[str, str]:
+        said = {name: interpolate(str(value)) for name, value in SERVICES[service]["environment"].items()}
+        for name, value in said.items():
+            said[name] = value.replace("/run/secrets", str(self.folder)).replace(
+                "/run/metrics", str(self.folder / "metrics")
+            )
+        # The image fills this folder while it is built.
+        return {**said, "STATIC_ROOT": str(self.folder / "static")}
+
+    def run(self, *command: str, service: str = "migrate", **more: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            command,
+            cwd=ROOT,
+            env={"PATH": os.environ["PATH"], **self.environment(service), **more},
+            capture_output=True,
+            text=True,
+            timeout=30,
+            check=False,
+        )
+
+    def start(self, service: str) -> Process:
+        words = [
+            {"0.0.0.0": "127.0.0.1", "8000": str(self.port)}.get(word, word)  # our own port, loopback only
+            .replace("/tmp/", f"{self.folder}/")
+            for word in command_of(service)
+        ]  # fmt: skip
+        return Process(words, self.environment(service), self.folder / f"{service}.log")
+
+
+def manage(*arguments: str) -> tuple[str, ...]:
+    return (sys.executable, "manage.py", *arguments)
+
+
+def ask(url: str, **headers: str) -> tuple[int, str]:
+    try:
+        with urllib.request.urlopen(urllib.request.Request(url, headers=headers), timeout=5) as answer:
+            return answer.status, answer.read().decode()
+    except urllib.error.HTTPError as error:
+        return error.code, error.read().decode()
+
+
+@pytest.fixture(scope="module")
+def by_hand(services, tmp_path_factory):
+    url = services.environment["DATABASE_URL"]
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(f"DROP DATABASE IF EXISTS {DATABASE} WITH (FORCE)")
+        connection.execute(f"CREATE DATABASE {DATABASE}")
+    return ByHand(services.environment, tmp_path_factory.mktemp("production"))
+
+
+@pytest.fixture(scope="module")
+def running(by_hand):
+    """Everything, started together as compose does: first the tables, then the three that stay."""
+    migrated = by_hand.run(*command_of("migrate"))
+    assert migrated.returncode == 0, migrated.stdout + migrated.stderr
+    processes = {name: by_hand.start(name) for name in ("web", "worker", "beat")}
+    yield processes
+    for process in processes.values():
+        process.kill()
+
+
+def test_the_compose_file_has_the_engines_and_our_processes():
+    images = {name: service["image"] for name, service in SERVICES.items()}
+
+    assert images["postgres"] == "postgres:18"
+    assert images["valkey"] == "valkey/valkey:9"
+    assert images["nats"].startswith("nats:2")
+    assert set(OURS) <= set(SERVICES)
+    assert "sync_interval: always" in (ROOT / COMPOSE["configs"]["nats"]["file"]).read_text()
+
+
+@pytest.mark.parametrize("name", SERVICES)
+def test_a_container_can_write_nothing_but_its_volumes_and_has_no_privileges(name):
+    service = SERVICES[name]
+
+    assert service["read_only"] is True
+    assert service["cap_drop"] == ["ALL"]
+    assert service["security_opt"] == ["no-new-privileges:true"]
+    if name in OURS:
+        assert "user" not in service  # the Dockerfile's
+        assert any(mount.startswith("/tmp:") for mount in service["tmpfs"])
+    elif name != "nats-volume":
+        assert service["user"].split(":")[0] not in ("0", "root")
+
+
+def test_what_must_be_there_first_is_waited_for():
+    for name in ("web", "worker", "beat"):
+        assert SERVICES[name]["depends_on"]["migrate"]["condition"] == "service_completed_successfully"
+    for name, service in SERVICES.items():
+        for needed, how in service.get("depends_on", {}).items():
+            if how["condition"] == "service_healthy":
+                assert "healthcheck" in SERVICES[needed], f"{name} waits for {needed}"
+
+
+def test_the_image_runs_as_an_ordinary_user_and_says_whether_it_lives():
+    (user,) = instruction("USER")
+    (health,) = instruction("HEALTHCHECK")
+
+    assert user.split(":")[0] not in ("0", "root")
+    assert "/livez" in health
+    assert "COPY migrations/ migrations/" in DOCKERFILE
+    assert "--require-hashes" in DOCKERFILE
+
+
+def test_every_folder_that_the_image_needs_is_let_through_to_the_build():
+    allowed = {line[1:] for line in (ROOT / ".dockerignore").read_text().splitlines() if line[:1] == "!"}
+    copied = [shlex.split(words)[:-1] for words in instruction("COPY") if not words.startswith("--from")]
+
+    assert {path.rstrip("/") for words in copied for path in words} == allowed
+    assert all((ROOT / path).exists() for path in allowed)
+
+
+def test_no_secret_lies_in_the_files():
+    given = [name for service in SERVICES.values() for name in service.get("environment", {})]
+    secret = re.compile(r"PASSWORD|SECRET|TOKEN|_KEY|_URL")
+
+    assert [name for name in given if secret.search(name) and not name.endswith("_FILE")] == []
+    assert not [words for words in instruction("(?:ENV|ARG)") if secret.search(words)]
+    for text in (DOCKERFILE, (ROOT / "docker-compose.yml").read_text()):
+        assert not re.search(r"://[^/\s:@]*:[^/\s@$]+@", text)
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_every_variable_of_the_compose_file_is_one_that_is_read(name):
+    known = set(DECLARED) | {f"{setting}_FILE" for setting in DECLARED} | READ_BY_OTHERS
+
+    assert set(SERVICES[name]["environment"]) <= known
+
+
+def test_the_secrets_of_the_compose_file_are_all_made_once(tmp_path):
+    script = (ROOT / "deploy/compose/make-secrets.sh").read_text()
+    (tmp_path / "make-secrets.sh").write_text(script)
+
+    first, second = (
+        subprocess.run(["sh", "make-secrets.sh"], cwd=tmp_path, capture_output=True, text=True, check=True)
+        for _ in range(2)
+    )
+
+    made = {path.name for path in (tmp_path / "secrets").iterdir()}
+    assert {Path(one["file"]).name for one in COMPOSE["secrets"].values()} <= made
+    assert "made secret_key" in first.stdout
+    assert second.stdout == ""
+    assert (tmp_path / "secrets").stat().st_mode & 0o777 == 0o700
+
+
+def test_django_finds_nothing_to_warn_of_in_production(by_hand):
+    checked = by_hand.run(*manage("check", "--deploy", "--fail-level", "WARNING"))
+
+    assert checked.returncode == 0, checked.stderr
+    assert "no issues (0 silenced)" in checked.stdout
+
+
+def test_the_static_files_can_be_collected_as_the_image_does(by_hand):
+    collected = by_hand.run(*manage("collectstatic", "--no-input"))
+
+    assert collected.returncode == 0, collected.stderr
+    assert (by_hand.folder / "static" / "staticfiles.json").exists()
+
+
+def test_production_refuses_to_start_without_a_secret_key_and_names_it(by_hand):
+    refused = by_hand.run(*manage("check"), SECRET_KEY_FILE="")
+    short = by_hand.run(*manage("check"), SECRET_KEY_FILE="", SECRET_KEY="short")
+
+    assert refused.returncode != 0
+    assert "SECRET_KEY is not set" in refused.stderr
+    assert short.returncode != 0
+    assert "SECRET_KEY is too short" in short.stderr
+
+
+def test_the_web_server_starts_and_refuses_plain_http(by_hand, running):
+    deadline = time.monotonic() + 15
+    while True:
+        try:
+            assert ask(f"{by_hand.url}/livez") == (200, "ok\n")
+            break
+        except urllib.error.URLError:
+            assert time.monotonic() < deadline, running["web"].output
+            assert running["web"].process.poll() is None, running["web"].output
+            time.sleep(0.1)
+
+    assert ask(f"{by_hand.url}/readyz?verbose") == (
+        200,
+        '{"ready": true, "checks": {"postgres": "ok", "migrations": "ok", "valkey": "ok", "nats": "ok"}}',
+    )
+    status, body = ask(f"{by_hand.url}/api/v1/me")
+    assert (status, json.loads(body)["code"]) == (403, "insecure_transport")
+    # Said by the proxy in front, which ended TLS.
+    status, body = ask(f"{by_hand.url}/api/v1/me", **{"X-Forwarded-Proto": "https"})
+    assert (status, json.loads(body)["code"]) == (401, "not_authenticated")
+
+
+def test_worker_and_beat_start_and_work(running):
+    running["beat"].wait_for("Sending due task mark silent agents unavailable")
+    running["worker"].wait_for("ready")
+    running["worker"].wait_for("registry.sweep_leases")
+
+
+def test_all_of_them_stop_when_asked(running):
+    for name in ("beat", "worker", "web"):
+        assert running[name].stop() == 0, running[name].output
+
+
+def test_the_page_of_settings_is_current():
+    page = io.StringIO()
+
+    call_command("settings_reference", stdout=page)
+
+    written = (ROOT / "docs" / "settings.md").read_text()
+    assert written == page.getvalue(), "run: manage.py settings_reference > docs/settings.md"
