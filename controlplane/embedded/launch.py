@@ -19,6 +19,7 @@ from typing import TextIO
 
 from controlplane.embedded.leftovers import MARK, stop_leftovers
 from controlplane.embedded.ports import is_free
+from controlplane.embedded.postgres import remove_sockets
 from controlplane.embedded.privileges import NoWayToRunPostgres
 from controlplane.embedded.programs import Program
 from controlplane.embedded.services import ALL, SETTING, DidNotStart, start_services, wait_until
@@ -69,6 +70,7 @@ def _run(options: Options, say: Callable[[str], None]) -> None:
         supervisor.watch()
     finally:
         supervisor.stop(last=ALL)
+        remove_sockets(options.data_dir / "postgres")
         (options.data_dir / "run" / "environment").unlink(missing_ok=True)
 
 

@@ -44,6 +44,9 @@ class Nats:
         with os.fdopen(os.open(self._config, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
             json.dump(config, file)
 
+    def clean_up(self) -> None:
+        """Nothing lies outside the data folder."""
+
     def program(self) -> Program:
         return Program(self.name, (str(nats_server()), "-c", str(self._config)), self.log)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 import signal
 import stat
 import subprocess
@@ -84,6 +85,9 @@ class Postgres:
             return False
         return True
 
+    def clean_up(self) -> None:
+        remove_sockets(self.data)
+
     @property
     def _admin_url(self) -> str:
         return f"postgresql://{USER}@/postgres?host={quote(str(self.sockets), safe='')}"
@@ -102,6 +106,11 @@ class Postgres:
         self.log.write_text(done.stdout + done.stderr)
         if done.returncode:
             raise RuntimeError(f"initdb failed: {done.stderr.strip() or done.stdout.strip()}")
+
+
+def remove_sockets(data: Path) -> None:
+    """Leave nothing in /tmp once the server has stopped."""
+    shutil.rmtree(_private_path(data.resolve()), ignore_errors=True)
 
 
 def stop_orphan(data: Path) -> None:
@@ -133,11 +142,15 @@ def _is_postgres_on(pid: int, data: Path) -> bool:
     return any(word.endswith(b"/postgres") for word in words) and os.fsencode(data) in words
 
 
-def _private_folder(data: Path) -> Path:
+def _private_path(data: Path) -> Path:
     """A short path for sockets (the kernel allows about 100 characters), the same at every start."""
     name = hashlib.sha256(os.fsencode(data)).hexdigest()[:12]
-    # Checked below: whoever else made it first gets us to stop, not to use it.
-    folder = Path(f"/tmp/cp-{os.geteuid()}-{name}")  # noqa: S108
+    return Path(f"/tmp/cp-{os.geteuid()}-{name}")  # noqa: S108  (checked by _private_folder)
+
+
+def _private_folder(data: Path) -> Path:
+    """Make the folder; if somebody else made it first, stop and do not use it."""
+    folder = _private_path(data)
     folder.mkdir(mode=0o700, exist_ok=True)
     about = folder.lstat()
     ours = about.st_uid == os.geteuid() or os.geteuid() == 0

@@ -30,6 +30,7 @@ class Service(Protocol):
     def prepare(self) -> None: ...
     def program(self) -> Program: ...
     def ready(self) -> bool: ...
+    def clean_up(self) -> None: ...
 
 
 class DidNotStart(Exception):
@@ -49,6 +50,8 @@ class Services:
 
     def stop(self) -> None:
         stop_all(self.running.values(), patience=STOP_SECONDS)
+        for service in self.services:
+            service.clean_up()
 
     def __enter__(self) -> Services:
         return self

@@ -27,6 +27,9 @@ class Valkey:
     def prepare(self) -> None:
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
 
+    def clean_up(self) -> None:
+        """Nothing lies outside the data folder."""
+
     def program(self) -> Program:
         # By standard input: a command line can be read by every user of the machine.
         config = (
