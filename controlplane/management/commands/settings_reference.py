@@ -10,9 +10,9 @@ _INTRODUCTION = """\
 Written by `manage.py settings_reference`; a test keeps it true. To change a line, change the declaration in
 `controlplane/settings/`.
 
-Settings come from the environment. Every setting below can also come from a file: `NAME_FILE=/run/secrets/name` reads the
-value of `NAME` from there, and wins over `NAME`. A value that cannot be used stops the start, and the message names the
-setting. Words for yes are `1`, `true`, `yes` and `on`.
+Settings come from the environment. Every setting below can also come from a file:
+`NAME_FILE=/run/secrets/name` reads the value of `NAME` from there, and wins over `NAME`. A value that cannot
+be used stops the start, and the message names the setting. Yes is `1`, `true`, `yes` or `on`.
 
 | Name | Default | Meaning |
 |---|---|---|
@@ -23,10 +23,10 @@ Beside these:
 
 | Name | Read by | Meaning |
 |---|---|---|
-| `DJANGO_SETTINGS_MODULE` | Django | `controlplane.settings.production`, or `.dev` (what manage.py and `make up` take). |
-| `PROMETHEUS_MULTIPROC_DIR` | prometheus-client | Empty folder in which the web processes of one server sum up their figures. |
-| `DATA_DIR` | `make up`, the dev settings | Folder of everything that one machine keeps; `.data`. |
-| `PORT`, `DEMO` | `make up` | Port of the console and the API, `8000`; `0` leaves the demo out. |
+| `DJANGO_SETTINGS_MODULE` | Django | `controlplane.settings.production`; without it manage.py takes `.dev`. |
+| `PROMETHEUS_MULTIPROC_DIR` | prometheus-client | Empty folder where one server's processes sum up figures. |
+| `DATA_DIR` | `make up`, manage.py | Folder of everything that one machine keeps; `.data`. |
+| `PORT`, `DEMO` | `make up` | Port of the console and the API, `8000`; `DEMO=0` leaves the demo out. |
 """
 
 
