@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from functools import wraps
 from typing import Any
@@ -20,6 +21,7 @@ from controlplane.events.models import Event
 from controlplane.scopes import SEGMENTS, Scope
 from overrides.effective import Effective, effective_attributes
 from overrides.models import Domain, Override, Project
+from overrides.resolution import Leaf, Removed
 from registry.agents.policies import liveness_policy
 from registry.agents.states import LIVE, State
 from registry.models import Agent
@@ -100,15 +102,25 @@ def agents(request: HttpRequest, caller: Caller) -> HttpResponse:
 
 
 def _shown(effective: Effective) -> list[dict[str, Any]]:
-    """For the template: pointers in words that people read."""
+    """For the template: pointers in words, values as JSON."""
     return [
         {
             "type": one.resource_type,
-            "leaves": [
-                (leaf.pointer.strip("/").replace("/", " › ") or "(empty)", leaf)
-                for leaf in one.resolved.leaves
-            ],
-            "removed": [(gone.pointer.strip("/").replace("/", " › "), gone) for gone in one.resolved.removed],
+            "leaves": [_row(leaf.pointer, _plain(leaf.value), leaf) for leaf in one.resolved.leaves],
+            "removed": [_row(gone.pointer, "", gone) for gone in one.resolved.removed],
         }
         for one in effective.types
     ]
+
+
+def _row(pointer: str, value: str, found: Leaf | Removed) -> dict[str, Any]:
+    return {
+        "name": pointer.strip("/").replace("/", " › ") or "(everything)",
+        "value": value,
+        "source": found.source,
+        "lost": [(_plain(one.value), one.layer) for one in found.shadowed],
+    }
+
+
+def _plain(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value)

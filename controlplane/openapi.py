@@ -36,4 +36,7 @@ class Docs(SpectacularSwaggerSplitView):
 
 @method_decorator(_relaxed, name="dispatch")
 class Redoc(SpectacularRedocView):
+    """Redoc, with our own head: the original fetches fonts from outside."""
+
     url_name = "openapi"
+    template_name = "controlplane/redoc.html"

@@ -14,6 +14,8 @@ from enum import IntEnum
 from controlplane.errors import FieldError, InvalidScope
 
 SEGMENTS = ("domain", "project", "workflow", "launch_plan")
+# People name the project before the domain.
+_AS_SAID = ("project", "domain", "workflow", "launch_plan")
 # The width of Flyte's columns (flyte-attributes.md 3.1).
 MAX_SEGMENT_LENGTH = 255
 
@@ -83,7 +85,8 @@ class Scope:
                 yield Scope(**{name: getattr(self, name) for name in filled})
 
     def __str__(self) -> str:
-        return " ".join(f"{name}={value}" for name, value in self.segments.items() if value) or "global"
+        said = (f"{name}={getattr(self, name)}" for name in _AS_SAID if getattr(self, name))
+        return " ".join(said) or "global"
 
 
 def _check_segment(name: str, value: str) -> None:

@@ -16,12 +16,18 @@ from django.conf import settings
 from django.core.cache import cache
 from django.db import connection
 from django.db.models.signals import post_migrate
+from hypothesis import settings as settings_of_hypothesis
 
 from controlplane.embedded import Services
 from controlplane.embedded.ports import free_port
 from controlplane.embedded.programs import Program, start, stop_all, tail
 from tests.api_client import Api, token_for
 from tests.services_plugin import running_services
+
+# Machines are noisy: no deadlines. In CI the same examples every time, elsewhere new ones.
+settings_of_hypothesis.register_profile("here", deadline=None)
+settings_of_hypothesis.register_profile("ci", deadline=None, derandomize=True)
+settings_of_hypothesis.load_profile("ci" if os.environ.get("CI") else "here")
 
 ROOT = Path(__file__).resolve().parents[1]
 # Short enough to watch an agent fall silent in a test.

@@ -121,8 +121,9 @@ def test_the_effective_page_names_sources_and_what_lost(browser):
     text = browser.get(WORKFLOW).content.decode()
 
     assert "limits › cpu" in text
-    assert "domain=development project=flytesnacks workflow=MyExampleWorkflow" in text
+    assert "project=flytesnacks domain=development workflow=MyExampleWorkflow" in text
     assert "<s>1Gi</s>" in text
+    assert re.search(r">true</td>", text), "values are shown as JSON, as the API shows them"
     launch_plan = browser.get(f"{WORKFLOW}&launch_plan=nightly").content.decode()
     assert "removed" in launch_plan
 
