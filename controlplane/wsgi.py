@@ -4,5 +4,7 @@ import os
 
 from django.core.wsgi import get_wsgi_application
 
+from controlplane.api.chunked_bodies import KnownLength
+
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "controlplane.settings.production")
-application = get_wsgi_application()
+application = KnownLength(get_wsgi_application())

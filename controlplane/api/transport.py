@@ -1,4 +1,4 @@
-"""Before routing: plain HTTP on the API is refused, and a trailing slash is sent to the form without."""
+"""Before routing: plain HTTP on the API is refused, and a trailing slash is taken away."""
 
 from __future__ import annotations
 

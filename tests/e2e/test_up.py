@@ -34,6 +34,26 @@ def ask(up: Up, method: str, path: str, body: object = None) -> dict:
         return json.load(answer)
 
 
+def wait_until_unavailable(up: Up, agent_id: str) -> None:
+    """Promise: within the lease (3 s here) and 15 s."""
+    deadline = time.monotonic() + 3 + 15
+    while ask(up, "GET", f"agents/{agent_id}")["health_status"] != "unavailable":
+        assert time.monotonic() < deadline
+        time.sleep(0.3)
+
+
+def wait_until_ready(up: Up) -> None:
+    """Promise: within 10 s after Postgres is back, without a restart of ours."""
+    deadline = time.monotonic() + 12
+    while True:
+        try:
+            urllib.request.urlopen(f"{up.url}/readyz", timeout=2).close()
+            return
+        except OSError:
+            assert time.monotonic() < deadline
+            time.sleep(0.1)
+
+
 def wait_until_gone(up: Up, seconds: float = 5) -> dict[int, str]:
     deadline = time.monotonic() + seconds
     while (left := up.children()) and time.monotonic() < deadline:
@@ -59,19 +79,19 @@ def test_the_whole_life_of_an_installation(up, tmp_path):
     ask(up, "POST", "scopes/projects", {"id": "ads"})
     ask(up, "PUT", "overrides/task_resource?project=ads", {"attributes": {"limits": {"cpu": "2"}}})
     agent_id = ask(up, "POST", "agents", AGENT)["agent_id"]
-    deadline = time.monotonic() + 3 + 15
-    while ask(up, "GET", f"agents/{agent_id}")["health_status"] != "unavailable":
-        assert time.monotonic() < deadline
-        time.sleep(0.3)
+    wait_until_unavailable(up, agent_id)
     events = ask(up, "GET", "events?type=agent.unavailable")["items"]
     assert [event["object_id"] for event in events] == [agent_id]
 
     # Killed, a process is started again and said so; an embedded service comes back where it was.
-    for name in ("-A controlplane worker", "valkey-server"):
+    for name in ("-A controlplane worker", "valkey-server", "postgres -D"):
         victim = next(pid for pid, words in up.children().items() if name in words)
         os.kill(victim, signal.SIGKILL)
-    up.wait_for("worker died (exit -9); starting it again in 0.5 s", 10)
-    up.wait_for("valkey died (exit -9)", 10)
+    for name in ("worker", "valkey", "postgres"):
+        up.wait_for(f"{name} died (exit -9); starting it again in 0.5 s", 10)
+    wait_until_ready(up)
+    second = ask(up, "POST", "agents", {**AGENT, "name": "a2", "topic_name": "dcm.agent.a2"})["agent_id"]
+    wait_until_unavailable(up, second)
 
     # Kill -9 the whole tree: what was acknowledged is still there, and no orphan is in the way.
     up.stop(signal.SIGKILL)

@@ -1,0 +1,78 @@
+"""What only a real server and real sockets show: bodies without a length, figures of all processes."""
+
+from __future__ import annotations
+
+import http.client
+import json
+
+import pytest
+
+from tests.api_client import token_for
+
+GOOD = json.dumps({"attributes": {"limits": {"cpu": "1"}}}).encode()
+
+
+@pytest.fixture
+def send(live):
+    token = token_for("admin")
+
+    def send(method, path, body=None, *, chunked=False, **headers):
+        connection = http.client.HTTPConnection("127.0.0.1", live.port, timeout=10)
+        sent = {"Authorization": f"Bearer {token}", "Content-Type": "application/json", **headers}
+        pieces = [body[i : i + 65536] for i in range(0, len(body), 65536)] if chunked else body
+        try:
+            connection.request(method, path, pieces, sent, encode_chunked=chunked)
+            answer = connection.getresponse()
+            return answer.status, answer.read()
+        finally:
+            connection.close()
+
+    return send
+
+
+def test_a_body_that_comes_in_chunks_is_read_like_any_other(send):
+    status, body = send("PUT", "/api/v1/overrides/task_resource", GOOD, chunked=True)
+
+    assert (status, json.loads(body)["attributes"]) == (201, {"limits": {"cpu": "1"}})
+
+
+@pytest.mark.parametrize("chunked", [False, True])
+def test_a_body_that_is_too_large_is_refused_however_it_comes(send, chunked):
+    large = b'{"attributes": {"a": "' + b"x" * 2 * 1024 * 1024 + b'"}}'
+
+    status, body = send("PUT", "/api/v1/overrides/task_resource", large, chunked=chunked)
+
+    assert (status, json.loads(body)["code"]) == (413, "body_too_large")
+
+
+def test_figures_are_summed_over_all_processes(send):
+    for _ in range(20):
+        send("GET", "/api/v1/event-types")
+
+    status, body = send("GET", "/metrics")
+
+    line = next(
+        line
+        for line in body.decode().splitlines()
+        if line.startswith("cp_http_requests_total")
+        and 'route="api/v1/event-types"' in line
+        and "2xx" in line
+    )
+    assert status == 200
+    assert float(line.rpartition(" ")[2]) >= 20
+    assert 'cp_agents{state="ready"} 0.0' in body.decode()
+
+
+def test_figures_are_not_for_everybody(live):
+    connection = http.client.HTTPConnection("127.0.0.1", live.port, timeout=10)
+    connection.request("GET", "/metrics")
+
+    assert connection.getresponse().status == 401
+
+
+@pytest.mark.parametrize("path", ["/livez", "/readyz", "/startupz", "/readyz?verbose&exclude=nats"])
+def test_health_needs_no_token(live, path):
+    connection = http.client.HTTPConnection("127.0.0.1", live.port, timeout=10)
+    connection.request("GET", path)
+
+    assert connection.getresponse().status == 200
