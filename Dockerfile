@@ -33,7 +33,7 @@ COPY --from=builder /app /app
 COPY migrations/ migrations/
 USER 10001:10001
 EXPOSE 8000
-# By name, as ALLOWED_HOSTS must have it. Alive, not ready: without Postgres a restart would help nobody.
+# Alive, not ready: without Postgres a restart would help nobody.
 HEALTHCHECK --interval=10s --timeout=5s --start-period=30s --retries=3 \
     CMD ["python", "-c", "import urllib.request; urllib.request.urlopen('http://localhost:8000/livez', timeout=4)"]
 CMD ["granian", "--interface", "wsgi", "--host", "0.0.0.0", "--port", "8000", "--workers", "4", \

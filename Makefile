@@ -17,7 +17,7 @@ endif
 export UV_NO_PROGRESS := 1
 export PYTHONUNBUFFERED := 1
 
-.PHONY: help up test check format lint types contracts migrations-check openapi openapi-check lock clean
+.PHONY: help up test check format lint types contracts migrations-check openapi openapi-check settings lock clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -51,6 +51,9 @@ openapi: .venv/.dev ## Write openapi.yaml from the code
 openapi-check: .venv/.dev
 	@mkdir -p .tools && $(BIN)/python manage.py spectacular --validate --fail-on-warn --file .tools/openapi.yaml
 	@diff -u openapi.yaml .tools/openapi.yaml || { echo "openapi.yaml is out of date: run 'make openapi' and commit it."; exit 1; }
+
+settings: .venv/.dev ## Write docs/settings.md from the code
+	$(BIN)/python manage.py settings_reference > docs/settings.md
 
 lock: $(UV) ## Pin the newest versions that pyproject.toml allows, by hash and without addresses
 	echo "uv" | $(UV) pip compile $(LOCK_FLAGS) - -o requirements/bootstrap.txt

@@ -8,7 +8,7 @@ from typing import Any, Self, TypeVar
 from django.db import models
 from django.db.models import Q
 
-from controlplane.scopes import MAX_SEGMENT_LENGTH, SEGMENTS, SHAPES, Scope
+from controlplane.scopes import MAX_SEGMENT_LENGTH, SEGMENTS, SHAPES, Level, Scope
 
 Row_co = TypeVar("Row_co", bound=models.Model, covariant=True)
 
@@ -22,11 +22,15 @@ def legal_shape() -> Q:
     """The six shapes as a database check."""
     legal = Q()
     for filled in SHAPES:
-        shape = Q()
-        for name in SEGMENTS:
-            shape &= ~Q(**{name: ""}) if name in filled else Q(**{name: ""})
-        legal |= shape
+        legal |= _shape(filled)
     return legal
+
+
+def _shape(filled: frozenset[str]) -> Q:
+    shape = Q()
+    for name in SEGMENTS:
+        shape &= ~Q(**{name: ""}) if name in filled else Q(**{name: ""})
+    return shape
 
 
 class ScopedQuerySet(models.QuerySet[Row_co]):
@@ -34,6 +38,9 @@ class ScopedQuerySet(models.QuerySet[Row_co]):
 
     def at(self, scope: Scope) -> Self:
         return self.filter(**scope.segments)
+
+    def at_level(self, level: Level) -> Self:
+        return self.filter(next(_shape(filled) for filled, named in SHAPES.items() if named is level))
 
     def covering(self, target: Scope) -> Self:
         """Rows that `target` inherits, its own included: `Scope.covers` in SQL.

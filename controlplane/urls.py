@@ -4,7 +4,6 @@ from django.urls import URLPattern, URLResolver, include, path
 
 from controlplane import openapi
 from controlplane.access.api.urls import urlpatterns as access
-from controlplane.api import health
 from controlplane.api.meta import Metrics
 from controlplane.events import api as events
 
@@ -20,9 +19,6 @@ api: list[URLPattern | URLResolver] = [
 ]
 
 urlpatterns = [
-    path("livez", health.livez),
-    path("startupz", health.readyz),
-    path("readyz", health.readyz),
     path("metrics", Metrics.as_view()),
     path("api/v1/", include(api)),
     path("", include("console.urls")),

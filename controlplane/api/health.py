@@ -20,6 +20,17 @@ from controlplane.messaging.nats import server_answers
 _TIMEOUT_SECONDS = 1.0
 
 
+class HealthMiddleware:
+    """Answers before Host is looked at: Kubernetes asks by the pod's address, which no ALLOWED_HOSTS has."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        page = PAGES.get(request.path)
+        return page(request) if page else self.get_response(request)
+
+
 @dataclass(frozen=True, slots=True)
 class Check:
     """`needed`: without it we take no traffic. `probe` raises, or returns False, when it fails."""
@@ -36,7 +47,7 @@ def livez(request: HttpRequest) -> HttpResponse:
 def readyz(request: HttpRequest) -> HttpResponse:
     """200 or 503. `?verbose` tells each check; `?exclude=nats` leaves one out."""
     excluded = set(request.GET.getlist("exclude"))
-    results = {check: _passes(check) for check in CHECKS if check.name not in excluded}
+    results = {check: passes(check) for check in CHECKS if check.name not in excluded}
     ready = all(passed for check, passed in results.items() if check.needed)
     status = 200 if ready else 503
     if "verbose" not in request.GET:
@@ -48,7 +59,8 @@ def readyz(request: HttpRequest) -> HttpResponse:
     return JsonResponse({"ready": ready, "checks": words}, status=status)
 
 
-def _passes(check: Check) -> bool:
+def passes(check: Check) -> bool:
+    """True if what the check asks answers as it should."""
     try:
         return check.probe()
     except Exception:  # whatever a dependency's client raises means the same: it does not answer
@@ -87,3 +99,4 @@ CHECKS = (
     Check("valkey", False, _valkey),
     Check("nats", False, _nats),
 )
+PAGES = {"/livez": livez, "/readyz": readyz, "/startupz": readyz}

@@ -143,7 +143,7 @@ def _prepare(options: Options, environment: dict[str, str], supervisor: Supervis
     finally:
         said = process.communicate()[0]
     if process.returncode:
-        raise CannotStart(f"the database could not be prepared:\n{said.strip()}")
+        raise CannotStart(f"it could not be made ready:\n{said.strip()}")
 
 
 def _programs(options: Options, environment: dict[str, str]) -> list[Program]:

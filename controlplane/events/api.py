@@ -41,7 +41,7 @@ class FollowQuery(Query):
 
 
 class EventRead(serializers.Serializer[Any]):
-    seq = serializers.IntegerField(help_text="Rises by one. Keep the last one and ask `after` it.")
+    seq = serializers.IntegerField(help_text="Rises. Keep the last one and ask `after` it.")
     id = serializers.UUIDField()
     type = serializers.CharField()
     at = serializers.DateTimeField()

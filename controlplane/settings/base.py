@@ -44,6 +44,7 @@ MIDDLEWARE = [
     "controlplane.api.request_ids.RequestIdMiddleware",
     "django_structlog.middlewares.RequestMiddleware",
     "controlplane.api.metrics.MetricsMiddleware",
+    "controlplane.api.health.HealthMiddleware",
     "controlplane.api.transport.TransportMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "csp.middleware.CSPMiddleware",

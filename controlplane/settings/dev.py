@@ -35,3 +35,5 @@ CSRF_COOKIE_NAME = "cp-csrf"
 # No collectstatic step between an edit and the page.
 WHITENOISE_USE_FINDERS = True
 STORAGES["staticfiles"] = {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}
+# A folder that exists: WhiteNoise warns of any other.
+STATIC_ROOT = BASE_DIR / "console" / "static"

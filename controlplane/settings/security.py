@@ -88,7 +88,7 @@ SECURE_SSL_REDIRECT = env.boolean(
     default=True,
     meaning="Send browsers that come by plain HTTP to HTTPS.",
 )
-SECURE_REDIRECT_EXEMPT = [r"^api/", r"^livez$", r"^readyz$", r"^startupz$", r"^metrics$"]
+SECURE_REDIRECT_EXEMPT = [r"^api/", r"^metrics$"]
 SECURE_PROXY_SSL_HEADER: tuple[str, str] | None = (
     ("HTTP_X_FORWARDED_PROTO", "https")
     if env.boolean(

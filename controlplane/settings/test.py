@@ -5,5 +5,3 @@ from controlplane.settings.dev import *
 ALLOWED_HOSTS = ["localhost", "127.0.0.1", "testserver"]
 # Real hashing costs 0.2 s a log-in on purpose.
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
-# Nobody runs collectstatic before the tests.
-STATIC_ROOT = BASE_DIR / "console" / "static"

@@ -16,7 +16,7 @@ from controlplane.api.fields import parse_body
 from controlplane.api.json_body import MergePatchParser
 from controlplane.api.pages import page_response, paginate
 from controlplane.api.scopes import ScopeQuery, scope_from
-from controlplane.scopes import SEGMENTS, SHAPES, Level
+from controlplane.scopes import SEGMENTS, Level
 from overrides.api import examples
 from overrides.api import serializers as shapes
 from overrides.editing import Address, delete_override, get_override, patch_override, put_override
@@ -41,9 +41,7 @@ class OverrideCollection(Endpoint):
         rows = Override.objects.within(caller_of(request).scopes_for(Action.OVERRIDE_READ))
         rows = rows.filter(**{k: query[k] for k in (*SEGMENTS, "resource_type") if k in query})
         if "level" in query:
-            filled = next(f for f, level in SHAPES.items() if level is Level[query["level"].upper()])
-            for name in SEGMENTS:
-                rows = rows.exclude(**{name: ""}) if name in filled else rows.filter(**{name: ""})
+            rows = rows.at_level(Level[query["level"].upper()])
         page = paginate(request, rows, order=("id",), query=query)
         return page_response(request, page, shapes.show_override)
 

@@ -71,8 +71,9 @@ def test_figures_are_not_for_everybody(live):
 
 
 @pytest.mark.parametrize("path", ["/livez", "/readyz", "/startupz", "/readyz?verbose&exclude=nats"])
-def test_health_needs_no_token(live, path):
+def test_health_needs_no_token_and_no_host_of_ours(live, path):
     connection = http.client.HTTPConnection("127.0.0.1", live.port, timeout=10)
-    connection.request("GET", path)
+    # As a probe asks: by the address of a pod, which is in no ALLOWED_HOSTS.
+    connection.request("GET", path, headers={"Host": "10.1.2.3:8000"})
 
     assert connection.getresponse().status == 200

@@ -79,10 +79,14 @@ class Process:
         return self.log.read_text()
 
     def stop(self) -> int:
-        """Ask it to end; return its exit code. What does not end within 10 s is killed."""
+        """Ask it to end; return its exit code.
+
+        Within compose's stop_grace_period of 30 s: a worker that is told to stop while it still starts
+        is only ended by granian's own limit of 20 s.
+        """
         self.process.send_signal(signal.SIGTERM)
         try:
-            return self.process.wait(10)
+            return self.process.wait(30)
         finally:
             self.kill()
 

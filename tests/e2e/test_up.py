@@ -124,3 +124,15 @@ def test_a_stop_in_the_middle_of_starting_leaves_nothing_behind(tmp_path):
     assert starting.process.returncode == 0
     assert seconds < 10
     assert wait_until_gone(starting) == {}
+
+
+@pytest.mark.parametrize(
+    ("setting", "address"),
+    [("DATABASE_URL", "postgresql://nobody@127.0.0.1:1/x"), ("NATS_URL", "nats://127.0.0.1:1")],
+)
+def test_a_service_of_your_own_that_does_not_answer_is_named(tmp_path, setting, address):
+    starting = Up(tmp_path / "data", **{setting: address})
+
+    assert starting.process.wait(40) == 1
+    assert "Traceback" not in starting.output
+    assert setting in starting.output.splitlines()[-2] + starting.output.splitlines()[-1]

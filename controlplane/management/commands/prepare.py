@@ -3,10 +3,19 @@ from pathlib import Path
 from typing import Any
 
 from django.core.management import call_command
-from django.core.management.base import BaseCommand
+from django.core.management.base import BaseCommand, CommandError
+from django.db import OperationalError
 
 from controlplane.access.first_admin import ensure_admin
+from controlplane.api.health import CHECKS, passes
 from controlplane.demo import seed
+
+_SETTINGS = {
+    "postgres": "DATABASE_URL",
+    "migrations": "DATABASE_URL",
+    "valkey": "REDIS_URL",
+    "nats": "NATS_URL",
+}
 
 
 class Command(BaseCommand):
@@ -17,7 +26,13 @@ class Command(BaseCommand):
         parser.add_argument("--demo", action="store_true")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        call_command("migrate", interactive=False, verbosity=0)
+        try:
+            call_command("migrate", interactive=False, verbosity=0)
+        except OperationalError as error:
+            raise CommandError(f"DATABASE_URL: {str(error).strip()}") from error
+        silent = [_SETTINGS[check.name] for check in CHECKS if not passes(check)]
+        if silent:
+            raise CommandError(f"Nothing answers at the address that {' and '.join(silent)} gives.")
         ensure_admin(options["data_dir"])
         # Remembered beside the data: who deletes the demo's projects does not want them back.
         loaded = options["data_dir"] / "demo.loaded"
