@@ -24,5 +24,6 @@ urlpatterns = [
     path("", include("console.urls")),
 ]
 
+handler400 = "controlplane.api.problems.bad_request"
 handler404 = "controlplane.api.problems.page_not_found"
 handler500 = "controlplane.api.problems.server_error"

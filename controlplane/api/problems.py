@@ -7,6 +7,7 @@ from http import HTTPStatus
 from typing import Any
 
 import structlog
+from django.core.exceptions import DisallowedHost
 from django.db import InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from rest_framework import exceptions
@@ -103,6 +104,18 @@ def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
     return plain_response(
         errors.NotFound(f"There is nothing at {request.path}. The API is described at /api/v1/docs.")
     )
+
+
+def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """handler400: what Django itself refuses, above all a Host that is not ours."""
+    if isinstance(exception, DisallowedHost):
+        return plain_response(
+            errors.InvalidRequest(
+                "We do not answer to the host name that you used. Its operator can add it to ALLOWED_HOSTS.",
+                errors=[errors.FieldError("header:Host", "unknown_host", "It is not in ALLOWED_HOSTS.")],
+            )
+        )
+    return plain_response(errors.InvalidRequest("The request could not be read."))
 
 
 def server_error(request: HttpRequest) -> HttpResponse:

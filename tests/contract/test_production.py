@@ -28,6 +28,7 @@ from django.core.management import call_command
 from controlplane.embedded.ports import free_port
 from controlplane.settings.environment import DECLARED
 
+HOST = "controlplane.example.com"
 ROOT = Path(__file__).resolve().parents[2]
 COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
 SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
@@ -54,7 +55,7 @@ def interpolate(value: str) -> str:
     """What compose makes of `${NAME:-default}` and `${NAME:?message}`."""
     return re.sub(
         r"\$\{(\w+)(?::([-?])([^}]*))?\}",
-        lambda found: found[3] if found[2] == "-" else "controlplane.example.com",
+        lambda found: found[3] if found[2] == "-" else HOST,
         value,
     )
 
@@ -314,9 +315,12 @@ def test_the_web_server_starts_refuses_plain_http_and_stops_when_asked(by_hand, 
     }
     status, body = ask(f"{by_hand.url}/api/v1/me")
     assert (status, json.loads(body)["code"]) == (403, "insecure_transport")
-    # Said by the proxy in front, which ended TLS.
-    status, body = ask(f"{by_hand.url}/api/v1/me", **{"X-Forwarded-Proto": "https"})
+    # Said by the proxy in front, which ended TLS and passed the name on.
+    tls = {"X-Forwarded-Proto": "https"}
+    status, body = ask(f"{by_hand.url}/api/v1/me", Host=HOST, **tls)
     assert (status, json.loads(body)["code"]) == (401, "not_authenticated")
+    status, body = ask(f"{by_hand.url}/api/v1/me", Host="evil.example", **tls)
+    assert (status, json.loads(body)["errors"][0]["code"]) == (400, "unknown_host")
     assert running["web"].stop() == 0
 
 
