@@ -146,7 +146,8 @@ class ByHand:
     def start(self, service: str) -> Process:
         words = [
             {"0.0.0.0": "127.0.0.1", "8000": str(self.port)}.get(word, word)  # our own port, loopback only
-            .replace("/tmp/", f"{self.folder}/")
+            # Only where an option names it: the programs themselves may lie below /tmp, as a clone does.
+            .replace("=/tmp/", f"={self.folder}/")
             for word in command_of(service)
         ]  # fmt: skip
         return Process(words, self.environment(service), self.folder / f"{service}.log")
