@@ -55,7 +55,7 @@ class OperationSchema(AutoSchema):
             operation["x-required-permission"] = str(actions.get(self.method, ""))
         return operation
 
-    def get_description(self) -> str:
+    def get_description(self) -> str:  # type: ignore[override]  # as drf-spectacular has it
         """Only what `extend_schema` says: docstrings of views are for readers of the code."""
         return ""
 
