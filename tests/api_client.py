@@ -18,6 +18,15 @@ from overrides.projects import create_project
 ACTOR = system("tests")
 _number = itertools.count()
 
+# A registration with nothing remarkable in it.
+AGENT = {
+    "name": "a1",
+    "environment": "prod",
+    "service_types": ["vm"],
+    "cost": "low",
+    "topic_name": "dcm.agent.a1",
+}
+
 
 class Api:
     """Requests with a bearer token, in-process, through every middleware."""

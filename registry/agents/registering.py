@@ -28,10 +28,9 @@ def register(
     any_agent: the actor may also refresh what others registered. Returns the agent and whether it is
     new. Raises NameTaken for a name or a topic that is somebody else's.
     """
-    known = Agent.objects.select_for_update().filter(name=registration.name).first()
-    agent = known or _insert(registration, actor)
-    if known is not None:
-        _refresh(known, registration, actor, any_agent=any_agent)
+    agent, created = _insert_or_find(registration, actor)
+    if not created:
+        _refresh(agent, registration, actor, any_agent=any_agent)
     Lease.objects.update_or_create(
         agent=agent,
         defaults={"renewed_at": Now(), "expires_at": Now() + policy.lease, "consumer_lag": 0},
@@ -43,7 +42,26 @@ def register(
         actor=actor.name,
         request_id=actor.request_id,
     )
-    return Agent.objects.shown().get(id=agent.id), known is None
+    return Agent.objects.shown().get(id=agent.id), created
+
+
+def _insert_or_find(registration: Registration, actor: Actor) -> tuple[Agent, bool]:
+    """Two first registrations of one name may meet: the second refreshes what the first has made.
+
+    A DCM agent that gets a 4xx never asks again (environment-agents.md 2.1), so that must be none.
+    """
+    if known := _find(registration.name):
+        return known, False
+    try:
+        return _insert(registration, actor), True
+    except NameTaken:
+        if made_meanwhile := _find(registration.name):
+            return made_meanwhile, False
+        raise  # it is the topic that is another agent's
+
+
+def _find(name: str) -> Agent | None:
+    return Agent.objects.select_for_update().filter(name=name).first()
 
 
 def _insert(registration: Registration, actor: Actor) -> Agent:

@@ -11,15 +11,8 @@ from controlplane.api.idempotency import purge
 from controlplane.api.models import IdempotencyKey
 from controlplane.events.models import Event
 from overrides.models import Project
-from tests.api_client import Api, make_principal, token_for
+from tests.api_client import AGENT, Api, make_principal, token_for
 
-AGENT = {
-    "name": "a1",
-    "environment": "prod",
-    "service_types": ["vm"],
-    "cost": "low",
-    "topic_name": "dcm.agent.a1",
-}
 MUTATIONS = [
     ("POST", "scopes/projects", {"id": "ads"}),
     ("POST", "scopes/domains", {"id": "qa"}),

@@ -18,7 +18,7 @@ from schemathesis.specs.openapi.checks import (
 
 from controlplane.access.models import RoleBinding, Token
 from registry.models import Agent
-from tests.api_client import Api, make_principal, make_project, token_for
+from tests.api_client import AGENT, Api, make_principal, make_project, token_for
 
 ROOT = Path(__file__).resolve().parents[2]
 CHECKS = [
@@ -31,13 +31,6 @@ CHECKS = [
 schema = schemathesis.openapi.from_path(ROOT / "openapi.yaml")
 
 
-AGENT = {
-    "name": "a1",
-    "environment": "prod",
-    "service_types": ["vm"],
-    "cost": "low",
-    "topic_name": "dcm.agent.a1",
-}
 _calls = itertools.count()
 
 

@@ -10,16 +10,10 @@ import urllib.request
 
 import pytest
 
+from tests.api_client import AGENT
 from tests.e2e.launcher import Up
 
 QUICK = {"HEARTBEAT_INTERVAL_SECONDS": "1", "LEASE_SECONDS": "3", "SWEEP_INTERVAL_SECONDS": "1"}
-AGENT = {
-    "name": "a1",
-    "environment": "prod",
-    "service_types": ["vm"],
-    "cost": "low",
-    "topic_name": "dcm.agent.a1",
-}
 
 
 def ask(up: Up, method: str, path: str, body: object = None) -> dict:

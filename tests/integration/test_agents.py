@@ -145,3 +145,21 @@ def test_sweeps_and_heartbeats_at_once_mark_each_silent_agent_once_and_no_beatin
     marked = Event.objects.filter(type="agent.unavailable").values_list("object_id", flat=True)
     silent = [str(agent.id) for agent in agents[20:]]
     assert sorted(name for name in marked if name in silent) == sorted(silent)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_first_registrations_of_one_name_that_meet_make_one_agent_and_refuse_nobody():
+    registration = Registration("a", "prod", ("vm",), Cost.LOW, "dcm.agent.a", None)
+
+    def register_it(_: int) -> bool:
+        try:
+            return register(registration, actor=ACTOR, any_agent=False, policy=liveness_policy())[1]
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(8) as pool:
+        created = list(pool.map(register_it, range(8)))
+
+    assert sorted(created) == [False] * 7 + [True]
+    assert Agent.objects.count() == 1
+    assert Event.objects.filter(type="agent.registered").count() == 1
