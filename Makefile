@@ -79,10 +79,10 @@ $(UV): requirements/bootstrap.txt
 
 .venv/.up: .venv/.created requirements/embedded.txt
 	@echo "Installing dependencies ..."
-	@$(UV) pip install --quiet --python $(BIN)/python --require-hashes -r requirements/embedded.txt
+	@$(UV) pip install --quiet --compile-bytecode --python $(BIN)/python --require-hashes -r requirements/embedded.txt
 	@touch $@
 
 .venv/.dev: .venv/.up requirements/dev.txt
 	@echo "Installing the tools for tests ..."
-	@$(UV) pip install --quiet --python $(BIN)/python --require-hashes -r requirements/dev.txt
+	@$(UV) pip install --quiet --compile-bytecode --python $(BIN)/python --require-hashes -r requirements/dev.txt
 	@touch $@

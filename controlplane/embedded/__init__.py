@@ -4,5 +4,6 @@ Imports no Django: it runs before there is a database to configure.
 """
 
 from controlplane.embedded.services import Services, start_services
+from controlplane.embedded.troubles import CannotStart
 
-__all__ = ["Services", "start_services"]
+__all__ = ["CannotStart", "Services", "start_services"]

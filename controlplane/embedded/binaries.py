@@ -7,9 +7,7 @@ import sys
 from importlib.util import find_spec
 from pathlib import Path
 
-
-class MissingProgram(Exception):
-    """A wheel of requirements/embedded.txt is not installed, or not for this machine."""
+from controlplane.embedded.troubles import CannotStart
 
 
 def postgres_home() -> Path:
@@ -29,11 +27,14 @@ def nats_server() -> Path:
 def _package(name: str) -> Path:
     spec = find_spec(name)
     if spec is None or spec.origin is None:
-        raise MissingProgram(f"The package {name} is not installed. Run: make up")
+        raise CannotStart(f"the package {name} is not installed. `make up` installs it.")
     return Path(spec.origin).parent
 
 
 def _existing(path: Path, package: str) -> Path:
     if not path.exists():
-        raise MissingProgram(f"{path} is missing: {package} has no build for this machine, perhaps.")
+        raise CannotStart(
+            f"{path} is missing: perhaps {package} has no build for this machine. "
+            "Set DATABASE_URL, REDIS_URL and NATS_URL to services of your own."
+        )
     return path

@@ -2,34 +2,33 @@
 
 from __future__ import annotations
 
-import fcntl
+import errno
 import os
-import secrets
-import shutil
-import subprocess
-import sys
 import time
-import urllib.error
-import urllib.request
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import TextIO
 
-from controlplane.embedded.leftovers import MARK, stop_leftovers
-from controlplane.embedded.ports import is_free
-from controlplane.embedded.postgres import remove_sockets
-from controlplane.embedded.privileges import NoWayToRunPostgres
-from controlplane.embedded.programs import Program
-from controlplane.embedded.services import ALL, SETTING, DidNotStart, start_services, wait_until
-from controlplane.embedded.supervisor import StopRequested, Supervisor
+from controlplane.embedded import given, processes, readiness
+from controlplane.embedded.data_folder import (
+    data_folder,
+    empty_metrics_folder,
+    environment_file,
+    note_environment,
+    secret_key,
+)
+from controlplane.embedded.greeting import greeting
+from controlplane.embedded.orphans import MARK, stop_orphans
+from controlplane.embedded.ports import ReservedPort, is_served
+from controlplane.embedded.programs import run_to_end, start, tail
+from controlplane.embedded.services import ALL, SETTING, Services, start_services
+from controlplane.embedded.supervisor import Supervisor
+from controlplane.embedded.troubles import CannotStart, StopRequested
 
-ROOT = Path(__file__).resolve().parents[2]
-
-
-class CannotStart(Exception):
-    """The operator must change something first; the message says what."""
+# A connection that has just ended can hold a port without anybody listening there.
+_RELEASE_SECONDS = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,199 +37,114 @@ class Options:
     port: int
     demo: bool
 
-    @property
-    def address(self) -> str:
-        return f"http://127.0.0.1:{self.port}"
-
 
 def launch(options: Options, say: Callable[[str], None]) -> int:
     """Run until told to stop; return the exit code."""
+    supervisor = Supervisor(say)
     try:
-        with _locked(options.data_dir):
-            _run(options, say)
+        with supervisor.listening(), data_folder(options.data_dir) as folder:
+            _Launch(options, folder, supervisor, say).run()
     except StopRequested:
         say("Stopped.")
-    except (CannotStart, DidNotStart, NoWayToRunPostgres) as error:
+    except (CannotStart, OSError) as error:  # such as a full disk: its own words are clear
         say(f"Cannot start: {error}")
         return 1
     return 0
 
 
-def _run(options: Options, say: Callable[[str], None]) -> None:
-    began = time.monotonic()
-    if ended := stop_leftovers(options.data_dir):
-        say(f"Ended {ended} processes that an earlier run had left behind.")
-    if not is_free(options.port):
-        raise CannotStart(f"Port {options.port} is taken. Choose another: make up PORT={options.port + 1}")
-    supervisor = Supervisor(say)
-    supervisor.listen()
-    try:
-        _start(options, supervisor, say)
-        say(_ready(options, time.monotonic() - began))
-        supervisor.watch()
-    finally:
-        supervisor.stop(last=ALL)
-        remove_sockets(options.data_dir / "postgres")
-        (options.data_dir / "run" / "environment").unlink(missing_ok=True)
+class _Launch:
+    """The steps, in order. What a step leaves behind is undone in reverse, whatever happens."""
+
+    def __init__(
+        self, options: Options, folder: Path, supervisor: Supervisor, say: Callable[[str], None]
+    ) -> None:
+        self.options = options
+        self.folder = folder
+        self.supervisor = supervisor
+        self.say = say
+        self.began = time.monotonic()
+
+    def run(self) -> None:
+        with ExitStack() as undo:
+            if stop_orphans(self.folder, pause=self.supervisor.pause):
+                self.say("Stopped what an earlier run, killed, had left.")
+            undo.callback(_reserve(self.options.port, pause=self.supervisor.pause).release)
+            given_urls = self._given()
+            services = self._start_services(given_urls, undo)
+            environment = self._environment({**services.environment, **given_urls}, undo)
+            self._prepare(environment)
+            undo.callback(lambda: self.supervisor.stop(self.supervisor.names() - set(ALL)))
+            self._start_processes(environment)
+            seconds = time.monotonic() - self.began
+            self.say(greeting(self.folder, self.options.port, seconds, demo=self.options.demo))
+            self.supervisor.watch()
+
+    def _given(self) -> dict[str, str]:
+        notes = [environment_file(Path(os.environ.get("DATA_DIR", ".data"))), environment_file(self.folder)]
+        urls = given.given_services(given.operators_words(os.environ, notes))
+        for name in urls:
+            self.say(f"Using the service that {name} names.")
+        given.check_reachable(urls)
+        return urls
+
+    def _start_services(self, given_urls: Mapping[str, str], undo: ExitStack) -> Services:
+        wanted = [name for name in ALL if SETTING[name] not in given_urls]
+        self.say(f"Starting {', '.join(wanted) or 'no service of our own'} ...")
+        services = start_services(self.folder, durable=True, wanted=wanted, pause=self.supervisor.pause)
+        undo.callback(lambda: services.stop(hurry=self.supervisor.in_a_hurry))
+        for name, running in services.running.items():
+            self.supervisor.adopt(name, running, again=partial(services.start, name))
+        return services
+
+    def _environment(self, urls: Mapping[str, str], undo: ExitStack) -> dict[str, str]:
+        """What every process of ours is told; partly noted for `manage.py` in other windows."""
+        told = {**urls, "SECRET_KEY": secret_key(self.folder), "PORT": str(self.options.port)}
+        note = note_environment(self.folder, told)
+        undo.callback(lambda: note.unlink(missing_ok=True))
+        return {
+            **told,
+            "DJANGO_SETTINGS_MODULE": "controlplane.settings.dev",
+            "DATA_DIR": str(self.folder),
+            "PYTHONPATH": str(processes.ROOT),
+            "PROMETHEUS_MULTIPROC_DIR": str(empty_metrics_folder(self.folder)),
+            MARK: str(self.folder),
+            **processes.bytecode(self.folder),
+        }
+
+    def _prepare(self, environment: Mapping[str, str]) -> None:
+        self.say("Preparing the database ...")
+        program = processes.prepare(self.folder, environment, demo=self.options.demo)
+        program.log.unlink(missing_ok=True)
+        if run_to_end(program, pause=self.supervisor.pause):
+            raise CannotStart(f"the database could not be prepared. {program.log}:\n{tail(program.log, 20)}")
+
+    def _start_processes(self, environment: Mapping[str, str]) -> None:
+        port, worker = self.options.port, f"up-{self.options.port}@{os.getpid()}"
+        programs = processes.long_running(
+            self.folder, environment, port=port, worker=worker, demo=self.options.demo
+        )
+        self.say("Starting web, worker and beat ...")
+        running = {one.name: self.supervisor.start(one.name, partial(start, one)) for one in programs}
+        checks: dict[str, Callable[[], bool]] = {
+            "web": lambda: readiness.web_answers(f"http://127.0.0.1:{port}/readyz"),
+            "worker": lambda: readiness.worker_answers(environment["REDIS_URL"], worker),
+            "beat": running["beat"].alive,
+        }
+        for name, ready in checks.items():
+            readiness.wait_until(ready, running[name], pause=self.supervisor.pause)
 
 
-def _start(options: Options, supervisor: Supervisor, say: Callable[[str], None]) -> None:
-    wanted = [name for name in ALL if not os.environ.get(SETTING[name])]
-    say(f"Starting {', '.join(wanted) or 'nothing of our own: all services are given'} ...")
-    services = start_services(options.data_dir, durable=True, wanted=wanted, pause=supervisor.pause)
-    for service in services.running.values():
-        supervisor.adopt(service)
-    environment = _environment(options, services.environment)
-    say("Preparing the database ...")
-    _prepare(options, environment, supervisor)
-    say("Starting web, worker and beat ...")
-    programs = _programs(options, environment)
-    running = {program.name: supervisor.add(program) for program in programs}
-    wait_until(lambda: _answers(f"{options.address}/readyz"), running["web"], pause=supervisor.pause)
-    wait_until(
-        lambda: _worker_answers(environment.get("REDIS_URL") or os.environ["REDIS_URL"]),
-        running["worker"],
-        pause=supervisor.pause,
-    )
-
-
-def _environment(options: Options, addresses: dict[str, str]) -> dict[str, str]:
-    """What every process of ours is told; also written for `manage.py` in other windows."""
-    run = options.data_dir / "run"
-    run.mkdir(exist_ok=True, mode=0o700)
-    given = {name: os.environ[name] for name in SETTING.values() if os.environ.get(name)}
-    environment = {**addresses, **given, "SECRET_KEY": _secret_key(options.data_dir / "secret.key")}
-    lines = "".join(f"{name}={value}\n" for name, value in environment.items())
-    _write_private(run / "environment", lines)
-    metrics = run / "metrics"
-    shutil.rmtree(metrics, ignore_errors=True)
-    metrics.mkdir(mode=0o700)
-    return {
-        **environment,
-        "DJANGO_SETTINGS_MODULE": "controlplane.settings.dev",
-        "DATA_DIR": str(options.data_dir),
-        MARK: str(options.data_dir),
-        "PYTHONPATH": str(ROOT),
-        "PROMETHEUS_MULTIPROC_DIR": str(metrics),
-    }
-
-
-def _prepare(options: Options, environment: dict[str, str], supervisor: Supervisor) -> None:
-    command = [
-        sys.executable,
-        str(ROOT / "manage.py"),
-        "prepare",
-        "--data-dir",
-        str(options.data_dir),
-    ]
-    # Without these limits a long migration on a big database could not run.
-    limits = {"DATABASE_STATEMENT_TIMEOUT_MS": "0"}
-    process = subprocess.Popen(
-        command + (["--demo"] if options.demo else []),
-        env={**os.environ, **environment, **limits},
-        cwd=ROOT,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        start_new_session=True,
-        text=True,
-    )
-    try:
-        while process.poll() is None:
-            supervisor.pause(0.03)
-    except StopRequested:
-        process.kill()
-        raise
-    finally:
-        said = process.communicate()[0]
-    if process.returncode:
-        raise CannotStart(f"it could not be made ready:\n{said.strip()}")
-
-
-def _programs(options: Options, environment: dict[str, str]) -> list[Program]:
-    celery = (sys.executable, "-m", "celery", "--workdir", str(ROOT), "-A", "controlplane")
-    schedule = str(options.data_dir / "run" / "beat-schedule")
-    commands: dict[str, tuple[str, ...]] = {
-        "web": (
-            sys.executable, "-m", "granian", "--interface", "wsgi", "--host", "127.0.0.1",
-            "--port", str(options.port), "--workers", "2", "--blocking-threads", "4",
-            "--backpressure", "64", "--workers-kill-timeout", "3", "--no-ws",
-            "--respawn-failed-workers", "--log-level", "warning", "controlplane.wsgi:application",
-        ),
-        "worker": (
-            *celery, "worker", "--without-gossip", "--without-mingle", "--concurrency", "2",
-            "--loglevel", "WARNING", "--hostname", f"up-{options.port}@%h",
-        ),
-        "beat": (*celery, "beat", "--schedule", schedule, "--pidfile", "", "--loglevel", "WARNING"),
-    }  # fmt: skip
-    if options.demo:
-        commands["demo-agents"] = (
-            sys.executable, str(ROOT / "manage.py"), "demo_agents", "--url", options.address
-        )  # fmt: skip
-    logs = options.data_dir / "logs"
-    return [Program(name, command, logs / f"{name}.log", environment) for name, command in commands.items()]
-
-
-def _ready(options: Options, seconds: float) -> str:
-    folder = options.data_dir
-    shown = Path(os.path.relpath(folder)) if folder.is_relative_to(Path.cwd()) else folder
-    ask = f'curl -s -H "Authorization: Bearer $TOKEN" "{options.address}/api/v1'
-    return f"""
-Ready in {seconds:.1f} s.
-
-  Console   {options.address}/    (API: {options.address}/api/v1/docs)
-  Log in    admin, with the password in {shown}/admin.password
-  Token     {shown}/admin.token
-  Logs      {shown}/logs/
-
-Three commands to try:
-
-  export TOKEN=$(cat {shown}/admin.token)
-  {ask}/me"
-  {ask}/overrides/effective?project=flytesnacks&domain=development&workflow=MyExampleWorkflow"
-
-Ctrl-C stops everything."""
-
-
-def _secret_key(path: Path) -> str:
-    if not path.exists():
-        _write_private(path, secrets.token_urlsafe(50))
-    return path.read_text().strip()
-
-
-def _write_private(path: Path, text: str) -> None:
-    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
-        file.write(text)
-
-
-@contextmanager
-def _locked(folder: Path) -> Iterator[TextIO]:
-    """Hold the data folder for this process alone."""
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    with (folder / "lock").open("w") as file:
+def _reserve(port: int, *, pause: Callable[[float], None]) -> ReservedPort:
+    """Keep the web's port from now on: nobody can take it while the rest starts. Raises CannotStart."""
+    deadline = time.monotonic() + _RELEASE_SECONDS
+    while True:
         try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            raise CannotStart(
-                f"{folder} is in use by another `make up`. Choose another: make up DATA_DIR=..."
-            ) from error
-        yield file
-
-
-def _answers(url: str) -> bool:
-    try:
-        with urllib.request.urlopen(url, timeout=2):  # noqa: S310  (our own address)
-            return True
-    except (urllib.error.URLError, OSError):
-        return False
-
-
-def _worker_answers(broker: str) -> bool:
-    from celery import Celery
-
-    app = Celery(broker=broker, set_as_current=False)
-    try:
-        return bool(app.control.ping(timeout=0.3, limit=1))
-    except Exception:  # the broker's client raises its own kinds; all mean "not yet"
-        return False
-    finally:
-        app.close()
+            return ReservedPort(port)
+        except OSError as error:
+            if error.errno != errno.EADDRINUSE:
+                raise CannotStart(
+                    f"Port {port} cannot be used: {error.strerror}. Choose another: make up PORT=8000"
+                ) from error
+        if is_served(port) or time.monotonic() > deadline:
+            raise CannotStart(f"Port {port} is taken. Choose another: make up PORT={port + 1}")
+        pause(0.1)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
-import os
 import secrets
 import socket
+import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from controlplane.embedded.binaries import nats_server
-from controlplane.embedded.ports import free_port
+from controlplane.embedded.ports import ReservedPort
+from controlplane.embedded.private_files import private_folder, write_private
 from controlplane.embedded.programs import Program
 
 _USER = "controlplane"
@@ -17,23 +20,23 @@ _USER = "controlplane"
 
 class Nats:
     name = "nats"
+    retries = 0
 
     def __init__(self, folder: Path, log: Path, *, durable: bool) -> None:
-        self.folder = folder.resolve()
+        self.folder = folder
         self.log = log
         self.durable = durable
-        self.port = free_port()
+        self.port = ReservedPort()
         self.password = secrets.token_hex(24)
 
     @property
     def url(self) -> str:
-        return f"nats://{_USER}:{self.password}@127.0.0.1:{self.port}"
+        return f"nats://{_USER}:{self.password}@127.0.0.1:{self.port.number}"
 
-    def prepare(self) -> None:
-        self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        config = {
+    def prepare(self, *, pause: Callable[[float], None] = time.sleep) -> None:
+        config: dict[str, Any] = {
             "host": "127.0.0.1",
-            "port": self.port,
+            "port": self.port.number,
             "authorization": {"user": _USER, "password": self.password},
             "jetstream": {
                 "store_dir": str(self.folder),
@@ -41,23 +44,23 @@ class Nats:
                 "sync_interval": "always" if self.durable else "2m",
             },
         }
-        with os.fdopen(os.open(self._config, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
-            json.dump(config, file)
-
-    def clean_up(self) -> None:
-        """Nothing lies outside the data folder."""
+        write_private(self._config, json.dumps(config))
 
     def program(self) -> Program:
-        return Program(self.name, (str(nats_server()), "-c", str(self._config)), self.log)
+        command = (str(nats_server()), "-c", str(self._config))
+        return Program(self.name, command, self.log, directory=self.folder)
 
     def ready(self) -> bool:
         """It greets with INFO once it listens, JetStream included."""
         try:
-            with socket.create_connection(("127.0.0.1", self.port), timeout=1) as connection:
+            with socket.create_connection(("127.0.0.1", self.port.number), timeout=1) as connection:
                 return connection.recv(4096).startswith(b"INFO ")
         except OSError:
             return False
 
+    def clear_away(self) -> None:
+        self.port.release()
+
     @property
     def _config(self) -> Path:
-        return self.folder / "server.json"
+        return private_folder(self.folder) / "server.json"

@@ -1,57 +1,93 @@
-"""Start the three services together and wait for them."""
+"""Start the three services together, wait for them, start one again at the same address."""
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Collection
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
 from controlplane.embedded.nats import Nats
+from controlplane.embedded.orphans import stop_orphans
 from controlplane.embedded.postgres import Postgres
-from controlplane.embedded.programs import Program, Running, start, stop_all, tail
+from controlplane.embedded.private_files import held, private_folder
+from controlplane.embedded.programs import Program, Running, start, stop_all
+from controlplane.embedded.readiness import wait_until
+from controlplane.embedded.troubles import CannotStart
 from controlplane.embedded.valkey import Valkey
 
 ALL = ("postgres", "valkey", "nats")
 # The setting that tells the others where a service is.
 SETTING = {"postgres": "DATABASE_URL", "valkey": "REDIS_URL", "nats": "NATS_URL"}
-START_SECONDS = 60.0
-STOP_SECONDS = 5.0
-_TRIES = 5
-_BETWEEN_TRIES_SECONDS = 0.5
+STOP_SECONDS = 4.0
+
+Pause = Callable[[float], None]
 
 
 class Service(Protocol):
+    """What does not change while it lives and dies: its name, its address, its folder."""
+
     name: str
+    # How often a start that ended at once is worth repeating.
+    retries: int
 
     @property
     def url(self) -> str: ...
-    def prepare(self) -> None: ...
+    def prepare(self, *, pause: Pause = ...) -> None: ...
     def program(self) -> Program: ...
     def ready(self) -> bool: ...
-    def clean_up(self) -> None: ...
-
-
-class DidNotStart(Exception):
-    """A process did not become ready; the message has the end of its log."""
+    def clear_away(self) -> None: ...
 
 
 @dataclass(slots=True)
 class Services:
     """Running services. Use as a context manager, or call `stop`."""
 
-    services: list[Service]
+    services: dict[str, Service] = field(default_factory=dict)
     running: dict[str, Running] = field(default_factory=dict)
+    _at_the_end: ExitStack = field(default_factory=ExitStack)
 
     @property
     def environment(self) -> dict[str, str]:
-        return {SETTING[one.name]: one.url for one in self.services}
+        """DATABASE_URL, REDIS_URL, NATS_URL: of those that were wanted."""
+        return {SETTING[name]: service.url for name, service in self.services.items()}
 
-    def stop(self) -> None:
-        stop_all(self.running.values(), patience=STOP_SECONDS)
-        for service in self.services:
-            service.clean_up()
+    def dead(self) -> list[str]:
+        return [name for name, running in self.running.items() if not running.alive()]
+
+    def start(self, name: str, *, pause: Pause = time.sleep) -> Running:
+        """Start one that does not run; it comes back at its address. Does not wait until it answers."""
+        if name in self.running and self.running[name].alive():
+            return self.running[name]
+        self.services[name].prepare(pause=pause)
+        self.running[name] = start(self.services[name].program())
+        return self.running[name]
+
+    def wait_until_ready(self, *, pause: Pause = time.sleep) -> None:
+        """Return when all answer. Raises CannotStart."""
+        for name in self.services:
+            self._wait_for(name, pause)
+
+    def _wait_for(self, name: str, pause: Pause) -> None:
+        service = self.services[name]
+        for _ in range(service.retries):
+            try:
+                return wait_until(service.ready, self.running[name], pause=pause)
+            except CannotStart:
+                if self.running[name].alive():
+                    raise
+            pause(1.0)
+            self.start(name, pause=pause)
+        return wait_until(service.ready, self.running[name], pause=pause)
+
+    def stop(self, *, hurry: Callable[[], bool] = lambda: False) -> None:
+        stop_all(self.running.values(), patience=STOP_SECONDS, hurry=hurry)
+        for service in self.services.values():
+            service.clear_away()
+        self._at_the_end.close()
 
     def __enter__(self) -> Services:
         return self
@@ -61,67 +97,42 @@ class Services:
 
 
 def start_services(
-    data_dir: Path,
-    *,
-    durable: bool,
-    wanted: Collection[str] = ALL,
-    pause: Callable[[float], None] = time.sleep,
+    data_dir: Path, *, durable: bool, wanted: Collection[str] = ALL, pause: Pause = time.sleep
 ) -> Services:
-    """Start what is wanted below `data_dir`; return when all answer. Raises DidNotStart.
+    """Start what is wanted below `data_dir`; return when all answer. Raises CannotStart.
 
     `pause` is called while waiting; a supervisor lets it raise when it was told to stop.
     """
-    group = Services([one for one in _build(data_dir, durable=durable) if one.name in wanted])
+    folder = private_folder(data_dir).resolve()
+    group = Services()
+    group._at_the_end.enter_context(held(folder / "services.lock"))
     try:
-        for service in group.services:
-            service.prepare()
-            group.running[service.name] = start(service.program())
-        for service in group.services:
-            _wait_or_start_again(service, group.running, pause)
+        stop_orphans(folder, pause=pause)
+        group.services = _build(folder, durable=durable, wanted=wanted)
+        # Postgres is the slowest: the others start while it makes its folder.
+        for name in reversed(group.services):
+            group.start(name, pause=pause)
+        group.wait_until_ready(pause=pause)
     except BaseException:
         group.stop()
         raise
     return group
 
 
-def wait_until(
-    ready: Callable[[], bool],
-    running: Running,
-    *,
-    pause: Callable[[float], None],
-    seconds: float = START_SECONDS,
-) -> None:
-    """Return once it is ready. Raises DidNotStart if it ends, or takes too long."""
-    deadline = time.monotonic() + seconds
-    while not ready():
-        if not running.alive() or time.monotonic() > deadline:
-            what = f"ended ({running.process.returncode})" if not running.alive() else "did not become ready"
-            log = running.program.log
-            raise DidNotStart(f"{running.name} {what}. Its log, {log}, ends with:\n{tail(log, 20)}")
-        pause(0.03)
+def _forget_other_postgres() -> None:
+    """PGSERVICE, PGHOSTADDR and their like would lead every client in this process elsewhere."""
+    for name in [name for name in os.environ if name.startswith("PG")]:
+        del os.environ[name]
 
 
-def _wait_or_start_again(
-    service: Service, running: dict[str, Running], pause: Callable[[float], None]
-) -> None:
-    """After kill -9 the first start can fail: backends of the old Postgres still hold its shared memory."""
-    for _ in range(_TRIES):
-        try:
-            wait_until(service.ready, running[service.name], pause=pause)
-        except DidNotStart:
-            if running[service.name].alive():
-                raise
-            pause(_BETWEEN_TRIES_SECONDS)
-            running[service.name] = start(service.program())
-        else:
-            return
-    wait_until(service.ready, running[service.name], pause=pause)
-
-
-def _build(data_dir: Path, *, durable: bool) -> list[Service]:
-    logs = data_dir / "logs"
-    return [
-        Postgres(data_dir / "postgres", logs / "postgres.log", durable=durable),
-        Valkey(data_dir / "valkey", logs / "valkey.log"),
-        Nats(data_dir / "nats", logs / "nats.log", durable=durable),
-    ]
+def _build(folder: Path, *, durable: bool, wanted: Collection[str]) -> dict[str, Service]:
+    logs = folder / "logs"
+    built: dict[str, Service] = {}
+    if "postgres" in wanted:
+        _forget_other_postgres()
+        built["postgres"] = Postgres(folder / "postgres", logs / "postgres.log", durable=durable)
+    if "valkey" in wanted:
+        built["valkey"] = Valkey(folder / "valkey", logs / "valkey.log")
+    if "nats" in wanted:
+        built["nats"] = Nats(folder / "nats", logs / "nats.log", durable=durable)
+    return built

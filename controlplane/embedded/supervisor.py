@@ -4,84 +4,110 @@ from __future__ import annotations
 
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from types import FrameType
 
 from controlplane.embedded.backoff import next_delay
-from controlplane.embedded.programs import Program, Running, start, stop_all
+from controlplane.embedded.programs import Running, stop_all
+from controlplane.embedded.troubles import CannotStart, StopRequested
 
 _LOOK_SECONDS = 0.1
-# The rest of the ten seconds that a stop may take is for the services underneath.
+# Of the ten seconds that a stop may take; the services underneath have four more.
 _STOP_SECONDS = 4.0
 
+Starter = Callable[[], Running]
 
-class StopRequested(Exception):
-    """Somebody pressed Ctrl-C or sent SIGTERM."""
+
+@dataclass(slots=True)
+class _Watched:
+    """`due` is when to start it again; None while it runs."""
+
+    starter: Starter
+    running: Running
+    delay: float | None = None
+    due: float | None = None
 
 
 class Supervisor:
     """`say` prints a line for the operator."""
 
-    def __init__(self, say: Callable[[str], None]) -> None:
+    def __init__(self, say: Callable[[str], None], clock: Callable[[], float] = time.monotonic) -> None:
         self._say = say
-        self._running: dict[str, Running] = {}
-        self._delays: dict[str, float] = {}
-        self._due: dict[str, tuple[float, Program]] = {}
-        self._stopping = False
+        self._clock = clock
+        self._watched: dict[str, _Watched] = {}
+        self._signals = 0
 
-    def listen(self) -> None:
-        """From now on SIGINT and SIGTERM ask for a stop; a second one kills at once."""
-        for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, self._on_signal)
+    @contextmanager
+    def listening(self) -> Iterator[None]:
+        """SIGINT and SIGTERM ask for a stop; a second one for an end to all patience."""
+        numbers = [signal.SIGINT, signal.SIGTERM]
+        if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # as it is under nohup
+            numbers.append(signal.SIGHUP)
+        former = {number: signal.signal(number, self._on_signal) for number in numbers}
+        try:
+            yield
+        finally:
+            for number, handler in former.items():
+                signal.signal(number, handler)
 
-    def add(self, program: Program) -> Running:
-        self._running[program.name] = start(program)
-        return self._running[program.name]
+    def start(self, name: str, starter: Starter) -> Running:
+        """Start it now, and from now on whenever it has died."""
+        return self.adopt(name, starter(), again=starter)
 
-    def adopt(self, running: Running) -> None:
-        self._running[running.name] = running
+    def adopt(self, name: str, running: Running, *, again: Starter) -> Running:
+        """Watch what runs already."""
+        self._watched[name] = _Watched(again, running)
+        return running
 
     def pause(self, seconds: float) -> None:
         """Sleep, unless we were told to stop. Raises StopRequested."""
-        if self._stopping:
+        if self._signals == 0:
+            time.sleep(seconds)
+        if self._signals > 0:
             raise StopRequested
-        time.sleep(seconds)
-        if self._stopping:
-            raise StopRequested
+
+    def in_a_hurry(self) -> bool:
+        return self._signals > 1
 
     def watch(self) -> None:
         """Start again what dies, until told to stop. Raises StopRequested."""
         while True:
-            for name, running in list(self._running.items()):
-                if not running.alive():
-                    self._bury(name, running)
-            now = time.monotonic()
-            for name, (due, program) in list(self._due.items()):
-                if due <= now:
-                    del self._due[name]
-                    self.add(program)
+            self.look()
             self.pause(_LOOK_SECONDS)
 
-    def stop(self, *, last: tuple[str, ...]) -> None:
-        """Stop everything; those named in `last` after the others, which still need them."""
-        first = [one for name, one in self._running.items() if name not in last]
-        stop_all(first, patience=_STOP_SECONDS)
-        stop_all([one for name, one in self._running.items() if name in last], patience=_STOP_SECONDS)
+    def look(self) -> None:
+        """Note who has died, and start whose time has come."""
+        for name, one in self._watched.items():
+            if one.due is None and not one.running.alive():
+                how = f"died (exit {one.running.process.returncode})"
+                self._put_off(name, how, lived=self._clock() - one.running.started_at)
+            elif one.due is not None and one.due <= self._clock():
+                self._start_again(name)
 
-    def _bury(self, name: str, running: Running) -> None:
-        # What the dead process had started itself must not run on beside its successor.
-        stop_all([running], patience=0)
-        del self._running[name]
-        delay = next_delay(self._delays.get(name), lived=time.monotonic() - running.started_at)
-        self._delays[name] = delay
-        self._due[name] = (time.monotonic() + delay, running.program)
-        self._say(
-            f"{name} died (exit {running.process.returncode}); starting it again in {delay:g} s. "
-            f"Its log: {running.program.log}"
-        )
+    def stop(self, names: set[str]) -> None:
+        """Stop these, and do not start them again."""
+        gone = [self._watched.pop(name) for name in names & set(self._watched)]
+        stop_all([one.running for one in gone], patience=_STOP_SECONDS, hurry=self.in_a_hurry)
+
+    def names(self) -> set[str]:
+        return set(self._watched)
+
+    def _start_again(self, name: str) -> None:
+        one = self._watched[name]
+        try:
+            one.running = one.starter()
+            one.due = None
+        except (CannotStart, OSError) as error:
+            self._put_off(name, f"cannot start ({error})", lived=0.0)
+
+    def _put_off(self, name: str, what: str, *, lived: float) -> None:
+        one = self._watched[name]
+        one.delay = next_delay(one.delay, lived=lived)
+        one.due = self._clock() + one.delay
+        log = one.running.program.log
+        self._say(f"{name} {what}; starting it again in {one.delay:g} s. Its log: {log}")
 
     def _on_signal(self, number: int, frame: FrameType | None) -> None:
-        if self._stopping:
-            stop_all(self._running.values(), patience=0)
-            raise SystemExit(128 + number)
-        self._stopping = True
+        self._signals += 1

@@ -4,42 +4,53 @@ from __future__ import annotations
 
 import secrets
 import socket
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 from controlplane.embedded.binaries import valkey_server
-from controlplane.embedded.ports import free_port
+from controlplane.embedded.ports import ReservedPort
+from controlplane.embedded.private_files import private_folder, write_private
 from controlplane.embedded.programs import Program
 
 
 class Valkey:
     name = "valkey"
+    retries = 0
 
     def __init__(self, folder: Path, log: Path) -> None:
-        self.folder = folder.resolve()
+        self.folder = folder
         self.log = log
-        self.port = free_port()
+        self.port = ReservedPort()
         self.password = secrets.token_hex(24)
 
     @property
     def url(self) -> str:
-        return f"redis://:{self.password}@127.0.0.1:{self.port}/0"
+        return f"redis://:{self.password}@127.0.0.1:{self.port.number}/0"
 
-    def prepare(self) -> None:
-        self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-
-    def clean_up(self) -> None:
-        """Nothing lies outside the data folder."""
+    def prepare(self, *, pause: Callable[[float], None] = time.sleep) -> None:
+        # In a file: a command line can be read by every user of the machine. No path in it: none
+        # needs quoting then. The title is how a later supervisor knows that it is ours.
+        write_private(
+            self._config,
+            f"bind 127.0.0.1\nport {self.port.number}\nrequirepass {self.password}\n"
+            'save ""\nappendonly no\nmaxmemory-policy noeviction\n'
+            'proc-title-template "{title} {listen-addr} {config-file}"\n',
+        )
 
     def program(self) -> Program:
-        # By standard input: a command line can be read by every user of the machine.
-        config = (
-            f"bind 127.0.0.1\nport {self.port}\nrequirepass {self.password}\n"
-            f'save ""\nappendonly no\nmaxmemory-policy noeviction\ndir {self.folder}\n'
-        )
-        return Program(self.name, (str(valkey_server()), "-"), self.log, stdin=config.encode())
+        command = (str(valkey_server()), str(self._config))
+        return Program(self.name, command, self.log, directory=self.folder)
 
     def ready(self) -> bool:
-        return _answers(self.port, f"AUTH {self.password}\r\nPING\r\n".encode(), b"+PONG")
+        return _answers(self.port.number, f"AUTH {self.password}\r\nPING\r\n".encode(), b"+PONG")
+
+    def clear_away(self) -> None:
+        self.port.release()
+
+    @property
+    def _config(self) -> Path:
+        return private_folder(self.folder) / "server.conf"
 
 
 def _answers(port: int, question: bytes, answer: bytes) -> bool:

@@ -11,9 +11,11 @@ DATA_DIR = Path(os.environ.get("DATA_DIR", ".data"))
 
 
 def _meet_running_services(file: Path) -> None:
-    if not file.is_file():
+    try:
+        lines = file.read_text().splitlines()
+    except OSError:  # nothing runs, or it is somebody else's
         return
-    for line in file.read_text().splitlines():
+    for line in lines:
         name, separator, value = line.partition("=")
         if separator:
             os.environ.setdefault(name, value)

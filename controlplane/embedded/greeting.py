@@ -1,0 +1,37 @@
+"""What `make up` says when everything is ready."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from shlex import quote
+
+_TEXT = """
+Ready in {seconds:.1f} s.
+
+  Console   {address}/    (API: {address}/api/v1/docs)
+  Log in    admin, with the password in {folder}/admin.password
+  Token     {folder}/admin.token
+  Logs      {folder}/logs/
+
+Three commands to try:
+
+  export TOKEN=$(cat {token})
+  curl -s -H "Authorization: Bearer $TOKEN" "{address}/api/v1/me"
+  curl -s -H "Authorization: Bearer $TOKEN" "{address}/api/v1/overrides/effective?{scope}"
+
+Ctrl-C stops everything."""
+_DEMO_SCOPE = "project=flytesnacks&domain=development&workflow=MyExampleWorkflow"
+# Every installation has this domain.
+_BARE_SCOPE = "domain=development"
+
+
+def greeting(folder: Path, port: int, seconds: float, *, demo: bool) -> str:
+    here = Path.cwd()
+    shown = str(folder.relative_to(here) if folder.is_relative_to(here) else folder)
+    return _TEXT.format(
+        seconds=seconds,
+        address=f"http://127.0.0.1:{port}",
+        folder=shown,
+        token=quote(f"{shown}/admin.token"),
+        scope=_DEMO_SCOPE if demo else _BARE_SCOPE,
+    )
