@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from functools import wraps
 from typing import Any
+from urllib.parse import urlencode
 
 from django.contrib.auth.decorators import login_required
-from django.db.models import Count
+from django.db.models.functions import Now
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
+from console import fleet, ladder
 from controlplane.access.callers import Caller, caller_for
 from controlplane.access.models import Principal
 from controlplane.access.roles import Action
@@ -19,11 +20,10 @@ from controlplane.errors import ControlplaneError, PermissionDenied
 from controlplane.events import log
 from controlplane.events.models import Event
 from controlplane.scopes import SEGMENTS, Scope
-from overrides.effective import Effective, effective_attributes
+from overrides.effective import effective_attributes
 from overrides.models import Domain, Override, Project
-from overrides.resolution import Leaf, Removed
 from registry.agents.policies import liveness_policy
-from registry.agents.states import LIVE, State
+from registry.agents.states import LIVE
 from registry.models import Agent
 
 _SHOWN_AGENTS = 200
@@ -47,80 +47,89 @@ def page(view: Page) -> Callable[[HttpRequest], HttpResponse]:
 
 @page
 def dashboard(request: HttpRequest, caller: Caller) -> HttpResponse:
+    if not caller.grants:
+        # An empty page would say that nothing has happened.
+        caller.require(Action.EVENT_READ)
     log.number_committed()
     events = Event.objects.within(caller.scopes_for(Action.EVENT_READ)).exclude(seq=None)
     changed = Override.objects.within(caller.scopes_for(Action.OVERRIDE_READ))
-    sees_agents = caller.verdict(Action.AGENT_READ).allowed
-    counts = dict(Agent.objects.values_list("state").annotate(count=Count("id"))) if sees_agents else {}
     context = {
-        "states": [(state.value, counts.get(state.value, 0)) for state in State] if sees_agents else [],
-        "events": events.order_by("-seq")[:_RECENT],
-        "overrides": changed.order_by("-revision")[:_RECENT],
+        "agents": fleet.counts() if caller.verdict(Action.AGENT_READ).allowed else {},
+        "events": events.annotate(now=Now()).order_by("-seq")[:_RECENT],
+        "overrides": changed.annotate(now=Now()).order_by("-revision")[:_RECENT],
     }
     return render(request, "console/dashboard.html", context)
 
 
 @page
 def overrides(request: HttpRequest, caller: Caller) -> HttpResponse:
+    readable = caller.scopes_for(Action.OVERRIDE_READ)
+    if not readable:
+        caller.require(Action.OVERRIDE_READ)
     asked = {name: request.GET.get(name, "").strip() for name in SEGMENTS}
-    context: dict[str, Any] = {
+    answer, status = _effective(caller, asked)
+    domains = Domain.objects.order_by("id").values_list("id", flat=True)
+    form = {
         "asked": asked,
-        "projects": Project.objects.order_by("id")[:1000],
-        "domains": Domain.objects.order_by("id"),
+        "projects": _choices(_projects(caller), asked["project"]),
+        "domains": _choices(domains, asked["domain"]),
+        "readable": readable,
     }
-    try:
-        scope = Scope(**asked)
-        caller.require(Action.OVERRIDE_READ, scope)
-        context |= {"scope": scope, "types": _shown(effective_attributes(scope))}
-    except PermissionDenied:
-        raise
-    except ControlplaneError as error:
-        context["problem"] = error
-    return render(request, "console/overrides.html", context, status=422 if "problem" in context else 200)
+    return render(request, "console/overrides.html", {**form, **answer}, status=status)
 
 
 @page
 def agents(request: HttpRequest, caller: Caller) -> HttpResponse:
     caller.require(Action.AGENT_READ)
-    filters = {name: request.GET[name] for name in ("state", "environment") if request.GET.get(name)}
-    found = list(Agent.objects.shown().filter(**filters).order_by("name")[: _SHOWN_AGENTS + 1])
-    policy = liveness_policy()
+    filters = {name: request.GET.get(name, "") for name in ("state", "environment")}
+    found = list(fleet.matching(**filters)[: _SHOWN_AGENTS + 1])
     context = {
-        "agents": [
-            (agent, agent.state in LIVE and policy.is_late(agent.lease.renewed_at, now=agent.now))  # type: ignore[attr-defined]  # annotated
-            for agent in found[:_SHOWN_AGENTS]
-        ],
+        "agents": [(agent, _is_late(agent)) for agent in found[:_SHOWN_AGENTS]],
         "more": len(found) > _SHOWN_AGENTS,
         "shown": _SHOWN_AGENTS,
         "filters": filters,
-        "states": [state.value for state in State],
-        "environments": Agent.objects.order_by("environment")
-        .values_list("environment", flat=True)
-        .distinct()[:200],
+        "filtered": any(filters.values()),
+        "states": _choices(fleet.CHOICES, filters["state"]),
+        "environments": _choices(_environments(), filters["environment"]),
     }
     return render(request, "console/agents.html", context)
 
 
-def _shown(effective: Effective) -> list[dict[str, Any]]:
-    """For the template: pointers in words, values as JSON."""
-    return [
-        {
-            "type": one.resource_type,
-            "leaves": [_row(leaf.pointer, _plain(leaf.value), leaf) for leaf in one.resolved.leaves],
-            "removed": [_row(gone.pointer, "", gone) for gone in one.resolved.removed],
-        }
-        for one in effective.types
-    ]
+def _effective(caller: Caller, asked: dict[str, str]) -> tuple[dict[str, Any], int]:
+    """What the page shows below its form, and the status."""
+    try:
+        scope = Scope(**asked)
+        caller.require(Action.OVERRIDE_READ, scope)
+        tables = ladder.tables(effective_attributes(scope))
+        query = urlencode({name: value for name, value in scope.segments.items() if value})
+        return {"scope": scope, "query": query, "tables": tables}, 200
+    except PermissionDenied as error:
+        # With the form: who may read one project begins at "any", and is only one choice away.
+        return {"problem": error, "denied": True}, 403
+    except ControlplaneError as error:
+        return {"problem": error}, 422
 
 
-def _row(pointer: str, value: str, found: Leaf | Removed) -> dict[str, Any]:
-    return {
-        "name": pointer.strip("/").replace("/", " › ") or "(everything)",
-        "value": value,
-        "source": found.source,
-        "lost": [(_plain(one.value), one.layer) for one in found.shadowed],
-    }
+def _projects(caller: Caller) -> list[str]:
+    """The projects that the API would list to this caller."""
+    scopes = caller.scopes_for(Action.PROJECT_READ)
+    rows = Project.objects.order_by("id")
+    if all(scope.project for scope in scopes):
+        rows = rows.filter(id__in=[scope.project for scope in scopes])
+    return list(rows.values_list("id", flat=True)[:1000])
 
 
-def _plain(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value)
+def _environments() -> list[str]:
+    rows = Agent.objects.order_by("environment").values_list("environment", flat=True)
+    return list(rows.distinct()[:200])
+
+
+def _choices(known: Any, chosen: str) -> list[str]:
+    """What was asked stays chosen, known or not: the form must not change the question."""
+    offered = list(known)
+    return [*offered, chosen] if chosen and chosen not in offered else offered
+
+
+def _is_late(agent: Agent) -> bool:
+    now = agent.now  # type: ignore[attr-defined]  # annotated
+    return agent.state in LIVE and liveness_policy().is_late(agent.lease.renewed_at, now=now)

@@ -1,0 +1,45 @@
+"""Agents as the pages count and filter them."""
+
+from __future__ import annotations
+
+from django.db.models import Count, Q
+from django.db.models.functions import Now
+
+from registry.agents.liveness import LATE_AFTER_INTERVALS
+from registry.agents.policies import liveness_policy
+from registry.agents.querysets import AgentQuerySet
+from registry.agents.states import LIVE, State
+from registry.models import Agent
+
+LATE = "late"
+CHOICES = [*(state.value for state in State), LATE]
+
+
+def counts() -> dict[str, int]:
+    """Agents by state. The late ones are live, so they are counted there too."""
+    told = {choice: Count("pk", filter=_in_state(choice)) for choice in CHOICES}
+    found: dict[str, int] = Agent.objects.aggregate(**told)
+    return found
+
+
+def matching(*, state: str, environment: str) -> AgentQuerySet:
+    """Agents that fit; an empty filter fits all, a word that we do not know none."""
+    found = Agent.objects.shown().order_by("name")
+    if state:
+        found = found.filter(_in_state(state))
+    if environment:
+        # Postgres refuses NUL in a text; no environment has one.
+        found = found.filter(environment=environment) if environment.isprintable() else found.none()
+    return found
+
+
+def _in_state(choice: str) -> Q:
+    if choice == LATE:
+        return _late()
+    return Q(state=choice) if choice in CHOICES else Q(pk__in=[])
+
+
+def _late() -> Q:
+    """`LivenessPolicy.is_late` in SQL, to count many; a test compares the two."""
+    silence = LATE_AFTER_INTERVALS * liveness_policy().interval
+    return Q(state__in=LIVE, lease__renewed_at__lt=Now() - silence)
