@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from django.db.models import Count, Q
-from django.db.models.functions import Now
 
-from registry.agents.liveness import LATE_AFTER_INTERVALS
 from registry.agents.policies import liveness_policy
-from registry.agents.querysets import AgentQuerySet
-from registry.agents.states import LIVE, State
+from registry.agents.querysets import AgentQuerySet, late
+from registry.agents.states import State
 from registry.models import Agent
 
 LATE = "late"
@@ -35,11 +33,5 @@ def matching(*, state: str, environment: str) -> AgentQuerySet:
 
 def _in_state(choice: str) -> Q:
     if choice == LATE:
-        return _late()
+        return late(liveness_policy().interval)
     return Q(state=choice) if choice in CHOICES else Q(pk__in=[])
-
-
-def _late() -> Q:
-    """`LivenessPolicy.is_late` in SQL, to count many; a test compares the two."""
-    silence = LATE_AFTER_INTERVALS * liveness_policy().interval
-    return Q(state__in=LIVE, lease__renewed_at__lt=Now() - silence)

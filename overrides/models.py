@@ -10,7 +10,7 @@ from django.db.models.functions import Now
 from controlplane.ids import uuid7
 from controlplane.scoped_rows import legal_shape, segment_field
 from controlplane.scopes import SEGMENTS, Scope
-from overrides.querysets import OverrideQuerySet
+from overrides.querysets import OverrideQuerySet, ProjectQuerySet
 
 # A Kubernetes label (RFC 1123): projects and domains become parts of namespaces.
 MAX_LABEL_LENGTH = 63
@@ -34,6 +34,8 @@ class Project(models.Model):
     name = models.CharField(max_length=64)
     description = models.CharField(max_length=300, blank=True, default="")
     created_at = models.DateTimeField(db_default=Now(), editable=False)
+
+    objects = ProjectQuerySet.as_manager()
 
     def __str__(self) -> str:
         return self.id

@@ -67,10 +67,7 @@ class ProjectCollection(Endpoint):
     )
     def get(self, request: Request) -> Response:
         query = PageQuery.parse(request)
-        scopes = caller_of(request).scopes_for(Action.PROJECT_READ)
-        rows = Project.objects.all()
-        if all(scope.project for scope in scopes):
-            rows = rows.filter(id__in=[scope.project for scope in scopes])
+        rows = Project.objects.readable_in(caller_of(request).scopes_for(Action.PROJECT_READ))
         return page_response(
             request, paginate(request, rows, order=("id",), query=query), shapes.show_project
         )

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from django.db import models
+from django.db.models import Q
 from django.db.models.functions import Now
 
+from registry.agents.liveness import LATE_AFTER_INTERVALS
 from registry.agents.states import LIVE
 
 if TYPE_CHECKING:
     from registry.models import Agent
 
 
-class AgentQuerySet(models.QuerySet["Agent"]):
-    def live(self) -> AgentQuerySet:
-        return self.filter(state__in=LIVE)
+def late(interval: timedelta) -> Q:
+    """`LivenessPolicy.is_late` of live agents in SQL, to count and filter many; a test compares the two."""
+    return Q(state__in=LIVE, lease__renewed_at__lt=Now() - LATE_AFTER_INTERVALS * interval)
 
+
+class AgentQuerySet(models.QuerySet["Agent"]):
     def shown(self) -> AgentQuerySet:
         """With the lease and the database's clock, by which lateness is judged: one query."""
         shown: AgentQuerySet = self.select_related("lease").annotate(now=Now())
