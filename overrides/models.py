@@ -1,4 +1,4 @@
-"""Projects, domains, overrides and their versions. Rows only: rules live in the modules beside this file."""
+"""Projects, domains, overrides and their history. Rows only: rules live in the modules beside this file."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from django.db import models
 from django.db.models.functions import Now
 
 from controlplane.ids import uuid7
-from controlplane.scoped_rows import legal_shape, segment_field
+from controlplane.scoped_rows import ScopedQuerySet, legal_shape, segment_field
 from controlplane.scopes import SEGMENTS, Scope
-from overrides.querysets import OverrideQuerySet, ProjectQuerySet
+from overrides.querysets import OverrideQuerySet, ProjectQuerySet, SpanQuerySet
 
 # A Kubernetes label (RFC 1123): projects and domains become parts of namespaces.
 MAX_LABEL_LENGTH = 63
+_NO_OWNERS = models.Value({}, models.JSONField())
 
 
 class Domain(models.Model):
@@ -51,6 +52,10 @@ class Override(models.Model):
     workflow = segment_field()
     launch_plan = segment_field()
     attributes: Any = models.JSONField()
+    # Who manages which leaf: see ownership.py.
+    owners: Any = models.JSONField(default=dict, db_default=_NO_OWNERS)
+    # With OVERRIDES_SOURCE=file: "teams/ml.yaml:12".
+    declared_in = models.CharField(max_length=300, blank=True, default="", db_default="")
     version = models.BigIntegerField()
     revision = models.BigIntegerField()
     created_at = models.DateTimeField(db_default=Now(), editable=False)
@@ -96,6 +101,10 @@ class OverrideVersion(models.Model):
     version = models.BigIntegerField()
     revision = models.BigIntegerField(db_index=True)
     attributes: Any = models.JSONField(null=True)
+    owners: Any = models.JSONField(default=dict, db_default=_NO_OWNERS)
+    declared_in = models.CharField(max_length=300, blank=True, default="", db_default="")
+    # The row's, so that time travel names the override as it was named then.
+    override_id = models.UUIDField(null=True)
     changed_at = models.DateTimeField(db_default=Now(), editable=False)
     changed_by = models.CharField(max_length=63)
     change_message = models.CharField(max_length=500, blank=True, default="")
@@ -114,6 +123,10 @@ class OverrideVersion(models.Model):
     def __str__(self) -> str:
         return f"{self.resource_type} v{self.version}"
 
+    @property
+    def scope(self) -> Scope:
+        return Scope(self.domain, self.project, self.workflow, self.launch_plan)
+
 
 class RevisionCounter(models.Model):
     """One row. Every transaction that changes overrides takes one number from it (see editing.py)."""
@@ -126,3 +139,135 @@ class RevisionCounter(models.Model):
 
     def __str__(self) -> str:
         return str(self.revision)
+
+
+class Revision(models.Model):
+    """One transaction that changed what applies somewhere: who, when, why, and how much.
+
+    everything: the change is not of single scopes (a resource type, a guard rail), so that whoever keeps
+    answers must forget them all.
+    """
+
+    revision = models.BigIntegerField(primary_key=True)
+    # Taken under the counter's lock, so that times rise with revisions.
+    made_at = models.DateTimeField(db_index=True)
+    made_by = models.CharField(max_length=63)
+    change_message = models.CharField(max_length=500, blank=True, default="")
+    request_id = models.CharField(max_length=64, blank=True, default="")
+    changes = models.IntegerField(default=0)
+    everything = models.BooleanField(default=False)
+
+    def __str__(self) -> str:
+        return str(self.revision)
+
+
+class ScopeHead(models.Model):
+    """The last revision that changed anything at a scope: whose answers are stale, in one index."""
+
+    id = models.BigAutoField(primary_key=True)
+    domain = segment_field()
+    project = segment_field()
+    workflow = segment_field()
+    launch_plan = segment_field()
+    revision = models.BigIntegerField(db_index=True)
+
+    objects = ScopedQuerySet["ScopeHead"].as_manager()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["project", "domain", "workflow", "launch_plan"], name="scope_head_is_unique"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.scope} r{self.revision}"
+
+    @property
+    def scope(self) -> Scope:
+        return Scope(self.domain, self.project, self.workflow, self.launch_plan)
+
+
+class TypeDefinition(models.Model):
+    """An operator's resource type, from one revision to another; the present one has no end."""
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    name = models.CharField(max_length=63)
+    definition: Any = models.JSONField()
+    version = models.IntegerField()
+    since_revision = models.BigIntegerField()
+    until_revision = models.BigIntegerField(null=True)
+    changed_at = models.DateTimeField()
+    changed_by = models.CharField(max_length=63)
+
+    objects = SpanQuerySet["TypeDefinition"].as_manager()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["name"],
+                condition=models.Q(until_revision__isnull=True),
+                name="type_definition_is_unique",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.name} v{self.version}"
+
+
+class GuardRailRow(models.Model):
+    """A guard rail (rails.py), from one revision to another; the present one has no end."""
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    name = models.CharField(max_length=63)
+    domain = segment_field()
+    project = segment_field()
+    workflow = segment_field()
+    launch_plan = segment_field()
+    resource_type = models.CharField(max_length=63)
+    pointer = models.CharField(max_length=1000)
+    rule: Any = models.JSONField()
+    reason = models.CharField(max_length=500, blank=True, default="")
+    version = models.IntegerField()
+    since_revision = models.BigIntegerField()
+    until_revision = models.BigIntegerField(null=True)
+    changed_at = models.DateTimeField()
+    changed_by = models.CharField(max_length=63)
+
+    objects = SpanQuerySet["GuardRailRow"].as_manager()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["name"],
+                condition=models.Q(until_revision__isnull=True),
+                name="guard_rail_is_unique",
+            ),
+            models.CheckConstraint(name="guard_rail_has_legal_shape", condition=legal_shape()),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def scope(self) -> Scope:
+        return Scope(self.domain, self.project, self.workflow, self.launch_plan)
+
+
+class SourceState(models.Model):
+    """One row: what is known of the folder that overrides come from, if they do (sources.py)."""
+
+    id = models.SmallIntegerField(primary_key=True, default=1)
+    state = models.CharField(max_length=32)
+    digest = models.CharField(max_length=64, blank=True, default="")
+    confirmed_digest = models.CharField(max_length=64, blank=True, default="")
+    report: Any = models.JSONField(default=dict)
+    revision = models.BigIntegerField(default=0)
+    checked_at = models.DateTimeField(null=True)
+    loaded_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = [models.CheckConstraint(name="source_state_is_one_row", condition=models.Q(id=1))]
+
+    def __str__(self) -> str:
+        return self.state

@@ -22,6 +22,20 @@ class OverrideQuerySet(ScopedQuerySet[Row_co]):
         return self.at(scope).filter(resource_type=resource_type)
 
 
+class SpanQuerySet(models.QuerySet[Row_co]):
+    """Rows that hold from `since_revision` up to, not including, `until_revision`."""
+
+    def present(self) -> Self:
+        return self.filter(until_revision__isnull=True)
+
+    def as_of(self, revision: int | None) -> Self:
+        """What held at the revision; None means now."""
+        if revision is None:
+            return self.present()
+        ended = models.Q(until_revision__isnull=True) | models.Q(until_revision__gt=revision)
+        return self.filter(ended, since_revision__lte=revision)
+
+
 class ProjectQuerySet(models.QuerySet["Project"]):
     def readable_in(self, scopes: Iterable[Scope]) -> ProjectQuerySet:
         """What a caller with roles at these scopes may see; a role at a domain is in every project."""

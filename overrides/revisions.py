@@ -1,0 +1,97 @@
+"""Revisions: one number for each transaction that changes what applies somewhere.
+
+Every change first locks the counter. So changes happen one after another, their revisions commit in
+order, and no two can race for one address. They are rare (people and pipelines make them), and nothing
+else waits for that row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db import connection
+
+from controlplane.access.actors import Actor
+from controlplane.errors import FieldError, InvalidRequest
+from controlplane.scopes import Scope
+from overrides.models import Revision, RevisionCounter, ScopeHead
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """What happened after some revision. everything: forget all; else only what these scopes cover."""
+
+    revision: int
+    everything: bool
+    scopes: tuple[Scope, ...]
+
+
+def lock_revisions() -> int:
+    """Take the lock that every change needs; return the revision that stands. Needs a transaction."""
+    return int(RevisionCounter.objects.select_for_update().get(id=1).revision)
+
+
+def current_revision() -> int:
+    return int(RevisionCounter.objects.get(id=1).revision)
+
+
+def take_revision(
+    actor: Actor, *, changes: int, scopes: Sequence[Scope] = (), everything: bool = False
+) -> Revision:
+    """Write the next revision and the heads of the scopes it changes. The caller holds the lock."""
+    with connection.cursor() as cursor:
+        cursor.execute(_TAKE, [actor.name, actor.reason, actor.request_id, changes, everything])
+        row = cursor.fetchone()
+        revision = Revision(
+            revision=row[0],
+            made_at=row[1],
+            made_by=actor.name,
+            change_message=actor.reason,
+            request_id=actor.request_id,
+            changes=changes,
+            everything=everything,
+        )
+        columns = [[getattr(scope, name) for scope in scopes] for name in _COLUMNS]
+        cursor.execute(_MOVE_HEADS, [row[0], *columns])
+    return revision
+
+
+def changes_since(revision: int) -> Changes:
+    """Say what changed after the revision: whose kept answers are stale."""
+    now = current_revision()
+    later = Revision.objects.filter(revision__gt=revision, revision__lte=now)
+    everything = later.filter(everything=True).exists()
+    heads = [] if everything else ScopeHead.objects.filter(revision__gt=revision)
+    return Changes(now, everything, tuple(head.scope for head in heads))
+
+
+def revision_at(moment: datetime) -> int:
+    """The last revision made at or before the moment; 0 if there was none."""
+    made = Revision.objects.filter(made_at__lte=moment).order_by("-made_at", "-revision")
+    return made.values_list("revision", flat=True).first() or 0
+
+
+def check_revision(revision: int) -> int:
+    """Return the revision if it was made already. Raises InvalidRequest."""
+    if revision > (last := current_revision()):
+        message = f"Revision {revision} has not been made. The last is {last}."
+        raise InvalidRequest(message, errors=[FieldError("?as_of", "not_made_yet", message)])
+    return revision
+
+
+_COLUMNS = ("project", "domain", "workflow", "launch_plan")
+# clock_timestamp, not now(): a transaction that began earlier may get the lock later.
+_TAKE = """
+WITH taken AS (UPDATE overrides_revisioncounter SET revision = revision + 1 WHERE id = 1 RETURNING revision)
+INSERT INTO overrides_revision (revision, made_at, made_by, change_message, request_id, changes, everything)
+SELECT revision, clock_timestamp(), %s, %s, %s, %s, %s FROM taken
+RETURNING revision, made_at
+"""
+_MOVE_HEADS = """
+INSERT INTO overrides_scopehead (revision, project, domain, workflow, launch_plan)
+SELECT DISTINCT %s::bigint, p, d, w, l
+FROM unnest(%s::text[], %s::text[], %s::text[], %s::text[]) AS changed (p, d, w, l)
+ON CONFLICT (project, domain, workflow, launch_plan) DO UPDATE SET revision = excluded.revision
+"""
