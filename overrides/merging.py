@@ -3,19 +3,23 @@
 `merge` is RFC 7396: objects merge member by member, null removes, anything else replaces. Lists replace
 whole (merging by position would make one scope's edit depend on the length of another's list), except
 lists of named things: those merge item by item, matched by a key, and an item with `"$remove": true`
-removes the inherited one.
+removes the inherited one. A rule may say otherwise for single paths: see `Combine`.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from overrides.quantities import amount
+
 Attributes = Mapping[str, Any]
+SchemaPath = tuple[str, ...]
 REMOVE = "$remove"
-# Stands in a schema path for "any item of this list".
+# Stands in a schema path for "any item of this list" or "any member of this object".
 ANY_ITEM = "*"
 
 
@@ -24,18 +28,49 @@ class Strategy(StrEnum):
     REPLACE = "replace"
 
 
+class Combine(StrEnum):
+    """How the value at one path changes what it inherits, where that is not the general rule."""
+
+    REPLACE = "replace"  # an object that is taken whole
+    APPEND_UNIQUE = "append_unique"  # a list: inherited items first, each once
+    MIN = "min"  # numbers and quantities: the least of all layers
+    MAX = "max"
+
+
 @dataclass(frozen=True, slots=True)
 class MergeRule:
     """How the layers of one resource type combine.
 
     keyed_lists: path of each list of named things, mapped to the member that names an item.
+    combine: paths with a rule of their own; `*` in a path stands for any step.
     """
 
     strategy: Strategy
-    keyed_lists: Mapping[tuple[str, ...], str] = field(default_factory=dict)
+    keyed_lists: Mapping[SchemaPath, str] = field(default_factory=dict)
+    combine: Mapping[SchemaPath, Combine] = field(default_factory=dict)
+
+    def combine_at(self, path: SchemaPath) -> Combine | None:
+        if not self.combine:
+            return None
+        return next((how for where, how in self.combine.items() if matches(where, path)), None)
+
+    def unit_of(self, path: SchemaPath) -> int:
+        """How many steps of the path lead to the smallest part that is taken or refused as one."""
+        if self.strategy is Strategy.REPLACE:
+            return 0
+        for length in range(len(path)) if self.combine else ():
+            if self.combine_at(path[:length]) is Combine.REPLACE:
+                return length
+        return len(path)
 
 
 _PLAIN = MergeRule(Strategy.MERGE)
+
+
+def matches(pattern: SchemaPath, path: SchemaPath) -> bool:
+    return len(pattern) == len(path) and all(
+        want in (ANY_ITEM, step) for want, step in zip(pattern, path, strict=True)
+    )
 
 
 def merge(inherited: Attributes, layer: Attributes, rule: MergeRule) -> dict[str, Any]:
@@ -55,8 +90,13 @@ def key_of(item: Any, key: str) -> str | None:
     return name if isinstance(name, str) else None
 
 
+def canonical(value: Any) -> str:
+    """One text for each JSON value: to Python, 1 and 1.0 and true are equal."""
+    return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+
+
 def _merge_objects(
-    inherited: Attributes, layer: Attributes, path: tuple[str, ...], rule: MergeRule
+    inherited: Attributes, layer: Attributes, path: SchemaPath, rule: MergeRule
 ) -> dict[str, Any]:
     merged = dict(inherited)
     for name, value in layer.items():
@@ -67,17 +107,30 @@ def _merge_objects(
     return merged
 
 
-def _merge_values(inherited: Any, value: Any, path: tuple[str, ...], rule: MergeRule) -> Any:
+def _merge_values(inherited: Any, value: Any, path: SchemaPath, rule: MergeRule) -> Any:
+    how = rule.combine_at(path)
+    if how in (Combine.MIN, Combine.MAX):
+        return _extreme(inherited, value, how)
     if isinstance(value, Mapping):
-        return _merge_objects(inherited if isinstance(inherited, Mapping) else {}, value, path, rule)
-    if isinstance(value, list) and path in rule.keyed_lists:
-        below = inherited if isinstance(inherited, list) else []
-        return _merge_named(below, value, path, rule)
+        below = inherited if isinstance(inherited, Mapping) and how is not Combine.REPLACE else {}
+        return _merge_objects(below, value, path, rule)
+    if isinstance(value, list):
+        return _merge_lists(inherited if isinstance(inherited, list) else [], value, path, rule)
     return value
 
 
+def _merge_lists(
+    inherited: Sequence[Any], items: Sequence[Any], path: SchemaPath, rule: MergeRule
+) -> Sequence[Any]:
+    if path in rule.keyed_lists:
+        return _merge_named(inherited, items, path, rule)
+    if rule.combine_at(path) is Combine.APPEND_UNIQUE:
+        return list({canonical(item): item for item in (*inherited, *items)}.values())
+    return items
+
+
 def _merge_named(
-    inherited: Sequence[Any], items: Sequence[Any], path: tuple[str, ...], rule: MergeRule
+    inherited: Sequence[Any], items: Sequence[Any], path: SchemaPath, rule: MergeRule
 ) -> list[Any]:
     key = rule.keyed_lists[path]
     merged = {key_of(item, key): item for item in inherited}
@@ -88,3 +141,12 @@ def _merge_named(
         else:
             merged[name] = _merge_objects(merged.get(name, {}), item, (*path, ANY_ITEM), rule)
     return list(merged.values())
+
+
+def _extreme(inherited: Any, value: Any, how: Combine | None) -> Any:
+    """The inherited value stays on a tie, and a value that cannot be compared gives way."""
+    below, own = amount(inherited), amount(value)
+    if below is None or own is None:
+        return value if below is None else inherited
+    better = own < below if how is Combine.MIN else own > below
+    return value if better else inherited

@@ -1,41 +1,55 @@
 """Resolve what applies at a scope, and why. Pure: no database, no clock, no settings.
 
-The caller loads the layers (`OverrideQuerySet.covering`); here is decided which of them apply, in what
-order, and which one each value came from. Provenance comes out of the same walk as the values, so the
-two cannot disagree.
+The caller loads the layers; here is decided which of them apply, in what order, and which one each value
+came from. Provenance comes out of the same walk as the values, so the two cannot disagree.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from enum import StrEnum
 from typing import Any
 
 from controlplane.scopes import Scope
-from overrides.leaves import ABSENT, Path, leaves, pointer, value_at
-from overrides.merging import Attributes, MergeRule, merge
+from overrides.leaves import ABSENT, Path, leaves, name_of, pointer, schema_path, value_at, without
+from overrides.merging import Attributes, Combine, MergeRule, canonical, merge
+from overrides.rails import Breach, GuardRail, breaches
 
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """What is set at one scope. `origin` is the caller's: who set it, when, in which version."""
+    """What is set at one scope. `origin` is the caller's: who set it, when, in which version.
+
+    is_default: a platform default. Those lie below everything that is set, the global scope included.
+    """
 
     scope: Scope
     attributes: Attributes
     origin: Any = None
+    is_default: bool = False
+
+
+class Because(StrEnum):
+    """Why a stated value is not the one that applies."""
+
+    LESS_SPECIFIC = "less_specific"
+    NOT_THE_LEAST = "not_the_least"
+    NOT_THE_GREATEST = "not_the_greatest"
 
 
 @dataclass(frozen=True, slots=True)
 class Stated:
-    """A value, and the layer that states it."""
+    """A value that lost, the layer that states it, and why it lost."""
 
     value: Any
     layer: Layer
+    because: Because = Because.LESS_SPECIFIC
 
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """One resolved value. `shadowed`: what less specific layers state here, the nearest first."""
+    """One resolved value. `shadowed`: what other layers state here, the most specific first."""
 
     pointer: str
     value: Any
@@ -53,21 +67,32 @@ class Removed:
 
 
 @dataclass(frozen=True, slots=True)
+class Refused:
+    """A statement that a guard rail keeps from applying here."""
+
+    pointer: str
+    value: Any
+    source: Layer
+    rail: GuardRail
+    because: str
+
+
+@dataclass(frozen=True, slots=True)
 class Resolved:
     attributes: Attributes
     leaves: tuple[Leaf, ...]
     removed: tuple[Removed, ...]
+    refused: tuple[Refused, ...] = ()
 
 
-def resolve(target: Scope, layers: Iterable[Layer], rule: MergeRule) -> Resolved:
+def resolve(
+    target: Scope, layers: Iterable[Layer], rule: MergeRule, rails: Iterable[GuardRail] = ()
+) -> Resolved:
     """Merge the layers that cover the target, least specific first.
 
     Layers of one scope keep the order they came in; the order of scopes does not matter.
     """
-    applicable = sorted(
-        (layer for layer in layers if layer.scope.covers(target)),
-        key=lambda layer: layer.scope.level,
-    )
+    applicable, refused = admit(target, layers, rule, rails)
     attributes: dict[str, Any] = {}
     sources: dict[Path, int] = {}
     for index, layer in enumerate(applicable):
@@ -75,26 +100,73 @@ def resolve(target: Scope, layers: Iterable[Layer], rule: MergeRule) -> Resolved
     return Resolved(
         attributes,
         tuple(
-            _leaf(path, value, attributes, applicable, sources[path])
+            _leaf(path, value, attributes, applicable, sources[path], rule)
             for path, value in _set(attributes, applicable, rule)
         ),
         tuple(_removed(attributes, applicable, rule)),
+        refused,
     )
+
+
+def values_only(
+    target: Scope, layers: Iterable[Layer], rule: MergeRule, rails: Iterable[GuardRail] = ()
+) -> dict[str, Any]:
+    """The attributes that `resolve` returns, without their provenance: for checking many scopes."""
+    attributes: dict[str, Any] = {}
+    for layer in admit(target, layers, rule, rails)[0]:
+        attributes = merge(attributes, layer.attributes, rule)
+    return attributes
+
+
+def admit(
+    target: Scope, layers: Iterable[Layer], rule: MergeRule, rails: Iterable[GuardRail]
+) -> tuple[list[Layer], tuple[Refused, ...]]:
+    """The layers that apply, least specific first, without what guard rails refuse."""
+    applicable = sorted(
+        (layer for layer in layers if layer.scope.covers(target)),
+        key=lambda layer: (not layer.is_default, layer.scope.level),
+    )
+    governing = [rail for rail in rails if rail.scope.covers(target)]
+    if not governing:
+        return applicable, ()
+    admitted, refused = [], []
+    for layer in applicable:
+        level = None if layer.is_default else layer.scope.level
+        found = breaches(governing, level, layer.attributes, rule)
+        attributes = _without(layer.attributes, found, rule)
+        if attributes is not ABSENT:
+            admitted.append(replace(layer, attributes=attributes) if found else layer)
+        refused += [Refused(name_of(one.path), one.value, layer, one.rail, one.because) for one in found]
+    return admitted, tuple(refused)
+
+
+def _without(attributes: Any, found: Iterable[Breach], rule: MergeRule) -> Any:
+    for one in found:
+        if attributes is not ABSENT:
+            attributes = without(attributes, one.path[: rule.unit_of(schema_path(one.path))])
+    return attributes
 
 
 def _apply(
     layer: Layer, index: int, inherited: Attributes, sources: dict[Path, int], rule: MergeRule
 ) -> tuple[dict[str, Any], dict[Path, int]]:
     """Merge one layer. It owns what it states, and what it changed without naming: an object it emptied."""
-    stated = {path for path, _ in leaves(layer.attributes, rule)}
+    stated = dict(leaves(layer.attributes, rule))
     before = dict(leaves(inherited, rule))
     merged = merge(inherited, layer.attributes, rule)
     return merged, {
-        path: index
-        if path in stated or path not in sources or before.get(path, ABSENT) != value
-        else sources[path]
+        path: index if _owns(path, value, stated, before, rule) or path not in sources else sources[path]
         for path, value in leaves(merged, rule)
     }
+
+
+def _owns(
+    path: Path, value: Any, stated: dict[Path, Any], before: dict[Path, Any], rule: MergeRule
+) -> bool:
+    if path not in stated:
+        return bool(before.get(path, ABSENT) != value)
+    # Of a minimum or maximum the layer may have stated a value that lost.
+    return _because(path, rule) is Because.LESS_SPECIFIC or canonical(stated[path]) == canonical(value)
 
 
 def _set(attributes: Attributes, applicable: Sequence[Layer], rule: MergeRule) -> list[tuple[Path, Any]]:
@@ -102,8 +174,18 @@ def _set(attributes: Attributes, applicable: Sequence[Layer], rule: MergeRule) -
     return list(leaves(attributes, rule)) if applicable else []
 
 
-def _leaf(path: Path, value: Any, attributes: Attributes, applicable: Sequence[Layer], source: int) -> Leaf:
-    return Leaf(pointer(attributes, path), value, applicable[source], _shadowed(path, applicable[:source]))
+def _leaf(
+    path: Path,
+    value: Any,
+    attributes: Attributes,
+    applicable: Sequence[Layer],
+    source: int,
+    rule: MergeRule,
+) -> Leaf:
+    because = _because(path, rule)
+    below = applicable[:source]
+    others = below if because is Because.LESS_SPECIFIC else [*below, *applicable[source + 1 :]]
+    return Leaf(pointer(attributes, path), value, applicable[source], _shadowed(path, others, because))
 
 
 def _removed(attributes: Attributes, applicable: Sequence[Layer], rule: MergeRule) -> Iterable[Removed]:
@@ -117,6 +199,14 @@ def _removed(attributes: Attributes, applicable: Sequence[Layer], rule: MergeRul
                 yield Removed(pointer(attributes, path), applicable[index], shadowed)
 
 
-def _shadowed(path: Path, below: Sequence[Layer]) -> tuple[Stated, ...]:
-    stated = ((value_at(layer.attributes, path), layer) for layer in reversed(below))
-    return tuple(Stated(value, layer) for value, layer in stated if value is not ABSENT)
+def _shadowed(
+    path: Path, others: Sequence[Layer], because: Because = Because.LESS_SPECIFIC
+) -> tuple[Stated, ...]:
+    stated = ((value_at(layer.attributes, path), layer) for layer in reversed(others))
+    return tuple(Stated(value, layer, because) for value, layer in stated if value is not ABSENT)
+
+
+def _because(path: Path, rule: MergeRule) -> Because:
+    how = rule.combine_at(schema_path(path)) if rule.combine else None
+    reasons = {Combine.MIN: Because.NOT_THE_LEAST, Combine.MAX: Because.NOT_THE_GREATEST}
+    return reasons.get(how, Because.LESS_SPECIFIC) if how else Because.LESS_SPECIFIC
