@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from overrides.effective import Effective
+from overrides.answers import Effective
 from overrides.resolution import Layer, Leaf, Removed
 from overrides.resource_types import ResourceType
 

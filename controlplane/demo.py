@@ -17,8 +17,10 @@ from controlplane.access.models import Principal, PrincipalKind, Token
 from controlplane.access.roles import Role
 from controlplane.errors import NameTaken
 from controlplane.scopes import Scope
-from overrides.editing import Address, put_override
+from overrides.addresses import Address
+from overrides.editing import put_override
 from overrides.projects import create_project
+from overrides.sources import reads_files
 from registry.agents.policies import liveness_policy
 from registry.agents.registering import register
 from registry.agents.registration import Cost, Registration
@@ -109,8 +111,8 @@ def seed() -> bool:
                 create_project(project, name="", description=description, actor=_ACTOR)
     except NameTaken:
         return False
-    for resource_type, scope, attributes in _OVERRIDES:
-        put_override(Address(resource_type, scope), attributes, precondition=None, actor=_ACTOR)
+    for resource_type, scope, attributes in [] if reads_files() else _OVERRIDES:
+        put_override(Address(resource_type, scope), attributes, actor=_ACTOR)
     principal = principals.create_principal(AGENTS_PRINCIPAL, kind=PrincipalKind.AGENT, actor=_ACTOR)
     principals.bind_role(principal, Role.AGENT, Scope(), actor=_ACTOR)
     _seed_agents(principal)

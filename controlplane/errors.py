@@ -2,11 +2,12 @@
 
 ControlplaneError
 ├── InvalidRequest          one or many FieldErrors
-│   ├── InvalidScope, InvalidAttributes
+│   ├── InvalidScope, InvalidAttributes, InvalidTypeDefinition
+├── LevelNotAllowed, InheritedConflict, RailBroken, ConfirmationRequired
 ├── NotAuthenticated, PermissionDenied
 ├── NotFound                UnknownProject, UnknownDomain, UnknownResourceType, UnknownOverride,
 │                           UnknownAgent, UnknownPrincipal, ...
-├── Conflict                NameTaken, KeyInFlight, StillInUse
+├── Conflict                NameTaken, StillInUse, ManagedElsewhere, SourceIsReadOnly, KeyInFlight
 ├── VersionMismatch, VersionRequired
 └── KeyReused
 """
@@ -24,6 +25,7 @@ class FieldError:
 
     pointer: RFC 6901, from the root of the body; for a query parameter its name after `?`.
     code: a stable word. hint: what to do instead. allowed: the legal values, where they are few.
+    line, column: in a text that was sent, from 1; 0 where that means nothing.
     """
 
     pointer: str
@@ -31,6 +33,8 @@ class FieldError:
     message: str
     hint: str = ""
     allowed: tuple[str, ...] = field(default=())
+    line: int = 0
+    column: int = 0
 
 
 class ControlplaneError(Exception):
@@ -76,6 +80,31 @@ class InvalidAttributes(ControlplaneError):
     title = "The attributes do not fit their resource type"
 
 
+class LevelNotAllowed(ControlplaneError):
+    code = "level_not_allowed"
+    title = "The type cannot be set at this level"
+
+
+class InheritedConflict(ControlplaneError):
+    code = "inherited_conflict"
+    title = "What some scopes inherit would not be valid"
+
+
+class RailBroken(ControlplaneError):
+    code = "guard_rail_broken"
+    title = "A guard rail does not allow this"
+
+
+class InvalidTypeDefinition(ControlplaneError):
+    code = "invalid_type_definition"
+    title = "This is not a resource type"
+
+
+class ConfirmationRequired(ControlplaneError):
+    code = "confirmation_required"
+    title = "This changes what applies at many scopes"
+
+
 class NotAuthenticated(ControlplaneError):
     code = "not_authenticated"
     title = "We do not know who you are"
@@ -116,6 +145,16 @@ class UnknownOverride(NotFound):
     title = "Nothing is set here"
 
 
+class UnknownVersion(NotFound):
+    code = "unknown_version"
+    title = "There was no such version"
+
+
+class UnknownGuardRail(NotFound):
+    code = "unknown_guard_rail"
+    title = "No such guard rail"
+
+
 class UnknownAgent(NotFound):
     code = "unknown_agent"
     title = "No such agent"
@@ -149,6 +188,21 @@ class NameTaken(Conflict):
 class LastAdministrator(Conflict):
     code = "last_administrator"
     title = "Nobody would be left to administer"
+
+
+class StillInUse(Conflict):
+    code = "still_in_use"
+    title = "It is still in use"
+
+
+class ManagedElsewhere(Conflict):
+    code = "managed_elsewhere"
+    title = "Somebody else manages this field"
+
+
+class SourceIsReadOnly(Conflict):
+    code = "source_is_read_only"
+    title = "Overrides come from files"
 
 
 class KeyInFlight(Conflict):

@@ -80,20 +80,48 @@ class Scope:
 
     def ladder(self) -> Iterator[Scope]:
         """Yield every scope that covers this one, least specific first, this one last."""
-        for filled in sorted(SHAPES, key=SHAPES.__getitem__):
-            if filled <= self._filled:
-                yield Scope(**{name: getattr(self, name) for name in filled})
+        for filled in _BY_LEVEL:
+            if filled == self._filled:
+                yield self
+            elif filled < self._filled:
+                yield self._only(filled)
+
+    def joined(self, other: Scope) -> Scope | None:
+        """The least specific scope that both cover; None where they name different things."""
+        filled = {}
+        for name in SEGMENTS:
+            mine, theirs = getattr(self, name), getattr(other, name)
+            if mine and theirs and mine != theirs:
+                return None
+            filled[name] = mine or theirs
+        # Two legal shapes that do not contradict each other always make a third.
+        return _trusted(**filled)
+
+    def _only(self, names: frozenset[str]) -> Scope:
+        return _trusted(**{name: getattr(self, name) if name in names else "" for name in SEGMENTS})
 
     def __str__(self) -> str:
         said = (f"{name}={getattr(self, name)}" for name in _AS_SAID if getattr(self, name))
         return " ".join(said) or "global"
 
 
+_BY_LEVEL = sorted(SHAPES, key=SHAPES.__getitem__)
+
+
+def _trusted(**segments: str) -> Scope:
+    """A scope of segments that were checked before: checking costs more than all the rest of a ladder."""
+    scope = object.__new__(Scope)
+    for name, value in segments.items():
+        object.__setattr__(scope, name, value)
+    return scope
+
+
 def _check_segment(name: str, value: str) -> None:
     if len(value) > MAX_SEGMENT_LENGTH:
         raise _invalid(name, "too_long", f"{name} is longer than {MAX_SEGMENT_LENGTH} characters.")
     # Control characters, lone surrogates and the like: Postgres refuses some, people see none.
-    if any(unicodedata.category(character).startswith("C") for character in value):
+    # isprintable says no to some harmless ones too, but its yes is quick and sure.
+    if not value.isprintable() and any(unicodedata.category(one).startswith("C") for one in value):
         raise _invalid(name, "unprintable", f"{name} has a character that cannot be printed.")
     if value != value.strip():
         raise _invalid(name, "spaces", f"{name} begins or ends with a space.")

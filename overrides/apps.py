@@ -5,4 +5,4 @@ class OverridesConfig(AppConfig):
     name = "overrides"
 
     def ready(self) -> None:
-        from overrides import event_types  # noqa: F401  (they register themselves)
+        from overrides import checks, event_types  # noqa: F401  (they register themselves)

@@ -1,61 +1,61 @@
-"""Effective values: load the layers that a scope inherits in one query, and resolve them."""
+"""Effective values: what applies at scopes, and why. The API, the console and Flyte's endpoints ask here."""
 
 from __future__ import annotations
 
 import hashlib
-from collections import defaultdict
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 
 from controlplane.scopes import Scope
-from overrides.models import Override
-from overrides.projects import check_known
-from overrides.resolution import Layer, Resolved, resolve
-from overrides.resource_types import BUILT_IN, ResourceType, get_type
+from overrides.answers import Effective, EffectiveType
+from overrides.catalogue import Catalogue
+from overrides.layers import Loaded, load_layers
+from overrides.platform_defaults import platform_defaults
+from overrides.projects import check_listed
+from overrides.resolution import resolve
+from overrides.resource_types import ResourceType
 
 
-@dataclass(frozen=True, slots=True)
-class EffectiveType:
-    """What applies of one resource type."""
-
-    resource_type: ResourceType
-    resolved: Resolved
-
-
-@dataclass(frozen=True, slots=True)
-class Effective:
-    """The answer for a scope. `fingerprint` changes exactly when one of its inputs did."""
-
-    scope: Scope
-    types: tuple[EffectiveType, ...]
-    fingerprint: str
-
-
-def effective_attributes(scope: Scope, *, resource_type: str = "") -> Effective:
+def effective_attributes(scope: Scope, *, resource_type: str = "", as_of: int | None = None) -> Effective:
     """Resolve every type that is set anywhere on the scope's ladder, or the one asked for.
 
-    Raises UnknownProject, UnknownDomain, UnknownResourceType.
+    as_of: a revision to look back to. Raises UnknownProject, UnknownDomain, UnknownResourceType.
     """
-    wanted = [get_type(resource_type)] if resource_type else list(BUILT_IN.values())
-    check_known(scope)
-    rows = Override.objects.covering(scope).filter(resource_type__in=[one.name for one in wanted])
-    found = list(rows)
-    layers = _layers_by_type(found)
-    types = tuple(
-        EffectiveType(one, resolve(scope, layers[one.name], one.rule)) for one in wanted if one.name in layers
-    )
-    return Effective(scope, types, _fingerprint(scope, resource_type, found))
+    (answer,) = effective_many([scope], resource_type=resource_type, as_of=as_of)
+    return answer
 
 
-def _layers_by_type(rows: Iterable[Override]) -> dict[str, list[Layer]]:
-    layers: dict[str, list[Layer]] = defaultdict(list)
-    for row in rows:
-        layers[row.resource_type].append(Layer(row.scope, row.attributes, origin=row))
-    return layers
+def effective_many(
+    scopes: Sequence[Scope], *, resource_type: str = "", as_of: int | None = None
+) -> list[Effective]:
+    """The same for many scopes, with one query."""
+    loaded = load_layers(scopes, resource_type=resource_type, as_of=as_of)
+    wanted = _wanted(loaded.catalogue, resource_type)
+    check_listed(scopes, loaded.projects, loaded.domains)
+    return [_effective(scope, wanted, loaded, resource_type) for scope in scopes]
 
 
-def _fingerprint(scope: Scope, resource_type: str, rows: Iterable[Override]) -> str:
+def _wanted(catalogue: Catalogue, resource_type: str) -> list[ResourceType]:
+    return [catalogue.get(resource_type)] if resource_type else list(catalogue.types.values())
+
+
+def _effective(scope: Scope, wanted: Iterable[ResourceType], loaded: Loaded, resource_type: str) -> Effective:
+    types = tuple(found for one in wanted if (found := _of_type(one, scope, loaded)) is not None)
+    return Effective(scope, types, _fingerprint(scope, resource_type, types))
+
+
+def _of_type(one: ResourceType, scope: Scope, loaded: Loaded) -> EffectiveType | None:
+    layers = loaded.of(one, scope, platform_defaults())
+    if not layers:
+        return None
+    rails = tuple(rail for rail in loaded.catalogue.rails_of(one.name) if rail.scope.covers(scope))
+    return EffectiveType(one, resolve(scope, layers, one.rule, rails), rails, tuple(layers))
+
+
+def _fingerprint(scope: Scope, resource_type: str, types: Iterable[EffectiveType]) -> str:
     """Hash the question and the version of every input: an id is never used twice."""
-    inputs = sorted(f"{row.id}:{row.version}" for row in rows)
-    text = "\n".join([*scope.segments.values(), resource_type, *inputs])
-    return hashlib.sha256(text.encode()).hexdigest()[:32]
+    inputs = [*scope.segments.values(), resource_type, platform_defaults().digest]
+    for one in types:
+        inputs.append(f"{one.resource_type.name}:{one.resource_type.version}")
+        inputs += [f"{rail.origin.id}" for rail in one.rails]
+        inputs += [f"{layer.origin.override_id}:{layer.origin.version}" for layer in one.layers]
+    return hashlib.sha256("\n".join(inputs).encode()).hexdigest()[:32]

@@ -6,6 +6,7 @@ from controlplane.events.types import register
 from controlplane.scopes import SEGMENTS
 
 _TEXT: dict[str, Any] = {"type": "string"}
+_NUMBER: dict[str, Any] = {"type": "integer"}
 _SCOPE: dict[str, Any] = {
     "type": "object",
     "properties": dict.fromkeys(SEGMENTS, _TEXT),
@@ -24,3 +25,31 @@ DOMAIN_CREATED = register("domain.created", "A domain was registered.", domain=_
 OVERRIDE_CREATED = register("override.created", "Attributes were set where none were.", **_CHANGE)
 OVERRIDE_UPDATED = register("override.updated", "The attributes at a scope were changed.", **_CHANGE)
 OVERRIDE_DELETED = register("override.deleted", "The attributes at a scope were removed.", **_CHANGE)
+TYPE_DEFINED = register(
+    "resource_type.defined", "A resource type was defined.", name=_TEXT, version=_NUMBER, revision=_NUMBER
+)
+TYPE_CHANGED = register(
+    "resource_type.changed", "A resource type was changed.", name=_TEXT, version=_NUMBER, revision=_NUMBER
+)
+TYPE_REMOVED = register(
+    "resource_type.removed", "A resource type was removed.", name=_TEXT, version=_NUMBER, revision=_NUMBER
+)
+_RAIL: dict[str, Any] = {"name": _TEXT, "resource_type": _TEXT, "scope": _SCOPE, "revision": _NUMBER}
+RAIL_SET = register("guard_rail.set", "A guard rail was put up.", **_RAIL)
+RAIL_CHANGED = register("guard_rail.changed", "A guard rail was changed.", **_RAIL)
+RAIL_REMOVED = register("guard_rail.removed", "A guard rail was taken away.", **_RAIL)
+SOURCE_LOADED = register(
+    "overrides_source.loaded", "A new set of override files took effect.", digest=_TEXT, revision=_NUMBER
+)
+SOURCE_REFUSED = register(
+    "overrides_source.refused",
+    "A set of override files did not take effect; the last good one stays.",
+    digest=_TEXT,
+    state=_TEXT,
+)
+SOURCE_CONFIRMED = register(
+    "overrides_source.confirmed",
+    "Somebody let a set of files take effect that removes much.",
+    digest=_TEXT,
+    removals=_NUMBER,
+)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
+from collections.abc import Iterable, Sequence, Set
 
 from django.db import IntegrityError, transaction
 
@@ -60,12 +61,29 @@ def check_known(scope: Scope) -> None:
 
     Workflows and launch plans are not registered: overrides may be set before the first run.
     """
-    if scope.project and not Project.objects.filter(id=scope.project).exists():
-        advice = _nearest(scope.project, list(Project.objects.values_list("id", flat=True)[:1000]))
-        raise UnknownProject(f"There is no project {scope.project!r}. {advice}")
-    if scope.domain and not Domain.objects.filter(id=scope.domain).exists():
-        advice = _nearest(scope.domain, list(Domain.objects.values_list("id", flat=True)))
-        raise UnknownDomain(f"There is no domain {scope.domain!r}. {advice}")
+    check_all_known([scope])
+
+
+def check_all_known(scopes: Sequence[Scope]) -> None:
+    """The same for many scopes, with two queries."""
+    projects = {scope.project for scope in scopes} - {""}
+    domains = {scope.domain for scope in scopes} - {""}
+    check_listed(
+        scopes,
+        set(Project.objects.filter(id__in=projects).values_list("id", flat=True)) if projects else set(),
+        set(Domain.objects.filter(id__in=domains).values_list("id", flat=True)) if domains else set(),
+    )
+
+
+def check_listed(scopes: Iterable[Scope], projects: Set[str], domains: Set[str]) -> None:
+    """The same, where the caller has asked already which of the names are registered."""
+    for scope in scopes:
+        if scope.project and scope.project not in projects:
+            advice = _nearest(scope.project, list(Project.objects.values_list("id", flat=True)[:1000]))
+            raise UnknownProject(f"There is no project {scope.project!r}. {advice}")
+        if scope.domain and scope.domain not in domains:
+            advice = _nearest(scope.domain, list(Domain.objects.values_list("id", flat=True)))
+            raise UnknownDomain(f"There is no domain {scope.domain!r}. {advice}")
 
 
 def _nearest(unknown: str, known: list[str]) -> str:

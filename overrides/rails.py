@@ -64,9 +64,9 @@ def breaches(
 
 def _because(rail: GuardRail, level: Level | None, path: Path, value: Any, rule: MergeRule) -> str:
     where = schema_path(path)
-    if rail.lock_below is not None and level is not None and level > rail.lock_below:
-        if _touches(rail.path[: rule.unit_of(rail.path)], where, value, rule):
-            return f"it is locked below the level {rail.lock_below.name.lower()}"
+    locked = rail.lock_below is not None and level is not None and level > rail.lock_below
+    if locked and _touches(rail.path[: rule.unit_of(rail.path)], where, value, rule):
+        return f"it is locked below the level {rail.lock_below.name.lower()}"  # type: ignore[union-attr]
     for stated in _stated(rail, path, where, value):
         if because := _out_of_bounds(rail, stated):
             return because

@@ -85,6 +85,15 @@ class Resolved:
     refused: tuple[Refused, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Walked:
+    """The merged attributes, and the layers that made them, least specific first."""
+
+    attributes: Attributes
+    layers: Sequence[Layer]
+    rule: MergeRule
+
+
 def resolve(
     target: Scope, layers: Iterable[Layer], rule: MergeRule, rails: Iterable[GuardRail] = ()
 ) -> Resolved:
@@ -100,7 +109,7 @@ def resolve(
     return Resolved(
         attributes,
         tuple(
-            _leaf(path, value, attributes, applicable, sources[path], rule)
+            _leaf(path, value, Walked(attributes, applicable, rule), sources[path])
             for path, value in _set(attributes, applicable, rule)
         ),
         tuple(_removed(attributes, applicable, rule)),
@@ -160,9 +169,7 @@ def _apply(
     }
 
 
-def _owns(
-    path: Path, value: Any, stated: dict[Path, Any], before: dict[Path, Any], rule: MergeRule
-) -> bool:
+def _owns(path: Path, value: Any, stated: dict[Path, Any], before: dict[Path, Any], rule: MergeRule) -> bool:
     if path not in stated:
         return bool(before.get(path, ABSENT) != value)
     # Of a minimum or maximum the layer may have stated a value that lost.
@@ -174,18 +181,12 @@ def _set(attributes: Attributes, applicable: Sequence[Layer], rule: MergeRule) -
     return list(leaves(attributes, rule)) if applicable else []
 
 
-def _leaf(
-    path: Path,
-    value: Any,
-    attributes: Attributes,
-    applicable: Sequence[Layer],
-    source: int,
-    rule: MergeRule,
-) -> Leaf:
-    because = _because(path, rule)
-    below = applicable[:source]
-    others = below if because is Because.LESS_SPECIFIC else [*below, *applicable[source + 1 :]]
-    return Leaf(pointer(attributes, path), value, applicable[source], _shadowed(path, others, because))
+def _leaf(path: Path, value: Any, walked: Walked, source: int) -> Leaf:
+    because = _because(path, walked.rule)
+    below, above = walked.layers[:source], walked.layers[source + 1 :]
+    others = below if because is Because.LESS_SPECIFIC else [*below, *above]
+    where = pointer(walked.attributes, path)
+    return Leaf(where, value, walked.layers[source], _shadowed(path, others, because))
 
 
 def _removed(attributes: Attributes, applicable: Sequence[Layer], rule: MergeRule) -> Iterable[Removed]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from django.db import connection
 
@@ -41,6 +42,7 @@ def take_revision(
     actor: Actor, *, changes: int, scopes: Sequence[Scope] = (), everything: bool = False
 ) -> Revision:
     """Write the next revision and the heads of the scopes it changes. The caller holds the lock."""
+    changed = list(scopes)
     with connection.cursor() as cursor:
         cursor.execute(_TAKE, [actor.name, actor.reason, actor.request_id, changes, everything])
         row = cursor.fetchone()
@@ -53,7 +55,7 @@ def take_revision(
             changes=changes,
             everything=everything,
         )
-        columns = [[getattr(scope, name) for scope in scopes] for name in _COLUMNS]
+        columns: list[Any] = [[getattr(scope, name) for scope in changed] for name in _COLUMNS]
         cursor.execute(_MOVE_HEADS, [row[0], *columns])
     return revision
 
@@ -62,9 +64,9 @@ def changes_since(revision: int) -> Changes:
     """Say what changed after the revision: whose kept answers are stale."""
     now = current_revision()
     later = Revision.objects.filter(revision__gt=revision, revision__lte=now)
-    everything = later.filter(everything=True).exists()
-    heads = [] if everything else ScopeHead.objects.filter(revision__gt=revision)
-    return Changes(now, everything, tuple(head.scope for head in heads))
+    if later.filter(everything=True).exists():
+        return Changes(now, True, ())
+    return Changes(now, False, tuple(head.scope for head in ScopeHead.objects.filter(revision__gt=revision)))
 
 
 def revision_at(moment: datetime) -> int:

@@ -23,6 +23,10 @@ class Action(StrEnum):
     SELF_WRITE = "self.write"
     OVERRIDE_READ = "override.read"
     OVERRIDE_WRITE = "override.write"
+    # Take values from the manager that owns them.
+    OVERRIDE_FORCE = "override.force"
+    TYPE_WRITE = "type.write"
+    RAIL_WRITE = "rail.write"
     PROJECT_READ = "project.read"
     PROJECT_WRITE = "project.write"
     AGENT_READ = "agent.read"
@@ -60,6 +64,7 @@ FOR_EVERYONE = frozenset({Action.SELF_READ, Action.SELF_WRITE})
 # What is not below any project or domain: a role counts only if it is bound to everything.
 INSTALLATION_WIDE = frozenset(
     {
+        Action.TYPE_WRITE,
         Action.AGENT_READ,
         Action.AGENT_REGISTER,
         Action.AGENT_HEARTBEAT,

@@ -23,7 +23,7 @@ class KnownLength:
     def __call__(self, environ: dict[str, Any], start_response: Any) -> Any:
         if "chunked" in environ.get("HTTP_TRANSFER_ENCODING", "").lower():
             # One byte more than allowed, so that the parser sees that it is too much.
-            body = environ["wsgi.input"].read(settings.MAX_BODY_BYTES + 1)
+            body = environ["wsgi.input"].read(settings.MAX_BUNDLE_BYTES + 1)
             environ["CONTENT_LENGTH"] = str(len(body))
             environ["wsgi.input"] = BytesIO(body)
         return self.application(environ, start_response)

@@ -9,7 +9,6 @@ from typing import Any, ClassVar, TypeVar
 from django.db import transaction
 from rest_framework import serializers
 from rest_framework.request import Request
-from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from controlplane.access.actors import Actor
@@ -29,6 +28,8 @@ class Endpoint(APIView):
     actions: ClassVar[dict[str, Action]] = {}
     # OpenAPI: the headers that this view's writes understand (controlplane.api.schema).
     has_versions: ClassVar[bool] = False
+    # Bodies up to MAX_BUNDLE_BYTES instead of MAX_BODY_BYTES.
+    takes_bundles: ClassVar[bool] = False
     # Two views may not share an operation; OPTIONS would tell nothing that openapi.yaml does not.
     http_method_names = ("get", "head", "post", "put", "patch", "delete")
 
@@ -56,11 +57,11 @@ class ReasonedQuery(MutationQuery):
     )
 
 
-def mutation(handler: Callable[..., Response]) -> Callable[..., Response]:
+def mutation(handler: Callable[..., Any]) -> Callable[..., Any]:
     """Run a view method in one transaction that keeps all or nothing."""
 
     @wraps(handler)
-    def run(view: Endpoint, request: Request, **path: Any) -> Response:
+    def run(view: Endpoint, request: Request, **path: Any) -> Any:
         dry_run = request.query_params.get("dry_run", "").lower() in _TRUE
         with transaction.atomic():
             claimed = None if dry_run else _claim(request)

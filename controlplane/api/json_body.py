@@ -34,7 +34,7 @@ class StrictJSONParser(BaseParser):
         media_type: str | None = None,
         parser_context: Mapping[str, Any] | None = None,
     ) -> Any:
-        return parse_json(read_body(stream))
+        return parse_json(read_body(stream, limit_of(parser_context)))
 
 
 class MergePatchParser(StrictJSONParser):
@@ -67,8 +67,13 @@ def declared_length(request: HttpRequest) -> int:
     return int(raw) if raw.isdecimal() else 0
 
 
-def read_body(stream: Any) -> bytes:
-    limit = settings.MAX_BODY_BYTES
+def limit_of(parser_context: Mapping[str, Any] | None) -> int:
+    """How large a body the view takes, in bytes."""
+    view = (parser_context or {}).get("view")
+    return settings.MAX_BUNDLE_BYTES if getattr(view, "takes_bundles", False) else settings.MAX_BODY_BYTES
+
+
+def read_body(stream: Any, limit: int) -> bytes:
     # One byte more than allowed: a body without a length is caught as well.
     body: bytes = b"" if declared_length(stream) > limit else stream.read(limit + 1)
     if len(body) > limit or declared_length(stream) > limit:

@@ -48,7 +48,10 @@ class Page:
 def paginate(
     request: Request, rows: QuerySet[Row, Row], *, order: Sequence[str], query: dict[str, Any]
 ) -> Page:
-    """Return one page of `rows`, ascending by `order`, whose last field must be unique."""
+    """Return one page of `rows`, by `order`, whose last field must be unique.
+
+    Ascending; all fields with a leading minus sign: descending.
+    """
     limit = min(query["limit"] or DEFAULT_LIMIT, MAX_LIMIT)
     question = _question(request)
     if cursor := query.get("cursor"):
@@ -57,7 +60,7 @@ def paginate(
     items = found[:limit]
     if len(found) <= limit:
         return Page(items, None)
-    key = [_plain(getattr(items[-1], name)) for name in order]
+    key = [_plain(getattr(items[-1], name.lstrip("-"))) for name in order]
     return Page(items, signing.dumps({"key": key, "question": question}, salt=_SALT))
 
 
@@ -72,11 +75,13 @@ def page_response(request: Request, page: Page, show: Callable[[Any], dict[str, 
 
 def _after(order: Sequence[str], key: Sequence[Any]) -> Q:
     """`(a, b) > (x, y)` as a condition; the leading `a >= x` lets an index find the start."""
+    way = "lt" if order[0].startswith("-") else "gt"
+    fields = [name.lstrip("-") for name in order]
     later = Q()
-    for depth, name in enumerate(order):
-        equal = {field: key[i] for i, field in enumerate(order[:depth])}
-        later |= Q(**equal, **{f"{name}__gt": key[depth]})
-    return Q(**{f"{order[0]}__gte": key[0]}) & later
+    for depth, name in enumerate(fields):
+        equal = {field: key[i] for i, field in enumerate(fields[:depth])}
+        later |= Q(**equal, **{f"{name}__{way}": key[depth]})
+    return Q(**{f"{fields[0]}__{way}e": key[0]}) & later
 
 
 def _read_cursor(cursor: str, question: str, length: int) -> list[Any]:

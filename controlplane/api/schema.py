@@ -160,6 +160,8 @@ _SCHEMAS: dict[str, Any] = {
             "message": _TEXT,
             "hint": _TEXT,
             "allowed": {"type": "array", "items": _TEXT},
+            "line": {"type": "integer"},
+            "column": {"type": "integer"},
         },
         "required": ["pointer", "code", "message"],
     },

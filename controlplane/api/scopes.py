@@ -6,7 +6,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from controlplane.api.fields import Query
+from controlplane.api.fields import Query, StrictSerializer, Text
 from controlplane.scopes import LEVEL_NAMES, MAX_SEGMENT_LENGTH, SEGMENTS, Scope
 
 
@@ -28,6 +28,15 @@ class ScopeQuery(Query):
     domain = _segment("Domain. Empty means any.")
     workflow = _segment("Workflow; needs project and domain.")
     launch_plan = _segment("Launch plan; needs project, domain and workflow.")
+
+
+class ScopeWrite(StrictSerializer):
+    """A scope in a body. Leave all four out for everything."""
+
+    project = Text(required=False, default="", allow_blank=True, max_length=MAX_SEGMENT_LENGTH)
+    domain = Text(required=False, default="", allow_blank=True, max_length=MAX_SEGMENT_LENGTH)
+    workflow = Text(required=False, default="", allow_blank=True, max_length=MAX_SEGMENT_LENGTH)
+    launch_plan = Text(required=False, default="", allow_blank=True, max_length=MAX_SEGMENT_LENGTH)
 
 
 class ScopeRead(serializers.Serializer[Any]):

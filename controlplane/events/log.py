@@ -6,15 +6,17 @@ meet. Numbering happens when somebody reads: docs/adr/0008 has the reasoning.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.db import connection, transaction
 
+from controlplane.bulk_rows import as_json, copy_rows
 from controlplane.events import types
 from controlplane.events.models import Event, EventQuerySet
 from controlplane.events.types import EventType
-from controlplane.scopes import Scope
+from controlplane.ids import uuid7
+from controlplane.scopes import SEGMENTS, Scope
 
 # So many are numbered at most in one go: the lock on the counter stays short.
 _NUMBERED_AT_ONCE = 5000
@@ -42,6 +44,35 @@ def append(
         actor=actor,
         request_id=request_id,
         **scope.segments,
+    )
+
+
+def append_many(
+    events: Sequence[tuple[EventType, str, Mapping[str, Any], Scope]],
+    *,
+    object_type: str,
+    actor: str,
+    request_id: str = "",
+) -> None:
+    """Write many events of one kind of object: type, object id, data and scope of each."""
+    for event_type, _, data, _ in events:
+        types.check(event_type, data)
+    copy_rows(
+        Event,
+        ("id", "type", "object_type", "object_id", *SEGMENTS, "actor", "request_id", "data"),
+        (
+            (
+                uuid7(),
+                event_type.name,
+                object_type,
+                object_id,
+                *(getattr(scope, name) for name in SEGMENTS),
+                actor,
+                request_id,
+                as_json(data),
+            )
+            for event_type, object_id, data, scope in events
+        ),
     )
 
 

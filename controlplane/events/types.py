@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import jsonschema_rs
 from jsonschema import Draft202012Validator
 
 
@@ -20,6 +22,8 @@ class EventType:
 
 _REGISTERED: dict[str, EventType] = {}
 _VALIDATORS: dict[str, Draft202012Validator] = {}
+# Ten times as fast, for the usual case that nothing is wrong.
+_QUICK: dict[str, jsonschema_rs.Draft202012Validator] = {}
 
 
 def register(name: str, meaning: str, /, **properties: Mapping[str, Any]) -> EventType:
@@ -35,6 +39,7 @@ def register(name: str, meaning: str, /, **properties: Mapping[str, Any]) -> Eve
         raise ValueError(f"the event type {name} is registered twice")
     _REGISTERED[name] = EventType(name, meaning, schema)
     _VALIDATORS[name] = Draft202012Validator(schema)
+    _QUICK[name] = jsonschema_rs.Draft202012Validator(json.dumps(schema))
     return _REGISTERED[name]
 
 
@@ -44,4 +49,5 @@ def registered() -> list[EventType]:
 
 def check(event_type: EventType, data: Mapping[str, Any]) -> None:
     """Raise jsonschema.ValidationError if the data is not what the type promises."""
-    _VALIDATORS[event_type.name].validate(data)
+    if not _QUICK[event_type.name].is_valid(data):
+        _VALIDATORS[event_type.name].validate(data)

@@ -7,6 +7,7 @@ from controlplane.settings import environment as env
 __all__ = [
     "DATA_UPLOAD_MAX_MEMORY_SIZE",
     "MAX_BODY_BYTES",
+    "MAX_BUNDLE_BYTES",
     "MAX_JSON_DEPTH",
     "REST_FRAMEWORK",
     "SPECTACULAR_SETTINGS",
@@ -18,10 +19,16 @@ MAX_BODY_BYTES = env.integer(
     minimum=1024,
     meaning="Largest request body, in bytes. More is answered 413.",
 )
+MAX_BUNDLE_BYTES = env.integer(
+    "MAX_BUNDLE_BYTES",
+    default=8 * 1024 * 1024,
+    minimum=1024,
+    meaning="The same for bundles of many documents, such as `POST /api/v1/overrides:apply`.",
+)
 # Deeper documents than this are attacks or mistakes; they are refused before they are parsed.
 MAX_JSON_DEPTH = 32
 # Django's own limit stands above ours, so that the clearer error is the one people see.
-DATA_UPLOAD_MAX_MEMORY_SIZE = 8 * MAX_BODY_BYTES
+DATA_UPLOAD_MAX_MEMORY_SIZE = 2 * max(MAX_BODY_BYTES, MAX_BUNDLE_BYTES)
 
 REST_FRAMEWORK: dict[str, Any] = {
     "DEFAULT_AUTHENTICATION_CLASSES": [
@@ -63,6 +70,13 @@ SPECTACULAR_SETTINGS: dict[str, Any] = {
         "PrincipalKind": "controlplane.access.models.PrincipalKind",
         "ActionName": "controlplane.access.api.serializers.ACTIONS",
         "RoleName": "controlplane.access.api.serializers.ROLES",
+        "OverrideSourceKind": "overrides.api.effective_shapes.KINDS",
+        "WhyNot": "overrides.api.effective_shapes.REASONS",
+        "OverridesSourceName": "overrides.api.source_views.SOURCES",
+        "OverridesSourceState": "overrides.api.source_views.STATE_NAMES",
+        "OverridesDocumentKind": "overrides.api.document_views.DOCUMENT_KINDS",
+        "PathRuleName": "overrides.api.type_views.MERGE_RULES",
+        "ChangeKind": "overrides.api.plan_shapes.CHANGE_KINDS",
         "StrategyName": "overrides.api.serializers.STRATEGIES",
         "AgentState": "registry.agents.api.serializers.STATES",
         "CostTier": "registry.agents.api.serializers.COSTS",

@@ -7,6 +7,7 @@ from controlplane.settings.console import *
 from controlplane.settings.database import *
 from controlplane.settings.liveness import *
 from controlplane.settings.logs import *
+from controlplane.settings.overrides import *
 from controlplane.settings.queue import *
 from controlplane.settings.security import *
 

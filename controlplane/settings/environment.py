@@ -46,6 +46,11 @@ def integer(name: str, *, default: int | None, meaning: str, minimum: int = 0) -
     return _read(name, parse, None if default is None else str(default), meaning)
 
 
+def parsed(name: str, parse: Callable[[str], T], *, default: str | None, meaning: str) -> T:
+    """Read anything else; `parse` raises ValueError for what cannot be used."""
+    return _read(name, parse, default, meaning)
+
+
 def boolean(name: str, *, default: bool, meaning: str) -> bool:
     return _read(name, _boolean, "true" if default else "false", meaning)
 

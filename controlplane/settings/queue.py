@@ -4,6 +4,7 @@ from typing import Any
 
 from controlplane.settings import environment as env
 from controlplane.settings.liveness import SWEEP_INTERVAL_SECONDS
+from controlplane.settings.overrides import OVERRIDES_RELOAD_SECONDS, OVERRIDES_SOURCE
 
 __all__ = [
     "CACHES",
@@ -64,6 +65,13 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {
     "socket_keepalive": True,
 }
 
+_LOOK_AT_FILES = {
+    "look at the folder that overrides come from": {
+        "task": "overrides.synchronise_source",
+        "schedule": OVERRIDES_RELOAD_SECONDS,
+        "options": {"expires": OVERRIDES_RELOAD_SECONDS},
+    },
+}
 # `expires` is shorter than the period: after an outage no backlog of sweeps is worked off.
 CELERY_BEAT_SCHEDULE: dict[str, dict[str, Any]] = {
     "mark silent agents unavailable": {
@@ -76,4 +84,5 @@ CELERY_BEAT_SCHEDULE: dict[str, dict[str, Any]] = {
         "schedule": 3600,
         "options": {"expires": 3000},
     },
+    **(_LOOK_AT_FILES if OVERRIDES_SOURCE == "file" else {}),
 }

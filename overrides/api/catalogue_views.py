@@ -1,4 +1,4 @@
-"""Doors to what overrides refer to: resource types, projects, domains."""
+"""Doors to the names that scopes use: projects and domains."""
 
 from __future__ import annotations
 
@@ -16,42 +16,6 @@ from overrides.api import examples
 from overrides.api import serializers as shapes
 from overrides.models import Domain, Project
 from overrides.projects import create_domain, create_project
-from overrides.resource_types import BUILT_IN, get_type
-
-
-class ResourceTypeCollection(Endpoint):
-    actions = {"GET": Action.SELF_READ}
-
-    @extend_schema(
-        operation_id="resource_types_list",
-        summary="List the resource types",
-        tags=["resource types"],
-        responses=shapes.ResourceTypeList,
-        examples=[examples.RESOURCE_TYPES],
-    )
-    def get(self, request: Request) -> Response:
-        Query.parse(request)
-        return Response(
-            {
-                "items": [shapes.show_resource_type(one) for one in BUILT_IN.values()],
-                "next_cursor": None,
-            }
-        )
-
-
-class ResourceTypeItem(Endpoint):
-    actions = {"GET": Action.SELF_READ}
-
-    @extend_schema(
-        operation_id="resource_types_get",
-        summary="Read one resource type, with the schema of its attributes",
-        tags=["resource types"],
-        responses=shapes.ResourceTypeRead,
-        examples=[examples.RESOURCE_TYPE],
-    )
-    def get(self, request: Request, resource_type: str) -> Response:
-        Query.parse(request)
-        return Response(shapes.show_resource_type(get_type(resource_type)))
 
 
 class ProjectCollection(Endpoint):

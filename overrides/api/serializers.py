@@ -12,12 +12,23 @@ from controlplane.api.fields import StrictSerializer, Text
 from controlplane.api.pages import PageQuery
 from controlplane.api.scopes import ScopeQuery, ScopeRead, show_scope
 from controlplane.scopes import LEVEL_NAMES
-from overrides.effective import Effective, EffectiveType
+from overrides.api.time_travel import AsOfQuery
 from overrides.merging import Strategy
-from overrides.models import Domain, Override, Project
-from overrides.resolution import Layer, Stated
+from overrides.models import Domain, Override, OverrideVersion, Project
 from overrides.resource_types import ResourceType
+from overrides.resource_types.operators import pointer_of
 
+_SHARED = (
+    "resource_type",
+    "attributes",
+    "version",
+    "revision",
+    "changed_at",
+    "changed_by",
+    "change_message",
+    "owners",
+    "declared_in",
+)
 STRATEGIES = [(one.value, one.value) for one in Strategy]
 
 
@@ -47,62 +58,26 @@ class OverrideWrite(StrictSerializer):
 
 
 class OverrideRead(serializers.Serializer[Any]):
-    id = serializers.UUIDField()
+    id = serializers.UUIDField(allow_null=True)
     resource_type = serializers.CharField()
     scope = ScopeRead()
     attributes = AttributesField()
     version = serializers.IntegerField(help_text='Rises with each change here; the ETag is `"v<version>"`.')
     revision = serializers.IntegerField(help_text="Rises with each change of any override.")
-    created_at = serializers.DateTimeField()
+    created_at = serializers.DateTimeField(allow_null=True, help_text="Not told for the past.")
     changed_at = serializers.DateTimeField()
     changed_by = serializers.CharField()
     change_message = serializers.CharField()
+    owners = serializers.DictField(
+        child=serializers.ListField(child=serializers.CharField()),
+        help_text="Leaf to its managers. A leaf that is not listed is anybody's.",
+    )
+    declared_in = serializers.CharField(help_text="File and line, where overrides come from files.")
 
 
 class OverridePage(serializers.Serializer[Any]):
     items = OverrideRead(many=True)
     next_cursor = serializers.CharField(allow_null=True)
-
-
-class SourceRead(serializers.Serializer[Any]):
-    """Where a value is set: the scope, and who set it when."""
-
-    scope = ScopeRead()
-    override_id = serializers.UUIDField()
-    version = serializers.IntegerField()
-    changed_by = serializers.CharField()
-    changed_at = serializers.DateTimeField()
-
-
-class StatedRead(serializers.Serializer[Any]):
-    value = AnyJSONField(help_text="What is set there; null takes an inherited value away.")
-    source = SourceRead()  # type: ignore[assignment]  # DRF takes it out of the class
-
-
-class LeafRead(serializers.Serializer[Any]):
-    pointer = serializers.CharField(help_text="JSON Pointer into `attributes`.")
-    value = AnyJSONField()
-    source = SourceRead()  # type: ignore[assignment]  # DRF takes it out of the class
-    shadowed = StatedRead(many=True, help_text="What less specific scopes set here, the nearest first.")
-
-
-class RemovedRead(serializers.Serializer[Any]):
-    pointer = serializers.CharField(help_text="Where the value would have been.")
-    source = SourceRead(help_text="The scope whose null took it away.")  # type: ignore[assignment]  # DRF takes it out of the class
-    shadowed = StatedRead(many=True)
-
-
-class EffectiveTypeRead(serializers.Serializer[Any]):
-    resource_type = serializers.CharField()
-    strategy = serializers.ChoiceField(choices=STRATEGIES)
-    attributes = AttributesField()
-    leaves = LeafRead(many=True)
-    removed = RemovedRead(many=True)
-
-
-class EffectiveRead(serializers.Serializer[Any]):
-    scope = ScopeRead()
-    items = EffectiveTypeRead(many=True, help_text="Only types that are set somewhere on the ladder.")
 
 
 class ResourceTypeRead(serializers.Serializer[Any]):
@@ -116,8 +91,22 @@ class ResourceTypeRead(serializers.Serializer[Any]):
         child=serializers.CharField(),
         help_text="Lists that merge item by item: pointer, and the key of an item.",
     )
-    schema = AttributesField(help_text="JSON Schema 2020-12 of the attributes.")
+    combine = serializers.DictField(
+        child=serializers.CharField(), help_text="Paths that merge by a rule of their own."
+    )
+    levels = serializers.ListField(
+        child=serializers.ChoiceField(choices=LEVEL_NAMES), help_text="Where it may be set."
+    )
+    not_at = serializers.DictField(
+        child=serializers.CharField(), help_text="Levels at which it may not be set, and why."
+    )
+    schema = AttributesField(help_text="JSON Schema 2020-12 of what is set at one scope; parts are legal.")
+    resolved_schema = AttributesField(allow_null=True, help_text="Of what applies, where it says more.")
+    defaults = AttributesField(help_text="What applies where nothing is set.")
+    hints = AttributesField(help_text="For forms.")
     example = AttributesField()
+    built_in = serializers.BooleanField()
+    version = serializers.IntegerField(help_text="Of an operator's type; 0 for a built-in one.")
 
 
 class ResourceTypeList(serializers.Serializer[Any]):
@@ -159,11 +148,30 @@ class DomainPage(serializers.Serializer[Any]):
     next_cursor = serializers.CharField(allow_null=True)
 
 
-class OverrideMutationQuery(ScopeQuery, ReasonedQuery):
-    """A scope, and what every mutation takes."""
+class TermsQuery(ReasonedQuery):
+    """On what terms something is changed."""
+
+    managed_by = serializers.CharField(
+        required=False,
+        default="",
+        max_length=63,
+        help_text="Who manages the values from now on, such as `git`. Empty: nobody.",
+    )
+    force = serializers.BooleanField(
+        required=False, default=False, help_text="Take values from their managers. Needs `override.force`."
+    )
+    confirm = serializers.IntegerField(
+        required=False,
+        min_value=0,
+        help_text="The number of affected scopes that you were told of, where that is large.",
+    )
 
 
-class OverrideListQuery(PageQuery):
+class OverrideMutationQuery(ScopeQuery, TermsQuery):
+    """A scope, and the terms of a change."""
+
+
+class OverrideListQuery(PageQuery, AsOfQuery):
     resource_type = serializers.CharField(required=False, help_text="Only this type.")
     level = serializers.ChoiceField(choices=LEVEL_NAMES, required=False, help_text="Only at this level.")
     project = serializers.CharField(required=False, help_text="Only of this project.")
@@ -172,18 +180,17 @@ class OverrideListQuery(PageQuery):
     launch_plan = serializers.CharField(required=False, help_text="Only of this launch plan.")
 
 
-class EffectiveQuery(ScopeQuery):
-    resource_type = serializers.CharField(required=False, default="", help_text="Only this type.")
-
-
 def show_override(override: Override) -> dict[str, Any]:
     return dict(OverrideRead(override).data) | {"scope": show_scope(override.scope)}
 
 
-def show_effective(effective: Effective) -> dict[str, Any]:
+def show_past_override(version: OverrideVersion) -> dict[str, Any]:
+    """A version as the override that it was."""
     return {
-        "scope": show_scope(effective.scope),
-        "items": [_show_type(one) for one in effective.types],
+        **{name: getattr(version, name) for name in _SHARED},
+        "id": str(version.override_id) if version.override_id else None,
+        "scope": show_scope(version.scope),
+        "created_at": None,
     }
 
 
@@ -195,9 +202,17 @@ def show_resource_type(one: ResourceType) -> dict[str, Any]:
         "meaning": one.meaning,
         "document_key": one.document_key,
         "strategy": one.rule.strategy.value,
-        "keyed_lists": {"/" + "/".join(path): key for path, key in one.rule.keyed_lists.items()},
+        "keyed_lists": {pointer_of(path): key for path, key in one.rule.keyed_lists.items()},
+        "combine": {pointer_of(path): how.value for path, how in one.rule.combine.items()},
+        "levels": [level.name.lower() for level in one.levels],
+        "not_at": {level.name.lower(): reason for level, reason in one.not_at.items()},
         "schema": one.schema,
+        "resolved_schema": one.resolved_schema,
+        "defaults": one.defaults,
+        "hints": one.hints,
         "example": one.example,
+        "built_in": one.is_built_in,
+        "version": one.version,
     }
 
 
@@ -207,43 +222,3 @@ def show_project(project: Project) -> dict[str, Any]:
 
 def show_domain(domain: Domain) -> dict[str, Any]:
     return dict(DomainRead(domain).data)
-
-
-def _show_type(one: EffectiveType) -> dict[str, Any]:
-    return {
-        "resource_type": one.resource_type.name,
-        "strategy": one.resource_type.rule.strategy.value,
-        "attributes": one.resolved.attributes,
-        "leaves": [
-            {
-                "pointer": leaf.pointer,
-                "value": leaf.value,
-                "source": _show_source(leaf.source),
-                "shadowed": _show_stated(leaf.shadowed),
-            }
-            for leaf in one.resolved.leaves
-        ],
-        "removed": [
-            {
-                "pointer": gone.pointer,
-                "source": _show_source(gone.source),
-                "shadowed": _show_stated(gone.shadowed),
-            }
-            for gone in one.resolved.removed
-        ],
-    }
-
-
-def _show_stated(stated: tuple[Stated, ...]) -> list[dict[str, Any]]:
-    return [{"value": one.value, "source": _show_source(one.layer)} for one in stated]
-
-
-def _show_source(layer: Layer) -> dict[str, Any]:
-    override: Override = layer.origin
-    return {
-        "scope": show_scope(layer.scope),
-        "override_id": str(override.id),
-        "version": override.version,
-        "changed_by": override.changed_by,
-        "changed_at": override.changed_at,
-    }

@@ -11,16 +11,19 @@ from rest_framework.response import Response
 
 from controlplane.access.roles import Action
 from controlplane.api.endpoints import Endpoint, actor_of, caller_of, mutation
-from controlplane.api.etags import parse_precondition, respond, version_etag
+from controlplane.api.etags import respond, version_etag
 from controlplane.api.fields import parse_body
 from controlplane.api.json_body import MergePatchParser
 from controlplane.api.pages import page_response, paginate
-from controlplane.api.scopes import ScopeQuery, scope_from
+from controlplane.api.scopes import scope_from
 from controlplane.scopes import SEGMENTS, Level
+from overrides.addresses import Address
 from overrides.api import examples
 from overrides.api import serializers as shapes
-from overrides.editing import Address, delete_override, get_override, patch_override, put_override
-from overrides.effective import effective_attributes
+from overrides.api.terms import terms_from
+from overrides.api.time_travel import ScopeAsOfQuery, as_of
+from overrides.editing import delete_override, get_override, patch_override, put_override
+from overrides.history import override_as_of, standing_as_of
 from overrides.models import Override
 
 
@@ -38,12 +41,16 @@ class OverrideCollection(Endpoint):
     )
     def get(self, request: Request) -> Response:
         query = shapes.OverrideListQuery.parse(request)
-        rows = Override.objects.within(caller_of(request).scopes_for(Action.OVERRIDE_READ))
+        then = as_of(query)
+        rows: Any = Override.objects.all() if then is None else standing_as_of(then)
+        rows = rows.within(caller_of(request).scopes_for(Action.OVERRIDE_READ))
         rows = rows.filter(**{k: query[k] for k in (*SEGMENTS, "resource_type") if k in query})
         if "level" in query:
             rows = rows.at_level(Level[query["level"].upper()])
         page = paginate(request, rows, order=("id",), query=query)
-        return page_response(request, page, shapes.show_override)
+        return page_response(
+            request, page, shapes.show_override if then is None else shapes.show_past_override
+        )
 
 
 class OverrideItem(Endpoint):
@@ -67,12 +74,16 @@ class OverrideItem(Endpoint):
         summary="Read what is set at one scope",
         description="404 where nothing is set, even if values are inherited; for those see `effective`.",
         tags=["overrides"],
-        parameters=[ScopeQuery],
+        parameters=[ScopeAsOfQuery],
         responses=shapes.OverrideRead,
         examples=[examples.OVERRIDE],
     )
     def get(self, request: Request, resource_type: str) -> Response:
-        address = _address(request, resource_type, ScopeQuery.parse(request), Action.OVERRIDE_READ)
+        query = ScopeAsOfQuery.parse(request)
+        address = address_from(request, resource_type, query, Action.OVERRIDE_READ)
+        if (then := as_of(query)) is not None:
+            past = override_as_of(address, then)
+            return respond(request, shapes.show_past_override(past), etag=version_etag(past.version))
         override = get_override(address)
         return respond(request, shapes.show_override(override), etag=version_etag(override.version))
 
@@ -81,7 +92,8 @@ class OverrideItem(Endpoint):
         summary="Set or replace what is set at one scope",
         description=(
             "Creates with 201; replaces with 200, and then wants If-Match with the ETag that you read. "
-            "A member that is absent is inherited; a member that is null removes what would be inherited."
+            "A member that is absent is inherited; a member that is null removes what would be inherited. "
+            "Refused if a scope that inherits would resolve to something invalid."
         ),
         tags=["overrides"],
         parameters=[shapes.OverrideMutationQuery],
@@ -92,12 +104,12 @@ class OverrideItem(Endpoint):
     @mutation
     def put(self, request: Request, resource_type: str) -> Response:
         query = shapes.OverrideMutationQuery.parse(request)
-        address = _address(request, resource_type, query, Action.OVERRIDE_WRITE)
+        address = address_from(request, resource_type, query, Action.OVERRIDE_WRITE)
         override, created = put_override(
             address,
             parse_body(shapes.OverrideWrite, request)["attributes"],
-            precondition=parse_precondition(request),
             actor=actor_of(request, query["change_message"]),
+            terms=terms_from(request, query, [address.scope]),
         )
         return _written(override, status=201 if created else 200)
 
@@ -120,12 +132,12 @@ class OverrideItem(Endpoint):
     @mutation
     def patch(self, request: Request, resource_type: str) -> Response:
         query = shapes.OverrideMutationQuery.parse(request)
-        address = _address(request, resource_type, query, Action.OVERRIDE_WRITE)
+        address = address_from(request, resource_type, query, Action.OVERRIDE_WRITE)
         override = patch_override(
             address,
             parse_body(shapes.OverrideWrite, request)["attributes"],
-            precondition=parse_precondition(request),
             actor=actor_of(request, query["change_message"]),
+            terms=terms_from(request, query, [address.scope]),
         )
         return _written(override, status=200)
 
@@ -140,39 +152,16 @@ class OverrideItem(Endpoint):
     @mutation
     def delete(self, request: Request, resource_type: str) -> Response:
         query = shapes.OverrideMutationQuery.parse(request)
-        address = _address(request, resource_type, query, Action.OVERRIDE_WRITE)
+        address = address_from(request, resource_type, query, Action.OVERRIDE_WRITE)
         delete_override(
             address,
-            precondition=parse_precondition(request),
             actor=actor_of(request, query["change_message"]),
+            terms=terms_from(request, query, [address.scope]),
         )
         return Response(status=204)
 
 
-class EffectiveOverrides(Endpoint):
-    actions = {"GET": Action.OVERRIDE_READ}
-
-    @extend_schema(
-        operation_id="overrides_effective",
-        summary="What applies at a scope, and why",
-        description=(
-            "Combines everything on the scope's ladder: global, domain, project, project and domain, "
-            "workflow, launch plan; the more specific wins. Each leaf names its source and what it shadows."
-        ),
-        tags=["overrides"],
-        parameters=[shapes.EffectiveQuery],
-        responses=shapes.EffectiveRead,
-        examples=[examples.EFFECTIVE],
-    )
-    def get(self, request: Request) -> Response:
-        query = shapes.EffectiveQuery.parse(request)
-        scope = scope_from(query)
-        caller_of(request).require(Action.OVERRIDE_READ, scope)
-        effective = effective_attributes(scope, resource_type=query["resource_type"])
-        return respond(request, shapes.show_effective(effective), etag=f'"{effective.fingerprint}"')
-
-
-def _address(request: Request, resource_type: str, query: dict[str, Any], action: Action) -> Address:
+def address_from(request: Request, resource_type: str, query: dict[str, Any], action: Action) -> Address:
     """Authorise before anything is looked up: what exists elsewhere is nobody's business."""
     scope = scope_from(query)
     caller_of(request).require(action, scope)

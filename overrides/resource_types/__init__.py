@@ -1,8 +1,5 @@
 """The built-in resource types, one file each, by name and in the order of Flyte's enum. Pure."""
 
-import difflib
-
-from controlplane.errors import UnknownResourceType
 from overrides.resource_types.cluster_assignment import CLUSTER_ASSIGNMENT
 from overrides.resource_types.cluster_resource import CLUSTER_RESOURCE
 from overrides.resource_types.definition import ResourceType
@@ -13,7 +10,7 @@ from overrides.resource_types.quality_of_service import QUALITY_OF_SERVICE
 from overrides.resource_types.task_resource import TASK_RESOURCE
 from overrides.resource_types.workflow_execution_config import WORKFLOW_EXECUTION_CONFIG
 
-__all__ = ["BUILT_IN", "ResourceType", "get_type"]
+__all__ = ["BUILT_IN", "ResourceType"]
 
 BUILT_IN: dict[str, ResourceType] = {
     one.name: one
@@ -28,12 +25,3 @@ BUILT_IN: dict[str, ResourceType] = {
         CLUSTER_ASSIGNMENT,
     )
 }
-
-
-def get_type(name: str) -> ResourceType:
-    """Return the type with this name. Raises UnknownResourceType with the nearest one."""
-    if found := BUILT_IN.get(name):
-        return found
-    nearest = difflib.get_close_matches(name.lower(), BUILT_IN, n=1, cutoff=0.5)
-    advice = f"Did you mean {nearest[0]!r}?" if nearest else f"Known: {', '.join(BUILT_IN)}."
-    raise UnknownResourceType(f"There is no resource type {name[:80]!r}. {advice}")

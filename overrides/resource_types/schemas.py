@@ -9,11 +9,18 @@ from __future__ import annotations
 from typing import Any
 
 from overrides.merging import REMOVE
+from overrides.quantities import QUANTITY
 
 Schema = dict[str, Any]
 
-# Kubernetes' quantity grammar (apimachinery resource/quantity.go), without a sign: we set amounts.
-QUANTITY = r"^([0-9]+(\.[0-9]*)?|\.[0-9]+)([KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]+)?$"
+# A qualified name of Kubernetes (apimachinery util/validation): an optional DNS prefix, and 63 characters.
+QUALIFIED_NAME = (
+    r"^(?=.{1,253}/|[^/]*$)([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?"
+    r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$"
+)
+LABEL_VALUE = r"^([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$"
+# Kubernetes' IsEnvVarName.
+ENV_VAR_NAME = r"^[-._a-zA-Z][-._a-zA-Z0-9]*$"
 # Seconds, as protobuf's JSON form of a Duration.
 DURATION = r"^[0-9]+(\.[0-9]{1,9})?s$"
 
@@ -42,8 +49,10 @@ def list_of(items: Schema, description: str = "") -> Schema:
     return _described({"type": "array", "items": items}, description)
 
 
-def map_of_text(description: str) -> Schema:
-    return _described({"type": "object", "additionalProperties": or_null(text())}, description)
+def map_of_text(description: str, *, names: Schema | None = None, values: Schema | None = None) -> Schema:
+    """An object of texts; `names` and `values` are schemas of its members' names and values."""
+    schema: Schema = {"type": "object", "additionalProperties": or_null(values or text())}
+    return _described({**schema, "propertyNames": names} if names else schema, description)
 
 
 def free_object(description: str) -> Schema:

@@ -1,8 +1,14 @@
 """Workflow execution config: defaults of an execution. Fields as flyteidl's WorkflowExecutionConfig."""
 
-from overrides.merging import MergeRule, Strategy
+from collections.abc import Mapping
+from typing import Any
+
+from overrides.merging import Attributes, MergeRule, Strategy
 from overrides.resource_types.definition import ResourceType
 from overrides.resource_types.schemas import (
+    ENV_VAR_NAME,
+    LABEL_VALUE,
+    QUALIFIED_NAME,
     choice,
     flag,
     free_object,
@@ -48,6 +54,34 @@ _execution_env = object_of(
     name=text(), type=text(), extant=free_object(""), spec=free_object(""), version=text()
 )
 
+_label_name = {
+    "type": "string",
+    "pattern": QUALIFIED_NAME,
+    "x-hint": "Letters, digits, - _ and . between; 63 at most; a DNS name and / may stand before.",
+}
+_label_value = text(
+    pattern=LABEL_VALUE,
+    **{"x-hint": "Letters and digits, with - _ and . between; 63 at most; may be empty."},
+)
+_env_var_name = text(
+    "Name.", pattern=ENV_VAR_NAME, **{"x-hint": "Letters, digits, - _ and .; not a digit first."}
+)
+
+
+def as_the_rfc_spells_it(attributes: Attributes) -> Attributes:
+    """RFC 3749 writes label pairs directly under `labels`, and `coreIdentity` for `runAs`."""
+    read: dict[str, Any] = dict(attributes)
+    for name in ("labels", "annotations"):
+        pairs = read.get(name)
+        if isinstance(pairs, Mapping) and pairs and all(isinstance(one, str) for one in pairs.values()):
+            read[name] = {"values": pairs}
+    for name in ("securityContext", "security_context"):
+        context = read.get(name)
+        if isinstance(context, Mapping) and "coreIdentity" in context:
+            read[name] = {"runAs" if one == "coreIdentity" else one: it for one, it in context.items()}
+    return read
+
+
 WORKFLOW_EXECUTION_CONFIG = ResourceType(
     name="workflow_execution_config",
     number=6,
@@ -59,14 +93,15 @@ WORKFLOW_EXECUTION_CONFIG = ResourceType(
         max_parallelism=whole("Nodes that run at once; 0 means no limit.", minimum=0, maximum=_INT32_MAX),
         security_context=_security_context,
         raw_output_data_config=object_of(output_location_prefix=text("Where offloaded data goes.")),
-        labels=object_of(values=map_of_text("Of the task pods.")),
-        annotations=object_of(values=map_of_text("Of the task pods.")),
+        labels=object_of(values=map_of_text("Of the task pods.", names=_label_name, values=_label_value)),
+        annotations=object_of(values=map_of_text("Of the task pods.", names=_label_name)),
         interruptible=flag("Whether tasks may run on machines that can be taken away."),
         overwrite_cache=flag("Compute anew what is cached, and overwrite it."),
-        envs=object_of(values=list_of(named_item("key", key=text("Name."), value=text()), "Merged by key.")),
+        envs=object_of(values=list_of(named_item("key", key=_env_var_name, value=text()), "Merged by key.")),
         execution_env_assignments=list_of(
             object_of(node_ids=list_of(text()), task_type=text(), execution_env=_execution_env)
         ),
     ),
+    reader=as_the_rfc_spells_it,
     example={"max_parallelism": 25, "labels": {"values": {"team": "ml"}}, "interruptible": True},
 )

@@ -16,6 +16,16 @@ CLASSES = [
 ]
 # Part of the API: a code may be added, never renamed or removed.
 CODES = {
+    "confirmation_required",
+    "guard_rail_broken",
+    "inherited_conflict",
+    "invalid_type_definition",
+    "level_not_allowed",
+    "managed_elsewhere",
+    "source_is_read_only",
+    "still_in_use",
+    "unknown_guard_rail",
+    "unknown_version",
     "body_too_large",
     "conflict",
     "idempotency_key_in_flight",

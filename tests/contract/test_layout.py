@@ -13,7 +13,9 @@ from django.conf import settings
 from django.db.migrations.loader import MigrationLoader
 
 from controlplane.events import types
+from overrides.api.urls import urlpatterns
 from overrides.resource_types import BUILT_IN
+from overrides.resource_types.operators import RESERVED_NAMES
 
 ROOT = Path(__file__).resolve().parents[2]
 LABELS = [app.rpartition(".")[2] for app in settings.APPS_WITH_TABLES]
@@ -46,7 +48,9 @@ def test_every_app_with_models_has_a_first_migration():
 
 
 def test_no_resource_type_has_the_name_of_a_path():
-    assert not set(BUILT_IN) & {"effective", "document", "export", "types"}
+    assert not set(BUILT_IN) & RESERVED_NAMES
+    below = {str(route.pattern).split("/")[1] for route in urlpatterns if "/" in str(route.pattern)}
+    assert {name for name in below if name.isalpha()} - {"projects", "domains"} <= RESERVED_NAMES
 
 
 def test_event_types_are_facts_in_the_past_or_states():

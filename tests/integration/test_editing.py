@@ -10,7 +10,8 @@ from django.db import connections
 from controlplane.errors import ControlplaneError
 from controlplane.preconditions import Precondition
 from controlplane.scopes import Scope
-from overrides.editing import Address, get_override, put_override
+from overrides.addresses import Address
+from overrides.editing import Terms, get_override, put_override
 from overrides.models import OverrideVersion
 from tests.api_client import ACTOR
 
@@ -21,7 +22,7 @@ def write(number: int, precondition: Precondition | None) -> int | None:
     """Return the version that was written, or None if the write was refused."""
     try:
         override, _ = put_override(
-            ADDRESS, {"max_parallelism": number}, precondition=precondition, actor=ACTOR
+            ADDRESS, {"max_parallelism": number}, actor=ACTOR, terms=Terms(precondition)
         )
     except ControlplaneError:
         return None

@@ -3,7 +3,10 @@
 import pytest
 
 from controlplane.errors import InvalidAttributes, UnknownResourceType
-from overrides.resource_types import BUILT_IN, get_type
+from overrides.catalogue import Catalogue
+from overrides.resource_types import BUILT_IN
+
+get_type = Catalogue(BUILT_IN).get
 
 
 def test_there_are_flytes_eight_types_in_the_order_of_its_enum():

@@ -10,8 +10,8 @@ from controlplane.access.models import AuditRecord, Principal, PrincipalKind, Ro
 from controlplane.access.roles import Action, Role
 from controlplane.api.fields import Flag, Instant, StrictSerializer, Text
 from controlplane.api.pages import PageQuery
-from controlplane.api.scopes import ScopeRead, show_scope
-from controlplane.scopes import MAX_SEGMENT_LENGTH, Scope
+from controlplane.api.scopes import ScopeRead, ScopeWrite, show_scope
+from controlplane.scopes import Scope
 
 ACTIONS = [(action.value, action.value) for action in Action]
 ROLES = [(role.value, role.value) for role in Role]
@@ -26,15 +26,6 @@ class MeRead(serializers.Serializer[Any]):
     name = serializers.CharField()
     kind = serializers.CharField(help_text="person, service, agent or anonymous.")
     grants = GrantRead(many=True)
-
-
-class ScopeWrite(StrictSerializer):
-    """A scope in a body. Leave all four out for everything."""
-
-    project = Text(required=False, default="", allow_blank=True, max_length=MAX_SEGMENT_LENGTH)
-    domain = Text(required=False, default="", allow_blank=True, max_length=MAX_SEGMENT_LENGTH)
-    workflow = Text(required=False, default="", allow_blank=True, max_length=MAX_SEGMENT_LENGTH)
-    launch_plan = Text(required=False, default="", allow_blank=True, max_length=MAX_SEGMENT_LENGTH)
 
 
 class QuestionWrite(StrictSerializer):

@@ -9,6 +9,7 @@ from django.db import OperationalError
 from controlplane.access.first_admin import ensure_admin
 from controlplane.api.health import CHECKS, passes
 from controlplane.demo import seed
+from overrides.file_source import synchronise
 
 _SETTINGS = {
     "postgres": "DATABASE_URL",
@@ -34,6 +35,7 @@ class Command(BaseCommand):
         if silent:
             raise CommandError(f"Nothing answers at the address that {' and '.join(silent)} gives.")
         ensure_admin(options["data_dir"])
+        synchronise()
         # Remembered beside the data: who deletes the demo's projects does not want them back.
         loaded = options["data_dir"] / "demo.loaded"
         if options["demo"] and not loaded.exists():

@@ -1,0 +1,29 @@
+"""The answer to "what applies here, and why", as data. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from controlplane.scopes import Scope
+from overrides.rails import GuardRail
+from overrides.resolution import Layer, Resolved
+from overrides.resource_types import ResourceType
+
+
+@dataclass(frozen=True, slots=True)
+class EffectiveType:
+    """What applies of one resource type, and the guard rails that govern it here."""
+
+    resource_type: ResourceType
+    resolved: Resolved
+    rails: tuple[GuardRail, ...] = ()
+    layers: tuple[Layer, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Effective:
+    """The answer for a scope. `fingerprint` changes exactly when one of its inputs did."""
+
+    scope: Scope
+    types: tuple[EffectiveType, ...]
+    fingerprint: str

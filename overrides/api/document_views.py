@@ -1,0 +1,193 @@
+"""Doors to the overrides document (RFC 3749) and to the export of everything."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import HttpResponse, HttpResponseBase
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from controlplane import yaml_text
+from controlplane.access.roles import Action
+from controlplane.api.endpoints import Endpoint, actor_of, caller_of, mutation
+from controlplane.api.etags import respond, version_etag
+from controlplane.api.json_body import StrictJSONParser
+from controlplane.api.scopes import scope_from
+from controlplane.api.yaml_body import (
+    MEDIA_TYPE,
+    YamlDocuments,
+    YamlParser,
+    YmlParser,
+    located,
+    wants_yaml,
+)
+from controlplane.errors import FieldError, InvalidRequest
+from controlplane.scopes import Scope
+from overrides.api import examples
+from overrides.api.serializers import AttributesField, OverrideMutationQuery
+from overrides.api.terms import terms_from
+from overrides.api.time_travel import AsOfQuery, ScopeAsOfQuery, as_of
+from overrides.bundles import as_config_map, as_folder, export_documents, read_statements
+from overrides.documents import Sent, scope_of
+from overrides.scope_documents import put_document, scope_document
+
+DOCUMENT_KINDS = [("overrides", "overrides")]
+LAYOUTS = [(one, one) for one in ("configmap", "documents", "folder")]
+
+
+class OverridesDocument(serializers.Serializer[Any]):
+    """All that applies at a scope, in one document."""
+
+    apiVersion = serializers.IntegerField()
+    domain = serializers.CharField(required=False)
+    project = serializers.CharField(required=False)
+    workflow = serializers.CharField(required=False)
+    launchPlan = serializers.CharField(required=False)
+    kind = serializers.ChoiceField(choices=DOCUMENT_KINDS)
+    spec = AttributesField(
+        help_text="By document key. `inherited: true` marks a type that is not set here, `source` its level."
+    )
+    status = AttributesField(required=False, help_text="`version` of the whole document. Ignored in a PUT.")
+
+
+class ExportQuery(AsOfQuery):
+    """How to lay out an export."""
+
+    format = serializers.ChoiceField(
+        choices=LAYOUTS,
+        required=False,
+        default="configmap",
+        help_text="`configmap`: one ConfigMap; `documents`: a stream of documents; `folder`: a tar archive.",
+    )
+
+
+class ScopeDocumentItem(Endpoint):
+    actions = {"GET": Action.OVERRIDE_READ, "PUT": Action.OVERRIDE_WRITE}
+    parser_classes = (StrictJSONParser, YamlParser, YmlParser)
+    has_versions = True
+
+    @extend_schema(
+        operation_id="overrides_document_get",
+        summary="All that applies at a scope, as one document",
+        description=(
+            "YAML or JSON, by Accept. What is set at the scope stands as it is set; what is inherited whole "
+            "is marked; single inherited values beside own ones are listed under `status`."
+        ),
+        tags=["overrides documents"],
+        parameters=[ScopeAsOfQuery],
+        responses={
+            (200, "application/json"): OverridesDocument,
+            (200, MEDIA_TYPE): {"type": "string"},
+        },
+        examples=examples.DOCUMENTS,
+    )
+    def get(self, request: Request) -> HttpResponseBase:
+        query = ScopeAsOfQuery.parse(request)
+        scope = scope_from(query)
+        caller_of(request).require(Action.OVERRIDE_READ, scope)
+        found = scope_document(scope, as_of=as_of(query))
+        return _answer(request, found.content, etag=version_etag(found.version))
+
+    @extend_schema(
+        operation_id="overrides_document_put",
+        summary="Set everything that is set at a scope, as one document",
+        description=(
+            "What the document sets is set; what it marks as inherited or leaves out is removed from the "
+            "scope. Wants If-Match with the ETag of the document that you read."
+        ),
+        tags=["overrides documents"],
+        parameters=[OverrideMutationQuery],
+        request={"application/json": OverridesDocument, "application/yaml": {"type": "string"}},
+        responses={
+            (200, "application/json"): OverridesDocument,
+            (200, MEDIA_TYPE): {"type": "string"},
+        },
+        examples=[*examples.DOCUMENT_WRITES, *examples.DOCUMENTS],
+    )
+    @mutation
+    def put(self, request: Request) -> HttpResponseBase:
+        query = OverrideMutationQuery.parse(request)
+        scope = scope_from(query)
+        caller_of(request).require(Action.OVERRIDE_WRITE, scope)
+        with located(request):
+            sent = _one_document(request, scope)
+            document, _ = put_document(
+                scope,
+                read_statements([sent]),
+                actor=actor_of(request, query["change_message"]),
+                terms=terms_from(request, query, [scope]),
+            )
+        return _answer(request, document.content, etag=version_etag(document.version))
+
+
+class Export(Endpoint):
+    actions = {"GET": Action.OVERRIDE_READ}
+
+    @extend_schema(
+        operation_id="overrides_export",
+        summary="Everything that is set in this installation",
+        description=(
+            "As YAML, or as JSON by Accept. The same content gives the same bytes. Applying an export to an "
+            "empty installation with `POST /api/v1/overrides:apply` makes it the same."
+        ),
+        tags=["overrides documents"],
+        parameters=[ExportQuery],
+        responses={
+            (200, MEDIA_TYPE): {"type": "string"},
+            (200, "application/json"): {"type": "object", "additionalProperties": True},
+            (200, "application/x-tar"): {"type": "string", "format": "binary"},
+        },
+        examples=examples.EXPORTS,
+    )
+    def get(self, request: Request) -> HttpResponseBase:
+        query = ExportQuery.parse(request)
+        caller_of(request).require(Action.OVERRIDE_READ, Scope())
+        documents = export_documents(as_of=as_of(query))
+        if query["format"] == "folder":
+            return _download(as_folder(documents), "application/x-tar", "overrides.tar")
+        if query["format"] == "configmap":
+            config_map = as_config_map(documents)
+            if wants_yaml(request, otherwise=True):
+                return _download(yaml_text.dump(config_map), MEDIA_TYPE, "overrides.yaml")
+            return Response(config_map)
+        if wants_yaml(request, otherwise=True):
+            return _download(yaml_text.dump_all(documents), MEDIA_TYPE, "overrides.yaml")
+        return Response({"documents": documents})
+
+
+def _answer(request: Request, content: Any, *, etag: str) -> HttpResponseBase:
+    answer = respond(request, content, etag=etag) if request.method in ("GET", "HEAD") else None
+    if answer is not None and answer.status_code == 304:
+        return answer
+    if wants_yaml(request):
+        headers = {"ETag": etag, "Cache-Control": "private, no-cache", "Vary": "Accept"}
+        return HttpResponse(yaml_text.dump(content), content_type=MEDIA_TYPE, headers=headers)
+    answer = answer or Response(content, headers={"ETag": etag})
+    answer["Vary"] = "Accept"
+    return answer
+
+
+def _download(content: str | bytes, content_type: str, name: str) -> HttpResponse:
+    headers = {"Content-Disposition": f'attachment; filename="{name}"', "Cache-Control": "no-store"}
+    return HttpResponse(content, content_type=content_type, headers=headers)
+
+
+def _one_document(request: Request, scope: Scope) -> Sent:
+    """The document of the body, which must be about the scope that the path is about, or name none."""
+    documents: list[Any] = request.data if isinstance(request.data, YamlDocuments) else [request.data]
+    if len(documents) != 1:
+        raise InvalidRequest(f"One document is wanted here, not {len(documents)}.")
+    pointer = "/documents/0" if isinstance(request.data, YamlDocuments) else ""
+    sent = Sent(documents[0], pointer)
+    named = scope_of(sent)
+    if named not in (scope, Scope()):
+        message = f"The document is about {named}, and the request about {scope}."
+        raise InvalidRequest(message, errors=[FieldError(pointer, "other_scope", message)])
+    if named != scope:
+        sent = Sent(
+            {**documents[0], **{name: value for name, value in scope.segments.items() if value}}, pointer
+        )
+    return sent

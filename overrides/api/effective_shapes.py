@@ -1,0 +1,202 @@
+"""The shapes of effective values in the API."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rest_framework import serializers
+
+from controlplane.api.fields import StrictSerializer, Text
+from controlplane.api.scopes import ScopeRead, ScopeWrite, show_scope
+from overrides.answers import Effective, EffectiveType
+from overrides.api.serializers import STRATEGIES, AnyJSONField, AttributesField
+from overrides.api.time_travel import ScopeAsOfQuery
+from overrides.layers import Origin
+from overrides.rails import GuardRail
+from overrides.resolution import Because, Layer, Refused, Stated
+from overrides.resource_types.operators import pointer_of
+
+REASONS = [(one.value, one.value) for one in Because]
+KINDS = [("override", "override"), ("platform_default", "platform_default")]
+MAX_SCOPES = 1000
+_WHY_NOT = {
+    Because.LESS_SPECIFIC: "a more specific scope sets it",
+    Because.NOT_THE_LEAST: "the least of all layers applies here",
+    Because.NOT_THE_GREATEST: "the greatest of all layers applies here",
+}
+
+
+class SourceRead(serializers.Serializer[Any]):
+    """Where a value is set: the scope, and who set it when."""
+
+    kind = serializers.ChoiceField(choices=KINDS)
+    scope = ScopeRead()
+    override_id = serializers.UUIDField(allow_null=True, help_text="None for a platform default.")
+    version = serializers.IntegerField()
+    revision = serializers.IntegerField()
+    changed_by = serializers.CharField()
+    changed_at = serializers.DateTimeField(allow_null=True)
+    change_message = serializers.CharField()
+    declared_in = serializers.CharField(help_text="File and line, where overrides come from files.")
+
+
+class StatedRead(serializers.Serializer[Any]):
+    value = AnyJSONField(help_text="What is set there; null takes an inherited value away.")
+    source = SourceRead()  # type: ignore[assignment]  # DRF takes it out of the class
+    because = serializers.ChoiceField(choices=REASONS, help_text="Why it does not apply.")
+    why_not = serializers.CharField(help_text="The same in words.")
+
+
+class LeafRead(serializers.Serializer[Any]):
+    pointer = serializers.CharField(help_text="JSON Pointer into `attributes`.")
+    value = AnyJSONField()
+    source = SourceRead()  # type: ignore[assignment]  # DRF takes it out of the class
+    why = serializers.CharField(help_text="Why this value applies, in words.")
+    shadowed = StatedRead(many=True, help_text="What other scopes set here, the most specific first.")
+
+
+class RemovedRead(serializers.Serializer[Any]):
+    pointer = serializers.CharField(help_text="Where the value would have been.")
+    source = SourceRead(help_text="The scope whose null took it away.")  # type: ignore[assignment]  # DRF takes it out of the class
+    shadowed = StatedRead(many=True)
+
+
+class RefusedRead(serializers.Serializer[Any]):
+    """A value that is set, and that a guard rail keeps from applying here."""
+
+    pointer = serializers.CharField()
+    value = AnyJSONField()
+    source = SourceRead()  # type: ignore[assignment]  # DRF takes it out of the class
+    rail = serializers.CharField(help_text="Name of the guard rail.")
+    why_not = serializers.CharField()
+
+
+class RailInForceRead(serializers.Serializer[Any]):
+    name = serializers.CharField()
+    scope = ScopeRead()
+    pointer = serializers.CharField()
+    reason = serializers.CharField()
+
+
+class EffectiveTypeRead(serializers.Serializer[Any]):
+    resource_type = serializers.CharField()
+    strategy = serializers.ChoiceField(choices=STRATEGIES)
+    attributes = AttributesField()
+    leaves = LeafRead(many=True)
+    removed = RemovedRead(many=True)
+    refused = RefusedRead(many=True)
+    rails = RailInForceRead(many=True, help_text="Guard rails that govern this type here.")
+
+
+class EffectiveRead(serializers.Serializer[Any]):
+    scope = ScopeRead()
+    items = EffectiveTypeRead(many=True, help_text="Only types that are set somewhere on the ladder.")
+
+
+class EffectiveBatchRead(serializers.Serializer[Any]):
+    items = EffectiveRead(many=True, help_text="In the order of the scopes that were asked for.")
+
+
+class EffectiveBatchWrite(StrictSerializer):
+    scopes = serializers.ListField(child=ScopeWrite(), min_length=1, max_length=MAX_SCOPES)
+    resource_type = Text(required=False, default="", allow_blank=True, max_length=63)
+    as_of = Text(required=False, default="", allow_blank=True, max_length=63)
+
+
+class EffectiveQuery(ScopeAsOfQuery):
+    resource_type = serializers.CharField(required=False, default="", help_text="Only this type.")
+    strategy = serializers.ChoiceField(
+        choices=[("native", "native"), ("flyte", "flyte")],
+        required=False,
+        default="native",
+        help_text="`flyte`: what FlyteAdmin would apply at an execution.",
+    )
+
+
+def show_effective(effective: Effective) -> dict[str, Any]:
+    return {
+        "scope": show_scope(effective.scope),
+        "items": [_show_type(one) for one in effective.types],
+    }
+
+
+def _show_type(one: EffectiveType) -> dict[str, Any]:
+    resolved = one.resolved
+    return {
+        "resource_type": one.resource_type.name,
+        "strategy": one.resource_type.rule.strategy.value,
+        "attributes": resolved.attributes,
+        "leaves": [
+            {
+                "pointer": leaf.pointer,
+                "value": leaf.value,
+                "source": _show_source(leaf.source),
+                "why": _why(leaf.source, leaf.shadowed),
+                "shadowed": [_show_stated(stated) for stated in leaf.shadowed],
+            }
+            for leaf in resolved.leaves
+        ],
+        "removed": [
+            {
+                "pointer": gone.pointer,
+                "source": _show_source(gone.source),
+                "shadowed": [_show_stated(stated) for stated in gone.shadowed],
+            }
+            for gone in resolved.removed
+        ],
+        "refused": [_show_refused(refused) for refused in resolved.refused],
+        "rails": [_show_rail(rail) for rail in one.rails],
+    }
+
+
+def _why(source: Layer, shadowed: tuple[Stated, ...]) -> str:
+    if source.is_default:
+        return "It is the platform's default, and nothing that is set says otherwise."
+    place = str(source.scope)
+    if any(one.because is not Because.LESS_SPECIFIC for one in shadowed):
+        return f"{place} sets it, and of all layers its value wins."
+    return f"{place} sets it, and nothing more specific does."
+
+
+def _show_stated(one: Stated) -> dict[str, Any]:
+    return {
+        "value": one.value,
+        "source": _show_source(one.layer),
+        "because": one.because.value,
+        "why_not": f"{one.layer.scope} sets it, but {_WHY_NOT[one.because]}.",
+    }
+
+
+def _show_refused(one: Refused) -> dict[str, Any]:
+    reason = f" {one.rail.reason}" if one.rail.reason else ""
+    return {
+        "pointer": one.pointer,
+        "value": one.value,
+        "source": _show_source(one.source),
+        "rail": one.rail.name,
+        "why_not": f"The guard rail {one.rail.name!r} at {one.rail.scope} refuses it: {one.because}.{reason}",
+    }
+
+
+def _show_rail(rail: GuardRail) -> dict[str, Any]:
+    return {
+        "name": rail.name,
+        "scope": show_scope(rail.scope),
+        "pointer": pointer_of(rail.path),
+        "reason": rail.reason,
+    }
+
+
+def _show_source(layer: Layer) -> dict[str, Any]:
+    origin: Origin = layer.origin
+    return {
+        "kind": "platform_default" if layer.is_default else "override",
+        "scope": show_scope(layer.scope),
+        "override_id": str(origin.override_id) if origin.override_id else None,
+        "version": origin.version,
+        "revision": origin.revision,
+        "changed_by": origin.changed_by,
+        "changed_at": origin.changed_at,
+        "change_message": origin.change_message,
+        "declared_in": origin.declared_in,
+    }

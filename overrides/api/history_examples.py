@@ -1,0 +1,54 @@
+"""Examples of history for openapi.yaml. A contract test checks each against its schema."""
+
+from overrides.api.examples import ATTRIBUTES, PLAN_VALUE, SCOPE, WHEN, answer, request
+
+_VERSION = {
+    "resource_type": "task_resource",
+    "scope": SCOPE,
+    "version": 2,
+    "revision": 41,
+    "attributes": ATTRIBUTES,
+    "changed_at": WHEN,
+    "changed_by": "admin",
+    "change_message": "Training ran out of memory.",
+    "request_id": "019a9f5e-7c00-7000-8000-00000000000a",
+}
+_EARLIER = {**_VERSION, "version": 1, "revision": 12, "attributes": {"defaults": {"cpu": "1"}}}
+_DIFFERENCES = [{"leaf": "/defaults/memory", "after": "500Mi"}]
+_REVISION = {
+    "revision": 41,
+    "made_at": WHEN,
+    "made_by": "admin",
+    "change_message": "Training ran out of memory.",
+    "request_id": "019a9f5e-7c00-7000-8000-00000000000a",
+    "changes": 1,
+    "everything": False,
+}
+_CHANGE = {
+    "resource_type": "task_resource",
+    "scope": SCOPE,
+    "before": _EARLIER["attributes"],
+    "after": ATTRIBUTES,
+    "last_change": _VERSION,
+    "differences": _DIFFERENCES,
+}
+_BLAMED = {
+    "pointer": "/defaults/memory",
+    "value": "500Mi",
+    **{name: _VERSION[name] for name in ("version", "revision", "changed_at", "changed_by")},
+    "change_message": "Training ran out of memory.",
+    "request_id": "019a9f5e-7c00-7000-8000-00000000000a",
+}
+
+VERSION = answer("A version", _VERSION)
+VERSIONS = answer("A page", {"items": [_VERSION, _EARLIER], "next_cursor": None})
+VERSION_DIFF = answer(
+    "Memory was added", {"before": _EARLIER, "after": _VERSION, "differences": _DIFFERENCES}
+)
+REVISION = answer("A revision", _REVISION)
+REVISIONS = answer("A page", {"items": [_REVISION], "next_cursor": None})
+REVISION_DIFF = answer("One override differs", {"items": [_CHANGE], "next_cursor": None})
+BLAME = answer("One value", {"items": [_BLAMED]})
+OVERRIDE_ROLLBACK = request("Back to version 1", {"to_version": 1})
+SCOPE_ROLLBACK = request("Back to revision 12", {"to_revision": 12})
+ROLLED_BACK = answer("What changes", PLAN_VALUE)

@@ -1,0 +1,256 @@
+"""Doors to history: versions, revisions, what differs, who set it, and going back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db.models import QuerySet
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from controlplane.access.roles import Action
+from controlplane.api.endpoints import Endpoint, actor_of, caller_of, mutation
+from controlplane.api.fields import Query, parse_body
+from controlplane.api.pages import PageQuery, page_response, paginate
+from controlplane.api.scopes import ScopeQuery, scope_from, show_scope
+from controlplane.errors import UnknownVersion
+from controlplane.scopes import Scope
+from overrides.api import history_examples as examples
+from overrides.api import history_shapes as shapes
+from overrides.api import plan_shapes
+from overrides.api.terms import terms_from
+from overrides.api.time_travel import as_of
+from overrides.api.views import address_from
+from overrides.editions import current_catalogue
+from overrides.history import (
+    address_of,
+    attributes_as_of,
+    blame,
+    changed_between,
+    get_version,
+    versions_of,
+)
+from overrides.models import OverrideVersion, Revision
+from overrides.plans import differences
+from overrides.revisions import check_revision, current_revision
+from overrides.rollback import roll_back, roll_back_override
+
+_TAGS = ["history of overrides"]
+
+
+class VersionCollection(Endpoint):
+    actions = {"GET": Action.OVERRIDE_READ}
+
+    @extend_schema(
+        operation_id="override_versions_list",
+        summary="Every version of one override, the newest first",
+        tags=_TAGS,
+        parameters=[shapes.VersionListQuery],
+        responses=shapes.VersionPage,
+        examples=[examples.VERSIONS],
+    )
+    def get(self, request: Request, resource_type: str) -> Response:
+        query = shapes.VersionListQuery.parse(request)
+        address = address_from(request, resource_type, query, Action.OVERRIDE_READ)
+        page = paginate(request, versions_of(address), order=("-version",), query=query)
+        return page_response(request, page, shapes.show_version)
+
+
+class VersionItem(Endpoint):
+    actions = {"GET": Action.OVERRIDE_READ}
+
+    @extend_schema(
+        operation_id="override_versions_get",
+        summary="One version of one override",
+        tags=_TAGS,
+        parameters=[ScopeQuery],
+        responses=shapes.VersionRead,
+        examples=[examples.VERSION],
+    )
+    def get(self, request: Request, resource_type: str, version: int) -> Response:
+        address = address_from(request, resource_type, ScopeQuery.parse(request), Action.OVERRIDE_READ)
+        return Response(shapes.show_version(get_version(address, version)))
+
+
+class VersionDiff(Endpoint):
+    actions = {"GET": Action.OVERRIDE_READ}
+
+    @extend_schema(
+        operation_id="override_versions_diff",
+        summary="What differs between two versions of one override",
+        tags=_TAGS,
+        parameters=[ScopeQuery],
+        responses=shapes.VersionDiffRead,
+        examples=[examples.VERSION_DIFF],
+    )
+    def get(self, request: Request, resource_type: str, version: int, other: int) -> Response:
+        address = address_from(request, resource_type, ScopeQuery.parse(request), Action.OVERRIDE_READ)
+        before, after = get_version(address, version), get_version(address, other)
+        return Response(
+            {
+                "before": shapes.show_version(before),
+                "after": shapes.show_version(after),
+                "differences": _differences(resource_type, before.attributes, after.attributes),
+            }
+        )
+
+
+class Blame(Endpoint):
+    actions = {"GET": Action.OVERRIDE_READ}
+
+    @extend_schema(
+        operation_id="overrides_blame",
+        summary="Who set each value of one override, when and why",
+        tags=_TAGS,
+        parameters=[shapes.BlameQuery],
+        responses=shapes.BlameRead,
+        examples=[examples.BLAME],
+    )
+    def get(self, request: Request, resource_type: str) -> Response:
+        query = shapes.BlameQuery.parse(request)
+        address = address_from(request, resource_type, query, Action.OVERRIDE_READ)
+        then = as_of(query)
+        rule = current_catalogue(then).get(resource_type).rule
+        return Response({"items": [shapes.show_blamed(one) for one in blame(address, rule, as_of=then)]})
+
+
+class RevisionCollection(Endpoint):
+    actions = {"GET": Action.OVERRIDE_READ}
+
+    @extend_schema(
+        operation_id="override_revisions_list",
+        summary="Every change of overrides, the newest first",
+        description="One item for each transaction: who, when, why, and how many overrides it changed.",
+        tags=_TAGS,
+        parameters=[PageQuery],
+        responses=shapes.RevisionPage,
+        examples=[examples.REVISIONS],
+    )
+    def get(self, request: Request) -> Response:
+        query = PageQuery.parse(request)
+        page = paginate(request, _readable(request), order=("-revision",), query=query)
+        return page_response(request, page, shapes.show_revision)
+
+
+class RevisionItem(Endpoint):
+    actions = {"GET": Action.OVERRIDE_READ}
+
+    @extend_schema(
+        operation_id="override_revisions_get",
+        summary="One change of overrides",
+        tags=_TAGS,
+        responses=shapes.RevisionRead,
+        examples=[examples.REVISION],
+    )
+    def get(self, request: Request, revision: int) -> Response:
+        Query.parse(request)
+        found = _readable(request).filter(revision=revision).first()
+        if found is None:
+            raise UnknownVersion(f"There is no revision {revision}.")
+        return Response(shapes.show_revision(found))
+
+
+class RevisionDiff(Endpoint):
+    actions = {"GET": Action.OVERRIDE_READ}
+
+    @extend_schema(
+        operation_id="overrides_diff",
+        summary="What differs between two revisions",
+        description="Every override at or below the scope that differs, with its last change in between.",
+        tags=_TAGS,
+        parameters=[shapes.RevisionDiffQuery],
+        responses=shapes.RevisionDiffPage,
+        examples=[examples.REVISION_DIFF],
+    )
+    def get(self, request: Request) -> Response:
+        query = shapes.RevisionDiffQuery.parse(request)
+        scope = scope_from(query)
+        caller_of(request).require(Action.OVERRIDE_READ, scope)
+        earlier, later = check_revision(query["from"]), check_revision(query.get("to", current_revision()))
+        rows = changed_between(earlier, later).within([scope])
+        if "resource_type" in query:
+            rows = rows.filter(resource_type=query["resource_type"])
+        page = paginate(request, rows, order=("id",), query=query)
+        before = attributes_as_of([address_of(row) for row in page.items], earlier)
+        return page_response(request, page, lambda row: _show_change(row, before[address_of(row)]))
+
+
+class OverrideRollback(Endpoint):
+    actions = {"POST": Action.OVERRIDE_WRITE}
+
+    @extend_schema(
+        operation_id="overrides_rollback",
+        summary="Make an old version of one override stand again",
+        description="It becomes a new version; history stays. `dry_run=true` shows what would change.",
+        tags=_TAGS,
+        parameters=[shapes.RollbackQuery],
+        request=shapes.OverrideRollback,
+        responses=plan_shapes.PlanRead,
+        examples=[examples.OVERRIDE_ROLLBACK, examples.ROLLED_BACK],
+    )
+    @mutation
+    def post(self, request: Request, resource_type: str) -> Response:
+        query = shapes.RollbackQuery.parse(request)
+        address = address_from(request, resource_type, query, Action.OVERRIDE_WRITE)
+        plan = roll_back_override(
+            address,
+            to_version=parse_body(shapes.OverrideRollback, request)["to_version"],
+            actor=actor_of(request, query["change_message"]),
+            terms=terms_from(request, query, [address.scope], wants_plan=True),
+        )
+        return Response(plan_shapes.show_plan(plan))
+
+
+class ScopeRollback(Endpoint):
+    actions = {"POST": Action.OVERRIDE_WRITE}
+
+    @extend_schema(
+        operation_id="overrides_rollback_scope",
+        summary="Make everything at and below a scope as it was at a revision",
+        description="One new revision, all or nothing. `dry_run=true` shows what would change.",
+        tags=_TAGS,
+        parameters=[shapes.RollbackQuery],
+        request=shapes.ScopeRollback,
+        responses=plan_shapes.PlanRead,
+        examples=[examples.SCOPE_ROLLBACK, examples.ROLLED_BACK],
+    )
+    @mutation
+    def post(self, request: Request) -> Response:
+        query = shapes.RollbackQuery.parse(request)
+        scope = scope_from(query)
+        caller_of(request).require(Action.OVERRIDE_WRITE, scope)
+        wanted = parse_body(shapes.ScopeRollback, request)
+        plan = roll_back(
+            [scope],
+            to_revision=wanted["to_revision"],
+            resource_type=wanted["resource_type"],
+            actor=actor_of(request, query["change_message"]),
+            terms=terms_from(request, query, [scope], wants_plan=True),
+        )
+        return Response(plan_shapes.show_plan(plan))
+
+
+def _readable(request: Request) -> QuerySet[Revision]:
+    """Revisions that changed something that the caller may read."""
+    scopes = caller_of(request).scopes_for(Action.OVERRIDE_READ)
+    if Scope() in scopes:
+        return Revision.objects.all()
+    return Revision.objects.filter(revision__in=OverrideVersion.objects.within(scopes).values("revision"))
+
+
+def _differences(resource_type: str, before: Any, after: Any) -> list[dict[str, Any]]:
+    """By the rule of today's type; of a type that is gone, by the plain rule."""
+    rule = current_catalogue().rule_of(resource_type)
+    return plan_shapes.show_differences(differences(before, after, rule))
+
+
+def _show_change(row: OverrideVersion, before: Any) -> dict[str, Any]:
+    return {
+        "resource_type": row.resource_type,
+        "scope": show_scope(row.scope),
+        "before": before,
+        "after": row.attributes,
+        "last_change": shapes.show_version(row),
+        "differences": _differences(row.resource_type, before, row.attributes),
+    }

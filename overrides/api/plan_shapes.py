@@ -1,0 +1,111 @@
+"""The shapes of plans: what a change does, document by document and value by value."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from rest_framework import serializers
+
+from controlplane.api.scopes import ScopeRead, show_scope
+from overrides.api.serializers import AnyJSONField
+from overrides.bundles import Applied
+from overrides.installation import Made
+from overrides.leaves import ABSENT
+from overrides.plans import ChangeKind, Difference, EffectiveChange, Plan, PlannedChange
+
+CHANGE_KINDS = [(one.value, one.value) for one in ChangeKind]
+# More changes than this are counted, not listed: nobody reads ten thousand.
+LISTED = 1000
+
+
+class DifferenceRead(serializers.Serializer[Any]):
+    leaf = serializers.CharField(help_text="The value's place; items of lists stand by name, not by index.")
+    before = AnyJSONField(required=False, help_text="Absent if there was none.")
+    after = AnyJSONField(required=False, help_text="Absent if there is none any more.")
+
+
+class PlannedChangeRead(serializers.Serializer[Any]):
+    resource_type = serializers.CharField()
+    scope = ScopeRead()
+    change = serializers.ChoiceField(choices=CHANGE_KINDS)
+    version = serializers.IntegerField(help_text="The version that it gets.")
+    differences = DifferenceRead(many=True)
+    declared_in = serializers.CharField()
+
+
+class EffectiveChangeRead(serializers.Serializer[Any]):
+    scope = ScopeRead()
+    resource_type = serializers.CharField()
+    differences = DifferenceRead(many=True)
+
+
+class SummaryRead(serializers.Serializer[Any]):
+    created = serializers.IntegerField()
+    updated = serializers.IntegerField()
+    deleted = serializers.IntegerField()
+    unchanged = serializers.IntegerField()
+
+
+class MadeRead(serializers.Serializer[Any]):
+    kind = serializers.CharField()
+    name = serializers.CharField()
+    change = serializers.ChoiceField(choices=CHANGE_KINDS)
+
+
+class PlanRead(serializers.Serializer[Any]):
+    """What a change does, or with dry_run would do."""
+
+    revision = serializers.IntegerField(help_text="The revision that it makes; 0 if nothing changes.")
+    summary = SummaryRead()
+    affected_scopes = serializers.IntegerField(
+        help_text="At how many scopes effective values change: where the type is set, and every registered "
+        "project in every domain. Send it as `confirm` where that is asked for."
+    )
+    installation = MadeRead(many=True, help_text="Projects, domains, types and rails of the documents.")
+    changes = PlannedChangeRead(many=True, help_text=f"What changes; {LISTED} at most are listed.")
+    effective = EffectiveChangeRead(many=True, help_text="The first changes of effective values.")
+
+
+def show_plan(plan: Plan, made: Sequence[Made] = ()) -> dict[str, Any]:
+    changing = [one for one in plan.changes if one.kind is not ChangeKind.UNCHANGED]
+    return {
+        "revision": plan.revision,
+        "summary": {kind.value: plan.count(kind) for kind in ChangeKind},
+        "affected_scopes": plan.affected,
+        "installation": [{"kind": one.kind, "name": one.name, "change": one.change} for one in made],
+        "changes": [_show_change(one) for one in changing[:LISTED]],
+        "effective": [_show_effective(one) for one in plan.effective],
+    }
+
+
+def show_applied(applied: Applied) -> dict[str, Any]:
+    return show_plan(applied.plan, applied.made)
+
+
+def show_differences(found: Sequence[Difference]) -> list[dict[str, Any]]:
+    return [
+        {"leaf": one.leaf}
+        | ({} if one.before is ABSENT else {"before": one.before})
+        | ({} if one.after is ABSENT else {"after": one.after})
+        for one in found
+    ]
+
+
+def _show_change(one: PlannedChange) -> dict[str, Any]:
+    return {
+        "resource_type": one.address.resource_type,
+        "scope": show_scope(one.address.scope),
+        "change": one.kind.value,
+        "version": one.version,
+        "differences": show_differences(one.differences),
+        "declared_in": one.declared_in,
+    }
+
+
+def _show_effective(one: EffectiveChange) -> dict[str, Any]:
+    return {
+        "scope": show_scope(one.scope),
+        "resource_type": one.resource_type,
+        "differences": show_differences(one.differences),
+    }

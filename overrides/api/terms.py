@@ -1,0 +1,30 @@
+"""The terms of a change, as its query parameters and headers say them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from rest_framework.request import Request
+
+from controlplane.access.roles import Action
+from controlplane.api.endpoints import caller_of
+from controlplane.api.etags import parse_precondition
+from controlplane.scopes import Scope
+from overrides.changing import Limits
+from overrides.editing import Terms
+
+
+def terms_from(
+    request: Request, query: dict[str, Any], scopes: Iterable[Scope], *, wants_plan: bool = False
+) -> Terms:
+    """Read the terms. Raises PermissionDenied if the caller may not force at one of the scopes."""
+    if query["force"]:
+        for scope in scopes:
+            caller_of(request).require(Action.OVERRIDE_FORCE, scope)
+    return Terms(
+        precondition=parse_precondition(request),
+        manager=query["managed_by"],
+        force=query["force"],
+        limits=Limits(confirm=query.get("confirm"), wants_plan=wants_plan),
+    )

@@ -1,0 +1,118 @@
+"""Declarative apply: many statements at once, all or nothing, merged with what other managers own.
+
+Each manager says all that it wants. What it wanted before and wants no more is taken out of the overrides
+that it names again; with `prune` also out of those that it names no more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from django.db import transaction
+
+from controlplane.access.actors import Actor
+from controlplane.errors import FieldError, InvalidRequest, ManagedElsewhere
+from controlplane.scopes import Scope
+from overrides.addresses import Address, Statement
+from overrides.catalogue import Catalogue
+from overrides.changing import Draft, Limits, begin, commit
+from overrides.editing import claim_error
+from overrides.merging import Attributes
+from overrides.ownership import applied
+from overrides.plans import Plan
+from overrides.standing import Standing, load_standing, managed_by
+from overrides.validation import Stated, check_stated
+
+_TOLD = 200
+
+
+@dataclass(frozen=True, slots=True)
+class ApplyOptions:
+    """manager: whose statements these are. force: take values from other managers. prune: remove what the
+    manager owns at or below `prune_within` and states no more. confirm: see changing.Limits.
+    """
+
+    manager: str
+    force: bool = False
+    prune: bool = False
+    prune_within: tuple[Scope, ...] = (Scope(),)
+    confirm: int | None = None
+    wants_plan: bool = True
+
+    @property
+    def limits(self) -> Limits:
+        return Limits(confirm=self.confirm, wants_plan=self.wants_plan)
+
+
+@transaction.atomic
+def apply_statements(statements: Sequence[Statement], *, options: ApplyOptions, actor: Actor) -> Plan:
+    """Apply them. Raises InvalidRequest if one address is stated twice, ManagedElsewhere, and as `commit`."""
+    catalogue = begin(actor)
+    _refuse_repeated(statements)
+    stated = {statement.address: statement for statement in statements}
+    pruned = _pruned(options, stated)
+    wanted = _read(statements, catalogue)
+    drafts, claims = [], []
+    for address, now in load_standing([*stated, *pruned]).items():
+        draft, found = _draft(now, stated.get(address), wanted.get(address), catalogue, options)
+        drafts.append(draft)
+        claims += found
+    if claims and not options.force:
+        raise ManagedElsewhere(
+            f"{len(claims)} fields are managed by somebody else. {claims[0].message} "
+            "Leave them out, agree with the manager, or take them over with force=true.",
+            errors=claims[:_TOLD],
+        )
+    return commit(drafts, catalogue, actor=actor, limits=options.limits)
+
+
+def addresses_touched(statements: Sequence[Statement], options: ApplyOptions) -> list[Address]:
+    """Every address that applying could change: what the caller needs the right to write."""
+    stated = {statement.address: statement for statement in statements}
+    return [*stated, *_pruned(options, stated)]
+
+
+def _pruned(options: ApplyOptions, stated: dict[Address, Statement]) -> list[Address]:
+    if not options.prune:
+        return []
+    owned = managed_by(options.manager, within=options.prune_within)
+    return [address for address in owned if address not in stated]
+
+
+def _read(statements: Sequence[Statement], catalogue: Catalogue) -> dict[Address, Attributes]:
+    """What is wanted, as it is stored. It must be legal by itself: only then can it be merged."""
+    wanted = {
+        one.address: catalogue.get(one.address.resource_type).read(one.attributes, one.pointer)
+        for one in statements
+    }
+    check_stated([Stated(one.address, wanted[one.address], one.pointer) for one in statements], catalogue)
+    return wanted
+
+
+def _draft(
+    now: Standing,
+    statement: Statement | None,
+    wanted: Attributes | None,
+    catalogue: Catalogue,
+    options: ApplyOptions,
+) -> tuple[Draft, list[FieldError]]:
+    rule = catalogue.get(now.address.resource_type).rule
+    pointer = statement.pointer if statement else ""
+    outcome = applied(now.attributes, now.owners, wanted, rule, options.manager)
+    declared_in = statement.declared_in if statement else now.declared_in
+    claims = [claim_error(it.leaf, it.managers, pointer) for it in outcome.claimed]
+    return Draft(now, outcome.attributes, outcome.owners, declared_in, pointer), claims
+
+
+def _refuse_repeated(statements: Sequence[Statement]) -> None:
+    first: dict[Address, Statement] = {}
+    found = []
+    for statement in statements:
+        earlier = first.setdefault(statement.address, statement)
+        if earlier is not statement:
+            other = earlier.declared_in or earlier.pointer
+            message = f"{statement.address} is stated twice; first at {other}."
+            found.append(FieldError(statement.pointer, "stated_twice", message))
+    if found:
+        raise InvalidRequest(found[0].message, errors=found[:_TOLD])

@@ -1,0 +1,188 @@
+"""Change overrides: the one way in which anything that is set changes, one override or ten thousand.
+
+Whoever changes overrides first calls `begin`, which locks the revision counter, then looks at what stands,
+decides what shall stand (drafts), and calls `commit`, which validates, measures the impact and writes
+overrides, history, audit rows and events: all of it in the caller's transaction, or nothing.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from django.conf import settings
+
+from controlplane.access.actors import Actor
+from controlplane.errors import ConfirmationRequired, FieldError, InheritedConflict
+from controlplane.scopes import Scope
+from overrides import storing
+from overrides.addresses import Address
+from overrides.catalogue import Catalogue
+from overrides.editions import current_catalogue
+from overrides.families import load_family, registered_pairs
+from overrides.impact import Affected, Comparison, targets_of
+from overrides.layers import default_layers
+from overrides.merging import Attributes, canonical
+from overrides.ownership import Owners
+from overrides.plans import Plan, PlannedChange, differences, effective_changes, kind_of
+from overrides.platform_defaults import platform_defaults
+from overrides.projects import check_all_known
+from overrides.revisions import lock_revisions
+from overrides.sources import check_writable
+from overrides.standing import Standing
+from overrides.validation import Stated, check_stated
+
+# So many effective changes are told in a plan, and so many scopes in an error.
+_TOLD = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """What shall stand at an address. after: None deletes. pointer: where the request says so."""
+
+    standing: Standing
+    after: Attributes | None
+    owners: Owners
+    declared_in: str = ""
+    pointer: str = "/attributes"
+
+    @property
+    def address(self) -> Address:
+        return self.standing.address
+
+    @property
+    def changes(self) -> bool:
+        before = self.standing
+        if before.attributes is None or self.after is None:
+            return before.attributes is not self.after
+        return canonical([before.attributes, before.owners]) != canonical([self.after, self.owners])
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What the caller agrees to. confirm: the number of affected scopes that it was told of."""
+
+    confirm: int | None = None
+    wants_plan: bool = False
+    # False for those that nobody could confirm: files are reviewed where they are kept.
+    asks: bool = True
+
+
+def begin(actor: Actor) -> Catalogue:
+    """Take the lock that every change needs; return the types and rails that hold.
+
+    Raises SourceIsReadOnly.
+    """
+    check_writable(actor)
+    lock_revisions()
+    return current_catalogue()
+
+
+def commit(drafts: Sequence[Draft], catalogue: Catalogue, *, actor: Actor, limits: Limits = Limits()) -> Plan:
+    """Validate and write. Raises UnknownProject, InvalidAttributes, RailBroken, InheritedConflict, ..."""
+    check_all_known([one.address.scope for one in drafts])
+    changing = [one for one in drafts if one.changes]
+    stated = [Stated(one.address, one.after, one.pointer) for one in changing if one.after is not None]
+    check_stated(stated, catalogue)
+    affected, count = _measure(changing, catalogue, limits)
+    _refuse_what_would_be_invalid(affected)
+    _ask_for_confirmation(count, limits)
+    revision = storing.store(changing, actor) if changing else 0
+    storing.move_declarations([one for one in drafts if not one.changes])
+    return Plan(
+        revision,
+        tuple(_planned(one, catalogue) for one in drafts),
+        count,
+        effective_changes(affected[:_TOLD]) if limits.wants_plan else (),
+    )
+
+
+def _planned(draft: Draft, catalogue: Catalogue) -> PlannedChange:
+    before = draft.standing.attributes
+    rule = catalogue.get(draft.address.resource_type).rule
+    return PlannedChange(
+        draft.address,
+        kind_of(before, draft.after, changes=draft.changes),
+        before,
+        draft.after,
+        differences(before, draft.after, rule) if draft.changes else (),
+        draft.standing.version + draft.changes,
+        draft.declared_in,
+    )
+
+
+def _measure(drafts: Sequence[Draft], catalogue: Catalogue, limits: Limits) -> tuple[list[Affected], int]:
+    """Where effective values change, and at how many scopes. Looks no closer than anybody asks."""
+    most = settings.CONFIRM_ABOVE_SCOPES or sys.maxsize
+    exact = limits.wants_plan or limits.confirm is not None
+    by_type: dict[str, list[Draft]] = defaultdict(list)
+    for draft in drafts:
+        by_type[draft.address.resource_type].append(draft)
+    affected: list[Affected] = []
+    felt: set[Scope] = set()
+    for name, of_type in by_type.items():
+        targets, comparison = _compare(name, of_type, catalogue)
+        if len(targets) <= most and not exact and not comparison.resource_type.may_resolve_badly:
+            felt |= targets
+            continue
+        found = comparison.affected(sorted(targets, key=_order))
+        affected += found
+        felt |= {one.scope for one in found}
+    return affected, len(felt)
+
+
+def _compare(name: str, drafts: Sequence[Draft], catalogue: Catalogue) -> tuple[set[Scope], Comparison]:
+    changed = {draft.address.scope: draft for draft in drafts}
+    one = catalogue.get(name)
+    before = load_family(name, list(changed))
+    after = {scope: text for scope, text in before.items() if scope not in changed}
+    after |= {scope: canonical(it.after) for scope, it in changed.items() if it.after is not None}
+    defaults = platform_defaults()
+    own = default_layers(one, Scope(), defaults)
+    of_domains = [layer for scope in _domains(changed) for layer in default_layers(one, scope, defaults)]
+    layers = list({(layer.scope, id(layer.attributes)): layer for layer in [*own, *of_domains]}.values())
+    comparison = Comparison(one, before, after, catalogue.rails_of(name), layers)
+    return targets_of(set(changed), [*before, *after], registered_pairs(changed)), comparison
+
+
+def _domains(changed: Iterable[Scope]) -> list[Scope]:
+    defaults = platform_defaults()
+    return [scope for scope, _, _ in defaults.entries if scope.domain]
+
+
+def _refuse_what_would_be_invalid(affected: Sequence[Affected]) -> None:
+    wrong = [one for one in affected if one.errors]
+    if not wrong:
+        return
+    scopes = [str(one.scope) for one in wrong]
+    told = [
+        replace(error, pointer=f"{one.resource_type.document_key} at {one.scope}: {error.pointer}")
+        for one in wrong[:_TOLD]
+        for error in one.errors
+    ]
+    first = wrong[0].errors[0]
+    raise InheritedConflict(
+        f"{len(wrong)} scopes would resolve to something invalid. At {scopes[0]}: {first.message}",
+        errors=[FieldError("", one.code, f"{one.pointer} {one.message}", one.hint) for one in told],
+        scopes=scopes[:_TOLD],
+    )
+
+
+def _ask_for_confirmation(count: int, limits: Limits) -> None:
+    most = settings.CONFIRM_ABOVE_SCOPES
+    if limits.confirm is not None and limits.confirm != count:
+        raise ConfirmationRequired(
+            f"You confirmed {limits.confirm} scopes, and it would be {count}. Look at the plan again.",
+            affected=count,
+        )
+    if most and count > most and limits.confirm is None and limits.asks:
+        raise ConfirmationRequired(
+            f"This changes what applies at {count} scopes. If that is meant, send it with confirm={count}.",
+            affected=count,
+        )
+
+
+def _order(scope: Scope) -> tuple[int, tuple[str, ...]]:
+    return (scope.level, (scope.project, scope.domain, scope.workflow, scope.launch_plan))

@@ -1,0 +1,140 @@
+"""The overrides document (RFC 3749) and its relatives, read and written. Pure.
+
+Read are: the document of one scope (`kind: overrides` with `spec`), the RFC's list of entries (scope keys
+and `overrides`), and a ConfigMap whose files hold either. Types stand under their document key and are
+spelled in camelCase; snake_case is understood too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from controlplane import yaml_text
+from controlplane.errors import ControlplaneError, FieldError, InvalidRequest
+from controlplane.scopes import Scope
+from overrides.addresses import Address, Statement
+from overrides.catalogue import Catalogue
+from overrides.leaves import escape
+from overrides.resource_types.operators import MARKS
+
+KIND = "overrides"
+API_VERSION = 1
+# Members of a document that name its scope, and those that may stand beside them.
+_SEGMENTS = {
+    "project": "project",
+    "domain": "domain",
+    "workflow": "workflow",
+    "launchPlan": "launch_plan",
+    "launch_plan": "launch_plan",
+}
+_BESIDE = {"apiVersion", "kind", "spec", "status", "overrides"}
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """One document of a request or a file. place: "teams/ml.yaml", or empty; pointer: where it stands."""
+
+    value: Any
+    pointer: str = ""
+    place: str = ""
+
+
+def unpacked(sent: Sent) -> Iterator[Sent]:
+    """Yield the single documents: a ConfigMap's files are opened, a list is taken apart."""
+    value = sent.value
+    if isinstance(value, Mapping) and value.get("kind") == "ConfigMap":
+        yield from _files(sent, value.get("data") or {})
+    elif isinstance(value, list):
+        for index, entry in enumerate(value):
+            yield replace(sent, value=entry, pointer=f"{sent.pointer}/{index}")
+    else:
+        yield sent
+
+
+def scope_of(sent: Sent) -> Scope:
+    """The scope that the document is about. Raises InvalidRequest or InvalidScope, pointing into it."""
+    document = _object(sent)
+    segments: dict[str, str] = {}
+    for name, value in document.items():
+        where = f"{sent.pointer}/{escape(name)}"
+        if name in _SEGMENTS:
+            if not isinstance(value, str | None):
+                raise _invalid(where, "wrong_type", f"{name} must be a text.")
+            segments[_SEGMENTS[name]] = value or ""
+        elif name not in _BESIDE:
+            raise _invalid(where, "unknown_field", f"There is no {name[:80]!r} in an overrides document.")
+    try:
+        return Scope(**segments)
+    except ControlplaneError as error:
+        error.errors = tuple(replace(one, pointer=sent.pointer) for one in error.errors)
+        raise
+
+
+def statements_of(sent: Sent, catalogue: Catalogue) -> Iterator[Statement]:
+    """What the document sets at its scope; inherited entries are passed over.
+
+    Raises InvalidRequest, InvalidScope, InvalidAttributes, with pointers into the document.
+    """
+    scope = scope_of(sent)
+    document = _object(sent)
+    _check_kind(sent, document)
+    member = "spec" if "spec" in document else "overrides"
+    spec = document.get(member) or {}
+    pointer = f"{sent.pointer}/{member}"
+    if not isinstance(spec, Mapping):
+        raise _invalid(pointer, "wrong_type", f"{member} must be an object.")
+    types = catalogue.by_document_key() | dict(catalogue.types)
+    for key, said in spec.items():
+        where = f"{pointer}/{escape(key)}"
+        if key not in types:
+            known = ", ".join(catalogue.by_document_key())
+            raise _invalid(where, "unknown_field", f"There is no type {key[:80]!r}. Known: {known}.")
+        if not isinstance(said, Mapping):
+            raise _invalid(where, "wrong_type", f"{key} must be an object.")
+        if said.get("inherited") is not True:
+            attributes = {name: value for name, value in said.items() if name not in MARKS}
+            one = types[key]
+            address = Address(one.name, scope)
+            yield Statement(address, one.read_document(attributes, where), sent.place, where)
+
+
+def entry_of(scope: Scope) -> dict[str, str]:
+    """The scope's segments as a document has them: only those that are named."""
+    names = {"domain": "domain", "project": "project", "workflow": "workflow", "launch_plan": "launchPlan"}
+    return {said: getattr(scope, name) for name, said in names.items() if getattr(scope, name)}
+
+
+def _files(sent: Sent, data: Any) -> Iterator[Sent]:
+    pointer = f"{sent.pointer}/data"
+    if not isinstance(data, Mapping) or not all(isinstance(text, str) for text in data.values()):
+        raise _invalid(pointer, "wrong_type", "The data of a ConfigMap are texts by file name.")
+    for name, text in data.items():
+        where = f"{pointer}/{escape(name)}"
+        try:
+            documents = yaml_text.load_all(text)
+        except ControlplaneError as error:
+            error.errors = tuple(replace(one, pointer=where) for one in error.errors)
+            raise
+        for document in documents:
+            yield from unpacked(Sent(document, where, sent.place))
+
+
+def _check_kind(sent: Sent, document: Mapping[str, Any]) -> None:
+    if document.get("kind", KIND) != KIND:
+        raise _invalid(f"{sent.pointer}/kind", "not_allowed", f"kind must be {KIND!r} here.")
+    if document.get("apiVersion", API_VERSION) not in (API_VERSION, str(API_VERSION)):
+        raise _invalid(f"{sent.pointer}/apiVersion", "not_allowed", f"apiVersion must be {API_VERSION}.")
+    if "spec" in document and "overrides" in document:
+        raise _invalid(sent.pointer, "given_twice", "Give `spec` or `overrides`, not both.")
+
+
+def _object(sent: Sent) -> Mapping[str, Any]:
+    if not isinstance(sent.value, Mapping):
+        raise _invalid(sent.pointer, "wrong_type", "An overrides document is an object.")
+    return sent.value
+
+
+def _invalid(pointer: str, code: str, message: str) -> InvalidRequest:
+    return InvalidRequest(message, errors=[FieldError(pointer, code, message)])

@@ -1,0 +1,117 @@
+"""Documents about the installation itself: domains, projects, resource types, guard rails."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from controlplane.access.actors import Actor
+from controlplane.errors import ControlplaneError, FieldError, InvalidRequest
+from overrides.documents import Sent
+from overrides.models import Domain, GuardRailRow, Project, TypeDefinition
+from overrides.projects import create_domain, create_project
+from overrides.rail_documents import rail_from
+from overrides.rail_editing import put_rail
+from overrides.resource_types.shape import check_shape
+from overrides.type_editing import put_type
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """What a document did. change: created, updated or unchanged."""
+
+    kind: str
+    name: str
+    change: str
+
+
+def apply_document(sent: Sent, actor: Actor) -> Made:
+    """Create what the document describes, or bring it up to date.
+
+    Raises InvalidRequest and whatever the function for its kind raises, with pointers into the document.
+    """
+    try:
+        return _APPLY[sent.value["kind"]](sent, actor)
+    except ControlplaneError as error:
+        found = error.errors or (FieldError("", error.code, error.detail),)
+        error.errors = tuple(replace(one, pointer=_within(sent.pointer, one.pointer)) for one in found)
+        raise
+
+
+def _within(pointer: str, inner: str) -> str:
+    return inner if inner.startswith(pointer) and pointer else f"{pointer}{inner}"
+
+
+def _domain(sent: Sent, actor: Actor) -> Made:
+    said = _texts(sent, {"id"}, {"name"})
+    if Domain.objects.filter(id=said["id"]).exists():
+        return Made("domain", said["id"], "unchanged")
+    create_domain(said["id"], name=said.get("name", ""), actor=actor)
+    return Made("domain", said["id"], "created")
+
+
+def _project(sent: Sent, actor: Actor) -> Made:
+    said = _texts(sent, {"id"}, {"name", "description"})
+    if Project.objects.filter(id=said["id"]).exists():
+        return Made("project", said["id"], "unchanged")
+    create_project(
+        said["id"], name=said.get("name", ""), description=said.get("description", ""), actor=actor
+    )
+    return Made("project", said["id"], "created")
+
+
+def _resource_type(sent: Sent, actor: Actor) -> Made:
+    definition = check_shape(_members(sent, {"definition"}, set())["definition"])
+    before = TypeDefinition.objects.present().filter(name=definition["name"]).first()
+    one, _ = put_type(definition, actor=actor)
+    return Made("resourceType", one.name, _change(before, one.version))
+
+
+def _guard_rail(sent: Sent, actor: Actor) -> Made:
+    head = ("apiVersion", "kind")
+    wanted = rail_from({name: value for name, value in sent.value.items() if name not in head})
+    # A rail may come with overrides that broke it where the bundle was made.
+    before = GuardRailRow.objects.present().filter(name=wanted.name).first()
+    row, _ = put_rail(wanted, actor=actor, accept_existing=True)
+    return Made("guardRail", row.name, _change(before, row.version))
+
+
+def _change(before: TypeDefinition | GuardRailRow | None, version: int) -> str:
+    if before is None:
+        return "created"
+    return "unchanged" if before.version == version else "updated"
+
+
+def _members(sent: Sent, wanted: set[str], optional: set[str]) -> dict[str, Any]:
+    said = {name: value for name, value in sent.value.items() if name not in ("apiVersion", "kind")}
+    kind = sent.value["kind"]
+    found = [
+        FieldError(f"/{name}", "unknown_field", f"There is no {str(name)[:80]!r} in a {kind}.")
+        for name in said
+        if name not in wanted | optional
+    ]
+    missing = sorted(wanted - set(said))
+    found += [FieldError(f"/{name}", "required", f"A {kind} needs {name!r}.") for name in missing]
+    if found:
+        raise InvalidRequest(found[0].message, errors=found)
+    return said
+
+
+def _texts(sent: Sent, wanted: set[str], optional: set[str]) -> dict[str, str]:
+    said = _members(sent, wanted, optional)
+    for name, value in said.items():
+        if not isinstance(value, str):
+            message = f"{name} must be a text."
+            raise InvalidRequest(message, errors=[FieldError(f"/{name}", "wrong_type", message)])
+    return said
+
+
+_APPLY: dict[str, Callable[[Sent, Actor], Made]] = {
+    "domain": _domain,
+    "project": _project,
+    "resourceType": _resource_type,
+    "guardRail": _guard_rail,
+}
+# In the order in which they are needed.
+KINDS = tuple(_APPLY)

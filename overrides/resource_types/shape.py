@@ -1,0 +1,61 @@
+"""The shape of an operator's type definition, as a JSON Schema: what may be said, before it is understood."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from controlplane.errors import InvalidTypeDefinition
+from controlplane.scopes import LEVEL_NAMES
+from overrides.merging import Combine, Strategy
+from overrides.resource_types.checking import Checker
+
+MERGE_BY_KEY = "merge_by_key"
+RULES = [MERGE_BY_KEY, *(one.value for one in Combine)]
+_TEXT = {"type": "string", "maxLength": 500}
+
+DEFINITION: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "name": {**_TEXT, "minLength": 1},
+        "title": _TEXT,
+        "meaning": _TEXT,
+        "document_key": _TEXT,
+        "schema": {"type": "object"},
+        "strategy": {"enum": [one.value for one in Strategy]},
+        "merge": {
+            "type": "array",
+            "maxItems": 100,
+            "items": {
+                "type": "object",
+                "properties": {
+                    "path": {"type": "string", "pattern": "^/", "maxLength": 500},
+                    "rule": {"enum": RULES},
+                    "key": {"type": "string", "minLength": 1, "maxLength": 100},
+                },
+                "required": ["path", "rule"],
+                "additionalProperties": False,
+            },
+        },
+        "levels": {
+            "type": "array",
+            "minItems": 1,
+            "items": {"enum": [name for name, _ in LEVEL_NAMES]},
+        },
+        "levels_reason": _TEXT,
+        "defaults": {"type": "object"},
+        "example": {"type": "object"},
+        "hints": {"type": "object"},
+    },
+    "required": ["name", "schema", "strategy"],
+    "additionalProperties": False,
+}
+_CHECKER = Checker(DEFINITION)
+
+
+def check_shape(definition: Any) -> Mapping[str, Any]:
+    """Return the definition. Raises InvalidTypeDefinition with everything that is of the wrong shape."""
+    if found := _CHECKER.errors(definition, ""):
+        raise InvalidTypeDefinition(f"{found[0].pointer}: {found[0].message}", errors=found)
+    assert isinstance(definition, Mapping)
+    return definition

@@ -1,0 +1,153 @@
+"""Define resource types at run time: no code, no restart. A change may not break what is stored."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from django.db import transaction
+from django.db.models import Max
+
+from controlplane.access import audit
+from controlplane.access.actors import Actor
+from controlplane.errors import FieldError, NameTaken, StillInUse, UnknownResourceType
+from controlplane.events.types import EventType
+from controlplane.preconditions import Precondition, check
+from controlplane.scopes import Scope
+from overrides import event_types
+from overrides.catalogue import Catalogue
+from overrides.editions import current_catalogue
+from overrides.families import load_family, registered_pairs
+from overrides.impact import Comparison, targets_of
+from overrides.models import Override, Revision, TypeDefinition
+from overrides.resource_types import BUILT_IN, ResourceType
+from overrides.resource_types.operators import define
+from overrides.revisions import lock_revisions, take_revision
+
+_TOLD = 100
+
+
+@transaction.atomic
+def put_type(
+    definition: Mapping[str, Any], *, actor: Actor, precondition: Precondition | None = None
+) -> tuple[ResourceType, bool]:
+    """Define a type, or change its definition. Returns it and whether it is new.
+
+    Raises InvalidTypeDefinition, NameTaken, StillInUse with the rows that the change would break.
+    """
+    lock_revisions()
+    catalogue = current_catalogue()
+    name = definition["name"]
+    if name in BUILT_IN:
+        raise NameTaken(f"{name} is a built-in type; it cannot be changed.")
+    standing = TypeDefinition.objects.present().filter(name=name).first()
+    one = define(definition, version=_last_version(name) + 1)
+    _check_key(one, catalogue)
+    check(precondition, standing.version if standing else None)
+    if standing and standing.definition == dict(definition):
+        return catalogue.get(name), False
+    if standing:
+        _refuse_what_would_break(one)
+    _store(one, definition, standing, actor)
+    return one, standing is None
+
+
+@transaction.atomic
+def delete_type(name: str, *, actor: Actor, precondition: Precondition | None = None) -> None:
+    """Remove a type that nothing is set for. Raises StillInUse, UnknownResourceType."""
+    lock_revisions()
+    if name in BUILT_IN:
+        raise StillInUse(f"{name} is a built-in type; it cannot be removed.")
+    standing = get_definition(name)
+    check(precondition, standing.version)
+    if count := Override.objects.filter(resource_type=name).count():
+        raise StillInUse(f"{count} overrides of {name} are set. Remove them first.", overrides=count)
+    revision = take_revision(actor, changes=1, everything=True)
+    _end(standing, revision)
+    _announce(event_types.TYPE_REMOVED, standing, revision, actor, before=standing.definition, after=None)
+
+
+def get_definition(name: str) -> TypeDefinition:
+    """The present definition of an operator's type. Raises UnknownResourceType."""
+    found = TypeDefinition.objects.present().filter(name=name).first()
+    if found is None:
+        raise UnknownResourceType(f"No operator has defined a resource type {name[:80]!r}.")
+    return found
+
+
+def _store(
+    one: ResourceType, definition: Mapping[str, Any], standing: TypeDefinition | None, actor: Actor
+) -> None:
+    revision = take_revision(actor, changes=1, everything=True)
+    if standing:
+        _end(standing, revision)
+    row = TypeDefinition.objects.create(
+        name=one.name,
+        definition=dict(definition),
+        version=one.version,
+        since_revision=revision.revision,
+        changed_at=revision.made_at,
+        changed_by=actor.name,
+    )
+    kind = event_types.TYPE_CHANGED if standing else event_types.TYPE_DEFINED
+    before = standing.definition if standing else None
+    _announce(kind, row, revision, actor, before=before, after=row.definition)
+
+
+def _last_version(name: str) -> int:
+    """Versions go on rising over removals: an old ETag never matches a new type."""
+    return TypeDefinition.objects.filter(name=name).aggregate(last=Max("version"))["last"] or 0
+
+
+def _check_key(one: ResourceType, catalogue: Catalogue) -> None:
+    taken = catalogue.by_document_key().get(one.document_key)
+    if taken and taken.name != one.name:
+        raise NameTaken(f"The document key {one.document_key!r} belongs to {taken.name}.")
+
+
+def _refuse_what_would_break(one: ResourceType) -> None:
+    """Look at every stored document and at everything that they resolve to."""
+    rows = load_family(one.name, [Scope()])
+    found = [
+        FieldError("", error.code, f"{scope}: {error.pointer} {error.message}")
+        for scope, text in rows.items()
+        for error in _errors_of(one, scope, text)
+    ]
+    if not found:
+        comparison = Comparison(one, {}, rows)
+        targets = targets_of({Scope()}, rows, registered_pairs([Scope()]))
+        found = [
+            FieldError("", error.code, f"{it.scope} would resolve badly: {error.pointer} {error.message}")
+            for it in comparison.affected(targets)
+            for error in it.errors
+        ]
+    if found:
+        raise StillInUse(
+            f"{len(found)} stored documents would not fit any more. First: {found[0].message}",
+            errors=found[:_TOLD],
+        )
+
+
+def _errors_of(one: ResourceType, scope: Scope, text: str) -> list[FieldError]:
+    if reason := one.not_at.get(scope.level):
+        return [FieldError("", "level_not_allowed", reason)]
+    return one.errors(json.loads(text), "")
+
+
+def _end(row: TypeDefinition, revision: Revision) -> None:
+    row.until_revision = revision.revision
+    row.save(update_fields=["until_revision"])
+
+
+def _announce(
+    kind: EventType,
+    row: TypeDefinition,
+    revision: Revision,
+    actor: Actor,
+    *,
+    before: Mapping[str, Any] | None,
+    after: Mapping[str, Any] | None,
+) -> None:
+    data = {"name": row.name, "version": row.version, "revision": revision.revision}
+    audit.record(kind, "resource_type", row.name, actor=actor, before=before, after=after, data=data)
