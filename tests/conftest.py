@@ -60,6 +60,9 @@ def _rows_survive_flush() -> None:
                 cursor.execute(
                     "INSERT INTO events_numbering VALUES (1, 0) ON CONFLICT DO NOTHING;"
                     "INSERT INTO overrides_revisioncounter VALUES (1, 0) ON CONFLICT DO NOTHING;"
+                    "INSERT INTO overrides_sourcestate"
+                    " (id, state, digest, confirmed_digest, report, revision)"
+                    " VALUES (1, 'database', '', '', '{}', 0) ON CONFLICT DO NOTHING;"
                     "INSERT INTO registry_sweeprecord (id) VALUES (1) ON CONFLICT DO NOTHING;"
                     "INSERT INTO overrides_domain (id, name) VALUES ('development', 'development'),"
                     "('staging', 'staging'), ('production', 'production') ON CONFLICT DO NOTHING;"

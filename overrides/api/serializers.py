@@ -49,6 +49,9 @@ class AttributesField(serializers.Field[Any, Any, Any, Any]):
 class AnyJSONField(serializers.Field[Any, Any, Any, Any]):
     """Any JSON value."""
 
+    def to_internal_value(self, data: Any) -> Any:
+        return data
+
     def to_representation(self, value: Any) -> Any:
         return value
 
