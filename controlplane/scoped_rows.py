@@ -33,6 +33,11 @@ def _shape(filled: frozenset[str]) -> Q:
     return shape
 
 
+def as_row(scope: Scope) -> dict[str, str]:
+    """The scope as a row of `bulk_rows.recordset`, with short names: they are repeated for every row."""
+    return {"p": scope.project, "d": scope.domain, "w": scope.workflow, "l": scope.launch_plan}
+
+
 class ScopedQuerySet(models.QuerySet[Row_co]):
     """Queries by scope, for any model with the four segment columns."""
 

@@ -65,7 +65,12 @@ class Scope:
 
     @property
     def level(self) -> Level:
-        return SHAPES[self._filled]
+        # As SHAPES has it, without building a set: a test compares the two.
+        if self.workflow:
+            return Level.LAUNCH_PLAN if self.launch_plan else Level.WORKFLOW
+        if self.project:
+            return Level.PROJECT_DOMAIN if self.domain else Level.PROJECT
+        return Level.DOMAIN if self.domain else Level.GLOBAL
 
     @property
     def segments(self) -> dict[str, str]:
@@ -76,15 +81,28 @@ class Scope:
 
         `ScopedQuerySet` says the same in SQL; a property test compares the two.
         """
-        return all(getattr(other, name) == getattr(self, name) for name in self._filled)
+        return (
+            self.project in ("", other.project)
+            and self.domain in ("", other.domain)
+            and self.workflow in ("", other.workflow)
+            and self.launch_plan in ("", other.launch_plan)
+        )
 
     def ladder(self) -> Iterator[Scope]:
         """Yield every scope that covers this one, least specific first, this one last."""
-        for filled in _BY_LEVEL:
-            if filled == self._filled:
-                yield self
-            elif filled < self._filled:
-                yield self._only(filled)
+        domain, project = self.domain, self.project
+        rungs = [_trusted()]
+        if domain:
+            rungs.append(_trusted(domain))
+        if project:
+            rungs.append(_trusted("", project))
+        if domain and project:
+            rungs.append(_trusted(domain, project))
+        if self.workflow:
+            rungs.append(_trusted(domain, project, self.workflow))
+        if self.launch_plan:
+            rungs.append(self)
+        yield from rungs
 
     def joined(self, other: Scope) -> Scope | None:
         """The least specific scope that both cover; None where they name different things."""
@@ -97,22 +115,18 @@ class Scope:
         # Two legal shapes that do not contradict each other always make a third.
         return _trusted(**filled)
 
-    def _only(self, names: frozenset[str]) -> Scope:
-        return _trusted(**{name: getattr(self, name) if name in names else "" for name in SEGMENTS})
-
     def __str__(self) -> str:
         said = (f"{name}={getattr(self, name)}" for name in _AS_SAID if getattr(self, name))
         return " ".join(said) or "global"
 
 
-_BY_LEVEL = sorted(SHAPES, key=SHAPES.__getitem__)
-
-
-def _trusted(**segments: str) -> Scope:
+def _trusted(domain: str = "", project: str = "", workflow: str = "", launch_plan: str = "") -> Scope:
     """A scope of segments that were checked before: checking costs more than all the rest of a ladder."""
     scope = object.__new__(Scope)
-    for name, value in segments.items():
-        object.__setattr__(scope, name, value)
+    object.__setattr__(scope, "domain", domain)
+    object.__setattr__(scope, "project", project)
+    object.__setattr__(scope, "workflow", workflow)
+    object.__setattr__(scope, "launch_plan", launch_plan)
     return scope
 
 

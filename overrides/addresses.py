@@ -21,7 +21,7 @@ class Address:
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """What somebody declares for an address.
+    """What somebody declares for an address. attributes: as they are stored, in snake_case.
 
     declared_in: the place in a file, such as "teams/ml.yaml:12"; empty for the API. pointer: where in the
     request's body it stands, for errors.

@@ -7,7 +7,7 @@ that it names again; with `prune` also out of those that it names no more.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from django.db import transaction
 
@@ -18,8 +18,8 @@ from overrides.addresses import Address, Statement
 from overrides.catalogue import Catalogue
 from overrides.changing import Draft, Limits, begin, commit
 from overrides.editing import claim_error
-from overrides.merging import Attributes
-from overrides.ownership import applied
+from overrides.merging import Attributes, canonical
+from overrides.ownership import Outcome, applied
 from overrides.plans import Plan
 from overrides.standing import Standing, load_standing, managed_by
 from overrides.validation import Stated, check_stated
@@ -52,10 +52,12 @@ def apply_statements(statements: Sequence[Statement], *, options: ApplyOptions, 
     _refuse_repeated(statements)
     stated = {statement.address: statement for statement in statements}
     pruned = _pruned(options, stated)
-    wanted = _read(statements, catalogue)
+    # Each must be legal by itself: only then can it be merged.
+    check_stated([Stated(one.address, one.attributes, one.pointer) for one in statements], catalogue)
+    drafting = _Drafting(catalogue, options)
     drafts, claims = [], []
     for address, now in load_standing([*stated, *pruned]).items():
-        draft, found = _draft(now, stated.get(address), wanted.get(address), catalogue, options)
+        draft, found = drafting.draft(now, stated.get(address))
         drafts.append(draft)
         claims += found
     if claims and not options.force:
@@ -80,29 +82,29 @@ def _pruned(options: ApplyOptions, stated: dict[Address, Statement]) -> list[Add
     return [address for address in owned if address not in stated]
 
 
-def _read(statements: Sequence[Statement], catalogue: Catalogue) -> dict[Address, Attributes]:
-    """What is wanted, as it is stored. It must be legal by itself: only then can it be merged."""
-    wanted = {
-        one.address: catalogue.get(one.address.resource_type).read(one.attributes, one.pointer)
-        for one in statements
-    }
-    check_stated([Stated(one.address, wanted[one.address], one.pointer) for one in statements], catalogue)
-    return wanted
+@dataclass(slots=True)
+class _Drafting:
+    """Merges statements with what stands. What many documents say alike is merged once."""
 
+    catalogue: Catalogue
+    options: ApplyOptions
+    known: dict[tuple[str, str, str, str], Outcome] = field(default_factory=dict)
 
-def _draft(
-    now: Standing,
-    statement: Statement | None,
-    wanted: Attributes | None,
-    catalogue: Catalogue,
-    options: ApplyOptions,
-) -> tuple[Draft, list[FieldError]]:
-    rule = catalogue.get(now.address.resource_type).rule
-    pointer = statement.pointer if statement else ""
-    outcome = applied(now.attributes, now.owners, wanted, rule, options.manager)
-    declared_in = statement.declared_in if statement else now.declared_in
-    claims = [claim_error(it.leaf, it.managers, pointer) for it in outcome.claimed]
-    return Draft(now, outcome.attributes, outcome.owners, declared_in, pointer), claims
+    def draft(self, now: Standing, statement: Statement | None) -> tuple[Draft, list[FieldError]]:
+        """What shall stand, and the claims of other managers against it."""
+        pointer = statement.pointer if statement else ""
+        outcome = self._merged(now, statement.attributes if statement else None)
+        declared_in = statement.declared_in if statement else now.declared_in
+        claims = [claim_error(it.leaf, it.managers, pointer) for it in outcome.claimed]
+        return Draft(now, outcome.attributes, outcome.owners, declared_in, pointer), claims
+
+    def _merged(self, now: Standing, wanted: Attributes | None) -> Outcome:
+        name = now.address.resource_type
+        key = (name, canonical(now.attributes), canonical(now.owners), canonical(wanted))
+        if key not in self.known:
+            rule = self.catalogue.get(name).rule
+            self.known[key] = applied(now.attributes, now.owners, wanted, rule, self.options.manager)
+        return self.known[key]
 
 
 def _refuse_repeated(statements: Sequence[Statement]) -> None:

@@ -21,7 +21,7 @@ from controlplane.errors import ControlplaneError, FieldError, InvalidRequest
 from controlplane.scopes import SEGMENTS, Scope
 from overrides.addresses import Statement
 from overrides.applying import ApplyOptions, apply_statements
-from overrides.documents import API_VERSION, KIND, Sent, entry_of, scope_of, statements_of, unpacked
+from overrides.documents import API_VERSION, KIND, Reader, Sent, entry_of, scope_of, unpacked
 from overrides.editions import current_catalogue
 from overrides.history import standing_as_of
 from overrides.installation import KINDS, Made, apply_document
@@ -68,12 +68,12 @@ def scopes_in(sent: Sequence[Sent]) -> tuple[set[str], set[Scope]]:
 
 def read_statements(documents: Iterable[Sent]) -> list[Statement]:
     """Read overrides by the types of now. Raises InvalidRequest with every document that cannot be read."""
-    catalogue = current_catalogue()
+    reader = Reader(current_catalogue())
     statements: list[Statement] = []
     found: list[FieldError] = []
     for one in documents:
         try:
-            statements += statements_of(one, catalogue)
+            statements += reader.statements_of(one)
         except ControlplaneError as error:
             found += error.errors or (FieldError(one.pointer, error.code, error.detail),)
     if found:

@@ -11,6 +11,7 @@ import sys
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from django.conf import settings
 
@@ -26,7 +27,7 @@ from overrides.impact import Affected, Comparison, targets_of
 from overrides.layers import default_layers
 from overrides.merging import Attributes, canonical
 from overrides.ownership import Owners
-from overrides.plans import Plan, PlannedChange, differences, effective_changes, kind_of
+from overrides.plans import Plan, PlannedChange, effective_changes, kind_of
 from overrides.platform_defaults import platform_defaults
 from overrides.projects import check_all_known
 from overrides.revisions import lock_revisions
@@ -38,7 +39,7 @@ from overrides.validation import Stated, check_stated
 _TOLD = 100
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Draft:
     """What shall stand at an address. after: None deletes. pointer: where the request says so."""
 
@@ -52,11 +53,13 @@ class Draft:
     def address(self) -> Address:
         return self.standing.address
 
-    @property
+    @cached_property
     def changes(self) -> bool:
         before = self.standing
         if before.attributes is None or self.after is None:
             return before.attributes is not self.after
+        if before.attributes is self.after and before.owners is self.owners:
+            return False
         return canonical([before.attributes, before.owners]) != canonical([self.after, self.owners])
 
 
@@ -107,7 +110,7 @@ def _planned(draft: Draft, catalogue: Catalogue) -> PlannedChange:
         kind_of(before, draft.after, changes=draft.changes),
         before,
         draft.after,
-        differences(before, draft.after, rule) if draft.changes else (),
+        rule,
         draft.standing.version + draft.changes,
         draft.declared_in,
     )
@@ -136,7 +139,10 @@ def _measure(drafts: Sequence[Draft], catalogue: Catalogue, limits: Limits) -> t
 def _compare(name: str, drafts: Sequence[Draft], catalogue: Catalogue) -> tuple[set[Scope], Comparison]:
     changed = {draft.address.scope: draft for draft in drafts}
     one = catalogue.get(name)
-    before = load_family(name, list(changed))
+    before = load_family(name, list(changed), known=set(changed))
+    for scope, draft in changed.items():
+        if draft.standing.attributes is not None:
+            before[scope] = canonical(draft.standing.attributes)
     after = {scope: text for scope, text in before.items() if scope not in changed}
     after |= {scope: canonical(it.after) for scope, it in changed.items() if it.after is not None}
     defaults = platform_defaults()

@@ -8,7 +8,7 @@ spelled in camelCase; snake_case is understood too.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from controlplane import yaml_text
@@ -17,6 +17,8 @@ from controlplane.scopes import Scope
 from overrides.addresses import Address, Statement
 from overrides.catalogue import Catalogue
 from overrides.leaves import escape
+from overrides.merging import Attributes, canonical
+from overrides.resource_types import ResourceType
 from overrides.resource_types.operators import MARKS
 
 KIND = "overrides"
@@ -72,32 +74,51 @@ def scope_of(sent: Sent) -> Scope:
         raise
 
 
-def statements_of(sent: Sent, catalogue: Catalogue) -> Iterator[Statement]:
-    """What the document sets at its scope; inherited entries are passed over.
+@dataclass(slots=True)
+class Reader:
+    """Reads overrides documents by the types of a catalogue. What many documents say alike is read once."""
 
-    Raises InvalidRequest, InvalidScope, InvalidAttributes, with pointers into the document.
-    """
-    scope = scope_of(sent)
-    document = _object(sent)
-    _check_kind(sent, document)
-    member = "spec" if "spec" in document else "overrides"
-    spec = document.get(member) or {}
-    pointer = f"{sent.pointer}/{member}"
-    if not isinstance(spec, Mapping):
-        raise _invalid(pointer, "wrong_type", f"{member} must be an object.")
-    types = catalogue.by_document_key() | dict(catalogue.types)
-    for key, said in spec.items():
-        where = f"{pointer}/{escape(key)}"
-        if key not in types:
-            known = ", ".join(catalogue.by_document_key())
+    catalogue: Catalogue
+    known: dict[tuple[str, str], Attributes] = field(default_factory=dict)
+    types: dict[str, ResourceType] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.types = {**self.catalogue.by_document_key(), **self.catalogue.types}
+
+    def statements_of(self, sent: Sent) -> Iterator[Statement]:
+        """What the document sets at its scope; inherited entries are passed over.
+
+        Raises InvalidRequest, InvalidScope, InvalidAttributes, with pointers into the document.
+        """
+        scope = scope_of(sent)
+        document = _object(sent)
+        _check_kind(sent, document)
+        member = "spec" if "spec" in document else "overrides"
+        pointer = f"{sent.pointer}/{member}"
+        spec = document.get(member) or {}
+        if not isinstance(spec, Mapping):
+            raise _invalid(pointer, "wrong_type", f"{member} must be an object.")
+        for key, said in spec.items():
+            where = f"{pointer}/{escape(key)}"
+            one = self._type(key, said, where)
+            if said.get("inherited") is not True:
+                address = Address(one.name, scope)
+                yield Statement(address, self._read(one, said, where), sent.place, where)
+
+    def _type(self, key: str, said: Any, where: str) -> ResourceType:
+        if key not in self.types:
+            known = ", ".join(self.catalogue.by_document_key())
             raise _invalid(where, "unknown_field", f"There is no type {key[:80]!r}. Known: {known}.")
         if not isinstance(said, Mapping):
             raise _invalid(where, "wrong_type", f"{key} must be an object.")
-        if said.get("inherited") is not True:
+        return self.types[key]
+
+    def _read(self, one: ResourceType, said: Mapping[str, Any], where: str) -> Attributes:
+        text = (one.name, canonical(said))
+        if text not in self.known:
             attributes = {name: value for name, value in said.items() if name not in MARKS}
-            one = types[key]
-            address = Address(one.name, scope)
-            yield Statement(address, one.read_document(attributes, where), sent.place, where)
+            self.known[text] = one.read_document(attributes, where)
+        return self.known[text]
 
 
 def entry_of(scope: Scope) -> dict[str, str]:

@@ -6,11 +6,13 @@ projects (and the other way round) at every project-domain pair, where nothing m
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from typing import Any
 
 from django.db import connection
 
+from controlplane.bulk_rows import recordset
+from controlplane.scoped_rows import as_row
 from controlplane.scopes import Level, Scope
 from overrides.models import Domain, Project
 
@@ -19,13 +21,16 @@ Family = dict[Scope, str]
 _SELECT = (
     "SELECT o.project, o.domain, o.workflow, o.launch_plan, o.attributes::text FROM overrides_override o"
 )
-_KEYS = "unnest(%s::text[], %s::text[], %s::text[], %s::text[]) AS k (p, d, w, l)"
+_KEYS = "json_to_recordset(%s::json) AS k (p text, d text, w text, l text)"
 _OF_TYPE = "o.resource_type = %s"
 
 
-def load_family(resource_type: str, changed: Sequence[Scope]) -> Family:
-    """Every stored row that shares a target with one of the changed scopes, or lies below one."""
-    statements = [_ancestors(resource_type, changed)]
+def load_family(resource_type: str, changed: Sequence[Scope], *, known: Set[Scope] = frozenset()) -> Family:
+    """Every stored row that shares a target with one of the changed scopes, or lies below one.
+
+    known: scopes whose rows the caller has already; they may be missing.
+    """
+    statements = [_ancestors(resource_type, changed, known)]
     for level in Level:
         if at_level := [scope for scope in changed if scope.level is level]:
             statements += _below(level, resource_type, at_level)
@@ -52,10 +57,10 @@ def registered_pairs(changed: Iterable[Scope]) -> list[Scope]:
     ]
 
 
-def _ancestors(resource_type: str, changed: Sequence[Scope]) -> tuple[str, list[Any]]:
-    rungs = sorted({rung for scope in changed for rung in scope.ladder()}, key=str)
+def _ancestors(resource_type: str, changed: Sequence[Scope], known: Set[Scope]) -> tuple[str, list[Any]]:
+    rungs = list({rung for scope in changed for rung in scope.ladder()} - known)
     match = "k.p = o.project AND k.d = o.domain AND k.w = o.workflow AND k.l = o.launch_plan"
-    return f"{_SELECT} JOIN {_KEYS} ON {match} WHERE {_OF_TYPE}", [*_columns(rungs), resource_type]
+    return f"{_SELECT} JOIN {_KEYS} ON {match} WHERE {_OF_TYPE}", [_keys(rungs), resource_type]
 
 
 def _below(level: Level, resource_type: str, changed: Sequence[Scope]) -> list[tuple[str, list[Any]]]:
@@ -76,11 +81,8 @@ def _below(level: Level, resource_type: str, changed: Sequence[Scope]) -> list[t
             match = "k.p = o.project AND k.d = o.domain AND k.w = o.workflow AND o.launch_plan <> ''"
         case Level.LAUNCH_PLAN:
             return []
-    return [(f"{_SELECT} JOIN {_KEYS} ON {match} WHERE {_OF_TYPE}", [*_columns(changed), resource_type])]
+    return [(f"{_SELECT} JOIN {_KEYS} ON {match} WHERE {_OF_TYPE}", [_keys(changed), resource_type])]
 
 
-def _columns(scopes: Sequence[Scope]) -> list[list[str]]:
-    return [
-        [getattr(scope, name) for scope in scopes]
-        for name in ("project", "domain", "workflow", "launch_plan")
-    ]
+def _keys(scopes: Iterable[Scope]) -> str:
+    return recordset(map(as_row, scopes))

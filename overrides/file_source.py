@@ -153,7 +153,7 @@ def _take_over(folder: Folder, *, confirmed: bool) -> int:
     drafts = []
     for address, now in load_standing([*stated, *removals.addresses]).items():
         said = stated.get(address)
-        wanted = catalogue.get(address.resource_type).read(said.attributes, said.pointer) if said else None
+        wanted = said.attributes if said else None
         drafts.append(Draft(now, wanted, {}, said.declared_in if said else "", said.pointer if said else ""))
     return commit(drafts, catalogue, actor=FILES, limits=Limits(asks=False)).revision
 

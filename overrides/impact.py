@@ -93,11 +93,9 @@ def targets_of(changed: Set[Scope], rows: Iterable[Scope], pairs: Iterable[Scope
         projects = [scope for scope in stored if scope.level is Level.PROJECT]
         meetings = (one.joined(other) for one in domains for other in projects)
         return found | stored | {scope for scope in meetings if scope is not None}
-    for scope in stored:
-        for above in scope.ladder():
-            if above in changed:
-                found.add(scope)
-                break
+    for scope in stored - changed:
+        if any(above in changed for above in scope.ladder()):
+            found.add(scope)
     for scope in broad:
         found |= {met for other in stored if (met := scope.joined(other)) is not None}
     return found

@@ -14,6 +14,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+import msgspec
+
 from overrides.quantities import amount
 
 Attributes = Mapping[str, Any]
@@ -92,7 +94,10 @@ def key_of(item: Any, key: str) -> str | None:
 
 def canonical(value: Any) -> str:
     """One text for each JSON value: to Python, 1 and 1.0 and true are equal."""
-    return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    try:
+        return msgspec.json.encode(value, order="deterministic").decode()
+    except (OverflowError, TypeError):  # integers of more than 64 bits, mappings that are no dict
+        return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
 
 
 def _merge_objects(

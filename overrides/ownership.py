@@ -61,7 +61,8 @@ def applied(
         for path, value in before.items()
         if path not in after and value != {} and _in_the_way(path, after)
     }
-    claimed = [_claim(path, owners, manager) for path in overruled | _changed(before, after)]
+    changed = _changed(before, after)
+    claimed = [_claim(path, owners, manager) for path in overruled | changed]
     attributes: Any = ABSENT if current is None else current
     for path in (given_up - shared) | overruled:
         attributes = ABSENT if attributes is ABSENT else without(attributes, path)
@@ -72,7 +73,7 @@ def applied(
     for path in _leaves(left, rule):
         others = [one for one in owners.get(name_of(path), []) if one != manager]
         mine = [manager] if path in after else []
-        found[name_of(path)] = mine if path in _changed(before, after) else [*others, *mine]
+        found[name_of(path)] = mine if path in changed else [*others, *mine]
     return Outcome(left, _tidy(found), _sorted(claimed))
 
 

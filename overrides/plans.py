@@ -38,9 +38,14 @@ class PlannedChange:
     kind: ChangeKind
     before: Attributes | None
     after: Attributes | None
-    differences: tuple[Difference, ...]
+    rule: MergeRule
     version: int
     declared_in: str = ""
+
+    @property
+    def differences(self) -> tuple[Difference, ...]:
+        """Leaf by leaf. Made when asked for: of ten thousand changes most are only counted."""
+        return () if self.kind is ChangeKind.UNCHANGED else differences(self.before, self.after, self.rule)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 from django.db import connection
 
 from controlplane.access.actors import Actor
+from controlplane.bulk_rows import recordset
 from controlplane.errors import FieldError, InvalidRequest
+from controlplane.scoped_rows import as_row
 from controlplane.scopes import Scope
 from overrides.models import Revision, RevisionCounter, ScopeHead
 
@@ -42,7 +43,6 @@ def take_revision(
     actor: Actor, *, changes: int, scopes: Sequence[Scope] = (), everything: bool = False
 ) -> Revision:
     """Write the next revision and the heads of the scopes it changes. The caller holds the lock."""
-    changed = list(scopes)
     with connection.cursor() as cursor:
         cursor.execute(_TAKE, [actor.name, actor.reason, actor.request_id, changes, everything])
         row = cursor.fetchone()
@@ -55,8 +55,7 @@ def take_revision(
             changes=changes,
             everything=everything,
         )
-        columns: list[Any] = [[getattr(scope, name) for scope in changed] for name in _COLUMNS]
-        cursor.execute(_MOVE_HEADS, [row[0], *columns])
+        cursor.execute(_MOVE_HEADS, [row[0], recordset(map(as_row, scopes))])
     return revision
 
 
@@ -83,7 +82,6 @@ def check_revision(revision: int) -> int:
     return revision
 
 
-_COLUMNS = ("project", "domain", "workflow", "launch_plan")
 # clock_timestamp, not now(): a transaction that began earlier may get the lock later.
 _TAKE = """
 WITH taken AS (UPDATE overrides_revisioncounter SET revision = revision + 1 WHERE id = 1 RETURNING revision)
@@ -94,6 +92,6 @@ RETURNING revision, made_at
 _MOVE_HEADS = """
 INSERT INTO overrides_scopehead (revision, project, domain, workflow, launch_plan)
 SELECT DISTINCT %s::bigint, p, d, w, l
-FROM unnest(%s::text[], %s::text[], %s::text[], %s::text[]) AS changed (p, d, w, l)
+FROM json_to_recordset(%s::json) AS changed (p text, d text, w text, l text)
 ON CONFLICT (project, domain, workflow, launch_plan) DO UPDATE SET revision = excluded.revision
 """

@@ -85,7 +85,7 @@ def put_document(
     for address, now in load_standing([*stated, *here]).items():
         one = catalogue.get(address.resource_type)
         pointer = stated[address].pointer if address in stated else ""
-        wanted = one.read(stated[address].attributes, pointer) if address in stated else None
+        wanted = stated[address].attributes if address in stated else None
         outcome = replaced(now.attributes, now.owners, wanted, one.rule, terms.manager)
         refuse_claims(address, outcome, force=terms.force, pointer=pointer)
         drafts.append(Draft(now, wanted, outcome.owners, pointer=pointer))

@@ -10,6 +10,8 @@ from uuid import UUID
 
 from django.db import connection
 
+from controlplane.bulk_rows import recordset
+from controlplane.scoped_rows import as_row
 from controlplane.scopes import Scope
 from overrides.addresses import Address
 from overrides.merging import Attributes
@@ -36,16 +38,10 @@ class Standing:
 def load_standing(addresses: Iterable[Address]) -> dict[Address, Standing]:
     """Return what stands at each address, deleted or never set ones included."""
     wanted = list(dict.fromkeys(addresses))
-    columns = [
-        [one.resource_type for one in wanted],
-        *(
-            [getattr(one.scope, name) for one in wanted]
-            for name in ("project", "domain", "workflow", "launch_plan")
-        ),
-    ]
+    rows = ({**as_row(one.scope), "n": number, "t": one.resource_type} for number, one in enumerate(wanted))
     with connection.cursor() as cursor:
-        cursor.execute(_STANDING, columns)
-        return {wanted[row[0] - 1]: _standing(wanted[row[0] - 1], row[1:]) for row in cursor}
+        cursor.execute(_STANDING, [recordset(rows)])
+        return {wanted[row[0]]: _standing(wanted[row[0]], row[1:]) for row in cursor}
 
 
 def managed_by(manager: str, *, within: Sequence[Scope]) -> list[Address]:
@@ -71,8 +67,7 @@ def _standing(address: Address, row: Sequence[Any]) -> Standing:
 # Versions go on rising over deletions, so what is not there asks its history.
 _STANDING = """
 SELECT k.n, o.id, o.attributes::text, o.owners::text, coalesce(o.version, past.version, 0), o.declared_in
-FROM unnest(%s::text[], %s::text[], %s::text[], %s::text[], %s::text[])
-     WITH ORDINALITY AS k (t, p, d, w, l, n)
+FROM json_to_recordset(%s::json) AS k (n int, t text, p text, d text, w text, l text)
 LEFT JOIN overrides_override AS o
   ON o.project = k.p AND o.domain = k.d AND o.workflow = k.w AND o.launch_plan = k.l AND o.resource_type = k.t
 LEFT JOIN LATERAL (

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
@@ -11,16 +10,16 @@ from django.db import connection
 
 from controlplane.access import audit
 from controlplane.access.actors import Actor
+from controlplane.bulk_rows import recordset
 from controlplane.events.types import EventType
 from controlplane.ids import uuid7
+from controlplane.scoped_rows import as_row
 from overrides import event_types
 from overrides.models import Revision
 from overrides.revisions import take_revision
 
 if TYPE_CHECKING:
     from overrides.changing import Draft
-
-_COLUMNS = ("project", "domain", "workflow", "launch_plan")
 
 
 def store(drafts: Sequence[Draft], actor: Actor) -> int:
@@ -56,35 +55,29 @@ def _delete(cursor: Any, drafts: Iterable[Draft]) -> None:
 
 def _upsert(cursor: Any, drafts: Sequence[Draft], ids: Sequence[UUID], revision: Revision) -> None:
     kept = [(draft, id_) for draft, id_ in zip(drafts, ids, strict=True) if draft.after is not None]
-    if not kept:
-        return
-    cursor.execute(
-        _UPSERT,
-        [
-            *_facts(revision),
-            [id_ for _, id_ in kept],
-            *_rows([draft for draft, _ in kept]),
-        ],
-    )
+    if kept:
+        cursor.execute(_UPSERT, [*_facts(revision), recordset(_row(draft, id_) for draft, id_ in kept)])
 
 
 def _remember(cursor: Any, drafts: Sequence[Draft], ids: Sequence[UUID], revision: Revision) -> None:
-    cursor.execute(_REMEMBER, [*_facts(revision), revision.request_id, ids, *_rows(drafts)])
+    rows = (_row(draft, id_) for draft, id_ in zip(drafts, ids, strict=True))
+    cursor.execute(_REMEMBER, [*_facts(revision), revision.request_id, recordset(rows)])
 
 
 def _facts(revision: Revision) -> list[Any]:
     return [revision.revision, revision.made_at, revision.made_by, revision.change_message]
 
 
-def _rows(drafts: Sequence[Draft]) -> list[list[Any]]:
-    return [
-        [draft.address.resource_type for draft in drafts],
-        *([getattr(draft.address.scope, name) for draft in drafts] for name in _COLUMNS),
-        [None if draft.after is None else json.dumps(draft.after) for draft in drafts],
-        [json.dumps(draft.owners) for draft in drafts],
-        [draft.declared_in for draft in drafts],
-        [draft.standing.version + 1 for draft in drafts],
-    ]
+def _row(draft: Draft, id_: UUID) -> dict[str, Any]:
+    return {
+        **as_row(draft.address.scope),
+        "i": str(id_),
+        "t": draft.address.resource_type,
+        "a": draft.after,
+        "o": draft.owners,
+        "f": draft.declared_in,
+        "v": draft.standing.version + 1,
+    }
 
 
 def _mutation(draft: Draft, revision: Revision) -> audit.Mutation:
@@ -127,8 +120,8 @@ INSERT INTO overrides_override AS o (
     id, resource_type, project, domain, workflow, launch_plan, attributes, owners, declared_in, version
 )
 SELECT %s::bigint, %s::timestamptz, %s::text, %s::text, r.*
-FROM unnest(%s::uuid[], %s::text[], %s::text[], %s::text[], %s::text[], %s::text[],
-            %s::jsonb[], %s::jsonb[], %s::text[], %s::bigint[]) AS r
+FROM json_to_recordset(%s::json) AS r
+     (i uuid, t text, p text, d text, w text, l text, a jsonb, o jsonb, f text, v bigint)
 ON CONFLICT (project, domain, workflow, launch_plan, resource_type) DO UPDATE SET
     revision = excluded.revision, changed_at = excluded.changed_at, changed_by = excluded.changed_by,
     change_message = excluded.change_message, attributes = excluded.attributes, owners = excluded.owners,
@@ -140,7 +133,8 @@ INSERT INTO overrides_overrideversion (
     override_id, resource_type, project, domain, workflow, launch_plan,
     attributes, owners, declared_in, version
 )
-SELECT %s::bigint, %s::timestamptz, %s::text, %s::text, %s::text, r.*
-FROM unnest(%s::uuid[], %s::text[], %s::text[], %s::text[], %s::text[], %s::text[],
-            %s::jsonb[], %s::jsonb[], %s::text[], %s::bigint[]) AS r
+SELECT %s::bigint, %s::timestamptz, %s::text, %s::text, %s::text,
+       r.i, r.t, r.p, r.d, r.w, r.l, nullif(r.a, 'null'::jsonb), r.o, r.f, r.v
+FROM json_to_recordset(%s::json) AS r
+     (i uuid, t text, p text, d text, w text, l text, a jsonb, o jsonb, f text, v bigint)
 """
