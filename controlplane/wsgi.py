@@ -1,5 +1,6 @@
 """The web application, for a WSGI server: `granian --interface wsgi controlplane.wsgi:application`."""
 
+import gc
 import os
 
 from django.core.wsgi import get_wsgi_application
@@ -8,3 +9,7 @@ from controlplane.api.chunked_bodies import KnownLength
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "controlplane.settings.production")
 application = KnownLength(get_wsgi_application())
+# What was loaded stays for good. Without this each full collection walks through all of it again, which
+# doubled the time of applying ten thousand documents.
+gc.collect()
+gc.freeze()

@@ -29,6 +29,16 @@ _TOLD = 100
 
 
 @transaction.atomic
+def create_type(definition: Mapping[str, Any], *, actor: Actor) -> ResourceType:
+    """Define a new type. Raises NameTaken, and as `put_type`."""
+    lock_revisions()
+    name = definition["name"]
+    if TypeDefinition.objects.present().filter(name=name).exists():
+        raise NameTaken(f"The resource type {name} exists already. Change it with PUT.")
+    return put_type(definition, actor=actor)[0]
+
+
+@transaction.atomic
 def put_type(
     definition: Mapping[str, Any], *, actor: Actor, precondition: Precondition | None = None
 ) -> tuple[ResourceType, bool]:

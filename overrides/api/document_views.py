@@ -35,6 +35,8 @@ from overrides.documents import Sent, scope_of
 from overrides.scope_documents import put_document, scope_document
 
 DOCUMENT_KINDS = [("overrides", "overrides")]
+# A ConfigMap, or one document after the other.
+_ANY = {"description": "YAML."}
 LAYOUTS = [(one, one) for one in ("configmap", "documents", "folder")]
 
 
@@ -80,7 +82,7 @@ class ScopeDocumentItem(Endpoint):
         parameters=[ScopeAsOfQuery],
         responses={
             (200, "application/json"): OverridesDocument,
-            (200, MEDIA_TYPE): {"type": "string"},
+            (200, MEDIA_TYPE): OverridesDocument,
         },
         examples=examples.DOCUMENTS,
     )
@@ -103,7 +105,7 @@ class ScopeDocumentItem(Endpoint):
         request={"application/json": OverridesDocument, "application/yaml": {"type": "string"}},
         responses={
             (200, "application/json"): OverridesDocument,
-            (200, MEDIA_TYPE): {"type": "string"},
+            (200, MEDIA_TYPE): OverridesDocument,
         },
         examples=[*examples.DOCUMENT_WRITES, *examples.DOCUMENTS],
     )
@@ -136,7 +138,7 @@ class Export(Endpoint):
         tags=["overrides documents"],
         parameters=[ExportQuery],
         responses={
-            (200, MEDIA_TYPE): {"type": "string"},
+            (200, MEDIA_TYPE): _ANY,
             (200, "application/json"): {"type": "object", "additionalProperties": True},
             (200, "application/x-tar"): {"type": "string", "format": "binary"},
         },

@@ -169,7 +169,9 @@ _DOMAIN = {"id": "qa", "name": "Quality assurance", "created_at": WHEN}
 
 
 def _yaml(name: str, value: object, **options: Any) -> OpenApiExample:
-    return OpenApiExample(name, value=yaml_text.dump(value), media_type="application/yaml", **options)
+    """YAML as text where it is sent, as what it means where it is answered: so tools compare it."""
+    shown = yaml_text.dump(value) if options.get("request_only") else value
+    return OpenApiExample(name, value=shown, media_type="application/yaml", **options)
 
 
 def answer(name: str, value: object, status: str = "200") -> OpenApiExample:

@@ -178,11 +178,15 @@ class RevisionDiff(Endpoint):
 
 class OverrideRollback(Endpoint):
     actions = {"POST": Action.OVERRIDE_WRITE}
+    has_versions = True
 
     @extend_schema(
         operation_id="overrides_rollback",
         summary="Make an old version of one override stand again",
-        description="It becomes a new version; history stays. `dry_run=true` shows what would change.",
+        description=(
+            "It becomes a new version; history stays. `dry_run=true` shows what would change. "
+            "If-Match is honoured, not required."
+        ),
         tags=_TAGS,
         parameters=[shapes.RollbackQuery],
         request=shapes.OverrideRollback,

@@ -13,7 +13,6 @@ from controlplane.access.roles import Action
 from controlplane.api.endpoints import Endpoint, ReasonedQuery, actor_of, caller_of, mutation
 from controlplane.api.etags import parse_precondition, respond, version_etag
 from controlplane.errors import FieldError, InvalidRequest
-from controlplane.preconditions import Precondition
 from controlplane.scopes import LEVEL_NAMES
 from overrides.api import examples
 from overrides.api import serializers as shapes
@@ -22,7 +21,7 @@ from overrides.api.time_travel import AsOfQuery, as_of
 from overrides.editions import current_catalogue
 from overrides.resource_types import ResourceType
 from overrides.resource_types.shape import RULES, check_shape
-from overrides.type_editing import delete_type, put_type
+from overrides.type_editing import create_type, delete_type, put_type
 
 MERGE_RULES = [(one, one) for one in RULES]
 
@@ -84,7 +83,7 @@ class ResourceTypeCollection(Endpoint):
         query = ReasonedQuery.parse(request)
         definition = check_shape(request.data)
         actor = actor_of(request, query["change_message"])
-        one, _ = put_type(definition, actor=actor, precondition=Precondition(must_be_new=True))
+        one = create_type(definition, actor=actor)
         response = _answer(one, status=201)
         response["Location"] = f"{request.path}/{one.name}"
         return response

@@ -9,6 +9,7 @@ import pytest
 import schemathesis
 from hypothesis import HealthCheck, Phase, settings
 from schemathesis.checks import not_a_server_error
+from schemathesis.core.media_types import YAML_MEDIA_TYPES
 from schemathesis.specs.openapi.checks import (
     content_type_conformance,
     ignored_auth,
@@ -16,6 +17,7 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
+from controlplane import yaml_text
 from controlplane.access.models import RoleBinding, Token
 from registry.models import Agent
 from tests.api_client import AGENT, Api, make_principal, make_project, token_for
@@ -28,6 +30,22 @@ CHECKS = [
     response_schema_conformance,
     ignored_auth,
 ]
+RAIL = {
+    "name": "cpu-cap",
+    "resource_type": "task_resource",
+    "pointer": "/limits/cpu",
+    "rule": {"maximum": "64"},
+}
+TYPE = {"name": "workflow_priority", "strategy": "merge", "schema": {"type": "object"}}
+
+
+@schemathesis.deserializer(*YAML_MEDIA_TYPES)
+def read_yaml(context, response):
+    """An export is a stream of several documents, which the tool's own reader refuses."""
+    documents = yaml_text.load_all(response.content.decode())
+    return documents[0] if len(documents) == 1 else documents
+
+
 schema = schemathesis.openapi.from_path(ROOT / "openapi.yaml")
 
 
@@ -41,18 +59,24 @@ def admin_token(live):
     token = token_for("admin")
     known = Api(token)
     known.put("overrides/task_resource", {"attributes": {"limits": {"cpu": "1"}}})
+    known.put("overrides/task_resource", {"attributes": {"limits": {"cpu": "2"}}}, If_Match='"v1"')
+    known.put("guard-rails/cpu-cap", RAIL)
+    known.post("resource-types", TYPE)
     known.post("agents", AGENT)
     make_principal("viewer", name="guest")
     return token
 
 
-def known_objects() -> dict[str, str]:
+def known_objects(path: str) -> dict[str, str | int]:
     return {
         "agent_id": str(Agent.objects.get(name="a1").id),
-        "resource_type": "task_resource",
+        "resource_type": "workflow_priority" if "resource-types" in path else "task_resource",
+        "version": 1,
+        "other": 2,
+        "revision": 1,
         "project": "flytesnacks",
         "domain": "development",
-        "name": "guest",
+        "name": "cpu-cap" if "guard-rails" in path else "guest",
         "token_id": str(Token.objects.filter(principal__name="guest").values_list("id", flat=True).first()),
         "binding_id": str(
             RoleBinding.objects.filter(principal__name="guest").values_list("id", flat=True).first()
@@ -72,7 +96,7 @@ def known_objects() -> dict[str, str]:
 def test_an_operation_answers_as_described(case, live, admin_token):
     if next(_calls) % 2:
         # Every other request is about something that exists: a random id never hits anything.
-        known = known_objects()
+        known = known_objects(case.path)
         for name in case.path_parameters or {}:
             case.path_parameters[name] = known[name]
     headers = {"Authorization": f"Bearer {admin_token}"}
