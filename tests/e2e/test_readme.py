@@ -1,4 +1,4 @@
-"""Every command of the README's tutorial runs, in order, in one shell, and shows what it promises."""
+"""Every command of the README and the guides runs, in order, in one shell, and shows what it promises."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import pytest
 from tests.e2e.launcher import ROOT, Up
 
 BLOCK = re.compile(r"```sh\n(.*?)```\n((?:<!-- shows: .*? -->\n?)*)", re.DOTALL)
+PAGES = ["README.md", "docs/guides/overrides.md"]
 SHOWS = re.compile(r"<!-- shows: (.*?) -->")
 
 
@@ -23,8 +24,9 @@ def up(tmp_path):
     running.stop(signal.SIGTERM)
 
 
-def test_the_tutorial_of_the_readme_does_what_it_says(up, tmp_path: Path):
-    blocks = BLOCK.findall((ROOT / "README.md").read_text())
+@pytest.mark.parametrize("page", PAGES)
+def test_the_commands_of_a_page_do_what_it_says(up, tmp_path: Path, page: str):
+    blocks = BLOCK.findall((ROOT / page).read_text())
     assert len(blocks) >= 7
     script = "set -euo pipefail\n"
     for number, (commands, _) in enumerate(blocks):
