@@ -245,6 +245,12 @@ class _Dumper(yaml.CSafeDumper):
         return True
 
 
+def _text(dumper: Any, text: str) -> Any:
+    """Several lines stand as they are: a file within a ConfigMap must be readable."""
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style="|" if "\n" in text else None)
+
+
+_Dumper.add_representer(str, _text)
 for _pattern, _tag in ((_INTEGER, "int"), (_BASED, "int"), (_FLOAT, "float"), (_NOT_FINITE, "float")):
     _Dumper.add_implicit_resolver(
         f"tag:yaml.org,2002:{_tag}", re.compile(f"(?:{_pattern.pattern})$"), list("-+.0123456789")
