@@ -22,10 +22,22 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
+class RefusedRow:
+    """A value that is set, and that a guard rail keeps from applying here."""
+
+    name: str
+    value: str
+    source: Layer
+    rail: str
+    because: str
+
+
+@dataclass(frozen=True, slots=True)
 class Table:
     type: ResourceType
     rows: tuple[Row, ...]
     removed: tuple[Row, ...]
+    refused: tuple[RefusedRow, ...]
 
 
 def tables(effective: Effective) -> list[Table]:
@@ -34,6 +46,10 @@ def tables(effective: Effective) -> list[Table]:
             one.resource_type,
             tuple(_row(leaf, in_words(leaf.value)) for leaf in one.resolved.leaves),
             tuple(_row(gone, "") for gone in one.resolved.removed),
+            tuple(
+                RefusedRow(readable(it.pointer), in_words(it.value), it.source, it.rail.name, it.because)
+                for it in one.resolved.refused
+            ),
         )
         for one in effective.types
     ]
