@@ -9,6 +9,7 @@ ControlplaneError
 │                           UnknownAgent, UnknownPrincipal, ...
 ├── Conflict                NameTaken, StillInUse, ManagedElsewhere, SourceIsReadOnly, KeyInFlight
 ├── VersionMismatch, VersionRequired
+├── RemoteFailed
 └── KeyReused
 """
 
@@ -223,6 +224,11 @@ class VersionMismatch(ControlplaneError):
 class VersionRequired(ControlplaneError):
     code = "version_required"
     title = "Say which version you mean"
+
+
+class RemoteFailed(ControlplaneError):
+    code = "remote_failed"
+    title = "The other side did not answer as it should"
 
 
 class TooManyAttempts(ControlplaneError):

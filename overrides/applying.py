@@ -30,7 +30,7 @@ _TOLD = 200
 @dataclass(frozen=True, slots=True)
 class ApplyOptions:
     """manager: whose statements these are. force: take values from other managers. prune: remove what the
-    manager owns at or below `prune_within` and states no more. confirm: see changing.Limits.
+    manager owns at or below `prune_within` and states no more. confirm, asks: see changing.Limits.
     """
 
     manager: str
@@ -38,11 +38,12 @@ class ApplyOptions:
     prune: bool = False
     prune_within: tuple[Scope, ...] = (Scope(),)
     confirm: int | None = None
+    asks: bool = True
     wants_plan: bool = True
 
     @property
     def limits(self) -> Limits:
-        return Limits(confirm=self.confirm, wants_plan=self.wants_plan)
+        return Limits(confirm=self.confirm, wants_plan=self.wants_plan, asks=self.asks)
 
 
 @transaction.atomic

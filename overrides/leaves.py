@@ -66,8 +66,8 @@ def value_at(document: Any, path: Path) -> Any:
             return ABSENT
         if document is ABSENT:
             return ABSENT
-    if isinstance(document, Mapping) and document.get(REMOVE) is True:
-        return None
+        if isinstance(document, Mapping) and document.get(REMOVE) is True:
+            document = None
     return document
 
 
@@ -128,7 +128,9 @@ def _leaves_of_list(document: list[Any], rule: MergeRule, path: Path) -> Iterato
 def _without_item(document: list[Any], step: Named | Element, rest: Path) -> Any:
     kept = []
     for item in document:
-        left = without(item, rest) if _is(item, step) else item
+        # An item without its key has no name, so it cannot stay.
+        nameless = isinstance(step, Named) and rest == (step.key,)
+        left = without(item, () if nameless else rest) if _is(item, step) else item
         if left is item or not (left is ABSENT or _only_named(left, step)):
             kept.append(left)
     return kept or ABSENT

@@ -65,12 +65,21 @@ def breaches(
 def _because(rail: GuardRail, level: Level | None, path: Path, value: Any, rule: MergeRule) -> str:
     where = schema_path(path)
     locked = rail.lock_below is not None and level is not None and level > rail.lock_below
-    if locked and _touches(rail.path[: rule.unit_of(rail.path)], where, value, rule):
+    if locked and _touches(_guarded(rail.path, where, rule), where, value, rule):
         return f"it is locked below the level {rail.lock_below.name.lower()}"  # type: ignore[union-attr]
     for stated in _stated(rail, path, where, value):
         if because := _out_of_bounds(rail, stated):
             return because
     return ""
+
+
+def _guarded(path: SchemaPath, where: SchemaPath, rule: MergeRule) -> SchemaPath:
+    """The field, or the part around it that is taken whole: then any leaf in that part touches the field.
+
+    `*` in the rail's path may stand for such a part, so the leaf's own steps decide.
+    """
+    common = min(len(path), len(where))
+    return path[: rule.unit_of((*where[:common], *path[common:]))]
 
 
 def _touches(guarded: SchemaPath, where: SchemaPath, value: Any, rule: MergeRule) -> bool:

@@ -13,7 +13,7 @@ from typing import Any
 
 from controlplane.scopes import Scope
 from overrides.leaves import ABSENT, Path, leaves, name_of, pointer, schema_path, value_at, without
-from overrides.merging import Attributes, Combine, MergeRule, canonical, merge
+from overrides.merging import Attributes, Combine, MergeRule, Strategy, canonical, merge
 from overrides.rails import Breach, GuardRail, breaches
 
 
@@ -87,11 +87,15 @@ class Resolved:
 
 @dataclass(frozen=True, slots=True)
 class Walked:
-    """The merged attributes, and the layers that made them, least specific first."""
+    """The layers, least specific first, and the attributes before, between and after them."""
 
-    attributes: Attributes
+    steps: Sequence[Attributes]
     layers: Sequence[Layer]
     rule: MergeRule
+
+    @property
+    def attributes(self) -> Attributes:
+        return self.steps[-1]
 
 
 def resolve(
@@ -102,17 +106,19 @@ def resolve(
     Layers of one scope keep the order they came in; the order of scopes does not matter.
     """
     applicable, refused = admit(target, layers, rule, rails)
-    attributes: dict[str, Any] = {}
+    steps: list[dict[str, Any]] = [{}]
     sources: dict[Path, int] = {}
     for index, layer in enumerate(applicable):
-        attributes, sources = _apply(layer, index, attributes, sources, rule)
+        attributes, sources = _apply(layer, index, steps[-1], sources, rule)
+        steps.append(attributes)
+    walked = Walked(steps, applicable, rule)
     return Resolved(
-        attributes,
+        walked.attributes,
         tuple(
-            _leaf(path, value, Walked(attributes, applicable, rule), sources[path])
-            for path, value in _set(attributes, applicable, rule)
+            _leaf(path, value, walked, sources[path])
+            for path, value in _set(walked.attributes, applicable, rule)
         ),
-        tuple(_removed(attributes, applicable, rule)),
+        tuple(_removed(walked)),
         refused,
     )
 
@@ -171,9 +177,19 @@ def _apply(
 
 def _owns(path: Path, value: Any, stated: dict[Path, Any], before: dict[Path, Any], rule: MergeRule) -> bool:
     if path not in stated:
-        return bool(before.get(path, ABSENT) != value)
+        return _took_over(path, stated, rule) or bool(before.get(path, ABSENT) != value)
     # Of a minimum or maximum the layer may have stated a value that lost.
     return _because(path, rule) is Because.LESS_SPECIFIC or canonical(stated[path]) == canonical(value)
+
+
+def _took_over(path: Path, stated: dict[Path, Any], rule: MergeRule) -> bool:
+    """True if the layer states something in a part around the leaf that is taken whole."""
+    where = schema_path(path)
+    unit = rule.unit_of(where)
+    whole = unit < len(path) or rule.strategy is Strategy.REPLACE
+    if not whole and rule.combine_at(where) is not Combine.REPLACE:
+        return False
+    return any(one[:unit] == path[:unit] for one in stated)
 
 
 def _set(attributes: Attributes, applicable: Sequence[Layer], rule: MergeRule) -> list[tuple[Path, Any]]:
@@ -189,15 +205,29 @@ def _leaf(path: Path, value: Any, walked: Walked, source: int) -> Leaf:
     return Leaf(where, value, walked.layers[source], _shadowed(path, others, because))
 
 
-def _removed(attributes: Attributes, applicable: Sequence[Layer], rule: MergeRule) -> Iterable[Removed]:
+def _removed(walked: Walked) -> Iterable[Removed]:
     seen: set[Path] = set()
-    for index in reversed(range(len(applicable))):
-        for path, value in leaves(applicable[index].attributes, rule):
-            shadowed = _shadowed(path, applicable[:index])
-            lost = any(one.value is not None for one in shadowed)
-            if value is None and lost and path not in seen and value_at(attributes, path) is ABSENT:
+    for index in reversed(range(len(walked.layers))):
+        layer = walked.layers[index]
+        for path, value in leaves(layer.attributes, walked.rule):
+            gone = value is None and value_at(walked.attributes, path) is ABSENT
+            if gone and path not in seen and _took_away(path, index, walked):
                 seen.add(path)
-                yield Removed(pointer(attributes, path), applicable[index], shadowed)
+                where = pointer(walked.attributes, path)
+                yield Removed(where, layer, _shadowed(path, walked.layers[:index]))
+
+
+def _took_away(path: Path, index: int, walked: Walked) -> bool:
+    """True if but for nulls there would be a value. A null that repeats another owns the removal.
+
+    What is taken whole takes everything away that it does not say; there a null is nothing special.
+    """
+    if walked.rule.unit_of(schema_path(path)) < len(path):
+        return False
+    for step in range(index, -1, -1):
+        if value_at(walked.steps[step], path) is not ABSENT:
+            return step == index or value_at(walked.layers[step].attributes, path) is None
+    return False
 
 
 def _shadowed(

@@ -87,9 +87,9 @@ class System:
         python, app = sys.executable, ("-m", "celery", "-A", "controlplane")
         worker = ("worker", "--without-gossip", "--without-mingle", "--concurrency", "1", "-l", "WARNING")
         beat = ("beat", "--schedule", str(folder / "beat"), "--pidfile", "", "-l", "WARNING")
-        web = ("-m", "granian", "--interface", "wsgi", "--port", str(self.port), "--blocking-threads", "4")
+        web = ("-m", "granian", "--interface", "asgi", "--port", str(self.port), "--no-ws")
         commands = {
-            "web": (python, *web, "--workers", "2", "controlplane.wsgi:application"),
+            "web": (python, *web, "--workers", "2", "controlplane.asgi:application"),
             "worker": (python, *app, *worker),
             "beat": (python, *app, *beat),
         }

@@ -58,6 +58,7 @@ STATUS_BY_ERROR: dict[type[errors.ControlplaneError], HTTPStatus] = {
     errors.KeyReused: HTTPStatus.UNPROCESSABLE_ENTITY,
     errors.VersionMismatch: HTTPStatus.PRECONDITION_FAILED,
     errors.VersionRequired: HTTPStatus.PRECONDITION_REQUIRED,
+    errors.RemoteFailed: HTTPStatus.UNPROCESSABLE_ENTITY,
     errors.TooManyAttempts: HTTPStatus.TOO_MANY_REQUESTS,
 }
 

@@ -13,8 +13,8 @@ _CELERY = (sys.executable, "-m", "celery", "--workdir", str(ROOT), "-A", "contro
 # There is only this worker: nobody to gossip with.
 _ALONE = ("--without-gossip", "--without-mingle", "--concurrency", "2", "--loglevel", "WARNING")
 _WEB = (
-    *(sys.executable, "-m", "granian", "--interface", "wsgi", "--host", "127.0.0.1", "--no-ws"),
-    *("--workers", "2", "--blocking-threads", "4", "--backpressure", "64", "--respawn-failed-workers"),
+    *(sys.executable, "-m", "granian", "--interface", "asgi", "--host", "127.0.0.1", "--no-ws"),
+    *("--workers", "2", "--backpressure", "512", "--respawn-failed-workers"),
     # Its own patience with busy requests must be shorter than ours with it.
     *("--workers-kill-timeout", "3", "--log-level", "warning", "--no-access-log"),
 )
@@ -43,7 +43,7 @@ def long_running(
     """worker: the name by which it can be asked whether it is there."""
     schedule = str(folder / "run" / "beat-schedule")
     commands: dict[str, tuple[str, ...]] = {
-        "web": (*_WEB, "--port", str(port), "controlplane.wsgi:application"),
+        "web": (*_WEB, "--port", str(port), "controlplane.asgi:application"),
         "worker": (*_CELERY, "worker", *_ALONE, "--hostname", worker),
         "beat": (*_CELERY, "beat", "--schedule", schedule, "--pidfile", "", "--loglevel", "WARNING"),
     }

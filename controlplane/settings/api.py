@@ -75,6 +75,7 @@ SPECTACULAR_SETTINGS: dict[str, Any] = {
         "OverridesSourceName": "overrides.api.source_views.SOURCES",
         "OverridesSourceState": "overrides.api.source_views.STATE_NAMES",
         "OverridesDocumentKind": "overrides.api.document_views.DOCUMENT_KINDS",
+        "FlytectlKind": "overrides.api.import_views.FLYTECTL_KINDS",
         "PathRuleName": "overrides.api.type_views.MERGE_RULES",
         "ChangeKind": "overrides.api.plan_shapes.CHANGE_KINDS",
         "StrategyName": "overrides.api.serializers.STRATEGIES",

@@ -7,9 +7,11 @@ from controlplane.settings.console import *
 from controlplane.settings.database import *
 from controlplane.settings.liveness import *
 from controlplane.settings.logs import *
+from controlplane.settings.outgoing import *
 from controlplane.settings.overrides import *
 from controlplane.settings.queue import *
 from controlplane.settings.security import *
+from controlplane.settings.web import *
 
 BASE_DIR = Path(__file__).resolve().parents[2]
 

@@ -223,6 +223,11 @@ EXPORTS = [
         media_type="application/x-tar",
     ),
 ]
+IMPORT = request(
+    "One file",
+    {"flytectl_files": {"tra.yaml": "project: flytesnacks\ndefaults:\n  cpu: '1'\n"}, "manager": "git"},
+)
+IMPORTED = answer("What changes", {"plan": PLAN_VALUE, "skipped": []})
 SOURCE = answer("Files that are in force", _SOURCE_STATE)
 CONFIRMATION = request("Let a set take effect", {"digest": _SOURCE_STATE["digest"]})
 RAILS = answer("A page", {"items": [_RAIL], "next_cursor": None})

@@ -8,6 +8,7 @@ from overrides.api import (
     document_views,
     effective_views,
     history_views,
+    import_views,
     rail_views,
     source_views,
     type_views,
@@ -18,6 +19,7 @@ from overrides.api import (
 urlpatterns = [
     path("overrides", views.OverrideCollection.as_view()),
     path("overrides:apply", apply_views.ApplyOverrides.as_view()),
+    path("overrides:import", import_views.ImportOverrides.as_view()),
     path("overrides:rollback", history_views.ScopeRollback.as_view()),
     path("overrides/effective", effective_views.EffectiveOverrides.as_view()),
     path("overrides/effective:batch", effective_views.EffectiveBatch.as_view()),

@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from tests.api_client import token_for
+from tests.api_client import make_project, token_for
 
 GOOD = json.dumps({"attributes": {"limits": {"cpu": "1"}}}).encode()
 
@@ -68,6 +68,28 @@ def test_figures_are_not_for_everybody(live):
     connection.request("GET", "/metrics")
 
     assert connection.getresponse().status == 401
+
+
+def test_a_ready_answer_looks_like_djangos_on_the_wire(live):
+    make_project()
+    headers = {"Authorization": f"Bearer {token_for('viewer')}", "X-Request-ID": "r-1"}
+    path = "/api/v1/overrides/effective?project=flytesnacks"
+
+    def exchange(method, path, **more):
+        connection.request(method, path, headers={**headers, **more})
+        answer = connection.getresponse()
+        found = {name.lower(): value for name, value in answer.getheaders() if name.lower() != "date"}
+        found["content-security-policy"] = sorted(found["content-security-policy"].split("; "))
+        return answer.status, found, answer.read()
+
+    connection = http.client.HTTPConnection("127.0.0.1", live.port, timeout=10)
+    for method in ("GET", "HEAD"):
+        for more in ({}, {"If-None-Match": exchange("GET", path)[1]["etag"]}):
+            for _ in range(3):
+                exchange(method, path, **more)
+            # A strategy that is named goes to Django, and is the one that holds anyway.
+            django = exchange(method, f"{path}&strategy=native", **more)
+            assert exchange(method, path, **more) == django
 
 
 @pytest.mark.parametrize("path", ["/livez", "/readyz", "/startupz", "/readyz?verbose&exclude=nats"])

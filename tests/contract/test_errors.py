@@ -22,6 +22,7 @@ CODES = {
     "invalid_type_definition",
     "level_not_allowed",
     "managed_elsewhere",
+    "remote_failed",
     "source_is_read_only",
     "still_in_use",
     "unknown_guard_rail",

@@ -139,7 +139,7 @@ def test_a_start_on_another_folder_does_not_borrow_the_services_of_a_running_one
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("web", "controlplane.wsgi"),
+        ("web", "controlplane.asgi"),
         ("worker", "-A controlplane worker"),
         ("beat", "-A controlplane beat"),
         ("postgres", "/postgres -D"),

@@ -1,0 +1,153 @@
+"""Requests to addresses that users supply, guarded against SSRF (reliability.md 3.5).
+
+The host is resolved once, every address that it has is checked, and the connection goes to the very
+address that was checked: a name that answers differently the second time gains nothing. Redirects are
+not followed.
+"""
+
+from __future__ import annotations
+
+import http.client
+import ipaddress
+import socket
+import ssl
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+from django.conf import settings
+
+from controlplane.errors import FieldError, InvalidRequest, RemoteFailed
+
+Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+# Shared by providers for their customers (RFC 6598), and not private to `ipaddress`.
+_CARRIER_GRADE_NAT = ipaddress.ip_network("100.64.0.0/10")
+_NAT64 = ipaddress.ip_network("64:ff9b::/96")
+_SECONDS = 10.0
+_MAX_BYTES = 16 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Where a request may go. address: the checked one."""
+
+    scheme: str
+    host: str
+    port: int
+    path: str
+    address: str
+
+
+def is_allowed(address: Address, allowed: Sequence[Network]) -> bool:
+    """True for public addresses, and for those that the operator allows. Pure."""
+    if any(address.version == network.version and address in network for network in allowed):
+        return True
+    if isinstance(address, ipaddress.IPv6Address):
+        inner = address.ipv4_mapped or address.sixtofour or (address.teredo or (None, None))[1]
+        if inner is None and address in _NAT64:
+            inner = ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
+        if inner is not None:
+            return is_allowed(inner, allowed)
+    elif address in _CARRIER_GRADE_NAT:
+        return False
+    return address.is_global and not address.is_multicast
+
+
+def check_target(url: str, allowed: Sequence[Network]) -> Target:
+    """Say where a request to the URL goes. Raises InvalidRequest if it may not, RemoteFailed if unknown."""
+    try:
+        parts = urlsplit(url)
+        port = parts.port or {"http": 80, "https": 443}.get(parts.scheme, 0)
+    except ValueError as error:
+        raise _refused(f"The URL cannot be read: {error}.") from error
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise _refused("A URL begins with https:// or http:// and names a host.")
+    if parts.username or parts.password:
+        raise _refused("A URL may not hold a name or password. Send a token instead.")
+    path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+    if any(ord(one) <= 32 or ord(one) > 126 for one in path + parts.hostname):
+        raise _refused("A URL is plain ASCII, without spaces.")
+    addresses = _resolve(parts.hostname, port)
+    if not all(is_allowed(ipaddress.ip_address(one), allowed) for one in addresses):
+        raise _refused(
+            f"{parts.hostname} is an address within our own networks, which we do not ask. "
+            "An operator can allow it: OUTGOING_ALLOWED_NETWORKS."
+        )
+    return Target(parts.scheme, parts.hostname, port, path, addresses[0])
+
+
+def fetch(url: str, *, headers: Mapping[str, str], max_bytes: int = _MAX_BYTES) -> bytes:
+    """GET the URL and return its body. Raises InvalidRequest, RemoteFailed; both without any header."""
+    target = check_target(url, allowed_networks())
+    connection = _connection(target)
+    until = time.monotonic() + 3 * _SECONDS
+    try:
+        connection.request("GET", target.path, headers={**headers, "Host": _host_header(target)})
+        answer = connection.getresponse()
+        body = _read(answer, until, max_bytes)
+    except (OSError, http.client.HTTPException) as error:
+        reason = str(error) or type(error).__name__
+        raise RemoteFailed(f"{target.host} did not answer as HTTP: {reason}.") from error
+    finally:
+        connection.close()
+    if answer.status != http.client.OK:
+        raise RemoteFailed(
+            f"{target.host} answered {answer.status} for {target.path[:200]}.", status_there=answer.status
+        )
+    return body
+
+
+def allowed_networks() -> list[Network]:
+    return [ipaddress.ip_network(one, strict=False) for one in settings.OUTGOING_ALLOWED_NETWORKS]
+
+
+class _Pinned(http.client.HTTPConnection):
+    """Connects to the checked address, whatever the name says by now."""
+
+    target: Target
+
+    def connect(self) -> None:
+        self.sock = socket.create_connection((self.target.address, self.target.port), _SECONDS)
+        if self.target.scheme == "https":
+            self.sock = ssl.create_default_context().wrap_socket(self.sock, server_hostname=self.target.host)
+
+
+def _connection(target: Target) -> _Pinned:
+    connection = _Pinned(target.host, target.port, timeout=_SECONDS)
+    connection.target = target
+    return connection
+
+
+def _host_header(target: Target) -> str:
+    host = f"[{target.host}]" if ":" in target.host else target.host
+    return host if target.port in (80, 443) else f"{host}:{target.port}"
+
+
+def _read(answer: http.client.HTTPResponse, until: float, max_bytes: int) -> bytes:
+    """Whole, but neither endless nor slower than anybody would wait."""
+    chunks: list[bytes] = []
+    size = 0
+    while chunk := answer.read1(64 * 1024):
+        size += len(chunk)
+        if size > max_bytes:
+            raise OSError(f"its answer has more than {max_bytes} bytes")
+        if time.monotonic() > until:
+            raise OSError("its answer took too long")
+        chunks.append(chunk)
+    return b"".join(chunks)
+
+
+def _resolve(host: str, port: int) -> list[str]:
+    try:
+        found: Sequence[Any] = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError) as error:
+        raise RemoteFailed(f"The name {host[:200]} cannot be resolved.") from error
+    # A zone (`%eth0`) belongs to link-local addresses alone.
+    return [str(one[4][0]).partition("%")[0] for one in found]
+
+
+def _refused(message: str) -> InvalidRequest:
+    return InvalidRequest(message, errors=[FieldError("/flyteadmin/url", "address_refused", message)])

@@ -1,0 +1,20 @@
+"""Requests that we send to addresses that users supply."""
+
+import ipaddress
+
+from controlplane.settings import environment as env
+
+__all__ = ["OUTGOING_ALLOWED_NETWORKS"]
+
+
+def _networks(raw: str) -> list[str]:
+    parts = [part.strip() for part in raw.split(",") if part.strip()]
+    return [str(ipaddress.ip_network(part, strict=False)) for part in parts]
+
+
+OUTGOING_ALLOWED_NETWORKS = env.parsed(
+    "OUTGOING_ALLOWED_NETWORKS",
+    _networks,
+    default="",
+    meaning="Private networks that users may name in URLs, such as 10.1.0.0/16. Public ones always may.",
+)

@@ -1,0 +1,23 @@
+"""The web process: the threads that run Django, and what the fast paths beside them may keep."""
+
+from controlplane.settings import environment as env
+
+__all__ = ["EFFECTIVE_SNAPSHOT_MIB", "WEB_QUEUE", "WEB_THREADS"]
+
+WEB_THREADS = env.integer(
+    "WEB_THREADS",
+    default=4,
+    minimum=1,
+    meaning="Threads of each web worker that run Django, each with a database connection of its own.",
+)
+WEB_QUEUE = env.integer(
+    "WEB_QUEUE",
+    default=64,
+    minimum=1,
+    meaning="Requests of each web worker that are read and wait for such a thread. The others wait unread.",
+)
+EFFECTIVE_SNAPSHOT_MIB = env.integer(
+    "EFFECTIVE_SNAPSHOT_MIB",
+    default=64,
+    meaning="Memory of each web worker for ready answers about effective values. 0: none is kept.",
+)
