@@ -509,12 +509,35 @@ def test_the_last_use_of_a_token_is_noted_now_and_then_and_disturbs_nothing(web,
     for known_token in web.router._effective._tokens._known.values():
         known_token.used_at -= 61
 
-    began = timezone.now()
+    began, epoch = timezone.now(), access_epoch()
     web.read(token)
 
     wait_for(lambda: Token.objects.filter(last_used_at__gte=began - timedelta(seconds=1)).exists())
     web.read(token)
     assert (web.computed, web.left_to_django) == (computed, left)
+    assert access_epoch() == epoch
+
+
+def access_epoch():
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT epoch FROM access_epoch")
+        return cursor.fetchone()[0]
+
+
+def test_who_is_new_or_logs_in_moves_no_epoch_and_who_changes_does(db):
+    principal = make_principal("viewer")
+    before = access_epoch()
+
+    _, secret = principals.create_token(make_principal(), name="t", expires_at=None, actor=ACTOR)
+    principal.last_login = timezone.now()
+    principal.save(update_fields=["last_login"])
+    Token.objects.update(last_used_at=timezone.now())
+
+    assert secret
+    assert access_epoch() == before
+    principal.is_active = False
+    principal.save()
+    assert access_epoch() != before
 
 
 def test_plain_http_is_refused_where_tls_is_wanted(web, token, put, settings):
