@@ -1,8 +1,8 @@
 """What a change of overrides does to the scopes that inherit. Pure.
 
 A change can make values differ, and documents invalid, at scopes that nobody named. Which scopes there are
-to look at: every scope with a row of the type, where two rows meet (a domain's and a project's), and
-every registered project in every domain. Nothing else can resolve to anything new.
+to look at: every scope with a row of the type, and every registered project in every domain, where a row
+of the domain and one of the project meet. Nothing else can resolve to anything new.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from controlplane.errors import FieldError
-from controlplane.scopes import Level, Scope
+from controlplane.scopes import Scope
 from overrides.merging import canonical
 from overrides.rails import GuardRail
 from overrides.resolution import Layer, values_only
@@ -83,19 +83,8 @@ class Comparison:
 
 
 def targets_of(changed: Set[Scope], rows: Iterable[Scope], pairs: Iterable[Scope]) -> set[Scope]:
-    """The scopes at which the change can be felt."""
-    found = set(changed)
-    stored = {*rows, *pairs}
-    broad = [scope for scope in changed if scope.level < Level.PROJECT_DOMAIN]
-    if any(scope.level is Level.GLOBAL for scope in broad):
-        # Every domain's row meets every project's.
-        domains = [scope for scope in stored if scope.level is Level.DOMAIN]
-        projects = [scope for scope in stored if scope.level is Level.PROJECT]
-        meetings = (one.joined(other) for one in domains for other in projects)
-        return found | stored | {scope for scope in meetings if scope is not None}
-    for scope in stored - changed:
-        if any(above in changed for above in scope.ladder()):
-            found.add(scope)
-    for scope in broad:
-        found |= {met for other in stored if (met := scope.joined(other)) is not None}
-    return found
+    """The scopes at which the change can be felt. pairs: every registered project in every domain."""
+    stored = {*rows, *pairs} - changed
+    if Scope() in changed:
+        return stored | changed
+    return changed | {scope for scope in stored if any(above in changed for above in scope.ladder())}

@@ -4,7 +4,6 @@ A process keeps serialised answers and authenticated tokens. Before each answer 
 has changed, in one small statement that all waiting requests share and that begins after they came. So an
 answer is never older than a write, or a revocation, that was acknowledged before the request began.
 Whatever is not plain, or not a success, is answered by Django, which defines the behaviour alone.
-docs/adr/0012 has the reasons.
 """
 
 from overrides.fast_reads.handler import ROUTE, FastReads

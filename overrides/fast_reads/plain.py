@@ -87,7 +87,7 @@ class PlainRequests:
         return scheme == "https"
 
 
-@lru_cache(maxsize=16384)
+@lru_cache(maxsize=8192)
 def question_of(query: bytes) -> Question | None:
     """What the query string asks; None if it is wrong or unusual in any way."""
     if len(query) > _LONGEST_QUERY or not query.isascii() or query.count(b"&") >= len(_PARAMETERS):
