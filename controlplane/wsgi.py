@@ -1,4 +1,8 @@
-"""The web application, for a WSGI server: `granian --interface wsgi controlplane.wsgi:application`."""
+"""Django, as a WSGI application.
+
+Served by controlplane.asgi, through our bridge; or alone, without the fast paths:
+`granian --interface wsgi --blocking-threads 4 controlplane.wsgi:application`.
+"""
 
 import gc
 import os

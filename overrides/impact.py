@@ -86,5 +86,5 @@ def targets_of(changed: Set[Scope], rows: Iterable[Scope], pairs: Iterable[Scope
     """The scopes at which the change can be felt. pairs: every registered project in every domain."""
     stored = {*rows, *pairs} - changed
     if Scope() in changed:
-        return stored | changed
-    return changed | {scope for scope in stored if any(above in changed for above in scope.ladder())}
+        return {*stored, *changed}
+    return {*changed, *(scope for scope in stored if any(above in changed for above in scope.ladder()))}
