@@ -170,8 +170,9 @@ def schema_at(schema: Mapping[str, Any], path: SchemaPath) -> Mapping[str, Any] 
 
 def _bad_samples(one: ResourceType) -> Iterator[FieldError]:
     try:
-        yield from one.errors(one.read(one.defaults, "/defaults"), "/defaults")
-        yield from one.errors(one.read(one.example, "/example"), "/example")
+        for pointer, sample in (("/defaults", one.defaults), ("/example", one.example)):
+            if sample:
+                yield from one.errors(one.read(sample, pointer), pointer)
         yield from one.resolved_errors(one.defaults, "/defaults") if one.defaults else ()
     except InvalidAttributes as error:
         yield from error.errors
