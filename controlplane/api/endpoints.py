@@ -75,6 +75,7 @@ def mutation(handler: Callable[..., Any]) -> Callable[..., Any]:
                 response["Dry-Run"] = "true"
         return response
 
+    run.is_mutation = True  # type: ignore[attr-defined]  # the schema asks for it
     return run
 
 

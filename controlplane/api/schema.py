@@ -30,7 +30,9 @@ class OperationSchema(AutoSchema):
 
     def get_override_parameters(self) -> list[Any]:
         parameters: list[Any] = list(super().get_override_parameters())
-        if self.method == "POST":
+        # A long question may be sent as POST too; asking twice needs no key.
+        handler = getattr(self.view, self.method.lower(), None)
+        if self.method == "POST" and getattr(handler, "is_mutation", False):
             parameters.append(
                 _header(
                     "Idempotency-Key",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from jsonschema import Draft202012Validator
@@ -56,7 +57,7 @@ def define(document: Mapping[str, Any], *, version: int) -> ResourceType:
     )
     if found := [*_bad_rules(document), *_bad_samples(one)]:
         raise _invalid(found)
-    return one
+    return replace(one, defaults=one.read(one.defaults), example=one.read(one.example))
 
 
 def _bad_names(document: Mapping[str, Any]) -> Iterator[FieldError]:
