@@ -137,7 +137,7 @@ class Reference:
         value, sources = self.decide((), self.said)
         self.attributes = {} if value is GONE else value
         self.leaves = {place: (rank, self.shadowed(place, rank)) for place, rank in sources.items()}
-        self.removed = self.taken_away(sources)
+        self.removed = self.taken_away()
 
     # Documents as trees
 
@@ -249,18 +249,21 @@ class Reference:
         had = below and self.decide(place, below)[0]
         return rank if not node.parts or had or not below else self.emptied_by(place, below)
 
-    def taken_away(self, sources: dict[tuple, int]) -> dict[tuple, int]:
+    def taken_away(self) -> dict[tuple, int]:
         """What a null took away and is still missing, with the most specific layer that says so."""
         removed: dict[tuple, int] = {}
+        inherited: dict[tuple, int] = {}
         for index in reversed(range(len(self.said))):
             rank, node = self.said[index]
-            inherited = self.decide((), self.said[index + 1 :])[1]
             for place, value in single((), node):
                 # What is taken whole inherits nothing that a null could take away.
                 is_whole = any(self.rule(place[:length]) == "replace" for length in range(len(place)))
                 if value is None and not is_whole and (place in removed or is_there(place, inherited)):
                     removed[place] = rank
-        return {place: rank for place, rank in removed.items() if not is_there(place, sources)}
+            inherited = self.decide((), self.said[index:])[1]
+            # Stated anew, it is removed no longer, whatever takes it away after that.
+            removed = {place: by for place, by in removed.items() if not is_there(place, inherited)}
+        return removed
 
     def shadowed(self, place: tuple, rank: int) -> list[tuple[int, Any]]:
         """What others state at a leaf's place, the nearest first."""

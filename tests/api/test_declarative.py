@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import itertools
 import tarfile
 
 import pytest
@@ -16,6 +17,7 @@ from overrides.models import Domain, Override, OverrideVersion, Project, Revisio
 from tests.api_client import Api, make_project, token_for
 
 CPU = "/defaults/cpu"
+DOMAINS = ("development", "staging", "production")
 
 
 def document(cpu: str = "1", **scope: str) -> dict:
@@ -181,6 +183,18 @@ def test_each_scope_must_be_the_callers_to_write(api):
     assert [own.status_code, others.status_code, pruning.status_code] == [200, 403, 403]
 
 
+def test_the_order_of_documents_does_not_matter(api):
+    documents = [document(str(n), project="flytesnacks", domain=one) for n, one in enumerate(DOMAINS, 1)]
+    documents.append(document("9"))
+
+    plans = [apply(api, *order, dry_run="true").json() for order in itertools.permutations(documents)]
+
+    def told(plan: dict) -> list[str]:
+        return sorted(map(str, plan["changes"] + plan["effective"]))
+
+    assert all(told(plan) == told(plans[0]) for plan in plans)
+
+
 def test_an_apply_costs_as_many_queries_for_ten_documents_as_for_a_thousand(
     api, django_assert_max_num_queries
 ):
@@ -278,6 +292,8 @@ def test_an_export_applied_to_an_empty_installation_exports_the_same_bytes(api, 
 
     assert answer.status_code == 200, answer.json()
     assert api.get(f"overrides/export?format={layout}").content == exported
+    assert exported.index(b"taskResources") < exported.index(b"workflowExecutionConfig")
+    assert exported.index(b"cpu: '1'") < exported.index(b"gpu: null")
     assert Override.objects.count() == 9
 
 
