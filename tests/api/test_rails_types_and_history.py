@@ -272,3 +272,35 @@ def test_a_level_where_a_type_has_no_effect_is_refused_with_the_reason(api):
 
     assert (answer.status_code, answer.json()["code"]) == (422, "level_not_allowed")
     assert "namespaces" in answer.json()["detail"]
+
+
+def test_the_etag_of_an_answer_changes_exactly_when_an_input_changes(api):
+    path = "overrides/effective?project=flytesnacks&domain=production"
+    api.put(f"{WEC}?project=flytesnacks", parallelism(5))
+    first = api.get(path)["ETag"]
+
+    api.put(f"{WEC}?domain=staging", parallelism(6))
+    api.put("guard-rails/other", {**rail(maximum=900), "name": "other", "scope": {"domain": "staging"}})
+    api.post("resource-types", TYPE | {"defaults": {}})
+    unrelated = api.get(path)["ETag"]
+    api.put("guard-rails/cap", rail(maximum=900))
+    governed = api.get(path)["ETag"]
+    api.delete("guard-rails/cap", If_Match='"v1"')
+    free = api.get(path)["ETag"]
+    api.put(WEC, parallelism(7))
+    inherited = api.get(path)["ETag"]
+
+    assert unrelated == first == free
+    assert len({first, governed, inherited}) == 3
+    assert api.get(path, If_None_Match=inherited).status_code == 304
+    assert api.get(path, If_None_Match=first).status_code == 200
+
+
+def test_a_type_with_defaults_changes_the_etag_of_every_answer(api):
+    first = api.get("overrides/effective")["ETag"]
+    api.post("resource-types", TYPE)
+    second = api.get("overrides/effective")["ETag"]
+    api.put("resource-types/workflow_priority", TYPE | {"defaults": {"priority": 1}}, If_Match='"v1"')
+    third = api.get("overrides/effective")["ETag"]
+
+    assert len({first, second, third}) == 3
