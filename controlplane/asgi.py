@@ -26,14 +26,13 @@ class Router:
             body_limit=max(settings.MAX_BODY_BYTES, settings.MAX_BUNDLE_BYTES),
         )
         self._effective = FastReads(self._bridge, self._bridge.pool)
+        self._fast_routes = {ROUTE: self._effective} if settings.EFFECTIVE_SNAPSHOT_MIB else {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
             await self._live(receive, send)
-        elif scope["path"] == ROUTE and settings.EFFECTIVE_SNAPSHOT_MIB:
-            await self._effective(scope, receive, send)
         else:
-            await self._bridge(scope, receive, send)
+            await self._fast_routes.get(scope["path"], self._bridge)(scope, receive, send)
 
     async def _live(self, receive: Receive, send: Send) -> None:
         await receive()

@@ -1,0 +1,65 @@
+"""What Postgres alone does: the very statement of a cold read, by pgbench."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+from benchmarks.machine import CLIENT_CPUS
+from controlplane.embedded.binaries import postgres_home
+
+# The ladder of a workflow, as overrides/layers.py passes it.
+_PROJECT = "('p' || (:project)::int)"
+_DOMAIN = "(ARRAY['development','staging','production'])[(:domain)::int]"
+_WORKFLOW = "('w' || (:workflow)::int)"
+_KEYS = {
+    "projects": f"ARRAY[{_PROJECT}]",
+    "domains": f"ARRAY[{_DOMAIN}]",
+    "p": f"ARRAY['', '', {_PROJECT}, {_PROJECT}, {_PROJECT}]",
+    "d": f"ARRAY['', {_DOMAIN}, '', {_DOMAIN}, {_DOMAIN}]",
+    "w": f"ARRAY['', '', '', '', {_WORKFLOW}]",
+    "l": "ARRAY['', '', '', '', '']",
+    "type": "''",
+    "as_of": "NULL",
+}
+
+
+def script(projects: int) -> str:
+    """Our statement with the parameters written as expressions, for pgbench's prepared mode."""
+    from overrides.layers import _FACTS_AND_ROWS, _ROWS_NOW  # Django must be set up
+
+    statement = _FACTS_AND_ROWS.format(rows=_ROWS_NOW)
+    statement = re.sub(r"%\((\w+)\)s", lambda found: f"({_KEYS[found[1]]})", statement)
+    return (
+        f"\\set project random(0, {projects - 1})\n\\set domain random(1, 3)\n\\set workflow random(0, 29)\n"
+        f"{' '.join(statement.split())};\n"
+    )
+
+
+def pgbench() -> str | None:
+    own = Path(postgres_home()) / "bin" / "pgbench"
+    return str(own) if own.exists() else shutil.which("pgbench")
+
+
+def rate(url: str, projects: int, folder: Path, *, clients: int, seconds: int) -> float:
+    """Statements per second."""
+    program = pgbench()
+    if program is None:
+        raise FileNotFoundError("pgbench is not here")
+    file = folder / "read.sql"
+    file.write_text(script(projects))
+    command = [program, "--no-vacuum", "--protocol=prepared", f"--client={clients}", "--jobs=1"]
+    done = subprocess.run(
+        [*command, f"--time={seconds}", f"--file={file}", url],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={"PATH": os.environ["PATH"]},
+        preexec_fn=lambda: os.sched_setaffinity(0, CLIENT_CPUS),
+    )
+    found = re.search(r"tps = ([\d.]+)", done.stdout)
+    assert found, done.stdout
+    return float(found[1])

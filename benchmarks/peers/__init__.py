@@ -1,0 +1,1 @@
+"""What we compare ourselves with, in the same server or beside it."""

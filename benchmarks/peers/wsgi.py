@@ -1,0 +1,5 @@
+"""The plain views, for granian's WSGI interface."""
+
+from django.core.wsgi import get_wsgi_application
+
+application = get_wsgi_application()
