@@ -111,10 +111,9 @@ def _open(running: Stage, dataset: Dataset, options: argparse.Namespace) -> Benc
     asgi = ("--interface", "asgi", "--backpressure", "512")
     ours = running.serve("ours", "controlplane.asgi:application", *asgi)
     bench = Bench(running, dataset, token, ours, ours, ours, options.rounds, options.seconds)
-    answer = _one_answer(bench)
-    file = running.folder / "answer.json"
-    file.write_text(json.dumps(answer))
-    bench.bare = running.serve("bare", "benchmarks.peers.memory:application", *asgi, BENCH_ANSWER=str(file))
+    file = running.folder / "answers.json"
+    file.write_text(json.dumps(_answers(bench)))
+    bench.bare = running.serve("bare", "benchmarks.peers.memory:application", *asgi, BENCH_ANSWERS=str(file))
     bench.plain = running.serve(
         "plain",
         "benchmarks.peers.wsgi:application",
@@ -124,15 +123,15 @@ def _open(running: Stage, dataset: Dataset, options: argparse.Namespace) -> Benc
     return bench
 
 
-def _one_answer(bench: Bench) -> dict[str, Any]:
-    """A hot answer of median length, for the bare server to repeat."""
-    found = []
-    for number in range(HOT):
-        answer, body = _exchange(bench, bench.request(number))
+def _answers(bench: Bench) -> dict[str, Any]:
+    """Headers and body of each hot answer, for the bare server to repeat."""
+    found = {}
+    for request in bench.hot():
+        answer, body = _exchange(bench, request)
         drop = ("date", "server", "connection")
         headers = [(k.lower(), v) for k, v in answer.getheaders() if k.lower() not in drop]
-        found.append({"headers": headers, "body": body.decode()})
-    return sorted(found, key=lambda one: len(str(one["body"])))[HOT // 2]
+        found[request.partition(b"?")[2].partition(b" ")[0].decode()] = (headers, body.decode())
+    return found
 
 
 def _exchange(bench: Bench, request: bytes) -> tuple[http.client.HTTPResponse, bytes]:

@@ -25,10 +25,15 @@ _WORDS = {
     **dict.fromkeys(("true", "True", "TRUE"), True),
     **dict.fromkeys(("false", "False", "FALSE"), False),
 }
-_INTEGER = re.compile(r"[-+]?[0-9]{1,300}")
-_BASED = re.compile(r"0o[0-7]{1,100}|0x[0-9a-fA-F]{1,100}")
-_FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]{1,4})?")
+_INTEGER = re.compile(r"[-+]?[0-9]+")
+_BASED = re.compile(r"0o[0-7]+|0x[0-9a-fA-F]+")
+_FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
 _NOT_FINITE = re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
+# As hexadecimal this has nearly as many digits as Python turns into a text (4300).
+_LONGEST_INTEGER = 3500
+# What YAML forbids, and NEL, LS and PS: libyaml takes those for line breaks (YAML 1.1), and folds them.
+_UNREADABLE = re.compile("[^\t\n\r\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_BREAK = re.compile(r"\r\n|\r|\n")
 
 
 def load(text: str) -> Any:
@@ -175,6 +180,7 @@ class _Builder:
 
 
 def _documents(text: str, *, positions: bool) -> Iterator[tuple[Any, dict[str, Position]]]:
+    _refuse_unreadable(text)
     builder = _Builder(positions)
     try:
         for event in yaml.parse(text, Loader=yaml.CSafeLoader):
@@ -191,10 +197,10 @@ def _plain(text: str, event: Any) -> Any:
     """A scalar without quotes, by the core schema (YAML 1.2.2, 10.3.2)."""
     if text in _WORDS:
         return _WORDS[text]
-    if _INTEGER.fullmatch(text):
-        return int(text)
-    if _BASED.fullmatch(text):
-        return int(text, 0)
+    if (plain := _INTEGER.fullmatch(text)) or _BASED.fullmatch(text):
+        if len(text) > _LONGEST_INTEGER:
+            raise _malformed(event, f"The number {text[:40]} is too large.")
+        return int(text, 10 if plain else 0)
     if _FLOAT.fullmatch(text):
         if not math.isfinite(number := float(text)):
             raise _malformed(event, f"The number {text[:40]} is too large.")
@@ -213,8 +219,16 @@ def _storable(text: str, event: Any) -> str:
 def _refuse_marks(event: Any) -> None:
     if event.anchor is not None:
         raise _malformed(event, "Anchors (&name) are not understood. Write the value out where it is meant.")
-    if event.tag not in (None, "!", "tag:yaml.org,2002:str"):
+    is_text = isinstance(event, yaml.ScalarEvent) and event.tag == "tag:yaml.org,2002:str"
+    if event.tag is not None and not is_text:
         raise _malformed(event, "Tags (!name) are not understood.")
+
+
+def _refuse_unreadable(text: str) -> None:
+    if found := _UNREADABLE.search(text):
+        lines = _BREAK.split(text[: found.start()])
+        message = f"The character U+{ord(found[0]):04X} may only be written as an escape, in double quotes."
+        raise _at(len(lines), len(lines[-1]) + 1, message)
 
 
 def _malformed(event: Any, message: str) -> MalformedBody:
@@ -247,7 +261,8 @@ class _Dumper(yaml.CSafeDumper):
 
 def _text(dumper: Any, text: str) -> Any:
     """Several lines stand as they are: a file within a ConfigMap must be readable."""
-    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style="|" if "\n" in text else None)
+    style = '"' if _UNREADABLE.search(text) else "|" if "\n" in text else None
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
 
 
 _Dumper.add_representer(str, _text)

@@ -1,4 +1,4 @@
-"""The bare server: an ASGI application that answers the same bytes from memory, whatever is asked."""
+"""The bare server: an ASGI application that answers the same bytes to the same questions, from a dictionary."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ import os
 from pathlib import Path
 from typing import Any
 
-_ANSWER = json.loads(Path(os.environ["BENCH_ANSWER"]).read_text())
-_HEADERS = [(name.encode(), value.encode()) for name, value in _ANSWER["headers"]]
-_BODY = _ANSWER["body"].encode()
+_ANSWERS = {
+    query.encode(): ([(name.encode(), value.encode()) for name, value in headers], body.encode())
+    for query, (headers, body) in json.loads(Path(os.environ["BENCH_ANSWERS"]).read_text()).items()
+}
+_ANY = next(iter(_ANSWERS.values()))
 
 
 async def application(scope: dict[str, Any], receive: Any, send: Any) -> None:
@@ -18,5 +20,6 @@ async def application(scope: dict[str, Any], receive: Any, send: Any) -> None:
             message = await receive()
             await send({"type": f"{message['type']}.complete"})
         return
-    await send({"type": "http.response.start", "status": 200, "headers": _HEADERS})
-    await send({"type": "http.response.body", "body": _BODY})
+    headers, body = _ANSWERS.get(scope["query_string"], _ANY)
+    await send({"type": "http.response.start", "status": 200, "headers": headers})
+    await send({"type": "http.response.body", "body": body})
