@@ -227,7 +227,7 @@ def _refuse_marks(event: Any) -> None:
 def _refuse_unreadable(text: str) -> None:
     if found := _UNREADABLE.search(text):
         lines = _BREAK.split(text[: found.start()])
-        message = f"The character U+{ord(found[0]):04X} may only be written as an escape, in double quotes."
+        message = f"The character U+{ord(found[0]):04X} cannot stand in YAML as it is."
         raise _at(len(lines), len(lines[-1]) + 1, message)
 
 

@@ -6,6 +6,7 @@ installation and exporting again gives the same bytes.
 
 from __future__ import annotations
 
+import hashlib
 import io
 import tarfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -21,6 +22,7 @@ from controlplane.errors import ControlplaneError, FieldError, InvalidRequest
 from controlplane.scopes import SEGMENTS, Scope
 from overrides.addresses import Statement
 from overrides.applying import ApplyOptions, apply_statements
+from overrides.changing import begin
 from overrides.documents import API_VERSION, KIND, Reader, Sent, entry_of, scope_of, unpacked
 from overrides.editions import current_catalogue
 from overrides.history import standing_as_of
@@ -30,6 +32,8 @@ from overrides.plans import Plan
 from overrides.rail_documents import rail_document
 
 _TOLD = 200
+# Of 255 bytes, some are for the suffix.
+_LONGEST_NAME = 240
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +89,8 @@ def read_statements(documents: Iterable[Sent]) -> list[Statement]:
 @transaction.atomic
 def apply_bundle(sent: Sequence[Sent], *, options: ApplyOptions, actor: Actor) -> Applied:
     """Apply documents of all kinds, all or nothing; what overrides need comes first."""
+    # Before anything is made: two bundles that bring the same project wait for each other.
+    begin(actor)
     about, overrides = read_bundle(sent)
     made = [apply_document(one, actor) for kind in KINDS for one in about if one.value["kind"] == kind]
     statements = read_statements(overrides)
@@ -135,17 +141,21 @@ def _file_name(document: Mapping[str, Any]) -> str:
     """Names of workflows may hold anything, so what is no plain name is escaped."""
     if document["kind"] != KIND:
         return "installation.yaml"
-    names = [document.get(name, "_any") for name in ("project", "domain", "workflow", "launchPlan")]
+    said = (document.get(name) for name in ("project", "domain", "workflow", "launchPlan"))
+    names = [_plain(name) if name else "_any" for name in said]
     while names and names[-1] == "_any":
         names.pop()
-    return "/".join(["overrides", *(_plain(name) for name in names or ["_global"])]) + ".yaml"
+    return "/".join(["overrides", *(names or ["_global"])]) + ".yaml"
 
 
 def _plain(name: str) -> str:
-    if name in ("_any", "_global"):
-        return name
+    """Not hidden, none of ours, no longer than file systems take, and no folder is called as a file."""
     kept = quote(name, safe="")
-    return f"%{ord(kept[0]):x}{kept[1:]}" if kept[0] in "._" else kept
+    if kept[0] in "._":
+        kept = f"%{ord(kept[0]):x}{kept[1:]}"
+    if len(kept) > _LONGEST_NAME:
+        kept = f"{kept[:100]}-{hashlib.sha256(name.encode()).hexdigest()[:32]}"
+    return f"{kept[:-5]}%2eyaml" if kept.endswith(".yaml") else kept
 
 
 def _about_installation(as_of: int | None) -> Iterator[dict[str, Any]]:

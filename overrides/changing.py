@@ -16,8 +16,15 @@ from functools import cached_property
 from django.conf import settings
 
 from controlplane.access.actors import Actor
-from controlplane.errors import ConfirmationRequired, FieldError, InheritedConflict
-from controlplane.scopes import Scope
+from controlplane.errors import (
+    ConfirmationRequired,
+    ControlplaneError,
+    FieldError,
+    InheritedConflict,
+    UnknownDomain,
+    UnknownProject,
+)
+from controlplane.scopes import Level, Scope
 from overrides import storing
 from overrides.addresses import Address
 from overrides.catalogue import Catalogue
@@ -29,7 +36,7 @@ from overrides.merging import Attributes, canonical
 from overrides.ownership import Owners
 from overrides.plans import Plan, PlannedChange, effective_changes, kind_of
 from overrides.platform_defaults import platform_defaults
-from overrides.projects import check_all_known
+from overrides.projects import check_listed, known_names
 from overrides.revisions import lock_revisions
 from overrides.sources import check_writable
 from overrides.standing import Standing
@@ -85,7 +92,7 @@ def begin(actor: Actor) -> Catalogue:
 
 def commit(drafts: Sequence[Draft], catalogue: Catalogue, *, actor: Actor, limits: Limits = Limits()) -> Plan:
     """Validate and write. Raises UnknownProject, InvalidAttributes, RailBroken, InheritedConflict, ..."""
-    check_all_known([one.address.scope for one in drafts])
+    _check_known(drafts)
     changing = [one for one in drafts if one.changes]
     stated = [Stated(one.address, one.after, one.pointer) for one in changing if one.after is not None]
     check_stated(stated, catalogue)
@@ -100,6 +107,22 @@ def commit(drafts: Sequence[Draft], catalogue: Catalogue, *, actor: Actor, limit
         count,
         effective_changes(affected[:_TOLD]) if limits.wants_plan else (),
     )
+
+
+def _check_known(drafts: Sequence[Draft]) -> None:
+    """As `check_known`, with a pointer to each document that names something unknown."""
+    projects, domains = known_names([one.address.scope for one in drafts])
+    wrong: list[tuple[ControlplaneError, str]] = []
+    for one in drafts:
+        try:
+            check_listed([one.address.scope], projects, domains)
+        except (UnknownProject, UnknownDomain) as error:
+            wrong.append((error, one.pointer))
+        if len(wrong) == _TOLD:
+            break
+    if wrong:
+        wrong[0][0].errors = tuple(FieldError(pointer, error.code, error.detail) for error, pointer in wrong)
+        raise wrong[0][0]
 
 
 def _planned(draft: Draft, catalogue: Catalogue) -> PlannedChange:
@@ -149,8 +172,11 @@ def _compare(name: str, drafts: Sequence[Draft], catalogue: Catalogue) -> tuple[
     own = default_layers(one, Scope(), defaults)
     of_domains = [layer for scope in _domains(changed) for layer in default_layers(one, scope, defaults)]
     layers = list({(layer.scope, id(layer.attributes)): layer for layer in [*own, *of_domains]}.values())
-    comparison = Comparison(one, before, after, catalogue.rails_of(name), layers)
-    return targets_of(set(changed), [*before, *after], registered_pairs(changed)), comparison
+    rails = catalogue.rails_of(name)
+    # Where only a rail of a workflow stands, what is inherited can resolve to something found nowhere else.
+    guarded = [rail.scope for rail in rails if rail.scope.level > Level.PROJECT_DOMAIN]
+    targets = targets_of(set(changed), [*before, *after, *guarded], registered_pairs(changed))
+    return targets, Comparison(one, before, after, rails, layers)
 
 
 def _domains(changed: Iterable[Scope]) -> list[Scope]:

@@ -22,6 +22,7 @@ from overrides.resource_types import ResourceType
 from overrides.resource_types.operators import MARKS
 
 KIND = "overrides"
+CONFIG_MAP = "ConfigMap"
 API_VERSION = 1
 # Members of a document that name its scope, and those that may stand beside them.
 _SEGMENTS = {
@@ -46,7 +47,7 @@ class Sent:
 def unpacked(sent: Sent) -> Iterator[Sent]:
     """Yield the single documents: a ConfigMap's files are opened, a list is taken apart."""
     value = sent.value
-    if isinstance(value, Mapping) and value.get("kind") == "ConfigMap":
+    if isinstance(value, Mapping) and value.get("kind") == CONFIG_MAP:
         yield from _files(sent, value.get("data") or {})
     elif isinstance(value, list):
         for index, entry in enumerate(value):
@@ -85,25 +86,30 @@ class Reader:
     def __post_init__(self) -> None:
         self.types = {**self.catalogue.by_document_key(), **self.catalogue.types}
 
-    def statements_of(self, sent: Sent) -> Iterator[Statement]:
+    def statements_of(self, sent: Sent) -> list[Statement]:
         """What the document sets at its scope; inherited entries are passed over.
 
-        Raises InvalidRequest, InvalidScope, InvalidAttributes, with pointers into the document.
+        Raises InvalidRequest or InvalidScope with all that is wrong, with pointers into the document.
         """
         scope = scope_of(sent)
-        document = _object(sent)
-        _check_kind(sent, document)
-        member = "spec" if "spec" in document else "overrides"
-        pointer = f"{sent.pointer}/{member}"
-        spec = document.get(member) or {}
-        if not isinstance(spec, Mapping):
-            raise _invalid(pointer, "wrong_type", f"{member} must be an object.")
+        pointer, spec = _spec(sent)
+        found: list[FieldError] = []
+        statements: list[Statement] = []
+        given: dict[str, str] = {}
         for key, said in spec.items():
             where = f"{pointer}/{escape(key)}"
-            one = self._type(key, said, where)
-            if said.get("inherited") is not True:
-                address = Address(one.name, scope)
-                yield Statement(address, self._read(one, said, where), sent.place, where)
+            try:
+                one = self._type(key, said, where)
+                if (other := given.setdefault(one.name, key)) != key:
+                    raise _invalid(where, "given_twice", f"{other} and {key} are the same type.")
+                if said.get("inherited") is not True:
+                    attributes = self._read(one, said, where)
+                    statements.append(Statement(Address(one.name, scope), attributes, sent.place, where))
+            except ControlplaneError as error:
+                found += error.errors
+        if found:
+            raise InvalidRequest(found[0].message, errors=found)
+        return statements
 
     def _type(self, key: str, said: Any, where: str) -> ResourceType:
         if key not in self.types:
@@ -139,7 +145,20 @@ def _files(sent: Sent, data: Any) -> Iterator[Sent]:
             error.errors = tuple(replace(one, pointer=where) for one in error.errors)
             raise
         for document in documents:
+            if isinstance(document, Mapping) and document.get("kind") == CONFIG_MAP:
+                raise _invalid(where, "not_allowed", "A ConfigMap cannot stand in another one.")
             yield from unpacked(Sent(document, where, sent.place))
+
+
+def _spec(sent: Sent) -> tuple[str, Mapping[str, Any]]:
+    """The object with one member for each type, and where it stands."""
+    document = _object(sent)
+    _check_kind(sent, document)
+    member = "spec" if "spec" in document else "overrides"
+    pointer, spec = f"{sent.pointer}/{member}", document.get(member)
+    if not isinstance(spec, Mapping | None):
+        raise _invalid(pointer, "wrong_type", f"{member} must be an object.")
+    return pointer, spec or {}
 
 
 def _check_kind(sent: Sent, document: Mapping[str, Any]) -> None:

@@ -1,8 +1,9 @@
 """What a change of overrides does to the scopes that inherit. Pure.
 
 A change can make values differ, and documents invalid, at scopes that nobody named. Which scopes there are
-to look at: every scope with a row of the type, and every registered project in every domain, where a row
-of the domain and one of the project meet. Nothing else can resolve to anything new.
+to look at: every scope with a row of the type, every registered project in every domain, where a row of the
+domain and one of the project meet, and every workflow with a guard rail of its own. Nothing else can resolve
+to anything new.
 """
 
 from __future__ import annotations
@@ -83,7 +84,10 @@ class Comparison:
 
 
 def targets_of(changed: Set[Scope], rows: Iterable[Scope], pairs: Iterable[Scope]) -> set[Scope]:
-    """The scopes at which the change can be felt. pairs: every registered project in every domain."""
+    """The scopes at which the change can be felt.
+
+    rows: where anything is set or guarded. pairs: every registered project in every domain.
+    """
     stored = {*rows, *pairs} - changed
     if Scope() in changed:
         return {*stored, *changed}

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import unicodedata
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
 from controlplane.access.actors import Actor
 from controlplane.errors import ControlplaneError, FieldError, InvalidRequest
 from overrides.documents import Sent
-from overrides.models import Domain, GuardRailRow, Project, TypeDefinition
+from overrides.models import MAX_LABEL_LENGTH, Domain, GuardRailRow, Project, TypeDefinition
 from overrides.projects import create_domain, create_project
 from overrides.rail_documents import rail_from
 from overrides.rail_editing import put_rail
 from overrides.resource_types.shape import check_shape
 from overrides.type_editing import put_type
+
+# As the columns are, and the API's serializers.
+_LONGEST = {"id": MAX_LABEL_LENGTH, "name": 64, "description": 300}
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,11 +104,20 @@ def _members(sent: Sent, wanted: set[str], optional: set[str]) -> dict[str, Any]
 
 def _texts(sent: Sent, wanted: set[str], optional: set[str]) -> dict[str, str]:
     said = _members(sent, wanted, optional)
-    for name, value in said.items():
-        if not isinstance(value, str):
-            message = f"{name} must be a text."
-            raise InvalidRequest(message, errors=[FieldError(f"/{name}", "wrong_type", message)])
+    found = [error for name, value in said.items() for error in _bad_text(name, value)]
+    if found:
+        raise InvalidRequest(found[0].message, errors=found)
     return said
+
+
+def _bad_text(name: str, value: Any) -> Iterator[FieldError]:
+    harmless = "\n\t" if name == "description" else ""
+    if not isinstance(value, str):
+        yield FieldError(f"/{name}", "wrong_type", f"{name} must be a text.")
+    elif len(value) > _LONGEST[name]:
+        yield FieldError(f"/{name}", "too_long", f"{name} has {_LONGEST[name]} characters at most.")
+    elif any(unicodedata.category(one).startswith("C") and one not in harmless for one in value):
+        yield FieldError(f"/{name}", "unprintable", f"{name} has a character that cannot be printed.")
 
 
 _APPLY: dict[str, Callable[[Sent, Actor], Made]] = {

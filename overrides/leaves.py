@@ -7,7 +7,7 @@ JSON Pointer (RFC 6901) in one document.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -38,7 +38,7 @@ def leaves(document: Any, rule: MergeRule, path: Path = ()) -> Iterator[tuple[Pa
 
     An item with `$remove` is a leaf with the value None, as a removed member is.
     """
-    if isinstance(document, Mapping) and document:
+    if isinstance(document, dict) and document:
         if document.get(REMOVE) is True:
             yield path, None
             return
@@ -60,13 +60,13 @@ def value_at(document: Any, path: Path) -> Any:
     for step in path:
         if not isinstance(step, str):
             document = _item(document, step)
-        elif isinstance(document, Mapping):
+        elif isinstance(document, dict):
             document = document.get(step, ABSENT)
         else:
             return ABSENT
         if document is ABSENT:
             return ABSENT
-        if isinstance(document, Mapping) and document.get(REMOVE) is True:
+        if isinstance(document, dict) and document.get(REMOVE) is True:
             document = None
     return document
 
@@ -77,7 +77,7 @@ def pointer(document: Any, path: Path) -> str:
     for step in path:
         if isinstance(step, str):
             steps.append(escape(step))
-            document = document.get(step, ABSENT) if isinstance(document, Mapping) else ABSENT
+            document = document.get(step, ABSENT) if isinstance(document, dict) else ABSENT
         else:
             steps.append(_index(document, step))
             document = _item(document, step)
@@ -97,7 +97,7 @@ def without(document: Any, path: Path) -> Any:
     if not path:
         return ABSENT
     step, rest = path[0], path[1:]
-    if isinstance(document, Mapping) and isinstance(step, str):
+    if isinstance(document, dict) and isinstance(step, str):
         if step not in document:
             return document
         below = without(document[step], rest)

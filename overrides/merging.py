@@ -116,8 +116,8 @@ def _merge_values(inherited: Any, value: Any, path: SchemaPath, rule: MergeRule)
     how = rule.combine_at(path)
     if how in (Combine.MIN, Combine.MAX):
         return _extreme(inherited, value, how)
-    if isinstance(value, Mapping):
-        below = inherited if isinstance(inherited, Mapping) and how is not Combine.REPLACE else {}
+    if isinstance(value, dict):
+        below = inherited if isinstance(inherited, dict) and how is not Combine.REPLACE else {}
         return _merge_objects(below, value, path, rule)
     if isinstance(value, list):
         return _merge_lists(inherited if isinstance(inherited, list) else [], value, path, rule)

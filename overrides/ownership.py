@@ -6,11 +6,11 @@ document may have managers; a leaf without any is anybody's. The idea is Kuberne
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import dataclass
 from typing import Any
 
-from overrides.leaves import ABSENT, Path, leaves, name_of, without
+from overrides.leaves import ABSENT, Element, Named, Path, leaves, name_of, schema_path
 from overrides.merging import REMOVE, Attributes, Combine, MergeRule, SchemaPath, canonical, key_of
 
 # Leaf (as `name_of` writes it) -> the managers, sorted.
@@ -63,9 +63,9 @@ def applied(
     }
     changed = _changed(before, after)
     claimed = [_claim(path, owners, manager) for path in overruled | changed]
-    attributes: Any = ABSENT if current is None else current
-    for path in (given_up - shared) | overruled:
-        attributes = ABSENT if attributes is ABSENT else without(attributes, path)
+    attributes: Any = (
+        ABSENT if current is None else _without(current, (given_up - shared) | overruled, (), rule)
+    )
     if wanted is not None:
         attributes = _overlay({} if attributes is ABSENT else attributes, wanted, (), rule)
     left = None if attributes is ABSENT else attributes
@@ -106,6 +106,34 @@ def _leaves(document: Attributes | None, rule: MergeRule) -> dict[Path, Any]:
 
 def _same(before: Mapping[Path, Any], after: Mapping[Path, Any], path: Path) -> bool:
     return path in before and path in after and canonical(before[path]) == canonical(after[path])
+
+
+def _without(document: Any, gone: Set[Path], path: Path, rule: MergeRule) -> Any:
+    """The document without these leaves, nor the objects and lists that this empties; ABSENT if all is gone.
+
+    Unlike `leaves.without` it leaves an item that has only its key: that may be what somebody else says.
+    """
+    if path in gone:
+        return ABSENT
+    if isinstance(document, Mapping) and document:
+        below = {name: _without(value, gone, (*path, name), rule) for name, value in document.items()}
+        return {name: value for name, value in below.items() if value is not ABSENT} or ABSENT
+    if isinstance(document, list) and document:
+        below_list = [_without_in_item(item, gone, path, rule) for item in document]
+        return [item for item in below_list if item is not ABSENT] or ABSENT
+    return document
+
+
+def _without_in_item(item: Any, gone: Set[Path], path: Path, rule: MergeRule) -> Any:
+    where = schema_path(path)
+    if key := rule.keyed_lists.get(where):
+        path = (*path, Named(key, str(key_of(item, key))))
+        left = _without(item, gone, path, rule)
+        # What others say of an item goes on needing its name.
+        return left if left is ABSENT or key in left else {key: item[key], **left}
+    if rule.combine_at(where) is Combine.APPEND_UNIQUE:
+        return _without(item, gone, (*path, Element(canonical(item))), rule)
+    return item
 
 
 def _overlay(document: Any, wanted: Any, path: SchemaPath, rule: MergeRule) -> Any:

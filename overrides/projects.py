@@ -61,15 +61,14 @@ def check_known(scope: Scope) -> None:
 
     Workflows and launch plans are not registered: overrides may be set before the first run.
     """
-    check_all_known([scope])
+    check_listed([scope], *known_names([scope]))
 
 
-def check_all_known(scopes: Sequence[Scope]) -> None:
-    """The same for many scopes, with two queries."""
+def known_names(scopes: Sequence[Scope]) -> tuple[set[str], set[str]]:
+    """The projects and domains that the scopes name and that are registered, with two queries."""
     projects = {scope.project for scope in scopes} - {""}
     domains = {scope.domain for scope in scopes} - {""}
-    check_listed(
-        scopes,
+    return (
         set(Project.objects.filter(id__in=projects).values_list("id", flat=True)) if projects else set(),
         set(Domain.objects.filter(id__in=domains).values_list("id", flat=True)) if domains else set(),
     )

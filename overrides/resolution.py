@@ -85,6 +85,10 @@ class Resolved:
     refused: tuple[Refused, ...] = ()
 
 
+# Each leaf of what is merged so far: its value, and the number of the layer that it is from.
+Owned = dict[Path, tuple[Any, int]]
+
+
 @dataclass(frozen=True, slots=True)
 class Walked:
     """The layers, least specific first, and the attributes before, between and after them."""
@@ -107,17 +111,15 @@ def resolve(
     """
     applicable, refused = admit(target, layers, rule, rails)
     steps: list[dict[str, Any]] = [{}]
-    sources: dict[Path, int] = {}
+    owned: Owned = {}
     for index, layer in enumerate(applicable):
-        attributes, sources = _apply(layer, index, steps[-1], sources, rule)
+        attributes = merge(steps[-1], layer.attributes, rule)
+        owned = _owned(layer, index, attributes, owned, rule)
         steps.append(attributes)
     walked = Walked(steps, applicable, rule)
     return Resolved(
         walked.attributes,
-        tuple(
-            _leaf(path, value, walked, sources[path])
-            for path, value in _set(walked.attributes, applicable, rule)
-        ),
+        tuple(_leaf(path, value, walked, source) for path, (value, source) in owned.items()),
         tuple(_removed(walked)),
         refused,
     )
@@ -162,22 +164,20 @@ def _without(attributes: Any, found: Iterable[Breach], rule: MergeRule) -> Any:
     return attributes
 
 
-def _apply(
-    layer: Layer, index: int, inherited: Attributes, sources: dict[Path, int], rule: MergeRule
-) -> tuple[dict[str, Any], dict[Path, int]]:
-    """Merge one layer. It owns what it states, and what it changed without naming: an object it emptied."""
+def _owned(layer: Layer, index: int, merged: Attributes, before: Owned, rule: MergeRule) -> Owned:
+    """The leaves after one layer. It owns what it states, and what it changed without naming it."""
     stated = dict(leaves(layer.attributes, rule))
-    before = dict(leaves(inherited, rule))
-    merged = merge(inherited, layer.attributes, rule)
-    return merged, {
-        path: index if _owns(path, value, stated, before, rule) or path not in sources else sources[path]
-        for path, value in leaves(merged, rule)
-    }
+    found: Owned = {}
+    for path, value in leaves(merged, rule):
+        earlier = before.get(path)
+        mine = earlier is None or _owns(path, value, stated, earlier[0], rule)
+        found[path] = (value, index if mine or earlier is None else earlier[1])
+    return found
 
 
-def _owns(path: Path, value: Any, stated: dict[Path, Any], before: dict[Path, Any], rule: MergeRule) -> bool:
+def _owns(path: Path, value: Any, stated: dict[Path, Any], earlier: Any, rule: MergeRule) -> bool:
     if path not in stated:
-        return _took_over(path, stated, rule) or bool(before.get(path, ABSENT) != value)
+        return _took_over(path, stated, rule) or bool(earlier != value)
     # Of a minimum or maximum the layer may have stated a value that lost.
     return _because(path, rule) is Because.LESS_SPECIFIC or canonical(stated[path]) == canonical(value)
 
@@ -190,11 +190,6 @@ def _took_over(path: Path, stated: dict[Path, Any], rule: MergeRule) -> bool:
     if not whole and rule.combine_at(where) is not Combine.REPLACE:
         return False
     return any(one[:unit] == path[:unit] for one in stated)
-
-
-def _set(attributes: Attributes, applicable: Sequence[Layer], rule: MergeRule) -> list[tuple[Path, Any]]:
-    """The leaves of the answer; none where nothing is set at all, which differs from a set `{}`."""
-    return list(leaves(attributes, rule)) if applicable else []
 
 
 def _leaf(path: Path, value: Any, walked: Walked, source: int) -> Leaf:
@@ -210,19 +205,21 @@ def _removed(walked: Walked) -> Iterable[Removed]:
     for index in reversed(range(len(walked.layers))):
         layer = walked.layers[index]
         for path, value in leaves(layer.attributes, walked.rule):
-            gone = value is None and value_at(walked.attributes, path) is ABSENT
-            if gone and path not in seen and _took_away(path, index, walked):
+            if value is None and path not in seen and _took_away(path, index, walked):
                 seen.add(path)
                 where = pointer(walked.attributes, path)
                 yield Removed(where, layer, _shadowed(path, walked.layers[:index]))
 
 
 def _took_away(path: Path, index: int, walked: Walked) -> bool:
-    """True if but for nulls there would be a value. A null that repeats another owns the removal.
+    """True if but for nulls there would be a value, and nobody has set one since.
+
+    A null that repeats another owns the removal.
 
     What is taken whole takes everything away that it does not say; there a null is nothing special.
     """
-    if walked.rule.unit_of(schema_path(path)) < len(path):
+    is_back = any(value_at(step, path) is not ABSENT for step in walked.steps[index + 1 :])
+    if is_back or walked.rule.unit_of(schema_path(path)) < len(path):
         return False
     for step in range(index, -1, -1):
         if value_at(walked.steps[step], path) is not ABSENT:

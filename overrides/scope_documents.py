@@ -76,7 +76,8 @@ def put_document(
     """Set exactly these statements at the scope; what else is set at it is removed."""
     catalogue = begin(actor)
     check_known(scope)
-    check(terms.precondition, document_version(scope) or None)
+    # There always is a document, at first one of version 0 that sets nothing.
+    check(terms.precondition, document_version(scope))
     stated = {one.address: one for one in statements}
     here = [
         Address(name, scope) for name in Override.objects.at(scope).values_list("resource_type", flat=True)

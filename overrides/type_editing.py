@@ -111,9 +111,11 @@ def _last_version(name: str) -> int:
 
 
 def _check_key(one: ResourceType, catalogue: Catalogue) -> None:
-    taken = catalogue.by_document_key().get(one.document_key)
-    if taken and taken.name != one.name:
-        raise NameTaken(f"The document key {one.document_key!r} belongs to {taken.name}.")
+    """A document says either a type's key or its name, so neither may mean another type."""
+    for said in (one.document_key, one.name):
+        taken = catalogue.by_document_key().get(said) or catalogue.types.get(said)
+        if taken and taken.name != one.name:
+            raise NameTaken(f"The document key {said!r} belongs to {taken.name}.")
 
 
 def _refuse_what_would_break(one: ResourceType) -> None:

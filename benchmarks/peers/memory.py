@@ -1,4 +1,4 @@
-"""The bare server: an ASGI application that answers the same bytes to the same questions, from a dictionary."""
+"""The bare server: an ASGI application that answers the same bytes to the same questions from memory."""
 
 from __future__ import annotations
 

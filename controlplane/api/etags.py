@@ -12,7 +12,7 @@ from controlplane.preconditions import Precondition
 
 _LIST = re.compile(r'\s*(?:W/)?"[\x21\x23-\x7e]*"\s*(?:,\s*(?:W/)?"[\x21\x23-\x7e]*"\s*)*')
 _TAG = re.compile(r'(W/)?"([\x21\x23-\x7e]*)"')
-_VERSION = re.compile(r"v([1-9][0-9]{0,18})")
+_VERSION = re.compile(r"v(0|[1-9][0-9]{0,18})")
 
 
 def version_etag(version: int) -> str:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 from rest_framework import serializers
 
 from controlplane.api.fields import StrictSerializer, Text
 from controlplane.api.scopes import ScopeRead, ScopeWrite, show_scope
+from controlplane.scopes import Scope
 from overrides.answers import Effective, EffectiveType
 from overrides.api.serializers import STRATEGIES, AnyJSONField, AttributesField
 from overrides.api.time_travel import ScopeAsOfQuery
@@ -188,10 +190,16 @@ def _show_rail(rail: GuardRail) -> dict[str, Any]:
 
 
 def _show_source(layer: Layer) -> dict[str, Any]:
+    """The same object for all leaves of a layer: a layer has many, and making it is not free."""
     origin: Origin = layer.origin
+    return _shown(layer.scope, origin, layer.is_default)
+
+
+@lru_cache(maxsize=4096)
+def _shown(scope: Scope, origin: Origin, is_default: bool) -> dict[str, Any]:
     return {
-        "kind": "platform_default" if layer.is_default else "override",
-        "scope": show_scope(layer.scope),
+        "kind": "platform_default" if is_default else "override",
+        "scope": show_scope(scope),
         "override_id": str(origin.override_id) if origin.override_id else None,
         "version": origin.version,
         "revision": origin.revision,

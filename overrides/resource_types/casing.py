@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from decimal import Decimal
 from typing import Any
 
 from controlplane.errors import FieldError, InvalidAttributes
@@ -49,6 +50,8 @@ def _read(document: Any, schema: Schema, root: Schema, pointer: str) -> Any:
     if isinstance(document, list):
         items = _items(schema)
         return [_read(item, items, root, f"{pointer}/{index}") for index, item in enumerate(document)]
+    if isinstance(document, float):
+        return _stored_number(document)
     if not isinstance(document, Mapping):
         return document
     spelled = {camel(name): name for name in schema.get("properties", ())}
@@ -61,6 +64,13 @@ def _read(document: Any, schema: Schema, root: Schema, pointer: str) -> Any:
             raise InvalidAttributes(message, errors=[FieldError(where, "given_twice", message)])
         read[name] = _read(value, _member(schema, name), root, where)
     return read
+
+
+def _stored_number(number: float) -> float | int:
+    """As jsonb gives it back: without a negative zero, and 1e16 written out."""
+    if abs(number) >= 1e16:
+        return int(Decimal(repr(number)))
+    return number or 0.0
 
 
 def _member(schema: Schema, name: str) -> Schema:

@@ -87,6 +87,7 @@ def _bad_schema(schema: Mapping[str, Any]) -> Iterator[FieldError]:
             message = f"The overrides document uses {mark!r} for itself. Choose another name."
             yield FieldError(f"/schema/properties/{mark}", "reserved", message)
     yield from _bad_words(schema, "/schema")
+    yield from _same_in_camel_case(schema, "/schema")
 
 
 def _bad_words(schema: Any, where: str) -> Iterator[FieldError]:
@@ -103,6 +104,20 @@ def _bad_words(schema: Any, where: str) -> Iterator[FieldError]:
             yield FieldError(f"{where}/pattern", "malformed", "This pattern cannot be compiled.")
         for name, below in schema.items():
             yield from _bad_words(below, f"{where}/{escape(name)}")
+
+
+def _same_in_camel_case(schema: Any, where: str) -> Iterator[FieldError]:
+    """The overrides document could not tell such members from each other."""
+    if not isinstance(schema, Mapping):
+        return
+    members = schema.get("properties")
+    spelled: dict[str, str] = {}
+    for name in members if isinstance(members, Mapping) else ():
+        if (other := spelled.setdefault(camel(name), name)) != name:
+            message = f"{other!r} and {name!r} are the same in camelCase. Choose another name."
+            yield FieldError(f"{where}/properties/{escape(name)}", "repeated_name", message)
+    for name, below in schema.items():
+        yield from _same_in_camel_case(below, f"{where}/{escape(name)}")
 
 
 def _compiles(pattern: str) -> bool:

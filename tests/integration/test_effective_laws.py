@@ -18,11 +18,10 @@ from hypothesis import strategies as st
 from controlplane.errors import ControlplaneError, UnknownGuardRail, UnknownOverride
 from controlplane.scopes import Level, Scope
 from overrides.addresses import Address
-from overrides.answers import Effective
+from overrides.answers import Effective, EffectiveType
 from overrides.editing import delete_override, patch_override, put_override
 from overrides.effective import effective_attributes, effective_many
 from overrides.rail_editing import RailWrite, delete_rail, put_rail
-from overrides.resolution import Resolved
 from overrides.resource_types import BUILT_IN
 from overrides.revisions import current_revision
 from tests.api_client import ACTOR, make_project
@@ -219,15 +218,23 @@ def wanted(reference: Reference) -> list[Any]:
         {place: scopes[rank] for place, (rank, _) in reference.leaves.items()},
         {place: scopes[rank] for place, rank in reference.removed.items()},
         {(place, scopes[rank], rail) for rank, place, rail in reference.refused},
+        {rail.name for rail in reference.rails},
     ]
 
 
-def got(resolved: Resolved, reference: Reference) -> list[Any]:
-    def sources(found: Any) -> dict[tuple[str, ...], Scope]:
-        return {reference.place_of(it.pointer, resolved.attributes): it.source.scope for it in found}
+def got(found: EffectiveType, reference: Reference) -> list[Any]:
+    resolved = found.resolved
 
-    refused = {(reference.place_of(it.pointer), it.source.scope, it.rail.name) for it in resolved.refused}
-    return [canonical(resolved.attributes), sources(resolved.leaves), sources(resolved.removed), refused]
+    def sources(leaves: Any) -> dict[tuple[str, ...], Scope]:
+        return {reference.place_of(it.pointer, resolved.attributes): it.source.scope for it in leaves}
+
+    return [
+        canonical(resolved.attributes),
+        sources(resolved.leaves),
+        sources(resolved.removed),
+        {(reference.place_of(it.pointer), it.source.scope, it.rail.name) for it in resolved.refused},
+        {rail.name for rail in found.rails},
+    ]
 
 
 def reference_rail(rail: RailWrite) -> Rail:
@@ -259,7 +266,7 @@ def test_each_revision_answers_as_a_replay_of_the_history(operations):
                 references = {name: reference_of(state, answer.scope, name) for name in ATTRIBUTES}
 
                 assert {
-                    one.resource_type.name: got(one.resolved, references[one.resource_type.name])
+                    one.resource_type.name: got(one, references[one.resource_type.name])
                     for one in answer.types
                 } == {name: wanted(it) for name, it in references.items() if it.layers}
 

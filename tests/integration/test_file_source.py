@@ -132,7 +132,7 @@ def test_a_config_map_as_kubernetes_mounts_it_is_followed_through_its_links(fold
             "malformed",
         ),
         ("kind: overrides\nspec:\n  taskResource: {}\n", 3, 17, "unknown_field"),
-        ("kind: overrides\nproject: nobody\nspec:\n  taskResources: {}\n", 0, 0, "unknown_project"),
+        ("kind: overrides\nproject: nobody\nspec:\n  taskResources: {}\n", 4, 18, "unknown_project"),
         ("kind: overrides\nworkflow: w\nspec:\n  taskResources: {}\n", 1, 1, "required"),
         ("kind: overrides\nspec:\n  taskResources: {a: 1, a: 2}\n", 3, 25, "malformed"),
         ("kind: overrides\nspec: &x\n  taskResources: {}\n", 2, 7, "malformed"),

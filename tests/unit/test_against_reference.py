@@ -105,7 +105,7 @@ FIELDS = {
     "f": Field(FREE, {"f/*": WHOLE}, "f f/x f/* f/x/y f/*/*", "", ""),
     "o": Field(FREE, {"o": WHOLE}, "o o/x o/* o/*/x o/z", "", ""),
     "n": Field(often(objects("xy", AMOUNT), SINGLE), {"n/*": EXTREME}, "n n/x n/*", "n/x n/*", "n/x n/*"),
-    "l": Field(often(LIST, FREE), {"l": UNIQUE}, "l l/* l/z", "l/* l/*/x", "l l/* l/*/x"),
+    "l": Field(often(LIST, FREE), {"l": UNIQUE}, "l l/* l/z", "l/* l/*/x l/*/*", "l l/* l/*/x l/*/*"),
     "k": Field(
         often(ITEMS, st.one_of(SINGLE, objects("xn", SINGLE))),
         {"k": KEYED, "k/*/n": EXTREME, "k/*/l": UNIQUE, "k/*/o": WHOLE},

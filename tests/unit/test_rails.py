@@ -254,6 +254,15 @@ def test_a_star_stands_for_any_member_or_item():
     assert resolved.attributes == {"limits": {"gpu": 1}, "envs": [{"key": "B", "size": 1}]}
 
 
+@pytest.mark.parametrize("path", ["mails/*/size", "mails/*/*"])
+def test_a_bound_reaches_into_a_list_that_is_taken_whole(path):
+    items = [{"size": 1}, {"size": 9}]
+
+    resolved = answer((WORKFLOW, {"mails": items}), rails=[rail(path, maximum=4)])
+
+    assert refused(resolved) == [("/mails", WORKFLOW)]
+
+
 # Allowed values
 
 
