@@ -156,7 +156,7 @@ class _Client:
 
 
 def _is_complete(data: bytes) -> bool:
-    """True if the head is there, and as many bytes of body as it announces."""
+    """True if the head is there, and as many bytes of body as it announces. In chunks nothing may come."""
     end = data.find(b"\r\n\r\n")
     if end < 0:
         return False

@@ -55,9 +55,15 @@ def read_bundle(sent: Sequence[Sent]) -> tuple[list[Sent], list[Sent]]:
     return about, overrides
 
 
-def scopes_in(sent: Sequence[Sent]) -> tuple[set[str], set[Scope]]:
-    """The kinds of the documents about the installation, and the scopes of those with overrides."""
+def scopes_in(sent: Sequence[Sent], *, most: int) -> tuple[set[str], set[Scope]]:
+    """The kinds of the documents about the installation, and the scopes of those with overrides.
+
+    Raises InvalidRequest, also if lists and ConfigMaps hold more documents than `most`.
+    """
     about, overrides = read_bundle(sent)
+    if len(about) + len(overrides) > most:
+        message = f"{most} documents at most. Split them by project."
+        raise InvalidRequest(message, errors=[FieldError("/documents", "max_length", message)])
     found: list[FieldError] = []
     scopes: set[Scope] = set()
     for one in overrides:

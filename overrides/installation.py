@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -35,16 +36,19 @@ def apply_document(sent: Sent, actor: Actor) -> Made:
 
     Raises InvalidRequest and whatever the function for its kind raises, with pointers into the document.
     """
-    try:
+    with _pointing_below(sent.pointer):
         return _APPLY[sent.value["kind"]](sent, actor)
+
+
+@contextmanager
+def _pointing_below(pointer: str) -> Iterator[None]:
+    """Errors of what is done point into what stands at the pointer: at it, if they point nowhere."""
+    try:
+        yield
     except ControlplaneError as error:
         found = error.errors or (FieldError("", error.code, error.detail),)
-        error.errors = tuple(replace(one, pointer=_within(sent.pointer, one.pointer)) for one in found)
+        error.errors = tuple(replace(one, pointer=f"{pointer}{one.pointer}") for one in found)
         raise
-
-
-def _within(pointer: str, inner: str) -> str:
-    return inner if inner.startswith(pointer) and pointer else f"{pointer}{inner}"
 
 
 def _domain(sent: Sent, actor: Actor) -> Made:
@@ -66,9 +70,11 @@ def _project(sent: Sent, actor: Actor) -> Made:
 
 
 def _resource_type(sent: Sent, actor: Actor) -> Made:
-    definition = check_shape(_members(sent, {"definition"}, set())["definition"])
-    before = TypeDefinition.objects.present().filter(name=definition["name"]).first()
-    one, _ = put_type(definition, actor=actor)
+    said = _members(sent, {"definition"}, set())["definition"]
+    with _pointing_below("/definition"):
+        definition = check_shape(said)
+        before = TypeDefinition.objects.present().filter(name=definition["name"]).first()
+        one, _ = put_type(definition, actor=actor)
     return Made("resourceType", one.name, _change(before, one.version))
 
 

@@ -17,7 +17,6 @@ from controlplane.api.fields import StrictSerializer
 from controlplane.api.json_body import StrictJSONParser
 from controlplane.api.scopes import ScopeQuery, scope_from
 from controlplane.api.yaml_body import YamlDocuments, YamlParser, YmlParser, located
-from controlplane.errors import FieldError, InvalidRequest
 from controlplane.scopes import Scope
 from overrides.api import examples
 from overrides.api.plan_shapes import PlanRead, show_applied
@@ -102,15 +101,12 @@ def sent_documents(request: Request) -> list[Sent]:
         parsed = Bundle(data=documents)
         parsed.is_valid(raise_exception=True)
         documents = documents["documents"]
-    if len(documents) > MAX_DOCUMENTS:
-        message = f"{MAX_DOCUMENTS} documents at most. Split them by project."
-        raise InvalidRequest(message, errors=[FieldError("/documents", "max_length", message)])
     return [Sent(one, f"/documents/{number}") for number, one in enumerate(documents)]
 
 
 def authorise(caller: Caller, sent: Iterable[Sent], options: ApplyOptions) -> None:
     """Every scope and kind must be the caller's to write, before anything is looked up."""
-    kinds, scopes = scopes_in(list(sent))
+    kinds, scopes = scopes_in(list(sent), most=MAX_DOCUMENTS)
     for kind in kinds:
         caller.require(_KIND_ACTIONS[kind], Scope())
     for scope in {*scopes, *(options.prune_within if options.prune else ())}:

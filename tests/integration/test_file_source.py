@@ -149,7 +149,7 @@ def test_a_bad_file_changes_nothing_and_is_told_with_line_and_column(folder, tex
     assert cpu_at() == "1"
     (error,) = source_state()["errors"]
     assert (error["line"], error["column"], error["code"]) == (line, column, code)
-    assert error["file"] == ("" if code == "unknown_project" else "bad.yaml")
+    assert error["file"] == "bad.yaml"
 
 
 def test_every_bad_file_is_told_at_once(folder):
