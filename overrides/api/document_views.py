@@ -188,6 +188,10 @@ def _one_document(request: Request, scope: Scope) -> Sent:
     if named not in (scope, Scope()):
         message = f"The document is about {named}, and the request about {scope}."
         raise InvalidRequest(message, errors=[FieldError(pointer, "other_scope", message)])
+    if not {"spec", "overrides"} & set(documents[0]):
+        # An empty body, perhaps: it must not remove everything.
+        message = "A document has a `spec`. To remove everything that is set here, send an empty one."
+        raise InvalidRequest(message, errors=[FieldError(f"{pointer}/spec", "required", message)])
     if named != scope:
         sent = Sent(
             {**documents[0], **{name: value for name, value in scope.segments.items() if value}}, pointer

@@ -891,9 +891,8 @@ def test_bytes_that_are_not_utf_8_are_refused(api):
     assert (answer.status_code, answer.json()["code"]) == (400, "malformed_body")
 
 
-def test_more_documents_than_a_call_may_have_are_refused(api):
-    body = b"---\na\n" * 20_001
-
+@pytest.mark.parametrize("body", [b"---\na\n" * 20_001, b"- {}\n" * 20_001], ids=["stream", "list"])
+def test_more_documents_than_a_call_may_have_are_refused(api, body):
     answer = api.post("overrides:apply", body, Content_Type=YAML)
 
     assert (answer.status_code, answer.json()["errors"][0]["pointer"]) == (400, "/documents")
