@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from controlplane.scopes import Scope
 from overrides.rails import GuardRail
@@ -27,3 +28,17 @@ class Effective:
     scope: Scope
     types: tuple[EffectiveType, ...]
     fingerprint: str
+
+
+@dataclass(frozen=True, slots=True)
+class TypeValues:
+    resource_type: ResourceType
+    attributes: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class EffectiveValues:
+    """What applies at a scope, without why."""
+
+    scope: Scope
+    types: tuple[TypeValues, ...]

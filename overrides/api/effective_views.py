@@ -14,7 +14,7 @@ from controlplane.api.scopes import scope_from
 from overrides.api import effective_shapes as shapes
 from overrides.api import examples
 from overrides.api.time_travel import as_of
-from overrides.effective import effective_many
+from overrides.effective import effective_many, values_many
 from overrides.flyte_strategy import as_flyte
 
 
@@ -51,7 +51,10 @@ class EffectiveBatch(Endpoint):
     @extend_schema(
         operation_id="overrides_effective_batch",
         summary="What applies at up to 1,000 scopes, with one query",
-        description="A read; POST because the question is long. Answers in the order of the question.",
+        description=(
+            "A read; POST because the question is long. Answers in the order of the question. With "
+            "`explain: false` only the values: much smaller and faster."
+        ),
         tags=["overrides"],
         request=shapes.EffectiveBatchWrite,
         responses=shapes.EffectiveBatchRead,
@@ -64,5 +67,7 @@ class EffectiveBatch(Endpoint):
         caller = caller_of(request)
         for scope in scopes:
             caller.require(Action.OVERRIDE_READ, scope)
-        found = effective_many(scopes, resource_type=wanted["resource_type"], as_of=as_of(wanted))
-        return Response({"items": [shapes.show_effective(one) for one in found]})
+        question = {"resource_type": wanted["resource_type"], "as_of": as_of(wanted)}
+        if not wanted["explain"]:
+            return Response({"items": [shapes.show_values(one) for one in values_many(scopes, **question)]})
+        return Response({"items": [shapes.show_effective(one) for one in effective_many(scopes, **question)]})
