@@ -19,7 +19,7 @@ from controlplane.errors import NameTaken
 from controlplane.scopes import Scope
 from overrides.addresses import Address
 from overrides.editing import put_override
-from overrides.projects import create_project
+from overrides.projects import ProjectFields, create_project
 from overrides.sources import reads_files
 from registry.agents.policies import liveness_policy
 from registry.agents.registering import register
@@ -108,7 +108,7 @@ def seed() -> bool:
     try:
         with transaction.atomic():
             for project, description in _PROJECTS.items():
-                create_project(project, name="", description=description, actor=_ACTOR)
+                create_project(project, ProjectFields(description=description), actor=_ACTOR)
     except NameTaken:
         return False
     for resource_type, scope, attributes in [] if reads_files() else _OVERRIDES:

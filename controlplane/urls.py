@@ -20,6 +20,7 @@ api: list[URLPattern | URLResolver] = [
 
 urlpatterns = [
     path("metrics", Metrics.as_view()),
+    path("", include("overrides.flyte.urls")),
     path("api/v1/", include(api)),
     path("", include("console.urls")),
 ]

@@ -27,7 +27,7 @@ from overrides.documents import API_VERSION, KIND, Reader, Sent, entry_of, scope
 from overrides.editions import current_catalogue
 from overrides.history import standing_as_of
 from overrides.installation import KINDS, Made, apply_document
-from overrides.models import Domain, GuardRailRow, Override, Project, TypeDefinition
+from overrides.models import Domain, GuardRailRow, Override, Project, ProjectState, TypeDefinition
 from overrides.plans import Plan
 from overrides.rail_documents import rail_document
 
@@ -168,7 +168,11 @@ def _about_installation(as_of: int | None) -> Iterator[dict[str, Any]]:
     for domain in Domain.objects.order_by("id"):
         yield {"apiVersion": API_VERSION, "kind": "domain", "id": domain.id, "name": domain.name}
     for project in Project.objects.order_by("id"):
-        said = {"id": project.id, "name": project.name, "description": project.description}
+        said: dict[str, Any] = {"id": project.id, "name": project.name, "description": project.description}
+        if project.labels is not None:
+            said["labels"] = project.labels
+        if project.state != ProjectState.ACTIVE:
+            said["state"] = ProjectState(project.state).label
         yield {"apiVersion": API_VERSION, "kind": "project", **said}
     for row in TypeDefinition.objects.as_of(as_of).order_by("name"):
         yield {"apiVersion": API_VERSION, "kind": "resourceType", "definition": _sorted(row.definition)}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from django.db import transaction
@@ -78,6 +79,23 @@ def delete_override(address: Address, *, actor: Actor, terms: Terms = Terms()) -
         raise nothing_at(address)
     check(terms.precondition, standing.version)
     _write(standing, None, catalogue, actor, terms)
+
+
+@transaction.atomic
+def revise_override(
+    address: Address,
+    revise: Callable[[Attributes | None], Attributes | None],
+    *,
+    actor: Actor,
+    terms: Terms = Terms(),
+) -> None:
+    """Let a function say what shall stand, given what stands; None stands for nothing, before and after.
+
+    The attributes that it returns are in the spelling that is stored.
+    """
+    catalogue, standing = _look(address, actor)
+    check(terms.precondition, standing.present_version)
+    _write(standing, revise(standing.attributes), catalogue, actor, terms)
 
 
 def refuse_claims(address: Address, outcome: Outcome, *, force: bool, pointer: str = "/attributes") -> None:

@@ -21,6 +21,7 @@ _CHANGE: dict[str, Any] = {
 }
 
 PROJECT_CREATED = register("project.created", "A project was registered.", project=_TEXT)
+PROJECT_UPDATED = register("project.updated", "A project was changed or archived.", project=_TEXT)
 DOMAIN_CREATED = register("domain.created", "A domain was registered.", domain=_TEXT)
 OVERRIDE_CREATED = register("override.created", "Attributes were set where none were.", **_CHANGE)
 OVERRIDE_UPDATED = register("override.updated", "The attributes at a scope were changed.", **_CHANGE)

@@ -11,15 +11,15 @@ from typing import Any
 from controlplane.access.actors import Actor
 from controlplane.errors import ControlplaneError, FieldError, InvalidRequest
 from overrides.documents import Sent
-from overrides.models import MAX_LABEL_LENGTH, Domain, GuardRailRow, Project, TypeDefinition
-from overrides.projects import create_domain, create_project
+from overrides.models import MAX_LABEL_LENGTH, Domain, GuardRailRow, Project, ProjectState, TypeDefinition
+from overrides.projects import ProjectFields, create_domain, create_project, update_project
 from overrides.rail_documents import rail_from
 from overrides.rail_editing import put_rail
 from overrides.resource_types.shape import check_shape
 from overrides.type_editing import put_type
 
 # As the columns are, and the API's serializers.
-_LONGEST = {"id": MAX_LABEL_LENGTH, "name": 64, "description": 300}
+_LONGEST = {"id": MAX_LABEL_LENGTH, "name": 64, "description": 300, "state": 64}
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,13 +60,23 @@ def _domain(sent: Sent, actor: Actor) -> Made:
 
 
 def _project(sent: Sent, actor: Actor) -> Made:
-    said = _texts(sent, {"id"}, {"name", "description"})
-    if Project.objects.filter(id=said["id"]).exists():
-        return Made("project", said["id"], "unchanged")
-    create_project(
-        said["id"], name=said.get("name", ""), description=said.get("description", ""), actor=actor
-    )
-    return Made("project", said["id"], "created")
+    said = _texts(sent, {"id"}, {"name", "description", "state", "labels"})
+    fields = ProjectFields(said.get("name"), said.get("description"), said.get("labels"), _state(said))
+    before = Project.objects.filter(id=said["id"]).first()
+    if before is None:
+        create_project(said["id"], fields, actor=actor)
+        return Made("project", said["id"], "created")
+    after = update_project(said["id"], fields, actor=actor)
+    return Made("project", said["id"], "unchanged" if after.updated_at == before.updated_at else "updated")
+
+
+def _state(said: dict[str, Any]) -> ProjectState | None:
+    if (word := said.get("state")) is None:
+        return None
+    if word not in ProjectState.labels:
+        message = f"A project is one of: {', '.join(ProjectState.labels)}."
+        raise InvalidRequest(message, errors=[FieldError("/state", "not_allowed", message)])
+    return ProjectState(ProjectState.labels.index(word))
 
 
 def _resource_type(sent: Sent, actor: Actor) -> Made:
@@ -108,7 +118,7 @@ def _members(sent: Sent, wanted: set[str], optional: set[str]) -> dict[str, Any]
     return said
 
 
-def _texts(sent: Sent, wanted: set[str], optional: set[str]) -> dict[str, str]:
+def _texts(sent: Sent, wanted: set[str], optional: set[str]) -> dict[str, Any]:
     said = _members(sent, wanted, optional)
     found = [error for name, value in said.items() for error in _bad_text(name, value)]
     if found:
@@ -118,12 +128,19 @@ def _texts(sent: Sent, wanted: set[str], optional: set[str]) -> dict[str, str]:
 
 def _bad_text(name: str, value: Any) -> Iterator[FieldError]:
     harmless = "\n\t" if name == "description" else ""
-    if not isinstance(value, str):
+    if name == "labels":
+        yield from _bad_labels(value)
+    elif not isinstance(value, str):
         yield FieldError(f"/{name}", "wrong_type", f"{name} must be a text.")
     elif len(value) > _LONGEST[name]:
         yield FieldError(f"/{name}", "too_long", f"{name} has {_LONGEST[name]} characters at most.")
     elif any(unicodedata.category(one).startswith("C") and one not in harmless for one in value):
         yield FieldError(f"/{name}", "unprintable", f"{name} has a character that cannot be printed.")
+
+
+def _bad_labels(value: Any) -> Iterator[FieldError]:
+    if not isinstance(value, dict) or not all(isinstance(one, str) for pair in value.items() for one in pair):
+        yield FieldError("/labels", "wrong_type", "labels is an object of texts.")
 
 
 _APPLY: dict[str, Callable[[Sent, Actor], Made]] = {

@@ -28,13 +28,28 @@ class Domain(models.Model):
         return self.id
 
 
+class ProjectState(models.IntegerChoices):
+    """The numbers are those of Flyte's enum Project.ProjectState."""
+
+    ACTIVE = 0, "active"
+    ARCHIVED = 1, "archived"
+    SYSTEM_GENERATED = 2, "system_generated"
+    SYSTEM_ARCHIVED = 3, "system_archived"
+
+
 class Project(models.Model):
     """What belongs to one team or product. Every project has every domain."""
 
     id = models.CharField(primary_key=True, max_length=MAX_LABEL_LENGTH)
     name = models.CharField(max_length=64)
     description = models.CharField(max_length=300, blank=True, default="")
+    # NULL where nobody ever gave any: Flyte tells that from none.
+    labels: Any = models.JSONField(null=True)
+    state = models.SmallIntegerField(
+        choices=ProjectState.choices, default=ProjectState.ACTIVE, db_default=ProjectState.ACTIVE
+    )
     created_at = models.DateTimeField(db_default=Now(), editable=False)
+    updated_at = models.DateTimeField(db_default=Now())
 
     objects = ProjectQuerySet.as_manager()
 

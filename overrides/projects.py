@@ -4,37 +4,108 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
+from dataclasses import asdict, dataclass
+from typing import Any
 
 from django.db import IntegrityError, transaction
+from django.db.models.functions import Now
 
 from controlplane.access import audit
 from controlplane.access.actors import Actor
+from controlplane.access.callers import Caller
+from controlplane.access.roles import Action
 from controlplane.errors import FieldError, InvalidRequest, NameTaken, UnknownDomain, UnknownProject
+from controlplane.events.types import EventType
 from controlplane.scopes import Scope
 from overrides import event_types
-from overrides.models import MAX_LABEL_LENGTH, Domain, Project
+from overrides.leaves import escape
+from overrides.models import MAX_LABEL_LENGTH, Domain, Project, ProjectState
+from overrides.resource_types.schemas import LABEL_VALUE, QUALIFIED_NAME
+
+# As in FlyteAdmin.
+MAX_LABELS = 16
 
 _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 
 
+@dataclass(frozen=True, slots=True)
+class ProjectFields:
+    """What somebody says of a project. None: nothing is said of it, and what stands stays."""
+
+    name: str | None = None
+    description: str | None = None
+    labels: Mapping[str, str] | None = None
+    state: ProjectState | None = None
+
+
 @transaction.atomic
-def create_project(project_id: str, *, name: str, description: str, actor: Actor) -> Project:
-    """Register a project. Raises NameTaken, InvalidRequest."""
+def create_project(project_id: str, fields: ProjectFields = ProjectFields(), *, actor: Actor) -> Project:
+    """Register a project; its name is its id unless another is given. Raises NameTaken, InvalidRequest."""
     _check_label(project_id)
-    project = Project(id=project_id, name=name or project_id, description=description)
+    check_labels(fields.labels or {})
+    project = Project(id=project_id, **_said(fields))
+    project.name = project.name or project_id
     _insert(project, f"The project {project_id!r} exists already.")
-    audit.record(
-        event_types.PROJECT_CREATED,
-        "project",
-        project_id,
-        actor=actor,
-        before=None,
-        after={"id": project.id, "name": project.name, "description": project.description},
-        data={"project": project_id},
-        scope=Scope(project=project_id),
-    )
+    _record(event_types.PROJECT_CREATED, project, actor, before=None)
     return project
+
+
+@transaction.atomic
+def update_project(project_id: str, fields: ProjectFields, *, actor: Actor) -> Project:
+    """Change what is said, and archive or activate. Raises UnknownProject, InvalidRequest."""
+    check_labels(fields.labels or {})
+    project = Project.objects.select_for_update().filter(id=project_id).first()
+    if project is None:
+        raise UnknownProject(f"There is no project {project_id[:80]!r}.")
+    before = _shown(project)
+    for name, value in _said(fields).items():
+        setattr(project, name, value)
+    if _shown(project) != before:
+        project.updated_at = Now()
+        project.save()
+        _record(event_types.PROJECT_UPDATED, project, actor, before=before)
+    return project
+
+
+def check_labels(labels: Mapping[str, str], pointer: str = "/labels") -> None:
+    """Kubernetes' syntax: executions carry them. Raises InvalidRequest."""
+    wrong = [
+        FieldError(f"{pointer}/{escape(name)}", "malformed", f"{name!r}={value!r} is not a Kubernetes label.")
+        for name, value in labels.items()
+        if not (re.search(QUALIFIED_NAME, name) and re.search(LABEL_VALUE, value))
+    ]
+    if len(labels) > MAX_LABELS:
+        wrong.append(FieldError(pointer, "too_many", f"A project has {MAX_LABELS} labels at most."))
+    if wrong:
+        raise InvalidRequest(wrong[0].message, errors=wrong)
+
+
+def _said(fields: ProjectFields) -> dict[str, Any]:
+    return {name: value for name, value in asdict(fields).items() if value is not None}
+
+
+def _shown(project: Project) -> dict[str, Any]:
+    return {
+        "id": project.id,
+        "name": project.name,
+        "description": project.description,
+        "labels": project.labels,
+        "state": ProjectState(project.state).label,
+    }
+
+
+def _record(fact: EventType, project: Project, actor: Actor, *, before: dict[str, Any] | None) -> None:
+    audit.record(
+        fact,
+        "project",
+        project.id,
+        actor=actor,
+        before=before,
+        after=_shown(project),
+        data={"project": project.id},
+        scope=Scope(project=project.id),
+    )
 
 
 @transaction.atomic
@@ -54,6 +125,15 @@ def create_domain(domain_id: str, *, name: str, actor: Actor) -> Domain:
         scope=Scope(domain=domain_id),
     )
     return domain
+
+
+def require_readable(caller: Caller, project_id: str) -> None:
+    """Raise PermissionDenied unless the caller may read the project.
+
+    A domain-wide reader sees every project: each has that domain.
+    """
+    if not any(scope.project in ("", project_id) for scope in caller.scopes_for(Action.PROJECT_READ)):
+        caller.require(Action.PROJECT_READ, Scope(project=project_id))
 
 
 def check_known(scope: Scope) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from controlplane.errors import ControlplaneError, FieldError, LevelNotAllowed, RailBroken
+from controlplane.errors import ControlplaneError, FieldError, InvalidAttributes, LevelNotAllowed, RailBroken
 from overrides.addresses import Address
 from overrides.catalogue import Catalogue
 from overrides.leaves import name_of
@@ -27,9 +27,9 @@ class Stated:
     pointer: str
 
 
-def check_stated(statements: Sequence[Stated], catalogue: Catalogue) -> None:
+def check_stated(statements: Sequence[Stated], catalogue: Catalogue, *, only_rails: bool = False) -> None:
     """Raise LevelNotAllowed, InvalidAttributes or RailBroken; `errors` has all that is wrong with any."""
-    checks = _Checks(catalogue)
+    checks = _Checks(catalogue, only_rails)
     wrong = [one for stated in statements for one in checks.of(stated)]
     if wrong:
         error = wrong[0][0]
@@ -40,19 +40,26 @@ def check_stated(statements: Sequence[Stated], catalogue: Catalogue) -> None:
 @dataclass(slots=True)
 class _Checks:
     catalogue: Catalogue
+    only_rails: bool = False
     # Of ten thousand documents most say the same few things.
     known: dict[tuple[str, str], list[FieldError]] = field(default_factory=dict)
 
     def of(self, stated: Stated) -> Iterator[Wrong]:
         one = self.catalogue.get(stated.address.resource_type)
+        wrong = [] if self.only_rails else list(self._by_type(one, stated))
+        yield from wrong
+        if not any(isinstance(error, InvalidAttributes) for error, _ in wrong) and (
+            broken := list(self._rails(one, stated))
+        ):
+            yield RailBroken(broken[0].message, scope=str(stated.address.scope)), broken
+
+    def _by_type(self, one: ResourceType, stated: Stated) -> Iterator[Wrong]:
         try:
             one.check_level(stated.address.scope)
         except LevelNotAllowed as error:
             yield error, [FieldError(stated.pointer, error.code, error.detail)]
         if errors := self._attributes(one, stated):
             yield invalid_attributes(str(stated.address), errors), errors
-        elif broken := list(self._rails(one, stated)):
-            yield RailBroken(broken[0].message, scope=str(stated.address.scope)), broken
 
     def _attributes(self, one: ResourceType, stated: Stated) -> list[FieldError]:
         key = (one.name, canonical(stated.attributes))

@@ -78,5 +78,5 @@ def token_for(*roles: str, scope: Scope = Scope()) -> str:
 
 
 def make_project(name: str = "flytesnacks") -> str:
-    create_project(name, name="", description="", actor=ACTOR)
+    create_project(name, actor=ACTOR)
     return name

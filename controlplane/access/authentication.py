@@ -26,11 +26,7 @@ class TokenAuthentication(authentication.BaseAuthentication):
         header = request.headers.get("Authorization")
         if header is None:
             return None
-        scheme, _, secret = header.partition(" ")
-        if scheme.lower() != _SCHEME:
-            raise NotAuthenticated("Send your token as: Authorization: Bearer cp_pat_…")
-        token = find_token(secret.strip())
-        return caller_for(token.principal), token
+        return caller_by_header(header)
 
     def authenticate_header(self, request: Request) -> str:
         return "Bearer"
@@ -54,6 +50,15 @@ class AnonymousReadAuthentication(authentication.BaseAuthentication):
         if settings.ANONYMOUS_READ and request.method in ("GET", "HEAD"):
             return ANONYMOUS_READER, None
         return None
+
+
+def caller_by_header(header: str) -> tuple[Caller, Token]:
+    """Who sent `Bearer cp_pat_…`? Raises NotAuthenticated."""
+    scheme, _, secret = header.partition(" ")
+    if scheme.lower() != _SCHEME:
+        raise NotAuthenticated("Send your token as: Authorization: Bearer cp_pat_…")
+    token = find_token(secret.strip())
+    return caller_for(token.principal), token
 
 
 def find_token(secret: str) -> Token:

@@ -30,7 +30,7 @@ class TransportMiddleware:
                 return plain_response(
                     InsecureTransport("Use https://. Then replace your token: it was sent unencrypted.")
                 )
-            if request.path.endswith("/"):
+            if request.path.endswith("/") and not request.path.startswith(settings.PATHS_TAKEN_AS_SENT):
                 query = request.META.get("QUERY_STRING", "")
                 # Slashes in front are cut, or "//host/" would lead away from us.
                 target = "/" + request.path.strip("/")

@@ -78,6 +78,7 @@ SPECTACULAR_SETTINGS: dict[str, Any] = {
         "FlytectlKind": "overrides.api.import_views.FLYTECTL_KINDS",
         "PathRuleName": "overrides.api.type_views.MERGE_RULES",
         "ChangeKind": "overrides.api.plan_shapes.CHANGE_KINDS",
+        "ProjectStateName": "overrides.api.serializers.STATES",
         "StrategyName": "overrides.api.serializers.STRATEGIES",
         "AgentState": "registry.agents.api.serializers.STATES",
         "CostTier": "registry.agents.api.serializers.COSTS",

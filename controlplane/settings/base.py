@@ -5,6 +5,7 @@ from pathlib import Path
 from controlplane.settings.api import *
 from controlplane.settings.console import *
 from controlplane.settings.database import *
+from controlplane.settings.flyte import *
 from controlplane.settings.liveness import *
 from controlplane.settings.logs import *
 from controlplane.settings.outgoing import *

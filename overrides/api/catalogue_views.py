@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from drf_spectacular.utils import extend_schema
+from rest_framework.parsers import BaseParser
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from controlplane.access.roles import Action
 from controlplane.api.endpoints import Endpoint, MutationQuery, actor_of, caller_of, mutation
 from controlplane.api.fields import Query, parse_body
+from controlplane.api.json_body import MergePatchParser
 from controlplane.api.pages import PageQuery, page_response, paginate
 from controlplane.errors import UnknownDomain, UnknownProject
 from controlplane.scopes import Scope
 from overrides.api import examples
 from overrides.api import serializers as shapes
 from overrides.models import Domain, Project
-from overrides.projects import create_domain, create_project
+from overrides.projects import create_domain, create_project, require_readable, update_project
 
 
 class ProjectCollection(Endpoint):
@@ -51,10 +53,7 @@ class ProjectCollection(Endpoint):
         wanted = parse_body(shapes.ProjectWrite, request)
         caller_of(request).require(Action.PROJECT_WRITE, Scope())
         project = create_project(
-            wanted["id"],
-            name=wanted["name"],
-            description=wanted["description"],
-            actor=actor_of(request),
+            wanted["id"], shapes.project_fields(wanted, state=wanted["state"]), actor=actor_of(request)
         )
         project.refresh_from_db()
         location = {"Location": f"{request.path}/{project.id}"}
@@ -62,7 +61,14 @@ class ProjectCollection(Endpoint):
 
 
 class ProjectItem(Endpoint):
-    actions = {"GET": Action.PROJECT_READ}
+    actions = {"GET": Action.PROJECT_READ, "PATCH": Action.PROJECT_WRITE}
+
+    def get_parsers(self) -> list[BaseParser]:
+        return [*super().get_parsers(), *([MergePatchParser()] if self._patches else [])]
+
+    @property
+    def _patches(self) -> bool:
+        return getattr(self.request, "method", None) == "PATCH"
 
     @extend_schema(
         operation_id="projects_get",
@@ -73,15 +79,37 @@ class ProjectItem(Endpoint):
     )
     def get(self, request: Request, project: str) -> Response:
         Query.parse(request)
-        # A domain-wide reader sees every project: each has that domain.
-        if not any(
-            scope.project in ("", project) for scope in caller_of(request).scopes_for(Action.PROJECT_READ)
-        ):
-            caller_of(request).require(Action.PROJECT_READ, Scope(project=project))
+        require_readable(caller_of(request), project)
         found = Project.objects.filter(id=project).first()
         if found is None:
             raise UnknownProject(f"There is no project {project[:80]!r}.")
         return Response(shapes.show_project(found))
+
+    @extend_schema(
+        operation_id="projects_patch",
+        summary="Change, archive or activate a project",
+        description=(
+            "What is absent stays. `labels` replaces all labels. Flyte's clients can change no attributes of "
+            "an archived project; what is set there stays and goes on applying."
+        ),
+        tags=["projects and domains"],
+        parameters=[MutationQuery],
+        request={
+            "application/json": shapes.ProjectPatch,
+            "application/merge-patch+json": shapes.ProjectPatch,
+        },
+        responses=shapes.ProjectRead,
+        examples=[*examples.PROJECT_PATCHES, examples.PROJECT],
+    )
+    @mutation
+    def patch(self, request: Request, project: str) -> Response:
+        MutationQuery.parse(request)
+        caller_of(request).require(Action.PROJECT_WRITE, Scope(project=project))
+        wanted = parse_body(shapes.ProjectPatch, request)
+        update_project(
+            project, shapes.project_fields(wanted, state=wanted.get("state")), actor=actor_of(request)
+        )
+        return Response(shapes.show_project(Project.objects.get(id=project)))
 
 
 class DomainCollection(Endpoint):

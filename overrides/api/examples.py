@@ -163,7 +163,10 @@ _PROJECT = {
     "id": "flytesnacks",
     "name": "Flyte snacks",
     "description": "Examples that people copy.",
+    "labels": {"team": "ml"},
+    "state": "active",
     "created_at": WHEN,
+    "updated_at": WHEN,
 }
 _DOMAIN = {"id": "qa", "name": "Quality assurance", "created_at": WHEN}
 
@@ -247,7 +250,16 @@ OWN_TYPE = answer("The type", show_resource_type(define(_TYPE_WRITE, version=1))
 EFFECTIVE = answer("Two values, two sources", _EFFECTIVE)
 RESOURCE_TYPE = answer("Task resources", _TYPE)
 RESOURCE_TYPES = answer("One of eight", {"items": [_TYPE], "next_cursor": None})
-PROJECT_WRITE = request("A project", {k: v for k, v in _PROJECT.items() if k != "created_at"})
+PROJECT_WRITE = request("A project", {k: v for k, v in _PROJECT.items() if not k.endswith("_at")})
+PROJECT_PATCHES = [
+    request("Archive it", {"state": "archived"}),
+    OpenApiExample(
+        "Archive it",
+        value={"state": "archived"},
+        request_only=True,
+        media_type="application/merge-patch+json",
+    ),
+]
 PROJECT = OpenApiExample("The project", value=_PROJECT, response_only=True, status_codes=["200", "201"])
 PROJECT_PAGE = answer("A page", {"items": [_PROJECT], "next_cursor": None})
 DOMAIN_WRITE = request("A domain", {"id": "qa", "name": "Quality assurance"})

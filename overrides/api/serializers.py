@@ -14,7 +14,8 @@ from controlplane.api.scopes import ScopeQuery, ScopeRead, show_scope
 from controlplane.scopes import LEVEL_NAMES
 from overrides.api.time_travel import AsOfQuery
 from overrides.merging import Strategy
-from overrides.models import Domain, Override, OverrideVersion, Project
+from overrides.models import Domain, Override, OverrideVersion, Project, ProjectState
+from overrides.projects import ProjectFields
 from overrides.resource_types import ResourceType
 from overrides.resource_types.operators import pointer_of
 
@@ -117,17 +118,40 @@ class ResourceTypeList(serializers.Serializer[Any]):
     next_cursor = serializers.CharField(allow_null=True)
 
 
+STATES = [(label, label) for label in ProjectState.labels]
+
+
+def _labels() -> serializers.DictField:
+    return serializers.DictField(
+        child=serializers.CharField(allow_blank=True, trim_whitespace=False, max_length=63),
+        required=False,
+        help_text="Kubernetes labels that executions carry; 16 at most.",
+    )
+
+
 class ProjectWrite(StrictSerializer):
     id = Text(max_length=63, help_text="Lower-case letters, digits, inner hyphens.")
     name = Text(max_length=64, required=False, default="", allow_blank=True)
     description = Text(max_length=300, required=False, default="", allow_blank=True, lines=True)
+    labels = _labels()
+    state = serializers.ChoiceField(choices=STATES, required=False, default="active")
+
+
+class ProjectPatch(StrictSerializer):
+    name = Text(max_length=64, required=False)
+    description = Text(max_length=300, required=False, allow_blank=True, lines=True)
+    labels = _labels()
+    state = serializers.ChoiceField(choices=STATES, required=False)
 
 
 class ProjectRead(serializers.Serializer[Any]):
     id = serializers.CharField()
     name = serializers.CharField()
     description = serializers.CharField()
+    labels = serializers.DictField(child=serializers.CharField(), help_text="Kubernetes labels.")
+    state = serializers.ChoiceField(choices=STATES, help_text="Archived ones are hidden from Flyte's lists.")
     created_at = serializers.DateTimeField()
+    updated_at = serializers.DateTimeField()
 
 
 class ProjectPage(serializers.Serializer[Any]):
@@ -220,7 +244,24 @@ def show_resource_type(one: ResourceType) -> dict[str, Any]:
 
 
 def show_project(project: Project) -> dict[str, Any]:
-    return dict(ProjectRead(project).data)
+    state = ProjectState(project.state).label
+    shown = {"id": project.id, "name": project.name, "description": project.description}
+    return {
+        **shown,
+        "labels": project.labels or {},
+        "state": state,
+        "created_at": project.created_at,
+        "updated_at": project.updated_at,
+    }
+
+
+def project_fields(wanted: dict[str, Any], *, state: str | None) -> ProjectFields:
+    return ProjectFields(
+        wanted.get("name"),
+        wanted.get("description"),
+        wanted.get("labels"),
+        None if state is None else ProjectState(ProjectState.labels.index(state)),
+    )
 
 
 def show_domain(domain: Domain) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from overrides.importing.report import Findings
 from overrides.installation import Made
 from overrides.models import Domain, Project
 from overrides.plans import Plan
-from overrides.projects import create_domain, create_project
+from overrides.projects import ProjectFields, create_domain, create_project
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ def apply_findings(
         create_domain(name, name=findings.domains[name][:64], actor=actor)
         made.append(Made("domain", name, "created"))
     for name in projects:
-        create_project(name, name=findings.projects[name][:64], description="", actor=actor)
+        create_project(name, ProjectFields(name=findings.projects[name][:64]), actor=actor)
         made.append(Made("project", name, "created"))
     plan = apply_statements(findings.statements, options=options, actor=actor)
     return Imported(findings, tuple(made), plan)

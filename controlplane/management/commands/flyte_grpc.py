@@ -1,0 +1,43 @@
+import signal
+import threading
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError
+
+from overrides.flyte.grpc_server import Listening, build
+
+# Calls under way may end; whoever stops us kills after 30 s.
+_GRACE_SECONDS = 10.0
+
+
+class Command(BaseCommand):
+    help = "Serve Flyte's gRPC clients (flytectl, flytekit) until told to stop."
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        try:
+            server, port = build(_listening())
+        except (RuntimeError, OSError) as error:
+            raise CommandError(
+                f"Cannot listen on {settings.FLYTE_GRPC_ADDRESS}:{settings.FLYTE_GRPC_PORT}: {error}. "
+                "Set FLYTE_GRPC_PORT to a free port, and check the files of FLYTE_GRPC_TLS_CERT and _KEY."
+            ) from error
+        stop = threading.Event()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, lambda *_: stop.set())
+        server.start()
+        self.stdout.write(f"Flyte gRPC on {settings.FLYTE_GRPC_ADDRESS}:{port}")
+        self.stdout.flush()
+        stop.wait()
+        server.stop(_GRACE_SECONDS).wait()
+
+
+def _listening() -> Listening:
+    return Listening(
+        settings.FLYTE_GRPC_ADDRESS,
+        settings.FLYTE_GRPC_PORT,
+        settings.FLYTE_GRPC_THREADS,
+        settings.MAX_BODY_BYTES,
+        settings.FLYTE_GRPC_TLS_CERT,
+        settings.FLYTE_GRPC_TLS_KEY,
+    )

@@ -1,0 +1,177 @@
+"""The calls about matchable attributes: update, get, delete, list."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from django.conf import settings
+from flyteidl.admin import matchable_resource_pb2 as flyte
+from flyteidl.admin.matchable_resource_pb2 import MatchingAttributes
+from flyteidl.admin.project_attributes_pb2 import (
+    ProjectAttributes,
+    ProjectAttributesDeleteResponse,
+    ProjectAttributesGetResponse,
+    ProjectAttributesUpdateResponse,
+)
+from flyteidl.admin.project_domain_attributes_pb2 import (
+    ProjectDomainAttributes,
+    ProjectDomainAttributesDeleteResponse,
+    ProjectDomainAttributesGetResponse,
+    ProjectDomainAttributesUpdateResponse,
+)
+from flyteidl.admin.workflow_attributes_pb2 import (
+    WorkflowAttributes,
+    WorkflowAttributesDeleteResponse,
+    WorkflowAttributesGetResponse,
+    WorkflowAttributesUpdateResponse,
+)
+from google.protobuf.message import Message
+
+from controlplane.access.callers import Caller
+from controlplane.access.roles import Action
+from controlplane.api.request_ids import current_request_id
+from controlplane.scopes import Level, Scope
+from overrides.addresses import Address
+from overrides.changing import Limits
+from overrides.editing import Terms, revise_override
+from overrides.effective import effective_attributes
+from overrides.flyte import messages
+from overrides.flyte.errors import Code, FlyteError, invalid
+from overrides.flyte.targets import LEVELS, Target, check_target, target_of, unrecognized
+from overrides.flyte_strategy import as_flyte
+from overrides.layers import load_layers
+from overrides.merging import Attributes
+from overrides.models import Domain, Override, Project
+from overrides.resource_types import BUILT_IN, ResourceType
+
+_GOT: dict[Level, type[Any]] = {
+    Level.PROJECT: ProjectAttributesGetResponse,
+    Level.PROJECT_DOMAIN: ProjectDomainAttributesGetResponse,
+    Level.WORKFLOW: WorkflowAttributesGetResponse,
+}
+_UPDATED: dict[Level, type[Message]] = {
+    Level.PROJECT: ProjectAttributesUpdateResponse,
+    Level.PROJECT_DOMAIN: ProjectDomainAttributesUpdateResponse,
+    Level.WORKFLOW: WorkflowAttributesUpdateResponse,
+}
+_DELETED: dict[Level, type[Message]] = {
+    Level.PROJECT: ProjectAttributesDeleteResponse,
+    Level.PROJECT_DOMAIN: ProjectDomainAttributesDeleteResponse,
+    Level.WORKFLOW: WorkflowAttributesDeleteResponse,
+}
+_ATTRIBUTES: dict[Level, type[Any]] = {
+    Level.PROJECT: ProjectAttributes,
+    Level.PROJECT_DOMAIN: ProjectDomainAttributes,
+    Level.WORKFLOW: WorkflowAttributes,
+}
+_EXECUTION_CONFIG = BUILT_IN["workflow_execution_config"]
+_PLUGIN_OVERRIDE = BUILT_IN["plugin_override"]
+
+
+def update(request: Any, caller: Caller) -> Message:
+    """Replace the whole message at the target's level; plugin overrides merge by task type."""
+    if not request.HasField("attributes"):
+        raise invalid("missing attributes")
+    target = target_of(request.attributes)
+    caller.require(Action.OVERRIDE_WRITE, target.nearest_scope)
+    _check(target)
+    if not request.attributes.HasField("matching_attributes"):
+        raise invalid("missing matching_attributes")
+    stated = messages.stated_in(request.attributes.matching_attributes)
+    if stated is None:
+        raise unrecognized(target)
+    one, attributes = stated
+    _revise(one, target.scope, lambda before: _updated(one, before, attributes), caller)
+    return _UPDATED[target.level]()
+
+
+def get(request: Any, caller: Caller) -> Message:
+    """The most specific row, whole, with the ids of that row."""
+    target = target_of(request)
+    caller.require(Action.OVERRIDE_READ, target.nearest_scope)
+    _check(target, reads_project=target.level is Level.PROJECT)
+    one = messages.type_of(request.resource_type)
+    if target.level is Level.PROJECT and one is _EXECUTION_CONFIG:
+        return _project_execution_config(target.scope)
+    found = _most_specific(target, one) if one else None
+    if one is None or found is None:
+        raise FlyteError(Code.NOT_FOUND, target.missing(messages.type_label(request.resource_type)))
+    scope, attributes = found
+    return _answer(target.level, scope, messages.message_of(one, attributes))
+
+
+def delete(request: Any, caller: Caller) -> Message:
+    """Remove exactly this row. Nothing to remove is no error."""
+    target = target_of(request)
+    caller.require(Action.OVERRIDE_WRITE, target.nearest_scope)
+    _check(target)
+    if one := messages.type_of(request.resource_type):
+        _revise(one, target.scope, lambda before: None, caller)
+    return _DELETED[target.level]()
+
+
+def list_all(request: Any, caller: Caller) -> Message:
+    """Every row of a type that Flyte's resolution knows, the most specific first."""
+    one = messages.type_of(request.resource_type)
+    if one is None:
+        raise invalid("invalid value for resource_type")
+    rows = Override.objects.filter(resource_type=one.name)
+    rows = rows.within(caller.scopes_for(Action.OVERRIDE_READ))
+    answer = flyte.ListMatchableAttributesResponse()
+    for level in reversed(LEVELS):
+        for row in rows.at_level(level).order_by("project", "domain", "workflow").iterator():
+            answer.configurations.add(
+                project=row.project,
+                domain=row.domain,
+                workflow=row.workflow,
+                attributes=messages.message_of(one, row.attributes),
+            )
+    return answer
+
+
+def _check(target: Target, *, reads_project: bool = False) -> None:
+    state = Project.objects.filter(id=target.project).values_list("state", flat=True).first()
+    domains = set(Domain.objects.filter(id=target.domain).values_list("id", flat=True))
+    check_target(target, state, domains, reads_project=reads_project)
+
+
+def _revise(
+    one: ResourceType, scope: Scope, revise: Callable[[Attributes | None], Attributes | None], caller: Caller
+) -> None:
+    # Flyte's clients cannot be asked to confirm.
+    limits = Limits(asks=False, checks=settings.FLYTE_STRICT_VALIDATION)
+    actor = caller.actor(current_request_id())
+    revise_override(Address(one.name, scope), revise, actor=actor, terms=Terms(limits=limits))
+
+
+def _updated(one: ResourceType, before: Attributes | None, sent: Attributes) -> Attributes:
+    if one is not _PLUGIN_OVERRIDE or before is None:
+        return sent
+    given = sent.get("overrides") or []
+    replaced = {item.get("task_type", "") for item in given}
+    kept = [item for item in before.get("overrides") or [] if item.get("task_type", "") not in replaced]
+    return {**before, "overrides": [*kept, *given]} if given else before
+
+
+def _most_specific(target: Target, one: ResourceType) -> tuple[Scope, Attributes] | None:
+    rows = load_layers([target.scope], resource_type=one.name).layers.get(one.name, {})
+    rungs = [scope for scope in rows if scope.level in LEVELS and scope.level <= target.level]
+    if not rungs:
+        return None
+    scope = max(rungs, key=lambda rung: rung.level)
+    return scope, rows[scope].attributes
+
+
+def _project_execution_config(scope: Scope) -> Message:
+    """A project's config is never missing: it is filled from the platform's defaults."""
+    effective = as_flyte(effective_attributes(scope, resource_type=_EXECUTION_CONFIG.name))
+    attributes = effective.types[0].resolved.attributes if effective.types else {}
+    return _answer(Level.PROJECT, scope, messages.message_of(_EXECUTION_CONFIG, attributes))
+
+
+def _answer(level: Level, scope: Scope, matching: MatchingAttributes) -> Message:
+    """In the shape of the call's level, with the ids of the row that matched."""
+    ids = {name: value for name, value in scope.segments.items() if value}
+    message: Message = _GOT[level](attributes=_ATTRIBUTES[level](**ids, matching_attributes=matching))
+    return message

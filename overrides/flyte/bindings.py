@@ -1,0 +1,143 @@
+"""From an HTTP request to a call of AdminService, by the bindings in flyteidl's descriptors. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from flyteidl.service import admin_pb2
+from google.api import annotations_pb2
+from google.protobuf.descriptor import FieldDescriptor
+from google.protobuf.message import Message
+from google.protobuf.message_factory import GetMessageClass
+
+from overrides.flyte.descriptors import EnumKind, Field, MessageKind
+from overrides.flyte.errors import Code, FlyteError, invalid
+
+SERVICE = admin_pb2.DESCRIPTOR.services_by_name["AdminService"]
+_VERBS = ("get", "put", "post", "delete")
+
+
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """One HTTP method and path of a call. segments: of the path; `{name}` binds a field of the request."""
+
+    rpc: str
+    method: str
+    segments: tuple[str, ...]
+    request: type[Message]
+    response: type[Message]
+    has_body: bool
+
+    @property
+    def path(self) -> str:
+        return "/" + "/".join(self.segments)
+
+    def variables(self, path: tuple[str, ...]) -> dict[str, str] | None:
+        """The values that the path binds; None if it is another path."""
+        if len(path) != len(self.segments):
+            return None
+        pairs = list(zip(self.segments, path, strict=True))
+        if any(said != wanted for wanted, said in pairs if not wanted.startswith("{")):
+            return None
+        return {wanted.strip("{}"): said for wanted, said in pairs if wanted.startswith("{")}
+
+
+def bindings_of(rpcs: Iterable[str]) -> tuple[Binding, ...]:
+    return tuple(_binding(rpc) for rpc in rpcs)
+
+
+def _binding(rpc: str) -> Binding:
+    method = SERVICE.methods_by_name[rpc]
+    rule: Any = method.GetOptions().Extensions[annotations_pb2.http]  # type: ignore[index]  # a stub's gap
+    verb = next(verb for verb in _VERBS if getattr(rule, verb))
+    return Binding(
+        rpc,
+        verb.upper(),
+        tuple(getattr(rule, verb).strip("/").split("/")),
+        GetMessageClass(method.input_type),
+        GetMessageClass(method.output_type),
+        has_body=bool(rule.body),
+    )
+
+
+def match(bindings: Iterable[Binding], method: str, path: str) -> tuple[Binding, dict[str, str]]:
+    """The binding of a decoded path. Raises FlyteError: 404 for a path, 501 for a method (upstream)."""
+    segments = tuple(path.removeprefix("/").split("/"))
+    found = [(one, bound) for one in bindings if (bound := one.variables(segments)) is not None]
+    if not found:
+        raise FlyteError(Code.NOT_FOUND, "Not Found")
+    for one, bound in found:
+        if one.method == method:
+            return one, bound
+    raise FlyteError(Code.UNIMPLEMENTED, "Method Not Allowed")
+
+
+def bind_path(message: Message, variables: Mapping[str, str]) -> None:
+    """Set what the path says; it wins over the body."""
+    for path, value in variables.items():
+        *parents, name = path.split(".")
+        inner = message
+        for parent in parents:
+            inner = getattr(inner, parent)
+        setattr(inner, name, value)
+        inner.SetInParent()
+
+
+def bind_query(message: Message, query: Mapping[str, list[str]], *, bound: Iterable[str]) -> None:
+    """Set what the query says; unknown parameters are ignored, and so are those that the path binds.
+
+    Raises FlyteError in the words of grpc-gateway's PopulateQueryParameters.
+    """
+    taken = set(bound)
+    for name, values in query.items():
+        found = _find(message, name.split("."))
+        if found is None or name in taken:
+            continue
+        inner, field = found
+        if len(values) > 1:
+            raise invalid(f'too many values for field "{field.name}": {", ".join(values)}')
+        try:
+            setattr(inner, field.name, _parse(field, values[0]))
+        except ValueError as error:
+            raise invalid(f'parsing field "{field.name}": {error}') from error
+
+
+def _find(message: Message, path: list[str]) -> tuple[Message, Field] | None:
+    field = _field(message.DESCRIPTOR, path[0])
+    if field is None or field.is_repeated:
+        return None
+    if field.message_type is not None:
+        return _find(getattr(message, field.name), path[1:]) if path[1:] else None
+    return None if path[1:] else (message, field)
+
+
+def _field(descriptor: MessageKind, name: str) -> Field | None:
+    by_name: Field | None = descriptor.fields_by_name.get(name)
+    return by_name or next((one for one in descriptor.fields if one.json_name == name), None)
+
+
+def _parse(field: Field, text: str) -> object:
+    if field.enum_type is not None:
+        return _enum_number(field.enum_type, text)
+    return _SCALARS.get(field.cpp_type, str)(text)
+
+
+def _enum_number(kind: EnumKind, text: str) -> int:
+    if (named := kind.values_by_name.get(text)) is not None:
+        return int(named.number)
+    if text.isascii() and text.isdecimal() and int(text) in kind.values_by_number:
+        return int(text)
+    raise ValueError(f'"{text}" is not a valid value')
+
+
+def _unsigned(text: str) -> int:
+    if not (text.isascii() and text.isdecimal()):
+        raise ValueError(f'strconv.ParseUint: parsing "{text}": invalid syntax')
+    if int(text) > 2**32 - 1:
+        raise ValueError(f'strconv.ParseUint: parsing "{text}": value out of range')
+    return int(text)
+
+
+_SCALARS: dict[int, Callable[[str], object]] = {FieldDescriptor.CPPTYPE_UINT32: _unsigned}

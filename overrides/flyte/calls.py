@@ -1,0 +1,97 @@
+"""Answer a call of AdminService: who asks, may they, what is the answer. The same for HTTP and gRPC."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import structlog
+from django.conf import settings
+from django.db import DataError, InterfaceError, OperationalError
+from google.protobuf.message import Message
+from prometheus_client import Counter, Histogram
+
+from controlplane.access.authentication import caller_by_header
+from controlplane.access.callers import ANONYMOUS_READER, Caller
+from controlplane.errors import ControlplaneError, NotAuthenticated
+from overrides.flyte import attributes, projects
+from overrides.flyte.bindings import bindings_of
+from overrides.flyte.errors import Code, FlyteError, from_ours, invalid
+
+CALLS = Counter("cp_flyte_calls_total", "Calls of Flyte's API.", ["call", "transport", "code"])
+DURATION = Histogram(
+    "cp_flyte_call_duration_seconds",
+    "Time to answer a call of Flyte's API.",
+    ["call", "transport"],
+    buckets=(0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10),
+)
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """reads: an anonymous reader may call it where ANONYMOUS_READ is on. open: anybody may."""
+
+    answer: Callable[[Any, Any], Message]
+    reads: bool = False
+    open: bool = False
+
+
+_CALLS = {
+    "UpdateProjectAttributes": Call(attributes.update),
+    "UpdateProjectDomainAttributes": Call(attributes.update),
+    "UpdateWorkflowAttributes": Call(attributes.update),
+    "GetProjectAttributes": Call(attributes.get, reads=True),
+    "GetProjectDomainAttributes": Call(attributes.get, reads=True),
+    "GetWorkflowAttributes": Call(attributes.get, reads=True),
+    "DeleteProjectAttributes": Call(attributes.delete),
+    "DeleteProjectDomainAttributes": Call(attributes.delete),
+    "DeleteWorkflowAttributes": Call(attributes.delete),
+    "ListMatchableAttributes": Call(attributes.list_all, reads=True),
+    "RegisterProject": Call(projects.register),
+    "UpdateProject": Call(projects.update),
+    "GetProject": Call(projects.get, reads=True),
+    "ListProjects": Call(projects.list_all, reads=True),
+    "GetDomains": Call(projects.list_domains, reads=True),
+    "GetVersion": Call(projects.version, open=True),
+}
+BINDINGS = bindings_of(_CALLS)
+
+
+def answer(rpc: str, request: Message, *, authorization: str, transport: str) -> Message:
+    """Raises FlyteError, for whatever goes wrong. authorization: "Bearer ...", or empty."""
+    began = time.perf_counter()
+    code = "OK"
+    try:
+        return _answer(_CALLS[rpc], request, authorization)
+    except FlyteError as error:
+        code = error.code.name
+        raise
+    finally:
+        CALLS.labels(rpc, transport, code).inc()
+        DURATION.labels(rpc, transport).observe(time.perf_counter() - began)
+
+
+def _answer(call: Call, request: Message, authorization: str) -> Message:
+    try:
+        return call.answer(request, _caller(call, authorization))
+    except ControlplaneError as error:
+        raise from_ours(error) from error
+    except DataError as error:  # above all NUL, which Postgres cannot store
+        raise invalid("A text has a character that cannot be stored, or a number is too large.") from error
+    except (OperationalError, InterfaceError) as error:
+        log.warning("database.unavailable", error=str(error).strip())
+        message = "The database did not answer in time. Nothing was changed. Try again."
+        raise FlyteError(Code.UNAVAILABLE, message) from error
+
+
+def _caller(call: Call, authorization: str) -> Caller | None:
+    if call.open:
+        return None
+    if authorization:
+        return caller_by_header(authorization)[0]
+    if call.reads and settings.ANONYMOUS_READ:
+        return ANONYMOUS_READER
+    raise NotAuthenticated("Send your token as metadata or header: authorization: Bearer cp_pat_…")

@@ -1,0 +1,142 @@
+"""The gRPC door: AdminService for flytectl and flytekit, with health and reflection.
+
+Requests go to `calls`, as those of HTTP do. Calls that are not ours have no handler, so gRPC itself answers
+UNIMPLEMENTED.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import grpc
+import structlog
+from django.db import close_old_connections
+from flyteidl.service import auth_pb2
+from google.protobuf.message import Message
+from grpc_health.v1 import health, health_pb2, health_pb2_grpc
+from grpc_reflection.v1alpha import reflection
+
+from controlplane.api.request_ids import choose
+from overrides.flyte import calls
+from overrides.flyte.bindings import SERVICE, Binding
+from overrides.flyte.errors import Code, FlyteError
+
+# As a JSON body: MAX_BODY_BYTES. Answers may be longer, as the list of a whole type.
+_MOST_ANSWER_BYTES = 64 * 1024 * 1024
+_AUTH = auth_pb2.DESCRIPTOR.services_by_name["AuthMetadataService"]
+# Where FlyteAdmin looks for a token; "authorization" is for those that go through no proxy.
+AUTHORIZATION_KEYS = ("flyte-authorization", "authorization")
+_STATUS_BY_NUMBER: dict[int, grpc.StatusCode] = {one.value[0]: one for one in grpc.StatusCode}
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Listening:
+    """Where and how the server listens. certificate, key: PEM files; both or none."""
+
+    address: str
+    port: int
+    threads: int
+    most_bytes: int
+    certificate: str = ""
+    key: str = ""
+
+
+def build(listening: Listening) -> tuple[grpc.Server, int]:
+    """A server that has not started, and its port. Raises RuntimeError if the port is taken."""
+    server = grpc.server(
+        ThreadPoolExecutor(listening.threads, thread_name_prefix="flyte-grpc"),
+        options=[
+            ("grpc.max_receive_message_length", listening.most_bytes),
+            ("grpc.max_send_message_length", _MOST_ANSWER_BYTES),
+            # A second server on the port would get half of the calls.
+            ("grpc.so_reuseport", 0),
+        ],
+    )
+    server.add_generic_rpc_handlers(
+        (
+            grpc.method_handlers_generic_handler(
+                SERVICE.full_name, {one.rpc: _handler(one) for one in calls.BINDINGS}
+            ),
+            grpc.method_handlers_generic_handler(
+                _AUTH.full_name, {"GetPublicClientConfig": _public_client_config()}
+            ),
+        )
+    )
+    _add_health_and_reflection(server)
+    return server, _bind(server, listening)
+
+
+def _bind(server: grpc.Server, listening: Listening) -> int:
+    where = f"{listening.address}:{listening.port}"
+    if not listening.certificate:
+        return int(server.add_insecure_port(where))
+    pair = (Path(listening.key).read_bytes(), Path(listening.certificate).read_bytes())
+    return int(server.add_secure_port(where, grpc.ssl_server_credentials([pair])))
+
+
+def _add_health_and_reflection(server: grpc.Server) -> None:
+    servicer = health.HealthServicer()
+    for name in ("", SERVICE.full_name):
+        servicer.set(name, health_pb2.HealthCheckResponse.SERVING)
+    health_pb2_grpc.add_HealthServicer_to_server(servicer, server)
+    names = (SERVICE.full_name, _AUTH.full_name, health.SERVICE_NAME, reflection.SERVICE_NAME)
+    reflection.enable_server_reflection(names, server)
+
+
+def _handler(one: Binding) -> grpc.RpcMethodHandler[Any, Any]:
+    def answer(request: Message, context: grpc.ServicerContext) -> Message:
+        metadata = {name: str(value) for name, value in context.invocation_metadata()}
+        structlog.contextvars.clear_contextvars()
+        structlog.contextvars.bind_contextvars(request_id=choose(metadata.get("x-request-id")))
+        return _answer(one, request, context, metadata)
+
+    return grpc.unary_unary_rpc_method_handler(
+        answer,
+        request_deserializer=one.request.FromString,
+        response_serializer=_serialize(one),
+    )
+
+
+def _answer(
+    one: Binding, request: Message, context: grpc.ServicerContext, metadata: dict[str, str]
+) -> Message:
+    authorization = next((metadata[key] for key in AUTHORIZATION_KEYS if metadata.get(key)), "")
+    close_old_connections()
+    try:
+        return calls.answer(one.rpc, request, authorization=authorization, transport="grpc")
+    except FlyteError as error:
+        _abort(context, error)
+    except Exception as error:
+        # The cause is in the log under the request's id, never in the answer.
+        log.exception("flyte.call_failed", call=one.rpc)
+        _abort(context, FlyteError(Code.INTERNAL, "Something broke on our side. The log has the cause."))
+        raise AssertionError from error
+    finally:
+        close_old_connections()
+    raise AssertionError("abort always raises")
+
+
+def _abort(context: grpc.ServicerContext, error: FlyteError) -> None:
+    if error.details:
+        status = error.status().SerializeToString()
+        context.set_trailing_metadata((("grpc-status-details-bin", status),))
+    context.abort(_STATUS_BY_NUMBER[error.code], error.message)
+
+
+def _public_client_config() -> grpc.RpcMethodHandler[Any, Any]:
+    """flytectl asks here, before it logs in, in which metadata its token shall travel."""
+    answer: Any = auth_pb2.PublicClientAuthConfigResponse(authorization_metadata_key=AUTHORIZATION_KEYS[0])
+    return grpc.unary_unary_rpc_method_handler(
+        lambda request, context: answer,
+        request_deserializer=auth_pb2.PublicClientAuthConfigRequest.FromString,
+        response_serializer=auth_pb2.PublicClientAuthConfigResponse.SerializeToString,
+    )
+
+
+def _serialize(one: Binding) -> Callable[[Message], bytes]:
+    return one.response.SerializeToString

@@ -1,0 +1,52 @@
+"""Which of FlyteAdmin's three marshalers reads a request and writes its answer. Pure."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from google.protobuf.message import DecodeError, Message
+
+from overrides.flyte import protojson
+from overrides.flyte.errors import invalid
+
+
+class Marshaler(Enum):
+    """value: the Content-Type of its answers."""
+
+    PROTOBUF = "application/octet-stream"
+    # Proto names, and unknown members are refused.
+    SNAKE_JSON = "application/json"
+    # lowerCamelCase, unknown members are dropped: for everybody who asks for nothing in particular.
+    CAMEL_JSON = "*"
+
+    @property
+    def content_type(self) -> str:
+        return "application/octet-stream" if self is Marshaler.PROTOBUF else "application/json"
+
+    def dump(self, message: Message) -> bytes:
+        if self is Marshaler.PROTOBUF:
+            return message.SerializeToString(deterministic=True)
+        return protojson.dumps(message, camel=self is Marshaler.CAMEL_JSON)
+
+    def load(self, body: bytes, message: Message) -> None:
+        """Raises FlyteError."""
+        if self is not Marshaler.PROTOBUF:
+            protojson.loads(body, message, strict=self is Marshaler.SNAKE_JSON)
+            return
+        try:
+            message.MergeFromString(body)
+        except DecodeError as error:
+            raise invalid("proto: cannot parse invalid wire-format data") from error
+
+
+_NAMED = {one.value: one for one in (Marshaler.PROTOBUF, Marshaler.SNAKE_JSON)}
+
+
+def choose(content_type: str, accept: str) -> tuple[Marshaler, Marshaler]:
+    """For reading and for writing. Accept must be exactly a name; Content-Type may have parameters.
+
+    Source: grpc-gateway's MarshalerForRequest, which compares whole Accept values.
+    """
+    inbound = _NAMED.get(content_type.partition(";")[0].strip().lower())
+    outbound = _NAMED.get(accept.strip())
+    return inbound or Marshaler.CAMEL_JSON, outbound or inbound or Marshaler.CAMEL_JSON

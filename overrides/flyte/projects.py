@@ -1,0 +1,123 @@
+"""The calls about projects and domains, and the version."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.conf import settings
+from flyteidl.admin import project_pb2 as flyte
+from flyteidl.admin.version_pb2 import GetVersionResponse, Version
+from google.protobuf.message import Message
+
+from controlplane import __version__
+from controlplane.access.callers import Caller
+from controlplane.access.roles import Action
+from controlplane.api.request_ids import current_request_id
+from controlplane.errors import NameTaken, UnknownProject
+from controlplane.scopes import Scope
+from overrides.flyte import project_filters
+from overrides.flyte.errors import Code, FlyteError, invalid
+from overrides.flyte.project_checks import check_project
+from overrides.models import Domain, Project, ProjectState
+from overrides.projects import ProjectFields, create_project, require_readable, update_project
+
+_ASCENDING = 1
+
+
+def register(request: Any, caller: Caller) -> Message:
+    caller.require(Action.PROJECT_WRITE, Scope())
+    if not request.HasField("project"):
+        raise invalid("missing project")
+    said = request.project
+    check_project(said, name_required=True)
+    fields = ProjectFields(said.name, said.description, _labels(said), ProjectState(said.state))
+    try:
+        create_project(said.id, fields, actor=caller.actor(current_request_id()))
+    except NameTaken as error:
+        # Upstream passes on what its database said; that of ours is nobody's business.
+        message = (
+            "value with matching already exists (duplicate key value violates unique constraint "
+            f'"projects_pkey": {said.id})'
+        )
+        raise FlyteError(Code.ALREADY_EXISTS, message) from error
+    return flyte.ProjectRegisterResponse()
+
+
+def update(request: Any, caller: Caller) -> Message:
+    """Empty texts and absent labels leave what stands; the state is always written, as upstream does."""
+    caller.require(Action.PROJECT_WRITE, Scope(project=request.id))
+    if not Project.objects.filter(id=request.id).exists():
+        raise _missing(request.id)
+    check_project(request, name_required=False)
+    fields = ProjectFields(
+        request.name or None, request.description or None, _labels(request), ProjectState(request.state)
+    )
+    try:
+        update_project(request.id, fields, actor=caller.actor(current_request_id()))
+    except UnknownProject as error:
+        raise _missing(request.id) from error
+    return flyte.ProjectUpdateResponse()
+
+
+def get(request: Any, caller: Caller) -> Message:
+    if not request.id:
+        raise invalid("missing project_id")
+    require_readable(caller, request.id)
+    found = Project.objects.filter(id=request.id).first()
+    if found is None:
+        raise _missing(request.id)
+    return _message(found, _domains())
+
+
+def list_all(request: Any, caller: Caller) -> Message:
+    """Without a filter, archived projects are left out; limit 0 means all."""
+    rows = Project.objects.readable_in(caller.scopes_for(Action.PROJECT_READ))
+    if request.filters:
+        rows = rows.filter(project_filters.condition(request.filters))
+    else:
+        rows = rows.exclude(state=ProjectState.ARCHIVED)
+    begin = project_filters.offset(request.token)
+    ascending = request.sort_by.direction == _ASCENDING
+    rows = rows.order_by(*project_filters.ordering(request.sort_by.key, ascending=ascending))
+    page = list(rows[begin : begin + request.limit] if request.limit else rows[begin:])
+    domains = _domains()
+    full = bool(request.limit) and len(page) == request.limit
+    return flyte.Projects(
+        projects=[_message(one, domains) for one in page],
+        token=str(begin + request.limit) if full else "",
+    )
+
+
+def list_domains(request: Any, caller: Caller) -> Message:
+    return flyte.GetDomainsResponse(domains=_domains())
+
+
+def version(request: Any, caller: None) -> Message:
+    said = Version(Build=settings.BUILD_COMMIT, Version=__version__, BuildTime=settings.BUILD_TIME)
+    return GetVersionResponse(control_plane_version=said)
+
+
+def _domains() -> list[flyte.Domain]:
+    return [flyte.Domain(id=one.id, name=one.name) for one in Domain.objects.order_by("id")]
+
+
+def _message(project: Project, domains: list[flyte.Domain]) -> flyte.Project:
+    message = flyte.Project(
+        id=project.id,
+        name=project.name,
+        domains=domains,
+        description=project.description,
+        state=flyte.Project.ProjectState.Name(project.state),
+    )
+    if project.labels is not None:
+        message.labels.SetInParent()
+        message.labels.values.update(project.labels)
+    return message
+
+
+def _labels(said: flyte.Project) -> dict[str, str] | None:
+    return dict(said.labels.values) if said.HasField("labels") else None
+
+
+def _missing(project_id: str) -> FlyteError:
+    return FlyteError(Code.NOT_FOUND, f"project [{project_id}] not found")
