@@ -1,4 +1,4 @@
-# One image for web, worker, beat and migrate. It holds no secret: those are told at start (docs/settings.md).
+# One image for web, Flyte's gRPC port, worker, beat and migrate. It holds no secret: those are told at start (docs/settings.md).
 FROM python:3.11-slim AS builder
 ENV PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACHE_DIR=1
 RUN python -m venv /venv
@@ -32,7 +32,7 @@ COPY --from=builder /app /app
 # A layer of its own: it shows at a glance whether two images differ in their tables.
 COPY migrations/ migrations/
 USER 10001:10001
-EXPOSE 8000
+EXPOSE 8000 8089
 # Alive, not ready: without Postgres a restart would help nobody.
 HEALTHCHECK --interval=10s --timeout=5s --start-period=30s --retries=3 \
     CMD ["python", "-c", "import urllib.request; urllib.request.urlopen('http://localhost:8000/livez', timeout=4)"]

@@ -82,6 +82,8 @@ class System:
     def __init__(self, environment: dict[str, str], folder: Path) -> None:
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
+        self.grpc_port = free_port()
+        environment = {**environment, "FLYTE_GRPC_PORT": str(self.grpc_port)}
         self.environment = environment
         self.folder = folder
         python, app = sys.executable, ("-m", "celery", "-A", "controlplane")
@@ -92,6 +94,7 @@ class System:
             "web": (python, *web, "--workers", "2", "controlplane.asgi:application"),
             "worker": (python, *app, *worker),
             "beat": (python, *app, *beat),
+            "flyte-grpc": (python, str(ROOT / "manage.py"), "flyte_grpc"),
         }
         self.running = [
             start(Program(name, command, folder / f"{name}.log", environment))

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 from shlex import quote
+from typing import Protocol
 
 _TEXT = """
 Ready in {seconds:.1f} s.
 
   Console   {address}/    (API: {address}/api/v1/docs)
+  Flyte     127.0.0.1:{grpc_port}    (gRPC, for flytectl and flytekit)
   Log in    admin, with the password in {folder}/admin.password
   Token     {folder}/admin.token
   Logs      {folder}/logs/
@@ -25,13 +27,25 @@ _DEMO_SCOPE = "project=flytesnacks&domain=development&workflow=MyExampleWorkflow
 _BARE_SCOPE = "domain=development"
 
 
-def greeting(folder: Path, port: int, seconds: float, *, demo: bool) -> str:
+class Chosen(Protocol):
+    """What of the options is told."""
+
+    @property
+    def port(self) -> int: ...
+    @property
+    def grpc_port(self) -> int: ...
+    @property
+    def demo(self) -> bool: ...
+
+
+def greeting(folder: Path, options: Chosen, seconds: float) -> str:
     here = Path.cwd()
     shown = str(folder.relative_to(here) if folder.is_relative_to(here) else folder)
     return _TEXT.format(
         seconds=seconds,
-        address=f"http://127.0.0.1:{port}",
+        address=f"http://127.0.0.1:{options.port}",
+        grpc_port=options.grpc_port,
         folder=shown,
         token=quote(f"{shown}/admin.token"),
-        scope=_DEMO_SCOPE if demo else _BARE_SCOPE,
+        scope=_DEMO_SCOPE if options.demo else _BARE_SCOPE,
     )

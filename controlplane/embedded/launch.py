@@ -35,6 +35,7 @@ _RELEASE_SECONDS = 5.0
 class Options:
     data_dir: Path
     port: int
+    grpc_port: int
     demo: bool
 
 
@@ -68,7 +69,8 @@ class _Launch:
         with ExitStack() as undo:
             if stop_orphans(self.folder, pause=self.supervisor.pause):
                 self.say("Stopped what an earlier run, killed, had left.")
-            undo.callback(_reserve(self.options.port, pause=self.supervisor.pause).release)
+            for name, port in (("PORT", self.options.port), ("FLYTE_GRPC_PORT", self.options.grpc_port)):
+                undo.callback(_reserve(name, port, pause=self.supervisor.pause).release)
             given_urls = self._given()
             services = self._start_services(given_urls, undo)
             environment = self._environment({**services.environment, **given_urls}, undo)
@@ -76,7 +78,7 @@ class _Launch:
             undo.callback(lambda: self.supervisor.stop(self.supervisor.names() - set(ALL)))
             self._start_processes(environment)
             seconds = time.monotonic() - self.began
-            self.say(greeting(self.folder, self.options.port, seconds, demo=self.options.demo))
+            self.say(greeting(self.folder, self.options, seconds))
             self.supervisor.watch()
 
     def _given(self) -> dict[str, str]:
@@ -103,6 +105,7 @@ class _Launch:
         undo.callback(lambda: note.unlink(missing_ok=True))
         return {
             **told,
+            "FLYTE_GRPC_PORT": str(self.options.grpc_port),
             "DJANGO_SETTINGS_MODULE": "controlplane.settings.dev",
             "DATA_DIR": str(self.folder),
             "PYTHONPATH": str(processes.ROOT),
@@ -123,19 +126,20 @@ class _Launch:
         programs = processes.long_running(
             self.folder, environment, port=port, worker=worker, demo=self.options.demo
         )
-        self.say("Starting web, worker and beat ...")
+        self.say("Starting web, Flyte's gRPC port, worker and beat ...")
         running = {one.name: self.supervisor.start(one.name, partial(start, one)) for one in programs}
         checks: dict[str, Callable[[], bool]] = {
             "web": lambda: readiness.web_answers(f"http://127.0.0.1:{port}/readyz"),
             "worker": lambda: readiness.worker_answers(environment["REDIS_URL"], worker),
             "beat": running["beat"].alive,
+            "flyte-grpc": lambda: is_served(self.options.grpc_port),
         }
         for name, ready in checks.items():
             readiness.wait_until(ready, running[name], pause=self.supervisor.pause)
 
 
-def _reserve(port: int, *, pause: Callable[[float], None]) -> ReservedPort:
-    """Keep the web's port from now on: nobody can take it while the rest starts. Raises CannotStart."""
+def _reserve(name: str, port: int, *, pause: Callable[[float], None]) -> ReservedPort:
+    """Keep a port of ours from now on: nobody can take it while the rest starts. Raises CannotStart."""
     deadline = time.monotonic() + _RELEASE_SECONDS
     while True:
         try:
@@ -143,8 +147,8 @@ def _reserve(port: int, *, pause: Callable[[float], None]) -> ReservedPort:
         except OSError as error:
             if error.errno != errno.EADDRINUSE:
                 raise CannotStart(
-                    f"Port {port} cannot be used: {error.strerror}. Choose another: make up PORT=8000"
+                    f"Port {port} cannot be used: {error.strerror}. Choose another: make up {name}=8100"
                 ) from error
         if is_served(port) or time.monotonic() > deadline:
-            raise CannotStart(f"Port {port} is taken. Choose another: make up PORT={port + 1}")
+            raise CannotStart(f"Port {port} is taken. Choose another: make up {name}={port + 1}")
         pause(0.1)

@@ -1,4 +1,4 @@
-"""What `make up` runs on top of the services: web, worker, beat, and the demo's agents."""
+"""What `make up` runs on top of the services: web, Flyte's gRPC port, worker, beat, and the demo's agents."""
 
 from __future__ import annotations
 
@@ -45,6 +45,7 @@ def long_running(
     commands: dict[str, tuple[str, ...]] = {
         "web": (*_WEB, "--port", str(port), "controlplane.asgi:application"),
         "worker": (*_CELERY, "worker", *_ALONE, "--hostname", worker),
+        "flyte-grpc": (*_MANAGE, "flyte_grpc"),
         "beat": (*_CELERY, "beat", "--schedule", schedule, "--pidfile", "", "--loglevel", "WARNING"),
     }
     if demo:

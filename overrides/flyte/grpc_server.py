@@ -27,6 +27,7 @@ from overrides.flyte.errors import Code, FlyteError
 
 # As a JSON body: MAX_BODY_BYTES. Answers may be longer, as the list of a whole type.
 _MOST_ANSWER_BYTES = 64 * 1024 * 1024
+_PROBE_SECONDS = 3.0
 _AUTH = auth_pb2.DESCRIPTOR.services_by_name["AuthMetadataService"]
 # Where FlyteAdmin looks for a token; "authorization" is for those that go through no proxy.
 AUTHORIZATION_KEYS = ("flyte-authorization", "authorization")
@@ -63,12 +64,41 @@ def build(listening: Listening) -> tuple[grpc.Server, int]:
                 SERVICE.full_name, {one.rpc: _handler(one) for one in calls.BINDINGS}
             ),
             grpc.method_handlers_generic_handler(
-                _AUTH.full_name, {"GetPublicClientConfig": _public_client_config()}
+                _AUTH.full_name,
+                {
+                    "GetPublicClientConfig": _constant(
+                        auth_pb2.PublicClientAuthConfigRequest,
+                        auth_pb2.PublicClientAuthConfigResponse(
+                            authorization_metadata_key=AUTHORIZATION_KEYS[0]
+                        ),
+                    ),
+                    "GetOAuth2Metadata": _constant(
+                        auth_pb2.OAuth2MetadataRequest, auth_pb2.OAuth2MetadataResponse()
+                    ),
+                },
             ),
         )
     )
     _add_health_and_reflection(server)
     return server, _bind(server, listening)
+
+
+def serves(listening: Listening) -> bool:
+    """Does a server of ours answer at that port of this machine? For probes of containers."""
+    where = f"localhost:{listening.port}"
+    if listening.certificate:
+        trusted = grpc.ssl_channel_credentials(Path(listening.certificate).read_bytes())
+        channel = grpc.secure_channel(where, trusted)
+    else:
+        channel = grpc.insecure_channel(where)
+    with channel:
+        try:
+            answer = health_pb2_grpc.HealthStub(channel).Check(
+                health_pb2.HealthCheckRequest(), timeout=_PROBE_SECONDS, wait_for_ready=True
+            )
+        except grpc.RpcError:
+            return False
+    return bool(answer.status == health_pb2.HealthCheckResponse.SERVING)
 
 
 def _bind(server: grpc.Server, listening: Listening) -> int:
@@ -128,13 +158,15 @@ def _abort(context: grpc.ServicerContext, error: FlyteError) -> None:
     context.abort(_STATUS_BY_NUMBER[error.code], error.message)
 
 
-def _public_client_config() -> grpc.RpcMethodHandler[Any, Any]:
-    """flytectl asks here, before it logs in, in which metadata its token shall travel."""
-    answer: Any = auth_pb2.PublicClientAuthConfigResponse(authorization_metadata_key=AUTHORIZATION_KEYS[0])
+def _constant(request: type[Message], answer: Message) -> grpc.RpcMethodHandler[Any, Any]:
+    """What clients ask, without a token, before they use one: in which metadata, and where to log in.
+
+    Nowhere: tokens are made here. A client whose token comes from a command needs no more.
+    """
     return grpc.unary_unary_rpc_method_handler(
-        lambda request, context: answer,
-        request_deserializer=auth_pb2.PublicClientAuthConfigRequest.FromString,
-        response_serializer=auth_pb2.PublicClientAuthConfigResponse.SerializeToString,
+        lambda _, context: answer,
+        request_deserializer=request.FromString,
+        response_serializer=lambda message: bytes(message.SerializeToString()),
     )
 
 

@@ -33,7 +33,7 @@ ROOT = Path(__file__).resolve().parents[2]
 COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
 SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
 DOCKERFILE = (ROOT / "Dockerfile").read_text().replace("\\\n", " ")
-OURS = ("migrate", "web", "worker", "beat")
+OURS = ("migrate", "web", "flyte-grpc", "worker", "beat")
 # Not read by our settings modules, but by Django and prometheus-client.
 READ_BY_OTHERS = {"DJANGO_SETTINGS_MODULE", "PROMETHEUS_MULTIPROC_DIR"}
 DATABASE = "production_by_hand"
@@ -111,6 +111,7 @@ class ByHand:
     def __init__(self, environment: dict[str, str], folder: Path) -> None:
         self.folder = folder
         self.port = free_port()
+        self.grpc_port = free_port()
         self.url = f"http://localhost:{self.port}"
         self.secrets = {
             "SECRET_KEY": os.urandom(32).hex(),
@@ -129,6 +130,8 @@ class ByHand:
             said[name] = value.replace("/run/secrets", str(self.folder)).replace(
                 "/run/metrics", str(self.folder / "metrics")
             )
+        if service == "flyte-grpc":
+            said |= {"FLYTE_GRPC_ADDRESS": "127.0.0.1", "FLYTE_GRPC_PORT": str(self.grpc_port)}
         # The image fills this folder while it is built.
         return {**said, "STATIC_ROOT": str(self.folder / "static")}
 
@@ -189,10 +192,10 @@ def by_hand(services, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def running(by_hand):
-    """Everything, started together as compose does: first the tables, then the three that stay."""
+    """Everything, started together as compose does: first the tables, then those that stay."""
     migrated = by_hand.run(*command_of("migrate"))
     assert migrated.returncode == 0, migrated.stdout + migrated.stderr
-    processes = {name: by_hand.start(name) for name in ("web", "worker", "beat")}
+    processes = {name: by_hand.start(name) for name in ("web", "flyte-grpc", "worker", "beat")}
     yield processes
     for process in processes.values():
         process.kill()
@@ -223,7 +226,7 @@ def test_a_container_can_write_nothing_but_its_volumes_and_has_no_privileges(nam
 
 
 def test_what_must_be_there_first_is_waited_for():
-    for name in ("web", "worker", "beat"):
+    for name in ("web", "flyte-grpc", "worker", "beat"):
         assert SERVICES[name]["depends_on"]["migrate"]["condition"] == "service_completed_successfully"
     for name, service in SERVICES.items():
         for needed, how in service.get("depends_on", {}).items():
@@ -332,6 +335,20 @@ def test_worker_and_beat_start_work_and_stop_when_asked(running):
 
     assert running["beat"].stop() == 0
     assert running["worker"].stop() == 0
+
+
+def test_the_grpc_port_is_served_probed_and_stopped(by_hand, running):
+    running["flyte-grpc"].wait_for("Flyte gRPC on 127.0.0.1")
+    probe = SERVICES["flyte-grpc"]["healthcheck"]["test"][1:]
+
+    healthy = by_hand.run(sys.executable, *probe[1:], service="flyte-grpc")
+    assert (probe[0], healthy.returncode) == ("python", 0), healthy.stderr
+    assert SERVICES["flyte-grpc"]["environment"]["FLYTE_GRPC_ADDRESS"] == "0.0.0.0"
+
+    assert running["flyte-grpc"].stop() == 0
+    dead = by_hand.run(sys.executable, *probe[1:], service="flyte-grpc")
+    assert dead.returncode != 0
+    assert f"Nobody serves at port {by_hand.grpc_port}." in dead.stderr
 
 
 def test_the_page_of_settings_is_current():

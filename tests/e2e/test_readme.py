@@ -12,7 +12,7 @@ import pytest
 from tests.e2e.launcher import ROOT, Up
 
 BLOCK = re.compile(r"```sh\n(.*?)```\n((?:<!-- shows: .*? -->\n?)*)", re.DOTALL)
-PAGES = ["README.md", "docs/guides/overrides.md", "docs/tutorials/flytectl-to-git.md"]
+PAGES = ["README.md", "docs/guides/overrides.md", "docs/tutorials/flytectl-to-git.md", "docs/guides/flyte.md"]
 SHOWS = re.compile(r"<!-- shows: (.*?) -->")
 
 

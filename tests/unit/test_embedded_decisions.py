@@ -17,6 +17,7 @@ from controlplane.embedded.backoff import next_delay
 from controlplane.embedded.data_folder import data_folder, secret_key
 from controlplane.embedded.given import given_services, operators_words
 from controlplane.embedded.greeting import greeting
+from controlplane.embedded.launch import Options
 from controlplane.embedded.orphans import MARK, Facts, belongs_to
 from controlplane.embedded.ports import ReservedPort
 from controlplane.embedded.postgres import disown
@@ -199,9 +200,10 @@ def test_a_reserved_port_is_given_to_nobody_but_can_be_served() -> None:
 def test_the_greeting_has_commands_to_copy(tmp_path: Path) -> None:
     folder = tmp_path / "it is here"
 
-    said = greeting(folder, 8001, 3.14159, demo=True)
+    said = greeting(folder, Options(folder, 8001, 8090, demo=True), 3.14159)
 
     assert "Ready in 3.1 s." in said
+    assert "127.0.0.1:8090 " in said
     assert f"export TOKEN=$(cat '{folder}/admin.token')" in said
     assert 'curl -s -H "Authorization: Bearer $TOKEN" "http://127.0.0.1:8001/api/v1/me"' in said
 

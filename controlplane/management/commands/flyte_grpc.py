@@ -1,11 +1,12 @@
 import signal
 import threading
+from argparse import ArgumentParser
 from typing import Any
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
-from overrides.flyte.grpc_server import Listening, build
+from overrides.flyte.grpc_server import Listening, build, serves
 
 # Calls under way may end; whoever stops us kills after 30 s.
 _GRACE_SECONDS = 10.0
@@ -14,7 +15,17 @@ _GRACE_SECONDS = 10.0
 class Command(BaseCommand):
     help = "Serve Flyte's gRPC clients (flytectl, flytekit) until told to stop."
 
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--probe", action="store_true", help="Ask a running server whether it serves.")
+
     def handle(self, *args: Any, **options: Any) -> None:
+        if options["probe"]:
+            if not serves(_listening()):
+                raise CommandError(f"Nobody serves at port {settings.FLYTE_GRPC_PORT}.")
+            return
+        self._serve()
+
+    def _serve(self) -> None:
         try:
             server, port = build(_listening())
         except (RuntimeError, OSError) as error:

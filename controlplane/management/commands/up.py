@@ -16,17 +16,25 @@ def _port(text: str) -> int:
 
 
 class Command(BaseCommand):
-    help = "Run everything on this machine: Postgres, Valkey, NATS, web, worker, beat. Ctrl-C stops it."
+    help = "Run everything on this machine: Postgres, Valkey, NATS, web, gRPC, worker, beat. Ctrl-C stops it."
     # There is no database yet.
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--port", type=_port, default=os.environ.get("PORT") or "8000")
+        parser.add_argument(
+            "--grpc-port",
+            type=_port,
+            default=os.environ.get("FLYTE_GRPC_PORT") or None,
+            help="For Flyte's gRPC clients; 89 above --port unless given.",
+        )
         parser.add_argument("--data-dir", type=Path, default=Path(os.environ.get("DATA_DIR") or ".data"))
         parser.add_argument("--no-demo", action="store_true", default=os.environ.get("DEMO") == "0")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        chosen = Options(options["data_dir"], options["port"], demo=not options["no_demo"])
+        # 8089, as FlyteAdmin's own; and two installations on one machine do not meet.
+        grpc_port = options["grpc_port"] or options["port"] + 89
+        chosen = Options(options["data_dir"], options["port"], grpc_port, demo=not options["no_demo"])
         raise SystemExit(launch(chosen, say=self._say))
 
     def _say(self, line: str) -> None:
