@@ -345,6 +345,11 @@ def test_the_grpc_port_is_served_probed_and_stopped(by_hand, running):
     assert (probe[0], healthy.returncode) == ("python", 0), healthy.stderr
     assert SERVICES["flyte-grpc"]["environment"]["FLYTE_GRPC_ADDRESS"] == "0.0.0.0"
 
+    refused = by_hand.run(
+        sys.executable, "manage.py", "flyte_grpc", service="flyte-grpc", BEHIND_TLS_PROXY="false"
+    )
+    assert "Tokens would travel unencrypted." in refused.stderr
+
     assert running["flyte-grpc"].stop() == 0
     dead = by_hand.run(sys.executable, *probe[1:], service="flyte-grpc")
     assert dead.returncode != 0

@@ -26,6 +26,7 @@ class Command(BaseCommand):
         self._serve()
 
     def _serve(self) -> None:
+        _check_encrypted()
         try:
             server, port = build(_listening())
         except (RuntimeError, OSError) as error:
@@ -41,6 +42,16 @@ class Command(BaseCommand):
         self.stdout.flush()
         stop.wait()
         server.stop(_GRACE_SECONDS).wait()
+
+
+def _check_encrypted() -> None:
+    if settings.SECURE_SSL_REDIRECT and not (
+        settings.FLYTE_GRPC_TLS_CERT or settings.SECURE_PROXY_SSL_HEADER
+    ):
+        raise CommandError(
+            "Tokens would travel unencrypted. Set FLYTE_GRPC_TLS_CERT and FLYTE_GRPC_TLS_KEY; or, if a proxy "
+            "in front ends TLS, BEHIND_TLS_PROXY=true."
+        )
 
 
 def _listening() -> Listening:
