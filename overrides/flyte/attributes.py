@@ -151,12 +151,12 @@ def _updated(one: ResourceType, before: Attributes | None, sent: Attributes) -> 
     given = sent.get("overrides") or []
     replaced = {item.get("task_type", "") for item in given}
     kept = [item for item in before.get("overrides") or [] if item.get("task_type", "") not in replaced]
-    return {**before, "overrides": [*kept, *given]} if given else before
+    return {**before, "overrides": [*kept, *given]}
 
 
 def _most_specific(target: Target, one: ResourceType) -> tuple[Scope, Attributes] | None:
     rows = load_layers([target.scope], resource_type=one.name).layers.get(one.name, {})
-    rungs = [scope for scope in rows if scope.level in LEVELS and scope.level <= target.level]
+    rungs = [scope for scope in rows if scope.level in LEVELS]
     if not rungs:
         return None
     scope = max(rungs, key=lambda rung: rung.level)

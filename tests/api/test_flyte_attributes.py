@@ -210,6 +210,34 @@ def test_what_protojson_forgives_is_forgiven(flyte_http, matching, stored):
     assert Override.objects.get().attributes == stored
 
 
+def test_keys_of_maps_are_sorted(flyte_http):
+    pairs = {"z": "1", "b": "2", "a": "3"}
+    body = {"attributes": {"matching_attributes": {"cluster_resource_attributes": {"attributes": pairs}}}}
+    flyte_http.put(PD, body)
+
+    got = flyte_http.get(f"{PD}?resource_type=1").content
+
+    assert b'{"a":"3","b":"2","z":"1"}' in got
+
+
+def test_ids_in_the_query_are_not_looked_at(flyte_http):
+    flyte_http.put(PD, label("x"))
+
+    got = flyte_http.get(f"{PD}?resource_type=3&project=other&project=another&domain=staging")
+
+    assert got.json()["attributes"]["project"] == "flytesnacks"
+
+
+def test_flytes_clients_are_not_asked_to_confirm(flyte_http, api, settings):
+    settings.CONFIRM_ABOVE_SCOPES = 1
+
+    assert flyte_http.put(PROJECT, label("x")).status_code == 200
+    refused = api.put(
+        "overrides/execution_cluster_label?project=flytesnacks", {"attributes": {"value": "y"}}, If_Match="*"
+    )
+    assert refused.json()["code"] == "confirmation_required"
+
+
 def test_the_path_wins_over_the_body(flyte_http):
     body = label("x")
     body["attributes"] |= {"project": "other", "domain": "production", "org": "acme"}
@@ -532,6 +560,8 @@ def test_a_form_may_override_its_method(flyte_http):
 
     assert answer.status_code == 200
     assert flyte_http("POST", PD, sends=SNAKE, X_HTTP_Method_Override="GET").status_code == 501
+    flyte_http("PUT", PD, label("y"), sends=form, X_HTTP_Method_Override="GET")
+    assert Override.objects.get().attributes == {"value": "y"}
 
 
 def test_errors_are_protobuf_for_those_who_want_protobuf(flyte_http):
@@ -576,7 +606,10 @@ def test_roles_hold_at_their_scope(db):
     refused = editor.put("project_domain_attributes/other/development", label("x"))
     assert (refused.status_code, refused.json()["code"]) == (403, 7)
     assert editor.put(PROJECT, label("x")).status_code == 403
+    admin = FlyteHttp(token_for("admin"))
+    admin.put("project_domain_attributes/other/development", label("x"))
     assert len(editor.get("matchable_attributes?resource_type=3").json()["configurations"]) == 1
+    assert len(admin.get("matchable_attributes?resource_type=3").json()["configurations"]) == 2
 
 
 # What we check beyond upstream.
