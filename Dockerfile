@@ -37,5 +37,5 @@ EXPOSE 8000 8089
 HEALTHCHECK --interval=10s --timeout=5s --start-period=30s --retries=3 \
     CMD ["python", "-c", "import urllib.request; urllib.request.urlopen('http://localhost:8000/livez', timeout=4)"]
 CMD ["granian", "--interface", "asgi", "--host", "0.0.0.0", "--port", "8000", "--workers", "4", \
-     "--backpressure", "1024", "--workers-kill-timeout", "20", "--no-ws", \
+     "--backpressure", "8192", "--workers-kill-timeout", "20", "--no-ws", \
      "--respawn-failed-workers", "--log-level", "warning", "controlplane.asgi:application"]

@@ -5,18 +5,24 @@ Fast paths are answered here; everything else goes to Django through our bridge,
 
 from __future__ import annotations
 
+import resource
+
 from django.conf import settings
 
 from controlplane.wsgi import application as django
-from controlplane.wsgi_bridge import Bridge, Receive, Scope, Send
-from overrides.fast_reads import ROUTE, FastReads
+
+# isort: split
+# What follows uses models, and only now Django is set up.
+from controlplane.events import watchers as events
+from controlplane.wsgi_bridge import Application, Bridge, Receive, Scope, Send
+from overrides import fast_reads as effective
 
 # Below the patience of those who stop us: `make up` gives 3 s, the image 20 s.
 _DRAIN_SECONDS = 15.0
 
 
 class Router:
-    """One for each process: it holds the threads, and what the fast paths keep."""
+    """One for each process: it holds the threads, what the fast paths keep, and who watches."""
 
     def __init__(self) -> None:
         self._bridge = Bridge(
@@ -25,22 +31,33 @@ class Router:
             queue=settings.WEB_QUEUE,
             body_limit=max(settings.MAX_BODY_BYTES, settings.MAX_BUNDLE_BYTES),
         )
-        self._effective = FastReads(self._bridge, self._bridge.pool)
-        self._fast_routes = {ROUTE: self._effective} if settings.EFFECTIVE_SNAPSHOT_MIB else {}
+        self._effective = effective.FastReads(self._bridge, self._bridge.pool)
+        self._watchers = events.Watchers(self._bridge)
+        self._routes: dict[str, Application] = {events.ROUTE: self._watchers}
+        if settings.EFFECTIVE_SNAPSHOT_MIB:
+            self._routes[effective.ROUTE] = self._effective
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
             await self._live(receive, send)
         else:
-            await self._fast_routes.get(scope["path"], self._bridge)(scope, receive, send)
+            await self._routes.get(scope["path"], self._bridge)(scope, receive, send)
 
     async def _live(self, receive: Receive, send: Send) -> None:
         await receive()
         await send({"type": "lifespan.startup.complete"})
         await receive()
+        self._watchers.stop()
         await self._effective.close()
         await self._bridge.close(_DRAIN_SECONDS)
         await send({"type": "lifespan.shutdown.complete"})
 
 
+def _allow_many_connections() -> None:
+    """A shell often allows 1,024 open files; each watcher is one."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+
+
+_allow_many_connections()
 application = Router()

@@ -231,6 +231,11 @@ class RemoteFailed(ControlplaneError):
     title = "The other side did not answer as it should"
 
 
+class EventsGone(ControlplaneError):
+    code = "events_gone"
+    title = "These events are gone"
+
+
 class TooManyAttempts(ControlplaneError):
     code = "too_many_attempts"
     title = "Too many attempts"

@@ -19,6 +19,7 @@ Scope = dict[str, Any]
 Message = dict[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
+Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 WSGIApplication = Callable[[dict[str, Any], Any], Iterable[bytes]]
 
 # Up to here a body may be read while others are; larger ones only as many at a time as there are threads.

@@ -59,6 +59,7 @@ STATUS_BY_ERROR: dict[type[errors.ControlplaneError], HTTPStatus] = {
     errors.VersionMismatch: HTTPStatus.PRECONDITION_FAILED,
     errors.VersionRequired: HTTPStatus.PRECONDITION_REQUIRED,
     errors.RemoteFailed: HTTPStatus.UNPROCESSABLE_ENTITY,
+    errors.EventsGone: HTTPStatus.GONE,
     errors.TooManyAttempts: HTTPStatus.TOO_MANY_REQUESTS,
 }
 

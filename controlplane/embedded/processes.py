@@ -14,7 +14,7 @@ _CELERY = (sys.executable, "-m", "celery", "--workdir", str(ROOT), "-A", "contro
 _ALONE = ("--without-gossip", "--without-mingle", "--concurrency", "2", "--loglevel", "WARNING")
 _WEB = (
     *(sys.executable, "-m", "granian", "--interface", "asgi", "--host", "127.0.0.1", "--no-ws"),
-    *("--workers", "2", "--backpressure", "512", "--respawn-failed-workers"),
+    *("--workers", "2", "--backpressure", "8192", "--respawn-failed-workers"),
     # Its own patience with busy requests must be shorter than ours with it.
     *("--workers-kill-timeout", "3", "--log-level", "warning", "--no-access-log"),
 )

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
-from drf_spectacular.utils import OpenApiExample, extend_schema
-from rest_framework import serializers
+from django.http import HttpResponse
+from django.http.response import HttpResponseBase
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiExample, OpenApiParameter, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -13,63 +16,11 @@ from controlplane.access.roles import Action
 from controlplane.api.endpoints import Endpoint, caller_of
 from controlplane.api.fields import Query
 from controlplane.api.pages import DEFAULT_LIMIT, MAX_LIMIT
-from controlplane.api.scopes import ScopeRead, show_scope
+from controlplane.errors import EventsGone, FieldError, InvalidRequest
 from controlplane.events import log, types
 from controlplane.events.models import Event
-from controlplane.scopes import Scope
-
-_MAX_SEQ = 2**63 - 1
-
-
-class FollowQuery(Query):
-    after = serializers.IntegerField(
-        required=False,
-        default=0,
-        min_value=0,
-        max_value=_MAX_SEQ,
-        help_text="The last `seq` that you have; 0 for all.",
-    )
-    limit = serializers.IntegerField(
-        required=False,
-        min_value=0,
-        default=DEFAULT_LIMIT,
-        help_text=f"Events an answer; {MAX_LIMIT} at most.",
-    )
-    type = serializers.CharField(required=False, help_text="Only this type.")
-    object_type = serializers.CharField(required=False, help_text="Only about objects of this kind.")
-    object_id = serializers.CharField(required=False, help_text="Only about this object.")
-
-
-class EventRead(serializers.Serializer[Any]):
-    seq = serializers.IntegerField(help_text="Rises. Keep the last one and ask `after` it.")
-    id = serializers.UUIDField()
-    type = serializers.CharField()
-    at = serializers.DateTimeField()
-    object_type = serializers.CharField()
-    object_id = serializers.CharField()
-    scope = ScopeRead()
-    actor = serializers.CharField()
-    request_id = serializers.CharField()
-    data = serializers.DictField(  # type: ignore[assignment]  # DRF takes it out of the class
-        help_text="As the type's schema says."
-    )
-
-
-class EventList(serializers.Serializer[Any]):
-    items = EventRead(many=True)
-    next_after = serializers.IntegerField(help_text="What to send as `after` next time.")
-
-
-class EventTypeRead(serializers.Serializer[Any]):
-    name = serializers.CharField()
-    meaning = serializers.CharField()
-    schema = serializers.DictField(help_text="JSON Schema 2020-12 of `data`.")
-
-
-class EventTypeList(serializers.Serializer[Any]):
-    items = EventTypeRead(many=True)
-    next_cursor = serializers.CharField(allow_null=True)
-
+from controlplane.events.shapes import EventList, EventTypeList, FollowQuery, show_event
+from controlplane.events.watching import HEADER, Watch, as_text, bookmark
 
 _EVENTS = OpenApiExample(
     "One event",
@@ -98,6 +49,15 @@ _EVENTS = OpenApiExample(
     },
     response_only=True,
 )
+_STREAM = OpenApiExample(
+    "A stream",
+    value="id: 12\nevent: project.created\ndata: {...}\n\n",
+    response_only=True,
+    media_type="text/event-stream",
+)
+_LAST_EVENT_ID = OpenApiParameter(
+    "Last-Event-ID", int, OpenApiParameter.HEADER, description="As `after`, by clients that come back."
+)
 _TYPES = OpenApiExample(
     "One type",
     value={
@@ -122,20 +82,69 @@ class EventCollection(Endpoint):
         summary="Follow what happens",
         description=(
             "Ask again with `after` = `next_after`. A follower misses nothing, in whatever order writers "
-            "commit; the events of one object come in the order of its changes."
+            "commit; the events of one object come in the order of its changes.\n\n"
+            "To be told at once, ask with `wait` (long poll), or with `Accept: text/event-stream` for "
+            "server-sent events: `id` is the `seq`, `event` the type, `data` an event as below. A stream "
+            "that breaks goes on with `Last-Event-ID`; in quiet times a `bookmark` moves it on."
         ),
         tags=["events"],
-        parameters=[FollowQuery],
-        responses=EventList,
-        examples=[_EVENTS],
+        parameters=[FollowQuery, _LAST_EVENT_ID],
+        responses={
+            (200, "application/json"): EventList,
+            (200, "text/event-stream"): OpenApiTypes.STR,
+        },
+        examples=[_EVENTS, _STREAM],
     )
-    def get(self, request: Request) -> Response:
+    def get(self, request: Request) -> HttpResponseBase:
         query = FollowQuery.parse(request)
-        events = log.follow(query["after"]).within(caller_of(request).scopes_for(Action.EVENT_READ))
-        events = events.filter(**{k: query[k] for k in ("type", "object_type", "object_id") if k in query})
-        found = list(events[: min(query["limit"] or DEFAULT_LIMIT, MAX_LIMIT)])
-        last = found[-1].seq if found else query["after"]
-        return Response({"items": [show_event(event) for event in found], "next_after": last})
+        streams = "text/event-stream" in request.headers.get("Accept", "")
+        seen = log.last_number()
+        after = _after(request, query, seen, streams=streams)
+        caller = caller_of(request)
+        scopes = caller.scopes_for(Action.EVENT_READ)
+        filters = {k: query[k] for k in ("type", "object_type", "object_id") if k in query}
+        found = log.follow(after).within(scopes).filter(**filters)
+        most = min(query["limit"] or DEFAULT_LIMIT, MAX_LIMIT)
+        events = list(found[:most])
+        last = _moved_on(events, full=len(events) >= most, seen=seen)
+        watch = Watch(last, str(caller.principal_id), tuple(scopes), wait=query["wait"], **filters)
+        if streams:
+            return _stream(events, watch)
+        response = Response({"items": [show_event(event) for event in events], "next_after": last})
+        if watch.wait and not events:
+            response[HEADER] = watch.header()
+        return response
+
+
+def _moved_on(events: list[Event], *, full: bool, seen: int) -> int:
+    """The number up to which all is told. seen: the last one before the events were read."""
+    last = events[-1].seq or 0 if events else 0
+    return last if full else max(last, seen)
+
+
+def _after(request: Request, query: dict[str, Any], last: int, *, streams: bool) -> int:
+    """Where the caller left off. Raises InvalidRequest, EventsGone."""
+    said = request.headers.get("Last-Event-ID", "")
+    if said and not (said.isascii() and said.isdecimal() and len(said) < 19):
+        message = "Last-Event-ID is the `seq` of the last event that you have."
+        raise InvalidRequest(message, errors=[FieldError("header:Last-Event-ID", "malformed", message)])
+    after = int(said) if said else query.get("after", last if streams else 0)
+    if after > last:
+        raise EventsGone(
+            f"You have seen event {after}, and the last one here is {last}: the log was restored from an "
+            f"older backup. Read again what you follow, then go on after {last}."
+        )
+    return int(after)
+
+
+def _stream(events: list[Event], watch: Watch) -> HttpResponseBase:
+    """What there is; the watchers in front of us go on from there, and any client can by itself."""
+    text = b"".join(as_text(event.seq or 0, event.type, show_event(event)) for event in events)
+    response = HttpResponse(text or bookmark(watch.after), content_type="text/event-stream; charset=utf-8")
+    # nginx would keep events back until it has many.
+    response["X-Accel-Buffering"] = "no"
+    response[HEADER] = replace(watch, wait=0).header()
+    return response
 
 
 class EventTypeCollection(Endpoint):
@@ -152,12 +161,3 @@ class EventTypeCollection(Endpoint):
         Query.parse(request)
         items = [{"name": t.name, "meaning": t.meaning, "schema": t.schema} for t in types.registered()]
         return Response({"items": items, "next_cursor": None})
-
-
-def show_event(event: Event) -> dict[str, Any]:
-    names = ("seq", "type", "at", "object_type", "object_id", "actor", "request_id", "data")
-    scope = Scope(event.domain, event.project, event.workflow, event.launch_plan)
-    return {name: getattr(event, name) for name in names} | {
-        "id": str(event.id),
-        "scope": show_scope(scope),
-    }

@@ -13,7 +13,7 @@ from django.db import connection, transaction
 
 from controlplane.bulk_rows import as_json, copy_rows
 from controlplane.events import types
-from controlplane.events.models import Event, EventQuerySet
+from controlplane.events.models import Event, EventQuerySet, Numbering
 from controlplane.events.types import EventType
 from controlplane.ids import uuid7
 from controlplane.scopes import SEGMENTS, Scope
@@ -80,6 +80,12 @@ def follow(after: int) -> EventQuerySet:
     """Events numbered above `after`, in order, everything committed so far included."""
     number_committed()
     return Event.objects.numbered_after(after)
+
+
+def last_number() -> int:
+    """The highest number that was ever given, after numbering what is committed."""
+    number_committed()
+    return int(Numbering.objects.get(id=1).last_seq)
 
 
 def number_committed() -> int:

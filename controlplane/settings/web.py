@@ -2,7 +2,13 @@
 
 from controlplane.settings import environment as env
 
-__all__ = ["EFFECTIVE_SNAPSHOT_MIB", "WEB_QUEUE", "WEB_THREADS"]
+__all__ = [
+    "EFFECTIVE_SNAPSHOT_MIB",
+    "WATCHERS_PER_PRINCIPAL",
+    "WATCHERS_PER_WORKER",
+    "WEB_QUEUE",
+    "WEB_THREADS",
+]
 
 WEB_THREADS = env.integer(
     "WEB_THREADS",
@@ -20,4 +26,14 @@ EFFECTIVE_SNAPSHOT_MIB = env.integer(
     "EFFECTIVE_SNAPSHOT_MIB",
     default=64,
     meaning="Memory of each web worker for ready answers about effective values. 0: none is kept.",
+)
+WATCHERS_PER_WORKER = env.integer(
+    "WATCHERS_PER_WORKER",
+    default=5000,
+    meaning="Streams and long polls of events that one web worker holds open; more are answered 429.",
+)
+WATCHERS_PER_PRINCIPAL = env.integer(
+    "WATCHERS_PER_PRINCIPAL",
+    default=100,
+    meaning="The same for one principal.",
 )

@@ -245,14 +245,10 @@ def show_resource_type(one: ResourceType) -> dict[str, Any]:
 
 def show_project(project: Project) -> dict[str, Any]:
     state = ProjectState(project.state).label
-    shown = {"id": project.id, "name": project.name, "description": project.description}
-    return {
-        **shown,
-        "labels": project.labels or {},
-        "state": state,
-        "created_at": project.created_at,
-        "updated_at": project.updated_at,
+    shown = {
+        name: getattr(project, name) for name in ("id", "name", "description", "created_at", "updated_at")
     }
+    return dict(ProjectRead({**shown, "labels": project.labels or {}, "state": state}).data)
 
 
 def project_fields(wanted: dict[str, Any], *, state: str | None) -> ProjectFields:

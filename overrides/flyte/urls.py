@@ -9,7 +9,7 @@ _COLLECTIONS = (
     "|projects|domains|version"
 )
 urlpatterns = [
-    path("api/v1/openapi", openapi),
+    re_path(r"^api/v1/openapi$", openapi),
     re_path(rf"^api/v1/(?:{_COLLECTIONS})(?:/.*)?$", gateway, name="flyte"),
     path("healthcheck", healthcheck),
 ]

@@ -42,6 +42,7 @@ CODES = {
     "not_authenticated",
     "not_found",
     "permission_denied",
+    "events_gone",
     "too_many_attempts",
     "unknown_agent",
     "unknown_domain",

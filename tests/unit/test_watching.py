@@ -1,0 +1,56 @@
+"""What a watcher wants, and events as text."""
+
+from __future__ import annotations
+
+import json
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from controlplane.events.watching import Told, Watch, as_text, bookmark, watch_from
+from controlplane.scopes import Scope
+
+HERE = Scope(project="p", domain="d")
+
+
+def told(**more: object) -> Told:
+    facts: dict = {
+        "seq": 1,
+        "type": "a.b",
+        "object_type": "agent",
+        "object_id": "x",
+        "scope": HERE,
+        "text": b"",
+    }
+    return Told(**(facts | more))
+
+
+def test_a_watcher_hears_what_it_asked_for_below_where_it_may_read():
+    watch = Watch(0, "me", (Scope(project="p"),), type="a.b", object_type="agent", object_id="x")
+
+    assert watch.wants(told())
+    assert not watch.wants(told(type="a.c"))
+    assert not watch.wants(told(object_type="project"))
+    assert not watch.wants(told(object_id="y"))
+    assert not watch.wants(told(scope=Scope(project="q")))
+    assert not watch.wants(told(scope=Scope()))
+    assert Watch(0, "me", (Scope(),)).wants(told())
+    assert not Watch(0, "me", ()).wants(told())
+
+
+def test_a_watch_survives_its_header():
+    watch = Watch(7, "me", (HERE, Scope()), object_id="ü/1\n", wait=3)
+
+    assert watch_from(watch.header().encode("latin-1")) == watch
+
+
+@given(st.dictionaries(st.text(), st.text()))
+def test_an_event_is_one_data_line_whatever_it_says(data):
+    lines = as_text(7, "a.b", data).decode().split("\n")
+
+    assert (lines[0], lines[1], lines[3:]) == ("id: 7", "event: a.b", ["", ""])
+    assert json.loads(lines[2].removeprefix("data: ")) == data
+
+
+def test_a_bookmark_moves_the_client_on():
+    assert bookmark(9) == b'id: 9\nevent: bookmark\ndata: {"seq":9}\n\n'
