@@ -104,6 +104,10 @@ class Scope:
             rungs.append(self)
         yield from rungs
 
+    def at(self, level: Level) -> Scope:
+        """The rung of the ladder at this level."""
+        return self if level is self.level else next(rung for rung in self.ladder() if rung.level is level)
+
     def joined(self, other: Scope) -> Scope | None:
         """The least specific scope that both cover; None where they name different things."""
         filled = {}
