@@ -54,18 +54,16 @@ class Scope:
     launch_plan: str = ""
 
     def __post_init__(self) -> None:
-        for name in SEGMENTS:
-            _check_segment(name, getattr(self, name))
-        if self._filled not in SHAPES:
-            raise _illegal_shape(self._filled)
-
-    @property
-    def _filled(self) -> frozenset[str]:
-        return frozenset(name for name in SEGMENTS if getattr(self, name))
+        for name, value in zip(SEGMENTS, self.path, strict=True):
+            if value:
+                _check_segment(name, value)
+        # As SHAPES has it, without building a set: a test compares the two.
+        if (self.launch_plan and not self.workflow) or (self.workflow and not (self.project and self.domain)):
+            raise _illegal_shape({name for name, value in self.segments.items() if value})
 
     @property
     def level(self) -> Level:
-        # As SHAPES has it, without building a set: a test compares the two.
+        # As SHAPES has it, again.
         if self.workflow:
             return Level.LAUNCH_PLAN if self.launch_plan else Level.WORKFLOW
         if self.project:
@@ -73,8 +71,13 @@ class Scope:
         return Level.DOMAIN if self.domain else Level.GLOBAL
 
     @property
+    def path(self) -> tuple[str, str, str, str]:
+        """The segments in the order of SEGMENTS."""
+        return (self.domain, self.project, self.workflow, self.launch_plan)
+
+    @property
     def segments(self) -> dict[str, str]:
-        return {name: getattr(self, name) for name in SEGMENTS}
+        return dict(zip(SEGMENTS, self.path, strict=True))
 
     def covers(self, other: Scope) -> bool:
         """True if what is set here is inherited by (or is at) `other`.
@@ -145,7 +148,7 @@ def _check_segment(name: str, value: str) -> None:
         raise _invalid(name, "spaces", f"{name} begins or ends with a space.")
 
 
-def _illegal_shape(filled: frozenset[str]) -> InvalidScope:
+def _illegal_shape(filled: set[str]) -> InvalidScope:
     wanted = {"workflow": {"project", "domain"}, "launch_plan": {"project", "domain", "workflow"}}
     deepest = "launch_plan" if "launch_plan" in filled else "workflow"
     missing = sorted(wanted[deepest] - filled)

@@ -61,12 +61,12 @@ def scope_of(sent: Sent) -> Scope:
     document = _object(sent)
     segments: dict[str, str] = {}
     for name, value in document.items():
-        where = f"{sent.pointer}/{escape(name)}"
         if name in _SEGMENTS:
-            if not isinstance(value, str | None):
-                raise _invalid(where, "wrong_type", f"{name} must be a text.")
+            if not (value is None or isinstance(value, str)):
+                raise _invalid(f"{sent.pointer}/{name}", "wrong_type", f"{name} must be a text.")
             segments[_SEGMENTS[name]] = value or ""
         elif name not in _BESIDE:
+            where = f"{sent.pointer}/{escape(name)}"
             raise _invalid(where, "unknown_field", f"There is no {name[:80]!r} in an overrides document.")
     try:
         return Scope(**segments)

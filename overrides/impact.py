@@ -74,14 +74,14 @@ class Comparison:
             self._known[key] = self._compare(target, before, after)
         return self._known[key]
 
-    def _compare(
-        self, target: Scope, before: Mapping[str, Any], after: Mapping[str, Any]
-    ) -> Affected | None:
+    def _compare(self, target: Scope, before: Mapping[str, Any], after: Mapping[str, Any]) -> Affected | None:
         if canonical(before) == canonical(after):
             return None
         # Nothing at all is never wrong: then the type does not apply here.
         errors = self.resource_type.resolved_errors(after) if after else []
-        stood = {(one.pointer, one.code) for one in self.resource_type.resolved_errors(before)} if errors else ()
+        stood = (
+            {(one.pointer, one.code) for one in self.resource_type.resolved_errors(before)} if errors else ()
+        )
         new = tuple(one for one in errors if not before or (one.pointer, one.code) not in stood)
         return Affected(target, self.resource_type, before, after, new)
 
@@ -92,7 +92,10 @@ class Comparison:
             layers, inherited = self.defaults, {}
             if rows:
                 level, text = rows[-1]
-                layers, inherited = [Layer(target.at(level), json.loads(text))], self._values(target, rows[:-1], where)
+                layers, inherited = (
+                    [Layer(target.at(level), json.loads(text))],
+                    self._values(target, rows[:-1], where),
+                )
             self._resolved[key] = values_only(target, layers, self.resource_type.rule, self.rails, inherited)
         return self._resolved[key]
 
