@@ -7,9 +7,9 @@ it covers another when each segment that it names is equal there.
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import IntEnum
+from functools import lru_cache
 
 from controlplane.errors import FieldError, InvalidScope
 
@@ -91,21 +91,14 @@ class Scope:
             and self.launch_plan in ("", other.launch_plan)
         )
 
-    def ladder(self) -> Iterator[Scope]:
-        """Yield every scope that covers this one, least specific first, this one last."""
-        domain, project = self.domain, self.project
-        rungs = [_trusted()]
-        if domain:
-            rungs.append(_trusted(domain))
-        if project:
-            rungs.append(_trusted("", project))
-        if domain and project:
-            rungs.append(_trusted(domain, project))
-        if self.workflow:
-            rungs.append(_trusted(domain, project, self.workflow))
-        if self.launch_plan:
-            rungs.append(self)
-        yield from rungs
+    def ladder(self) -> tuple[Scope, ...]:
+        """Every scope that covers this one, least specific first, this one last."""
+        upper = _upper_rungs(self.domain, self.project)
+        if not self.workflow:
+            return upper
+        if not self.launch_plan:
+            return (*upper, self)
+        return (*upper, _trusted(self.domain, self.project, self.workflow), self)
 
     def at(self, level: Level) -> Scope:
         """The rung of the ladder at this level."""
@@ -125,6 +118,19 @@ class Scope:
     def __str__(self) -> str:
         said = (f"{name}={getattr(self, name)}" for name in _AS_SAID if getattr(self, name))
         return " ".join(said) or "global"
+
+
+def by_project(scope: Scope) -> tuple[str, str, str, str]:
+    """The order of our indexes: project first, which tells rows apart best."""
+    return (scope.project, scope.domain, scope.workflow, scope.launch_plan)
+
+
+@lru_cache(maxsize=8192)
+def _upper_rungs(domain: str, project: str) -> tuple[Scope, ...]:
+    """The rungs down to a project in a domain: ten thousand scopes have a few of them in common."""
+    named = [(domain, "")] * bool(domain) + [("", project)] * bool(project)
+    named += [(domain, project)] * bool(domain and project)
+    return (_trusted(), *(_trusted(*one) for one in named))
 
 
 def _trusted(domain: str = "", project: str = "", workflow: str = "", launch_plan: str = "") -> Scope:

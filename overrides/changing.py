@@ -24,7 +24,7 @@ from controlplane.errors import (
     UnknownDomain,
     UnknownProject,
 )
-from controlplane.scopes import Level, Scope
+from controlplane.scopes import Level, Scope, by_project
 from overrides import storing
 from overrides.addresses import Address
 from overrides.catalogue import Catalogue
@@ -153,7 +153,7 @@ def _measure(drafts: Sequence[Draft], catalogue: Catalogue, limits: Limits) -> t
         if len(targets) <= most and not exact and not comparison.resource_type.may_resolve_badly:
             felt |= targets
             continue
-        found = comparison.affected(sorted(targets, key=_order))
+        found = comparison.affected(sorted(targets, key=lambda one: (one.level, by_project(one))))
         affected += found
         felt |= {one.scope for one in found}
     return affected, len(felt)
@@ -214,7 +214,3 @@ def _ask_for_confirmation(count: int, limits: Limits) -> None:
             f"This changes what applies at {count} scopes. If that is meant, send it with confirm={count}.",
             affected=count,
         )
-
-
-def _order(scope: Scope) -> tuple[int, tuple[str, ...]]:
-    return (scope.level, (scope.project, scope.domain, scope.workflow, scope.launch_plan))

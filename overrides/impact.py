@@ -8,10 +8,11 @@ to anything new.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Any
+
+import msgspec
 
 from controlplane.errors import FieldError
 from controlplane.scopes import Level, Scope
@@ -62,7 +63,7 @@ class Comparison:
         return found
 
     def _at(self, target: Scope) -> Affected | None:
-        ladder = list(target.ladder())
+        ladder = target.ladder()
         old, new = _rows(ladder, self.before), _rows(ladder, self.after)
         if old == new:
             return None
@@ -85,19 +86,18 @@ class Comparison:
         new = tuple(one for one in errors if not before or (one.pointer, one.code) not in stood)
         return Affected(target, self.resource_type, before, after, new)
 
-    def _values(self, target: Scope, rows: Rows, where: Any) -> Mapping[str, Any]:
+    def _values(self, target: Scope, rows: Rows, where: Any) -> dict[str, Any]:
         """What the rows come to: the last one, laid over what those above it come to."""
         key = (rows, where)
         if key not in self._resolved:
-            layers, inherited = self.defaults, {}
-            if rows:
-                level, text = rows[-1]
-                layers, inherited = (
-                    [Layer(target.at(level), json.loads(text))],
-                    self._values(target, rows[:-1], where),
-                )
+            inherited = self._values(target, rows[:-1], where) if rows else {}
+            layers = [_layer(target, *rows[-1])] if rows else self.defaults
             self._resolved[key] = values_only(target, layers, self.resource_type.rule, self.rails, inherited)
         return self._resolved[key]
+
+
+def _layer(target: Scope, level: Level, text: str) -> Layer:
+    return Layer(target.at(level), msgspec.json.decode(text))
 
 
 def _rows(ladder: Iterable[Scope], texts: Texts) -> Rows:

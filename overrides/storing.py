@@ -12,7 +12,7 @@ from controlplane.access.actors import Actor
 from controlplane.bulk_rows import as_json, copy_rows
 from controlplane.events.types import EventType
 from controlplane.ids import uuid7
-from controlplane.scopes import SEGMENTS
+from controlplane.scopes import SEGMENTS, by_project
 from overrides import event_types
 from overrides.models import OverrideVersion, Revision
 from overrides.revisions import take_revision
@@ -26,7 +26,9 @@ def store(drafts: Sequence[Draft], actor: Actor) -> int:
     revision = take_revision(actor, changes=len(drafts))
     # The history is the table that the other statements read, so that all is sent once, by COPY. A restored
     # database gives numbers again: number and time together name this revision's rows.
-    copy_rows(OverrideVersion, _COLUMNS, (_row(draft, revision) for draft in drafts))
+    # In the order of the index, where neighbours lie on one page.
+    ordered = sorted(drafts, key=lambda draft: by_project(draft.address.scope))
+    copy_rows(OverrideVersion, _COLUMNS, (_row(draft, revision) for draft in ordered))
     with connection.cursor() as cursor:
         for statement in (_DELETE, _UPSERT, _MOVE_HEADS):
             cursor.execute(statement, [revision.revision, revision.made_at])
