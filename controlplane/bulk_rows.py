@@ -25,7 +25,7 @@ def copy_rows(model: type[models.Model], columns: Sequence[str], rows: Iterable[
 
 def recordset(rows: Iterable[Mapping[str, Any]]) -> str:
     """Rows as the one parameter of `json_to_recordset(...)`: ten times as fast to send as arrays."""
-    return json.dumps(list(rows), ensure_ascii=False, separators=(",", ":"))
+    return msgspec.json.encode(list(rows)).decode()
 
 
 def as_json(value: Mapping[str, Any] | None) -> str | None:

@@ -116,7 +116,7 @@ class Scope:
         return _trusted(**filled)
 
     def __str__(self) -> str:
-        said = (f"{name}={getattr(self, name)}" for name in _AS_SAID if getattr(self, name))
+        said = [f"{name}={value}" for name, value in zip(_AS_SAID, by_project(self), strict=True) if value]
         return " ".join(said) or "global"
 
 

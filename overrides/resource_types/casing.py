@@ -54,7 +54,7 @@ def _read(document: Any, schema: Schema, root: Schema, pointer: str) -> Any:
         return [_read(item, items, root, f"{pointer}/{index}") for index, item in enumerate(document)]
     if isinstance(document, float):
         return _stored_number(document)
-    if not isinstance(document, Mapping):
+    if not isinstance(document, dict):
         return document
     spelled = {camel(name): name for name in schema.get("properties", ())}
     read: dict[str, Any] = {}
