@@ -103,7 +103,7 @@ def read_body(stream: Any, limit: int) -> bytes:
 def parse_json(body: bytes) -> Any:
     """Return the document. Raises MalformedBody."""
     document = _plain(body)
-    return _parse_exactly(body) if document is _UNSURE else document
+    return parse_exactly(body) if document is _UNSURE else document
 
 
 def _plain(body: bytes) -> Any:
@@ -128,7 +128,8 @@ def _depth(document: Any) -> int:
     return depth
 
 
-def _parse_exactly(body: bytes) -> Any:
+def parse_exactly(body: bytes) -> Any:
+    """The same, looking at everything."""
     try:
         body.decode("utf-8")
     except UnicodeDecodeError as error:
