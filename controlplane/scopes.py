@@ -128,9 +128,14 @@ def by_project(scope: Scope) -> tuple[str, str, str, str]:
 @lru_cache(maxsize=8192)
 def _upper_rungs(domain: str, project: str) -> tuple[Scope, ...]:
     """The rungs down to a project in a domain: ten thousand scopes have a few of them in common."""
-    named = [(domain, "")] * bool(domain) + [("", project)] * bool(project)
-    named += [(domain, project)] * bool(domain and project)
-    return (_trusted(), *(_trusted(*one) for one in named))
+    rungs = [_trusted()]
+    if domain:
+        rungs.append(_trusted(domain))
+    if project:
+        rungs.append(_trusted("", project))
+    if domain and project:
+        rungs.append(_trusted(domain, project))
+    return tuple(rungs)
 
 
 def _trusted(domain: str = "", project: str = "", workflow: str = "", launch_plan: str = "") -> Scope:

@@ -78,11 +78,9 @@ class Comparison:
     def _compare(self, target: Scope, before: Mapping[str, Any], after: Mapping[str, Any]) -> Affected | None:
         if canonical(before) == canonical(after):
             return None
+        stood = {(one.pointer, one.code) for one in self.resource_type.resolved_errors(before)}
         # Nothing at all is never wrong: then the type does not apply here.
         errors = self.resource_type.resolved_errors(after) if after else []
-        stood = (
-            {(one.pointer, one.code) for one in self.resource_type.resolved_errors(before)} if errors else ()
-        )
         new = tuple(one for one in errors if not before or (one.pointer, one.code) not in stood)
         return Affected(target, self.resource_type, before, after, new)
 

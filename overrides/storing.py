@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 def store(drafts: Sequence[Draft], actor: Actor) -> int:
     """Write drafts that change something, under one new revision; return it. The caller holds the lock."""
     revision = take_revision(actor, changes=len(drafts))
-    # The history is the table that the other statements read, so that all is sent once, by COPY. A restored
-    # database gives numbers again: number and time together name this revision's rows.
     # In the order of the index, where neighbours lie on one page.
     ordered = sorted(drafts, key=lambda draft: by_project(draft.address.scope))
+    # The history is what the other statements read, so that all is sent once, by COPY. A restored database
+    # gives numbers again: number and time together name this revision's rows.
     copy_rows(OverrideVersion, _COLUMNS, (_row(draft, revision) for draft in ordered))
     with connection.cursor() as cursor:
         for statement in (_DELETE, _UPSERT, _MOVE_HEADS):
