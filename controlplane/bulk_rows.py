@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+import msgspec
 from django.db import connection, models
 from psycopg import sql
 
@@ -24,9 +25,14 @@ def copy_rows(model: type[models.Model], columns: Sequence[str], rows: Iterable[
 
 def recordset(rows: Iterable[Mapping[str, Any]]) -> str:
     """Rows as the one parameter of `json_to_recordset(...)`: ten times as fast to send as arrays."""
-    return json.dumps(list(rows), ensure_ascii=False, separators=(",", ":"))
+    return msgspec.json.encode(list(rows)).decode()
 
 
 def as_json(value: Mapping[str, Any] | None) -> str | None:
     """A document for a jsonb column; None is SQL's NULL."""
-    return None if value is None else json.dumps(value)
+    if value is None:
+        return None
+    try:
+        return msgspec.json.encode(value).decode()
+    except OverflowError:  # an integer of more than 64 bits
+        return json.dumps(value)

@@ -22,7 +22,7 @@ from overrides.merging import Attributes, canonical
 from overrides.ownership import Outcome, applied
 from overrides.plans import Plan
 from overrides.standing import Standing, load_standing, managed_by
-from overrides.validation import Stated, check_stated
+from overrides.validation import check_stated
 
 _TOLD = 200
 
@@ -54,7 +54,7 @@ def apply_statements(statements: Sequence[Statement], *, options: ApplyOptions, 
     stated = {statement.address: statement for statement in statements}
     pruned = _pruned(options, stated)
     # Each must be legal by itself: only then can it be merged.
-    check_stated([Stated(one.address, one.attributes, one.pointer) for one in statements], catalogue)
+    check_stated(statements, catalogue)
     drafting = _Drafting(catalogue, options)
     drafts, claims = [], []
     for address, now in load_standing([*stated, *pruned]).items():

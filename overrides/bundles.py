@@ -23,7 +23,7 @@ from controlplane.scopes import SEGMENTS, Scope
 from overrides.addresses import Statement
 from overrides.applying import ApplyOptions, apply_statements
 from overrides.changing import begin
-from overrides.documents import API_VERSION, KIND, Reader, Sent, entry_of, scope_of, unpacked
+from overrides.documents import API_VERSION, KIND, Reader, Sent, entry_of, unpacked
 from overrides.editions import current_catalogue
 from overrides.history import standing_as_of
 from overrides.installation import KINDS, Made, apply_document
@@ -50,7 +50,7 @@ def read_bundle(sent: Sequence[Sent]) -> tuple[list[Sent], list[Sent]]:
     about: list[Sent] = []
     overrides: list[Sent] = []
     for one in single:
-        kind = one.value.get("kind") if isinstance(one.value, Mapping) else None
+        kind = one.value.get("kind") if isinstance(one.value, dict) else None
         (about if isinstance(kind, str) and kind in KINDS else overrides).append(one)
     return about, overrides
 
@@ -68,7 +68,7 @@ def scopes_in(sent: Sequence[Sent], *, most: int) -> tuple[set[str], set[Scope]]
     scopes: set[Scope] = set()
     for one in overrides:
         try:
-            scopes.add(scope_of(one))
+            scopes.add(one.scope)
         except ControlplaneError as error:
             found += error.errors
     if found:

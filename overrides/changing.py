@@ -24,9 +24,9 @@ from controlplane.errors import (
     UnknownDomain,
     UnknownProject,
 )
-from controlplane.scopes import Level, Scope
+from controlplane.scopes import Level, Scope, by_project
 from overrides import storing
-from overrides.addresses import Address
+from overrides.addresses import Address, Statement
 from overrides.catalogue import Catalogue
 from overrides.editions import current_catalogue
 from overrides.families import load_family, registered_pairs
@@ -40,7 +40,7 @@ from overrides.projects import check_listed, known_names
 from overrides.revisions import lock_revisions
 from overrides.sources import check_writable
 from overrides.standing import Standing
-from overrides.validation import Stated, check_stated
+from overrides.validation import check_stated
 
 # So many effective changes are told in a plan, and so many scopes in an error.
 _TOLD = 100
@@ -59,6 +59,12 @@ class Draft:
     @property
     def address(self) -> Address:
         return self.standing.address
+
+    @property
+    def statement(self) -> Statement:
+        """What stands afterwards, where that is anything."""
+        assert self.after is not None
+        return Statement(self.address, self.after, self.declared_in, self.pointer)
 
     @cached_property
     def changes(self) -> bool:
@@ -96,7 +102,7 @@ def commit(drafts: Sequence[Draft], catalogue: Catalogue, *, actor: Actor, limit
     """Validate and write. Raises UnknownProject, InvalidAttributes, RailBroken, InheritedConflict, ..."""
     _check_known(drafts)
     changing = [one for one in drafts if one.changes]
-    stated = [Stated(one.address, one.after, one.pointer) for one in changing if one.after is not None]
+    stated = [one.statement for one in changing if one.after is not None]
     check_stated(stated, catalogue, only_rails=not limits.checks)
     affected, count = _measure(changing, catalogue, limits)
     if limits.checks:
@@ -156,7 +162,7 @@ def _measure(drafts: Sequence[Draft], catalogue: Catalogue, limits: Limits) -> t
         if len(targets) <= most and not exact and not comparison.resource_type.may_resolve_badly:
             felt |= targets
             continue
-        found = comparison.affected(sorted(targets, key=_order))
+        found = comparison.affected(sorted(targets, key=lambda one: (one.level, by_project(one))))
         affected += found
         felt |= {one.scope for one in found}
     return affected, len(felt)
@@ -217,7 +223,3 @@ def _ask_for_confirmation(count: int, limits: Limits) -> None:
             f"This changes what applies at {count} scopes. If that is meant, send it with confirm={count}.",
             affected=count,
         )
-
-
-def _order(scope: Scope) -> tuple[int, tuple[str, ...]]:
-    return (scope.level, (scope.project, scope.domain, scope.workflow, scope.launch_plan))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 from controlplane import yaml_text
@@ -35,7 +36,7 @@ _SEGMENTS = {
 _BESIDE = {"apiVersion", "kind", "spec", "status", "overrides"}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Sent:
     """One document of a request or a file. place: "teams/ml.yaml", or empty; pointer: where it stands."""
 
@@ -43,36 +44,22 @@ class Sent:
     pointer: str = ""
     place: str = ""
 
+    @cached_property
+    def scope(self) -> Scope:
+        """What it is about. Raises InvalidRequest or InvalidScope, pointing into it."""
+        return _scope_of(self)
+
 
 def unpacked(sent: Sent) -> Iterator[Sent]:
     """Yield the single documents: a ConfigMap's files are opened, a list is taken apart."""
     value = sent.value
-    if isinstance(value, Mapping) and value.get("kind") == CONFIG_MAP:
+    if isinstance(value, dict) and value.get("kind") == CONFIG_MAP:
         yield from _files(sent, value.get("data") or {})
     elif isinstance(value, list):
         for index, entry in enumerate(value):
             yield replace(sent, value=entry, pointer=f"{sent.pointer}/{index}")
     else:
         yield sent
-
-
-def scope_of(sent: Sent) -> Scope:
-    """The scope that the document is about. Raises InvalidRequest or InvalidScope, pointing into it."""
-    document = _object(sent)
-    segments: dict[str, str] = {}
-    for name, value in document.items():
-        where = f"{sent.pointer}/{escape(name)}"
-        if name in _SEGMENTS:
-            if not isinstance(value, str | None):
-                raise _invalid(where, "wrong_type", f"{name} must be a text.")
-            segments[_SEGMENTS[name]] = value or ""
-        elif name not in _BESIDE:
-            raise _invalid(where, "unknown_field", f"There is no {name[:80]!r} in an overrides document.")
-    try:
-        return Scope(**segments)
-    except ControlplaneError as error:
-        error.errors = tuple(replace(one, pointer=sent.pointer) for one in error.errors)
-        raise
 
 
 @dataclass(slots=True)
@@ -91,7 +78,7 @@ class Reader:
 
         Raises InvalidRequest or InvalidScope with all that is wrong, with pointers into the document.
         """
-        scope = scope_of(sent)
+        scope = sent.scope
         pointer, spec = _spec(sent)
         found: list[FieldError] = []
         statements: list[Statement] = []
@@ -115,7 +102,7 @@ class Reader:
         if key not in self.types:
             known = ", ".join(self.catalogue.by_document_key())
             raise _invalid(where, "unknown_field", f"There is no type {key[:80]!r}. Known: {known}.")
-        if not isinstance(said, Mapping):
+        if not isinstance(said, dict):
             raise _invalid(where, "wrong_type", f"{key} must be an object.")
         return self.types[key]
 
@@ -150,13 +137,31 @@ def _files(sent: Sent, data: Any) -> Iterator[Sent]:
             yield from unpacked(Sent(document, where, sent.place))
 
 
+def _scope_of(sent: Sent) -> Scope:
+    document = _object(sent)
+    segments: dict[str, str] = {}
+    for name, value in document.items():
+        if name in _SEGMENTS:
+            if not (value is None or isinstance(value, str)):
+                raise _invalid(f"{sent.pointer}/{name}", "wrong_type", f"{name} must be a text.")
+            segments[_SEGMENTS[name]] = value or ""
+        elif name not in _BESIDE:
+            where = f"{sent.pointer}/{escape(name)}"
+            raise _invalid(where, "unknown_field", f"There is no {name[:80]!r} in an overrides document.")
+    try:
+        return Scope(**segments)
+    except ControlplaneError as error:
+        error.errors = tuple(replace(one, pointer=sent.pointer) for one in error.errors)
+        raise
+
+
 def _spec(sent: Sent) -> tuple[str, Mapping[str, Any]]:
     """The object with one member for each type, and where it stands."""
     document = _object(sent)
     _check_kind(sent, document)
     member = "spec" if "spec" in document else "overrides"
     pointer, spec = f"{sent.pointer}/{member}", document.get(member)
-    if not isinstance(spec, Mapping | None):
+    if not (spec is None or isinstance(spec, dict)):
         raise _invalid(pointer, "wrong_type", f"{member} must be an object.")
     return pointer, spec or {}
 
@@ -171,7 +176,7 @@ def _check_kind(sent: Sent, document: Mapping[str, Any]) -> None:
 
 
 def _object(sent: Sent) -> Mapping[str, Any]:
-    if not isinstance(sent.value, Mapping):
+    if not isinstance(sent.value, dict):
         raise _invalid(sent.pointer, "wrong_type", "An overrides document is an object.")
     return sent.value
 

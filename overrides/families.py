@@ -13,7 +13,7 @@ from django.db import connection
 
 from controlplane.bulk_rows import recordset
 from controlplane.scoped_rows import as_row
-from controlplane.scopes import Level, Scope
+from controlplane.scopes import Level, Scope, by_project
 from overrides.models import Domain, Project
 
 # The attributes as Postgres writes jsonb: equal texts are equal documents.
@@ -58,7 +58,7 @@ def registered_pairs(changed: Iterable[Scope]) -> list[Scope]:
 
 
 def _ancestors(resource_type: str, changed: Sequence[Scope], known: Set[Scope]) -> tuple[str, list[Any]]:
-    rungs = list({rung for scope in changed for rung in scope.ladder()} - known)
+    rungs = {rung for scope in changed for rung in scope.ladder()} - known
     match = "k.p = o.project AND k.d = o.domain AND k.w = o.workflow AND k.l = o.launch_plan"
     return f"{_SELECT} JOIN {_KEYS} ON {match} WHERE {_OF_TYPE}", [_keys(rungs), resource_type]
 
@@ -85,4 +85,4 @@ def _below(level: Level, resource_type: str, changed: Sequence[Scope]) -> list[t
 
 
 def _keys(scopes: Iterable[Scope]) -> str:
-    return recordset(map(as_row, scopes))
+    return recordset(map(as_row, sorted(scopes, key=by_project)))

@@ -53,6 +53,18 @@ def applied(
 
     What the manager wanted before and wants no more is taken out, unless it is shared.
     """
+    # Of ten thousand documents most are new, or say what stands.
+    if wanted is not None and current is None:
+        return Outcome(wanted, {name_of(path): [manager] for path, _ in leaves(wanted, rule)}, ())
+    if _says_again(current, owners, wanted, rule, manager):
+        return Outcome(current, owners, ())
+    return laid_over(current, owners, wanted, rule, manager)
+
+
+def laid_over(
+    current: Attributes | None, owners: Owners, wanted: Attributes | None, rule: MergeRule, manager: str
+) -> Outcome:
+    """The outcome of `applied`, leaf by leaf."""
     before, after = _leaves(current, rule), _leaves(wanted, rule)
     given_up = {path for path in before if path not in after and manager in owners.get(name_of(path), ())}
     shared = {path for path in given_up if owners[name_of(path)] != [manager]}
@@ -75,6 +87,15 @@ def applied(
         mine = [manager] if path in after else []
         found[name_of(path)] = mine if path in changed else [*others, *mine]
     return Outcome(left, _tidy(found), _sorted(claimed))
+
+
+def _says_again(
+    current: Attributes | None, owners: Owners, wanted: Attributes | None, rule: MergeRule, manager: str
+) -> bool:
+    """True if just what is wanted stands, and the manager manages all of it."""
+    if canonical(current) != canonical(wanted) or not all(manager in one for one in owners.values()):
+        return False
+    return owners.keys() == {name_of(path) for path, _ in leaves(wanted, rule)}
 
 
 def _changed(before: Mapping[Path, Any], after: Mapping[Path, Any]) -> set[Path]:

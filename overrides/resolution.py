@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from types import MappingProxyType
 from typing import Any
 
 from controlplane.scopes import Scope
@@ -126,10 +127,17 @@ def resolve(
 
 
 def values_only(
-    target: Scope, layers: Iterable[Layer], rule: MergeRule, rails: Iterable[GuardRail] = ()
+    target: Scope,
+    layers: Iterable[Layer],
+    rule: MergeRule,
+    rails: Iterable[GuardRail] = (),
+    inherited: Attributes = MappingProxyType({}),
 ) -> dict[str, Any]:
-    """The attributes that `resolve` returns, without their provenance: for checking many scopes."""
-    attributes: dict[str, Any] = {}
+    """The attributes that `resolve` returns, without their provenance: for checking many scopes.
+
+    inherited: what less specific layers come to, where the caller knows it.
+    """
+    attributes = dict(inherited)
     for layer in admit(target, layers, rule, rails)[0]:
         attributes = merge(attributes, layer.attributes, rule)
     return attributes

@@ -7,16 +7,13 @@ else waits for that row.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 from django.db import connection
 
 from controlplane.access.actors import Actor
-from controlplane.bulk_rows import recordset
 from controlplane.errors import FieldError, InvalidRequest
-from controlplane.scoped_rows import as_row
 from controlplane.scopes import Scope
 from overrides.models import Revision, RevisionCounter, ScopeHead
 
@@ -39,24 +36,20 @@ def current_revision() -> int:
     return int(RevisionCounter.objects.get(id=1).revision)
 
 
-def take_revision(
-    actor: Actor, *, changes: int, scopes: Sequence[Scope] = (), everything: bool = False
-) -> Revision:
-    """Write the next revision and the heads of the scopes it changes. The caller holds the lock."""
+def take_revision(actor: Actor, *, changes: int, everything: bool = False) -> Revision:
+    """Write the next revision. The caller holds the lock."""
     with connection.cursor() as cursor:
         cursor.execute(_TAKE, [actor.name, actor.reason, actor.request_id, changes, everything])
         row = cursor.fetchone()
-        revision = Revision(
-            revision=row[0],
-            made_at=row[1],
-            made_by=actor.name,
-            change_message=actor.reason,
-            request_id=actor.request_id,
-            changes=changes,
-            everything=everything,
-        )
-        cursor.execute(_MOVE_HEADS, [row[0], recordset(map(as_row, scopes))])
-    return revision
+    return Revision(
+        revision=row[0],
+        made_at=row[1],
+        made_by=actor.name,
+        change_message=actor.reason,
+        request_id=actor.request_id,
+        changes=changes,
+        everything=everything,
+    )
 
 
 def changes_since(revision: int) -> Changes:
@@ -88,10 +81,4 @@ WITH taken AS (UPDATE overrides_revisioncounter SET revision = revision + 1 WHER
 INSERT INTO overrides_revision (revision, made_at, made_by, change_message, request_id, changes, everything)
 SELECT revision, clock_timestamp(), %s, %s, %s, %s, %s FROM taken
 RETURNING revision, made_at
-"""
-_MOVE_HEADS = """
-INSERT INTO overrides_scopehead (revision, project, domain, workflow, launch_plan)
-SELECT DISTINCT %s::bigint, p, d, w, l
-FROM json_to_recordset(%s::json) AS changed (p text, d text, w text, l text)
-ON CONFLICT (project, domain, workflow, launch_plan) DO UPDATE SET revision = excluded.revision
 """

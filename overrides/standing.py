@@ -8,11 +8,12 @@ from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
+import msgspec
 from django.db import connection
 
 from controlplane.bulk_rows import recordset
 from controlplane.scoped_rows import as_row
-from controlplane.scopes import Scope
+from controlplane.scopes import Scope, by_project
 from overrides.addresses import Address
 from overrides.merging import Attributes
 from overrides.ownership import Owners
@@ -38,10 +39,13 @@ class Standing:
 def load_standing(addresses: Iterable[Address]) -> dict[Address, Standing]:
     """Return what stands at each address, deleted or never set ones included."""
     wanted = list(dict.fromkeys(addresses))
-    rows = ({**as_row(one.scope), "n": number, "t": one.resource_type} for number, one in enumerate(wanted))
+    # In the order of the index, where neighbours lie on one page.
+    ordered = sorted(wanted, key=lambda one: by_project(one.scope))
+    rows = ({**as_row(one.scope), "n": number, "t": one.resource_type} for number, one in enumerate(ordered))
     with connection.cursor() as cursor:
         cursor.execute(_STANDING, [recordset(rows)])
-        return {wanted[row[0]]: _standing(wanted[row[0]], row[1:]) for row in cursor}
+        found = {ordered[row[0]]: _standing(ordered[row[0]], row[1:]) for row in cursor}
+    return {one: found[one] for one in wanted}
 
 
 def managed_by(manager: str, *, within: Sequence[Scope]) -> list[Address]:
@@ -56,8 +60,8 @@ def _standing(address: Address, row: Sequence[Any]) -> Standing:
     override_id, attributes, owners, version, declared_in = row
     return Standing(
         address,
-        None if attributes is None else json.loads(attributes),
-        json.loads(owners) if owners else {},
+        None if attributes is None else msgspec.json.decode(attributes),
+        msgspec.json.decode(owners) if owners else {},
         version,
         override_id,
         declared_in or "",

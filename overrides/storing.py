@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
-from uuid import UUID
 
 from django.db import connection
 
 from controlplane.access import audit
 from controlplane.access.actors import Actor
-from controlplane.bulk_rows import recordset
+from controlplane.bulk_rows import as_json, copy_rows
 from controlplane.events.types import EventType
 from controlplane.ids import uuid7
-from controlplane.scoped_rows import as_row
+from controlplane.scopes import SEGMENTS, by_project
 from overrides import event_types
-from overrides.models import Revision
+from overrides.models import OverrideVersion, Revision
 from overrides.revisions import take_revision
 
 if TYPE_CHECKING:
@@ -24,15 +23,16 @@ if TYPE_CHECKING:
 
 def store(drafts: Sequence[Draft], actor: Actor) -> int:
     """Write drafts that change something, under one new revision; return it. The caller holds the lock."""
-    scopes = list(dict.fromkeys(draft.address.scope for draft in drafts))
-    revision = take_revision(actor, changes=len(drafts), scopes=scopes)
-    ids = [draft.standing.override_id or uuid7() for draft in drafts]
+    revision = take_revision(actor, changes=len(drafts))
+    # In the order of the index, where neighbours lie on one page.
+    ordered = sorted(drafts, key=lambda draft: by_project(draft.address.scope))
+    # The history is what the other statements read, so that all is sent once, by COPY. A restored database
+    # gives numbers again: number and time together name this revision's rows.
+    copy_rows(OverrideVersion, _COLUMNS, (_row(draft, revision) for draft in ordered))
     with connection.cursor() as cursor:
-        _delete(cursor, drafts)
-        _upsert(cursor, drafts, ids, revision)
-        _remember(cursor, drafts, ids, revision)
-    mutations = [_mutation(draft, revision) for draft in drafts]
-    audit.record_many("override", mutations, actor=actor)
+        for statement in (_DELETE, _UPSERT, _MOVE_HEADS):
+            cursor.execute(statement, [revision.revision, revision.made_at])
+    audit.record_many("override", [_mutation(draft, revision) for draft in drafts], actor=actor)
     return revision.revision
 
 
@@ -48,36 +48,22 @@ def move_declarations(drafts: Iterable[Draft]) -> None:
             )
 
 
-def _delete(cursor: Any, drafts: Iterable[Draft]) -> None:
-    if gone := [draft.standing.override_id for draft in drafts if draft.after is None]:
-        cursor.execute("DELETE FROM overrides_override WHERE id = ANY(%s::uuid[])", [gone])
-
-
-def _upsert(cursor: Any, drafts: Sequence[Draft], ids: Sequence[UUID], revision: Revision) -> None:
-    kept = [(draft, id_) for draft, id_ in zip(drafts, ids, strict=True) if draft.after is not None]
-    if kept:
-        cursor.execute(_UPSERT, [*_facts(revision), recordset(_row(draft, id_) for draft, id_ in kept)])
-
-
-def _remember(cursor: Any, drafts: Sequence[Draft], ids: Sequence[UUID], revision: Revision) -> None:
-    rows = (_row(draft, id_) for draft, id_ in zip(drafts, ids, strict=True))
-    cursor.execute(_REMEMBER, [*_facts(revision), revision.request_id, recordset(rows)])
-
-
-def _facts(revision: Revision) -> list[Any]:
-    return [revision.revision, revision.made_at, revision.made_by, revision.change_message]
-
-
-def _row(draft: Draft, id_: UUID) -> dict[str, Any]:
-    return {
-        **as_row(draft.address.scope),
-        "i": str(id_),
-        "t": draft.address.resource_type,
-        "a": draft.after,
-        "o": draft.owners,
-        "f": draft.declared_in,
-        "v": draft.standing.version + 1,
-    }
+def _row(draft: Draft, revision: Revision) -> tuple[Any, ...]:
+    standing = draft.standing
+    return (
+        standing.override_id or uuid7(),
+        draft.address.resource_type,
+        *draft.address.scope.path,
+        as_json(draft.after),
+        as_json(draft.owners),
+        draft.declared_in,
+        standing.version + 1,
+        revision.revision,
+        revision.made_at,
+        revision.made_by,
+        revision.change_message,
+        revision.request_id,
+    )
 
 
 def _mutation(draft: Draft, revision: Revision) -> audit.Mutation:
@@ -114,27 +100,30 @@ def _snapshot(draft: Draft, attributes: Any, version: int) -> dict[str, Any]:
     }
 
 
+_COLUMNS = (
+    *("override_id", "resource_type", *SEGMENTS, "attributes", "owners", "declared_in", "version"),
+    *("revision", "changed_at", "changed_by", "change_message", "request_id"),
+)
+_DELETE = """
+DELETE FROM overrides_override AS o USING overrides_overrideversion AS v
+WHERE v.revision = %s AND v.changed_at = %s AND v.attributes IS NULL AND o.id = v.override_id
+"""
 _UPSERT = """
 INSERT INTO overrides_override AS o (
-    revision, changed_at, changed_by, change_message,
-    id, resource_type, project, domain, workflow, launch_plan, attributes, owners, declared_in, version
+    id, resource_type, project, domain, workflow, launch_plan, attributes, owners, declared_in, version,
+    revision, changed_at, changed_by, change_message
 )
-SELECT %s::bigint, %s::timestamptz, %s::text, %s::text, r.*
-FROM json_to_recordset(%s::json) AS r
-     (i uuid, t text, p text, d text, w text, l text, a jsonb, o jsonb, f text, v bigint)
+SELECT override_id, resource_type, project, domain, workflow, launch_plan, attributes, owners, declared_in,
+       version, revision, changed_at, changed_by, change_message
+FROM overrides_overrideversion WHERE revision = %s AND changed_at = %s AND attributes IS NOT NULL
 ON CONFLICT (project, domain, workflow, launch_plan, resource_type) DO UPDATE SET
     revision = excluded.revision, changed_at = excluded.changed_at, changed_by = excluded.changed_by,
     change_message = excluded.change_message, attributes = excluded.attributes, owners = excluded.owners,
     declared_in = excluded.declared_in, version = excluded.version
 """
-_REMEMBER = """
-INSERT INTO overrides_overrideversion (
-    revision, changed_at, changed_by, change_message, request_id,
-    override_id, resource_type, project, domain, workflow, launch_plan,
-    attributes, owners, declared_in, version
-)
-SELECT %s::bigint, %s::timestamptz, %s::text, %s::text, %s::text,
-       r.i, r.t, r.p, r.d, r.w, r.l, nullif(r.a, 'null'::jsonb), r.o, r.f, r.v
-FROM json_to_recordset(%s::json) AS r
-     (i uuid, t text, p text, d text, w text, l text, a jsonb, o jsonb, f text, v bigint)
+_MOVE_HEADS = """
+INSERT INTO overrides_scopehead (revision, project, domain, workflow, launch_plan)
+SELECT DISTINCT revision, project, domain, workflow, launch_plan
+FROM overrides_overrideversion WHERE revision = %s AND changed_at = %s
+ON CONFLICT (project, domain, workflow, launch_plan) DO UPDATE SET revision = excluded.revision
 """

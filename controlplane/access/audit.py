@@ -44,7 +44,7 @@ def record_many(object_type: str, mutations: Sequence[Mutation], *, actor: Actor
                 one.event_type.name,
                 object_type,
                 one.object_id,
-                *(getattr(one.scope, name) for name in SEGMENTS),
+                *one.scope.path,
                 as_json(one.before),
                 as_json(one.after),
                 actor.reason,

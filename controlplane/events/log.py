@@ -66,7 +66,7 @@ def append_many(
                 event_type.name,
                 object_type,
                 object_id,
-                *(getattr(scope, name) for name in SEGMENTS),
+                *scope.path,
                 actor,
                 request_id,
                 as_json(data),

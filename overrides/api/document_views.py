@@ -31,7 +31,7 @@ from overrides.api.serializers import AttributesField, OverrideMutationQuery
 from overrides.api.terms import terms_from
 from overrides.api.time_travel import AsOfQuery, ScopeAsOfQuery, as_of
 from overrides.bundles import as_config_map, as_folder, export_documents, read_statements
-from overrides.documents import Sent, scope_of
+from overrides.documents import Sent
 from overrides.scope_documents import put_document, scope_document
 
 DOCUMENT_KINDS = [("overrides", "overrides")]
@@ -184,7 +184,7 @@ def _one_document(request: Request, scope: Scope) -> Sent:
         raise InvalidRequest(f"One document is wanted here, not {len(documents)}.")
     pointer = "/documents/0" if isinstance(request.data, YamlDocuments) else ""
     sent = Sent(documents[0], pointer)
-    named = scope_of(sent)
+    named = sent.scope
     if named not in (scope, Scope()):
         message = f"The document is about {named}, and the request about {scope}."
         raise InvalidRequest(message, errors=[FieldError(pointer, "other_scope", message)])

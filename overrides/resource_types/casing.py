@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from decimal import Decimal
+from functools import lru_cache
 from typing import Any
 
 from controlplane.errors import FieldError, InvalidAttributes
@@ -17,6 +18,7 @@ from overrides.leaves import escape
 Schema = Mapping[str, Any]
 
 
+@lru_cache(maxsize=4096)
 def camel(name: str) -> str:
     return re.sub(r"_([a-z0-9])", lambda found: found[1].upper(), name)
 
@@ -52,7 +54,7 @@ def _read(document: Any, schema: Schema, root: Schema, pointer: str) -> Any:
         return [_read(item, items, root, f"{pointer}/{index}") for index, item in enumerate(document)]
     if isinstance(document, float):
         return _stored_number(document)
-    if not isinstance(document, Mapping):
+    if not isinstance(document, dict):
         return document
     spelled = {camel(name): name for name in schema.get("properties", ())}
     read: dict[str, Any] = {}

@@ -4,10 +4,10 @@ import json
 import time
 
 import pytest
-from hypothesis import given
+from hypothesis import event, given
 from hypothesis import strategies as st
 
-from controlplane.api.json_body import parse_json
+from controlplane.api.json_body import parse_exactly, parse_json
 from controlplane.errors import MalformedBody
 
 harmless = st.recursive(
@@ -20,6 +20,46 @@ harmless = st.recursive(
     ),
     max_leaves=8,
 )
+
+
+# JSON as people send it, and as nobody should: written by hand, for what `json.dumps` never writes.
+_numbers = ["0", "-0", "-0.0", "1.0", "1.10", "1e5", "1E999", "12345678901234567890123", "0.1", "NaN", "01"]
+_texts = ["a", "b", "", "é", "\\n", "\\/", "\\u00e9", "\\u0000", "\\ud800", "\\ud83d\\ude00", "\x01", "\x7f"]
+_strings = st.sampled_from(_texts).map(lambda text: f'"{text}"')
+_spaced = st.sampled_from([",", " , ", ",\n"])
+
+
+def _container(opening, items, closing):
+    return st.builds(
+        lambda space, below: opening + space.join(below) + closing, _spaced, st.lists(items, max_size=3)
+    )
+
+
+written = st.recursive(
+    st.sampled_from([*_numbers, "true", "null"]) | _strings,
+    lambda below: (
+        _container("[", below, "]")
+        | _container("{", st.builds(lambda name, value: f"{name}:{value}", _strings, below), "}")
+    ),
+    max_leaves=8,
+)
+
+
+def read(parse, body):
+    """What comes of it, with 1 and 1.0 and true told apart."""
+    try:
+        return repr(parse(body))
+    except MalformedBody as error:
+        return error.detail
+
+
+@given(written, st.sampled_from([0, 28, 31, 32, 33]))
+def test_the_quick_way_reads_and_refuses_as_the_exact_one_does(text, depth):
+    body = ("[" * depth + text + "]" * depth).encode()
+    exact = read(parse_exactly, body)
+
+    event("refused" if "[" not in exact else "read")
+    assert read(parse_json, body) == exact
 
 
 @given(harmless)

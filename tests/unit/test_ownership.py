@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from overrides.leaves import leaves, name_of
 from overrides.merging import Combine, MergeRule, Strategy, canonical
-from overrides.ownership import Owners, applied, replaced
+from overrides.ownership import Owners, applied, laid_over, replaced
 
 RULE = MergeRule(
     Strategy.MERGE,
@@ -103,6 +103,18 @@ def related(leaf: str, other: str) -> bool:
 def of_others(owners: Owners, manager: str) -> Mapping[str, set[str]]:
     others = {leaf: set(managers) - {manager} for leaf, managers in owners.items()}
     return {leaf: managers for leaf, managers in others.items() if managers}
+
+
+@given(histories(), maybe, st.booleans())
+def test_the_short_ways_come_to_what_the_long_way_comes_to(stored, wanted, again):
+    wanted = stored.attributes if again else wanted
+
+    short = applied(stored.attributes, stored.owners, wanted, stored.rule, "git")
+    long = laid_over(stored.attributes, stored.owners, wanted, stored.rule, "git")
+
+    event(f"nothing changes: {short.attributes is stored.attributes}")
+    assert canonical([short.attributes, short.owners]) == canonical([long.attributes, long.owners])
+    assert short.claimed == long.claimed
 
 
 @given(histories(), maybe)
