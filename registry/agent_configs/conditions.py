@@ -1,4 +1,4 @@
-"""How a document stands, as conditions in Kubernetes' shape: by itself, among others, in data planes. Pure."""
+"""How a document stands, as conditions in Kubernetes' shape: alone, among others, in data planes. Pure."""
 
 from __future__ import annotations
 

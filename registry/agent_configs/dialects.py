@@ -18,7 +18,7 @@ class Dialect(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """A dialect's names. section: the plugin's id too. placeholders: Flyte's own, where nothing is claimed."""
+    """A dialect's names. section: the plugin's id too. placeholders: Flyte's own, without any claim."""
 
     section: str
     agents: str

@@ -33,7 +33,7 @@ def content_of(draft: Draft, limits: Limits, findings: Findings) -> Content:
     _check_counts(draft, limits, findings)
     _check_names(draft, findings)
     routes = {name: _agent_for(name, draft, findings) for name in sorted(_claimed(draft))}
-    if not draft.agents and not routes and not draft.defaults:
+    if not draft.agents and not routes and not draft.defaults and not findings.diagnostics:
         message = "The document publishes neither an agent nor a task type."
         findings.error(Place(), Code.NOTHING_PUBLISHED, message)
     _check_idle(draft, routes, findings)
