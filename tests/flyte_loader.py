@@ -1,5 +1,7 @@
-"""How propeller reads its configuration files, ported from Flyte's loader for tests: YAML as Go's library
-takes it, viper's small letters and dots, mapstructure's conversions. An oracle, so it shares no code with ours.
+"""How propeller reads its configuration files, ported from Flyte's loader for tests.
+
+YAML as Go's library takes it, viper's small letters and dots, mapstructure's conversions. It is an oracle,
+so it shares no code with ours.
 """
 
 from __future__ import annotations

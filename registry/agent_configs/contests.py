@@ -90,5 +90,6 @@ class Contest:
         """True if an administrator wants that nobody wins by chance, and only chance would decide."""
         if self.simultaneous is Simultaneous.OLDEST_WINS or len({one.digest for one in ranked}) == 1:
             return False
-        first, second = self.rank(ranked[0]), self.rank(ranked[-1])
+        rival = next(one for one in ranked if one.digest != ranked[0].digest)
+        first, second = self.rank(ranked[0]), self.rank(rival)
         return not any((one.team, one.key) in self.history for one in ranked) and first[:2] == second[:2]

@@ -58,7 +58,9 @@ def held_by(
 
 def _unreadable(bundle: Bundle) -> Iterator[Held]:
     """Read what is written, as a data plane will."""
-    document = configuration(bundle)
+    document, words = configuration(bundle), bundle.target.words
+    for name in sorted(bundle.target.platform.keys() & {words.agents, words.routes, "supportedTaskTypes"}):
+        yield Held(Gate.MISREAD, f"The platform's settings have {name}, which documents alone can set.")
     try:
         read = yaml_text.load(as_yaml(bundle))
     except MalformedBody as error:
@@ -66,7 +68,7 @@ def _unreadable(bundle: Bundle) -> Iterator[Held]:
         return
     if read != document:
         yield Held(Gate.MISREAD, "What would be written is read as something else.")
-    for pointer in misreadings(document, bundle.target.words):
+    for pointer in misreadings(document, words):
         yield Held(Gate.MISREAD, f"Flyte would refuse, lose or misread {pointer}.")
 
 

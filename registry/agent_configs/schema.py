@@ -140,8 +140,8 @@ def _misread_agents(agents: Any, where: str) -> Iterator[str]:
 
 def _dead_mappings(section: Mapping[str, Any], words: Words) -> Iterator[str]:
     """A mapping to an agent that is not there is silently ignored."""
-    agents = section.get(words.agents) or {}
-    for index, one in enumerate(section.get(words.routes) or []):
+    agents, routes = section.get(words.agents) or {}, section.get(words.routes)
+    for index, one in enumerate(routes if isinstance(routes, list) and _are_pairs(routes) else []):
         if not set(one.values()) <= set(agents):
             yield f"/plugins/{words.section}/{words.routes}/{index}"
 

@@ -79,6 +79,9 @@ data:
           customsensor: agent-service
 """
 
+SECTION = "/plugins/agent-service"
+TASK_PLUGINS = "/tasks/task-plugins"
+
 
 def found(reading: Reading) -> dict[str, str]:
     return {one.path: one.code.value for one in reading.diagnostics}
@@ -136,9 +139,10 @@ def test_the_nested_form_is_accepted_with_a_warning():
 
 def test_everything_is_read_in_lists_and_in_objects_alike():
     listed = of(
-        "agents:\n- One: {endpoint: 'a.acme:1', timeouts: [{CreateTask: 5s}]}\n- two: {endpoint: 'b.acme:1'}\n"
-        "agentForTaskTypes:\n- MyTask: two\n- my.dotted: one\nsupportedTaskTypes: [MyTask]"
-    ).replace("One", "one")
+        "agents:\n- one: {endpoint: 'a.acme:1', timeouts: [{CreateTask: 5s}]}\n"
+        "- two: {endpoint: 'b.acme:1'}\nagentForTaskTypes:\n- MyTask: two\n- my.dotted: one\n"
+        "supportedTaskTypes: [MyTask]"
+    )
     mapped = of(
         "agents:\n  one: {endpoint: 'a.acme:1', timeouts: {CreateTask: 5s}}\n  two: {endpoint: 'b.acme:1'}\n"
         "agentForTaskTypes: {MyTask: two, my.dotted: one}"
@@ -176,41 +180,48 @@ def test_json_is_read_too():
 @pytest.mark.parametrize(
     ("text", "path", "code"),
     [
-        (of("defaultAgent: {}"), "/plugins/agent-service/defaultAgent", "ForbiddenField"),
-        (of("webApi: {}"), "/plugins/agent-service/webApi", "ForbiddenField"),
-        (of("resourceConstraints: {}"), "/plugins/agent-service/resourceConstraints", "ForbiddenField"),
-        (of("pollInterval: 1s"), "/plugins/agent-service/pollInterval", "ForbiddenField"),
-        (of("suportedTaskTypes: [t]"), "/plugins/agent-service/suportedTaskTypes", "UnknownField"),
-        ("tasks: {task-plugins: {enabled-plugins: [x]}}", "/tasks/task-plugins/enabled-plugins", "ForbiddenField"),
+        (of("defaultAgent: {}"), SECTION + "/defaultAgent", "ForbiddenField"),
+        (of("webApi: {}"), SECTION + "/webApi", "ForbiddenField"),
+        (of("resourceConstraints: {}"), SECTION + "/resourceConstraints", "ForbiddenField"),
+        (of("pollInterval: 1s"), SECTION + "/pollInterval", "ForbiddenField"),
+        (of("suportedTaskTypes: [t]"), SECTION + "/suportedTaskTypes", "UnknownField"),
+        (
+            "tasks: {task-plugins: {enabled-plugins: [x]}}",
+            TASK_PLUGINS + "/enabled-plugins",
+            "ForbiddenField",
+        ),
         ("tasks: {backoff: {}}", "/tasks/backoff", "ForbiddenField"),
         ("storage: {}", "/storage", "ForbiddenField"),
         ("plugin: {}", "/plugin", "UnknownField"),
         ("plugins: {k8s: {}}", "/plugins/k8s", "ForbiddenField"),
         ("plugins: {agent-servcie: {}}", "/plugins/agent-servcie", "UnknownField"),
-        (of("agents: {A: {endpoint: 'a.acme:1'}}"), "/plugins/agent-service/agents/A", "InvalidAgentId"),
-        (of("agents: {a.b: {endpoint: 'a.acme:1'}}"), "/plugins/agent-service/agents/a.b", "InvalidAgentId"),
-        (of("agents: {a-: {endpoint: 'a.acme:1'}}"), "/plugins/agent-service/agents/a-", "InvalidAgentId"),
-        (of("agents: {a: null}"), "/plugins/agent-service/agents/a", "SchemaViolation"),
-        (of("agents: {a: {}}"), "/plugins/agent-service/agents/a", "InvalidEndpoint"),
-        (of("agents: {a: {endpoint: 8000}}"), "/plugins/agent-service/agents/a/endpoint", "SchemaViolation"),
-        (of("agents: a"), "/plugins/agent-service/agents", "SchemaViolation"),
-        (of("supportedTaskTypes: 't1,t2'"), "/plugins/agent-service/supportedTaskTypes", "SchemaViolation"),
-        (of("supportedTaskTypes: [t, t]"), "/plugins/agent-service/supportedTaskTypes/1", "Duplicate"),
-        (of("supportedTaskTypes: [spark]"), "/plugins/agent-service/supportedTaskTypes/0", "ReservedTaskType"),
-        (of("supportedTaskTypes: [Spark]"), "/plugins/agent-service/supportedTaskTypes/0", "ReservedTaskType"),
-        (of("supportedTaskTypes: ['a b']"), "/plugins/agent-service/supportedTaskTypes/0", "InvalidTaskType"),
-        (of("supportedTaskTypes: [7]"), "/plugins/agent-service/supportedTaskTypes/0", "SchemaViolation"),
-        (of(f"supportedTaskTypes: [{'a' * 129}]"), "/plugins/agent-service/supportedTaskTypes/0", "InvalidTaskType"),
-        (of("agentForTaskTypes: [{t: a}, {t: b}]"), "/plugins/agent-service/agentForTaskTypes/1/t", "Duplicate"),
-        (of("agentForTaskTypes: {t: B}"), "/plugins/agent-service/agentForTaskTypes/t", "InvalidAgentId"),
-        ("tasks: {task-plugins: {default-for-task-types: {t: spark}}}",
-         "/tasks/task-plugins/default-for-task-types/t", "SchemaViolation"),
+        (of("agents: {A: {endpoint: 'a.acme:1'}}"), SECTION + "/agents/A", "InvalidAgentId"),
+        (of("agents: {a.b: {endpoint: 'a.acme:1'}}"), SECTION + "/agents/a.b", "InvalidAgentId"),
+        (of("agents: {a-: {endpoint: 'a.acme:1'}}"), SECTION + "/agents/a-", "InvalidAgentId"),
+        (of("agents: {a: null}"), SECTION + "/agents/a", "SchemaViolation"),
+        (of("agents: {a: {}}"), SECTION + "/agents/a", "InvalidEndpoint"),
+        (of("agents: {a: {endpoint: 8000}}"), SECTION + "/agents/a/endpoint", "SchemaViolation"),
+        (of("agents: a"), SECTION + "/agents", "SchemaViolation"),
+        (of("supportedTaskTypes: 't1,t2'"), SECTION + "/supportedTaskTypes", "SchemaViolation"),
+        (of("supportedTaskTypes: [t, t]"), SECTION + "/supportedTaskTypes/1", "Duplicate"),
+        (of("supportedTaskTypes: [spark]"), SECTION + "/supportedTaskTypes/0", "ReservedTaskType"),
+        (of("supportedTaskTypes: [Spark]"), SECTION + "/supportedTaskTypes/0", "ReservedTaskType"),
+        (of("supportedTaskTypes: ['a b']"), SECTION + "/supportedTaskTypes/0", "InvalidTaskType"),
+        (of("supportedTaskTypes: [7]"), SECTION + "/supportedTaskTypes/0", "SchemaViolation"),
+        (of(f"supportedTaskTypes: [{'a' * 129}]"), SECTION + "/supportedTaskTypes/0", "InvalidTaskType"),
+        (of("agentForTaskTypes: [{t: a}, {t: b}]"), SECTION + "/agentForTaskTypes/1/t", "Duplicate"),
+        (of("agentForTaskTypes: {t: B}"), SECTION + "/agentForTaskTypes/t", "InvalidAgentId"),
+        (
+            "tasks: {task-plugins: {default-for-task-types: {t: spark}}}",
+            TASK_PLUGINS + "/default-for-task-types/t",
+            "SchemaViolation",
+        ),
         ("{}", "", "NothingPublished"),
         ("just text", "", "SchemaViolation"),
         ("", "", "InvalidYAML"),
         ("null", "", "InvalidYAML"),
     ],
-)  # fmt: skip
+)
 def test_what_a_document_cannot_say(text, path, code):
     reading = read_document(text)
 
@@ -309,7 +320,8 @@ def test_both_sections_in_one_document_are_refused():
 
 def test_all_mistakes_are_told_at_once_in_the_order_of_the_text():
     text = of(
-        "agents: {A: {endpoint: 'nope', insecure: 'yes', defaultTimeout: 5}}\nsupportedTaskTypes: [spark, 'a b']"
+        "agents: {A: {endpoint: 'nope', insecure: 'yes', defaultTimeout: 5}}\n"
+        "supportedTaskTypes: [spark, 'a b']"
     )
 
     reading = read_document(text + "\nother: 1")
@@ -338,7 +350,8 @@ def test_files_of_one_config_map_are_united():
         config_map(
             a_yaml=of("agents: {a: {endpoint: 'a.acme:1'}}\nsupportedTaskTypes: [t]"),
             b_yml=of(
-                "agents: {a: {endpoint: 'a.acme:1'}, b: {endpoint: 'b.acme:1'}}\nagentForTaskTypes: {u: b, t: a}"
+                "agents: {a: {endpoint: 'a.acme:1'}, b: {endpoint: 'b.acme:1'}}\n"
+                "agentForTaskTypes: {u: b, t: a}"
             ),
         )
     )

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
-from hypothesis import assume, event, given
+from hypothesis import event, given
 from hypothesis import strategies as st
 
 from registry.agent_configs.claims import Canary, Claim, ClaimKind, Facts, Naming, Published
@@ -14,6 +15,7 @@ from registry.agent_configs.contests import Simultaneous
 from registry.agent_configs.deciding import Policy
 from registry.agent_configs.dialects import Dialect
 from registry.agent_configs.differences import difference
+from registry.agent_configs.gates import Gates
 from registry.agent_configs.grants import Grant, Mode, Ownership
 from registry.agent_configs.recomputing import Recomputed, World, recompute
 from registry.agent_configs.rendering import as_json, as_yaml, digest
@@ -23,7 +25,7 @@ from tests.unit.agent_configs.making import NOW, published
 
 AGENTS = ["a", "b", "y", "1", "no"]
 # Names that YAML, viper and people misread.
-TASK_TYPES = ["t", "T", "my.dotted", "no", "1.10", "0x1F", "-5", "null", "a:b", "0_8", "~"[:0] or "-"]
+TASK_TYPES = ["t", "T", "my.dotted", "no", "1.10", "0x1F", "-5", "null", "a:b", "0_8", "-"]
 TEAMS = ["acme", "other", "third"]
 
 durations = st.integers(1, 300 * 10**9)
@@ -84,7 +86,15 @@ policies = st.builds(
     strict_endpoints=st.booleans(),
     flag=st.booleans(),
 )
-worlds = st.builds(World, documents=documents(), target=targets, ownership=ownerships, policy=policies)
+# The laws are about claims: nothing is held for removing too much.
+worlds = st.builds(
+    World,
+    documents=documents(),
+    target=targets,
+    ownership=ownerships,
+    policy=policies,
+    gates=st.just(Gates(removal_count=1 << 30)),
+)
 
 
 def again(
@@ -92,18 +102,7 @@ def again(
 ) -> Recomputed:
     """Recompute for other documents; with what a recompute before left to be remembered."""
     remembered = {"history": before.history, "active": before.bundle} if before else {}
-    changed = {
-        name: getattr(world, name) for name in ("target", "ownership", "policy", "history", "active", "gates")
-    }
-    # Everything is approved: laws are about claims, and not about gates.
-    free = again_gates(world)
-    return recompute(World(**{**changed, **free, **remembered, **more}, documents=documents), now=NOW)
-
-
-def again_gates(world: World) -> dict[str, Any]:
-    from registry.agent_configs.gates import Gates
-
-    return {"gates": Gates(removal_count=1 << 30)}
+    return recompute(replace(world, documents=documents, **{**remembered, **more}), now=NOW)
 
 
 def fates(found: Recomputed, *, without: frozenset[Any] = frozenset()) -> dict[Any, Any]:
@@ -148,10 +147,10 @@ def best_granted(claim: Claim, world: World) -> bool:
     return world.ownership.specificity(claim) == closest
 
 
-@given(worlds, st.data())
-def test_who_goes_takes_nothing_from_another_team(world, data):
+@given(worlds, documents(), st.data())
+def test_who_goes_takes_nothing_from_another_team(world, earlier, data):
     gone = data.draw(st.sampled_from(world.documents))
-    before = again(world, list(world.documents))
+    before = again(world, list(world.documents), again(world, earlier))
     left = [one for one in world.documents if one is not gone]
 
     after = again(world, left, before)
@@ -160,7 +159,8 @@ def test_who_goes_takes_nothing_from_another_team(world, data):
     for claim in before.decision.accepted:
         if claim.team != gone.team and best_granted(claim, world):
             assert claim.order in kept
-    event(f"freed: {len(after.decision.accepted) > len(before.decision.accepted) - 1}")
+    mine = sum(one.document == gone.id for one in before.decision.accepted)
+    event(f"something was freed: {len(after.decision.accepted) > len(before.decision.accepted) - mine}")
 
 
 @given(worlds)
@@ -222,16 +222,10 @@ def test_a_difference_is_empty_exactly_for_equal_bundles(world, others):
 
 @given(worlds)
 def test_a_name_that_comes_back_in_time_is_had_again(world):
-    assume(world.policy.strict_endpoints is False)
     first = again(world, list(world.documents))
     gone = again(world, [], first)
 
-    back = recompute(
-        World(
-            world.documents, world.target, world.ownership, gone.history, world.policy, **again_gates(world)
-        ),
-        now=NOW + timedelta(hours=23),
-    )
+    back = recompute(replace(world, history=gone.history), now=NOW + timedelta(hours=23))
 
     assert fates(back) == fates(again(world, list(world.documents), first))
 
