@@ -85,10 +85,11 @@ def build(documents: Iterable[Published], decision: Decision, target: Target) ->
     routes = _routes(found, accepted, target)
     agents = _agents(found, accepted, target)
     defaults = {one.key.name for one in accepted if one.key.kind is ClaimKind.DEFAULT}
+    robbed = _robbed(decision, routes)
     taking_part = {one.document for one in accepted}
     return Bundle(
         target,
-        {name: one for name, one in agents.items() if name not in _robbed(decision, routes)},
+        {name: one for name, one in agents.items() if name not in robbed},
         routes,
         tuple(sorted(defaults)) if target.runs_agents else (),
         tuple(_input(found[one]) for one in sorted(taking_part)),

@@ -6,6 +6,7 @@ A `Node` is a value with its place; `Findings` collects what is said about nodes
 from __future__ import annotations
 
 import difflib
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
@@ -97,9 +98,22 @@ class Diagnostic:
 
 @dataclass(slots=True)
 class Findings:
-    """Collects diagnostics while a document is read."""
+    """Collects diagnostics while a document is read: so many of each severity, the others are counted.
 
+    Nobody reads ten thousand mistakes, and finding them would keep others waiting.
+    """
+
+    most: int = 100
     diagnostics: list[Diagnostic] = field(default_factory=list)
+    counts: Counter[Severity] = field(default_factory=Counter)
+
+    @property
+    def is_full(self) -> bool:
+        return self.counts[Severity.ERROR] >= self.most
+
+    @property
+    def omitted(self) -> int:
+        return self.counts.total() - len(self.diagnostics)
 
     def error(self, place: Place, code: Code, message: str, hint: str = "") -> None:
         self._add(Severity.ERROR, place, code, message, hint)
@@ -108,7 +122,18 @@ class Findings:
         self._add(Severity.WARNING, place, code, message, hint)
 
     def _add(self, severity: Severity, place: Place, code: Code, message: str, hint: str) -> None:
-        self.diagnostics.append(Diagnostic(code, severity, place.pointer, message, hint, file=place.file))
+        self.counts[severity] += 1
+        if self.counts[severity] <= self.most:
+            self.diagnostics.append(Diagnostic(code, severity, place.pointer, message, hint, file=place.file))
+
+    def unreadable(self, place: Place, message: str, line: int, column: int) -> None:
+        """A file is no YAML: where, its reader knows best."""
+        self.counts[Severity.ERROR] += 1
+        self.diagnostics.append(
+            Diagnostic(
+                Code.INVALID_YAML, Severity.ERROR, place.pointer, message, "", line, column, place.file
+            )
+        )
 
     def located(self, places: Mapping[str, Mapping[str, Position]]) -> tuple[Diagnostic, ...]:
         """All that was found, with line and column where a file's positions are known; errors first."""

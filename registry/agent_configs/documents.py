@@ -24,13 +24,15 @@ from registry.agent_configs.routing import content_of, united
 class Reading:
     """What came of reading one document. content: None where an error keeps the document out.
 
-    name: the ConfigMap's own name, or empty. parsed: False if it is not even YAML.
+    name: the ConfigMap's own name, or empty. parsed: False if it is not even YAML. omitted: how many more
+    diagnostics there were.
     """
 
     content: Content | None
     diagnostics: tuple[Diagnostic, ...] = ()
     name: str = ""
     parsed: bool = True
+    omitted: int = 0
 
     @property
     def errors(self) -> tuple[Diagnostic, ...]:
@@ -72,8 +74,9 @@ def _read(value: Any, text: str, limits: Limits, findings: Findings) -> Reading:
     parsed = not any(one.code is Code.INVALID_YAML for one in findings.diagnostics)
     content = content_of(united(drafts, findings), limits, findings) if drafts else None
     found = findings.located(_positions(texts, findings))
-    valid = not any(one.severity is Severity.ERROR for one in found)
-    return Reading(content if valid else None, found, name_of(value) if is_config_map(value) else "", parsed)
+    valid = findings.counts[Severity.ERROR] == 0
+    name = name_of(value) if is_config_map(value) else ""
+    return Reading(content if valid else None, found, name, parsed, findings.omitted)
 
 
 def _payloads(root: Node, texts: dict[str, str], limits: Limits, findings: Findings) -> Iterator[Node]:
@@ -96,17 +99,8 @@ def _parsed(text: str, place: Place, findings: Findings) -> Any:
         return yaml_text.load(text)
     except MalformedBody as error:
         problem = error.errors[0] if error.errors else None
-        findings.diagnostics.append(
-            Diagnostic(
-                Code.INVALID_YAML,
-                Severity.ERROR,
-                place.pointer,
-                problem.message if problem else error.detail,
-                line=problem.line if problem else 0,
-                column=problem.column if problem else 0,
-                file=place.file,
-            )
-        )
+        message = problem.message if problem else error.detail
+        findings.unreadable(place, message, problem.line if problem else 0, problem.column if problem else 0)
         return None
 
 

@@ -11,6 +11,7 @@ from registry.agent_configs.payloads import ROOTS
 PREFIX = "flyteplugins-agentservice-"
 _NAME = re.compile(rf"{PREFIX}[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 _MEMBERS = ("apiVersion", "kind", "metadata", "data", "immutable")
+_MOST_FILES = 100
 # Kubernetes' limit for names of objects.
 _LONGEST_NAME = 253
 
@@ -52,6 +53,9 @@ def files_of(node: Node, findings: Findings) -> Iterator[tuple[str, Node]]:
         findings.error(
             place if data is not None else node.place, Code.INVALID_ENVELOPE, "A ConfigMap has data."
         )
+        return
+    if len(data) > _MOST_FILES:
+        findings.error(place, Code.TOO_LARGE, f"These are {len(data)} files, more than {_MOST_FILES}.")
         return
     nested = {name: value for name, value in data.items() if not isinstance(value, str)}
     for name, text in data.items():

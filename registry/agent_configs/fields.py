@@ -6,6 +6,9 @@ from collections.abc import Collection, Iterator, Mapping
 
 from registry.agent_configs.diagnostics import Code, Findings, Node, is_close, meant, shown
 
+# Far above every limit of documents: it only keeps a hostile one from taking a second.
+_LONGEST = 10_000
+
 
 def members(
     node: Node, allowed: Collection[str], findings: Findings, *, forbidden: Collection[str] | None = ()
@@ -22,6 +25,8 @@ def members(
     found = {}
     for name in node.value:
         place = node.place.below(name)
+        if findings.is_full:
+            break
         if name in allowed:
             found[name] = node.member(name)
         elif _is_forbidden(name, allowed, forbidden):
@@ -40,7 +45,8 @@ def _is_forbidden(name: str, allowed: Collection[str], forbidden: Collection[str
 def entries(node: Node, findings: Findings) -> Iterator[tuple[str, Node]]:
     """Name and value, from an object or from Flyte's list of objects. A name that comes again is an error."""
     if isinstance(node.value, Mapping):
-        yield from ((name, node.member(name)) for name in node.value)
+        if _is_short(node, findings):
+            yield from ((name, node.member(name)) for name in node.value)
         return
     seen: set[str] = set()
     for item in items(node, findings):
@@ -59,11 +65,21 @@ def entries(node: Node, findings: Findings) -> Iterator[tuple[str, Node]]:
 
 def items(node: Node, findings: Findings) -> Iterator[Node]:
     if isinstance(node.value, list):
+        if not _is_short(node, findings):
+            return
         yield from (Node(value, node.place.below(index)) for index, value in enumerate(node.value))
         return
     hint = "Flyte would split it at the commas. Write a list." if isinstance(node.value, str) else ""
     message = f"A list is wanted here, not {shown(node.value)}."
     findings.error(node.place, Code.SCHEMA_VIOLATION, message, hint)
+
+
+def _is_short(node: Node, findings: Findings) -> bool:
+    """False, once it was said, if it is so long that nobody can mean it: then it is not read."""
+    if len(node.value) <= _LONGEST:
+        return True
+    findings.error(node.place, Code.TOO_LARGE, f"This has {len(node.value)} entries, more than {_LONGEST}.")
+    return False
 
 
 def text_of(node: Node, findings: Findings) -> str | None:

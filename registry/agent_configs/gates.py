@@ -48,7 +48,8 @@ def held_by(
 ) -> tuple[Held, ...]:
     """Everything that holds a bundle. before: the one in force; approved: digests that somebody approved."""
     gates = gates or Gates()
-    found = [*_unreadable(bundle), *_large(bundle, gates)]
+    text = as_yaml(bundle)
+    found = [*_unreadable(bundle, text), *_large(text, gates)]
     if digest(bundle) not in approved:
         found += _removals(bundle, before, gates)
         if gates.approval_required and (before is None or digest(before) != digest(bundle)):
@@ -56,13 +57,13 @@ def held_by(
     return tuple(found)
 
 
-def _unreadable(bundle: Bundle) -> Iterator[Held]:
+def _unreadable(bundle: Bundle, text: str) -> Iterator[Held]:
     """Read what is written, as a data plane will."""
     document, words = configuration(bundle), bundle.target.words
     for name in sorted(bundle.target.platform.keys() & {words.agents, words.routes, "supportedTaskTypes"}):
         yield Held(Gate.MISREAD, f"The platform's settings have {name}, which documents alone can set.")
     try:
-        read = yaml_text.load(as_yaml(bundle))
+        read = yaml_text.load(text)
     except MalformedBody as error:
         yield Held(Gate.MISREAD, f"What would be written cannot be read: {error.detail}")
         return
@@ -72,8 +73,8 @@ def _unreadable(bundle: Bundle) -> Iterator[Held]:
         yield Held(Gate.MISREAD, f"Flyte would refuse, lose or misread {pointer}.")
 
 
-def _large(bundle: Bundle, gates: Gates) -> Iterator[Held]:
-    size = len(as_yaml(bundle).encode())
+def _large(text: str, gates: Gates) -> Iterator[Held]:
+    size = len(text.encode())
     if size > gates.bytes:
         yield Held(Gate.TOO_LARGE, f"The bundle has {size} bytes, more than {gates.bytes}.")
 

@@ -441,6 +441,37 @@ def test_documents_have_a_size_and_a_number_of_things():
     }
 
 
+def test_of_very_many_mistakes_the_first_are_told_and_the_others_counted():
+    reading = read_document(of(f"supportedTaskTypes: [{'a b, ' * 500}t]"))
+
+    assert (len(reading.errors), reading.omitted) == (100, 899)
+    assert reading.content is None
+
+
+def test_warnings_never_hide_an_error():
+    names = ", ".join(f"a_{number}, a{number}" for number in range(200))
+    text = of(f"agents: {{a: {{endpoint: 'a.acme:1'}}}}\nsupportedTaskTypes: [{names}]")
+
+    warned = read_document(text)
+    refused = read_document(text + "\nother: {}")
+
+    assert (len(warned.warnings), warned.omitted, warned.content is None) == (100, 100, False)
+    assert (len(refused.errors), refused.content) == (1, None)
+
+
+@pytest.mark.parametrize(
+    "text", [of(f"supportedTaskTypes: [{'t, ' * 10_001}]"), of(f"agents: [{'{}, ' * 10_001}]")]
+)
+def test_lists_of_an_absurd_length_are_not_even_read(text):
+    assert [one.code for one in read_document(text).errors] == [Code.TOO_LARGE]
+
+
+def test_a_config_map_of_very_many_files_is_refused():
+    reading = read_object(config_map(**{f"f{number}_yaml": "{" for number in range(101)}))
+
+    assert found(reading) == {"/data": "TooLarge"}
+
+
 def test_tls_can_be_required():
     reading = read_document(agent_with("insecure: true"), Limits(tls_required=True))
 
