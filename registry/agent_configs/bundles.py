@@ -86,7 +86,9 @@ def build(documents: Iterable[Published], decision: Decision, target: Target) ->
     agents = _agents(found, accepted, target)
     defaults = {one.key.name for one in accepted if one.key.kind is ClaimKind.DEFAULT}
     robbed = _robbed(decision, routes)
-    taking_part = {one.document for one in accepted}
+    taking_part = {
+        one.document for one in accepted if one.key.kind is not ClaimKind.AGENT or one.agent not in robbed
+    }
     return Bundle(
         target,
         {name: one for name, one in agents.items() if name not in robbed},
@@ -118,16 +120,11 @@ def _agents(
 ) -> dict[str, Agent]:
     agents: dict[str, Agent] = {}
     for claim in accepted:
-        if claim.key.kind is ClaimKind.AGENT:
-            document = found[claim.document]
-            deployment = _complete(_deployment(document, claim), target)
+        document = found[claim.document]
+        if claim.key.kind is ClaimKind.AGENT and document.content:
+            deployment = _complete(document.content.agents[claim.local_id], target)
             agents.setdefault(claim.agent, Agent(claim.agent, deployment, claim.team, document.canary))
     return dict(sorted(agents.items()))
-
-
-def _deployment(document: Published, claim: Claim) -> Deployment:
-    agents = document.content.agents if document.content else {}
-    return agents.get(claim.agent) or agents[claim.agent.removeprefix(f"{claim.team.lower()}--")]
 
 
 def _complete(deployment: Deployment, target: Target) -> Deployment:

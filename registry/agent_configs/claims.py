@@ -87,6 +87,7 @@ class ClaimKey:
 class Claim:
     """One document's claim. agent: the id, as rendered, or empty for "whoever of my team serves it".
 
+    local_id: of an agent, as its document has it.
     digest: claims to one key with equal digests want the same, so they do not conflict.
     """
 
@@ -96,6 +97,7 @@ class Claim:
     organisation: str = ""
     agent: str = ""
     digest: str = ""
+    local_id: str = ""
 
     @property
     def order(self) -> tuple[DocumentId, ClaimKey]:
@@ -124,7 +126,7 @@ def agent_claims(one: Published, naming: Naming) -> Iterator[Claim]:
         agent = naming.agent_id(one.team, name)
         key = ClaimKey(ClaimKind.AGENT, agent)
         digest = digest_of([_comparable(deployment), str(one.canary or "")])
-        yield Claim(key, one.id, one.team, one.organisation, agent, digest)
+        yield Claim(key, one.id, one.team, one.organisation, agent, digest, name)
 
 
 def task_claims(one: Published, naming: Naming) -> Iterator[Claim]:

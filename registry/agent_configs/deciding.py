@@ -61,6 +61,11 @@ class Decision:
     def reviews(self) -> tuple[Verdict, ...]:
         return tuple(one for one in self.verdicts if one.needs_review)
 
+    def newly_dropped(self, before: Decision, document: DocumentId) -> tuple[Verdict, ...]:
+        """What a document lost since: an admission that denies these never denies a change for the better."""
+        lost = {one.claim.key for one in before.of(document) if not one.accepted}
+        return tuple(one for one in self.of(document) if not one.accepted and one.claim.key not in lost)
+
     def of(self, document: DocumentId) -> tuple[Verdict, ...]:
         return tuple(one for one in self.verdicts if one.claim.document == document)
 

@@ -27,7 +27,7 @@ class Gate(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Gates:
-    """The limits: reasons are in docs/adr/0021. removal_share, removal_count: both must be passed to hold."""
+    """The limits: reasons are in docs/adr/0022. removal_share, removal_count: both must be passed to hold."""
 
     bytes: int = 8 << 20
     removal_share: float = 0.5

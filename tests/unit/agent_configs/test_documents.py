@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
+from pathlib import Path
 
 import pytest
 
 from registry.agent_configs.content import Deployment, Operation
-from registry.agent_configs.diagnostics import Code
+from registry.agent_configs.diagnostics import Code, Diagnostic, Severity
 from registry.agent_configs.documents import Reading, read_document, read_object
 from registry.agent_configs.durations import MINUTE, SECOND
 from registry.agent_configs.limits import Limits
@@ -478,6 +480,19 @@ def test_tls_can_be_required():
     assert found(reading) == {"/plugins/agent-service/agents/a/insecure": "TLSRequired"}
 
 
-def test_every_code_leads_to_its_paragraph():
-    for one in read_document(RFC_SAMPLE_1).diagnostics:
-        assert one.doc_url.endswith(f"#{one.code.value.lower()}")
+@pytest.mark.parametrize("code", list(Code))
+def test_every_code_leads_to_its_paragraph(code):
+    page, _, anchor = Diagnostic(code, Severity.ERROR, "", "").doc_url.partition("#")
+
+    headings = re.findall(r"^### (.+)$", (Path(__file__).parents[3] / page).read_text(), re.MULTILINE)
+    assert anchor in {heading.lower() for heading in headings}
+    assert len(headings) == len(Code)
+
+
+def test_the_example_of_the_guide_is_valid():
+    guide = (Path(__file__).parents[3] / "docs/guides/agent-configurations.md").read_text()
+
+    reading = read_document(re.findall(r"```yaml\n(.*?)```", guide, re.DOTALL)[0])
+
+    assert reading.diagnostics == ()
+    assert reading.content.routes == {"acme_sensor": "acme-sensor"}

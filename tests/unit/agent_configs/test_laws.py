@@ -23,7 +23,7 @@ from registry.agent_configs.targets import Target
 from tests.flyte_loader import LoadedConfig, LoadedDeployment, load
 from tests.unit.agent_configs.making import NOW, published
 
-AGENTS = ["a", "b", "y", "1", "no"]
+AGENTS = ["a", "b", "y", "1", "acme--a"]
 # Names that YAML, viper and people misread.
 TASK_TYPES = ["t", "T", "my.dotted", "no", "1.10", "0x1F", "-5", "null", "a:b", "0_8", "-"]
 TEAMS = ["acme", "other", "third"]

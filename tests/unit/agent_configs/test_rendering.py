@@ -8,8 +8,9 @@ import pytest
 import yaml
 
 from registry.agent_configs.bundles import Bundle
-from registry.agent_configs.claims import Canary, Facts
+from registry.agent_configs.claims import Canary, Facts, Naming
 from registry.agent_configs.content import Content, Operation
+from registry.agent_configs.deciding import Policy
 from registry.agent_configs.dialects import Dialect
 from registry.agent_configs.documents import read_document
 from registry.agent_configs.durations import MINUTE, SECOND
@@ -164,7 +165,20 @@ def test_an_agent_that_lost_everything_is_left_out_and_an_idle_one_is_not():
     loser = published("loser", "other", content({"t": "b"}))
     idle = published("idle", "third", content({}, {"idle": agent()}))
 
-    assert bundle_of(winner, loser, idle).agents.keys() == {"a", "idle"}
+    bundle = bundle_of(winner, loser, idle)
+
+    assert bundle.agents.keys() == {"a", "idle"}
+    assert bundle.documents() == {winner.id, idle.id}
+
+
+def test_ids_that_carry_their_team_already_keep_their_settings():
+    one = published("one", "acme", content({"t": "x", "u": "acme--x"}))
+    policy = Policy(naming=Naming(namespaced_ids=True))
+
+    bundle = recompute(World([one], Target(), policy=policy), now=NOW).bundle
+
+    endpoints = {name: each.deployment.endpoint for name, each in bundle.agents.items()}
+    assert endpoints == {"acme--x": "x.svc:8000", "acme--acme--x": "acme--x.svc:8000"}
 
 
 def test_what_the_platform_sets_is_part_of_the_document():
