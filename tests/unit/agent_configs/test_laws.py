@@ -41,9 +41,11 @@ deployments = st.builds(
 
 @st.composite
 def contents(draw: st.DrawFn) -> Content:
-    agents = draw(st.dictionaries(st.sampled_from(AGENTS), deployments, max_size=2))
-    ids = st.sampled_from([*agents, *AGENTS, ""])
-    routes = draw(st.dictionaries(st.sampled_from(TASK_TYPES), ids, max_size=4))
+    # Few names, mostly with agents of the document's own: only then do documents get into each other's way.
+    agents = draw(st.dictionaries(st.sampled_from(AGENTS), deployments, min_size=1, max_size=2))
+    ids = st.sampled_from([*agents, *agents, *agents, *agents, *AGENTS, ""])
+    names = st.sampled_from(TASK_TYPES[:3]) | st.sampled_from(TASK_TYPES)
+    routes = draw(st.dictionaries(names, ids, min_size=1, max_size=4))
     defaults = {name.lower() for name in draw(st.sets(st.sampled_from(TASK_TYPES), max_size=2))}
     return Content(agents, routes, frozenset(defaults))
 
@@ -59,7 +61,7 @@ def documents(draw: st.DrawFn, most: int = 6) -> list[Published]:
             facts=draw(st.dictionaries(st.sampled_from(TASK_TYPES), facts, max_size=2)),
             canary=draw(st.none() | st.none() | st.just(Canary("p", "d"))),
         )
-        for number in range(draw(st.integers(1, most)))
+        for number in range(draw(st.integers(2, most)))
     ]
 
 
@@ -70,7 +72,8 @@ grants = st.builds(
     pattern=st.sampled_from([*TASK_TYPES, *AGENTS, "*", "t*"]),
     kind=st.sampled_from([ClaimKind.TASK_TYPE, ClaimKind.AGENT]),
 )
-ownerships = st.builds(Ownership, mode=st.sampled_from(Mode), grants=st.lists(grants, max_size=3).map(tuple))
+modes = st.sampled_from([Mode.OPEN, Mode.OPEN, Mode.GRANTED])
+ownerships = st.builds(Ownership, mode=modes, grants=st.lists(grants, max_size=3).map(tuple))
 targets = st.builds(
     Target,
     dialect=st.sampled_from(Dialect),
@@ -160,7 +163,7 @@ def test_who_goes_takes_nothing_from_another_team(world, earlier, data):
         if claim.team != gone.team and best_granted(claim, world):
             assert claim.order in kept
     mine = sum(one.document == gone.id for one in before.decision.accepted)
-    event(f"something was freed: {len(after.decision.accepted) > len(before.decision.accepted) - mine}")
+    event(f"something was freed: {len(kept) > len(before.decision.accepted) - mine}")
 
 
 @given(worlds)
