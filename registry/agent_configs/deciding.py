@@ -123,13 +123,14 @@ class _Deciding:
         """Agents of a team that has no right to their endpoint are dropped too."""
         endpoints = _endpoints(self.documents, self.policy.naming)
         accepted = [one.claim for one in verdicts if one.accepted]
-        # Within a team, and among those who say the same, an endpoint may be shared.
+        # Within a team an endpoint may be shared. Among teams it may not, not even by equal claims: when one
+        # of those goes, the other would meet its team's next agent as a stranger.
         first: dict[str, Claim] = {}
         for claim in sorted(accepted, key=self.contest.rank):
             first.setdefault(endpoints[claim.order], claim)
         for verdict in verdicts:
             winner = first.get(endpoints[verdict.claim.order]) if verdict.accepted else None
-            if winner is None or winner.team == verdict.claim.team or winner.key == verdict.claim.key:
+            if winner is None or winner.team == verdict.claim.team:
                 yield verdict
             else:
                 because = self.contest.because(winner, verdict.claim)

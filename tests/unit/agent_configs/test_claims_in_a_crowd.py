@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 from registry.agent_configs.claims import ClaimKind, Facts
-from registry.agent_configs.deciding import decide
+from registry.agent_configs.deciding import Policy, decide
 from registry.agent_configs.grants import Grant, Ownership
 from registry.agent_configs.history import Standing
 from registry.agent_configs.observations import Subject
@@ -72,6 +72,16 @@ def test_a_shared_task_type_is_sync_if_anybody_knows_it():
     knowing = published("knowing", "acme", said, facts={"t": Facts(is_sync=True)})
 
     assert bundle_of(published("first", "acme", said, age=9), knowing).mappings == {}
+
+
+def test_teams_that_may_not_share_an_endpoint_may_not_by_saying_the_same():
+    said = content({"t": "a"})
+    first, second = published("first", "acme", said, age=9), published("second", "other", said)
+
+    strict = decide([first, second], policy=Policy(strict_endpoints=True))
+
+    assert verdict(strict, second, named("a")).reason is Reason.ENDPOINT_CONFLICT
+    assert verdict(strict, first, named("a")).accepted
 
 
 def test_of_several_with_one_endpoint_the_one_that_differs_is_told():
