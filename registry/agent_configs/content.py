@@ -1,0 +1,64 @@
+"""What a valid document says, in words of no dialect. Pure."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from enum import StrEnum
+from typing import Any
+
+
+class Operation(StrEnum):
+    """Calls that can have a timeout of their own. LIST is ListAgents or ListConnectors, by the dialect."""
+
+    CREATE_TASK = "CreateTask"
+    GET_TASK = "GetTask"
+    DELETE_TASK = "DeleteTask"
+    EXECUTE_TASK_SYNC = "ExecuteTaskSync"
+    LIST = "List"
+
+
+@dataclass(frozen=True, slots=True)
+class Deployment:
+    """How one agent is reached. Durations are nanoseconds; service_config is JSON as it was written."""
+
+    endpoint: str
+    insecure: bool = False
+    service_config: str = ""
+    default_timeout: int | None = None
+    timeouts: Mapping[Operation, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """One document's wishes.
+
+    agents: by id. routes: task type -> the id of the agent that serves it, or empty where another document
+    of the same team must say so. defaults: task types, in lower case, whose default plugin is the agents'.
+    """
+
+    agents: Mapping[str, Deployment] = field(default_factory=dict)
+    routes: Mapping[str, str] = field(default_factory=dict)
+    defaults: frozenset[str] = frozenset()
+
+    @property
+    def digest(self) -> str:
+        """The same for equal contents, however they were written."""
+        return digest_of(
+            {
+                "agents": {name: asdict(one) for name, one in self.agents.items()},
+                "routes": dict(self.routes),
+                "defaults": sorted(self.defaults),
+            }
+        )
+
+
+def digest_of(value: Any) -> str:
+    """SHA-256 of canonical JSON, in hexadecimal."""
+    return hashlib.sha256(canonical(value).encode()).hexdigest()
+
+
+def canonical(value: Any) -> str:
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)

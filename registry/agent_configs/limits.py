@@ -1,0 +1,42 @@
+"""What published documents may be and hold. Pure: the reasons for the numbers are in docs/adr/0020."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from registry.agent_configs.durations import MINUTE
+
+# Task types that Flyte's own plugins serve. An agent that claims one stops propeller from starting.
+BUILT_IN_TASK_TYPES = frozenset(
+    {
+        "container",
+        "container_array",
+        "dask",
+        "mpi",
+        "python-task",
+        "pytorch",
+        "raw-container",
+        "ray",
+        "sidecar",
+        "spark",
+        "tensorflow",
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What keeps a hostile or mistaken document from costing others anything.
+
+    document_bytes: of the whole text. agents, task_types: in one document. longest_timeout: nanoseconds.
+    allowed_hosts: host names, addresses and networks that are let through though they would be denied.
+    """
+
+    document_bytes: int = 1 << 20
+    agents: int = 100
+    task_types: int = 1000
+    service_config_bytes: int = 16 << 10
+    longest_timeout: int = 5 * MINUTE
+    tls_required: bool = False
+    allowed_hosts: frozenset[str] = frozenset()
+    reserved_task_types: frozenset[str] = BUILT_IN_TASK_TYPES
