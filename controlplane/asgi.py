@@ -10,6 +10,7 @@ from django.conf import settings
 from controlplane.wsgi import application as django
 from controlplane.wsgi_bridge import Bridge, Receive, Scope, Send
 from overrides.fast_reads import ROUTE, FastReads
+from registry.fast_heartbeats import FastHeartbeats, is_heartbeat
 
 # Below the patience of those who stop us: `make up` gives 3 s, the image 20 s.
 _DRAIN_SECONDS = 15.0
@@ -27,10 +28,13 @@ class Router:
         )
         self._effective = FastReads(self._bridge, self._bridge.pool)
         self._fast_routes = {ROUTE: self._effective} if settings.EFFECTIVE_SNAPSHOT_MIB else {}
+        self._heartbeats = FastHeartbeats(self._bridge) if settings.HEARTBEAT_CONNECTIONS else None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
             await self._live(receive, send)
+        elif self._heartbeats and is_heartbeat(scope["path"]):
+            await self._heartbeats(scope, receive, send)
         else:
             await self._fast_routes.get(scope["path"], self._bridge)(scope, receive, send)
 
@@ -38,6 +42,8 @@ class Router:
         await receive()
         await send({"type": "lifespan.startup.complete"})
         await receive()
+        if self._heartbeats:
+            await self._heartbeats.close()
         await self._effective.close()
         await self._bridge.close(_DRAIN_SECONDS)
         await send({"type": "lifespan.shutdown.complete"})
