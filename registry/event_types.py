@@ -27,5 +27,5 @@ GUARD_OVERRULED = register(
     "fleet_guard.overruled",
     "An operator took the guard into their own hands, or gave it back.",
     environment=_TEXT,
-    override=_TEXT,
+    ruling=_TEXT,
 )

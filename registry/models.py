@@ -8,7 +8,7 @@ from django.db import models
 from django.db.models.functions import Now
 
 from controlplane.ids import uuid7
-from registry.agents.fleet_guard import Override
+from registry.agents.fleet_guard import Ruling
 from registry.agents.querysets import AgentQuerySet
 from registry.agents.registration import Cost
 from registry.agents.states import State
@@ -63,15 +63,15 @@ class FleetGuard(models.Model):
     due_count = models.IntegerField(db_default=0)
     agent_count = models.IntegerField(db_default=0)
     # The operator's word, while it holds.
-    override = models.CharField(max_length=8, db_default="")
-    override_until = models.DateTimeField(null=True)
-    override_by = models.CharField(max_length=63, db_default="")
+    ruling = models.CharField(max_length=8, db_default="")
+    ruling_until = models.DateTimeField(null=True)
+    ruling_by = models.CharField(max_length=63, db_default="")
 
     class Meta:
         constraints = [
             models.CheckConstraint(
-                name="fleet_guard_override_is_known",
-                condition=models.Q(override__in=["", *(one.value for one in Override)]),
+                name="fleet_guard_ruling_is_known",
+                condition=models.Q(ruling__in=["", *(one.value for one in Ruling)]),
             )
         ]
 

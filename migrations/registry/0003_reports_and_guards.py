@@ -34,15 +34,15 @@ class Migration(migrations.Migration):
                 ("reason", models.CharField(db_default="", max_length=255)),
                 ("due_count", models.IntegerField(db_default=0)),
                 ("agent_count", models.IntegerField(db_default=0)),
-                ("override", models.CharField(db_default="", max_length=8)),
-                ("override_until", models.DateTimeField(null=True)),
-                ("override_by", models.CharField(db_default="", max_length=63)),
+                ("ruling", models.CharField(db_default="", max_length=8)),
+                ("ruling_until", models.DateTimeField(null=True)),
+                ("ruling_by", models.CharField(db_default="", max_length=63)),
             ],
             options={
                 "constraints": [
                     models.CheckConstraint(
-                        condition=models.Q(("override__in", ["", "engage", "lift"])),
-                        name="fleet_guard_override_is_known",
+                        condition=models.Q(("ruling__in", ["", "engage", "lift"])),
+                        name="fleet_guard_ruling_is_known",
                     )
                 ]
             },

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 
 
-class Override(StrEnum):
+class Ruling(StrEnum):
     """What an operator may say instead of the rule, for a while."""
 
     ENGAGE = "engage"
@@ -59,8 +59,8 @@ class GuardState:
     """As stored. engaged_at is None while the guard is not engaged."""
 
     engaged_at: datetime | None = None
-    override: Override | None = None
-    override_until: datetime | None = None
+    ruling: Ruling | None = None
+    ruling_until: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,9 +80,9 @@ def judge(state: GuardState, counts: Counts, policy: GuardPolicy, *, now: dateti
     held = counts.unknown if engaged else 0
     silent = counts.due + counts.gone + held
     agents = counts.live + counts.gone + held
-    said = state.override if state.override_until and now < state.override_until else None
+    said = state.ruling if state.ruling_until and now < state.ruling_until else None
     if said is not None:
-        return Verdict(said is Override.ENGAGE, f"An operator said {said}.", silent, agents)
+        return Verdict(said is Ruling.ENGAGE, f"An operator said {said}.", silent, agents)
     if state.engaged_at is not None:
         return _keep(state.engaged_at, silent, agents, policy, now)
     # Lateness alone is no reason: something must be about to be marked.

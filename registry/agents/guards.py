@@ -15,7 +15,7 @@ from controlplane.access.actors import Actor, system
 from controlplane.errors import UnknownEnvironment
 from controlplane.events import log
 from registry import event_types
-from registry.agents.fleet_guard import Counts, GuardPolicy, GuardState, Override, Verdict, judge
+from registry.agents.fleet_guard import Counts, GuardPolicy, GuardState, Ruling, Verdict, judge
 from registry.models import FleetGuard
 
 WHOLE_FLEET = ""
@@ -40,7 +40,7 @@ def judge_guards(counts: Mapping[int | None, Counts], policy: GuardPolicy, *, no
         guard.id: whole if guard.environment == WHOLE_FLEET else counts.get(guard.id, Counts())
         for guard in FleetGuard.objects.all()
     }
-    quiet = Q(engaged_at=None, override="") & ~Q(id__in=[one for one in counted if counted[one].expired])
+    quiet = Q(engaged_at=None, ruling="") & ~Q(id__in=[one for one in counted if counted[one].expired])
     for guard in FleetGuard.objects.select_for_update().exclude(quiet).order_by("id"):
         if guard.id in counted:
             _follow(guard, judge(_state(guard), counted[guard.id], policy, now=now), now)
@@ -51,7 +51,7 @@ def is_engaged(guard: FleetGuard) -> bool:
 
 
 @transaction.atomic
-def overrule(environment: str, override: Override | None, *, lasting: timedelta, actor: Actor) -> FleetGuard:
+def overrule(environment: str, ruling: Ruling | None, *, lasting: timedelta, actor: Actor) -> FleetGuard:
     """Engage or lift a guard for a while, whatever the rule says; None gives the word back to the rule.
 
     It takes effect at once. Raises UnknownEnvironment.
@@ -61,12 +61,12 @@ def overrule(environment: str, override: Override | None, *, lasting: timedelta,
     if guard is None:
         raise UnknownEnvironment(f"No agent has named the environment {environment[:80]!r}.")
     before = _shown(guard)
-    guard.override = override.value if override else ""
-    guard.override_until = guard.now + lasting if override else None
-    guard.override_by = actor.name if override else ""
+    guard.ruling = ruling.value if ruling else ""
+    guard.ruling_until = guard.now + lasting if ruling else None
+    guard.ruling_by = actor.name if ruling else ""
     guard.save()
-    if override:
-        _follow(guard, _overruled(guard, override), guard.now)
+    if ruling:
+        _follow(guard, _overruled(guard, ruling), guard.now)
     audit.record(
         event_types.GUARD_OVERRULED,
         "fleet_guard",
@@ -74,19 +74,19 @@ def overrule(environment: str, override: Override | None, *, lasting: timedelta,
         actor=actor,
         before=before,
         after=_shown(guard),
-        data={"environment": environment, "override": guard.override},
+        data={"environment": environment, "ruling": guard.ruling},
     )
     return guard
 
 
-def _overruled(guard: FleetGuard, override: Override) -> Verdict:
-    engaged = override is Override.ENGAGE
-    return Verdict(engaged, f"An operator said {override}.", guard.due_count, guard.agent_count)
+def _overruled(guard: FleetGuard, ruling: Ruling) -> Verdict:
+    engaged = ruling is Ruling.ENGAGE
+    return Verdict(engaged, f"An operator said {ruling}.", guard.due_count, guard.agent_count)
 
 
 def _state(guard: FleetGuard) -> GuardState:
-    override = Override(guard.override) if guard.override else None
-    return GuardState(guard.engaged_at, override, guard.override_until)
+    ruling = Ruling(guard.ruling) if guard.ruling else None
+    return GuardState(guard.engaged_at, ruling, guard.ruling_until)
 
 
 def _follow(guard: FleetGuard, verdict: Verdict, now: datetime) -> None:
@@ -118,5 +118,5 @@ def _announce(guard: FleetGuard, verdict: Verdict) -> None:
 
 
 def _shown(guard: FleetGuard) -> dict[str, Any]:
-    until = guard.override_until
-    return {"override": guard.override, "override_until": until.isoformat() if until else None}
+    until = guard.ruling_until
+    return {"ruling": guard.ruling, "ruling_until": until.isoformat() if until else None}

@@ -14,10 +14,12 @@ from controlplane.access.roles import Action
 from controlplane.api.endpoints import Endpoint, ReasonedQuery, actor_of, mutation
 from controlplane.api.fields import StrictSerializer, Text, Whole, parse_body
 from controlplane.api.pages import PageQuery, page_response, paginate
-from registry.agents.fleet_guard import Override
+from registry.agents.fleet_guard import Ruling
 from registry.agents.guards import is_engaged, overrule
 from registry.models import FleetGuard
 
+_NONE = "none"
+RULINGS = [*((one.value, one.value) for one in Ruling), (_NONE, _NONE)]
 _LONGEST_SECONDS = 7 * 24 * 3600
 _GUARD = {
     "environment": "prod-eu-west-1",
@@ -27,11 +29,11 @@ _GUARD = {
     "reason": "48 of 60 agents are silent.",
     "silent": 48,
     "agents": 60,
-    "override": None,
-    "override_until": None,
-    "override_by": "",
+    "ruling": _NONE,
+    "ruling_until": None,
+    "ruling_by": "",
 }
-_SAID = {"environment": "prod-eu-west-1", "override": "lift", "seconds": 900}
+_SAID = {"environment": "prod-eu-west-1", "ruling": "lift", "seconds": 900}
 
 
 class FleetGuardRead(serializers.Serializer[Any]):
@@ -42,9 +44,9 @@ class FleetGuardRead(serializers.Serializer[Any]):
     reason = serializers.CharField(allow_blank=True)
     silent = serializers.IntegerField(help_text="As counted when it was engaged, and while it is.")
     agents = serializers.IntegerField(help_text="Among so many; the long dead do not count.")
-    override = serializers.ChoiceField(choices=[one.value for one in Override], allow_null=True)
-    override_until = serializers.DateTimeField(allow_null=True)
-    override_by = serializers.CharField(allow_blank=True)
+    ruling = serializers.ChoiceField(choices=RULINGS)
+    ruling_until = serializers.DateTimeField(allow_null=True)
+    ruling_by = serializers.CharField(allow_blank=True)
 
 
 class FleetGuardPage(serializers.Serializer[Any]):
@@ -56,12 +58,11 @@ class FleetGuardQuery(PageQuery):
     engaged = serializers.BooleanField(required=False, help_text="Only those that are, or are not.")
 
 
-class OverrideWrite(StrictSerializer):
+class RulingWrite(StrictSerializer):
     environment = Text(max_length=255, allow_blank=True, help_text="Empty: the whole fleet.")
-    override = serializers.ChoiceField(
-        choices=[one.value for one in Override],
-        allow_null=True,
-        help_text="`lift`: mark silent agents as usual. `engage`: mark none. null: the rule decides again.",
+    ruling = serializers.ChoiceField(
+        choices=RULINGS,
+        help_text="`lift`: mark silent agents as usual. `engage`: mark none. `none`: the rule decides again.",
     )
     seconds = Whole(
         required=False, default=900, min_value=1, max_value=_LONGEST_SECONDS, help_text="How long it holds."
@@ -90,7 +91,7 @@ class FleetGuards(Endpoint):
         return page_response(request, page, _show)
 
 
-class FleetGuardOverride(Endpoint):
+class FleetGuardRuling(Endpoint):
     actions = {"POST": Action.AGENT_WRITE}
 
     @extend_schema(
@@ -99,7 +100,7 @@ class FleetGuardOverride(Endpoint):
         description="In force at once, for `seconds`; after that the rule decides again.",
         tags=["agents"],
         parameters=[ReasonedQuery],
-        request=OverrideWrite,
+        request=RulingWrite,
         responses={200: FleetGuardRead},
         examples=[
             OpenApiExample("They are dead", value=_SAID, request_only=True),
@@ -109,10 +110,10 @@ class FleetGuardOverride(Endpoint):
     @mutation
     def post(self, request: Request) -> Response:
         query = ReasonedQuery.parse(request)
-        said = parse_body(OverrideWrite, request)
+        said = parse_body(RulingWrite, request)
         guard = overrule(
             said["environment"],
-            Override(said["override"]) if said["override"] else None,
+            None if said["ruling"] == _NONE else Ruling(said["ruling"]),
             lasting=timedelta(seconds=said["seconds"]),
             actor=actor_of(request, query["change_message"]),
         )
@@ -128,7 +129,7 @@ def _show(guard: FleetGuard) -> dict[str, Any]:
         "reason": guard.reason,
         "silent": guard.due_count,
         "agents": guard.agent_count,
-        "override": guard.override or None,
-        "override_until": guard.override_until,
-        "override_by": guard.override_by,
+        "ruling": guard.ruling or _NONE,
+        "ruling_until": guard.ruling_until,
+        "ruling_by": guard.ruling_by,
     }

@@ -17,8 +17,8 @@ from registry.agents.reports import PARTS, Report, digest_of
 MOST_HEARTBEATS = 1000
 _MAX_LAG = 2**63 - 1
 _MOST_PARTS = 100
-_HEALTH = ("ready", "unhealthy", "unavailable")
-_CONDITION = ("true", "false", "unknown")
+CONDITION_STATUSES = [(one, one) for one in ("true", "false", "unknown")]
+PROVIDER_STATUSES = [(one, one) for one in ("ready", "unhealthy", "unavailable")]
 _chance = random.Random()  # noqa: S311  (jitter is no secret)
 
 
@@ -31,7 +31,7 @@ class AnyCase(serializers.ChoiceField):
 
 class ConditionWrite(StrictSerializer):
     type = Text(max_length=63, help_text="Such as DiskPressure.")
-    status = AnyCase(choices=_CONDITION)
+    status = AnyCase(choices=CONDITION_STATUSES)
     reason = Text(required=False, max_length=255)
     message = Text(required=False, max_length=1000, lines=True)
 
@@ -39,7 +39,7 @@ class ConditionWrite(StrictSerializer):
 class ProviderHealthWrite(StrictSerializer):
     name = Text(max_length=255)
     service_type = Text(max_length=63)
-    status = AnyCase(choices=_HEALTH)
+    status = AnyCase(choices=PROVIDER_STATUSES)
     message = Text(required=False, max_length=1000, lines=True)
 
 

@@ -10,5 +10,5 @@ urlpatterns = [
     path("agents/<uuid:agent_id>/heartbeat", heartbeat_views.AgentHeartbeat.as_view()),
     path("agents:heartbeat", heartbeat_views.ManyHeartbeats.as_view()),
     path("fleet-guards", guard_views.FleetGuards.as_view()),
-    path("fleet-guards:overrule", guard_views.FleetGuardOverride.as_view()),
+    path("fleet-guards:overrule", guard_views.FleetGuardRuling.as_view()),
 ]
