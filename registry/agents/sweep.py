@@ -25,7 +25,9 @@ from registry.models import SweepRecord
 # A range of the table, small enough to be looked through again for each step.
 BLOCKS = 256
 # Agents for each step: short enough that a heartbeat never waits long for its row.
-ROWS = 500
+ROWS = 100
+# After each full step the sweep rests for as large a share of its time: heartbeats come first.
+_REST = 0.5
 # A walk says as often that the control plane is there.
 _NOTE_SECONDS = 2.0
 _DEADLOCK_TRIES = 5
@@ -96,8 +98,11 @@ def _walk(policy: LivenessPolicy) -> int:
     for first in range(0, blocks, BLOCKS):
         some = ROWS
         while some == ROWS:
+            began = time.monotonic()
             some = _step(first, policy)
             marked += some
+            if some == ROWS:
+                time.sleep(_REST * (time.monotonic() - began))
             if time.monotonic() - noted > _NOTE_SECONDS:
                 _note_presence()
                 noted = time.monotonic()

@@ -19,6 +19,7 @@ from controlplane.access.models import Principal, RoleBinding, Token
 from controlplane.access.tokens import digest
 from controlplane.asgi import Router
 from registry.agents import policies
+from registry.agents.token_uses import note_token_uses
 from registry.models import Agent, AgentReport, Lease, SweepRecord
 from tests.api_client import AGENT, Api, token_for
 from tests.asgi_client import Worker, close_connections
@@ -491,3 +492,38 @@ def test_fast_heartbeats_are_counted(web, token, agent):
     assert re.search(
         r'cp_http_requests_total\{code_class="2xx",method="PUT",route="api/v1/agents/<uuid', text
     )
+
+
+def test_a_token_that_only_beats_is_known_to_be_in_use(web, token, agent):
+    Token.objects.update(last_used_at=Now() - timedelta(hours=3))
+    assert web.fast(token, agent)[1]
+
+    assert [note_token_uses(), note_token_uses()] == [1, 0]
+
+    assert Token.objects.get(digest=digest(token)).last_used_at == Lease.objects.get().renewed_at
+
+
+def test_nothing_is_told_before_the_commit(web, token, agent):
+    """The statement succeeds and its commit fails: nobody may hear that a heartbeat was taken."""
+    agents = [agent, *(register(token, f"m{number}") for number in range(30))]
+    for one in agents:
+        web.beat(token, one)
+    before = dict(Lease.objects.values_list("agent_id", "renewed_at"))
+    with connection.cursor() as cursor:
+        cursor.execute(_FAILS_AT_COMMIT)
+    try:
+        answers = [one.result(30) for one in [web.start(token, path_of(a), text(BEAT)) for a in agents]]
+    finally:
+        with connection.cursor() as cursor:
+            cursor.execute("DROP FUNCTION fail_at_commit() CASCADE")
+
+    assert {answer.status for answer in answers} <= {500, 503}
+    assert dict(Lease.objects.values_list("agent_id", "renewed_at")) == before
+
+
+_FAILS_AT_COMMIT = """
+CREATE FUNCTION fail_at_commit() RETURNS trigger LANGUAGE plpgsql AS
+$$ BEGIN RAISE EXCEPTION 'not this time'; END $$;
+CREATE CONSTRAINT TRIGGER fails_at_commit AFTER UPDATE ON registry_lease
+DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION fail_at_commit();
+"""

@@ -93,6 +93,10 @@ def test_sixty_percent_become_unknown_with_one_alert_and_nobody_is_marked():
     assert {name for name, _ in alerts} == {"prod", "*"}
     assert {(data["silent"], data["agents"]) for _, data in alerts} == {(30, 50)}
     assert (told("agent.unknown"), told("agent.unavailable")) == (30, 0)
+    figures = Api(token_for("viewer")).get("/metrics").content.decode()
+    assert 'cp_fleet_guard_engaged{environment="prod"} 1.0' in figures
+    assert 'cp_agents{state="unknown"} 30.0' in figures
+    assert "cp_sweep_age_seconds" in figures
 
 
 @pytest.mark.django_db
