@@ -131,10 +131,10 @@ def _steps() -> Iterator[list[float]]:
 
     real, took = sweep._step, [0.0]
 
-    def step(first: int, policy: object) -> int:
+    def step(blocks: tuple[int, int], policy: object) -> tuple[int, int]:
         began = time.perf_counter()
         try:
-            return real(first, policy)  # type: ignore[arg-type]
+            return real(blocks, policy)  # type: ignore[arg-type]
         finally:
             took.append(time.perf_counter() - began)
 

@@ -69,10 +69,11 @@ def record_heartbeat(
 
 
 def _locked_lease(agent_id: UUID) -> Lease:
-    leases = Lease.objects.select_for_update(of=("self",)).select_related("agent").annotate(now=Now())
-    lease = leases.filter(agent_id=agent_id).first()
+    lease = Lease.objects.select_for_update().annotate(now=Now()).filter(agent_id=agent_id).first()
     if lease is None:
         raise UnknownAgent("We do not know this agent. Register it again: POST /api/v1/agents.")
+    # Only now: joined to the lock, it would be as it was before we waited for a sweep that marked it.
+    lease.agent = Agent.objects.get(id=agent_id)
     lease.agent.lease = lease
     lease.agent.now = lease.now  # type: ignore[attr-defined]  # as AgentQuerySet.shown has it
     return lease

@@ -19,8 +19,10 @@ _NOWHERE = Scope()
 
 
 @transaction.atomic
-def mark_some(between: tuple[str, str], rows: int, *, grace: timedelta, gap: timedelta) -> int:
-    """Mark agents whose lease ran out, and say so; return how many. Rows in use are skipped.
+def mark_some(between: tuple[str, str], rows: int, *, grace: timedelta, gap: timedelta) -> tuple[int, int]:
+    """Mark agents whose lease ran out, and say so; return how many, and the block of the last one.
+
+    Rows in use are skipped.
 
     between: the places (ctid) of the first row and of the first that is out of range. Everything that
     could forbid it is asked in the same statement: a sweeper that slept must not act on what it knew.
@@ -42,14 +44,14 @@ def mark_some(between: tuple[str, str], rows: int, *, grace: timedelta, gap: tim
         marked = cursor.fetchall()
     if marked:
         _announce(marked)
-    return len(marked)
+    return len(marked), max((row[-1] for row in marked), default=0)
 
 
-def _announce(marked: list[tuple[UUID, str, str, str, str, str]]) -> None:
+def _announce(marked: list[tuple[Any, ...]]) -> None:
     log.append_many(
         [
             (event_types.BY_STATE[State(new)], str(agent_id), _data(agent_id, *rest), _NOWHERE)
-            for agent_id, new, *rest in marked
+            for agent_id, new, *rest, _ in marked
         ],
         object_type="agent",
         actor=_ACTOR,
@@ -71,7 +73,7 @@ _MARK = """
 WITH guards AS (
     SELECT id, environment = '' AS fleet, engaged_at IS NOT NULL AS engaged FROM registry_fleetguard
 ), due AS (
-    SELECT lease.agent_id, lease.state, lease.renewed_at,
+    SELECT lease.agent_id, lease.state, lease.renewed_at, (lease.ctid::text::point)[0]::bigint AS block,
         (fleet.engaged OR coalesce(own.engaged, false)) AS guarded
     FROM registry_lease AS lease
     JOIN guards AS fleet ON fleet.fleet
@@ -95,5 +97,6 @@ SET state = CASE WHEN due.guarded THEN %(unknown)s ELSE %(unavailable)s END,
         || CASE WHEN due.guarded THEN 'with too many others, so it may be us.' ELSE 'the lease ran out.' END
 FROM due
 WHERE agent.id = due.agent_id AND agent.state = due.state
-RETURNING agent.id, agent.state, agent.name, agent.environment, due.state, agent.state_reason
+RETURNING agent.id, agent.state, agent.name, agent.environment, due.state, agent.state_reason,
+    due.block
 """

@@ -25,9 +25,9 @@ from registry.models import SweepRecord
 # A range of the table, small enough to be looked through again for each step.
 BLOCKS = 256
 # Agents for each step: short enough that a heartbeat never waits long for its row.
-ROWS = 100
+ROWS = 500
 # After each full step the sweep rests for as large a share of its time: heartbeats come first.
-_REST = 0.5
+_REST = 0.25
 # A walk says as often that the control plane is there.
 _NOTE_SECONDS = 2.0
 _DEADLOCK_TRIES = 5
@@ -96,29 +96,29 @@ def _walk(policy: LivenessPolicy) -> int:
         (blocks,) = cursor.fetchone()
     marked, noted = 0, time.monotonic()
     for first in range(0, blocks, BLOCKS):
-        some = ROWS
+        some, place = ROWS, first
         while some == ROWS:
             began = time.monotonic()
-            some = _step(first, policy)
-            marked += some
-            if some == ROWS:
-                time.sleep(_REST * (time.monotonic() - began))
+            # What lies before the last one that was marked is not looked through again.
+            some, last = _step((place, first + BLOCKS), policy)
+            marked, place = marked + some, max(place, last)
             if time.monotonic() - noted > _NOTE_SECONDS:
                 _note_presence()
                 noted = time.monotonic()
+            if some == ROWS:
+                time.sleep(_REST * (time.monotonic() - began))
     return marked
 
 
-def _step(first: int, policy: LivenessPolicy) -> int:
+def _step(blocks: tuple[int, int], policy: LivenessPolicy) -> tuple[int, int]:
+    between = (f"({blocks[0]},0)", f"({blocks[1]},0)")
     for _ in range(_DEADLOCK_TRIES):
         try:
-            return mark_some(
-                (f"({first},0)", f"({first + BLOCKS},0)"), ROWS, grace=policy.grace(), gap=outage_gap()
-            )
+            return mark_some(between, ROWS, grace=policy.grace(), gap=outage_gap())
         except OperationalError as error:
             if not isinstance(error.__cause__, DeadlockDetected):
                 raise
-    return 0  # the next sweep comes soon
+    return 0, 0  # the next sweep comes soon
 
 
 def _note_presence() -> None:

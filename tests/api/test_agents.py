@@ -180,12 +180,12 @@ def test_nobody_beats_for_the_agent_of_another_token(agent_api):
     assert Lease.objects.values().get() == before
 
 
-def test_a_heartbeat_is_three_reads_and_one_write(agent_api, django_assert_num_queries):
+def test_a_heartbeat_is_four_reads_and_one_write(agent_api, django_assert_num_queries):
     agent_id = agent_api.post("agents", BODY).json()["agent_id"]
     beat(agent_api, agent_id)
 
-    # Token, its roles, savepoint, lease, agent, savepoint: no event, no audit row.
-    with django_assert_num_queries(6):
+    # Token, its roles, savepoint, lease, agent, renewal, savepoint: no event, no audit row.
+    with django_assert_num_queries(7):
         beat(agent_api, agent_id)
 
 

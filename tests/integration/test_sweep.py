@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from django.db import connection, connections
+from django.db import connection, connections, transaction
 from django.db.models.functions import Now
 
 from controlplane.access.actors import Actor
@@ -229,7 +229,7 @@ def test_a_sweeper_that_slept_through_an_outage_marks_nobody():
 
     marked = marking.mark_some(("(0,0)", "(256,0)"), 100, grace=policy.grace(), gap=policies.outage_gap())
 
-    assert marked == 0
+    assert marked == (0, 0)
 
 
 @pytest.mark.django_db
@@ -383,3 +383,41 @@ def test_two_sweeps_that_look_at_once_do_the_work_of_one():
         go.set()
         looking.result(10)
     assert sweep.sweep_leases() == 2
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_heartbeat_that_waited_for_the_sweep_sees_what_it_did():
+    (agent,) = make_agents(1)
+    long_up()
+    expire()
+    held, go = threading.Event(), threading.Event()
+
+    def mark():
+        try:
+            with transaction.atomic():
+                policy = liveness_policy()
+                between = ("(0,0)", "(256,0)")
+                marked, _ = marking.mark_some(between, 9, grace=policy.grace(), gap=policies.outage_gap())
+                held.set()
+                go.wait(10)
+            return marked
+        finally:
+            connections.close_all()
+
+    def beat_it():
+        try:
+            return beat(agent).state
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(2) as pool:
+        marking_it = pool.submit(mark)
+        held.wait(5)
+        beating = pool.submit(beat_it)
+        time.sleep(0.3)
+        assert not beating.done()
+        go.set()
+        assert (marking_it.result(10), beating.result(10)) == (1, "ready")
+
+    assert Agent.objects.get().state == Lease.objects.get().state == "ready"
+    assert (told("agent.unavailable"), told("agent.ready")) == (1, 1)
