@@ -68,23 +68,22 @@ def _data(agent_id: UUID, name: str, environment: str, old: str, reason: str) ->
     }
 
 
-# `transitions.move` for many at once: only a state that still is what the lease says is changed.
+# `transitions.move` for many at once: only a state that still is what the lease says is changed. `due` reads
+# one table and joins none, so its rows come in the order of their places.
 _MARK = """
-WITH guards AS (
-    SELECT id, environment = '' AS fleet, engaged_at IS NOT NULL AS engaged FROM registry_fleetguard
+WITH engaged AS (
+    SELECT id, environment = '' AS fleet FROM registry_fleetguard WHERE engaged_at IS NOT NULL
 ), due AS (
     SELECT lease.agent_id, lease.state, lease.renewed_at, (lease.ctid::text::point)[0]::bigint AS block,
-        (fleet.engaged OR coalesce(own.engaged, false)) AS guarded
+        EXISTS (SELECT FROM engaged WHERE fleet OR id = lease.guard_id) AS guarded
     FROM registry_lease AS lease
-    JOIN guards AS fleet ON fleet.fleet
-    LEFT JOIN guards AS own ON own.id = lease.guard_id
     WHERE lease.ctid >= %(first)s::tid AND lease.ctid < %(end)s::tid AND lease.expires_at < now()
-        AND (lease.state = ANY(%(live)s)
-            OR lease.state = %(unknown)s AND NOT (fleet.engaged OR coalesce(own.engaged, false)))
-        AND EXISTS (
-            SELECT FROM registry_sweeprecord
-            WHERE last_sweep_at >= now() - %(gap)s * interval '1 second'
+        AND (lease.state = ANY(%(live)s) OR lease.state = %(unknown)s
+            AND NOT EXISTS (SELECT FROM engaged WHERE fleet OR id = lease.guard_id))
+        AND (
+            SELECT last_sweep_at >= now() - %(gap)s * interval '1 second'
                 AND reachable_since + %(grace)s * interval '1 second' < now()
+            FROM registry_sweeprecord WHERE id = 1
         )
     LIMIT %(rows)s
     FOR UPDATE OF lease SKIP LOCKED
