@@ -17,7 +17,7 @@ endif
 export UV_NO_PROGRESS := 1
 export PYTHONUNBUFFERED := 1
 
-.PHONY: help up test check format lint types contracts migrations-check openapi openapi-check settings lock bench-resolve clean
+.PHONY: help up test check format lint types contracts migrations-check openapi openapi-check settings lock bench-resolve bench-heartbeats clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -57,6 +57,9 @@ settings: .venv/.dev ## Write docs/settings.md from the code
 
 bench-resolve: .venv/.dev ## Measure effective reads (docs/performance.md); BENCH_ARGS="--rows 100000 --write"
 	@exec $(BIN)/python -m benchmarks.resolve $(BENCH_ARGS)
+
+bench-heartbeats: .venv/.dev ## Measure heartbeats and the sweep; BENCH_ARGS="--agents 100000 --write"
+	@exec $(BIN)/python -m benchmarks.heartbeats $(BENCH_ARGS)
 
 lock: $(UV) ## Pin the newest versions that pyproject.toml allows, by hash and without addresses
 	echo "uv" | $(UV) pip compile $(LOCK_FLAGS) - -o requirements/bootstrap.txt

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "performance.md"
-BEGIN, END = "<!-- resolve: begin -->", "<!-- resolve: end -->"
 HEAD = ("Work", "per second", "p50 ms", "p99 ms", "CPU µs web + database", "errors", "ratio", "target")
 
 
@@ -31,9 +30,10 @@ def markdown(rows: Iterable[Row]) -> str:
     return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
 
 
-def write(text: str) -> None:
-    """Put the text between the marks of the page."""
+def write(text: str, part: str = "resolve") -> None:
+    """Put the text between the marks of that part of the page."""
+    begin, end = f"<!-- {part}: begin -->", f"<!-- {part}: end -->"
     page = PAGE.read_text()
-    before, _, rest = page.partition(BEGIN)
-    _, _, after = rest.partition(END)
-    PAGE.write_text(f"{before}{BEGIN}\n{text}\n{END}{after}")
+    before, _, rest = page.partition(begin)
+    _, _, after = rest.partition(end)
+    PAGE.write_text(f"{before}{begin}\n{text}\n{end}{after}")

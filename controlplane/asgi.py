@@ -16,6 +16,7 @@ from controlplane.wsgi import application as django
 from controlplane.events import watchers as events
 from controlplane.wsgi_bridge import Application, Bridge, Receive, Scope, Send
 from overrides import fast_reads as effective
+from registry.fast_heartbeats import FastHeartbeats, is_heartbeat
 
 # Below the patience of those who stop us: `make up` gives 3 s, the image 20 s.
 _DRAIN_SECONDS = 15.0
@@ -36,10 +37,13 @@ class Router:
         self._routes: dict[str, Application] = {events.ROUTE: self._watchers}
         if settings.EFFECTIVE_SNAPSHOT_MIB:
             self._routes[effective.ROUTE] = self._effective
+        self._heartbeats = FastHeartbeats(self._bridge) if settings.HEARTBEAT_CONNECTIONS else None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
             await self._live(receive, send)
+        elif self._heartbeats and is_heartbeat(scope["path"]):
+            await self._heartbeats(scope, receive, send)
         else:
             await self._routes.get(scope["path"], self._bridge)(scope, receive, send)
 
@@ -48,6 +52,8 @@ class Router:
         await send({"type": "lifespan.startup.complete"})
         await receive()
         self._watchers.stop()
+        if self._heartbeats:
+            await self._heartbeats.close()
         await self._effective.close()
         await self._bridge.close(_DRAIN_SECONDS)
         await send({"type": "lifespan.shutdown.complete"})

@@ -22,6 +22,7 @@ class Fleet:
     def __init__(self, call: Callable[[str, str, Any], Any]) -> None:
         self._call = call
         self._due: dict[str, float] = {}
+        self._late: set[str] = set()
 
     def step(self, now: float) -> None:
         """Send the heartbeats that are due at `now` (seconds, monotonic)."""
@@ -34,12 +35,13 @@ class Fleet:
     def _meet(self, now: float) -> None:
         agents = self._call("GET", "/api/v1/agents?limit=200", None)["items"]
         self._due = {one["agent_id"]: now for one in agents if one["name"] != SILENT}
+        self._late = {one["agent_id"] for one in agents if one["name"] == LATE}
 
     def _beat(self, agent_id: str, now: float) -> None:
         body = {"timestamp": datetime.now(UTC).isoformat(), "consumer_lag": 0}
-        agent = self._call("PUT", f"/api/v1/agents/{agent_id}/heartbeat", body)
-        late = agent["name"] == LATE
-        wait = agent["heartbeat_interval"] * _LATE_INTERVALS if late else agent["next_heartbeat_in_seconds"]
+        told = self._call("PUT", f"/api/v1/agents/{agent_id}/heartbeat", body)
+        late = agent_id in self._late
+        wait = told["heartbeat_interval"] * _LATE_INTERVALS if late else told["next_heartbeat_in_seconds"]
         self._due[agent_id] = now + wait
 
 

@@ -6,7 +6,7 @@ ControlplaneError
 ├── LevelNotAllowed, InheritedConflict, RailBroken, ConfirmationRequired
 ├── NotAuthenticated, PermissionDenied
 ├── NotFound                UnknownProject, UnknownDomain, UnknownResourceType, UnknownOverride,
-│                           UnknownAgent, UnknownPrincipal, ...
+│                           UnknownAgent, UnknownEnvironment, UnknownPrincipal, ...
 ├── Conflict                NameTaken, StillInUse, ManagedElsewhere, SourceIsReadOnly, KeyInFlight
 ├── VersionMismatch, VersionRequired
 ├── RemoteFailed
@@ -159,6 +159,11 @@ class UnknownGuardRail(NotFound):
 class UnknownAgent(NotFound):
     code = "unknown_agent"
     title = "No such agent"
+
+
+class UnknownEnvironment(NotFound):
+    code = "unknown_environment"
+    title = "No such environment"
 
 
 class UnknownPrincipal(NotFound):

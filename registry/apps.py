@@ -7,6 +7,7 @@ class RegistryConfig(AppConfig):
     def ready(self) -> None:
         from controlplane.api.metrics import collect_at_scrape
         from registry import checks, event_types  # noqa: F401  (they register themselves)
-        from registry.agents.metrics import AgentCounts
+        from registry.agents.metrics import AgentCounts, FleetFigures
 
         collect_at_scrape(AgentCounts())
+        collect_at_scrape(FleetFigures())

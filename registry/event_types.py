@@ -9,10 +9,23 @@ _TEXT: dict[str, Any] = {"type": "string"}
 _AGENT: dict[str, Any] = {"agent_id": _TEXT, "name": _TEXT, "environment": _TEXT}
 _MOVE: dict[str, Any] = {**_AGENT, "from": _TEXT, "reason": _TEXT}
 
+_WHOLE: dict[str, Any] = {"type": "integer"}
+_GUARD: dict[str, Any] = {"environment": _TEXT, "silent": _WHOLE, "agents": _WHOLE, "reason": _TEXT}
+
 AGENT_REGISTERED = register("agent.registered", "An agent is known now.", **_AGENT)
 AGENT_CHANGED = register("agent.changed", "An agent registered again, with other facts.", **_AGENT)
 BY_STATE: dict[State, EventType] = {
     State.READY: register("agent.ready", "An agent can take work again.", **_MOVE),
     State.CONGESTED: register("agent.congested", "An agent has more unread work than it should.", **_MOVE),
     State.UNAVAILABLE: register("agent.unavailable", "An agent was silent until its lease ran out.", **_MOVE),
+    State.UNKNOWN: register("agent.unknown", "An agent fell silent with too many others.", **_MOVE),
 }
+# Alerts: one for each environment, or the fleet (an empty one), however many agents are silent.
+GUARD_ENGAGED = register("fleet_guard.engaged", "Too many agents fell silent at once.", **_GUARD)
+GUARD_LIFTED = register("fleet_guard.lifted", "Silent agents count as unavailable again.", **_GUARD)
+GUARD_OVERRULED = register(
+    "fleet_guard.overruled",
+    "An operator took the guard into their own hands, or gave it back.",
+    environment=_TEXT,
+    ruling=_TEXT,
+)

@@ -8,6 +8,7 @@ from django.db import models
 from django.db.models.functions import Now
 
 from controlplane.ids import uuid7
+from registry.agents.fleet_guard import Ruling
 from registry.agents.querysets import AgentQuerySet
 from registry.agents.registration import Cost
 from registry.agents.states import State
@@ -28,6 +29,10 @@ class Agent(models.Model):
     )
     state_reason = models.CharField(max_length=255)
     state_since = models.DateTimeField(db_default=Now())
+    # How often it came back lately, and since when it beats without a pause (damping.py).
+    flap_penalty = models.FloatField(db_default=0)
+    flapped_at = models.DateTimeField(null=True)
+    steady_since = models.DateTimeField(null=True)
     # No key: an agent outlives the principal that registered it.
     registered_by = models.UUIDField(null=True)
     created_at = models.DateTimeField(db_default=Now(), editable=False)
@@ -46,10 +51,38 @@ class Agent(models.Model):
         return self.name
 
 
-class Lease(models.Model):
-    """Until when we take an agent for alive.
+class FleetGuard(models.Model):
+    """One row for each environment that agents named, and one with an empty name for the whole fleet."""
 
-    Rows are updated in place (HOT), so no time has an index but BRIN (migration 0002).
+    id = models.AutoField(primary_key=True)
+    environment = models.CharField(max_length=255, unique=True)
+    engaged_at = models.DateTimeField(null=True)
+    lifted_at = models.DateTimeField(null=True)
+    reason = models.CharField(max_length=255, db_default="")
+    # As the sweep counted last: agents that fall silent, among how many.
+    due_count = models.IntegerField(db_default=0)
+    agent_count = models.IntegerField(db_default=0)
+    # The operator's word, while it holds.
+    ruling = models.CharField(max_length=8, db_default="")
+    ruling_until = models.DateTimeField(null=True)
+    ruling_by = models.CharField(max_length=63, db_default="")
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                name="fleet_guard_ruling_is_known",
+                condition=models.Q(ruling__in=["", *(one.value for one in Ruling)]),
+            )
+        ]
+
+    def __str__(self) -> str:
+        return self.environment or "the whole fleet"
+
+
+class Lease(models.Model):
+    """Until when we take an agent for alive, and all that a heartbeat must know.
+
+    Rows are updated in place (HOT): no column that a heartbeat writes has an index (migration 0003).
     """
 
     agent = models.OneToOneField(Agent, on_delete=models.CASCADE, primary_key=True)
@@ -58,9 +91,37 @@ class Lease(models.Model):
     # What the agent's clock said, to show its skew; nothing is decided by it.
     reported_at = models.DateTimeField(null=True)
     consumer_lag = models.BigIntegerField(default=0)
+    # The agent's, copied by a trigger: heartbeat and sweep look at one table.
+    state = models.CharField(max_length=16, db_default=State.READY.value)
+    guard = models.ForeignKey(
+        FleetGuard, null=True, on_delete=models.DO_NOTHING, db_constraint=False, db_index=False
+    )
+    # Counts registrations: an agent that sees another number than its own has a double.
+    generation = models.IntegerField(db_default=1)
+    configuration_etag = models.CharField(max_length=80, db_default="")
+    # Whose heartbeats may be taken without asking again (permits.py); a trigger takes it away.
+    token_digest = models.BinaryField(max_length=32, null=True)
+    token_expires_at = models.DateTimeField(null=True)
+    report_digest = models.BinaryField(max_length=16, null=True)
+
+    class Meta:
+        indexes = [models.Index(fields=["token_digest"], name="lease_by_token")]
 
     def __str__(self) -> str:
         return f"{self.agent_id} until {self.expires_at}"
+
+
+class AgentReport(models.Model):
+    """What an agent last said of itself and its providers, beside its heartbeat. Written when it changes."""
+
+    agent = models.OneToOneField(Agent, on_delete=models.CASCADE, primary_key=True, related_name="report")
+    conditions: Any = models.JSONField(default=list)
+    versions: Any = models.JSONField(default=dict)
+    providers: Any = models.JSONField(default=list)
+    changed_at = models.DateTimeField(db_default=Now())
+
+    def __str__(self) -> str:
+        return f"report of {self.agent_id}"
 
 
 class SweepRecord(models.Model):
@@ -69,6 +130,8 @@ class SweepRecord(models.Model):
     id = models.SmallIntegerField(primary_key=True, default=1)
     last_sweep_at = models.DateTimeField(null=True)
     reachable_since = models.DateTimeField(null=True)
+    # Live agents, as counted then: the heartbeat interval follows it.
+    live_count = models.IntegerField(db_default=0)
 
     class Meta:
         constraints = [models.CheckConstraint(name="sweep_record_is_one_row", condition=models.Q(id=1))]

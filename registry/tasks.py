@@ -2,9 +2,14 @@
 
 from celery import shared_task
 
-from registry.agents import sweep
+from registry.agents import sweep, token_uses
 
 
 @shared_task(name="registry.sweep_leases")
 def sweep_leases() -> None:
     sweep.sweep_leases()
+
+
+@shared_task(name="registry.note_token_uses")
+def note_token_uses() -> None:
+    token_uses.note_token_uses()

@@ -45,6 +45,7 @@ STATUS_BY_ERROR: dict[type[errors.ControlplaneError], HTTPStatus] = {
     errors.UnknownVersion: HTTPStatus.NOT_FOUND,
     errors.UnknownGuardRail: HTTPStatus.NOT_FOUND,
     errors.UnknownAgent: HTTPStatus.NOT_FOUND,
+    errors.UnknownEnvironment: HTTPStatus.NOT_FOUND,
     errors.UnknownPrincipal: HTTPStatus.NOT_FOUND,
     errors.UnknownToken: HTTPStatus.NOT_FOUND,
     errors.UnknownRoleBinding: HTTPStatus.NOT_FOUND,

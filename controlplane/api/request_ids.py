@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable
+from random import getrandbits
 
 import structlog
 from django.http import HttpRequest, HttpResponse
@@ -14,6 +16,8 @@ HEADER = "X-Request-ID"
 _META = "HTTP_X_REQUEST_ID"
 # A forged id could forge log lines (reliability.md 3.5).
 _HARMLESS = re.compile(r"[A-Za-z0-9._-]{1,64}")
+# RFC 9562: the two highest bits of the fourth group are 1 and 0.
+_VARIANT = {digit: "89ab"[int(digit, 16) % 4] for digit in "0123456789abcdef"}
 
 
 class RequestIdMiddleware:
@@ -40,3 +44,9 @@ def choose(sent: str | None) -> str:
 def current_request_id() -> str:
     """The id of the request (or Celery task) under way; empty outside of one."""
     return str(structlog.contextvars.get_contextvars().get("request_id", ""))
+
+
+def new_request_id() -> str:
+    """A UUIDv7 as `ids.uuid7` makes it, straight as text: a third of the time, which shows here."""
+    number = f"{time.time_ns() // 1_000_000:012x}7{getrandbits(76):019x}"
+    return f"{number[:8]}-{number[8:12]}-{number[12:16]}-{_VARIANT[number[16]]}{number[17:20]}-{number[20:]}"

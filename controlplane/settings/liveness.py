@@ -4,6 +4,12 @@ from controlplane.settings import environment as env
 
 __all__ = [
     "CONGESTION_LAG",
+    "FLAP_WINDOW_SECONDS",
+    "FLEET_GUARD_LEAST",
+    "FLEET_GUARD_MAX_SECONDS",
+    "FLEET_GUARD_PERCENT",
+    "HEARTBEATS_PER_SECOND",
+    "HEARTBEAT_CONNECTIONS",
     "HEARTBEAT_INTERVAL_SECONDS",
     "HEARTBEAT_JITTER",
     "LEASE_SECONDS",
@@ -35,4 +41,40 @@ CONGESTION_LAG = env.integer(
     default=100,
     minimum=1,
     meaning="Unread messages from which an agent counts as congested.",
+)
+HEARTBEATS_PER_SECOND = env.integer(
+    "HEARTBEATS_PER_SECOND",
+    default=4000,
+    minimum=1,
+    meaning="Heartbeats a second from the whole fleet. A larger one is told a longer interval and lease.",
+)
+HEARTBEAT_CONNECTIONS = env.integer(
+    "HEARTBEAT_CONNECTIONS",
+    default=2,
+    meaning="Connections of each web worker that write heartbeats together. 0: Django takes each one alone.",
+)
+FLEET_GUARD_PERCENT = env.integer(
+    "FLEET_GUARD_PERCENT",
+    default=20,
+    minimum=1,
+    meaning="Share of an environment's agents, or of all, that must fall silent within a minute to engage"
+    " the fleet guard. Above 100: never.",
+)
+FLEET_GUARD_LEAST = env.integer(
+    "FLEET_GUARD_LEAST",
+    default=5,
+    minimum=1,
+    meaning="Agents that must fall silent together, whatever their share, to engage the fleet guard.",
+)
+FLEET_GUARD_MAX_SECONDS = env.integer(
+    "FLEET_GUARD_MAX_SECONDS",
+    default=900,
+    meaning="Seconds after which the fleet guard is lifted all the same. 0: only an operator lifts it then.",
+)
+FLAP_WINDOW_SECONDS = env.integer(
+    "FLAP_WINDOW_SECONDS",
+    default=600,
+    minimum=1,
+    meaning="Seconds in which an agent's returns are half forgotten. Who returns again sooner must first"
+    " beat for a lease, then two, and so on, up to this long.",
 )

@@ -79,6 +79,11 @@ CELERY_BEAT_SCHEDULE: dict[str, dict[str, Any]] = {
         "schedule": SWEEP_INTERVAL_SECONDS,
         "options": {"expires": SWEEP_INTERVAL_SECONDS},
     },
+    "note that tokens of beating agents are in use": {
+        "task": "registry.note_token_uses",
+        "schedule": 600,
+        "options": {"expires": 500},
+    },
     "forget idempotency keys after their day": {
         "task": "api.purge_idempotency_keys",
         "schedule": 3600,

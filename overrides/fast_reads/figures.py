@@ -36,10 +36,11 @@ class _Requests:
 
 
 class Figures:
-    """route: as Django's resolver names it."""
+    """route: as Django's resolver names it. outcomes: what `count` counts."""
 
-    def __init__(self, route: str) -> None:
+    def __init__(self, route: str, outcomes: Counter = READS) -> None:
         self._route = route
+        self._outcomes = outcomes
         self._requests: dict[tuple[str, int], _Requests] = {}
         self._counts: dict[str, int] = {}
         self._dropped = 0
@@ -69,7 +70,7 @@ class Figures:
         DROPPED.inc(self._dropped)
         self._dropped = 0
         for outcome, number in self._counts.items():
-            READS.labels(outcome).inc(number)
+            self._outcomes.labels(outcome).inc(number)
         self._counts.clear()
         for (method, status), requests in self._requests.items():
             REQUESTS.labels(method, self._route, f"{status // 100}xx").inc(sum(requests.by_bucket))

@@ -51,7 +51,7 @@ class PlainRequests:
     """Reads requests by the settings of the process. Those are asked once: here it would show."""
 
     def __init__(self) -> None:
-        self._tls_only = settings.SECURE_SSL_REDIRECT
+        self.tls_only = settings.SECURE_SSL_REDIRECT
         name, self._tls_word = settings.SECURE_PROXY_SSL_HEADER or ("", "")
         self._tls_header = name.removeprefix("HTTP_").replace("_", "-").lower().encode()
 
@@ -66,12 +66,12 @@ class PlainRequests:
             return None
         authorization = headers.get(b"authorization", b"")
         held = headers.get(b"if-none-match")
-        secure = self._is_secure(scope["scheme"], headers)
+        secure = self.is_secure(scope["scheme"], headers)
         if (
             not authorization.startswith(_SCHEME)
             or (held is not None and not _ONE_STRONG_TAG.fullmatch(held))
-            or (self._tls_only and not secure)
-            or not _is_our_host(headers.get(b"host", b""))
+            or (self.tls_only and not secure)
+            or not is_our_host(headers.get(b"host", b""))
             or (question := question_of(scope["query_string"])) is None
         ):
             return None
@@ -80,7 +80,7 @@ class PlainRequests:
         secret = authorization[len(_SCHEME) :]
         return PlainRequest(question, secret, sha256(secret).digest(), secure, held, said)
 
-    def _is_secure(self, scheme: str, headers: Mapping[bytes, bytes]) -> bool:
+    def is_secure(self, scheme: str, headers: Mapping[bytes, bytes]) -> bool:
         """As HttpRequest.scheme: a trusted proxy may say that it has ended TLS."""
         if self._tls_header and (said := headers.get(self._tls_header)) is not None:
             return said.decode("latin-1").partition(",")[0].strip() == self._tls_word
@@ -109,7 +109,7 @@ def question_of(query: bytes) -> Question | None:
 
 
 @lru_cache(maxsize=256)
-def _is_our_host(host: bytes) -> bool:
+def is_our_host(host: bytes) -> bool:
     if not host.isascii():
         return False
     domain, _ = split_domain_port(host.decode("ascii"))

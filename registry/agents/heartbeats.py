@@ -1,4 +1,8 @@
-"""Heartbeats renew leases. Judged by Postgres' clock at receipt; acknowledged after the commit."""
+"""Heartbeats renew leases. Judged by Postgres' clock at receipt; acknowledged after the commit.
+
+This is the exact way of one heartbeat. Usual ones are taken many at a time (many_heartbeats.py, and
+registry/fast_heartbeats): what changes nothing but the lease.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +15,10 @@ from django.db.models.functions import Now
 
 from controlplane.access.actors import Actor
 from controlplane.errors import PermissionDenied, UnknownAgent
+from registry.agents.damping import FlapRecord, returning
 from registry.agents.liveness import LivenessPolicy
+from registry.agents.policies import damping_policy
+from registry.agents.reports import Report, store_report
 from registry.agents.states import State, after_heartbeat
 from registry.agents.transitions import move
 from registry.models import Agent, Lease
@@ -23,6 +30,7 @@ class Heartbeat:
 
     reported_at: datetime
     consumer_lag: int
+    report: Report | None = None
 
 
 @transaction.atomic
@@ -37,19 +45,18 @@ def record_heartbeat(
 ) -> Agent:
     """Renew the lease; a silent agent that beats again is ready again. Raises UnknownAgent.
 
-    The lease's row is written first, here and in the sweep: whoever has it decides the state.
+    The lease's row is locked first, here and in the sweep: whoever has it decides the state.
     """
-    renewed = Lease.objects.filter(agent_id=agent_id).update(
-        renewed_at=Now(),
-        expires_at=Now() + policy.lease,
-        reported_at=heartbeat.reported_at,
-        consumer_lag=heartbeat.consumer_lag,
-    )
-    if not renewed:
-        raise UnknownAgent("We do not know this agent. Register it again: POST /api/v1/agents.")
-    agent: Agent = Agent.objects.shown().get(id=agent_id)
+    lease = _locked_lease(agent_id)
+    agent = lease.agent
     if not any_agent and agent.registered_by != actor.principal_id:
         raise PermissionDenied("This agent was registered with another token.")
+    unbroken = lease.expires_at >= lease.now  # type: ignore[attr-defined]
+    _renew(lease, heartbeat, policy)
+    if heartbeat.report and heartbeat.report.digest != lease.report_digest:
+        store_report(agent.id, heartbeat.report)
+    if agent.state == State.UNAVAILABLE and not _is_back(agent, unbroken, policy):
+        return agent
     new = after_heartbeat(heartbeat.consumer_lag, congestion_lag=congestion_lag)
     move(
         agent,
@@ -59,6 +66,47 @@ def record_heartbeat(
         request_id=actor.request_id,
     )
     return agent
+
+
+def _locked_lease(agent_id: UUID) -> Lease:
+    lease = Lease.objects.select_for_update().annotate(now=Now()).filter(agent_id=agent_id).first()
+    if lease is None:
+        raise UnknownAgent("We do not know this agent. Register it again: POST /api/v1/agents.")
+    # Only now: joined to the lock, it would be as it was before we waited for a sweep that marked it.
+    lease.agent = Agent.objects.get(id=agent_id)
+    lease.agent.lease = lease
+    lease.agent.now = lease.now  # type: ignore[attr-defined]  # as AgentQuerySet.shown has it
+    return lease
+
+
+def _renew(lease: Lease, heartbeat: Heartbeat, policy: LivenessPolicy) -> None:
+    now: datetime = lease.now  # type: ignore[attr-defined]
+    lease.renewed_at, lease.expires_at = now, now + policy.lease
+    lease.reported_at, lease.consumer_lag = heartbeat.reported_at, heartbeat.consumer_lag
+    changed = {name: getattr(lease, name) for name in _RENEWED}
+    if heartbeat.report:
+        changed["report_digest"] = heartbeat.report.digest
+    Lease.objects.filter(agent_id=lease.agent_id).update(**changed)
+
+
+_RENEWED = ("renewed_at", "expires_at", "reported_at", "consumer_lag")
+
+
+def _is_back(agent: Agent, unbroken: bool, policy: LivenessPolicy) -> bool:
+    """Judge the return of a silent agent, and note it. One that flaps has to beat for a while first."""
+    record = FlapRecord(agent.flap_penalty, agent.flapped_at, agent.steady_since)
+    judged = returning(
+        record,
+        unbroken=unbroken,
+        policy=damping_policy(policy),
+        now=agent.now,  # type: ignore[attr-defined]
+    )
+    agent.flap_penalty, agent.flapped_at = judged.record.penalty, judged.record.at
+    agent.steady_since = judged.record.steady_since
+    if judged.wait:
+        agent.state_reason = f"It came back too often: it must beat for {judged.wait.seconds + 1} s more."
+    agent.save(update_fields=["flap_penalty", "flapped_at", "steady_since", "state_reason"])
+    return not judged.wait
 
 
 def _reason(state: State, heartbeat: Heartbeat, congestion_lag: int) -> str:

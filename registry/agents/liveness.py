@@ -5,12 +5,15 @@ Pure: the clock is an argument, and the callers pass Postgres'.
 
 from __future__ import annotations
 
+import math
 import random
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 # Past so many intervals without a heartbeat an agent is shown as late; nothing is stored.
 LATE_AFTER_INTERVALS = 1.5
+# A lease covers so many intervals: one lost heartbeat must not make an agent flap.
+LEASE_INTERVALS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +30,17 @@ class LivenessPolicy:
     def grace(self) -> timedelta:
         """How long everybody has to report back after we could not be reached."""
         return max(self.lease, 2 * self.interval)
+
+    def soon(self) -> timedelta:
+        """An agent whose lease ends within this has missed a heartbeat: it comes due."""
+        return max(timedelta(), self.lease - LATE_AFTER_INTERVALS * self.interval)
+
+    def for_fleet(self, live: int, *, rate: int) -> LivenessPolicy:
+        """The policy at which so many agents send no more heartbeats a second than `rate`."""
+        # Jitter shortens the interval by half of itself on average.
+        needed = math.ceil(live / (rate * (1 - self.jitter / 2)))
+        interval = max(self.interval, timedelta(seconds=needed))
+        return LivenessPolicy(interval, max(self.lease, LEASE_INTERVALS * interval), self.jitter)
 
     def next_interval(self, chance: random.Random) -> float:
         """Seconds until the next heartbeat: jitter only shortens it, so that it makes nobody late."""

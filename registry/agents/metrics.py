@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from django.db.models import Count
+from django.db.models.functions import Now
 from prometheus_client import Counter, Metric
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
+from registry.agents.policies import liveness_policy
 from registry.agents.states import State
-from registry.models import Agent
+from registry.models import Agent, FleetGuard, SweepRecord
 
 HEARTBEATS = Counter("cp_heartbeats_total", "Heartbeats received.", ["result"])
 
@@ -24,3 +26,23 @@ class AgentCounts(Collector):
         for state in State:
             family.add_metric([state.value], counted.get(state.value, 0))
         yield family
+
+
+class FleetFigures(Collector):
+    """Guards that hold, and what the sweep knows."""
+
+    def collect(self) -> Iterator[Metric]:
+        guards = GaugeMetricFamily(
+            "cp_fleet_guard_engaged", "Fleet guards that hold silent agents back.", labels=["environment"]
+        )
+        for guard in FleetGuard.objects.exclude(engaged_at=None):
+            guards.add_metric([guard.environment or "*"], 1)
+        yield guards
+        record = SweepRecord.objects.annotate(now=Now()).first()
+        if record is not None and record.last_sweep_at is not None:
+            age = (record.now - record.last_sweep_at).total_seconds()
+            yield GaugeMetricFamily("cp_sweep_age_seconds", "Since the last sweep began.", value=age)
+        interval = liveness_policy().interval.total_seconds()
+        yield GaugeMetricFamily(
+            "cp_heartbeat_interval_seconds", "As the agents are told, without jitter.", value=interval
+        )

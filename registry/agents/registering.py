@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.db import IntegrityError, transaction
+from django.db.models import F
 from django.db.models.functions import Now
 
 from controlplane.access import audit
@@ -12,6 +13,7 @@ from controlplane.access.actors import Actor
 from controlplane.errors import NameTaken
 from controlplane.events.types import EventType
 from registry import event_types
+from registry.agents.guards import guard_of
 from registry.agents.liveness import LivenessPolicy
 from registry.agents.registration import Registration
 from registry.agents.states import State
@@ -31,10 +33,14 @@ def register(
     agent, created = _insert_or_find(registration, actor)
     if not created:
         _refresh(agent, registration, actor, any_agent=any_agent)
-    Lease.objects.update_or_create(
-        agent=agent,
-        defaults={"renewed_at": Now(), "expires_at": Now() + policy.lease, "consumer_lag": 0},
-    )
+    begun = {
+        "renewed_at": Now(),
+        "expires_at": Now() + policy.lease,
+        "consumer_lag": 0,
+        "guard_id": guard_of(agent.environment),
+    }
+    again = {**begun, "generation": F("generation") + 1}
+    Lease.objects.update_or_create(agent=agent, defaults=again, create_defaults=begun)
     move(
         agent,
         State.READY,
@@ -61,6 +67,8 @@ def _insert_or_find(registration: Registration, actor: Actor) -> tuple[Agent, bo
 
 
 def _find(name: str) -> Agent | None:
+    """The lease's row first, as heartbeats and the sweep do."""
+    list(Lease.objects.select_for_update(of=("self",)).filter(agent__name=name).values_list("agent_id"))
     return Agent.objects.select_for_update().filter(name=name).first()
 
 

@@ -9,12 +9,15 @@ class State(StrEnum):
     READY = "ready"
     CONGESTED = "congested"
     UNAVAILABLE = "unavailable"
+    # Silent together with many others: the fleet guard doubts our own ears (docs/adr/0015).
+    UNKNOWN = "unknown"
 
 
 TRANSITIONS: dict[State, frozenset[State]] = {
-    State.READY: frozenset({State.CONGESTED, State.UNAVAILABLE}),
-    State.CONGESTED: frozenset({State.READY, State.UNAVAILABLE}),
+    State.READY: frozenset({State.CONGESTED, State.UNAVAILABLE, State.UNKNOWN}),
+    State.CONGESTED: frozenset({State.READY, State.UNAVAILABLE, State.UNKNOWN}),
     State.UNAVAILABLE: frozenset({State.READY, State.CONGESTED}),
+    State.UNKNOWN: frozenset({State.READY, State.CONGESTED, State.UNAVAILABLE}),
 }
 
 # The states in which an agent holds a lease that can run out.

@@ -1,61 +1,141 @@
-"""The sweep: agents whose lease ran out become unavailable, once each, with an event."""
+"""The sweep: agents whose lease ran out become unavailable, or unknown, once each and with an event.
+
+It looks at the whole table once, without a lock. Only if something is due does it walk: by ranges of blocks,
+each step a short transaction that skips rows in use, so that heartbeats never wait for it.
+"""
 
 from __future__ import annotations
 
-from datetime import datetime
+import time
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 
-from django.db import transaction
+from django.db import OperationalError, connection, transaction
 from django.db.models.functions import Now
+from psycopg.errors import DeadlockDetected
 
-from controlplane.access.actors import system
-from registry.agents.liveness import LivenessPolicy, has_expired, reachable_since
-from registry.agents.policies import liveness_policy, outage_gap
+from registry.agents.fleet_guard import Counts
+from registry.agents.guards import judge_guards
+from registry.agents.liveness import LivenessPolicy, reachable_since
+from registry.agents.marking import mark_some
+from registry.agents.policies import guard_policy, outage_gap, scaled_policy
 from registry.agents.states import LIVE, State
-from registry.agents.transitions import move
-from registry.models import Lease, SweepRecord
+from registry.models import SweepRecord
 
-# Agents per transaction: short enough that a heartbeat never waits long for its row.
-CHUNK = 500
-_ACTOR = system("sweep").name
+# A range of the table, small enough to be looked through again for each step.
+BLOCKS = 256
+# Agents for each step: short enough that a heartbeat never waits long for its row.
+ROWS = 500
+# After each full step the sweep rests for as large a share of its time: heartbeats come first.
+_REST = 0.25
+# A walk says as often that the control plane is there.
+_NOTE_SECONDS = 2.0
+_DEADLOCK_TRIES = 5
+# Agents that were marked so long ago are no part of what happens now.
+_MOMENT = timedelta(seconds=60)
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What the sweep saw. ready: it may mark at all, for we have been there long enough."""
+
+    policy: LivenessPolicy
+    ready: bool
+    due: bool
 
 
 def sweep_leases() -> int:
-    """Mark every silent agent; return how many. Safe in any number at once: rows in use are skipped."""
-    policy = liveness_policy()
-    since = _note_sweep()
-    total = 0
-    while marked := _sweep_some(policy, since):
-        total += marked
-    return total
+    """Mark every silent agent; return how many. Safe in any number at once."""
+    look = _look()
+    if look is None or not (look.ready and look.due):
+        return 0
+    return _walk(look.policy)
 
 
 @transaction.atomic
-def _note_sweep() -> datetime:
-    record = SweepRecord.objects.select_for_update().annotate(now=Now()).get(id=1)
-    record.reachable_since = reachable_since(
-        record.last_sweep_at, record.reachable_since, gap=outage_gap(), now=record.now
-    )
-    record.last_sweep_at = record.now
-    record.save(update_fields=["last_sweep_at", "reachable_since"])
-    return record.reachable_since
+def _look() -> Look | None:
+    """Note the sweep, count the fleet and judge the guards; None if another sweep is at it."""
+    with connection.cursor() as cursor:
+        # A process that is stopped in here must not keep the others out.
+        cursor.execute("SET LOCAL idle_in_transaction_session_timeout = '10s'")
+    record = SweepRecord.objects.select_for_update(skip_locked=True).annotate(now=Now()).filter(id=1).first()
+    if record is None:
+        return None
+    now: datetime = record.now
+    since = reachable_since(record.last_sweep_at, record.reachable_since, gap=outage_gap(), now=now)
+    counts = _count(scaled_policy(record.live_count))
+    whole = sum(counts.values(), Counts())
+    policy = scaled_policy(whole.live)
+    record.last_sweep_at, record.reachable_since, record.live_count = now, since, whole.live
+    record.save(update_fields=["last_sweep_at", "reachable_since", "live_count"])
+    ready = now > since + policy.grace()
+    if ready:
+        judge_guards(counts, guard_policy(), now=now)
+    return Look(policy, ready, bool(whole.expired or whole.unknown))
 
 
-@transaction.atomic
-def _sweep_some(policy: LivenessPolicy, since: datetime) -> int:
-    leases = (
-        # A row that is locked is being renewed right now.
-        Lease.objects.select_for_update(skip_locked=True, of=("self",))
-        .filter(expires_at__lt=Now(), agent__state__in=LIVE)
-        .select_related("agent")
-        .annotate(now=Now())
-        .order_by("agent_id")[:CHUNK]
-    )
-    return sum(
-        move(lease.agent, State.UNAVAILABLE, reason=_reason(lease), actor=_ACTOR)
-        for lease in leases
-        if has_expired(lease.expires_at, reachable_since=since, policy=policy, now=lease.now)
-    )
+def _count(policy: LivenessPolicy) -> dict[int | None, Counts]:
+    """Counts by guard, in one look at the table."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            _COUNT,
+            {
+                "live": [state.value for state in LIVE],
+                "soon": policy.soon().total_seconds(),
+                "moment": _MOMENT.total_seconds(),
+                "unavailable": State.UNAVAILABLE.value,
+                "unknown": State.UNKNOWN.value,
+            },
+        )
+        return {guard: Counts(*numbers) for guard, *numbers in cursor.fetchall()}
 
 
-def _reason(lease: Lease) -> str:
-    return f"No heartbeat since {lease.renewed_at:%Y-%m-%d %H:%M:%S} UTC; the lease ran out."
+def _walk(policy: LivenessPolicy) -> int:
+    with connection.cursor() as cursor:
+        cursor.execute(_BLOCK_COUNT)
+        (blocks,) = cursor.fetchone()
+    marked, noted = 0, time.monotonic()
+    for first in range(0, blocks, BLOCKS):
+        some, place = ROWS, first
+        while some == ROWS:
+            began = time.monotonic()
+            # What lies before the last one that was marked is not looked through again.
+            some, last = _step((place, first + BLOCKS), policy)
+            marked, place = marked + some, max(place, last)
+            if time.monotonic() - noted > _NOTE_SECONDS:
+                _note_presence()
+                noted = time.monotonic()
+            if some == ROWS:
+                time.sleep(_REST * (time.monotonic() - began))
+    return marked
+
+
+def _step(blocks: tuple[int, int], policy: LivenessPolicy) -> tuple[int, int]:
+    between = (f"({blocks[0]},0)", f"({blocks[1]},0)")
+    for _ in range(_DEADLOCK_TRIES):
+        try:
+            return mark_some(between, ROWS, grace=policy.grace(), gap=outage_gap())
+        except OperationalError as error:
+            if not isinstance(error.__cause__, DeadlockDetected):
+                raise
+    return 0, 0  # the next sweep comes soon
+
+
+def _note_presence() -> None:
+    """A long walk is no outage. After a real one it says nothing: then the grace must begin."""
+    SweepRecord.objects.filter(last_sweep_at__gte=Now() - outage_gap()).update(last_sweep_at=Now())
+
+
+_COUNT = """
+SELECT guard_id,
+    count(*) FILTER (WHERE state = ANY(%(live)s)),
+    count(*) FILTER (WHERE state = ANY(%(live)s) AND expires_at < now() + %(soon)s * interval '1 second'),
+    count(*) FILTER (WHERE state = ANY(%(live)s) AND expires_at < now()),
+    count(*) FILTER (WHERE state = %(unavailable)s AND expires_at < now()
+        AND expires_at > now() - %(moment)s * interval '1 second'),
+    count(*) FILTER (WHERE state = %(unknown)s AND expires_at < now())
+FROM registry_lease GROUP BY guard_id
+"""
+_BLOCK_COUNT = """
+SELECT pg_relation_size('registry_lease') / current_setting('block_size')::int
+"""

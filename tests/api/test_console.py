@@ -287,7 +287,7 @@ def test_the_dashboard_counts_agents_and_the_late_ones_as_the_agents_page_shows_
 
     assert late == {"prod-eu-1"}
     assert {agent.name for agent in fleet.matching(state="late", environment="")} == late
-    assert fleet.counts() == {"ready": 5, "congested": 0, "unavailable": 1, "late": 1}
+    assert fleet.counts() == {"ready": 5, "congested": 0, "unavailable": 1, "unknown": 0, "late": 1}
     assert browser.get("/agents?state=late").content.decode().count("<tr>") == 1 + len(late)
 
 

@@ -46,6 +46,7 @@ CODES = {
     "too_many_attempts",
     "unknown_agent",
     "unknown_domain",
+    "unknown_environment",
     "unknown_override",
     "unknown_principal",
     "unknown_project",

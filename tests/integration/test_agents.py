@@ -118,7 +118,8 @@ def test_whoever_saw_an_old_state_moves_nothing_and_says_nothing():
 
 
 @pytest.mark.django_db(transaction=True)
-def test_sweeps_and_heartbeats_at_once_mark_each_silent_agent_once_and_no_beating_one():
+def test_sweeps_and_heartbeats_at_once_mark_each_silent_agent_once_and_no_beating_one(settings):
+    settings.FLEET_GUARD_PERCENT = 101
     agents = make_agents(60)
     long_up()
     expire()

@@ -64,6 +64,29 @@ def test_jitter_only_shortens_the_interval():
     assert 29 < max(waits) <= 30
 
 
+@pytest.mark.parametrize(
+    ("live", "interval", "lease"), [(0, 30, 90), (10_000, 30, 90), (108_000, 30, 90), (1_000_000, 278, 834)]
+)
+def test_the_interval_follows_the_fleet_and_the_lease_the_interval(live, interval, lease):
+    policy = POLICY.for_fleet(live, rate=4000)
+
+    assert policy.interval == timedelta(seconds=interval)
+    assert policy.lease == timedelta(seconds=lease)
+
+
+@pytest.mark.parametrize("live", [10, 1000, 10_000, 100_000, 3_000_000])
+def test_no_fleet_sends_more_than_the_set_rate(live):
+    policy, chance = POLICY.for_fleet(live, rate=500), random.Random(1)
+
+    mean = sum(policy.next_interval(chance) for _ in range(2000)) / 2000
+
+    assert live / mean <= 500 * 1.01
+
+
+def test_an_agent_comes_due_once_it_is_late():
+    assert POLICY.soon() == timedelta(seconds=45)
+
+
 def test_the_table_of_transitions_is_total_and_leads_back():
     assert set(TRANSITIONS) == set(State)
     assert all(State.READY in TRANSITIONS[state] for state in State if state is not State.READY)

@@ -8,7 +8,7 @@ from typing import Any
 from rest_framework import serializers
 
 from controlplane.api.endpoints import MutationQuery
-from controlplane.api.fields import Instant, StrictSerializer, Text, Whole
+from controlplane.api.fields import StrictSerializer, Text, Whole
 from controlplane.api.pages import PageQuery
 from registry.agents.liveness import LivenessPolicy
 from registry.agents.registration import TOPIC_NAME, Cost
@@ -52,11 +52,6 @@ class RegistrationWrite(StrictSerializer):
         return value
 
 
-class HeartbeatWrite(StrictSerializer):
-    timestamp = Instant(help_text="The agent's clock (RFC 3339). Shown as skew; nothing is judged by it.")
-    consumer_lag = Whole(min_value=0, max_value=_MAX_LAG, help_text="Unread and unacknowledged messages.")
-
-
 class AgentRead(serializers.Serializer[Any]):
     agent_id = serializers.UUIDField()
     name = serializers.CharField()
@@ -80,6 +75,15 @@ class AgentRead(serializers.Serializer[Any]):
     )
     heartbeat_interval = serializers.IntegerField(help_text="Seconds between heartbeats.")
     next_heartbeat_in_seconds = serializers.FloatField(help_text="The interval with jitter: beat again then.")
+    generation = serializers.IntegerField(help_text="Counts registrations under this name.")
+    configuration_etag = serializers.CharField(help_text="Of the agent's configuration; empty without one.")
+    conditions = serializers.ListField(
+        child=serializers.DictField(), help_text="As the agent said last, beside a heartbeat."
+    )
+    versions = serializers.DictField(child=serializers.CharField())
+    providers = serializers.ListField(
+        child=serializers.DictField(), help_text="Health of its service providers."
+    )
     create_time = serializers.DateTimeField()
     update_time = serializers.DateTimeField()
 
@@ -105,7 +109,7 @@ class RegistrationQuery(MutationQuery):
 
 def show_agent(agent: Agent, policy: LivenessPolicy) -> dict[str, Any]:
     """An agent as the API shows it; `agent` comes from `AgentQuerySet.shown`."""
-    lease = agent.lease
+    lease, report = agent.lease, getattr(agent, "report", None)
     late = agent.state in LIVE and policy.is_late(lease.renewed_at, now=agent.now)  # type: ignore[attr-defined]
     skew = None
     if lease.reported_at is not None:
@@ -121,6 +125,11 @@ def show_agent(agent: Agent, policy: LivenessPolicy) -> dict[str, Any]:
         "clock_skew_ms": skew,
         "heartbeat_interval": int(policy.interval.total_seconds()),
         "next_heartbeat_in_seconds": policy.next_interval(_chance),
+        "generation": lease.generation,
+        "configuration_etag": lease.configuration_etag,
+        "conditions": report.conditions if report else [],
+        "versions": report.versions if report else {},
+        "providers": report.providers if report else [],
         "create_time": agent.created_at,
         "update_time": agent.updated_at,
     }

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from django.conf import settings
 from drf_spectacular.utils import OpenApiExample, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -13,10 +12,8 @@ from controlplane.access.roles import Action
 from controlplane.api.endpoints import Endpoint, actor_of, caller_of, mutation
 from controlplane.api.fields import Query, parse_body
 from controlplane.api.pages import page_response, paginate
-from controlplane.errors import ControlplaneError, UnknownAgent
+from controlplane.errors import UnknownAgent
 from registry.agents.api import serializers as shapes
-from registry.agents.heartbeats import Heartbeat, record_heartbeat
-from registry.agents.metrics import HEARTBEATS
 from registry.agents.policies import liveness_policy
 from registry.agents.registering import register
 from registry.agents.registration import Cost, Registration
@@ -49,6 +46,11 @@ _AGENT = {
     "clock_skew_ms": -12,
     "heartbeat_interval": 30,
     "next_heartbeat_in_seconds": 27.4,
+    "generation": 1,
+    "configuration_etag": "",
+    "conditions": [],
+    "versions": {"agent": "1.4.2"},
+    "providers": [{"name": "kubevirt", "service_type": "vm", "status": "ready"}],
     "create_time": _WHEN,
     "update_time": _WHEN,
 }
@@ -128,44 +130,6 @@ class AgentItem(Endpoint):
         if agent is None:
             raise UnknownAgent(f"There is no agent {agent_id}.")
         return Response(shapes.show_agent(agent, liveness_policy()))
-
-
-class AgentHeartbeat(Endpoint):
-    actions = {"PUT": Action.AGENT_HEARTBEAT}
-
-    @extend_schema(
-        operation_id="agents_heartbeat",
-        summary="I am here",
-        description=(
-            "Renews the lease; answered when it is durable. Beat again after `next_heartbeat_in_seconds`. "
-            "On 404 register again."
-        ),
-        tags=["agents"],
-        request=shapes.HeartbeatWrite,
-        responses=shapes.AgentRead,
-        examples=[
-            OpenApiExample("A heartbeat", value={"timestamp": _WHEN, "consumer_lag": 0}, request_only=True),
-            _EXAMPLE,
-        ],
-    )
-    def put(self, request: Request, agent_id: UUID) -> Response:
-        Query.parse(request)
-        said = parse_body(shapes.HeartbeatWrite, request)
-        policy = liveness_policy()
-        try:
-            agent = record_heartbeat(
-                agent_id,
-                Heartbeat(said["timestamp"], said["consumer_lag"]),
-                actor=actor_of(request),
-                any_agent=_any_agent(request),
-                policy=policy,
-                congestion_lag=settings.CONGESTION_LAG,
-            )
-        except ControlplaneError as error:
-            HEARTBEATS.labels(error.code).inc()
-            raise
-        HEARTBEATS.labels("accepted").inc()
-        return Response(shapes.show_agent(agent, policy))
 
 
 def _any_agent(request: Request) -> bool:

@@ -1,0 +1,136 @@
+"""The shapes of heartbeats: what an agent says, and what it is told."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from typing import Any
+
+from rest_framework import serializers
+
+from controlplane.api.fields import Instant, StrictSerializer, Text, Whole
+from registry.agents.heartbeats import Heartbeat
+from registry.agents.liveness import LivenessPolicy
+from registry.agents.many_heartbeats import Renewed
+from registry.agents.reports import PARTS, Report, digest_of
+
+MOST_HEARTBEATS = 1000
+_MAX_LAG = 2**63 - 1
+_MOST_PARTS = 100
+CONDITION_STATUSES = [(one, one) for one in ("true", "false", "unknown")]
+PROVIDER_STATUSES = [(one, one) for one in ("ready", "unhealthy", "unavailable")]
+_chance = random.Random()  # noqa: S311  (jitter is no secret)
+
+
+class AnyCase(serializers.ChoiceField):
+    """A word in any case; lower case is kept."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        return super().to_internal_value(data.lower() if isinstance(data, str) else data)
+
+
+class ConditionWrite(StrictSerializer):
+    type = Text(max_length=63, help_text="Such as DiskPressure.")
+    status = AnyCase(choices=CONDITION_STATUSES)
+    reason = Text(required=False, max_length=255)
+    message = Text(required=False, max_length=1000, lines=True)
+
+
+class ProviderHealthWrite(StrictSerializer):
+    name = Text(max_length=255)
+    service_type = Text(max_length=63)
+    status = AnyCase(choices=PROVIDER_STATUSES)
+    message = Text(required=False, max_length=1000, lines=True)
+
+
+class HeartbeatWrite(StrictSerializer):
+    timestamp = Instant(help_text="The agent's clock (RFC 3339). Shown as skew; nothing is judged by it.")
+    consumer_lag = Whole(min_value=0, max_value=_MAX_LAG, help_text="Unread and unacknowledged messages.")
+    conditions = serializers.ListField(
+        child=ConditionWrite(), required=False, max_length=_MOST_PARTS, help_text="Replaces those of before."
+    )
+    versions = serializers.DictField(
+        child=Text(max_length=100), required=False, help_text="Of the agent and its parts, by name."
+    )
+    providers = serializers.ListField(
+        child=ProviderHealthWrite(),
+        required=False,
+        max_length=_MOST_PARTS,
+        help_text="Health of its service providers.",
+    )
+
+    def validate_versions(self, value: dict[str, str]) -> dict[str, str]:
+        if len(value) > _MOST_PARTS or any(len(name) > 63 for name in value):
+            raise serializers.ValidationError(
+                f"{_MOST_PARTS} versions at most, with names of 63 characters at most.", code="too_many"
+            )
+        return value
+
+
+class OneOfManyWrite(HeartbeatWrite):
+    agent_id = serializers.UUIDField()
+
+
+class ManyHeartbeatsWrite(StrictSerializer):
+    items = serializers.ListField(
+        child=OneOfManyWrite(),
+        max_length=MOST_HEARTBEATS,
+        help_text=f"{MOST_HEARTBEATS} at most, each of another agent.",
+    )
+
+    def validate_items(self, value: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        if len({one["agent_id"] for one in value}) < len(value):
+            raise serializers.ValidationError("An agent is named twice.", code="repeated_agent")
+        return value
+
+
+class HeartbeatRead(serializers.Serializer[Any]):
+    agent_id = serializers.UUIDField()
+    health_status = serializers.CharField()
+    last_heartbeat = serializers.DateTimeField(help_text="Our clock, at receipt.")
+    lease_expires_at = serializers.DateTimeField()
+    heartbeat_interval = serializers.IntegerField(
+        help_text="Seconds between heartbeats. Longer in a large fleet."
+    )
+    next_heartbeat_in_seconds = serializers.FloatField(help_text="The interval with jitter: beat again then.")
+    generation = serializers.IntegerField(
+        help_text="Counts registrations. Another number than at yours: somebody else has your name."
+    )
+    directives = serializers.ListField(
+        child=serializers.CharField(), help_text="What the agent is asked to do. None are defined yet."
+    )
+    configuration_etag = serializers.CharField(help_text="Of the agent's configuration; empty without one.")
+
+
+class OneOfManyRead(serializers.Serializer[Any]):
+    agent_id = serializers.UUIDField()
+    status = serializers.IntegerField(help_text="As the answer to this heartbeat alone would have.")
+    code = serializers.CharField(allow_null=True, help_text="Of the error; null if it was taken.")
+    detail = serializers.CharField(allow_null=True)
+    heartbeat = HeartbeatRead(allow_null=True)
+
+
+class ManyHeartbeatsRead(serializers.Serializer[Any]):
+    items = OneOfManyRead(many=True, help_text="In the order in which they were sent.")
+
+
+def heartbeat_of(said: Mapping[str, Any], sent: Any) -> Heartbeat:
+    """said: validated; sent: as it came, by which reports are told apart."""
+    digest = digest_of(sent)
+    parts = {name: said[name] for name in PARTS if name in said}
+    return Heartbeat(said["timestamp"], said["consumer_lag"], Report(parts, digest) if digest else None)
+
+
+def show_heartbeat(one: Renewed, policy: LivenessPolicy) -> dict[str, Any]:
+    """What the agent is told; registry.fast_heartbeats writes the same bytes, as a test proves."""
+    return {
+        "agent_id": str(one.agent_id),
+        "health_status": one.state,
+        "last_heartbeat": one.renewed_at,
+        "lease_expires_at": one.expires_at,
+        "heartbeat_interval": int(policy.interval.total_seconds()),
+        "next_heartbeat_in_seconds": policy.next_interval(_chance),
+        "generation": one.generation,
+        "directives": [],
+        "configuration_etag": one.configuration_etag,
+    }

@@ -1,0 +1,148 @@
+"""Doors to heartbeats: one, and many at once."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+from django.conf import settings
+from drf_spectacular.utils import OpenApiExample, extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from controlplane.access.models import Token
+from controlplane.access.roles import Action
+from controlplane.api.endpoints import Endpoint, actor_of, caller_of
+from controlplane.api.fields import Query, parse_body
+from controlplane.api.problems import STATUS_BY_ERROR
+from controlplane.errors import ControlplaneError
+from registry.agents.api import heartbeat_shapes as shapes
+from registry.agents.heartbeats import record_heartbeat
+from registry.agents.liveness import LivenessPolicy
+from registry.agents.many_heartbeats import Renewed, record_heartbeats, renewed
+from registry.agents.metrics import HEARTBEATS
+from registry.agents.permits import give_permit
+from registry.agents.policies import liveness_policy
+from registry.models import Agent
+
+_WHEN = "2026-11-21T09:30:00Z"
+_BEAT = {"timestamp": _WHEN, "consumer_lag": 0}
+_REPORTED = {
+    **_BEAT,
+    "conditions": [{"type": "DiskPressure", "status": "false"}],
+    "versions": {"agent": "1.4.2"},
+    "providers": [{"name": "kubevirt", "service_type": "vm", "status": "ready"}],
+}
+_ID = "019a9f5e-7c00-7000-8000-000000000031"
+_TOLD = {
+    "agent_id": _ID,
+    "health_status": "ready",
+    "last_heartbeat": _WHEN,
+    "lease_expires_at": "2026-11-21T09:31:30Z",
+    "heartbeat_interval": 30,
+    "next_heartbeat_in_seconds": 27.4,
+    "generation": 1,
+    "directives": [],
+    "configuration_etag": "",
+}
+_TAKEN = {"agent_id": _ID, "status": 200, "code": None, "detail": None, "heartbeat": _TOLD}
+
+
+class AgentHeartbeat(Endpoint):
+    """Plain heartbeats never come here: registry.fast_heartbeats takes them."""
+
+    actions = {"PUT": Action.AGENT_HEARTBEAT}
+
+    @extend_schema(
+        operation_id="agents_heartbeat",
+        summary="I am here",
+        description=(
+            "Renews the lease; answered when it is durable. Beat again after `next_heartbeat_in_seconds`. "
+            "On 404 register again. Conditions, versions and provider health may be left out: what is "
+            "left out stays as it is."
+        ),
+        tags=["agents"],
+        request=shapes.HeartbeatWrite,
+        responses=shapes.HeartbeatRead,
+        examples=[
+            OpenApiExample("A heartbeat", value=_BEAT, request_only=True),
+            OpenApiExample("With a report", value=_REPORTED, request_only=True),
+            OpenApiExample("Taken", value=_TOLD, response_only=True),
+        ],
+    )
+    def put(self, request: Request, agent_id: UUID) -> Response:
+        Query.parse(request)
+        said = parse_body(shapes.HeartbeatWrite, request)
+        policy = liveness_policy()
+        try:
+            agent = record_heartbeat(
+                agent_id, shapes.heartbeat_of(said, request.data), **_how(request, policy)
+            )
+        except ControlplaneError as error:
+            HEARTBEATS.labels(error.code).inc()
+            raise
+        HEARTBEATS.labels("accepted").inc()
+        _permit(agent, request)
+        return Response(shapes.show_heartbeat(renewed(agent), policy))
+
+
+class ManyHeartbeats(Endpoint):
+    actions = {"POST": Action.AGENT_HEARTBEAT}
+
+    @extend_schema(
+        operation_id="agents_heartbeat_many",
+        summary="They are here: up to 1,000 agents behind one gateway",
+        description=(
+            "Each heartbeat is taken or refused by itself, and answered as if it had been sent alone. "
+            "The gateway's token must have registered the agents, or be allowed to change all."
+        ),
+        tags=["agents"],
+        request=shapes.ManyHeartbeatsWrite,
+        responses={200: shapes.ManyHeartbeatsRead},
+        examples=[
+            OpenApiExample("Two", value={"items": [{"agent_id": _ID, **_BEAT}]}, request_only=True),
+            OpenApiExample("Taken", value={"items": [_TAKEN]}, response_only=True),
+        ],
+    )
+    def post(self, request: Request) -> Response:
+        Query.parse(request)
+        said = parse_body(shapes.ManyHeartbeatsWrite, request)["items"]
+        policy = liveness_policy()
+        sent: Any = request.data
+        beats = {
+            one["agent_id"]: shapes.heartbeat_of(one, its)
+            for one, its in zip(said, sent["items"], strict=True)
+        }
+        found = record_heartbeats(beats, **_how(request, policy))
+        return Response({"items": [_one(agent_id, found[agent_id], policy) for agent_id in beats]})
+
+
+def _how(request: Request, policy: LivenessPolicy) -> dict[str, Any]:
+    return {
+        "actor": actor_of(request),
+        "any_agent": caller_of(request).verdict(Action.AGENT_WRITE).allowed,
+        "policy": policy,
+        "congestion_lag": settings.CONGESTION_LAG,
+    }
+
+
+def _permit(agent: Agent, request: Request) -> None:
+    token = request.auth
+    if isinstance(token, Token) and bytes(agent.lease.token_digest or b"") != bytes(token.digest):
+        give_permit(agent, token)
+
+
+def _one(agent_id: UUID, found: Renewed | ControlplaneError, policy: LivenessPolicy) -> dict[str, Any]:
+    if isinstance(found, ControlplaneError):
+        HEARTBEATS.labels(found.code).inc()
+        status, code, detail = STATUS_BY_ERROR[type(found)], found.code, found.detail
+        return {
+            "agent_id": str(agent_id),
+            "status": int(status),
+            "code": code,
+            "detail": detail,
+            "heartbeat": None,
+        }
+    HEARTBEATS.labels("accepted").inc()
+    told = shapes.show_heartbeat(found, policy)
+    return {"agent_id": str(agent_id), "status": 200, "code": None, "detail": None, "heartbeat": told}

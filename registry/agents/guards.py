@@ -1,0 +1,122 @@
+"""The fleet guards as stored: judged at each sweep, announced when they change, overruled by operators."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db import transaction
+from django.db.models import Q
+from django.db.models.functions import Now
+
+from controlplane.access import audit
+from controlplane.access.actors import Actor, system
+from controlplane.errors import UnknownEnvironment
+from controlplane.events import log
+from registry import event_types
+from registry.agents.fleet_guard import Counts, GuardPolicy, GuardState, Ruling, Verdict, judge
+from registry.models import FleetGuard
+
+WHOLE_FLEET = ""
+_ACTOR = system("sweep").name
+
+
+def guard_of(environment: str) -> int:
+    """The id of an environment's guard; it is made with the first agent that names it."""
+    found = FleetGuard.objects.filter(environment=environment).values_list("id", flat=True).first()
+    if found is None:
+        names = (environment, WHOLE_FLEET)
+        FleetGuard.objects.bulk_create([FleetGuard(environment=one) for one in names], ignore_conflicts=True)
+        found = FleetGuard.objects.get(environment=environment).id
+    return found
+
+
+def judge_guards(counts: Mapping[int | None, Counts], policy: GuardPolicy, *, now: datetime) -> None:
+    """Engage and lift, by the counts of each guard's agents. Needs a transaction."""
+    guard_of(WHOLE_FLEET)
+    whole = sum(counts.values(), Counts())
+    counted = {
+        guard.id: whole if guard.environment == WHOLE_FLEET else counts.get(guard.id, Counts())
+        for guard in FleetGuard.objects.all()
+    }
+    quiet = Q(engaged_at=None, ruling="") & ~Q(id__in=[one for one in counted if counted[one].expired])
+    for guard in FleetGuard.objects.select_for_update().exclude(quiet).order_by("id"):
+        if guard.id in counted:
+            _follow(guard, judge(_state(guard), counted[guard.id], policy, now=now), now)
+
+
+def is_engaged(guard: FleetGuard) -> bool:
+    return guard.engaged_at is not None
+
+
+@transaction.atomic
+def overrule(environment: str, ruling: Ruling | None, *, lasting: timedelta, actor: Actor) -> FleetGuard:
+    """Engage or lift a guard for a while, whatever the rule says; None gives the word back to the rule.
+
+    It takes effect at once. Raises UnknownEnvironment.
+    """
+    guards = FleetGuard.objects.select_for_update().annotate(now=Now())
+    guard = guards.filter(environment=environment).first()
+    if guard is None:
+        raise UnknownEnvironment(f"No agent has named the environment {environment[:80]!r}.")
+    before = _shown(guard)
+    guard.ruling = ruling.value if ruling else ""
+    guard.ruling_until = guard.now + lasting if ruling else None
+    guard.ruling_by = actor.name if ruling else ""
+    guard.save()
+    if ruling:
+        _follow(guard, _overruled(guard, ruling), guard.now)
+    audit.record(
+        event_types.GUARD_OVERRULED,
+        "fleet_guard",
+        environment or "*",
+        actor=actor,
+        before=before,
+        after=_shown(guard),
+        data={"environment": environment, "ruling": guard.ruling},
+    )
+    return guard
+
+
+def _overruled(guard: FleetGuard, ruling: Ruling) -> Verdict:
+    engaged = ruling is Ruling.ENGAGE
+    return Verdict(engaged, f"An operator said {ruling}.", guard.due_count, guard.agent_count)
+
+
+def _state(guard: FleetGuard) -> GuardState:
+    ruling = Ruling(guard.ruling) if guard.ruling else None
+    return GuardState(guard.engaged_at, ruling, guard.ruling_until)
+
+
+def _follow(guard: FleetGuard, verdict: Verdict, now: datetime) -> None:
+    """Store what was judged; one event when the guard changes."""
+    changed = verdict.engaged != is_engaged(guard)
+    if changed:
+        guard.engaged_at, guard.lifted_at = (now, None) if verdict.engaged else (None, now)
+        _announce(guard, verdict)
+    figures = (verdict.silent, verdict.agents, verdict.reason)
+    if changed or (verdict.engaged and figures != (guard.due_count, guard.agent_count, guard.reason)):
+        guard.due_count, guard.agent_count, guard.reason = figures
+        # The operator's columns are not ours to write.
+        guard.save(update_fields=["engaged_at", "lifted_at", "due_count", "agent_count", "reason"])
+
+
+def _announce(guard: FleetGuard, verdict: Verdict) -> None:
+    log.append(
+        event_types.GUARD_ENGAGED if verdict.engaged else event_types.GUARD_LIFTED,
+        "fleet_guard",
+        guard.environment or "*",
+        data={
+            "environment": guard.environment,
+            "silent": verdict.silent,
+            "agents": verdict.agents,
+            "reason": verdict.reason,
+        },
+        actor=_ACTOR,
+    )
+
+
+def _shown(guard: FleetGuard) -> dict[str, Any]:
+    until = guard.ruling_until
+    return {"ruling": guard.ruling, "ruling_until": until.isoformat() if until else None}

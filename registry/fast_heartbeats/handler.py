@@ -1,0 +1,118 @@
+"""The fast path itself: an ASGI application that takes plain heartbeats, and hands the others on."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Awaitable, Callable
+
+import msgspec
+from django.conf import settings
+
+from controlplane.api.request_ids import choose, new_request_id
+from controlplane.wsgi_bridge import Message, Receive, Scope, Send
+from overrides.fast_reads.figures import Figures
+from overrides.fast_reads.specimens import Header, Specimens
+from registry.agents.metrics import HEARTBEATS
+from registry.fast_heartbeats.batches import Batches, Told
+from registry.fast_heartbeats.connection import Beat
+from registry.fast_heartbeats.plain import PlainBody, PlainHead, PlainHeads, read_body
+
+_BEFORE, _AFTER = "/api/v1/agents/", "/heartbeat"
+# As Django's resolver names it.
+_ROUTE = "api/v1/agents/<uuid:agent_id>/heartbeat"
+Application = Callable[[Scope, Receive, Send], Awaitable[None]]
+_chance = random.Random()  # noqa: S311  (jitter is no secret)
+
+
+def is_heartbeat(path: str) -> bool:
+    return path.startswith(_BEFORE) and path.endswith(_AFTER)
+
+
+class FastHeartbeats:
+    """django: who answers all that is not plain."""
+
+    def __init__(self, django: Application) -> None:
+        self._django = django
+        self._figures = Figures(_ROUTE, HEARTBEATS)
+        self._heads = PlainHeads()
+        self._specimens = Specimens()
+        self._batches = Batches(settings.HEARTBEAT_CONNECTIONS)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        started = time.perf_counter()
+        head = self._heads.read(scope)
+        if head is None:
+            await self._django(scope, receive, send)
+            return
+        body = await _read(receive)
+        if body is None:  # the client has left
+            return
+        learned = self._specimens.of(head.secure, 200)
+        told = None if learned is None else await self._renew(head, body)
+        if told is None or learned is None:
+            send = self._specimens.watching(send, secure=head.secure)
+            await self._django(scope, _again(body, receive), send)
+            return
+        said, answer = told
+        request_id = choose(head.request_id) if head.request_id else new_request_id()
+        content = _content(head.agent, said, answer)
+        headers: list[Header] = [
+            *learned,
+            (b"x-request-id", request_id.encode()),
+            (b"content-length", str(len(content)).encode()),
+        ]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        await send({"type": "http.response.body", "body": content})
+        self._figures.count("accepted")
+        self._figures.answered("PUT", 200, time.perf_counter() - started)
+
+    async def close(self) -> None:
+        self._figures.write()
+        await self._batches.close()
+
+    async def _renew(self, head: PlainHead, body: bytes) -> tuple[PlainBody, Told] | None:
+        said = read_body(body)
+        if said is None:
+            return None
+        told = await self._batches.renew(Beat(head.key, head.digest, said.reported_at, said.lag, said.report))
+        return None if told is None else (said, told)
+
+
+async def _read(receive: Receive) -> bytes | None:
+    message = await receive()
+    if message["type"] == "http.request" and not message.get("more_body"):
+        return bytes(message.get("body", b""))
+    pieces = bytearray()
+    while message["type"] == "http.request":
+        pieces += message.get("body", b"")
+        if not message.get("more_body"):
+            return bytes(pieces)
+        message = await receive()
+    return None
+
+
+def _again(body: bytes, receive: Receive) -> Receive:
+    """The body once more, for Django; then whatever comes."""
+    left = [body]
+
+    async def received() -> Message:
+        if left:
+            return {"type": "http.request", "body": left.pop(), "more_body": False}
+        return await receive()
+
+    return received
+
+
+def _content(agent: str, said: PlainBody, told: Told) -> bytes:
+    """The bytes that `show_heartbeat` becomes when Django renders it; a test compares the two."""
+    moment = told.moment
+    state = "congested" if said.lag >= settings.CONGESTION_LAG else "ready"
+    etag = msgspec.json.encode(told.etag.decode()).decode() if told.etag else '""'
+    return (
+        f'{{"agent_id":"{agent}","health_status":"{state}","last_heartbeat":{moment.renewed_at},'
+        f'"lease_expires_at":{moment.expires_at},'
+        f'"heartbeat_interval":{int(moment.policy.interval.total_seconds())},'
+        f'"next_heartbeat_in_seconds":{moment.policy.next_interval(_chance)},'
+        f'"generation":{told.generation},"directives":[],"configuration_etag":{etag}}}'
+    ).encode()

@@ -1,0 +1,118 @@
+"""What was acknowledged is there: the web process is killed in mid-load, and the database looked at."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+import urllib.request
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from django.utils.dateparse import parse_datetime
+
+from controlplane.embedded.ports import free_port
+from registry.models import Lease
+from tests.api_client import AGENT, Api, token_for
+
+AGENTS = 40
+CLIENTS = 8
+
+
+class Web:
+    """A web server of two workers that can be killed without warning, all of it at once."""
+
+    def __init__(self, environment: dict[str, str], folder: Path) -> None:
+        self.port = free_port()
+        command = ("-m", "granian", "--interface", "asgi", "--no-ws", "--workers", "2")
+        self.process = subprocess.Popen(
+            (sys.executable, *command, "--port", str(self.port), "controlplane.asgi:application"),
+            env={"PATH": os.environ["PATH"], **environment},
+            stdout=(folder / "web.log").open("ab"),
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+
+    def wait_until_ready(self) -> None:
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline:
+            try:
+                urllib.request.urlopen(f"http://127.0.0.1:{self.port}/readyz", timeout=2).close()
+                return
+            except OSError:
+                time.sleep(0.1)
+        raise AssertionError("The web server does not answer.")
+
+    def kill(self) -> None:
+        os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait(10)
+
+
+class Client(threading.Thread):
+    """Beats for its agents until it can no more, and keeps what each was told last."""
+
+    def __init__(self, port: int, token: str, agents: list[str]) -> None:
+        super().__init__(daemon=True)
+        self.port, self.token, self.agents = port, token, agents
+        self.told: dict[str, str] = {}
+        self.taken = 0
+
+    def run(self) -> None:
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)
+        try:
+            while True:
+                for agent in self.agents:
+                    self._beat(connection, agent)
+        except (OSError, http.client.HTTPException):
+            pass  # the server was killed
+
+    def _beat(self, connection: http.client.HTTPConnection, agent: str) -> None:
+        body = json.dumps({"timestamp": datetime.now(UTC).isoformat(), "consumer_lag": 0})
+        headers = {"Authorization": f"Bearer {self.token}", "Content-Type": "application/json"}
+        connection.request("PUT", f"/api/v1/agents/{agent}/heartbeat", body, headers)
+        answer = connection.getresponse()
+        said = json.loads(answer.read())
+        assert answer.status == 200, said
+        self.told[agent] = said["last_heartbeat"]
+        self.taken += 1
+
+
+@pytest.fixture
+def web(live, tmp_path):
+    running = Web(live.environment, tmp_path)
+    try:
+        running.wait_until_ready()
+        yield running
+    finally:
+        if running.process.poll() is None:
+            running.kill()
+
+
+def test_no_acknowledged_heartbeat_is_lost_when_the_web_process_is_killed(web):
+    token = token_for("agent")
+    api = Api(token)
+    agents = [
+        api.post("agents", {**AGENT, "name": f"k{n}", "topic_name": f"dcm.agent.k{n}"}).json()["agent_id"]
+        for n in range(AGENTS)
+    ]
+    clients = [Client(web.port, token, agents[start::CLIENTS]) for start in range(CLIENTS)]
+    for one in clients:
+        one.start()
+    time.sleep(3)
+
+    web.kill()
+    for one in clients:
+        one.join(15)
+
+    told = {agent: at for one in clients for agent, at in one.told.items()}
+    assert len(told) == AGENTS
+    assert sum(one.taken for one in clients) > 500
+    stored = dict(Lease.objects.values_list("agent_id", "renewed_at"))
+    lost = [agent for agent, at in stored.items() if at < parse_datetime(told[str(agent)])]
+    assert lost == []
