@@ -58,7 +58,7 @@ settings: .venv/.dev ## Write docs/settings.md from the code
 bench-resolve: .venv/.dev ## Measure effective reads (docs/performance.md); BENCH_ARGS="--rows 100000 --write"
 	@exec $(BIN)/python -m benchmarks.resolve $(BENCH_ARGS)
 
-bench-heartbeats: .venv/.dev ## Measure heartbeats and the sweep; BENCH_ARGS="--agents 100000 --write"
+bench-heartbeats: .venv/.dev ## Measure heartbeats and the sweep; BENCH_ARGS="--agents 300000 --write"
 	@exec $(BIN)/python -m benchmarks.heartbeats $(BENCH_ARGS)
 
 lock: $(UV) ## Pin the newest versions that pyproject.toml allows, by hash and without addresses

@@ -73,7 +73,10 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--seconds", type=float, default=2.0, help="of each contender in each round")
     parser.add_argument("--only", nargs="*", choices=list(_PARTS), help="parts to run; all by default")
     parser.add_argument("--write", action="store_true", help="put the table into docs/performance.md")
-    return parser.parse_args()
+    options = parser.parse_args()
+    if options.agents - options.beating < sweeping.MOST:
+        parser.error(f"--agents must be {sweeping.MOST:,} more than --beating")
+    return options
 
 
 def _open(running: Stage, known: list[Beating], options: argparse.Namespace) -> Bench:
