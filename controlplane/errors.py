@@ -6,9 +6,10 @@ ControlplaneError
 ├── LevelNotAllowed, InheritedConflict, RailBroken, ConfirmationRequired
 ├── NotAuthenticated, PermissionDenied
 ├── NotFound                UnknownProject, UnknownDomain, UnknownResourceType, UnknownOverride,
-│                           UnknownAgent, UnknownEnvironment, UnknownPrincipal, ...
+│                           UnknownAgent, UnknownEnvironment, UnknownJoinToken, UnknownPrincipal, ...
 ├── Conflict                NameTaken, StillInUse, ManagedElsewhere, SourceIsReadOnly, KeyInFlight
 ├── VersionMismatch, VersionRequired
+├── AgentRetired, EventsGone
 ├── RemoteFailed
 └── KeyReused
 """
@@ -159,6 +160,16 @@ class UnknownGuardRail(NotFound):
 class UnknownAgent(NotFound):
     code = "unknown_agent"
     title = "No such agent"
+
+
+class UnknownJoinToken(NotFound):
+    code = "unknown_join_token"
+    title = "No such join token"
+
+
+class AgentRetired(ControlplaneError):
+    code = "agent_retired"
+    title = "This agent has left"
 
 
 class UnknownEnvironment(NotFound):

@@ -22,6 +22,7 @@ urlpatterns = [
     path("metrics", Metrics.as_view()),
     path("", include("overrides.flyte.urls")),
     path("api/v1/", include(api)),
+    path("api/v1alpha1/", include("registry.agents.api.dcm_urls")),
     path("", include("console.urls")),
 ]
 

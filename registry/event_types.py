@@ -18,8 +18,16 @@ BY_STATE: dict[State, EventType] = {
     State.READY: register("agent.ready", "An agent can take work again.", **_MOVE),
     State.CONGESTED: register("agent.congested", "An agent has more unread work than it should.", **_MOVE),
     State.UNAVAILABLE: register("agent.unavailable", "An agent was silent until its lease ran out.", **_MOVE),
+    State.REGISTERED: register("agent.waiting", "An agent joined and waits for approval.", **_MOVE),
+    State.DRAINING: register("agent.draining", "An agent gets no more work.", **_MOVE),
+    State.RETIRED: register("agent.retired", "An agent said goodbye, or was sent away.", **_MOVE),
     State.UNKNOWN: register("agent.unknown", "An agent fell silent with too many others.", **_MOVE),
 }
+AGENT_REMOVED = register("agent.removed", "An agent's record is gone.", **_AGENT)
+AGENT_ROTATED = register("agent.rotated", "An agent got a new credential.", **_AGENT)
+_JOIN_TOKEN: dict[str, Any] = {"join_token_id": _TEXT, "name": _TEXT}
+JOIN_TOKEN_MADE = register("join_token.created", "A join token was made.", **_JOIN_TOKEN)
+JOIN_TOKEN_REVOKED = register("join_token.revoked", "A join token lets nobody in any more.", **_JOIN_TOKEN)
 # Alerts: one for each environment, or the fleet (an empty one), however many agents are silent.
 GUARD_ENGAGED = register("fleet_guard.engaged", "Too many agents fell silent at once.", **_GUARD)
 GUARD_LIFTED = register("fleet_guard.lifted", "Silent agents count as unavailable again.", **_GUARD)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.contrib.postgres.indexes import GinIndex
 from django.db import models
 from django.db.models.functions import Now
 
@@ -33,6 +34,12 @@ class Agent(models.Model):
     flap_penalty = models.FloatField(db_default=0)
     flapped_at = models.DateTimeField(null=True)
     steady_since = models.DateTimeField(null=True)
+    labels: Any = models.JSONField(default=dict, db_default=models.Value({}, models.JSONField()))
+    # How much work it takes at once; empty where it does not say.
+    capacity = models.IntegerField(null=True)
+    # An operator's or its own wish; while one is there, heartbeats leave it draining.
+    drain_reason = models.CharField(max_length=255, blank=True, default="", db_default="")
+    drain_until = models.DateTimeField(null=True)
     # No key: an agent outlives the principal that registered it.
     registered_by = models.UUIDField(null=True)
     created_at = models.DateTimeField(db_default=Now(), editable=False)
@@ -45,7 +52,54 @@ class Agent(models.Model):
             models.CheckConstraint(name="agent_state_is_known", condition=models.Q(state__in=list(State))),
             models.CheckConstraint(name="agent_cost_is_known", condition=models.Q(cost__in=list(Cost))),
         ]
-        indexes = [models.Index(fields=["state", "name"], name="agent_by_state")]
+        indexes = [
+            models.Index(fields=["state", "name"], name="agent_by_state"),
+            models.Index(fields=["environment", "name"], name="agent_by_environment"),
+            models.Index(fields=["state_since", "name"], name="agent_by_since"),
+            models.Index(fields=["created_at", "name"], name="agent_by_creation"),
+            GinIndex(fields=["labels"], opclasses=["jsonb_path_ops"], name="agent_by_label"),
+            GinIndex(fields=["service_types"], opclasses=["jsonb_path_ops"], name="agent_by_service"),
+            GinIndex(fields=["name"], opclasses=["gin_trgm_ops"], name="agent_by_part_of_name"),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class AgentTally(models.Model):
+    """How many agents are in a state, in steps: triggers add them, readers sum them, the sweep folds them."""
+
+    environment = models.CharField(max_length=255)
+    state = models.CharField(max_length=16)
+    step = models.IntegerField()
+
+    def __str__(self) -> str:
+        return f"{self.step:+} {self.state} in {self.environment}"
+
+
+class JoinToken(models.Model):
+    """Lets agents in that have no credential yet: whom it admits, how often and until when."""
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    name = models.CharField(max_length=63)
+    hint = models.CharField(max_length=16)
+    digest = models.BinaryField(max_length=32, unique=True)
+    # "*" stands for any characters.
+    name_pattern = models.CharField(max_length=255)
+    environment = models.CharField(max_length=255, blank=True, default="")
+    service_types: Any = models.JSONField(default=list)
+    needs_approval = models.BooleanField(default=False)
+    may_take_over = models.BooleanField(default=False)
+    uses_left = models.IntegerField()
+    created_by = models.CharField(max_length=63)
+    created_at = models.DateTimeField(db_default=Now(), editable=False)
+    expires_at = models.DateTimeField()
+    revoked_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(name="join_token_uses", condition=models.Q(uses_left__gte=0)),
+        ]
 
     def __str__(self) -> str:
         return self.name

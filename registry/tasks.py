@@ -1,8 +1,11 @@
 """Celery's doors to the registry."""
 
-from celery import shared_task
+from datetime import timedelta
 
-from registry.agents import sweep, token_uses
+from celery import shared_task
+from django.conf import settings
+
+from registry.agents import life_cycle, sweep, tallies, token_uses
 
 
 @shared_task(name="registry.sweep_leases")
@@ -13,3 +16,14 @@ def sweep_leases() -> None:
 @shared_task(name="registry.note_token_uses")
 def note_token_uses() -> None:
     token_uses.note_token_uses()
+
+
+@shared_task(name="registry.tend_agents")
+def tend_agents() -> None:
+    """What wants no hurry: drains that are over, agents that left, and the counts."""
+    life_cycle.end_drains()
+    life_cycle.collect_garbage(
+        retire_after=timedelta(days=settings.AGENT_RETIRE_AFTER_DAYS),
+        remove_after=timedelta(days=settings.AGENT_REMOVE_AFTER_DAYS),
+    )
+    tallies.fold()

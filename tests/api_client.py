@@ -50,7 +50,7 @@ class Api:
     def put(self, path: str, body: Any, **headers: str) -> Any:
         return self("PUT", path, body, **headers)
 
-    def post(self, path: str, body: Any, **headers: str) -> Any:
+    def post(self, path: str, body: Any = None, **headers: str) -> Any:
         return self("POST", path, body, **headers)
 
     def patch(self, path: str, body: Any, **headers: str) -> Any:

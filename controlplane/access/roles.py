@@ -31,6 +31,8 @@ class Action(StrEnum):
     PROJECT_WRITE = "project.write"
     AGENT_READ = "agent.read"
     AGENT_REGISTER = "agent.register"
+    # With a join token, which says itself whom it lets in.
+    AGENT_JOIN = "agent.join"
     AGENT_HEARTBEAT = "agent.heartbeat"
     AGENT_WRITE = "agent.write"
     EVENT_READ = "event.read"
@@ -59,7 +61,7 @@ ALLOWED: dict[Role, frozenset[Action]] = {
 }
 
 # What everybody with a valid token may do, whatever their roles.
-FOR_EVERYONE = frozenset({Action.SELF_READ, Action.SELF_WRITE})
+FOR_EVERYONE = frozenset({Action.SELF_READ, Action.SELF_WRITE, Action.AGENT_JOIN})
 
 # What is not below any project or domain: a role counts only if it is bound to everything.
 INSTALLATION_WIDE = frozenset(

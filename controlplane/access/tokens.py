@@ -19,6 +19,8 @@ _CHECKSUM_LENGTH = 6  # 62**6 > 2**32
 class Prefix(StrEnum):
     PERSONAL = "cp_pat_"
     AGENT = "cp_agt_"
+    # Nobody's: it lets one agent in, or a few (registry.agents.joining).
+    JOIN = "cp_joi_"
 
 
 def new_token(prefix: Prefix) -> str:

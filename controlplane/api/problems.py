@@ -60,6 +60,8 @@ STATUS_BY_ERROR: dict[type[errors.ControlplaneError], HTTPStatus] = {
     errors.VersionMismatch: HTTPStatus.PRECONDITION_FAILED,
     errors.VersionRequired: HTTPStatus.PRECONDITION_REQUIRED,
     errors.RemoteFailed: HTTPStatus.UNPROCESSABLE_ENTITY,
+    errors.UnknownJoinToken: HTTPStatus.NOT_FOUND,
+    errors.AgentRetired: HTTPStatus.GONE,
     errors.EventsGone: HTTPStatus.GONE,
     errors.TooManyAttempts: HTTPStatus.TOO_MANY_REQUESTS,
 }

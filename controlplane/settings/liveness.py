@@ -3,7 +3,10 @@
 from controlplane.settings import environment as env
 
 __all__ = [
+    "AGENT_REMOVE_AFTER_DAYS",
+    "AGENT_RETIRE_AFTER_DAYS",
     "CONGESTION_LAG",
+    "DCM_AGENTS",
     "FLAP_WINDOW_SECONDS",
     "FLEET_GUARD_LEAST",
     "FLEET_GUARD_MAX_SECONDS",
@@ -77,4 +80,22 @@ FLAP_WINDOW_SECONDS = env.integer(
     minimum=1,
     meaning="Seconds in which an agent's returns are half forgotten. Who returns again sooner must first"
     " beat for a lease, then two, and so on, up to this long.",
+)
+AGENT_RETIRE_AFTER_DAYS = env.integer(
+    "AGENT_RETIRE_AFTER_DAYS",
+    default=7,
+    minimum=1,
+    meaning="Days of silence after which an unavailable agent is retired.",
+)
+AGENT_REMOVE_AFTER_DAYS = env.integer(
+    "AGENT_REMOVE_AFTER_DAYS",
+    default=30,
+    minimum=1,
+    meaning="Days after which the record of a retired agent is removed.",
+)
+DCM_AGENTS = env.boolean(
+    "DCM_AGENTS",
+    default=False,
+    meaning="Serve unmodified DCM agents at /api/v1alpha1/agents. They send no token: let only their network"
+    " reach that path.",
 )

@@ -84,6 +84,11 @@ CELERY_BEAT_SCHEDULE: dict[str, dict[str, Any]] = {
         "schedule": 600,
         "options": {"expires": 500},
     },
+    "end drains, retire and remove agents": {
+        "task": "registry.tend_agents",
+        "schedule": 60,
+        "options": {"expires": 50},
+    },
     "forget idempotency keys after their day": {
         "task": "api.purge_idempotency_keys",
         "schedule": 3600,

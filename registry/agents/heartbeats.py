@@ -14,12 +14,12 @@ from django.db import transaction
 from django.db.models.functions import Now
 
 from controlplane.access.actors import Actor
-from controlplane.errors import PermissionDenied, UnknownAgent
+from controlplane.errors import AgentRetired, PermissionDenied, UnknownAgent
 from registry.agents.damping import FlapRecord, returning
 from registry.agents.liveness import LivenessPolicy
 from registry.agents.policies import damping_policy
 from registry.agents.reports import Report, store_report
-from registry.agents.states import State, after_heartbeat
+from registry.agents.states import DECIDED, State, after_heartbeat
 from registry.agents.transitions import move
 from registry.models import Agent, Lease
 
@@ -55,9 +55,16 @@ def record_heartbeat(
     _renew(lease, heartbeat, policy)
     if heartbeat.report and heartbeat.report.digest != lease.report_digest:
         store_report(agent.id, heartbeat.report)
+    if agent.state in DECIDED:
+        if agent.state == State.RETIRED:
+            raise AgentRetired(
+                "This agent has left, or was sent away. Register it again: POST /api/v1/agents."
+            )
+        return agent
     if agent.state == State.UNAVAILABLE and not _is_back(agent, unbroken, policy):
         return agent
-    new = after_heartbeat(heartbeat.consumer_lag, congestion_lag=congestion_lag)
+    draining = bool(agent.drain_reason)
+    new = after_heartbeat(heartbeat.consumer_lag, congestion_lag=congestion_lag, draining=draining)
     move(
         agent,
         new,
@@ -112,4 +119,6 @@ def _is_back(agent: Agent, unbroken: bool, policy: LivenessPolicy) -> bool:
 def _reason(state: State, heartbeat: Heartbeat, congestion_lag: int) -> str:
     if state is State.CONGESTED:
         return f"{heartbeat.consumer_lag} unread messages; {congestion_lag} count as congested."
+    if state is State.DRAINING:
+        return "It beats, and drains as it was told before."
     return "It beats."

@@ -15,22 +15,28 @@ from controlplane.events.types import EventType
 from registry import event_types
 from registry.agents.guards import guard_of
 from registry.agents.liveness import LivenessPolicy
-from registry.agents.registration import Registration
-from registry.agents.states import State
+from registry.agents.registration import FACTS, Registration
+from registry.agents.states import State, after_registration
 from registry.agents.transitions import move
 from registry.models import Agent, Lease
 
 
 @transaction.atomic
 def register(
-    registration: Registration, *, actor: Actor, any_agent: bool, policy: LivenessPolicy
+    registration: Registration,
+    *,
+    actor: Actor,
+    any_agent: bool,
+    policy: LivenessPolicy,
+    initial: State = State.READY,
 ) -> tuple[Agent, bool]:
-    """Create the agent, or refresh it if its name is known; it is ready and its lease begins.
+    """Create the agent, or refresh it if its name is known; its lease begins.
 
-    any_agent: the actor may also refresh what others registered. Returns the agent and whether it is
-    new. Raises NameTaken for a name or a topic that is somebody else's.
+    any_agent: the actor may also refresh what others registered. initial: ready, or registered if somebody
+    has to approve it. Returns the agent and whether it is new. Raises NameTaken for a name or a topic that
+    is somebody else's.
     """
-    agent, created = _insert_or_find(registration, actor)
+    agent, created = _insert_or_find(registration, actor, initial)
     if not created:
         _refresh(agent, registration, actor, any_agent=any_agent)
     begun = {
@@ -43,7 +49,7 @@ def register(
     Lease.objects.update_or_create(agent=agent, defaults=again, create_defaults=begun)
     move(
         agent,
-        State.READY,
+        after_registration(State(agent.state), initial, draining=bool(agent.drain_reason)),
         reason="Registered again.",
         actor=actor.name,
         request_id=actor.request_id,
@@ -51,7 +57,7 @@ def register(
     return Agent.objects.shown().get(id=agent.id), created
 
 
-def _insert_or_find(registration: Registration, actor: Actor) -> tuple[Agent, bool]:
+def _insert_or_find(registration: Registration, actor: Actor, initial: State) -> tuple[Agent, bool]:
     """Two first registrations of one name may meet: the second refreshes what the first has made.
 
     A DCM agent that gets a 4xx never asks again (environment-agents.md 2.1), so that must be none.
@@ -59,7 +65,7 @@ def _insert_or_find(registration: Registration, actor: Actor) -> tuple[Agent, bo
     if known := _find(registration.name):
         return known, False
     try:
-        return _insert(registration, actor), True
+        return _insert(registration, actor, initial), True
     except NameTaken:
         if made_meanwhile := _find(registration.name):
             return made_meanwhile, False
@@ -72,11 +78,12 @@ def _find(name: str) -> Agent | None:
     return Agent.objects.select_for_update().filter(name=name).first()
 
 
-def _insert(registration: Registration, actor: Actor) -> Agent:
+def _insert(registration: Registration, actor: Actor, initial: State) -> Agent:
+    waits = initial is State.REGISTERED
     agent = Agent(
         **registration.facts(),
-        state=State.READY.value,
-        state_reason="Registered.",
+        state=initial.value,
+        state_reason="It waits for approval." if waits else "Registered.",
         registered_by=actor.principal_id,
     )
     _save(agent, registration, insert=True)
@@ -120,5 +127,4 @@ def _record(event_type: EventType, agent: Agent, actor: Actor, *, before: dict[s
 
 
 def _facts(agent: Agent) -> dict[str, Any]:
-    names = ("name", "environment", "service_types", "cost", "topic_name", "resources_available")
-    return {name: getattr(agent, name) for name in names}
+    return {name: getattr(agent, name) for name in FACTS}

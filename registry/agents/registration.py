@@ -6,7 +6,7 @@ The wire contract is DCM's (environment-agents.md 2.1).
 from __future__ import annotations
 
 import re
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, fields
 from enum import StrEnum
 from typing import Any
 
@@ -32,7 +32,12 @@ class Registration:
     cost: Cost
     topic_name: str
     resources_available: dict[str, Any] | None
+    labels: dict[str, str] = field(default_factory=dict)
+    capacity: int | None = None
 
     def facts(self) -> dict[str, Any]:
         """As the columns of an agent hold it."""
         return {**asdict(self), "service_types": list(self.service_types), "cost": self.cost.value}
+
+
+FACTS = tuple(one.name for one in fields(Registration))

@@ -1,4 +1,4 @@
-"""States of an agent, and which changes are possible. Pure. The words are DCM's on the wire."""
+"""States of an agent, and which changes are possible. Pure. The words are DCM's where it has one."""
 
 from __future__ import annotations
 
@@ -6,24 +6,47 @@ from enum import StrEnum
 
 
 class State(StrEnum):
+    # It joined with a token that wants an operator's approval. It may beat, and gets no work.
+    REGISTERED = "registered"
     READY = "ready"
     CONGESTED = "congested"
+    # It finishes what it has, and gets no more.
+    DRAINING = "draining"
     UNAVAILABLE = "unavailable"
-    # Silent together with many others: the fleet guard doubts our own ears (docs/adr/0015).
+    # Silent together with many others: the fleet guard doubts our own ears (docs/adr/0016).
     UNKNOWN = "unknown"
+    # It said goodbye, or was sent away; kept for a while, then removed.
+    RETIRED = "retired"
 
 
+_SILENT = frozenset({State.UNAVAILABLE, State.UNKNOWN})
+_WORKING = frozenset({State.READY, State.CONGESTED, State.DRAINING})
+# From anywhere an agent can be retired, and can have to be approved anew: somebody took its name over.
+_ALWAYS = frozenset({State.RETIRED, State.REGISTERED})
 TRANSITIONS: dict[State, frozenset[State]] = {
-    State.READY: frozenset({State.CONGESTED, State.UNAVAILABLE, State.UNKNOWN}),
-    State.CONGESTED: frozenset({State.READY, State.UNAVAILABLE, State.UNKNOWN}),
-    State.UNAVAILABLE: frozenset({State.READY, State.CONGESTED}),
-    State.UNKNOWN: frozenset({State.READY, State.CONGESTED, State.UNAVAILABLE}),
+    State.REGISTERED: frozenset({State.READY, State.DRAINING, State.RETIRED}),
+    **{one: (_WORKING | _SILENT | _ALWAYS) - {one} for one in _WORKING},
+    State.UNAVAILABLE: _WORKING | _ALWAYS,
+    State.UNKNOWN: _WORKING | _ALWAYS | {State.UNAVAILABLE},
+    # Only a new registration brings it back.
+    State.RETIRED: frozenset({State.READY, State.REGISTERED, State.DRAINING}),
 }
 
 # The states in which an agent holds a lease that can run out.
-LIVE = frozenset({State.READY, State.CONGESTED})
+LIVE = _WORKING
+# In these a heartbeat decides nothing.
+DECIDED = frozenset({State.REGISTERED, State.RETIRED})
 
 
-def after_heartbeat(consumer_lag: int, *, congestion_lag: int) -> State:
+def after_heartbeat(consumer_lag: int, *, congestion_lag: int, draining: bool = False) -> State:
     """The state that a heartbeat proves: at the threshold an agent is congested."""
+    if draining:
+        return State.DRAINING
     return State.CONGESTED if consumer_lag >= congestion_lag else State.READY
+
+
+def after_registration(old: State, initial: State, *, draining: bool) -> State:
+    """An agent that waits for approval goes on waiting; a wish to drain outlives a restart."""
+    if State.REGISTERED in (old, initial):
+        return State.REGISTERED
+    return State.DRAINING if draining else initial

@@ -43,6 +43,8 @@ CODES = {
     "not_found",
     "permission_denied",
     "events_gone",
+    "agent_retired",
+    "unknown_join_token",
     "too_many_attempts",
     "unknown_agent",
     "unknown_domain",

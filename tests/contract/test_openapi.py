@@ -37,7 +37,10 @@ def routes(patterns: list[URLPattern | URLResolver], prefix: str = "") -> list[t
     return found
 
 
-API_ROUTES = [(path, view) for path, view in routes(get_resolver().url_patterns) if path.startswith("api/")]
+# Flyte's and DCM's paths have their own formats, and Flyte's its own description.
+API_ROUTES = [
+    (path, view) for path, view in routes(get_resolver().url_patterns) if path.startswith("api/v1/")
+]
 
 
 def contents(part: dict[str, Any]) -> list[tuple[dict[str, Any], dict[str, Any]]]:

@@ -3,22 +3,42 @@
 from __future__ import annotations
 
 import random
+import re
 from typing import Any
 
 from rest_framework import serializers
 
-from controlplane.api.endpoints import MutationQuery
+from controlplane.api.endpoints import MutationQuery, ReasonedQuery
 from controlplane.api.fields import StrictSerializer, Text, Whole
 from controlplane.api.pages import PageQuery
+from overrides.resource_types.schemas import LABEL_VALUE, QUALIFIED_NAME
+from registry.agents.finding import ORDERS
 from registry.agents.liveness import LivenessPolicy
-from registry.agents.registration import TOPIC_NAME, Cost
+from registry.agents.registration import FACTS, TOPIC_NAME, Cost, Registration
 from registry.agents.states import LIVE, State
 from registry.models import Agent
 
 COSTS = [(one.value, one.value) for one in Cost]
 STATES = [(one.value, one.value) for one in State]
+SORTS = [(one, one) for one in ORDERS]
+_MOST_LABELS = 64
 _MAX_LAG = 2**63 - 1
 _chance = random.Random()  # noqa: S311  (jitter is no secret)
+
+
+class LabelsField(serializers.DictField):
+    child = serializers.CharField(allow_blank=True, trim_whitespace=False, max_length=63)
+
+    def to_internal_value(self, data: Any) -> Any:
+        labels: dict[str, str] = super().to_internal_value(data)
+        for name, value in labels.items():
+            if not (re.search(QUALIFIED_NAME, name) and re.search(LABEL_VALUE, value)):
+                raise serializers.ValidationError(
+                    {name: f"{name!r}={value!r} is not a Kubernetes label."}, code="malformed"
+                )
+        if len(labels) > _MOST_LABELS:
+            raise serializers.ValidationError(f"An agent has {_MOST_LABELS} labels at most.", code="too_many")
+        return labels
 
 
 class ResourcesWrite(StrictSerializer):
@@ -42,6 +62,17 @@ class RegistrationWrite(StrictSerializer):
     cost = serializers.ChoiceField(choices=COSTS)
     topic_name = Text(max_length=239, help_text="`dcm.agent.` and letters, digits, _ or -.")
     resources_available = ResourcesWrite(required=False, allow_null=True, default=None)
+    labels = LabelsField(
+        required=False, default=dict, help_text="As Kubernetes labels; lists select by them."
+    )
+    capacity = Whole(
+        required=False,
+        allow_null=True,
+        default=None,
+        min_value=0,
+        max_value=2**31 - 1,
+        help_text="How much work it takes at once.",
+    )
 
     def validate_topic_name(self, value: str) -> str:
         if not TOPIC_NAME.fullmatch(value):
@@ -60,6 +91,10 @@ class AgentRead(serializers.Serializer[Any]):
     cost = serializers.ChoiceField(choices=COSTS)
     topic_name = serializers.CharField()
     resources_available = serializers.DictField(allow_null=True)
+    labels = serializers.DictField(child=serializers.CharField())
+    capacity = serializers.IntegerField(allow_null=True)
+    drain_reason = serializers.CharField(help_text="Empty unless it drains, or will when it is back.")
+    drain_until = serializers.DateTimeField(allow_null=True)
     health_status = serializers.ChoiceField(choices=STATES)
     state_reason = serializers.CharField()
     state_since = serializers.DateTimeField()
@@ -93,18 +128,60 @@ class AgentPage(serializers.Serializer[Any]):
     next_cursor = serializers.CharField(allow_null=True)
 
 
+def _words(text: str, known: list[str]) -> list[str]:
+    words = [word.strip() for word in text.split(",") if word.strip()]
+    if unknown := [word for word in words if word not in known]:
+        raise serializers.ValidationError(
+            f"{unknown[0]!r} is none of: {', '.join(known)}.", code="unknown_word"
+        )
+    return words
+
+
 class AgentListQuery(PageQuery):
-    health_status = serializers.ChoiceField(
-        choices=STATES,
+    health_status = serializers.CharField(
         required=False,
-        help_text="Only in this state.",
+        help_text="Only in these states, with commas between: " + ", ".join(State) + ".",
     )
+    late = serializers.BooleanField(required=False, default=False, help_text="Only late ones.")
+    selector = serializers.CharField(
+        required=False,
+        default="",
+        help_text="By labels, as in Kubernetes: team=ml,tier!=dev,region in (eu,us),!old.",
+    )
+    q = serializers.CharField(required=False, max_length=255, help_text="A part of the name.")
+    sort = serializers.ChoiceField(choices=SORTS, required=False, default="name")
+    only = serializers.CharField(required=False, default="", help_text="Only these members, with commas.")
+
+    def validate_health_status(self, value: str) -> list[str]:
+        return _words(value, [one.value for one in State])
+
+    def validate_only(self, value: str) -> list[str]:
+        return _words(value, list(AgentRead().fields))
+
     environment = serializers.CharField(required=False, help_text="Only of this environment.")
     service_type = serializers.CharField(required=False, help_text="Only those that provide this.")
 
 
 class RegistrationQuery(MutationQuery):
     """What a registration takes."""
+
+
+class RemovalQuery(ReasonedQuery):
+    force = serializers.BooleanField(required=False, default=False, help_text="Whatever its state.")
+
+
+def registration_from(said: dict[str, Any]) -> Registration:
+    resources = said["resources_available"]
+    return Registration(
+        name=said["name"],
+        environment=said["environment"],
+        service_types=tuple(dict.fromkeys(said["service_types"])),
+        cost=Cost(said["cost"]),
+        topic_name=said["topic_name"],
+        resources_available=None if resources is None else dict(resources),
+        labels=dict(said["labels"]),
+        capacity=said["capacity"],
+    )
 
 
 def show_agent(agent: Agent, policy: LivenessPolicy) -> dict[str, Any]:
@@ -135,13 +212,4 @@ def show_agent(agent: Agent, policy: LivenessPolicy) -> dict[str, Any]:
     }
 
 
-_AS_STORED = (
-    "name",
-    "environment",
-    "service_types",
-    "cost",
-    "topic_name",
-    "resources_available",
-    "state_reason",
-    "state_since",
-)
+_AS_STORED = (*FACTS, "drain_reason", "drain_until", "state_reason", "state_since")

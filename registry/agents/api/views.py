@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from typing import Any
 from uuid import UUID
 
 from drf_spectacular.utils import OpenApiExample, extend_schema
@@ -13,48 +14,13 @@ from controlplane.api.endpoints import Endpoint, actor_of, caller_of, mutation
 from controlplane.api.fields import Query, parse_body
 from controlplane.api.pages import page_response, paginate
 from controlplane.errors import UnknownAgent
+from registry.agents.api import examples
 from registry.agents.api import serializers as shapes
+from registry.agents.finding import ORDERS, matching
+from registry.agents.life_cycle import remove
 from registry.agents.policies import liveness_policy
 from registry.agents.registering import register
-from registry.agents.registration import Cost, Registration
 from registry.models import Agent
-
-_WHEN = "2026-11-21T09:30:00Z"
-_REGISTRATION = {
-    "name": "prod-eu-1",
-    "environment": "prod-eu-west-1",
-    "service_types": ["vm", "container"],
-    "cost": "medium",
-    "topic_name": "dcm.agent.prod-eu-1",
-    "resources_available": {
-        "total_cpu": 200,
-        "total_memory": "1TB",
-        "total_storage": "2TB",
-        "total_node": 100,
-    },
-}
-_AGENT = {
-    "agent_id": "019a9f5e-7c00-7000-8000-000000000031",
-    **_REGISTRATION,
-    "state_reason": "It beats.",
-    "state_since": _WHEN,
-    "health_status": "ready",
-    "late": False,
-    "last_heartbeat": _WHEN,
-    "lease_expires_at": "2026-11-21T09:31:30Z",
-    "consumer_lag": 0,
-    "clock_skew_ms": -12,
-    "heartbeat_interval": 30,
-    "next_heartbeat_in_seconds": 27.4,
-    "generation": 1,
-    "configuration_etag": "",
-    "conditions": [],
-    "versions": {"agent": "1.4.2"},
-    "providers": [{"name": "kubevirt", "service_type": "vm", "status": "ready"}],
-    "create_time": _WHEN,
-    "update_time": _WHEN,
-}
-_EXAMPLE = OpenApiExample("An agent", value=_AGENT, response_only=True, status_codes=["200", "201"])
 
 
 class AgentCollection(Endpoint):
@@ -67,21 +33,21 @@ class AgentCollection(Endpoint):
         parameters=[shapes.AgentListQuery],
         responses=shapes.AgentPage,
         examples=[
-            OpenApiExample("A page", value={"items": [_AGENT], "next_cursor": None}, response_only=True)
+            OpenApiExample(
+                "A page", value={"items": [examples.AGENT], "next_cursor": None}, response_only=True
+            )
         ],
     )
     def get(self, request: Request) -> Response:
         query = shapes.AgentListQuery.parse(request)
-        rows = Agent.objects.shown()
-        if "health_status" in query:
-            rows = rows.filter(state=query["health_status"])
-        if "environment" in query:
-            rows = rows.filter(environment=query["environment"])
-        if "service_type" in query:
-            rows = rows.filter(service_types__contains=[query["service_type"]])
-        policy = liveness_policy()
-        page = paginate(request, rows, order=("name",), query=query)
-        return page_response(request, page, lambda agent: shapes.show_agent(agent, policy))
+        policy, only = liveness_policy(), query["only"] or None
+        page = paginate(request, matching(query), order=ORDERS[query["sort"]], query=query)
+
+        def show(agent: Agent) -> dict[str, Any]:
+            shown = shapes.show_agent(agent, policy)
+            return {name: shown[name] for name in only} if only else shown
+
+        return page_response(request, page, show)
 
     @extend_schema(
         operation_id="agents_register",
@@ -91,21 +57,15 @@ class AgentCollection(Endpoint):
         parameters=[shapes.RegistrationQuery],
         request=shapes.RegistrationWrite,
         responses={200: shapes.AgentRead, 201: shapes.AgentRead},
-        examples=[OpenApiExample("An agent", value=_REGISTRATION, request_only=True), _EXAMPLE],
+        examples=[
+            OpenApiExample("An agent", value=examples.REGISTRATION, request_only=True),
+            examples.AGENT_READ,
+        ],
     )
     @mutation
     def post(self, request: Request) -> Response:
         shapes.RegistrationQuery.parse(request)
-        said = parse_body(shapes.RegistrationWrite, request)
-        resources = said["resources_available"]
-        registration = Registration(
-            name=said["name"],
-            environment=said["environment"],
-            service_types=tuple(dict.fromkeys(said["service_types"])),
-            cost=Cost(said["cost"]),
-            topic_name=said["topic_name"],
-            resources_available=None if resources is None else dict(resources),
-        )
+        registration = shapes.registration_from(parse_body(shapes.RegistrationWrite, request))
         policy = liveness_policy()
         agent, created = register(
             registration, actor=actor_of(request), any_agent=_any_agent(request), policy=policy
@@ -115,14 +75,14 @@ class AgentCollection(Endpoint):
 
 
 class AgentItem(Endpoint):
-    actions = {"GET": Action.AGENT_READ}
+    actions = {"GET": Action.AGENT_READ, "DELETE": Action.AGENT_WRITE}
 
     @extend_schema(
         operation_id="agents_get",
         summary="Read one agent",
         tags=["agents"],
         responses=shapes.AgentRead,
-        examples=[_EXAMPLE],
+        examples=[examples.AGENT_READ],
     )
     def get(self, request: Request, agent_id: UUID) -> Response:
         Query.parse(request)
@@ -130,6 +90,20 @@ class AgentItem(Endpoint):
         if agent is None:
             raise UnknownAgent(f"There is no agent {agent_id}.")
         return Response(shapes.show_agent(agent, liveness_policy()))
+
+    @extend_schema(
+        operation_id="agents_remove",
+        summary="Remove the record of an agent that has left",
+        description="409 `still_in_use` for one that has not, unless `force=true`.",
+        tags=["agents"],
+        parameters=[shapes.RemovalQuery],
+        responses={204: None},
+    )
+    @mutation
+    def delete(self, request: Request, agent_id: UUID) -> Response:
+        query = shapes.RemovalQuery.parse(request)
+        remove(agent_id, force=query["force"], actor=actor_of(request, query["change_message"]))
+        return Response(status=204)
 
 
 def _any_agent(request: Request) -> bool:

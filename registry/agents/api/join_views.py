@@ -1,0 +1,254 @@
+"""Doors to joining: join tokens for operators, credentials for agents."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+from django.utils import timezone
+from drf_spectacular.utils import OpenApiExample, extend_schema
+from rest_framework import serializers
+from rest_framework.authentication import BaseAuthentication
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from controlplane.access.callers import Caller
+from controlplane.access.roles import Action
+from controlplane.api.endpoints import Endpoint, MutationQuery, ReasonedQuery, actor_of, caller_of, mutation
+from controlplane.api.fields import Flag, StrictSerializer, Text, Whole, parse_body
+from controlplane.api.pages import PageQuery, page_response, paginate
+from controlplane.api.request_ids import current_request_id
+from controlplane.errors import PermissionDenied, UnknownAgent
+from registry.agents.api import examples
+from registry.agents.api import serializers as shapes
+from registry.agents.invitations import Invitation
+from registry.agents.join_tokens import Terms, create_join_token, find_join_token, revoke_join_token
+from registry.agents.joining import join, rotate
+from registry.agents.policies import liveness_policy
+from registry.models import Agent, JoinToken
+
+_LONGEST_SECONDS = 90 * 24 * 3600
+_SCHEME = "bearer"
+_TOKEN = {
+    "id": "019a9f5e-7c00-7000-8000-000000000041",
+    "name": "eu-fleet",
+    "hint": "cp_joi_3fZa",
+    "name_pattern": "prod-eu-*",
+    "environment": "prod-eu-west-1",
+    "service_types": ["vm", "container"],
+    "needs_approval": False,
+    "may_take_over": False,
+    "uses_left": 10,
+    "created_by": "admin",
+    "created_at": examples.WHEN,
+    "expires_at": "2026-11-22T09:30:00Z",
+    "revoked": False,
+}
+_CREDENTIAL = {"agent": examples.AGENT, "token": "cp_agt_9xQb..."}
+
+
+class JoinTokenWrite(StrictSerializer):
+    name = Text(max_length=63, help_text="For people.")
+    name_pattern = Text(max_length=255, help_text="Names that it lets in; * stands for any characters.")
+    environment = Text(max_length=255, required=False, default="", allow_blank=True, help_text="Empty: any.")
+    service_types = serializers.ListField(
+        child=Text(max_length=63), required=False, default=list, max_length=100, help_text="Empty: any."
+    )
+    uses = Whole(required=False, default=1, min_value=1, max_value=100_000, help_text="Agents it lets in.")
+    expires_in_seconds = Whole(required=False, default=3600, min_value=60, max_value=_LONGEST_SECONDS)
+    needs_approval = Flag(required=False, default=False, help_text="The agent waits for an operator.")
+    may_take_over = Flag(required=False, default=False, help_text="Also under a name that is taken.")
+
+
+class JoinTokenRead(serializers.Serializer[Any]):
+    id = serializers.UUIDField()
+    name = serializers.CharField()
+    hint = serializers.CharField()
+    name_pattern = serializers.CharField()
+    environment = serializers.CharField()
+    service_types = serializers.ListField(child=serializers.CharField())
+    needs_approval = serializers.BooleanField()
+    may_take_over = serializers.BooleanField()
+    uses_left = serializers.IntegerField()
+    created_by = serializers.CharField()
+    created_at = serializers.DateTimeField()
+    expires_at = serializers.DateTimeField()
+    revoked = serializers.BooleanField()
+
+
+class NewJoinTokenRead(JoinTokenRead):
+    token = serializers.CharField(allow_null=True, help_text="Shown once.")
+
+
+class JoinTokenPage(serializers.Serializer[Any]):
+    items = JoinTokenRead(many=True)
+    next_cursor = serializers.CharField(allow_null=True)
+
+
+class CredentialRead(serializers.Serializer[Any]):
+    agent = shapes.AgentRead()
+    token = serializers.CharField(allow_null=True, help_text="The agent's own. Shown once.")
+
+
+class JoinTokenAuthentication(BaseAuthentication):
+    """`Authorization: Bearer cp_joi_…`: it proves that somebody invited the caller, and nothing more."""
+
+    def authenticate(self, request: Request) -> tuple[Caller, JoinToken] | None:
+        scheme, _, secret = request.headers.get("Authorization", "").partition(" ")
+        if scheme.lower() != _SCHEME:
+            return None
+        token = find_join_token(secret.strip())
+        return Caller(None, f"join token {token.name}"[:63], "join", ()), token
+
+    def authenticate_header(self, request: Request) -> str:
+        return "Bearer"
+
+
+class JoinTokenCollection(Endpoint):
+    actions = {"GET": Action.ACCESS_READ, "POST": Action.ACCESS_WRITE}
+
+    @extend_schema(
+        operation_id="join_tokens_list",
+        summary="List join tokens",
+        tags=["joining"],
+        parameters=[PageQuery],
+        responses=JoinTokenPage,
+        examples=[
+            OpenApiExample("A page", value={"items": [_TOKEN], "next_cursor": None}, response_only=True)
+        ],
+    )
+    def get(self, request: Request) -> Response:
+        query = PageQuery.parse(request)
+        page = paginate(request, JoinToken.objects.all(), order=("-id",), query=query)
+        return page_response(request, page, _show)
+
+    @extend_schema(
+        operation_id="join_tokens_create",
+        summary="Make a join token",
+        description="Hand it to who starts the agents. It is shown once.",
+        tags=["joining"],
+        parameters=[MutationQuery],
+        request=JoinTokenWrite,
+        responses={201: NewJoinTokenRead},
+        examples=[
+            OpenApiExample(
+                "For ten agents",
+                value={"name": "eu-fleet", "name_pattern": "prod-eu-*", "uses": 10},
+                request_only=True,
+            ),
+            OpenApiExample(
+                "The token",
+                value={**_TOKEN, "token": "cp_joi_3fZa..."},
+                response_only=True,
+                status_codes=["201"],
+            ),
+        ],
+    )
+    @mutation
+    def post(self, request: Request) -> Response:
+        MutationQuery.parse(request)
+        said = parse_body(JoinTokenWrite, request)
+        invitation = Invitation(said["name_pattern"], said["environment"], frozenset(said["service_types"]))
+        terms = Terms(
+            invitation,
+            timezone.now() + timedelta(seconds=said["expires_in_seconds"]),
+            said["uses"],
+            said["needs_approval"],
+            said["may_take_over"],
+        )
+        token, secret = create_join_token(said["name"], terms, actor=actor_of(request))
+        return _shown_once({**_show(token), "token": secret}, 201)
+
+
+class JoinTokenItem(Endpoint):
+    actions = {"DELETE": Action.ACCESS_WRITE}
+
+    @extend_schema(
+        operation_id="join_tokens_revoke",
+        summary="Revoke a join token",
+        description="Agents that joined with it stay.",
+        tags=["joining"],
+        parameters=[ReasonedQuery],
+        responses={204: None},
+    )
+    @mutation
+    def delete(self, request: Request, token_id: UUID) -> Response:
+        query = ReasonedQuery.parse(request)
+        revoke_join_token(token_id, actor=actor_of(request, query["change_message"]))
+        return Response(status=204)
+
+
+class AgentJoin(Endpoint):
+    actions = {"POST": Action.AGENT_JOIN}
+    authentication_classes = (JoinTokenAuthentication,)
+
+    @extend_schema(
+        operation_id="agents_join",
+        summary="Join with a join token",
+        description=(
+            "Registers the agent and gives it a token of its own, bound to its name. Keep that: it is shown "
+            "once. With a join token that wants approval the agent is `registered`, may beat, and gets no "
+            "work until an operator approves it."
+        ),
+        tags=["joining"],
+        parameters=[MutationQuery],
+        request=shapes.RegistrationWrite,
+        responses={200: CredentialRead, 201: CredentialRead},
+        examples=[
+            OpenApiExample("An agent", value=examples.REGISTRATION, request_only=True),
+            OpenApiExample(
+                "Its credential", value=_CREDENTIAL, response_only=True, status_codes=["200", "201"]
+            ),
+        ],
+    )
+    @mutation
+    def post(self, request: Request) -> Response:
+        MutationQuery.parse(request)
+        token = request.auth
+        if not isinstance(token, JoinToken):
+            raise PermissionDenied("Join with a join token: Authorization: Bearer cp_joi_…")
+        registration = shapes.registration_from(parse_body(shapes.RegistrationWrite, request))
+        policy = liveness_policy()
+        joined = join(token, registration, request_id=current_request_id(), policy=policy)
+        shown = {"agent": shapes.show_agent(joined.agent, policy), "token": joined.secret}
+        return Response(shown, status=201 if joined.created else 200)
+
+
+class AgentRotation(Endpoint):
+    actions = {"POST": Action.AGENT_HEARTBEAT}
+
+    @extend_schema(
+        operation_id="agents_rotate",
+        summary="Give an agent a new token",
+        description="The agent for itself, or an operator. Its former tokens end now.",
+        tags=["joining"],
+        parameters=[ReasonedQuery],
+        request=None,
+        responses=CredentialRead,
+        examples=[OpenApiExample("Its credential", value=_CREDENTIAL, response_only=True)],
+    )
+    @mutation
+    def post(self, request: Request, agent_id: UUID) -> Response:
+        query = ReasonedQuery.parse(request)
+        agent = Agent.objects.shown().filter(id=agent_id).first()
+        if agent is None:
+            raise UnknownAgent(f"There is no agent {agent_id}.")
+        caller = caller_of(request)
+        if agent.registered_by != caller.principal_id:
+            caller.require(Action.AGENT_WRITE)
+        secret = rotate(agent, actor=actor_of(request, query["change_message"]))
+        shown = {"agent": shapes.show_agent(agent, liveness_policy()), "token": secret}
+        return _shown_once(shown, 200)
+
+
+def _shown_once(shown: dict[str, Any], status: int) -> Response:
+    """An idempotent replay answers the same without the secret."""
+    response = Response(shown, status=status)
+    response.shown_again = {**shown, "token": None}  # type: ignore[attr-defined]
+    return response
+
+
+def _show(token: JoinToken) -> dict[str, Any]:
+    shown = {name: getattr(token, name) for name in _TOKEN if name not in ("id", "revoked")}
+    return {"id": str(token.id), **shown, "revoked": token.revoked_at is not None}

@@ -1,0 +1,109 @@
+"""Join tokens: made and revoked by operators, used up by agents."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django.db import transaction
+from django.db.models import F
+from django.db.models.functions import Now
+
+from controlplane.access import audit, tokens
+from controlplane.access.actors import Actor
+from controlplane.errors import NotAuthenticated, UnknownJoinToken
+from registry import event_types
+from registry.agents.invitations import Invitation
+from registry.models import JoinToken
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """uses: how many agents it lets in. may_take_over: also under a name that is taken."""
+
+    invitation: Invitation
+    expires_at: datetime
+    uses: int = 1
+    needs_approval: bool = False
+    may_take_over: bool = False
+
+
+@transaction.atomic
+def create_join_token(name: str, terms: Terms, *, actor: Actor) -> tuple[JoinToken, str]:
+    """Make a token. The secret is returned here and never again."""
+    secret = tokens.new_token(tokens.Prefix.JOIN)
+    token = JoinToken.objects.create(
+        name=name,
+        hint=tokens.hint(secret),
+        digest=tokens.digest(secret),
+        name_pattern=terms.invitation.name_pattern,
+        environment=terms.invitation.environment,
+        service_types=sorted(terms.invitation.service_types),
+        needs_approval=terms.needs_approval,
+        may_take_over=terms.may_take_over,
+        uses_left=terms.uses,
+        created_by=actor.name,
+        expires_at=terms.expires_at,
+    )
+    token.refresh_from_db()
+    _record(event_types.JOIN_TOKEN_MADE, token, actor, before=None, after=_shown(token))
+    return token, secret
+
+
+@transaction.atomic
+def revoke_join_token(token_id: UUID, *, actor: Actor) -> None:
+    """Raises UnknownJoinToken."""
+    token = JoinToken.objects.select_for_update().filter(id=token_id, revoked_at=None).first()
+    if token is None:
+        raise UnknownJoinToken("There is no such join token, or it was revoked before.")
+    JoinToken.objects.filter(id=token_id).update(revoked_at=Now())
+    _record(event_types.JOIN_TOKEN_REVOKED, token, actor, before=_shown(token), after=None)
+
+
+def find_join_token(secret: str) -> JoinToken:
+    """Return the valid token with this secret. Raises NotAuthenticated, saying what is wrong."""
+    if not (secret.startswith(tokens.Prefix.JOIN) and tokens.looks_like_token(secret)):
+        raise NotAuthenticated("Join with a join token: Authorization: Bearer cp_joi_…")
+    token = JoinToken.objects.filter(digest=tokens.digest(secret)).annotate(now=Now()).first()
+    if token is None:
+        raise NotAuthenticated("This join token is not known here. It may belong to another installation.")
+    if token.revoked_at is not None:
+        raise NotAuthenticated("This join token was revoked. Ask for a new one.")
+    if token.expires_at <= token.now:
+        raise NotAuthenticated("This join token has expired. Ask for a new one.")
+    if token.uses_left == 0:
+        raise NotAuthenticated("This join token is used up. Ask for a new one.")
+    return token
+
+
+def use(token: JoinToken) -> None:
+    """Count one use, in the transaction of the join. Two that meet cannot both have the last one."""
+    valid = JoinToken.objects.filter(id=token.id, uses_left__gt=0, revoked_at=None, expires_at__gt=Now())
+    if not valid.update(uses_left=F("uses_left") - 1):
+        raise NotAuthenticated("This join token is used up, or has just ended. Ask for a new one.")
+
+
+def _shown(token: JoinToken) -> dict[str, Any]:
+    names = (
+        "name",
+        "hint",
+        "name_pattern",
+        "environment",
+        "service_types",
+        "needs_approval",
+        "may_take_over",
+    )
+    return {name: getattr(token, name) for name in names} | {"expires_at": token.expires_at.isoformat()}
+
+
+def _record(fact: Any, token: JoinToken, actor: Actor, **change: Any) -> None:
+    audit.record(
+        fact,
+        "join_token",
+        str(token.id),
+        actor=actor,
+        data={"join_token_id": str(token.id), "name": token.name},
+        **change,
+    )

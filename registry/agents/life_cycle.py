@@ -1,0 +1,190 @@
+"""What operators and agents do with an agent's life: approve, drain, resume, say goodbye, retire, remove."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from django.db import transaction
+from django.db.models.functions import Now
+
+from controlplane.access import audit
+from controlplane.access.actors import Actor, system
+from controlplane.access.principals import set_active
+from controlplane.errors import Conflict, StillInUse, UnknownAgent
+from registry import event_types
+from registry.agents.joining import own_principal
+from registry.agents.states import LIVE, State
+from registry.agents.transitions import move
+from registry.models import Agent, Lease
+
+_SWEEPER = system("sweep")
+_AT_ONCE = 500
+
+
+@transaction.atomic
+def approve(agent_id: UUID, *, actor: Actor) -> Agent:
+    """Let an agent work that joined with a token that wants approval. Raises UnknownAgent, Conflict."""
+    agent = _locked(agent_id)
+    if agent.state != State.REGISTERED:
+        raise Conflict(f"This agent is {agent.state}: it does not wait for approval.")
+    wanted = State.DRAINING if agent.drain_reason else State.READY
+    return _moved(agent, wanted, actor.reason or f"Approved by {actor.name}.", actor)
+
+
+@transaction.atomic
+def drain(agent_id: UUID, *, reason: str, until: datetime | None, actor: Actor) -> Agent:
+    """Give the agent no more work, until told otherwise or a time has come."""
+    agent = _locked(agent_id)
+    if agent.state == State.RETIRED:
+        raise Conflict("This agent has left; there is nothing to drain.")
+    before = _wish(agent)
+    agent.drain_reason, agent.drain_until = reason, until
+    agent.save(update_fields=["drain_reason", "drain_until"])
+    if agent.state in LIVE:
+        move(agent, State.DRAINING, reason=reason, actor=actor.name, request_id=actor.request_id)
+    _record(agent, actor, before)
+    return _shown(agent_id)
+
+
+@transaction.atomic
+def resume(agent_id: UUID, *, actor: Actor) -> Agent:
+    """Take the wish to drain away. Once more changes nothing."""
+    agent = _locked(agent_id)
+    if not agent.drain_reason:
+        return _shown(agent_id)
+    before = _wish(agent)
+    _undrain(agent, actor.reason or f"Resumed by {actor.name}.", actor)
+    _record(agent, actor, before)
+    return _shown(agent_id)
+
+
+@transaction.atomic
+def deregister(agent_id: UUID, *, actor: Actor) -> Agent:
+    """The agent leaves in good order. It may register again, with the credential that it has."""
+    return _moved(_locked(agent_id), State.RETIRED, actor.reason or "It said goodbye.", actor)
+
+
+@transaction.atomic
+def retire(agent_id: UUID, *, actor: Actor) -> Agent:
+    """Send the agent away: its credential ends now."""
+    agent = _locked(agent_id)
+    principal = own_principal(agent)
+    if principal is not None:
+        set_active(principal.name, is_active=False, actor=actor)
+    return _moved(agent, State.RETIRED, actor.reason or f"Retired by {actor.name}.", actor)
+
+
+@transaction.atomic
+def remove(agent_id: UUID, *, force: bool, actor: Actor) -> None:
+    """Delete the record. Only of an agent that has left, unless it is forced. Raises StillInUse."""
+    agent = _locked(agent_id)
+    if agent.state != State.RETIRED and not force:
+        raise StillInUse(f"This agent is {agent.state}. Retire it first, or remove it with force=true.")
+    _forget(agent, actor)
+
+
+def end_drains() -> int:
+    """Drains whose time has come are over. Returns how many."""
+    ended = 0
+    for agent_id in Agent.objects.filter(drain_until__lte=Now()).values_list("id", flat=True)[:_AT_ONCE]:
+        with transaction.atomic():
+            agent = _locked(agent_id)
+            if agent.drain_until is not None and agent.drain_until <= agent.lease.now:  # type: ignore[attr-defined]
+                _undrain(agent, "The time of its drain is over.", _SWEEPER)
+                ended += 1
+    return ended
+
+
+def collect_garbage(*, retire_after: timedelta, remove_after: timedelta) -> tuple[int, int]:
+    """Retire who was silent for long, and remove who left long ago. Returns how many of each.
+
+    An agent that beats is never touched: its state is not one of these.
+    """
+    retired = _each(State.UNAVAILABLE, retire_after, _retire_silent)
+    return retired, _each(State.RETIRED, remove_after, lambda agent: _forget(agent, _SWEEPER))
+
+
+def _each(state: State, age: timedelta, act: Any) -> int:
+    old = Agent.objects.filter(state=state.value, state_since__lt=Now() - age)
+    done = 0
+    for agent_id in old.values_list("id", flat=True)[:_AT_ONCE]:
+        with transaction.atomic():
+            agent = _locked(agent_id)
+            if agent.state == state:
+                act(agent)
+                done += 1
+    return done
+
+
+def _retire_silent(agent: Agent) -> None:
+    reason = "It has been silent for too long."
+    move(agent, State.RETIRED, reason=reason, actor=_SWEEPER.name)
+
+
+def _forget(agent: Agent, actor: Actor) -> None:
+    data = {"agent_id": str(agent.id), "name": agent.name, "environment": agent.environment}
+    before = {**data, "state": agent.state}
+    agent.delete()
+    audit.record(
+        event_types.AGENT_REMOVED,
+        "agent",
+        data["agent_id"],
+        actor=actor,
+        before=before,
+        after=None,
+        data=data,
+    )
+
+
+def _undrain(agent: Agent, reason: str, actor: Actor) -> None:
+    agent.drain_reason, agent.drain_until = "", None
+    agent.save(update_fields=["drain_reason", "drain_until"])
+    if agent.state == State.DRAINING:
+        # Its next heartbeat says whether it is congested.
+        move(agent, State.READY, reason=reason, actor=actor.name, request_id=actor.request_id)
+
+
+def _moved(agent: Agent, new: State, reason: str, actor: Actor) -> Agent:
+    before = _wish(agent)
+    if move(agent, new, reason=reason, actor=actor.name, request_id=actor.request_id):
+        _record(agent, actor, before)
+    return _shown(agent.id)
+
+
+def _locked(agent_id: UUID) -> Agent:
+    """The lease's row first, as heartbeats and the sweep do. Raises UnknownAgent."""
+    leases = Lease.objects.select_for_update(of=("self",)).annotate(now=Now())
+    lease = leases.filter(agent_id=agent_id).first()
+    agent = Agent.objects.select_for_update().filter(id=agent_id).first()
+    if lease is None or agent is None:
+        raise UnknownAgent(f"There is no agent {agent_id}.")
+    agent.lease = lease
+    return agent
+
+
+def _shown(agent_id: UUID) -> Agent:
+    return Agent.objects.shown().get(id=agent_id)
+
+
+def _wish(agent: Agent) -> dict[str, Any]:
+    until = agent.drain_until
+    return {
+        "state": agent.state,
+        "drain_reason": agent.drain_reason,
+        "drain_until": until.isoformat() if until else None,
+    }
+
+
+def _record(agent: Agent, actor: Actor, before: dict[str, Any]) -> None:
+    """In the audit log; the change of state announces itself."""
+    audit.record(
+        event_types.AGENT_CHANGED,
+        "agent",
+        str(agent.id),
+        actor=actor,
+        before=before,
+        after=_wish(agent),
+        data={"agent_id": str(agent.id), "name": agent.name, "environment": agent.environment},
+    )
