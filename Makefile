@@ -17,7 +17,7 @@ endif
 export UV_NO_PROGRESS := 1
 export PYTHONUNBUFFERED := 1
 
-.PHONY: help up test check format lint types contracts migrations-check openapi openapi-check settings lock bench-resolve bench-heartbeats clean
+.PHONY: bench-lists help up test check format lint types contracts migrations-check openapi openapi-check settings lock bench-resolve bench-heartbeats clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -57,6 +57,9 @@ settings: .venv/.dev ## Write docs/settings.md from the code
 
 bench-resolve: .venv/.dev ## Measure effective reads (docs/performance.md); BENCH_ARGS="--rows 100000 --write"
 	@exec $(BIN)/python -m benchmarks.resolve $(BENCH_ARGS)
+
+bench-lists: .venv/.dev ## Measure lists of a million agents; BENCH_ARGS="--agents 100000 --write"
+	@exec $(BIN)/python -m benchmarks.agent_lists $(BENCH_ARGS)
 
 bench-heartbeats: .venv/.dev ## Measure heartbeats and the sweep; BENCH_ARGS="--agents 300000 --write"
 	@exec $(BIN)/python -m benchmarks.heartbeats $(BENCH_ARGS)

@@ -1,0 +1,132 @@
+"""`python -m benchmarks.agent_lists`: pages of a big fleet, the first and a late one, filters and counts.
+
+One request after the other: what matters is that a page costs the same wherever it is.
+"""
+
+from __future__ import annotations
+
+import argparse
+import http.client
+import json
+import os
+import subprocess
+import sys
+import time
+from statistics import median
+from typing import Any
+from urllib.parse import urlencode
+
+import django
+
+from benchmarks import fleet, table
+from benchmarks.machine import description
+from benchmarks.stage import Server, stage
+from benchmarks.table import Row
+
+_TOLD = {"LEASE_SECONDS": "86400"}
+_TIMES = 25
+_TOKEN = """
+import django; django.setup()
+from tests.api_client import token_for
+print(token_for("admin"))
+"""
+_LABELS = """
+UPDATE registry_agent SET labels = jsonb_build_object('team', 't' || right(name, 2), 'rank', right(name, 1))
+WHERE id IN (SELECT id FROM registry_agent ORDER BY name LIMIT 100000)
+"""
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--agents", type=int, default=1_000_000)
+    parser.add_argument("--write", action="store_true", help="put the table into docs/performance.md")
+    options = parser.parse_args()
+    with stage(_TOLD) as running:
+        os.environ.update(running.environment)
+        django.setup()
+        fleet.load(running.environment["DATABASE_URL"], options.agents, 1)
+        _label()
+        token = _token(running.environment)
+        server = running.serve("lists", "controlplane.asgi:application", "--interface", "asgi")
+        rows = list(_measured(server, token, options.agents))
+    text = f"{description()}. {options.agents:,} agents, 100 a page.\n\n{table.markdown(rows)}"
+    print(text)
+    if options.write:
+        table.write(text, "lists")
+    return 0
+
+
+def _label() -> None:
+    from django.db import connection
+
+    with connection.cursor() as cursor:
+        cursor.execute("SET statement_timeout = 0")
+        cursor.execute(_LABELS)
+        cursor.execute("ANALYZE registry_agent")
+
+
+def _token(environment: dict[str, str]) -> str:
+    made = subprocess.run(
+        [sys.executable, "-c", _TOKEN], env=environment, capture_output=True, text=True, check=True
+    )
+    return made.stdout.split()[-1]
+
+
+def _measured(server: Server, token: str, agents: int) -> Any:
+    first = _milliseconds(server, token, {"limit": "100"})
+    yield Row("page 1, by name", f"{1000 / first:,.0f}", f"{first:.1f}")
+    late = _milliseconds(server, token, {"limit": "100", "cursor": _cursor(server, token, agents)})
+    yield Row(
+        "the page in the middle",
+        f"{1000 / late:,.0f}",
+        f"{late:.1f}",
+        ratio=f"{late / first:.2f} x page 1",
+        target="<= 1.2 x",
+    )
+    for work, query in {
+        "of one environment (a hundredth)": {"environment": "e7"},
+        "of a state": {"health_status": "ready"},
+        "newest state first": {"sort": "-state_since"},
+        "a part of the name (one in a thousand)": {"q": "7531"},
+        "selector of two labels (one in a thousand)": {"selector": "team=t37,rank in (7,8)"},
+        "only names": {"only": "name"},
+    }.items():
+        taken = _milliseconds(server, token, {"limit": "100", **query})
+        yield Row(work, f"{1000 / taken:,.0f}", f"{taken:.1f}", ratio=f"{taken / first:.2f} x page 1")
+    taken = _milliseconds(server, token, {}, path="/api/v1/agents:summary")
+    yield Row("counts by environment and state", f"{1000 / taken:,.0f}", f"{taken:.1f}")
+
+
+def _cursor(server: Server, token: str, agents: int) -> str:
+    """The cursor of page 1, moved to the middle, as if somebody had paged there."""
+    from django.core import signing
+
+    from controlplane.api.pages import _SALT
+
+    page = _ask(server, token, "/api/v1/agents?limit=100")
+    said = signing.loads(page["next_cursor"], salt=_SALT)
+    return signing.dumps({**said, "key": [f"a{agents // 2}"]}, salt=_SALT)
+
+
+def _ask(server: Server, token: str, target: str) -> Any:
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
+    connection.request("GET", target, headers={"Authorization": f"Bearer {token}"})
+    answer = connection.getresponse()
+    body = json.loads(answer.read())
+    assert answer.status == 200, body
+    assert body.get("items", True), target
+    return body
+
+
+def _milliseconds(server: Server, token: str, query: dict[str, str], path: str = "/api/v1/agents") -> float:
+    target = f"{path}?{urlencode(query)}" if query else path
+    taken = []
+    for _ in range(_TIMES):
+        began = time.perf_counter()
+        _ask(server, token, target)
+        taken.append((time.perf_counter() - began) * 1000)
+    return median(taken)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
