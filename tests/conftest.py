@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import signal
+import subprocess
 import sys
 import time
 import urllib.error
@@ -101,6 +103,10 @@ class System:
             for name, command in commands.items()
         ]
 
+    @property
+    def beat(self) -> subprocess.Popen[bytes]:
+        return next(one.process for one in self.running if one.name == "beat")
+
     def wait_until_ready(self) -> None:
         deadline = time.monotonic() + 30
         while time.monotonic() < deadline:
@@ -134,11 +140,19 @@ def system(
         running.wait_until_ready()
         yield running
     finally:
+        running.beat.send_signal(signal.SIGCONT)
         stop_all(running.running, patience=5)
 
 
 @pytest.fixture
-def live(system: System, transactional_db: None) -> System:
-    """The running system, with a database that is empty before and after."""
+def live(system: System, transactional_db: None) -> Iterator[System]:
+    """The running system, with a database that is empty before and after.
+
+    Only meanwhile beat runs: its sweeps would take part in tests that sweep themselves.
+    """
     assert os.environ["DATABASE_URL"]
-    return system
+    system.beat.send_signal(signal.SIGCONT)
+    try:
+        yield system
+    finally:
+        system.beat.send_signal(signal.SIGSTOP)

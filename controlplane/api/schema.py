@@ -15,6 +15,7 @@ _WORDS = {
     403: "You may not do this; `detail` names the roles that may.",
     404: "It is not there, or not for you.",
     409: "It conflicts with what exists.",
+    410: "It was here and is gone for good; `detail` says how to go on.",
     412: "It changed since you read it.",
     413: "The body is too large.",
     415: "The body is not JSON.",
@@ -99,6 +100,8 @@ def _statuses(path: str, method: str, operation: dict[str, Any]) -> set[int]:
         statuses |= {409, 422}
     if method in ("delete", "patch", "put"):
         statuses.add(409)
+    if path.endswith(("/events", "/heartbeat")):
+        statuses.add(410)
     if "If-Match" in _headers(operation):
         statuses |= {412, 428}
     return statuses

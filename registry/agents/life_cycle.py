@@ -55,7 +55,7 @@ def resume(agent_id: UUID, *, actor: Actor) -> Agent:
     if not agent.drain_reason:
         return _shown(agent_id)
     before = _wish(agent)
-    _undrain(agent, actor.reason or f"Resumed by {actor.name}.", actor)
+    _undrain(agent, _short(actor.reason or f"Resumed by {actor.name}."), actor)
     _record(agent, actor, before)
     return _shown(agent_id)
 
@@ -148,7 +148,7 @@ def _undrain(agent: Agent, reason: str, actor: Actor) -> None:
 
 def _moved(agent: Agent, new: State, reason: str, actor: Actor) -> Agent:
     before = _wish(agent)
-    if move(agent, new, reason=reason, actor=actor.name, request_id=actor.request_id):
+    if move(agent, new, reason=_short(reason), actor=actor.name, request_id=actor.request_id):
         _record(agent, actor, before)
     return _shown(agent.id)
 
@@ -162,6 +162,11 @@ def _locked(agent_id: UUID) -> Agent:
         raise UnknownAgent(f"There is no agent {agent_id}.")
     agent.lease = lease
     return agent
+
+
+def _short(reason: str) -> str:
+    """As the column holds it; the audit log has all of it."""
+    return reason[:255]
 
 
 def _shown(agent_id: UUID) -> Agent:

@@ -19,7 +19,7 @@ from controlplane.demo import seed
 from controlplane.scopes import Scope
 from registry.agents.liveness import LATE_AFTER_INTERVALS
 from registry.agents.policies import liveness_policy
-from registry.agents.states import LIVE
+from registry.agents.states import LIVE, State
 from registry.models import Agent, Lease
 from tests.api_client import ACTOR
 
@@ -287,7 +287,12 @@ def test_the_dashboard_counts_agents_and_the_late_ones_as_the_agents_page_shows_
 
     assert late == {"prod-eu-1"}
     assert {agent.name for agent in fleet.matching(state="late", environment="")} == late
-    assert fleet.counts() == {"ready": 5, "congested": 0, "unavailable": 1, "unknown": 0, "late": 1}
+    assert fleet.counts() == {
+        **dict.fromkeys(State, 0),
+        "ready": 5,
+        "unavailable": 1,
+        "late": 1,
+    }
     assert browser.get("/agents?state=late").content.decode().count("<tr>") == 1 + len(late)
 
 

@@ -23,7 +23,9 @@ def test_an_administrator_may_everything_everywhere():
 
 @pytest.mark.parametrize("action", list(Action))
 def test_without_a_grant_only_ones_own_affairs_are_allowed(action):
-    assert decide([], action, Scope()).allowed == (action in (Action.SELF_READ, Action.SELF_WRITE))
+    assert decide([], action, Scope()).allowed == (
+        action in (Action.SELF_READ, Action.SELF_WRITE, Action.AGENT_JOIN)
+    )
 
 
 def test_a_viewer_never_writes():
