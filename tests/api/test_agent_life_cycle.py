@@ -52,7 +52,7 @@ def test_a_drain_outlives_heartbeats_silence_and_restarts_and_ends_when_told(api
 
     drained = api.post(f"agents/{agent_id}:drain", {"reason": "Kernel update."})
     assert (drained.json()["health_status"], drained.json()["drain_reason"]) == ("draining", "Kernel update.")
-    beat(api, agent_id, lag=10_000)
+    assert beat(api, agent_id, lag=10_000).json()["directives"] == ["drain"]
     assert state(api, agent_id) == "draining"
     register(api)
     assert state(api, agent_id) == "draining"

@@ -157,7 +157,7 @@ def test_an_agent_that_waits_for_approval_beats_and_is_not_ready(api):
     agent_id, token = found["agent"]["agent_id"], found["token"]
     assert found["agent"]["health_status"] == "registered"
 
-    assert beat(token, agent_id).status_code == 200
+    assert beat(token, agent_id).json()["directives"] == ["wait"]
     assert Api(token).post("agents", AGENT).json()["health_status"] == "registered"
     assert Api(token).post(f"agents/{agent_id}:approve").status_code == 403
 

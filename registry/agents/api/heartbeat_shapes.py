@@ -13,6 +13,7 @@ from registry.agents.heartbeats import Heartbeat
 from registry.agents.liveness import LivenessPolicy
 from registry.agents.many_heartbeats import Renewed
 from registry.agents.reports import PARTS, Report, digest_of
+from registry.agents.states import State
 
 MOST_HEARTBEATS = 1000
 _MAX_LAG = 2**63 - 1
@@ -97,7 +98,8 @@ class HeartbeatRead(serializers.Serializer[Any]):
         help_text="Counts registrations. Another number than at yours: somebody else has your name."
     )
     directives = serializers.ListField(
-        child=serializers.CharField(), help_text="What the agent is asked to do. None are defined yet."
+        child=serializers.CharField(),
+        help_text="What the agent is asked to do: `drain`, or `wait` for approval.",
     )
     configuration_etag = serializers.CharField(help_text="Of the agent's configuration; empty without one.")
 
@@ -112,6 +114,10 @@ class OneOfManyRead(serializers.Serializer[Any]):
 
 class ManyHeartbeatsRead(serializers.Serializer[Any]):
     items = OneOfManyRead(many=True, help_text="In the order in which they were sent.")
+
+
+# What is usual has none: registry.fast_heartbeats answers without looking here.
+DIRECTIVES = {State.DRAINING: ["drain"], State.REGISTERED: ["wait"]}
 
 
 def heartbeat_of(said: Mapping[str, Any], sent: Any) -> Heartbeat:
@@ -131,6 +137,6 @@ def show_heartbeat(one: Renewed, policy: LivenessPolicy) -> dict[str, Any]:
         "heartbeat_interval": int(policy.interval.total_seconds()),
         "next_heartbeat_in_seconds": policy.next_interval(_chance),
         "generation": one.generation,
-        "directives": [],
+        "directives": DIRECTIVES.get(State(one.state), []),
         "configuration_etag": one.configuration_etag,
     }
