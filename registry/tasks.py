@@ -3,11 +3,13 @@
 from celery import shared_task
 
 from registry.agents import sweep, token_uses
+from registry.providers import expiry
 
 
 @shared_task(name="registry.sweep_leases")
 def sweep_leases() -> None:
     sweep.sweep_leases()
+    expiry.expire_providers()
 
 
 @shared_task(name="registry.note_token_uses")

@@ -13,6 +13,8 @@ __all__ = [
     "HEARTBEAT_INTERVAL_SECONDS",
     "HEARTBEAT_JITTER",
     "LEASE_SECONDS",
+    "PROVIDER_FAILURES",
+    "PROVIDER_RECOVERIES",
     "SWEEP_INTERVAL_SECONDS",
 ]
 
@@ -77,4 +79,16 @@ FLAP_WINDOW_SECONDS = env.integer(
     minimum=1,
     meaning="Seconds in which an agent's returns are half forgotten. Who returns again sooner must first"
     " beat for a lease, then two, and so on, up to this long.",
+)
+PROVIDER_FAILURES = env.integer(
+    "PROVIDER_FAILURES",
+    default=3,
+    minimum=1,
+    meaning="Probes of a service provider that must fail in a row until it is unavailable.",
+)
+PROVIDER_RECOVERIES = env.integer(
+    "PROVIDER_RECOVERIES",
+    default=2,
+    minimum=1,
+    meaning="Good probes in a row that make a service provider ready again.",
 )

@@ -19,6 +19,7 @@ from registry.agents.registration import Registration
 from registry.agents.states import State
 from registry.agents.transitions import move
 from registry.models import Agent, Lease
+from registry.task_types.serving import follow_task_types
 
 
 @transaction.atomic
@@ -33,6 +34,7 @@ def register(
     agent, created = _insert_or_find(registration, actor)
     if not created:
         _refresh(agent, registration, actor, any_agent=any_agent)
+    follow_task_types(agent.id, registration.task_types)
     begun = {
         "renewed_at": Now(),
         "expires_at": Now() + policy.lease,
@@ -120,5 +122,7 @@ def _record(event_type: EventType, agent: Agent, actor: Actor, *, before: dict[s
 
 
 def _facts(agent: Agent) -> dict[str, Any]:
-    names = ("name", "environment", "service_types", "cost", "topic_name", "resources_available")
-    return {name: getattr(agent, name) for name in names}
+    return {name: getattr(agent, name) for name in _SAID}
+
+
+_SAID = ("name", "environment", "service_types", "cost", "topic_name", "resources_available", "task_types")

@@ -36,6 +36,7 @@ RAIL = {
     "pointer": "/limits/cpu",
     "rule": {"maximum": "64"},
 }
+PROVIDER = {"name": "p", "endpoint": "http://p:1", "service_type": "vm", "schema_version": "v1"}
 TYPE = {"name": "workflow_priority", "strategy": "merge", "schema": {"type": "object"}}
 
 
@@ -62,9 +63,14 @@ def admin_token(live):
     known.put("overrides/task_resource", {"attributes": {"limits": {"cpu": "2"}}}, If_Match='"v1"')
     known.put("guard-rails/cpu-cap", RAIL)
     known.post("resource-types", TYPE)
-    known.post("agents", AGENT)
+    agent = known.post("agents", {**AGENT, "task_types": [{"name": "spark"}]}).json()
+    known.post(f"agents/{agent['agent_id']}/providers?id=p1", PROVIDER)
     make_principal("viewer", name="guest")
     return token
+
+
+def _name(path: str) -> str:
+    return "spark" if "task-types" in path else "cpu-cap" if "guard-rails" in path else "guest"
 
 
 def known_objects(path: str) -> dict[str, str | int]:
@@ -76,7 +82,8 @@ def known_objects(path: str) -> dict[str, str | int]:
         "revision": 1,
         "project": "flytesnacks",
         "domain": "development",
-        "name": "cpu-cap" if "guard-rails" in path else "guest",
+        "name": _name(path),
+        "provider_id": "p1",
         "token_id": str(Token.objects.filter(principal__name="guest").values_list("id", flat=True).first()),
         "binding_id": str(
             RoleBinding.objects.filter(principal__name="guest").values_list("id", flat=True).first()

@@ -10,10 +10,13 @@ from rest_framework import serializers
 from controlplane.api.endpoints import MutationQuery
 from controlplane.api.fields import StrictSerializer, Text, Whole
 from controlplane.api.pages import PageQuery
+from registry.agents.api.heartbeat_shapes import PROVIDER_STATUSES
 from registry.agents.liveness import LivenessPolicy
 from registry.agents.registration import TOPIC_NAME, Cost
 from registry.agents.states import LIVE, State
 from registry.models import Agent
+from registry.providers.conditions import advertised
+from registry.task_types.names import NAME as TASK_TYPE
 
 COSTS = [(one.value, one.value) for one in Cost]
 STATES = [(one.value, one.value) for one in State]
@@ -30,6 +33,16 @@ class ResourcesWrite(StrictSerializer):
     total_node = Whole(required=False, min_value=0, max_value=_MAX_LAG)
 
 
+class TaskTypeWrite(StrictSerializer):
+    name = Text(max_length=128, help_text="Letters, digits and _ . : -, such as spark.")
+    version = Text(max_length=63, required=False, default="", allow_blank=True)
+
+    def validate_name(self, value: str) -> str:
+        if not TASK_TYPE.fullmatch(value):
+            raise serializers.ValidationError("Letters, digits and _ . : -, at most 128.", code="malformed")
+        return value
+
+
 class RegistrationWrite(StrictSerializer):
     name = Text(max_length=255, help_text="The agent's natural key.")
     environment = Text(max_length=255, help_text="Free words, such as prod-eu-west-1.")
@@ -42,6 +55,9 @@ class RegistrationWrite(StrictSerializer):
     cost = serializers.ChoiceField(choices=COSTS)
     topic_name = Text(max_length=239, help_text="`dcm.agent.` and letters, digits, _ or -.")
     resources_available = ResourcesWrite(required=False, allow_null=True, default=None)
+    task_types = serializers.ListField(
+        child=TaskTypeWrite(), required=False, max_length=1000, help_text="That it serves, with versions."
+    )
 
     def validate_topic_name(self, value: str) -> str:
         if not TOPIC_NAME.fullmatch(value):
@@ -52,11 +68,31 @@ class RegistrationWrite(StrictSerializer):
         return value
 
 
+class AgentTaskTypeRead(serializers.Serializer[Any]):
+    name = serializers.CharField()
+    version = serializers.CharField(allow_blank=True)
+
+
+class TypeConditionRead(serializers.Serializer[Any]):
+    service_type = serializers.CharField()
+    status = serializers.ChoiceField(choices=PROVIDER_STATUSES)
+    provider = serializers.CharField()
+    reason = serializers.CharField()
+    since = serializers.DateTimeField()
+
+
 class AgentRead(serializers.Serializer[Any]):
     agent_id = serializers.UUIDField()
     name = serializers.CharField()
     environment = serializers.CharField()
     service_types = serializers.ListField(child=serializers.CharField())
+    advertised_service_types = serializers.ListField(
+        child=serializers.CharField(), help_text="Without those whose provider is unavailable."
+    )
+    service_type_conditions = TypeConditionRead(
+        many=True, help_text="Of the types that have, or had, a registered provider."
+    )
+    task_types = AgentTaskTypeRead(many=True)
     cost = serializers.ChoiceField(choices=COSTS)
     topic_name = serializers.CharField()
     resources_available = serializers.DictField(allow_null=True)
@@ -100,7 +136,7 @@ class AgentListQuery(PageQuery):
         help_text="Only in this state.",
     )
     environment = serializers.CharField(required=False, help_text="Only of this environment.")
-    service_type = serializers.CharField(required=False, help_text="Only those that provide this.")
+    service_type = serializers.CharField(required=False, help_text="Only those that advertise this.")
 
 
 class RegistrationQuery(MutationQuery):
@@ -117,6 +153,7 @@ def show_agent(agent: Agent, policy: LivenessPolicy) -> dict[str, Any]:
     return {
         "agent_id": str(agent.id),
         **{name: getattr(agent, name) for name in _AS_STORED},
+        "advertised_service_types": advertised(agent.service_types, agent.service_type_conditions),
         "health_status": agent.state,
         "late": late,
         "last_heartbeat": lease.renewed_at,
@@ -139,6 +176,8 @@ _AS_STORED = (
     "name",
     "environment",
     "service_types",
+    "service_type_conditions",
+    "task_types",
     "cost",
     "topic_name",
     "resources_available",

@@ -18,6 +18,8 @@ from registry.agents.policies import liveness_policy
 from registry.agents.registering import register
 from registry.agents.registration import Cost, Registration
 from registry.models import Agent
+from registry.providers.health import Health
+from registry.task_types.names import TaskType
 
 _WHEN = "2026-11-21T09:30:00Z"
 _REGISTRATION = {
@@ -32,10 +34,21 @@ _REGISTRATION = {
         "total_storage": "2TB",
         "total_node": 100,
     },
+    "task_types": [{"name": "spark", "version": "v1"}],
 }
 _AGENT = {
     "agent_id": "019a9f5e-7c00-7000-8000-000000000031",
     **_REGISTRATION,
+    "advertised_service_types": ["vm", "container"],
+    "service_type_conditions": [
+        {
+            "service_type": "vm",
+            "status": "ready",
+            "provider": "kubevirt",
+            "reason": "The agent says: ready.",
+            "since": _WHEN,
+        }
+    ],
     "state_reason": "It beats.",
     "state_since": _WHEN,
     "health_status": "ready",
@@ -78,7 +91,9 @@ class AgentCollection(Endpoint):
         if "environment" in query:
             rows = rows.filter(environment=query["environment"])
         if "service_type" in query:
+            withheld = {"service_type": query["service_type"], "status": Health.UNAVAILABLE.value}
             rows = rows.filter(service_types__contains=[query["service_type"]])
+            rows = rows.exclude(service_type_conditions__contains=[withheld])
         policy = liveness_policy()
         page = paginate(request, rows, order=("name",), query=query)
         return page_response(request, page, lambda agent: shapes.show_agent(agent, policy))
@@ -105,6 +120,7 @@ class AgentCollection(Endpoint):
             cost=Cost(said["cost"]),
             topic_name=said["topic_name"],
             resources_available=None if resources is None else dict(resources),
+            task_types=tuple(TaskType(**one) for one in said.get("task_types", ())),
         )
         policy = liveness_policy()
         agent, created = register(
