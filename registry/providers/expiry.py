@@ -5,6 +5,7 @@ Only agents that beat are looked at: nothing is known of a silent agent's provid
 
 from __future__ import annotations
 
+import time
 from uuid import UUID
 
 from django.db import connection, transaction
@@ -18,15 +19,21 @@ from registry.models import Agent, Lease
 from registry.providers import leases, storing
 from registry.providers.storing import By
 
-# Agents at a time; the next sweep takes the others.
+# Agents at a time, and for how long: the sweep of agents must not wait. The next one takes the others.
 AGENTS = 500
+_SECONDS = 2.0
 _BY = By(system("sweep").name)
 
 
 def expire_providers() -> int:
-    """Free the types of all providers that nobody has named for a lease; return how many."""
-    policy = liveness_policy()
-    return sum(_expire_of(agent_id, policy) for agent_id in _agents_with_due(policy))
+    """Free the types of providers that nobody has named for a lease; return how many."""
+    policy, end = liveness_policy(), time.monotonic() + _SECONDS
+    expired = 0
+    for agent_id in _agents_with_due(policy):
+        expired += _expire_of(agent_id, policy)
+        if time.monotonic() > end:
+            break
+    return expired
 
 
 def _agents_with_due(policy: LivenessPolicy) -> list[UUID]:

@@ -244,7 +244,7 @@ def test_a_dead_providers_type_can_be_claimed_after_the_lease_and_never_before(a
     register(agent_api, path, "?id=p1", status="ready")
     long_up()
 
-    Provider.objects.update(expires_at=Now() + timedelta(seconds=1))
+    Provider.objects.update(expires_at=Now() + timedelta(seconds=20))
     before = register(agent_api, path, name="heir")
     silence(seconds=1)
     after = register(agent_api, path, "?id=p2", name="heir")
@@ -432,3 +432,13 @@ def test_a_bad_task_type_is_named(agent_api):
 
     assert answer.status_code == 400
     assert [error["pointer"] for error in answer.json()["errors"]] == ["/task_types/0/name"]
+
+
+def test_providers_are_counted_for_prometheus(agent_api, path):
+    register(agent_api, path, status="ready")
+    register(agent_api, path, name="disks", service_type="storage")
+
+    figures = Api(token_for("viewer")).get("/metrics").content.decode()
+
+    assert 'cp_service_providers{state="ready"} 1.0' in figures
+    assert 'cp_service_providers{state="unhealthy"} 1.0' in figures
