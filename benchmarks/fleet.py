@@ -36,10 +36,7 @@ def load(url: str, agents: int, beating: int) -> list[Beating]:
     """Fill an empty database; return those of the agents whose tokens are known. Raises psycopg.Error."""
     fleet = [Beating(uuid.uuid4(), new_token(Prefix.AGENT)) for _ in range(beating)]
     with psycopg.connect(url) as connection:
-        connection.execute("CREATE TABLE bench_fleet (n serial, agent uuid, digest bytea)")
-        with connection.cursor().copy("COPY bench_fleet (agent, digest) FROM STDIN") as copy:
-            for one in fleet:
-                copy.write_row((one.agent, one.digest))
+        _name(connection, fleet)
         connection.execute(
             "INSERT INTO bench_fleet (agent) SELECT gen_random_uuid() FROM generate_series(1, %s)",
             [agents - beating],
@@ -52,16 +49,38 @@ def load(url: str, agents: int, beating: int) -> list[Beating]:
     return fleet
 
 
+def load_principals(url: str, count: int) -> list[str]:
+    """So many principals with the role `agent`; return a token of each. Raises psycopg.Error."""
+    fleet = [Beating(uuid.uuid4(), new_token(Prefix.AGENT)) for _ in range(count)]
+    with psycopg.connect(url) as connection:
+        _name(connection, fleet)
+        for statement in _PRINCIPALS:
+            connection.execute(statement)
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("VACUUM ANALYZE")
+    return [one.token for one in fleet]
+
+
+def _name(connection: psycopg.Connection[tuple[object, ...]], fleet: list[Beating]) -> None:
+    connection.execute("CREATE TABLE bench_fleet (n serial, agent uuid, digest bytea)")
+    with connection.cursor().copy("COPY bench_fleet (agent, digest) FROM STDIN") as copy:
+        for one in fleet:
+            copy.write_row((one.agent, one.digest))
+
+
 # The id of an agent is the id of its principal too: that spares a join here.
-_FILL = (
-    "INSERT INTO registry_fleetguard (environment) SELECT 'e' || n FROM generate_series(0, 99) AS n"
-    " ON CONFLICT DO NOTHING",
+_PRINCIPALS = (
     "INSERT INTO access_principal (id, name, kind, is_active, password)"
     " SELECT agent, 'p' || n, 'agent', true, '' FROM bench_fleet WHERE digest IS NOT NULL",
     "INSERT INTO access_token (id, principal_id, name, hint, digest)"
     " SELECT gen_random_uuid(), agent, 't', 'cp_agt_', digest FROM bench_fleet WHERE digest IS NOT NULL",
     "INSERT INTO access_rolebinding (id, principal_id, role, domain, project, workflow, launch_plan)"
     " SELECT gen_random_uuid(), agent, 'agent', '', '', '', '' FROM bench_fleet WHERE digest IS NOT NULL",
+)
+_FILL = (
+    "INSERT INTO registry_fleetguard (environment) SELECT 'e' || n FROM generate_series(0, 99) AS n"
+    " ON CONFLICT DO NOTHING",
+    *_PRINCIPALS,
     "INSERT INTO registry_agent"
     " (id, name, environment, service_types, cost, topic_name, state, state_reason, registered_by)"
     " SELECT agent, 'a' || n, 'e' || n % 100, '[\"vm\"]', 'low', 'dcm.agent.a' || n, 'ready', '', agent"

@@ -3,11 +3,13 @@
 ControlplaneError
 ├── InvalidRequest          one or many FieldErrors
 │   ├── InvalidScope, InvalidAttributes, InvalidTypeDefinition
-├── LevelNotAllowed, InheritedConflict, RailBroken, ConfirmationRequired
+├── LevelNotAllowed, InheritedConflict, RailBroken, ConfirmationRequired, InvalidProvider
 ├── NotAuthenticated, PermissionDenied
 ├── NotFound                UnknownProject, UnknownDomain, UnknownResourceType, UnknownOverride,
-│                           UnknownAgent, UnknownEnvironment, UnknownJoinToken, UnknownPrincipal, ...
-├── Conflict                NameTaken, StillInUse, ManagedElsewhere, SourceIsReadOnly, KeyInFlight
+│                           UnknownAgent, UnknownProvider, UnknownTaskType, UnknownEnvironment,
+│                           UnknownJoinToken, UnknownPrincipal, ...
+├── Conflict                NameTaken, ServiceTypeTaken, StillInUse, ManagedElsewhere,
+│                           SourceIsReadOnly, KeyInFlight
 ├── VersionMismatch, VersionRequired
 ├── AgentRetired, EventsGone
 ├── RemoteFailed
@@ -102,6 +104,11 @@ class InvalidTypeDefinition(ControlplaneError):
     title = "This is not a resource type"
 
 
+class InvalidProvider(ControlplaneError):
+    code = "invalid_provider"
+    title = "This cannot be a service provider"
+
+
 class ConfirmationRequired(ControlplaneError):
     code = "confirmation_required"
     title = "This changes what applies at many scopes"
@@ -172,6 +179,16 @@ class AgentRetired(ControlplaneError):
     title = "This agent has left"
 
 
+class UnknownProvider(NotFound):
+    code = "unknown_provider"
+    title = "No such service provider"
+
+
+class UnknownTaskType(NotFound):
+    code = "unknown_task_type"
+    title = "No such task type"
+
+
 class UnknownEnvironment(NotFound):
     code = "unknown_environment"
     title = "No such environment"
@@ -200,6 +217,11 @@ class Conflict(ControlplaneError):
 class NameTaken(Conflict):
     code = "name_taken"
     title = "The name is taken"
+
+
+class ServiceTypeTaken(Conflict):
+    code = "service_type_taken"
+    title = "Another provider serves this type"
 
 
 class LastAdministrator(Conflict):

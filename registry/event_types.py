@@ -4,6 +4,7 @@ from typing import Any
 
 from controlplane.events.types import EventType, register
 from registry.agents.states import State
+from registry.providers.health import Health
 
 _TEXT: dict[str, Any] = {"type": "string"}
 _AGENT: dict[str, Any] = {"agent_id": _TEXT, "name": _TEXT, "environment": _TEXT}
@@ -37,3 +38,30 @@ GUARD_OVERRULED = register(
     environment=_TEXT,
     ruling=_TEXT,
 )
+
+_PROVIDER: dict[str, Any] = {
+    "agent_id": _TEXT,
+    "agent": _TEXT,
+    "environment": _TEXT,
+    "provider_id": _TEXT,
+    "name": _TEXT,
+    "service_type": _TEXT,
+}
+_PROVIDER_MOVE: dict[str, Any] = {**_PROVIDER, "from": _TEXT, "reason": _TEXT}
+PROVIDER_REGISTERED = register("provider.registered", "An agent has a service provider more.", **_PROVIDER)
+PROVIDER_CHANGED = register(
+    "provider.changed", "A service provider registered with other facts.", **_PROVIDER
+)
+PROVIDER_REMOVED = register("provider.removed", "A service provider was taken away.", **_PROVIDER)
+PROVIDER_EXPIRED = register(
+    "provider.expired", "A service provider was not named until its lease ran out.", **_PROVIDER_MOVE
+)
+BY_HEALTH: dict[Health, EventType] = {
+    Health.READY: register("provider.ready", "A service provider takes work.", **_PROVIDER_MOVE),
+    Health.UNHEALTHY: register(
+        "provider.unhealthy", "A service provider answers, and takes no work.", **_PROVIDER_MOVE
+    ),
+    Health.UNAVAILABLE: register(
+        "provider.unavailable", "A service provider does not answer; its type is withheld.", **_PROVIDER_MOVE
+    ),
+}

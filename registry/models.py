@@ -13,6 +13,19 @@ from registry.agents.fleet_guard import Ruling
 from registry.agents.querysets import AgentQuerySet
 from registry.agents.registration import Cost
 from registry.agents.states import State
+from registry.providers.models import Provider, ProviderChange
+from registry.task_types.models import ServedTaskType
+
+__all__ = [
+    "Agent",
+    "AgentReport",
+    "FleetGuard",
+    "Lease",
+    "Provider",
+    "ProviderChange",
+    "ServedTaskType",
+    "SweepRecord",
+]
 
 
 class Agent(models.Model):
@@ -22,6 +35,9 @@ class Agent(models.Model):
     name = models.CharField(max_length=255, unique=True)
     environment = models.CharField(max_length=255, db_index=True)
     service_types: Any = models.JSONField(default=list)
+    # What the providers' health means for its types (registry/providers/conditions.py).
+    service_type_conditions: Any = models.JSONField(default=list, db_default=[])
+    task_types: Any = models.JSONField(default=list, db_default=[])
     cost = models.CharField(max_length=16, choices=[(one.value, one.value) for one in Cost])
     topic_name = models.CharField(max_length=255, unique=True)
     resources_available: Any = models.JSONField(null=True)
@@ -157,6 +173,8 @@ class Lease(models.Model):
     token_digest = models.BinaryField(max_length=32, null=True)
     token_expires_at = models.DateTimeField(null=True)
     report_digest = models.BinaryField(max_length=16, null=True)
+    # When a heartbeat last repeated the report; NULL if that names no registered provider.
+    vouched_at = models.DateTimeField(null=True)
 
     class Meta:
         indexes = [models.Index(fields=["token_digest"], name="lease_by_token")]

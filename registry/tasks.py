@@ -6,11 +6,13 @@ from celery import shared_task
 from django.conf import settings
 
 from registry.agents import life_cycle, sweep, tallies, token_uses
+from registry.providers import expiry
 
 
 @shared_task(name="registry.sweep_leases")
 def sweep_leases() -> None:
     sweep.sweep_leases()
+    expiry.expire_providers()
 
 
 @shared_task(name="registry.note_token_uses")

@@ -84,6 +84,7 @@ SPECTACULAR_SETTINGS: dict[str, Any] = {
         "FleetGuardRuling": "registry.agents.api.guard_views.RULINGS",
         "ConditionStatus": "registry.agents.api.heartbeat_shapes.CONDITION_STATUSES",
         "ProviderHealth": "registry.agents.api.heartbeat_shapes.PROVIDER_STATUSES",
+        "ProviderKind": "registry.providers.api.shapes.KINDS",
         "CostTier": "registry.agents.api.serializers.COSTS",
     },
     "SWAGGER_UI_DIST": "SIDECAR",

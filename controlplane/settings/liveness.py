@@ -16,6 +16,8 @@ __all__ = [
     "HEARTBEAT_INTERVAL_SECONDS",
     "HEARTBEAT_JITTER",
     "LEASE_SECONDS",
+    "PROVIDER_FAILURES",
+    "PROVIDER_RECOVERIES",
     "SWEEP_INTERVAL_SECONDS",
 ]
 
@@ -98,4 +100,16 @@ DCM_AGENTS = env.boolean(
     default=False,
     meaning="Serve unmodified DCM agents at /api/v1alpha1/agents. They send no token: let only their network"
     " reach that path.",
+)
+PROVIDER_FAILURES = env.integer(
+    "PROVIDER_FAILURES",
+    default=3,
+    minimum=1,
+    meaning="Probes of a service provider that must fail in a row until it is unavailable.",
+)
+PROVIDER_RECOVERIES = env.integer(
+    "PROVIDER_RECOVERIES",
+    default=2,
+    minimum=1,
+    meaning="Good probes in a row that make a service provider ready again.",
 )

@@ -12,6 +12,7 @@ from registry.agents.policies import liveness_policy
 from registry.agents.querysets import AgentQuerySet, late
 from registry.agents.selectors import Requirement, Wish
 from registry.models import Agent
+from registry.providers.health import Health
 
 # What a list can be ordered by, and the columns that make each order total.
 ORDERS: dict[str, tuple[str, ...]] = {
@@ -34,7 +35,9 @@ def matching(query: Mapping[str, Any]) -> AgentQuerySet:
     if "environment" in query:
         rows = rows.filter(environment=query["environment"])
     if "service_type" in query:
+        withheld = {"service_type": query["service_type"], "status": Health.UNAVAILABLE.value}
         rows = rows.filter(service_types__contains=[query["service_type"]])
+        rows = rows.exclude(service_type_conditions__contains=[withheld])
     if query.get("q"):
         rows = rows.filter(name__icontains=query["q"])
     if query.get("late"):

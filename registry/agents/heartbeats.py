@@ -22,6 +22,9 @@ from registry.agents.reports import Report, store_report
 from registry.agents.states import DECIDED, State, after_heartbeat
 from registry.agents.transitions import move
 from registry.models import Agent, Lease
+from registry.providers import storing as providers
+from registry.providers.reporting import follow_report
+from registry.providers.storing import By
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +56,11 @@ def record_heartbeat(
         raise PermissionDenied("This agent was registered with another token.")
     unbroken = lease.expires_at >= lease.now  # type: ignore[attr-defined]
     _renew(lease, heartbeat, policy)
-    if heartbeat.report and heartbeat.report.digest != lease.report_digest:
+    if heartbeat.report and heartbeat.report.digest != bytes(lease.report_digest or b""):
         store_report(agent.id, heartbeat.report)
+        held = providers.locked(agent, lease, lease.now)  # type: ignore[attr-defined]
+        if follow_report(held, heartbeat.report.said, by=By(actor.name, actor.request_id), policy=policy):
+            Lease.objects.filter(agent_id=agent.id).update(report_digest=None)
     if agent.state in DECIDED:
         if agent.state == State.RETIRED:
             raise AgentRetired(
@@ -93,6 +99,8 @@ def _renew(lease: Lease, heartbeat: Heartbeat, policy: LivenessPolicy) -> None:
     changed = {name: getattr(lease, name) for name in _RENEWED}
     if heartbeat.report:
         changed["report_digest"] = heartbeat.report.digest
+        if lease.vouched_at is not None:
+            changed["vouched_at"] = now
     Lease.objects.filter(agent_id=lease.agent_id).update(**changed)
 
 

@@ -125,7 +125,9 @@ WITH said AS (
 )
 UPDATE registry_lease AS lease
 SET renewed_at = now(), expires_at = now() + %(lease)s * interval '1 second', reported_at = usual.reported_at,
-    consumer_lag = usual.lag
+    consumer_lag = usual.lag,
+    vouched_at = CASE WHEN usual.report IS NULL THEN lease.vouched_at
+        WHEN lease.vouched_at IS NOT NULL THEN now() END
 FROM usual WHERE lease.agent_id = usual.id
 RETURNING lease.agent_id, lease.state, lease.renewed_at, lease.expires_at, lease.generation,
     lease.configuration_etag

@@ -19,6 +19,7 @@ from registry.agents.registration import FACTS, Registration
 from registry.agents.states import State, after_registration
 from registry.agents.transitions import move
 from registry.models import Agent, Lease
+from registry.task_types.serving import follow_task_types
 
 
 @transaction.atomic
@@ -39,6 +40,7 @@ def register(
     agent, created = _insert_or_find(registration, actor, initial)
     if not created:
         _refresh(agent, registration, actor, any_agent=any_agent)
+    follow_task_types(agent.id, registration.task_types)
     begun = {
         "renewed_at": Now(),
         "expires_at": Now() + policy.lease,

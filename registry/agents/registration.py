@@ -10,6 +10,8 @@ from dataclasses import asdict, dataclass, field, fields
 from enum import StrEnum
 from typing import Any
 
+from registry.task_types.names import TaskType
+
 # `*`, `>`, a dot or an ending `.cancel` would let one agent read what is meant for another (5.4, G13).
 TOPIC_NAME = re.compile(r"dcm\.agent\.[A-Za-z0-9_-]+")
 
@@ -34,10 +36,16 @@ class Registration:
     resources_available: dict[str, Any] | None
     labels: dict[str, str] = field(default_factory=dict)
     capacity: int | None = None
+    task_types: tuple[TaskType, ...] = ()
 
     def facts(self) -> dict[str, Any]:
         """As the columns of an agent hold it."""
-        return {**asdict(self), "service_types": list(self.service_types), "cost": self.cost.value}
+        return {
+            **asdict(self),
+            "service_types": list(self.service_types),
+            "cost": self.cost.value,
+            "task_types": [asdict(one) for one in self.task_types],
+        }
 
 
 FACTS = tuple(one.name for one in fields(Registration))

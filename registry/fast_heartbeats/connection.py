@@ -168,7 +168,9 @@ def _read(results: list[PGresult]) -> Taken:
 _RENEW = b"""
 UPDATE registry_lease AS lease
 SET renewed_at = now(), expires_at = now() + $6::bigint * interval '1 microsecond',
-    reported_at = beat.reported_at, consumer_lag = beat.lag
+    reported_at = beat.reported_at, consumer_lag = beat.lag,
+    vouched_at = CASE WHEN beat.report IS NULL THEN lease.vouched_at
+        WHEN lease.vouched_at IS NOT NULL THEN now() END
 FROM unnest($1::uuid[], $2::bytea[], $3::bigint[], $4::timestamptz[], $5::bytea[])
     WITH ORDINALITY AS beat (id, digest, lag, reported_at, report, place)
 WHERE lease.agent_id = beat.id AND lease.token_digest = beat.digest

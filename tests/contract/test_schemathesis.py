@@ -38,6 +38,7 @@ RAIL = {
     "pointer": "/limits/cpu",
     "rule": {"maximum": "64"},
 }
+PROVIDER = {"name": "p", "endpoint": "http://p:1", "service_type": "vm", "schema_version": "v1"}
 TYPE = {"name": "workflow_priority", "strategy": "merge", "schema": {"type": "object"}}
 
 
@@ -72,9 +73,14 @@ def _of_tokens(path: str) -> Any:
     return JoinToken.objects.all() if "join" in path else Token.objects.filter(principal__name="guest")
 
 
+def _name(path: str) -> str:
+    return "spark" if "task-types" in path else "cpu-cap" if "guard-rails" in path else "guest"
+
+
 def known_objects(path: str, token: str) -> dict[str, str | int]:
     # Again each time: what is generated also removes it.
-    agent = Api(token).post("agents", AGENT).json()
+    agent = Api(token).post("agents", {**AGENT, "task_types": [{"name": "spark"}]}).json()
+    Api(token).post(f"agents/{agent['agent_id']}/providers?id=p1", PROVIDER)
     return {
         "agent_id": agent["agent_id"],
         "resource_type": "workflow_priority" if "resource-types" in path else "task_resource",
@@ -83,7 +89,8 @@ def known_objects(path: str, token: str) -> dict[str, str | int]:
         "revision": 1,
         "project": "flytesnacks",
         "domain": "development",
-        "name": "cpu-cap" if "guard-rails" in path else "guest",
+        "name": _name(path),
+        "provider_id": "p1",
         "token_id": str(_of_tokens(path).values_list("id", flat=True).first()),
         "binding_id": str(
             RoleBinding.objects.filter(principal__name="guest").values_list("id", flat=True).first()

@@ -20,7 +20,7 @@ from controlplane.access.tokens import digest
 from controlplane.asgi import Router
 from registry.agents import policies
 from registry.agents.token_uses import note_token_uses
-from registry.models import Agent, AgentReport, Lease, SweepRecord
+from registry.models import Agent, AgentReport, Lease, Provider, SweepRecord
 from tests.api_client import AGENT, Api, token_for
 from tests.asgi_client import Worker, close_connections
 
@@ -29,6 +29,13 @@ REPORT = {
     "conditions": [{"type": "DiskPressure", "status": "False", "message": "two\nlines"}],
     "versions": {"agent": "1.4.2", "ä": "ü"},
     "providers": [{"name": "kubevirt", "service_type": "vm", "status": "Ready"}],
+}
+
+PROVIDER = {
+    "name": "kubevirt",
+    "endpoint": "http://kubevirt:8081",
+    "service_type": "vm",
+    "schema_version": "v1",
 }
 
 
@@ -288,6 +295,35 @@ def test_a_report_is_stored_once_and_costs_nothing_while_it_stays(web, token, ag
     assert shown["conditions"][0]["status"] == "false"
     assert shown["providers"] == [{"name": "kubevirt", "service_type": "vm", "status": "ready"}]
     assert AgentReport.objects.get().changed_at > changed
+
+
+def test_a_report_that_stays_renews_its_providers_without_django(web, token, agent):
+    api = Api(token)
+    api.post(f"agents/{agent}/providers?id=p1", {**PROVIDER, "status": "ready"})
+    said = {**BEAT, **REPORT}
+
+    took = [web.fast(token, agent, said)[1] for _ in range(2)]
+    Provider.objects.update(expires_at=Now() - timedelta(hours=1))
+    Lease.objects.update(vouched_at=Now() - timedelta(seconds=60))
+    before = api.get(f"agents/{agent}/providers/p1").json()["lease_expires_at"]
+    took.append(web.fast(token, agent)[1])
+    plain = api.get(f"agents/{agent}/providers/p1").json()["lease_expires_at"]
+    took.append(web.fast(token, agent, said)[1])
+
+    assert took == [False, True, True, True]
+    assert plain == before
+    assert api.get(f"agents/{agent}/providers/p1").json()["lease_expires_at"] > before
+
+
+def test_while_failures_are_counted_django_looks_at_each_report(web, token, agent):
+    api = Api(token)
+    api.post(f"agents/{agent}/providers?id=p1", {**PROVIDER, "status": "ready"})
+    failed = {**BEAT, "providers": [{"name": "kubevirt", "service_type": "vm", "status": "unavailable"}]}
+
+    took = [web.fast(token, agent, failed)[1] for _ in range(4)]
+
+    assert took == [False, False, False, True]
+    assert api.get(f"agents/{agent}/providers/p1").json()["status"] == "unavailable"
 
 
 def forget(secret):

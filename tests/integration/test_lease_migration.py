@@ -26,6 +26,12 @@ def migrate(target: tuple[str, str]) -> None:
     executor.migrate([target])
 
 
+def migrate_fully() -> None:
+    """As the other tests expect the schema: with what came after these."""
+    executor = MigrationExecutor(connection)
+    executor.migrate(executor.loader.graph.leaf_nodes("registry"))
+
+
 def rows(statement: str) -> list:
     with connection.cursor() as cursor:
         cursor.execute(statement)
@@ -38,8 +44,7 @@ def former_schema(transactional_db):
     rows(INSERT)
     yield
     rows("TRUNCATE registry_agent CASCADE")
-    executor = MigrationExecutor(connection)
-    executor.migrate(executor.loader.graph.leaf_nodes("registry"))
+    migrate_fully()
 
 
 def test_rows_of_before_get_their_state_and_guard_while_heartbeats_go_on(former_schema):

@@ -17,10 +17,21 @@ REGISTRATION = {
     },
     "labels": {"team": "ml"},
     "capacity": 50,
+    "task_types": [{"name": "spark", "version": "v1"}],
 }
 AGENT = {
     "agent_id": "019a9f5e-7c00-7000-8000-000000000031",
     **REGISTRATION,
+    "advertised_service_types": ["vm", "container"],
+    "service_type_conditions": [
+        {
+            "service_type": "vm",
+            "status": "ready",
+            "provider": "kubevirt",
+            "reason": "The agent says: ready.",
+            "since": WHEN,
+        }
+    ],
     "drain_reason": "",
     "drain_until": None,
     "state_reason": "It beats.",

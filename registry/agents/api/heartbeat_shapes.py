@@ -41,6 +41,9 @@ class ProviderHealthWrite(StrictSerializer):
     name = Text(max_length=255)
     service_type = Text(max_length=63)
     status = AnyCase(choices=PROVIDER_STATUSES)
+    probes = Whole(
+        required=False, min_value=1, max_value=1000, help_text="How many in a row said so; 1 if left out."
+    )
     message = Text(required=False, max_length=1000, lines=True)
 
 

@@ -12,11 +12,15 @@ from controlplane.api.endpoints import MutationQuery, ReasonedQuery
 from controlplane.api.fields import StrictSerializer, Text, Whole
 from controlplane.api.pages import PageQuery
 from overrides.resource_types.schemas import LABEL_VALUE, QUALIFIED_NAME
+from registry.agents.api.heartbeat_shapes import PROVIDER_STATUSES
 from registry.agents.finding import ORDERS
 from registry.agents.liveness import LivenessPolicy
 from registry.agents.registration import FACTS, TOPIC_NAME, Cost, Registration
 from registry.agents.states import LIVE, State
 from registry.models import Agent
+from registry.providers.conditions import advertised
+from registry.task_types.names import NAME as TASK_TYPE
+from registry.task_types.names import TaskType
 
 COSTS = [(one.value, one.value) for one in Cost]
 STATES = [(one.value, one.value) for one in State]
@@ -50,6 +54,16 @@ class ResourcesWrite(StrictSerializer):
     total_node = Whole(required=False, min_value=0, max_value=_MAX_LAG)
 
 
+class TaskTypeWrite(StrictSerializer):
+    name = Text(max_length=128, help_text="Letters, digits and _ . : -, such as spark.")
+    version = Text(max_length=63, required=False, default="", allow_blank=True)
+
+    def validate_name(self, value: str) -> str:
+        if not TASK_TYPE.fullmatch(value):
+            raise serializers.ValidationError("Letters, digits and _ . : -, at most 128.", code="malformed")
+        return value
+
+
 class RegistrationWrite(StrictSerializer):
     name = Text(max_length=255, help_text="The agent's natural key.")
     environment = Text(max_length=255, help_text="Free words, such as prod-eu-west-1.")
@@ -73,6 +87,9 @@ class RegistrationWrite(StrictSerializer):
         max_value=2**31 - 1,
         help_text="How much work it takes at once.",
     )
+    task_types = serializers.ListField(
+        child=TaskTypeWrite(), required=False, max_length=1000, help_text="That it serves, with versions."
+    )
 
     def validate_topic_name(self, value: str) -> str:
         if not TOPIC_NAME.fullmatch(value):
@@ -83,11 +100,31 @@ class RegistrationWrite(StrictSerializer):
         return value
 
 
+class AgentTaskTypeRead(serializers.Serializer[Any]):
+    name = serializers.CharField()
+    version = serializers.CharField(allow_blank=True)
+
+
+class TypeConditionRead(serializers.Serializer[Any]):
+    service_type = serializers.CharField()
+    status = serializers.ChoiceField(choices=PROVIDER_STATUSES)
+    provider = serializers.CharField()
+    reason = serializers.CharField()
+    since = serializers.DateTimeField()
+
+
 class AgentRead(serializers.Serializer[Any]):
     agent_id = serializers.UUIDField()
     name = serializers.CharField()
     environment = serializers.CharField()
     service_types = serializers.ListField(child=serializers.CharField())
+    advertised_service_types = serializers.ListField(
+        child=serializers.CharField(), help_text="Without those whose provider is unavailable."
+    )
+    service_type_conditions = TypeConditionRead(
+        many=True, help_text="Of the types that have, or had, a registered provider."
+    )
+    task_types = AgentTaskTypeRead(many=True)
     cost = serializers.ChoiceField(choices=COSTS)
     topic_name = serializers.CharField()
     resources_available = serializers.DictField(allow_null=True)
@@ -159,7 +196,7 @@ class AgentListQuery(PageQuery):
         return _words(value, list(AgentRead().fields))
 
     environment = serializers.CharField(required=False, help_text="Only of this environment.")
-    service_type = serializers.CharField(required=False, help_text="Only those that provide this.")
+    service_type = serializers.CharField(required=False, help_text="Only those that advertise this.")
 
 
 class RegistrationQuery(MutationQuery):
@@ -181,6 +218,7 @@ def registration_from(said: dict[str, Any]) -> Registration:
         resources_available=None if resources is None else dict(resources),
         labels=dict(said["labels"]),
         capacity=said["capacity"],
+        task_types=tuple(TaskType(**one) for one in said.get("task_types", ())),
     )
 
 
@@ -194,6 +232,7 @@ def show_agent(agent: Agent, policy: LivenessPolicy) -> dict[str, Any]:
     return {
         "agent_id": str(agent.id),
         **{name: getattr(agent, name) for name in _AS_STORED},
+        "advertised_service_types": advertised(agent.service_types, agent.service_type_conditions),
         "health_status": agent.state,
         "late": late,
         "last_heartbeat": lease.renewed_at,
@@ -212,4 +251,4 @@ def show_agent(agent: Agent, policy: LivenessPolicy) -> dict[str, Any]:
     }
 
 
-_AS_STORED = (*FACTS, "drain_reason", "drain_until", "state_reason", "state_since")
+_AS_STORED = (*FACTS, "service_type_conditions", "drain_reason", "drain_until", "state_reason", "state_since")

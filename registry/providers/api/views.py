@@ -1,0 +1,182 @@
+"""Doors to the service providers of an agent: register, look, take away, read what happened."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+from django.db.models import QuerySet
+from drf_spectacular.utils import OpenApiExample, extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from controlplane.access.roles import Action
+from controlplane.api.endpoints import Endpoint, actor_of, caller_of, mutation
+from controlplane.api.fields import Query, parse_body
+from controlplane.api.pages import PageQuery, page_response, paginate
+from controlplane.errors import UnknownAgent, UnknownProvider
+from registry.agents.policies import liveness_policy
+from registry.models import Agent, Provider, ProviderChange
+from registry.providers.api import shapes
+from registry.providers.registering import Allowed, register_provider, remove_provider
+
+_WHEN = "2026-11-21T09:30:00Z"
+_SAID = {
+    "name": "kubevirt",
+    "endpoint": "http://kubevirt.dcm:8081/vms",
+    "service_type": "vm",
+    "schema_version": "v1alpha1",
+    "type": "external",
+    "display_name": "KubeVirt",
+    "operations": ["create", "delete"],
+    "metadata": {"region_code": "eu-west-1", "resources": {"total_cpu": 200}},
+}
+_PROVIDER = {
+    "id": "kubevirt",
+    "path": "providers/kubevirt",
+    **_SAID,
+    "status": "ready",
+    "status_reason": "The agent says: ready.",
+    "status_since": _WHEN,
+    "holds_service_type": True,
+    "lease_expires_at": "2026-11-21T09:31:30Z",
+    "last_check_time": _WHEN,
+    "create_time": _WHEN,
+    "update_time": _WHEN,
+}
+_CHANGE = {
+    "name": "kubevirt",
+    "service_type": "vm",
+    "old_status": "unhealthy",
+    "new_status": "ready",
+    "reason": "The agent says: ready.",
+    "actor": "agent-eu-1",
+    "at": _WHEN,
+}
+_ANSWER = OpenApiExample("A provider", value=_PROVIDER, response_only=True, status_codes=["200", "201"])
+
+
+class ProviderCollection(Endpoint):
+    actions = {"GET": Action.AGENT_READ, "POST": Action.AGENT_REGISTER}
+
+    @extend_schema(
+        operation_id="providers_list",
+        summary="List the service providers of an agent",
+        tags=["agents"],
+        parameters=[shapes.ProviderListQuery],
+        responses=shapes.ProviderPage,
+        examples=[
+            OpenApiExample("A page", value={"items": [_PROVIDER], "next_cursor": None}, response_only=True)
+        ],
+    )
+    def get(self, request: Request, agent_id: UUID) -> Response:
+        query = shapes.ProviderListQuery.parse(request)
+        rows = _rows(agent_id)
+        if "status" in query:
+            rows = rows.filter(state=query["status"])
+        if not rows.exists():
+            _need_agent(agent_id)
+        lease = liveness_policy().lease
+        page = paginate(request, rows, order=("name",), query=query)
+        return page_response(request, page, lambda one: shapes.show_provider(one, lease))
+
+    @extend_schema(
+        operation_id="providers_register",
+        summary="Register a service provider, or renew its lease",
+        description=(
+            "201 for a new name, 200 for a known one. One provider serves a type: 409 `service_type_taken` "
+            "names the holder, whose lease must run out first. A heartbeat whose report names the provider "
+            "renews its lease too."
+        ),
+        tags=["agents"],
+        parameters=[shapes.ProviderQuery],
+        request=shapes.ProviderWrite,
+        responses={200: shapes.ProviderRead, 201: shapes.ProviderRead},
+        examples=[OpenApiExample("A provider", value=_SAID, request_only=True), _ANSWER],
+    )
+    @mutation
+    def post(self, request: Request, agent_id: UUID) -> Response:
+        query = shapes.ProviderQuery.parse(request)
+        said = parse_body(shapes.ProviderWrite, request)
+        policy = liveness_policy()
+        provider, created = register_provider(
+            agent_id,
+            shapes.registration_of(said),
+            provider_id=query.get("id"),
+            allowed=_allowed(request),
+            policy=policy,
+        )
+        return Response(
+            shapes.show_provider(provider, policy.lease),
+            status=201 if created else 200,
+            headers={"Location": f"{request.path}/{provider.provider_id}"},
+        )
+
+
+class ProviderItem(Endpoint):
+    actions = {"GET": Action.AGENT_READ, "DELETE": Action.AGENT_REGISTER}
+
+    @extend_schema(
+        operation_id="providers_get",
+        summary="Read one service provider",
+        tags=["agents"],
+        responses=shapes.ProviderRead,
+        examples=[_ANSWER],
+    )
+    def get(self, request: Request, agent_id: UUID, provider_id: str) -> Response:
+        Query.parse(request)
+        provider = _rows(agent_id).filter(provider_id=provider_id).first()
+        if provider is None:
+            raise UnknownProvider(f"The agent {agent_id} has no provider {provider_id[:63]!r}.")
+        return Response(shapes.show_provider(provider, liveness_policy().lease))
+
+    @extend_schema(
+        operation_id="providers_remove",
+        summary="Take a service provider away",
+        description="Its service type is free at once. The agent registers again if it offers less now.",
+        tags=["agents"],
+        parameters=[shapes.RemovalQuery],
+        responses={204: None},
+    )
+    @mutation
+    def delete(self, request: Request, agent_id: UUID, provider_id: str) -> Response:
+        query = shapes.RemovalQuery.parse(request)
+        remove_provider(agent_id, provider_id, allowed=_allowed(request, query["change_message"]))
+        return Response(status=204)
+
+
+class ProviderHistory(Endpoint):
+    actions = {"GET": Action.AGENT_READ}
+
+    @extend_schema(
+        operation_id="providers_history",
+        summary="Read how a service provider's state changed, the newest first",
+        tags=["agents"],
+        parameters=[PageQuery],
+        responses=shapes.ProviderChangePage,
+        examples=[
+            OpenApiExample("A page", value={"items": [_CHANGE], "next_cursor": None}, response_only=True)
+        ],
+    )
+    def get(self, request: Request, agent_id: UUID, provider_id: str) -> Response:
+        query = PageQuery.parse(request)
+        rows = ProviderChange.objects.filter(agent_id=agent_id, provider_id=provider_id)
+        if not rows.exists():
+            raise UnknownProvider(f"The agent {agent_id} never had a provider {provider_id[:63]!r}.")
+        return page_response(
+            request, paginate(request, rows, order=("-id",), query=query), shapes.show_change
+        )
+
+
+def _rows(agent_id: UUID) -> QuerySet[Provider]:
+    return Provider.objects.filter(agent_id=agent_id).select_related("agent__lease")
+
+
+def _need_agent(agent_id: UUID) -> None:
+    if not Agent.objects.filter(id=agent_id).exists():
+        raise UnknownAgent(f"There is no agent {agent_id}.")
+
+
+def _allowed(request: Request, reason: str = "") -> Allowed:
+    any_agent: Any = caller_of(request).verdict(Action.AGENT_WRITE).allowed
+    return Allowed(actor_of(request, reason), any_agent)

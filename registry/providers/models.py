@@ -1,0 +1,84 @@
+"""Service providers of agents, and how their states changed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db import models
+from django.db.models.functions import Now
+
+from registry.providers.health import Health
+from registry.providers.registration import Kind
+
+
+class Provider(models.Model):
+    """A service provider as it described itself to its agent, and its health as we judge it."""
+
+    id = models.BigAutoField(primary_key=True)
+    agent = models.ForeignKey("registry.Agent", on_delete=models.CASCADE, related_name="service_providers")
+    # The id in the API: chosen by the provider, or a UUID.
+    provider_id = models.CharField(max_length=63)
+    name = models.CharField(max_length=255)
+    service_type = models.CharField(max_length=63)
+    endpoint = models.CharField(max_length=2000)
+    schema_version = models.CharField(max_length=63)
+    kind = models.CharField(max_length=8, choices=[(one.value, one.value) for one in Kind])
+    display_name = models.CharField(max_length=255, db_default="")
+    operations: Any = models.JSONField(default=list)
+    metadata: Any = models.JSONField(null=True)
+    state = models.CharField(max_length=16, choices=[(one.value, one.value) for one in Health])
+    state_reason = models.CharField(max_length=255)
+    state_since = models.DateTimeField()
+    # Probes in a row that speak against the state (health.py).
+    failures = models.SmallIntegerField(default=0)
+    recoveries = models.SmallIntegerField(default=0)
+    checked_at = models.DateTimeField(null=True)
+    # By its own registration. While it is vouched for, `Lease.vouched_at` may reach further.
+    expires_at = models.DateTimeField()
+    # The agent's last report names it, so each heartbeat that repeats the report renews its lease.
+    vouched = models.BooleanField(default=False)
+    # False once the lease ran out: the type is free for others.
+    holds_type = models.BooleanField(default=True)
+    created_at = models.DateTimeField(db_default=Now(), editable=False)
+    updated_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        app_label = "registry"
+        constraints = [
+            models.UniqueConstraint(fields=["agent", "name"], name="provider_name_of_agent"),
+            models.UniqueConstraint(fields=["agent", "provider_id"], name="provider_id_of_agent"),
+            models.UniqueConstraint(
+                fields=["agent", "service_type"],
+                name="provider_serves_type_alone",
+                condition=models.Q(holds_type=True),
+            ),
+            models.CheckConstraint(
+                name="provider_state_is_known", condition=models.Q(state__in=[one.value for one in Health])
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class ProviderChange(models.Model):
+    """One change of a provider's state, and why. It outlives the provider."""
+
+    id = models.BigAutoField(primary_key=True)
+    agent = models.ForeignKey("registry.Agent", on_delete=models.CASCADE, related_name="+", db_index=False)
+    provider_id = models.CharField(max_length=63)
+    name = models.CharField(max_length=255)
+    service_type = models.CharField(max_length=63)
+    # Empty at the first registration, and after the last word of a provider that was removed.
+    old = models.CharField(max_length=16, db_default="")
+    new = models.CharField(max_length=16, db_default="")
+    reason = models.CharField(max_length=255)
+    actor = models.CharField(max_length=63)
+    at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        app_label = "registry"
+        indexes = [models.Index(fields=["agent", "provider_id", "-id"], name="change_by_provider")]
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.old} -> {self.new}"
