@@ -1,0 +1,83 @@
+"""Names for the shell's completion: from the server, kept for a while, and never slow or loud."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+_KEPT_SECONDS = 60.0
+_BUDGET_SECONDS = 0.2
+
+
+def projects(incomplete: str) -> list[str]:
+    return _names("scopes/projects", "id", incomplete)
+
+
+def domains(incomplete: str) -> list[str]:
+    return _names("scopes/domains", "id", incomplete)
+
+
+def types(incomplete: str) -> list[str]:
+    return _names("resource-types", "name", incomplete)
+
+
+def agents(incomplete: str) -> list[str]:
+    return _names("agents", "name", incomplete)
+
+
+def contexts(incomplete: str) -> list[str]:
+    from cpctl.session import SESSION
+
+    return _quietly(lambda: _starting(incomplete, list(SESSION.config().contexts)))
+
+
+def kinds(incomplete: str) -> list[str]:
+    from cpctl.kinds import KINDS
+
+    return _starting(incomplete, [kind.name for kind in KINDS])
+
+
+def _names(path: str, key: str, incomplete: str) -> list[str]:
+    return _quietly(lambda: _starting(incomplete, _known(path, key)))
+
+
+def _starting(incomplete: str, names: list[str]) -> list[str]:
+    return sorted(name for name in names if name.startswith(incomplete))
+
+
+def _quietly(find: Callable[[], list[str]]) -> list[str]:
+    """No names is better than an error in the middle of what somebody types."""
+    try:
+        return find()
+    except Exception:
+        return []
+
+
+def _known(path: str, key: str) -> list[str]:
+    from cpctl.session import SESSION
+
+    context = SESSION.chosen()
+    place = _cache_file(f"{context.server} {hash_of(context.token)} {path}")
+    if place.exists() and time.time() - place.stat().st_mtime < _KEPT_SECONDS:
+        return list(json.loads(place.read_text()))
+    answer = SESSION.api(context, tries=False).send(
+        "GET", path, query={} if path == "resource-types" else {"limit": 200}, timeout=_BUDGET_SECONDS
+    )
+    names: list[Any] = [item[key] for item in answer.json()["items"]]
+    place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    place.write_text(json.dumps(names))
+    return names
+
+
+def hash_of(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _cache_file(question: str) -> Path:
+    base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    return Path(base) / "cpctl" / f"{hash_of(question)}.json"
