@@ -16,14 +16,14 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from email.message import Message
 from typing import Any
-from urllib.parse import quote, urlencode, urlsplit
+from urllib.parse import urlencode, urlsplit
 
 from cpctl import VERSION
 from cpctl.contexts import Context
 from cpctl.errors import ApiError, Unreachable, UsageError
+from cpctl.paths import JSON
 from cpctl.retrying import pause, repeatable
 
-JSON, YAML = "application/json", "application/yaml"
 _SECONDS = 10.0
 Query = Mapping[str, Any]
 Trace = Callable[[str], None]
@@ -164,11 +164,6 @@ class Api:
         seen = answer.headers.of("X-Request-ID") or (answer.text if not answer.status else "")
         self._trace(f"> {request.method} {request.full_url}\n< {answer.status} in {took:.0f} ms {seen}")
         return answer
-
-
-def segment(name: str) -> str:
-    """A name as one segment of a path."""
-    return quote(name, safe="")
 
 
 def _query(query: Query) -> str:

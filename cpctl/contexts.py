@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -66,6 +65,8 @@ def load(path: Path) -> Config:
 
 def save(config: Config, path: Path) -> None:
     """Whole or not at all, and never readable by others: mkstemp makes the file with mode 0600."""
+    import tempfile
+
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     contexts = {
         name: {key: value for key, value in asdict(one).items() if key != "name"}

@@ -10,11 +10,11 @@ from typing import Annotated, Any
 import typer
 
 from cpctl import files
-from cpctl.api import YAML
 from cpctl.commands import options
 from cpctl.errors import ApiError, UsageError
 from cpctl.exits import Exit
 from cpctl.output import Format, document, say
+from cpctl.paths import YAML
 from cpctl.plans import is_empty, plan_lines, summary_line
 from cpctl.session import SESSION
 

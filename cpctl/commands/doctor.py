@@ -6,20 +6,21 @@ import stat
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import typer
 
-from cpctl.api import Answer
 from cpctl.commands import options
 from cpctl.contexts import config_path
 from cpctl.errors import CpctlError
 from cpctl.exits import Exit
 from cpctl.output import Format, document, say
 from cpctl.session import SESSION
+
+if TYPE_CHECKING:
+    from cpctl.api import Answer
 
 _SKEW_SECONDS = 30
 _HERE = ("localhost", "127.0.0.1", "::1")
@@ -88,6 +89,8 @@ def encrypted(server: str) -> Finding:
 
 def clock(said: str, now: datetime) -> Finding:
     """This machine's clock against the server's."""
+    from email.utils import parsedate_to_datetime
+
     try:
         apart = (now - parsedate_to_datetime(said)).total_seconds()
     except (TypeError, ValueError):

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import os
-import shlex
-import subprocess
 import sys
-import tempfile
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from cpctl.api import YAML, Answer, Api
 from cpctl.commands import options
 from cpctl.commands.applying import go_on
 from cpctl.errors import ApiError, CpctlError, Declined, UsageError
 from cpctl.exits import Exit
 from cpctl.merging import three_way
 from cpctl.output import Format, as_yaml
+from cpctl.paths import YAML
 from cpctl.session import SESSION
+
+if TYPE_CHECKING:
+    from cpctl.api import Answer, Api
 
 _MEETINGS = 5
 
@@ -105,10 +105,14 @@ def _editor() -> list[str]:
     said = os.environ.get("VISUAL") or os.environ.get("EDITOR")
     if not said:
         raise UsageError("Neither VISUAL nor EDITOR is set.", hint="EDITOR=vi cpctl edit …")
+    import shlex
+
     return shlex.split(said)
 
 
 def _draft(text: str) -> Path:
+    import tempfile
+
     handle, name = tempfile.mkstemp(prefix="cpctl-", suffix=".yaml")
     with os.fdopen(handle, "w") as file:
         file.write(text)
@@ -117,6 +121,8 @@ def _draft(text: str) -> Path:
 
 def _edited(command: list[str], place: Path) -> str:
     """What the editor left, readable as YAML. Raises UsageError."""
+    import subprocess
+
     import yaml
 
     sys.stdout.flush()

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cpctl.api import Api
 from cpctl.commands import options
 from cpctl.errors import NotFound, UsageError
 from cpctl.ladders import Rung, ladder_lines, pointer_of, rungs, stated_by_pointer
 from cpctl.output import Format, document, say
 from cpctl.scopes import scope_text
 from cpctl.session import SESSION
+
+if TYPE_CHECKING:
+    from cpctl.api import Api
 
 
 def explain(

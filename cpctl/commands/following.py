@@ -5,18 +5,19 @@ from __future__ import annotations
 import json
 import sys
 import time
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cpctl import watching
-from cpctl.api import Api
 from cpctl.commands import options
 from cpctl.commands.getting import KindName, find
 from cpctl.errors import TimedOut, UsageError
 from cpctl.kinds import EVENT_COLUMNS, Kind, kind_named
 from cpctl.output import Format, as_text, document, listing, say
 from cpctl.session import SESSION
+
+if TYPE_CHECKING:
+    from cpctl.api import Api
 
 # What people say, and what the API calls it.
 _FIELDS = {"state": "health_status"}
@@ -34,6 +35,8 @@ def events(
     no_headers: options.NoHeaders = False,
 ) -> None:
     """Show what happened. With --watch and no --after: from now on."""
+    from cpctl import watching
+
     api = SESSION.api()
     query = {"type": type, "object_type": object_type, "object_id": object_id}
     if watch:
@@ -70,6 +73,8 @@ def wait(
 
 
 def _wait(api: Api, kind: Kind, name: str, condition: tuple[str, str], until: float) -> None:
+    from cpctl import watching
+
     field, value = condition
     after = watching.last_seq(api)
     while True:
@@ -85,6 +90,8 @@ def _wait(api: Api, kind: Kind, name: str, condition: tuple[str, str], until: fl
 
 
 def _watch(api: Api, query: dict[str, Any], after: int, how: Format) -> None:
+    from cpctl import watching
+
     for event in watching.watch(api, query, after=after):
         say(_line(event, how))
         sys.stdout.flush()

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from cpctl import completing
-from cpctl.api import YAML, Api, segment
 from cpctl.commands import options
 from cpctl.errors import NotFound, UsageError
 from cpctl.kinds import Kind, kind_named
 from cpctl.output import Format, document, listing, say, table
+from cpctl.paths import YAML, segment
 from cpctl.scopes import scope_text
 from cpctl.session import SESSION
+
+if TYPE_CHECKING:
+    from cpctl.api import Api
 
 KindName = Annotated[str, typer.Argument(metavar="KIND", autocompletion=completing.kinds)]
 

@@ -8,12 +8,12 @@ from typing import Annotated, Any
 import typer
 
 from cpctl import files
-from cpctl.api import YAML
 from cpctl.commands import options
 from cpctl.commands.applying import go_on, waiting
 from cpctl.contexts import read_token
 from cpctl.errors import UsageError
 from cpctl.output import Format, say
+from cpctl.paths import YAML
 from cpctl.session import SESSION
 
 imports = typer.Typer(help="Bring settings over from Flyte.", no_args_is_help=True)
