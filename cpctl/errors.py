@@ -78,7 +78,7 @@ _BY_STATUS = {
 _HINTS = {
     "not_authenticated": "cpctl login SERVER --token-file FILE",
     "permission_denied": "cpctl whoami",
-    "managed_elsewhere": "change it where it is managed, or take it over with --force",
+    "managed_elsewhere": "say who you are with --manager NAME, or take it over with --force",
     "confirmation_required": "look at the plan with --dry-run=server, then add --confirm with its number",
     "version_mismatch": "read it again: somebody changed it meanwhile",
     "unknown_project": "cpctl get projects",

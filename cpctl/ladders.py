@@ -20,13 +20,13 @@ class Rung:
     detail: str = ""
 
 
-def rungs(scope: Mapping[str, str], stated: Mapping[str, Rung]) -> list[Rung]:
-    """All rungs that reach this scope, least specific first; those that say nothing too."""
+def rungs(scope: Mapping[str, str], stated: Mapping[str, Rung], *, silent: bool) -> list[Rung]:
+    """The rungs that reach this scope, least specific first. silent: those that say nothing too."""
     places = ["platform default"] if "platform default" in stated else []
     for level in LADDER:
         if (reached := rung_scope(level, scope)) is not None:
             places.append(scope_text(reached))
-    return [stated.get(place) or Rung(place, "-", "") for place in places]
+    return [stated.get(place) or Rung(place, "-", "") for place in places if silent or place in stated]
 
 
 def stated_by_pointer(effective: Item) -> dict[str, dict[str, Rung]]:
@@ -53,8 +53,7 @@ def _stated(effective: Item) -> Iterator[tuple[str, Rung]]:
 
 def _rung(source: Item, value: Any, fate: str, detail: str) -> Rung:
     default = source["kind"] != "override"
-    text = "null" if value is None else as_text(value)
-    return Rung("platform default" if default else scope_text(source["scope"]), text, fate, detail)
+    return Rung("platform default" if default else scope_text(source["scope"]), as_text(value), fate, detail)
 
 
 def _who(source: Item) -> str:

@@ -71,12 +71,17 @@ def as_yaml(value: Any) -> str:
     return str(yaml.safe_dump(value, sort_keys=False, allow_unicode=True)).rstrip("\n")
 
 
-def as_text(value: Any) -> str:
-    """A value in a cell: words as they are, the rest as compact JSON."""
+def as_cell(value: Any) -> str:
+    """A fact in a table: nothing, yes and no for people."""
     if value is None:
         return ""
     if isinstance(value, bool):
         return "yes" if value else "no"
+    return as_text(value)
+
+
+def as_text(value: Any) -> str:
+    """A value that somebody set: words as they are, the rest as compact JSON."""
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     # What the server tells may hold anything: a terminal must not obey it.
     return "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text)
@@ -84,7 +89,7 @@ def as_text(value: Any) -> str:
 
 def table(columns: Sequence[Column], items: Iterable[Item], *, headers: bool = True) -> list[str]:
     """Lines with aligned columns. The last one is not padded."""
-    rows = [[as_text(column.value(item)) for column in columns] for item in items]
+    rows = [[as_cell(column.value(item)) for column in columns] for item in items]
     if headers:
         rows.insert(0, [column.title for column in columns])
     widths = [max(map(len, cells)) for cells in zip(*rows, strict=True)] if rows else []

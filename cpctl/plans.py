@@ -11,8 +11,21 @@ from cpctl.scopes import scope_text
 _SIGNS = {"created": ("+", "green"), "deleted": ("-", "red"), "updated": ("~", "yellow")}
 
 
+# The API lists so many changes of a plan, and counts all.
+_MOST_LISTED = 1000
+
+
 def is_empty(plan: Item) -> bool:
-    return not plan["changes"] and not plan["installation"] and not _counted(plan["summary"])
+    """Is there nothing to do?"""
+    return not _made(plan) and not _counted(plan["summary"])
+
+
+def differs(plan: Item) -> bool:
+    """Does any value differ? An update that only changes who manages a value differs in nothing."""
+    changes = plan["changes"]
+    if len(changes) >= _MOST_LISTED:
+        return True
+    return bool(_made(plan)) or any(one["differences"] or one["change"] != "updated" for one in changes)
 
 
 def summary_line(plan: Item) -> str:
@@ -22,10 +35,11 @@ def summary_line(plan: Item) -> str:
 
 
 def plan_lines(plan: Item, paint: Paint) -> list[str]:
-    told = [_made(one, paint) for one in plan["installation"]]
+    told = [_signed(one, f"{one['kind']} {one['name']}", paint) for one in _made(plan)]
     for change in plan["changes"]:
-        sign, style = _SIGNS.get(change["change"], ("?", "yellow"))
-        told.append(paint(style, f"{sign} {change['resource_type']} {scope_text(change['scope'])}"))
+        told.append(_signed(change, f"{change['resource_type']} {scope_text(change['scope'])}", paint))
+        if not change["differences"]:
+            told.append("    only who manages it")
         told += difference_lines(change["differences"], paint)
     if plan["effective"]:
         told += ["", "Effective values that change:"]
@@ -45,9 +59,14 @@ def difference_lines(differences: list[Item], paint: Paint) -> list[str]:
     return told
 
 
-def _made(one: Item, paint: Paint) -> str:
+def _made(plan: Item) -> list[Item]:
+    """What is created or changed besides overrides; what stands already is listed by the API too."""
+    return [one for one in plan["installation"] if one["change"] != "unchanged"]
+
+
+def _signed(one: Item, what: str, paint: Paint) -> str:
     sign, style = _SIGNS.get(one["change"], ("?", "yellow"))
-    return paint(style, f"{sign} {one['kind']} {one['name']}")
+    return paint(style, f"{sign} {what}")
 
 
 def _counted(summary: Mapping[str, Any]) -> bool:

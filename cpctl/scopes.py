@@ -22,7 +22,7 @@ def scope_query(project: str, domain: str, workflow: str, launch_plan: str) -> d
 
 
 def scope_text(scope: Mapping[str, Any] | None) -> str:
-    if not scope:
+    if scope is None:
         return ""
     said = [f"{segment}={scope[segment]}" for segment in SEGMENTS if scope.get(segment)]
     return " ".join(said) or "global"

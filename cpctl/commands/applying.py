@@ -15,7 +15,7 @@ from cpctl.errors import ApiError, UsageError
 from cpctl.exits import Exit
 from cpctl.output import Format, document, say
 from cpctl.paths import YAML
-from cpctl.plans import is_empty, plan_lines, summary_line
+from cpctl.plans import differs, is_empty, plan_lines, summary_line
 from cpctl.session import SESSION
 
 Paths = Annotated[list[str], typer.Option("-f", "--file", help="File, folder, or - for standard input.")]
@@ -86,7 +86,7 @@ def diff(
     scope = options.scope_of((project, domain, "", ""))
     plan = planned(bundle, options.Terms("", manager, force).query(prune=prune, **scope))
     _show(plan, output)
-    if not is_empty(plan):
+    if differs(plan):
         raise typer.Exit(Exit.DIFFERS)
 
 

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cpctl.commands import options
-from cpctl.commands.applying import go_on
 from cpctl.errors import ApiError, CpctlError, Declined, UsageError
 from cpctl.exits import Exit
 from cpctl.merging import three_way
-from cpctl.output import Format, as_yaml
+from cpctl.output import as_yaml, say
 from cpctl.paths import YAML
 from cpctl.session import SESSION
 
@@ -45,47 +46,63 @@ def edit(
     api = SESSION.api()
     seen = api.get("overrides/document", scope, accept=YAML)
     place = _draft(seen.text)
-    kept = True
     try:
         text = _edited(command, place)
-        if text == seen.text:
-            raise Declined("Nothing was changed.")
-        query = options.Terms(message, manager, force, confirm).query(**scope)
-        _put(api, query, seen, text, dry_run=dry_run, yes=yes)
-        kept = False
-    except Declined:
-        kept = False
+        if text != seen.text:
+            terms = options.Terms(message, manager, force, confirm).query()
+            _put(api, _Edit(scope, terms, seen, text), dry_run=dry_run, yes=yes)
+    except BaseException:
+        SESSION.tell(f"What you wrote is kept in {place}.")
         raise
-    finally:
-        if kept:
-            SESSION.tell(f"What you wrote is kept in {place}.")
-        else:
-            place.unlink()
+    place.unlink()
+    if text == seen.text:
+        raise Declined("Nothing was changed.")
 
 
-def _put(api: Api, query: dict[str, Any], seen: Answer, text: str, *, dry_run: bool, yes: bool) -> None:
+@dataclass(frozen=True, slots=True)
+class _Edit:
+    """A text that shall stand in place of one that was seen."""
+
+    scope: Mapping[str, str]
+    terms: Mapping[str, Any]
+    seen: Answer
+    text: str
+
+
+def _put(api: Api, edited: _Edit, *, dry_run: bool, yes: bool) -> None:
     """Put it back. Where somebody came first, take both changes, unless they contradict each other."""
     for _ in range(_MEETINGS):
         try:
-            plan = _send(api, {**query, "dry_run": True}, seen.etag, text)
-            if dry_run or not go_on(plan, "Save this?", Format.TABLE, yes=yes):
+            _send(api, edited, dry_run=True)
+            _show(edited)
+            if dry_run:
                 return None
-            confirmed = query if yes else {**query, "confirm": plan["affected_scopes"]}
-            _send(api, confirmed, seen.etag, text)
+            SESSION.confirm("Save this?", yes=yes)
+            _send(api, edited, dry_run=False)
             return SESSION.tell("Saved.")
         except ApiError as error:
             if error.code != "version_mismatch":
                 raise
-        theirs = api.get("overrides/document", query, accept=YAML)
-        text, seen = _merged(seen.text, text, theirs.text), theirs
+        theirs = api.get("overrides/document", edited.scope, accept=YAML)
+        edited = replace(edited, seen=theirs, text=_merged(edited.seen.text, edited.text, theirs.text))
         SESSION.tell("Somebody changed it meanwhile. Both changes are taken.")
     raise EditConflict("It changes faster than it can be saved. Try again.")
 
 
-def _send(api: Api, query: dict[str, Any], etag: str, text: str) -> Any:
-    asked = {name: value for name, value in query.items() if name not in ("as_of",)}
-    answer = api.send("PUT", "overrides/document", text, query=asked, headers={"If-Match": etag}, media=YAML)
-    return answer.json()
+def _send(api: Api, edited: _Edit, *, dry_run: bool) -> None:
+    query = {**edited.scope, **edited.terms, "dry_run": dry_run}
+    headers = {"If-Match": edited.seen.etag}
+    api.send("PUT", "overrides/document", edited.text, query=query, headers=headers, media=YAML)
+
+
+def _show(edited: _Edit) -> None:
+    import difflib
+
+    paint = SESSION.paint()
+    before, after = edited.seen.text.splitlines(), edited.text.splitlines()
+    for line in list(difflib.unified_diff(before, after, lineterm="", n=2))[2:]:
+        style = {"+": "green", "-": "red"}.get(line[:1])
+        say(paint(style, line) if style else line)
 
 
 def _merged(base: str, mine: str, theirs: str) -> str:

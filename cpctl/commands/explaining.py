@@ -48,7 +48,8 @@ def explain(
     for one in answer["items"]:
         for leaf, stated in stated_by_pointer(one).items():
             if _below(leaf, pointer):
-                shown = _show(f"{one['resource_type']} {leaf}", scope, stated)
+                ladder = rungs(scope, stated, silent=bool(pointer))
+                shown = _show(f"{one['resource_type']} {leaf}", ladder)
     if not shown and pointer:
         raise NotFound(f"Nothing sets {name}{pointer} at {scope_text(scope)} or above.")
     if not shown:
@@ -66,11 +67,13 @@ def _path(what: list[str]) -> str:
 
 
 def _below(leaf: str, pointer: str) -> bool:
-    return leaf == pointer or leaf.startswith(pointer.rstrip("/") + "/")
+    """Documents say maxParallelism where the API says max_parallelism: both are right here."""
+    here, wanted = (text.replace("_", "").lower() for text in (leaf, pointer))
+    return here == wanted or here.startswith(wanted.rstrip("/") + "/")
 
 
-def _show(title: str, scope: dict[str, str], stated: dict[str, Rung]) -> bool:
-    for line in ladder_lines(title, rungs(scope, stated), SESSION.paint()):
+def _show(title: str, ladder: list[Rung]) -> bool:
+    for line in ladder_lines(title, ladder, SESSION.paint()):
         say(line)
     say()
     return True

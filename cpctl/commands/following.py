@@ -13,7 +13,7 @@ from cpctl.commands import options
 from cpctl.commands.getting import KindName, find
 from cpctl.errors import TimedOut, UsageError
 from cpctl.kinds import EVENT_COLUMNS, Kind, kind_named
-from cpctl.output import Format, as_text, document, listing, say
+from cpctl.output import GAP, Format, as_cell, as_text, document, listing, say
 from cpctl.session import SESSION
 
 if TYPE_CHECKING:
@@ -106,4 +106,4 @@ def _line(event: Any, how: Format) -> str:
     if how is Format.NAME:
         return str(event["seq"])
     shown = [column for column in EVENT_COLUMNS if how is Format.WIDE or not column.wide]
-    return "   ".join(as_text(column.value(event)) for column in shown)
+    return GAP.join(as_cell(column.value(event)) for column in shown)

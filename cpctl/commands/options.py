@@ -20,7 +20,10 @@ Output = Annotated[Format, typer.Option("-o", "--output", help="How to show it."
 NoHeaders = Annotated[bool, typer.Option("--no-headers", help="Leave the titles of columns out.")]
 AsOf = Annotated[str, typer.Option("--as-of", help="Look back: a revision, or an RFC 3339 time.")]
 Message = Annotated[str, typer.Option("-m", "--message", help="Why; kept in the history and the audit log.")]
-Manager = Annotated[str, typer.Option("--manager", help="Who manages these values, such as git.")]
+Manager = Annotated[
+    str,
+    typer.Option("--manager", envvar="CPCTL_MANAGER", help="Who manages these values; else api."),
+]
 Force = Annotated[bool, typer.Option("--force", help="Take values from their managers.")]
 Confirm = Annotated[
     int | None, typer.Option("--confirm", help="The number of affected scopes that you were told of.")
@@ -30,6 +33,10 @@ DryRun = Annotated[bool, typer.Option("--dry-run", help="Show the plan and chang
 TypeName = Annotated[
     str, typer.Argument(metavar="TYPE", help="Resource type.", autocompletion=completing.types)
 ]
+
+
+# As the API's own apply has it, so that what one command set another may change.
+_MANAGER = "api"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +49,8 @@ class Terms:
     confirm: int | None = None
 
     def query(self, **more: Any) -> dict[str, Any]:
-        said = {"change_message": self.message, "managed_by": self.manager, "force": self.force}
+        manager = self.manager or _MANAGER
+        said = {"change_message": self.message, "managed_by": manager, "force": self.force}
         return {**said, "confirm": self.confirm, **more}
 
 
