@@ -46,7 +46,12 @@ class Answer:
     body: bytes
 
     def json(self) -> Any:
-        return json.loads(self.body)
+        """The body. Raises Unreachable: who does not answer in JSON is no control plane."""
+        try:
+            return json.loads(self.body)
+        except ValueError as error:
+            message = "What answered is no control plane."
+            raise Unreachable(message, hint="cpctl config get-contexts") from error
 
     @property
     def text(self) -> str:
@@ -181,7 +186,7 @@ def _checked(answer: Answer, server: str) -> Answer:
     if answer.status == 0:
         raise Unreachable(f"{server} cannot be reached: {answer.text}.", hint="cpctl doctor")
     try:
-        problem = answer.json()
+        problem = json.loads(answer.body)
     except ValueError:
         problem = None
     if not isinstance(problem, dict):

@@ -9,24 +9,26 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import typer
+
 _KEPT_SECONDS = 60.0
 _BUDGET_SECONDS = 0.2
 
 
-def projects(incomplete: str) -> list[str]:
-    return _names("scopes/projects", "id", incomplete)
+def projects(ctx: typer.Context, incomplete: str) -> list[str]:
+    return _names(ctx, "scopes/projects", "id", incomplete)
 
 
-def domains(incomplete: str) -> list[str]:
-    return _names("scopes/domains", "id", incomplete)
+def domains(ctx: typer.Context, incomplete: str) -> list[str]:
+    return _names(ctx, "scopes/domains", "id", incomplete)
 
 
-def types(incomplete: str) -> list[str]:
-    return _names("resource-types", "name", incomplete)
+def types(ctx: typer.Context, incomplete: str) -> list[str]:
+    return _names(ctx, "resource-types", "name", incomplete)
 
 
-def agents(incomplete: str) -> list[str]:
-    return _names("agents", "name", incomplete)
+def agents(ctx: typer.Context, incomplete: str) -> list[str]:
+    return _names(ctx, "agents", "name", incomplete)
 
 
 def contexts(incomplete: str) -> list[str]:
@@ -41,8 +43,8 @@ def kinds(incomplete: str) -> list[str]:
     return _starting(incomplete, [kind.name for kind in KINDS])
 
 
-def _names(path: str, key: str, incomplete: str) -> list[str]:
-    return _quietly(lambda: _starting(incomplete, _known(path, key)))
+def _names(ctx: typer.Context, path: str, key: str, incomplete: str) -> list[str]:
+    return _quietly(lambda: _starting(incomplete, _known(ctx, path, key)))
 
 
 def _starting(incomplete: str, names: list[str]) -> list[str]:
@@ -57,9 +59,13 @@ def _quietly(find: Callable[[], list[str]]) -> list[str]:
         return []
 
 
-def _known(path: str, key: str) -> list[str]:
+def _known(ctx: typer.Context, path: str, key: str) -> list[str]:
     from cpctl.session import SESSION
 
+    # While completing, no command runs, so nobody has taken the options that stand before it.
+    said = ctx.find_root().params
+    SESSION.context, SESSION.server = said.get("context") or "", said.get("server") or ""
+    SESSION.token_file = said.get("token_file") or ""
     context = SESSION.chosen()
     place = _cache_file(f"{context.server} {hash_of(context.token)} {path}")
     if place.exists() and time.time() - place.stat().st_mtime < _KEPT_SECONDS:

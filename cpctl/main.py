@@ -10,7 +10,7 @@ import typer
 
 from cpctl import VERSION, completing
 from cpctl.commands import access, applying, doctor, editing, explaining, following, getting, history, moving
-from cpctl.errors import CpctlError
+from cpctl.errors import CpctlError, UsageError
 from cpctl.exits import Exit
 from cpctl.output import note, paint_for, say
 from cpctl.session import SESSION
@@ -60,6 +60,8 @@ def before(
     version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True)] = False,
 ) -> None:
     SESSION.context, SESSION.server, SESSION.token_file = context, server, token_file
+    if color not in ("auto", "always", "never"):
+        raise UsageError("--color is auto, always or never.")
     SESSION.color, SESSION.quiet, SESSION.no_input, SESSION.debug = color, quiet, no_input, debug
 
 
@@ -68,7 +70,7 @@ def completion(shell: Annotated[str, typer.Argument(help="bash, zsh or fish.")])
     from typer._completion_shared import get_completion_script
 
     if shell not in _SHELLS:
-        raise CpctlError(f"There is completion for {', '.join(_SHELLS)}.")
+        raise UsageError(f"There is completion for {', '.join(_SHELLS)}.")
     say(get_completion_script(prog_name="cpctl", complete_var="_CPCTL_COMPLETE", shell=shell))
 
 

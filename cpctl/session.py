@@ -31,8 +31,11 @@ class Session:
         return load(config_path())
 
     def chosen(self) -> Context:
-        token = read_token(self.token_file) if self.token_file else os.environ.get("CPCTL_TOKEN", "")
-        return chosen(self.config(), name=self.context, server=self.server, token=token.strip())
+        file = self.token_file or os.environ.get("CPCTL_TOKEN_FILE", "")
+        token = read_token(file) if file else os.environ.get("CPCTL_TOKEN", "")
+        name = self.context or os.environ.get("CPCTL_CONTEXT", "")
+        server = self.server or os.environ.get("CPCTL_SERVER", "")
+        return chosen(self.config(), name=name, server=server, token=token.strip())
 
     def api(self, context: Context | None = None, *, tries: bool = True) -> Api:
         from cpctl.api import Api

@@ -99,7 +99,8 @@ def _show(edited: _Edit) -> None:
     import difflib
 
     paint = SESSION.paint()
-    before, after = edited.seen.text.splitlines(), edited.text.splitlines()
+    # The status is the server's report, not a part of what is put back.
+    before, after = (text.partition("\nstatus:")[0].splitlines() for text in (edited.seen.text, edited.text))
     for line in list(difflib.unified_diff(before, after, lineterm="", n=2))[2:]:
         style = {"+": "green", "-": "red"}.get(line[:1])
         say(paint(style, line) if style else line)

@@ -104,7 +104,7 @@ def rollback(
     query = options.Terms(message, manager, force, confirm).query(**scope)
     api = SESSION.api()
     plan = api.post(path, body, query={**query, "dry_run": True}).json()
-    if dry_run or not go_on(plan, "Roll back?", output, yes=yes):
+    if not go_on(plan, "Roll back?", output, yes=yes or dry_run) or dry_run:
         return
     if not yes:
         query["confirm"] = plan["affected_scopes"]
