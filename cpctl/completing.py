@@ -65,7 +65,8 @@ def _known(ctx: typer.Context, path: str, key: str) -> list[str]:
     # While completing, no command runs, so nobody has taken the options that stand before it.
     said = ctx.find_root().params
     SESSION.context, SESSION.server = said.get("context") or "", said.get("server") or ""
-    SESSION.token_file = said.get("token_file") or ""
+    # Standard input is the person's keyboard now.
+    SESSION.token_file = (said.get("token_file") or "").removeprefix("-")
     context = SESSION.chosen()
     place = _cache_file(f"{context.server} {hash_of(context.token)} {path}")
     if place.exists() and time.time() - place.stat().st_mtime < _KEPT_SECONDS:

@@ -46,9 +46,9 @@ def joined(found: Sequence[tuple[str, str]]) -> Bundle:
     starts: list[int] = []
     line = 1
     for _, text in found:
-        divided = parts and not text.lstrip().startswith("---")
-        parts.append("---\n" * bool(divided) + text.rstrip("\n") + "\n")
-        starts.append(line + bool(divided))
+        divided = bool(parts) and not text.lstrip().startswith("---")
+        parts.append("---\n" * divided + text.rstrip("\n") + "\n")
+        starts.append(line + divided)
         line += parts[-1].count("\n")
     return Bundle("".join(parts), [name for name, _ in found], starts)
 
