@@ -26,11 +26,18 @@ class Session:
     quiet: bool = False
     debug: bool = False
     no_input: bool = False
+    _chosen: Context | None = None
 
     def config(self) -> Config:
         return load(config_path())
 
     def chosen(self) -> Context:
+        # Once: a token from standard input can be read only once.
+        if self._chosen is None:
+            self._chosen = self._choose()
+        return self._chosen
+
+    def _choose(self) -> Context:
         file = self.token_file or os.environ.get("CPCTL_TOKEN_FILE", "")
         token = read_token(file) if file else os.environ.get("CPCTL_TOKEN", "")
         name = self.context or os.environ.get("CPCTL_CONTEXT", "")

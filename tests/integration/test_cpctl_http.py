@@ -12,6 +12,7 @@ import pytest
 from cpctl.api import Api
 from cpctl.contexts import Context
 from cpctl.errors import ApiError, Unreachable, UsageError
+from cpctl.watching import watch
 from tests.cpctl_runner import Cpctl
 
 NEVER = (503, {"Retry-After": "0"}, b"")
@@ -125,3 +126,27 @@ def test_who_is_no_control_plane_is_told_and_not_taken_for_a_difference(server, 
     ran = Cpctl(tmp_path, server.url, "secret")("whoami")
 
     assert (ran.code, "no control plane" in ran.err, "Traceback" in ran.err) == (7, True, False)
+
+
+def test_a_watch_goes_on_after_the_last_number_that_it_had(server, api):
+    stream = {"Content-Type": "text/event-stream"}
+    first = b'id: 3\nevent: a.b\ndata: {"seq": 3}\n\nid: 7\nevent: bookmark\ndata: {}\n\nid: 8\ndata: {"se'
+    server.answers = [
+        (200, stream, first),
+        (503, {"Retry-After": "0"}, b""),
+        (200, stream, b'id: 8\nevent: a.b\ndata: {"seq": 8}\n\n'),
+    ]
+
+    events = watch(api, {"object_type": "agent"}, after=2)
+
+    assert [next(events), next(events)] == [{"seq": 3}, {"seq": 8}]
+    asked = [path.partition("after=")[2] for _, path, _ in server.seen]
+    assert asked == ["2", "7", "7"]
+
+
+def test_a_watch_that_may_not_go_on_says_why(server, api):
+    refused = (403, {}, b'{"code": "permission_denied", "detail": "Not here."}')
+    server.answers = [refused, refused]
+
+    with pytest.raises(ApiError, match="Not here"):
+        next(watch(api, {}, after=0))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 
 import pytest
 
@@ -186,3 +188,12 @@ def test_a_change_of_manager_is_something_to_do_and_no_difference():
     assert not differs(plan(installation=[{"kind": "project", "name": "p", "change": "unchanged"}]))
     # More than is listed: what is not seen may differ.
     assert differs(plan(changes=[change] * 1000))
+
+
+def test_help_costs_no_import_of_what_only_commands_need():
+    heavy = ["http.client", "ssl", "yaml", "rich", "httpx", "attrs", "django", "tempfile"]
+    script = f"import sys, cpctl.main; print([one for one in {heavy} if one in sys.modules])"
+
+    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+
+    assert ran.stdout == "[]\n"
