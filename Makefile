@@ -17,7 +17,7 @@ endif
 export UV_NO_PROGRESS := 1
 export PYTHONUNBUFFERED := 1
 
-.PHONY: bench-lists bench-fleet help up test check format lint types contracts migrations-check openapi openapi-check settings lock bench-resolve bench-heartbeats clean
+.PHONY: bench-lists bench-fleet help up test check format lint types contracts migrations-check openapi openapi-check settings sdk lock bench-resolve bench-heartbeats clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -54,6 +54,9 @@ openapi-check: .venv/.dev
 
 settings: .venv/.dev ## Write docs/settings.md from the code
 	$(BIN)/python manage.py settings_reference > docs/settings.md
+
+sdk: .venv/.dev ## Generate the Python client from openapi.yaml into sdk/python
+	$(BIN)/python -m openapi_python_client generate --path openapi.yaml --config sdk/python.yaml --meta setup --fail-on-warning --overwrite --output-path sdk/python
 
 bench-resolve: .venv/.dev ## Measure effective reads (docs/performance.md); BENCH_ARGS="--rows 100000 --write"
 	@exec $(BIN)/python -m benchmarks.resolve $(BENCH_ARGS)

@@ -53,7 +53,7 @@ class ReasonedQuery(MutationQuery):
     """For mutations whose reason goes into the audit log and the history."""
 
     change_message = serializers.CharField(
-        required=False, default="", max_length=500, help_text="Why. Kept in the audit log."
+        required=False, default="", allow_blank=True, max_length=500, help_text="Why. Kept in the audit log."
     )
 
 

@@ -127,7 +127,9 @@ class EffectiveBatchWrite(StrictSerializer):
 
 
 class EffectiveQuery(ScopeAsOfQuery):
-    resource_type = serializers.CharField(required=False, default="", help_text="Only this type.")
+    resource_type = serializers.CharField(
+        required=False, default="", allow_blank=True, help_text="Only this type."
+    )
     strategy = serializers.ChoiceField(
         choices=[("native", "native"), ("flyte", "flyte")],
         required=False,

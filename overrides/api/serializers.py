@@ -181,6 +181,7 @@ class TermsQuery(ReasonedQuery):
     managed_by = serializers.CharField(
         required=False,
         default="",
+        allow_blank=True,
         max_length=63,
         help_text="Who manages the values from now on, such as `git`. Empty: nobody.",
     )

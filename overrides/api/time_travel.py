@@ -22,6 +22,7 @@ class AsOfQuery(Query):
     as_of = serializers.CharField(
         required=False,
         default="",
+        allow_blank=True,
         help_text="Answer as it was then: a revision, or an RFC 3339 time such as 2026-11-21T09:30:00Z.",
     )
 

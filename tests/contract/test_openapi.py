@@ -101,3 +101,10 @@ def test_no_schema_has_a_made_up_name():
     names = set(DOCUMENT["components"]["schemas"])
 
     assert not [name for name in names if any(char.isdigit() for char in name) or name.endswith("Enum")]
+
+
+def test_every_default_is_a_value_that_the_schema_allows():
+    for item in OPERATIONS:
+        for parameter in item.values[2].get("parameters", []):
+            if "default" in parameter["schema"]:
+                validate(parameter["schema"], parameter["schema"]["default"])

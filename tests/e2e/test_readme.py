@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import re
+import shlex
 import signal
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -18,6 +21,7 @@ PAGES = [
     "docs/tutorials/flytectl-to-git.md",
     "docs/guides/flyte.md",
     "docs/guides/agents.md",
+    "docs/guides/cpctl.md",
 ]
 SHOWS = re.compile(r"<!-- shows: (.*?) -->")
 
@@ -30,6 +34,16 @@ def up(tmp_path):
     running.stop(signal.SIGTERM)
 
 
+def installed(folder: Path) -> Path:
+    """A folder with cpctl in it, as pipx would make one."""
+    program = folder / "bin" / "cpctl"
+    program.parent.mkdir()
+    command = f"PYTHONPATH={shlex.quote(str(ROOT))} {shlex.quote(sys.executable)}"
+    program.write_text(f'#!/bin/sh\n{command} -m cpctl "$@"\n')
+    program.chmod(0o755)
+    return program.parent
+
+
 @pytest.mark.parametrize("page", PAGES)
 def test_the_commands_of_a_page_do_what_it_says(up, tmp_path: Path, page: str):
     blocks = BLOCK.findall((ROOT / page).read_text())
@@ -40,7 +54,13 @@ def test_the_commands_of_a_page_do_what_it_says(up, tmp_path: Path, page: str):
         script += f"\necho; echo '== end of {number}'\n"
 
     ran = subprocess.run(
-        ["bash", "-c", script], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False
+        ["bash", "-c", script],
+        cwd=tmp_path,
+        env={**os.environ, "HOME": str(tmp_path), "PATH": f"{installed(tmp_path)}:{os.environ['PATH']}"},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
     )
 
     assert ran.returncode == 0, ran.stderr

@@ -1,0 +1,158 @@
+"""`login`, `logout`, `whoami`, `can-i`, and `config`."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from typing import Annotated, Any
+
+import typer
+
+from cpctl import completing
+from cpctl.commands import options
+from cpctl.contexts import Context, config_path, read_token, save
+from cpctl.errors import UsageError
+from cpctl.exits import Exit
+from cpctl.output import Column, Format, document, listing, say
+from cpctl.scopes import scope_text
+from cpctl.session import SESSION
+
+config = typer.Typer(help="Contexts: which server, and who you are there.", no_args_is_help=True)
+Name = Annotated[str, typer.Argument(metavar="NAME", autocompletion=completing.contexts)]
+TokenFile = Annotated[str, typer.Option("--token-file", help="A file with the token; - is standard input.")]
+_COLUMNS = (
+    Column("CURRENT", lambda item: "*" if item["current"] else ""),
+    Column("NAME", lambda item: item["name"]),
+    Column("SERVER", lambda item: item["server"]),
+    Column("PRODUCTION", lambda item: item["production"]),
+    Column("TOKEN", lambda item: "yes" if item["has_token"] else "no"),
+)
+
+
+def login(
+    server: Annotated[str, typer.Argument(metavar="URL")],
+    name: Annotated[str, typer.Option("--name", help="What to call it.")] = "default",
+    token_file: TokenFile = "",
+    production: Annotated[bool, typer.Option(help="Changes want its name typed.")] = False,
+) -> None:
+    """Keep a server and a token, after trying them. The token comes from a file or a hidden prompt."""
+    context = Context(name, server.rstrip("/"), _token(token_file), production)
+    who = SESSION.api(context).get("me").json()
+    path = config_path()
+    kept = SESSION.config().with_context(context)
+    save(replace(kept, current=name), path)
+    SESSION.tell(f"You are {who['name']} at {context.server}. The context {name!r} is kept in {path}.")
+
+
+def logout() -> None:
+    """Forget the token of the context. It stays valid: revoke it at the server if it was lost."""
+    context = SESSION.chosen()
+    if not context.name:
+        raise UsageError("There is no context to log out of.")
+    save(SESSION.config().with_context(replace(context, token="")), config_path())
+    SESSION.tell(f"The token of {context.name!r} is forgotten.")
+
+
+def whoami(output: options.Output = Format.TABLE) -> None:
+    """Show who you are, and what you may do where."""
+    who = SESSION.api().get("me").json()
+    if output in (Format.JSON, Format.YAML):
+        return say(document(who, output))
+    if output is Format.NAME:
+        return say(who["name"])
+    say(f"{who['name']} ({who['kind']}) at {SESSION.chosen().server}")
+    for grant in who["grants"]:
+        say(f"  {grant['role']}: {scope_text(grant['scope'])}")
+    return None
+
+
+def can_i(
+    *,
+    action: Annotated[str, typer.Argument(metavar="ACTION", help="Such as override.write.")],
+    project: options.Project = "",
+    domain: options.Domain = "",
+    workflow: options.Workflow = "",
+    launch_plan: options.LaunchPlan = "",
+) -> None:
+    """Ask whether you may do something. Exits 4 if not."""
+    scope = options.scope_of((project, domain, workflow, launch_plan))
+    verdict = SESSION.api().post("me:can-i", {"action": action, "scope": scope}).json()
+    say(f"{'yes' if verdict['allowed'] else 'no'}: {verdict['reason']}")
+    if not verdict["allowed"]:
+        raise typer.Exit(Exit.AUTH)
+
+
+@config.command("get-contexts")
+def get_contexts(output: options.Output = Format.TABLE, no_headers: options.NoHeaders = False) -> None:
+    """List the contexts. Tokens are never shown."""
+    known = SESSION.config()
+    items = [_shown(one, current=known.current) for one in known.contexts.values()]
+    for line in listing(
+        _COLUMNS, items, how=output, name_of=lambda item: str(item["name"]), headers=not no_headers
+    ):
+        say(line)
+
+
+@config.command("current-context")
+def current_context() -> None:
+    """Say which context is used."""
+    say(SESSION.chosen().name)
+
+
+@config.command("use-context")
+def use_context(name: Name) -> None:
+    """Use a context from now on."""
+    known = SESSION.config()
+    known.named(name)
+    save(replace(known, current=name), config_path())
+    SESSION.tell(f"Now in {name!r}.")
+
+
+@config.command("set-context")
+def set_context(
+    name: Name,
+    server: Annotated[str, typer.Option(help="Its address.")] = "",
+    token_file: TokenFile = "",
+    production: Annotated[bool | None, typer.Option(help="Changes want its name typed.")] = None,
+) -> None:
+    """Make or change a context, without asking the server."""
+    known = SESSION.config()
+    before = known.contexts.get(name)
+    if before is None and not server:
+        raise UsageError(
+            "A new context needs a server.", hint=f"cpctl config set-context {name} --server URL"
+        )
+    context = before or Context(name, "")
+    if server and server.rstrip("/") != context.server:
+        context = replace(context, server=server.rstrip("/"), token="")
+    if token_file:
+        context = replace(context, token=read_token(token_file))
+    if production is not None:
+        context = replace(context, production=production)
+    save(replace(known.with_context(context), current=known.current or name), config_path())
+
+
+@config.command("delete-context")
+def delete_context(name: Name) -> None:
+    """Forget a context and its token."""
+    save(SESSION.config().without(name), config_path())
+
+
+def _shown(context: Context, *, current: str) -> dict[str, Any]:
+    return {
+        "name": context.name,
+        "server": context.server,
+        "production": context.production,
+        "current": context.name == current,
+        "has_token": bool(context.token),
+    }
+
+
+def _token(file: str) -> str:
+    if file or SESSION.token_file:
+        return read_token(file or SESSION.token_file)
+    if SESSION.no_input or not sys.stdin.isatty():
+        raise UsageError("There is no terminal to ask at.", hint="say --token-file FILE, or --token-file -")
+    import getpass
+
+    return getpass.getpass("Token: ").strip()

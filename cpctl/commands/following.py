@@ -1,0 +1,109 @@
+"""`events` and `wait`."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from cpctl.commands import options
+from cpctl.commands.getting import KindName, find
+from cpctl.errors import TimedOut, UsageError
+from cpctl.kinds import EVENT_COLUMNS, Kind, kind_named
+from cpctl.output import GAP, Format, as_cell, as_text, document, listing, say
+from cpctl.session import SESSION
+
+if TYPE_CHECKING:
+    from cpctl.api import Api
+
+# What people say, and what the API calls it.
+_FIELDS = {"state": "health_status"}
+
+
+def events(
+    *,
+    after: Annotated[int, typer.Option(min=0, help="The last number that you have.")] = 0,
+    type: Annotated[str, typer.Option(help="Only of this type, such as agent.registered.")] = "",
+    object_type: Annotated[str, typer.Option(help="Only about such objects, such as agent.")] = "",
+    object_id: Annotated[str, typer.Option(help="Only about this object.")] = "",
+    limit: Annotated[int, typer.Option(min=1, max=200, help="At most so many.")] = 50,
+    watch: Annotated[bool, typer.Option("--watch", help="Go on as they happen.")] = False,
+    output: options.Output = Format.TABLE,
+    no_headers: options.NoHeaders = False,
+) -> None:
+    """Show what happened. With --watch and no --after: from now on."""
+    from cpctl import watching
+
+    api = SESSION.api()
+    query = {"type": type, "object_type": object_type, "object_id": object_id}
+    if watch:
+        return _watch(api, query, after or watching.last_seq(api), output)
+    found = api.get("events", {**query, "after": after, "limit": limit}).json()["items"]
+    lines = listing(
+        EVENT_COLUMNS, found, how=output, name_of=lambda one: str(one["seq"]), headers=not no_headers
+    )
+    for line in lines:
+        say(line)
+    return None
+
+
+def wait(
+    *,
+    kind: KindName,
+    name: Annotated[str, typer.Argument(metavar="NAME")],
+    condition: Annotated[str, typer.Option("--for", help="FIELD=VALUE, such as state=ready.")],
+    timeout: Annotated[float, typer.Option(min=0, help="Seconds.")] = 60.0,
+) -> None:
+    """Wait until a field has a value. Exits 6 if it does not come about in time.
+
+    \b
+    cpctl wait agent my-agent --for=state=ready --timeout 120
+    """
+    wanted = kind_named(kind)
+    field, _, value = condition.partition("=")
+    if not field or not value or not wanted.object_type:
+        raise UsageError(
+            "Say what to wait for, as FIELD=VALUE.", hint="cpctl wait agent NAME --for=state=ready"
+        )
+    _wait(SESSION.api(), wanted, name, (_FIELDS.get(field, field), value), time.monotonic() + timeout)
+    SESSION.tell(f"{name}: {condition}")
+
+
+def _wait(api: Api, kind: Kind, name: str, condition: tuple[str, str], until: float) -> None:
+    from cpctl import watching
+
+    field, value = condition
+    after = watching.last_seq(api)
+    while True:
+        item = find(api, kind, name)
+        if field not in item:
+            raise UsageError(f"{kind.name} have no {field!r}. They have: {', '.join(item)}.")
+        if as_text(item[field]) == value:
+            return
+        left = until - time.monotonic()
+        if left <= 0:
+            raise TimedOut(f"{name} has {field} {as_text(item[field])!r}, not {value!r}.")
+        _, after = watching.poll(api, {"object_type": kind.object_type}, after=after, seconds=left)
+
+
+def _watch(api: Api, query: dict[str, Any], after: int, how: Format) -> None:
+    from cpctl import watching
+
+    for event in watching.watch(api, query, after=after):
+        say(_line(event, how))
+        sys.stdout.flush()
+
+
+def _line(event: Any, how: Format) -> str:
+    """One event on one line, or as one YAML document."""
+    if how is Format.JSON:
+        return json.dumps(event, ensure_ascii=False)
+    if how is Format.YAML:
+        return "---\n" + document(event, how)
+    if how is Format.NAME:
+        return str(event["seq"])
+    shown = [column for column in EVENT_COLUMNS if how is Format.WIDE or not column.wide]
+    return GAP.join(as_cell(column.value(event)) for column in shown)

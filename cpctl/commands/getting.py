@@ -1,0 +1,186 @@
+"""`get` and `describe`: read anything."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from cpctl import completing
+from cpctl.commands import options
+from cpctl.errors import NotFound, UsageError
+from cpctl.kinds import Kind, kind_named
+from cpctl.output import Format, document, listing, say, table
+from cpctl.paths import YAML, segment
+from cpctl.scopes import scope_text
+from cpctl.session import SESSION
+
+if TYPE_CHECKING:
+    from cpctl.api import Api
+
+KindName = Annotated[str, typer.Argument(metavar="KIND", autocompletion=completing.kinds)]
+
+
+def get(
+    *,
+    kind: KindName,
+    name: Annotated[str, typer.Argument(metavar="[NAME]")] = "",
+    project: options.Project = "",
+    domain: options.Domain = "",
+    workflow: options.Workflow = "",
+    launch_plan: options.LaunchPlan = "",
+    as_of: options.AsOf = "",
+    resource_type: Annotated[
+        str, typer.Option("--type", help="Resource type.", autocompletion=completing.types)
+    ] = "",
+    level: Annotated[str, typer.Option(help="Only overrides at this level, such as project.")] = "",
+    environment: Annotated[str, typer.Option(help="Only agents of this environment.")] = "",
+    service_type: Annotated[str, typer.Option(help="Only agents that provide this.")] = "",
+    state: Annotated[str, typer.Option(help="Only agents in this state, such as ready.")] = "",
+    output: Annotated[
+        str, typer.Option("-o", "--output", help="table, wide, json, yaml, name; or a file, for overrides.")
+    ] = "table",
+    no_headers: options.NoHeaders = False,
+    limit: Annotated[int | None, typer.Option(min=1, help="At most so many.")] = None,
+    watch: Annotated[bool, typer.Option("--watch", help="Go on, and show what changes.")] = False,
+) -> None:
+    """List things, or show one.
+
+    \b
+    cpctl get overrides -p flytesnacks -d development
+    cpctl get overrides -p flytesnacks -d development -w W -o file.yaml
+    cpctl get agents --state unavailable -o name
+    cpctl get projects flytesnacks -o json
+    """
+    wanted = kind_named(kind)
+    names = (project, domain, workflow, launch_plan)
+    if output not in set(Format):
+        return _to_file(wanted, names, as_of, output)
+    how = Format(output)
+    if name:
+        return _one(wanted, name, names, as_of, how)
+    filters = {
+        **dict(zip(("project", "domain", "workflow", "launch_plan"), names, strict=True)),
+        **{"as_of": as_of, "resource_type": resource_type, "level": level},
+        **{"environment": environment, "service_type": service_type, "health_status": state},
+    }
+    query = _filters(wanted, filters)
+    if watch:
+        return _watch(SESSION.api(), wanted, query, how)
+    return show(wanted, _items(SESSION.api(), wanted, query, limit), how, headers=not no_headers)
+
+
+def describe(
+    *,
+    kind: KindName,
+    name: Annotated[str, typer.Argument(metavar="NAME")],
+    project: options.Project = "",
+    domain: options.Domain = "",
+    workflow: options.Workflow = "",
+    launch_plan: options.LaunchPlan = "",
+    as_of: options.AsOf = "",
+    output: options.Output = Format.YAML,
+) -> None:
+    """Show everything about one thing."""
+    _one(kind_named(kind), name, (project, domain, workflow, launch_plan), as_of, output)
+
+
+def show(kind: Kind, items: Sequence[Any], how: Format, *, headers: bool = True) -> None:
+    if not items and how in (Format.TABLE, Format.WIDE):
+        return SESSION.tell(f"No {kind.name} found.")
+    for line in listing(kind.columns, items, how=how, name_of=kind.label, headers=headers):
+        say(line)
+    return None
+
+
+def find(api: Api, kind: Kind, name: str, query: dict[str, Any] | None = None) -> Any:
+    """One thing. Agents are asked for by id, and found by name too."""
+    if kind.name == "agents" and not _is_id(name):
+        for agent in api.items(kind.path):
+            if agent["name"] == name:
+                return agent
+        raise NotFound(f"There is no agent {name!r}.", hint="cpctl get agents")
+    if not kind.key:
+        raise UsageError(f"There is no asking for one of {kind.name}.", hint=f"cpctl get {kind.name}")
+    return api.get(f"{kind.path}/{segment(name)}", query).json()
+
+
+def _is_id(name: str) -> bool:
+    return len(name) == 36 and name.count("-") == 4
+
+
+def _filters(kind: Kind, said: dict[str, str]) -> dict[str, str]:
+    """The filters that were given. Raises UsageError where the kind does not take one."""
+    given = {name: value for name, value in said.items() if value}
+    if strange := [name for name in given if name not in kind.filters]:
+        shown = ", ".join(one.replace("_", "-") for one in strange)
+        raise UsageError(f"{kind.name} cannot be filtered by {shown}.")
+    return given
+
+
+def _items(api: Api, kind: Kind, query: dict[str, str], limit: int | None = None) -> list[Any]:
+    if kind.name == "resource-types":
+        # They come in one answer, and know no pages.
+        return list(api.get(kind.path, query).json()["items"])[:limit]
+    return list(api.items(kind.path, query, most=limit))
+
+
+def _one(kind: Kind, name: str, names: Sequence[str], as_of: str, how: Format) -> None:
+    query: dict[str, Any] = {}
+    if kind.name == "overrides":
+        query = {**options.scope_of(names), "as_of": as_of}
+    item = find(SESSION.api(), kind, name, query)
+    if how in (Format.JSON, Format.YAML):
+        say(document(item, how))
+    else:
+        show(kind, [item], how)
+
+
+def _to_file(kind: Kind, names: Sequence[str], as_of: str, path: str) -> None:
+    """The overrides document of a scope, as Flyte's RFC 3749 has it, into a file."""
+    from cpctl import files
+
+    if kind.name != "overrides" or not path.endswith((".yaml", ".yml", ".json")):
+        known = ", ".join(Format)
+        raise UsageError(f"-o takes {known}; for overrides also a file that ends in .yaml or .json.")
+    scope = options.scope_of(names)
+    accept = "application/json" if path.endswith(".json") else YAML
+    answer = SESSION.api().get("overrides/document", {**scope, "as_of": as_of}, accept=accept)
+    files.write(answer.text, path)
+    SESSION.tell(f"What applies at {scope_text(scope)} was written to {path}.")
+
+
+def _watch(api: Api, kind: Kind, query: dict[str, str], how: Format) -> None:
+    """Show all, and each thing again when it changed."""
+    import sys
+
+    from cpctl import watching
+
+    if not kind.object_type:
+        raise UsageError(f"{kind.name} cannot be watched.", hint="cpctl events --watch")
+    # The number before the list: what changes between the two is then told twice, and not missed.
+    after = watching.last_seq(api)
+    items = _items(api, kind, query)
+    known = {kind.label(item): item for item in items}
+    for item in items:
+        _show_changed(kind, item, how)
+    sys.stdout.flush()
+    for _ in watching.watch(api, {"object_type": kind.object_type}, after=after):
+        for item in _items(api, kind, query):
+            if known.get(kind.label(item)) != item:
+                known[kind.label(item)] = item
+                _show_changed(kind, item, how)
+        sys.stdout.flush()
+
+
+def _show_changed(kind: Kind, item: Any, how: Format) -> None:
+    """One line each, or one YAML document."""
+    if how is Format.JSON:
+        say(json.dumps(item, ensure_ascii=False))
+    elif how is Format.YAML:
+        say("---\n" + document(item, how))
+    else:
+        shown = [column for column in kind.columns if how is Format.WIDE or not column.wide]
+        say(kind.label(item) if how is Format.NAME else table(shown, [item], headers=False)[0])

@@ -1,0 +1,100 @@
+"""What can go wrong, each with its exit code. Errors of the API keep their code and request id."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from cpctl.exits import Exit
+
+
+class CpctlError(Exception):
+    """Base. `hint` is the next command to try."""
+
+    exit = Exit.USAGE
+
+    def __init__(self, message: str, *, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+    def lines(self) -> list[str]:
+        return [self.message]
+
+
+class UsageError(CpctlError):
+    """The command cannot be carried out as it was given."""
+
+
+class Declined(CpctlError):
+    exit = Exit.DIFFERS
+
+
+class NotFound(CpctlError):
+    exit = Exit.NOT_FOUND
+
+
+class TimedOut(CpctlError):
+    exit = Exit.TIMEOUT
+
+
+class Unreachable(CpctlError):
+    exit = Exit.UNAVAILABLE
+
+
+class ApiError(CpctlError):
+    """A problem document (RFC 9457). Branch on `code`, never on words."""
+
+    def __init__(self, status: int, problem: Mapping[str, Any]) -> None:
+        super().__init__(
+            str(problem.get("detail") or problem.get("title") or f"The server answered {status}.")
+        )
+        self.status = status
+        self.problem = problem
+        self.code = str(problem.get("code", ""))
+        self.request_id = str(problem.get("request_id", ""))
+        self.errors: Sequence[Mapping[str, Any]] = problem.get("errors") or ()
+        self.hint = _HINTS.get(self.code, "")
+
+    @property
+    def exit(self) -> Exit:  # type: ignore[override]  # a fact of the class elsewhere, of the answer here
+        return _exit_of(self.status)
+
+    def lines(self) -> list[str]:
+        told = [self.message, *(_line(one) for one in self.errors)]
+        return [*told, f"(code {self.code}, request {self.request_id})"]
+
+
+_BY_STATUS = {
+    401: Exit.AUTH,
+    403: Exit.AUTH,
+    404: Exit.NOT_FOUND,
+    409: Exit.CONFLICT,
+    410: Exit.NOT_FOUND,
+    412: Exit.CONFLICT,
+    428: Exit.CONFLICT,
+    429: Exit.UNAVAILABLE,
+}
+_HINTS = {
+    "not_authenticated": "cpctl login SERVER --token-file FILE",
+    "permission_denied": "cpctl whoami",
+    "managed_elsewhere": "say who you are with --manager NAME, or take it over with --force",
+    "confirmation_required": "look at the plan with --dry-run=server, then add --confirm with its number",
+    "version_mismatch": "read it again: somebody changed it meanwhile",
+    "unknown_project": "cpctl get projects",
+    "unknown_domain": "cpctl get domains",
+    "unknown_resource_type": "cpctl get resource-types",
+    "unknown_agent": "cpctl get agents",
+}
+
+
+def _exit_of(status: int) -> Exit:
+    return _BY_STATUS.get(status, Exit.UNAVAILABLE if status >= 500 else Exit.USAGE)
+
+
+def _line(error: Mapping[str, Any]) -> str:
+    """One thing that is wrong: where, what, and what would be right."""
+    place = f"{error.get('file', '')}:{error['line']}: " if error.get("line") else ""
+    hint = f" {error['hint']}" if error.get("hint") else ""
+    allowed = f" Allowed: {', '.join(map(str, error['allowed']))}." if error.get("allowed") else ""
+    return f"  {place}{error.get('pointer', '')} {error.get('message', '')}{hint}{allowed}"

@@ -1,0 +1,161 @@
+"""The program: options before the command, the commands, and errors as exit codes."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Annotated
+
+import typer
+
+from cpctl import VERSION, completing
+from cpctl.commands import access, applying, doctor, editing, explaining, following, getting, history, moving
+from cpctl.errors import CpctlError, UsageError
+from cpctl.exits import Exit
+from cpctl.output import Format, note, paint_for, say
+from cpctl.session import SESSION
+
+_SHELLS = ("bash", "zsh", "fish")
+app = typer.Typer(
+    name="cpctl",
+    help=(
+        "The command line of Controlplane: what applies where, and why; which agents are alive.\n\n"
+        "\b\n"
+        "cpctl login http://localhost:8000 --token-file .data/admin.token\n"
+        "cpctl get overrides -p flytesnacks\n"
+        "cpctl explain -p flytesnacks -d development -w train\n"
+        "cpctl diff -f settings/ && cpctl apply -f settings/\n"
+        "cpctl get agents --watch"
+    ),
+    # Rich help takes longer to import than all of cpctl.
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    no_args_is_help=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+agents = typer.Typer(help="Agents: list, show, watch.", no_args_is_help=True)
+
+
+def _version(said: bool) -> None:
+    if said:
+        say(f"cpctl {VERSION}")
+        raise typer.Exit
+
+
+@app.callback()
+def before(
+    *,
+    context: Annotated[
+        str,
+        typer.Option(envvar="CPCTL_CONTEXT", help="Which context.", autocompletion=completing.contexts),
+    ] = "",
+    server: Annotated[str, typer.Option(envvar="CPCTL_SERVER", help="Another server.")] = "",
+    token_file: Annotated[
+        str, typer.Option(envvar="CPCTL_TOKEN_FILE", help="A file with the token; - is stdin.")
+    ] = "",
+    color: Annotated[str, typer.Option(help="auto, always or never.")] = "auto",
+    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Say only what was asked for.")] = False,
+    no_input: Annotated[bool, typer.Option("--no-input", help="Never ask.")] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Tell each request; never the token.")] = False,
+    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True)] = False,
+) -> None:
+    SESSION.context, SESSION.server, SESSION.token_file = context, server, token_file
+    if color not in ("auto", "always", "never"):
+        raise UsageError("--color is auto, always or never.")
+    SESSION.color, SESSION.quiet, SESSION.no_input, SESSION.debug = color, quiet, no_input, debug
+
+
+def completion(shell: Annotated[str, typer.Argument(help="bash, zsh or fish.")]) -> None:
+    """Print the shell's completion script: source <(cpctl completion bash)."""
+    from typer._completion_shared import get_completion_script
+
+    if shell not in _SHELLS:
+        raise UsageError(f"There is completion for {', '.join(_SHELLS)}.")
+    say(get_completion_script(prog_name="cpctl", complete_var="_CPCTL_COMPLETE", shell=shell))
+
+
+Environment = Annotated[str, typer.Option(help="Only agents of this environment.")]
+How = Annotated[Format, typer.Option("-o", "--output", help="How to show it.")]
+
+
+@agents.command("list")
+def list_agents(
+    *,
+    environment: Environment = "",
+    state: Annotated[str, typer.Option(help="Only agents in this state, such as ready.")] = "",
+    output: How = Format.TABLE,
+) -> None:
+    """List agents: `cpctl get agents`."""
+    getting.get(kind="agents", environment=environment, state=state, output=output)
+
+
+@agents.command("watch")
+def watch_agents(*, environment: Environment = "", output: How = Format.TABLE) -> None:
+    """List agents, and go on with those that change."""
+    getting.get(kind="agents", environment=environment, output=output, watch=True)
+
+
+@agents.command("show")
+def show_agent(
+    name: Annotated[str, typer.Argument(autocompletion=completing.agents)], *, output: How = Format.YAML
+) -> None:
+    """Show everything about one agent."""
+    getting.describe(kind="agents", name=name, output=output)
+
+
+for command in (
+    getting.get,
+    getting.describe,
+    explaining.explain,
+    applying.diff,
+    applying.apply,
+    editing.edit,
+    history.history,
+    history.blame,
+    history.rollback,
+    moving.export,
+    following.events,
+    following.wait,
+    access.login,
+    access.logout,
+    access.whoami,
+    doctor.doctor,
+    completion,
+):
+    app.command()(command)
+app.command("can-i")(access.can_i)
+app.add_typer(moving.imports, name="import")
+app.add_typer(agents, name="agents")
+app.add_typer(access.config, name="config")
+
+
+def main() -> None:
+    """Run, and end with a code of cpctl.exits."""
+    try:
+        app(prog_name="cpctl")
+    except CpctlError as error:
+        sys.exit(_tell(error))
+    except BrokenPipeError:
+        # Whoever read us has seen enough; without this Python complains while it ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(Exit.OK)
+    except KeyboardInterrupt:
+        sys.exit(Exit.INTERRUPTED)
+    except Exception as error:
+        if SESSION.debug:
+            raise
+        note(
+            f"error: cpctl itself failed: {type(error).__name__}: {error}. Please report what --debug shows."
+        )
+        sys.exit(Exit.BUG)
+
+
+def _tell(error: CpctlError) -> int:
+    paint = paint_for(SESSION.color, sys.stderr)
+    first, *more = error.lines()
+    note(paint("red", "error: ") + first)
+    for line in more:
+        note(line)
+    if error.hint:
+        note(f"try: {error.hint}")
+    return error.exit

@@ -1,0 +1,84 @@
+"""Follow the event log: a stream that goes on where it broke, and misses nothing."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import random
+import time
+import urllib.error
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from cpctl.api import Api
+from cpctl.errors import ApiError
+from cpctl.retrying import pause
+
+# The server sends a bookmark more often than this; silence means a dead connection.
+_SILENCE_SECONDS = 90.0
+
+
+def last_seq(api: Api) -> int:
+    """The number after which everything is still to come."""
+    # Nothing is about such an object, so the answer is short, and tells how far the log goes.
+    page = api.get("events", {"limit": 1, "object_type": "none"}).json()
+    return int(page["next_after"])
+
+
+def poll(api: Api, query: Mapping[str, Any], *, after: int, seconds: float) -> tuple[list[Any], int]:
+    """What happened after this number, at latest when so much time has passed, and the next number."""
+    wait = max(1, min(20, int(seconds)))
+    asked = {**query, "after": after, "wait": wait}
+    page = api.send("GET", "events", query=asked, timeout=wait + 10).json()
+    return page["items"], int(page["next_after"])
+
+
+def watch(api: Api, query: Mapping[str, Any], *, after: int) -> Iterator[Any]:
+    """Yield events after this number as they happen, for ever."""
+    failed = 0
+    while True:
+        try:
+            for seq, event in _stream(api, query, after):
+                failed, after = 0, seq
+                if event is not None:
+                    yield event
+        except (OSError, http.client.HTTPException) as error:
+            failed += 1
+            _rest(api, failed, error)
+
+
+def _rest(api: Api, failed: int, error: Exception) -> None:
+    """Wait before coming back. Raises ApiError or Unreachable where that would not help."""
+    status, retry_after = 0, ""
+    if isinstance(error, urllib.error.HTTPError):
+        status, retry_after = error.code, error.headers.get("Retry-After", "")
+        error.close()
+    wait = pause(failed, status, again=True, retry_after=retry_after, luck=random.random())  # noqa: S311
+    if wait is None:
+        # Asked in the ordinary way, the server says what is wrong.
+        api.get("events", {"limit": 1})
+        raise ApiError(status, {"detail": f"The stream of events broke: {error}."})
+    time.sleep(wait)
+
+
+def _stream(api: Api, query: Mapping[str, Any], after: int) -> Iterator[tuple[int, Any]]:
+    request = api.request(
+        "GET", "events", query={**query, "after": after}, headers={"Accept": "text/event-stream"}
+    )
+    with api.open(request, _SILENCE_SECONDS) as response:
+        yield from parse(line.decode().rstrip("\r\n") for line in response)
+
+
+def parse(lines: Iterable[str]) -> Iterator[tuple[int, Any]]:
+    """Server-sent events as (number, event); the event of a bookmark is None. Half an event is none."""
+    said: dict[str, str] = {}
+    for line in lines:
+        if line:
+            name, _, value = line.partition(":")
+            said[name] = value.removeprefix(" ")
+        elif said.get("id", "").isdecimal():
+            told = None if said.get("event") == "bookmark" else json.loads(said.get("data", "null"))
+            yield int(said["id"]), told
+            said = {}
+        else:
+            said = {}

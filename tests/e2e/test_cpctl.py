@@ -1,0 +1,403 @@
+"""cpctl as a process against a running server: what it prints, and how it ends."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import stat
+import sys
+import threading
+from datetime import UTC, datetime
+
+import pytest
+import yaml
+
+from controlplane.access.principals import create_token
+from controlplane.scopes import Scope
+from cpctl.api import Api as Client
+from cpctl.contexts import Context
+from tests.api_client import ACTOR, AGENT, Api, make_principal, make_project, token_for
+from tests.cpctl_runner import Cpctl
+
+DOCUMENT = """\
+kind: overrides
+project: flytesnacks
+domain: development
+spec:
+  taskResources:
+    defaults: {cpu: "1"}
+  workflowExecutionConfig:
+    maxParallelism: 40
+"""
+HERE = ("-p", "flytesnacks", "-d", "development")
+
+
+@pytest.fixture
+def cpctl(live, tmp_path) -> Cpctl:
+    make_project()
+    ada = make_principal("admin", name="ada")
+    _, token = create_token(ada, name="test", expires_at=None, actor=ACTOR)
+    return Cpctl(tmp_path, live.url, token)
+
+
+@pytest.fixture
+def applied(cpctl: Cpctl) -> Cpctl:
+    """The document stands."""
+    (cpctl.folder / "a.yaml").write_text(DOCUMENT)
+    assert cpctl("apply", "-f", "a.yaml", "--yes", "-m", "First").code == 0
+    return cpctl
+
+
+def test_overrides_as_a_table_without_titles_and_as_names(applied):
+    titles, *rows = applied("get", "overrides").shown
+    scope = "SCOPE                                 "
+    assert titles == f"TYPE                        {scope}   VERSION   CHANGED BY   CHANGED AT"
+    # Both came in one transaction: their order is anybody's.
+    assert sorted(rows) == [
+        "task_resource               project=flytesnacks domain=development   1         ada          <time>",
+        "workflow_execution_config   project=flytesnacks domain=development   1         ada          <time>",
+    ]
+    assert "TYPE" not in applied("get", "overrides", "--no-headers").out
+    assert sorted(applied("get", "overrides", "-o", "name").shown) == [
+        "task_resource project=flytesnacks domain=development",
+        "workflow_execution_config project=flytesnacks domain=development",
+    ]
+
+
+def test_json_and_yaml_are_what_the_api_says(applied):
+    said = Api(applied.token).get("overrides").json()["items"]
+
+    assert json.loads(applied("get", "overrides", "-o", "json").out) == {"items": said}
+    assert yaml.safe_load(applied("get", "overrides", "-o", "yaml").out) == {"items": said}
+    one = json.loads(applied("describe", "override", "task_resource", *HERE, "-o", "json").out)
+    assert one in said
+    assert one["resource_type"] == "task_resource"
+
+
+def test_diff_ends_with_0_1_and_2_or_more(cpctl):
+    changes = cpctl("diff", "-f", "-", stdin=DOCUMENT)
+    assert changes.code == 1
+    assert changes.shown == [
+        "+ task_resource project=flytesnacks domain=development",
+        "    + /defaults/cpu: 1",
+        "+ workflow_execution_config project=flytesnacks domain=development",
+        "    + /max_parallelism: 40",
+        "",
+        "Effective values that change:",
+        "  task_resource project=flytesnacks domain=development",
+        "      + /defaults/cpu: 1",
+        "  workflow_execution_config project=flytesnacks domain=development",
+        "      + /max_parallelism: 40",
+        "2 created, 0 updated, 0 deleted, 0 unchanged; effective values change at 1 scopes.",
+    ]
+    assert Api(cpctl.token).get("overrides").json()["items"] == []
+
+    assert cpctl("apply", "-f", "-", "--yes", stdin=DOCUMENT).code == 0
+    assert cpctl("diff", "-f", "-", stdin=DOCUMENT).code == 0
+    assert cpctl("diff", "-f", "-", stdin="kind: [").code == 2
+    assert cpctl("diff", "-f", "missing.yaml").code == 2
+
+
+def test_what_is_exported_differs_in_nothing_and_is_the_same_twice(applied):
+    assert applied("export", "-o", "one.yaml").code == 0
+    assert applied("export", "-o", "two.yaml").code == 0
+
+    assert (applied.folder / "one.yaml").read_bytes() == (applied.folder / "two.yaml").read_bytes()
+    assert applied("diff", "-f", "one.yaml", "--manager", "git").code == 0
+
+
+def test_the_document_of_a_scope_goes_to_a_file_and_back(applied):
+    workflow = (*HERE, "--workflow", "train")
+    assert applied("get", "overrides", *workflow, "-o", "train.yaml").code == 0
+    said = yaml.safe_load((applied.folder / "train.yaml").read_text())
+    assert said["workflow"] == "train"
+    assert said["spec"]["taskResources"] == {
+        "inherited": True,
+        "source": "project-domain",
+        "defaults": {"cpu": "1"},
+    } | {key: said["spec"]["taskResources"][key] for key in ("source",)}
+
+    assert applied("diff", "-f", "train.yaml").code == 0
+
+
+def test_a_mistake_names_its_file_and_line(cpctl):
+    folder = cpctl.folder / "set"
+    folder.mkdir()
+    (folder / "a.yaml").write_text(DOCUMENT)
+    (folder / "b.yaml").write_text(DOCUMENT.replace("development", "staging").replace('"1"', '"lots"'))
+
+    ran = cpctl("apply", "-f", "set", "--yes")
+
+    assert ran.code == 2
+    assert "set/b.yaml:6:" in ran.err
+    assert "request " in ran.err
+
+
+def test_apply_asks_at_a_terminal_and_without_one_wants_yes(cpctl):
+    (cpctl.folder / "a.yaml").write_text(DOCUMENT)
+
+    silent = cpctl("apply", "-f", "a.yaml")
+    assert (silent.code, "say --yes" in silent.err) == (2, True)
+    declined = cpctl.at_a_terminal("n\n", "apply", "-f", "a.yaml")
+    assert (declined.code, "Nothing was changed." in declined.err) == (1, True)
+    assert cpctl.at_a_terminal("y\n", "--no-input", "apply", "-f", "a.yaml").code == 2
+    assert Api(cpctl.token).get("overrides").json()["items"] == []
+
+    assert cpctl.at_a_terminal("y\n", "apply", "-f", "a.yaml").code == 0
+    assert len(Api(cpctl.token).get("overrides").json()["items"]) == 2
+
+
+def test_production_wants_its_name_typed(cpctl):
+    (cpctl.folder / "a.yaml").write_text(DOCUMENT)
+    (cpctl.folder / "token").write_text(cpctl.token)
+    signed = cpctl("login", cpctl.server, "--name", "prod", "--production", "--token-file", "token")
+    assert signed.code == 0
+    here = Cpctl(cpctl.folder)
+
+    assert here.at_a_terminal("y\n", "apply", "-f", "a.yaml").code == 1
+    assert here.at_a_terminal("prod\n", "apply", "-f", "a.yaml").code == 0
+
+
+def test_login_keeps_the_token_for_its_owner_alone_and_never_shows_it(cpctl):
+    refused = cpctl("login", cpctl.server, "--token-file", "-", stdin="cp_pat_wrong\n")
+    assert refused.code == 4
+    kept = cpctl.folder / "config" / "config.json"
+    assert not kept.exists()
+
+    signed = cpctl("login", cpctl.server, "--token-file", "-", stdin=cpctl.token)
+    here = Cpctl(cpctl.folder)
+    assert stat.S_IMODE(kept.stat().st_mode) == 0o600
+    told = [signed, here("config", "get-contexts", "-o", "json"), here("--debug", "whoami")]
+    assert [ran.code for ran in told] == [0, 0, 0]
+    assert not any(cpctl.token in ran.out + ran.err for ran in told)
+
+    # A token is of one server: it does not travel to another.
+    assert here("--server", cpctl.server.replace("127.0.0.1", "localhost"), "whoami").code == 4
+    assert here("logout").code == 0
+    assert here("whoami").code == 4
+
+
+def test_contexts_are_made_used_and_deleted(tmp_path):
+    here = Cpctl(tmp_path)
+    assert here("whoami").code == 2
+    for name in ("one", "two"):
+        assert here("config", "set-context", name, "--server", f"http://{name}.example").code == 0
+    assert here("config", "use-context", "two").code == 0
+    assert here("config", "current-context").out == "two\n"
+    assert here("config", "get-contexts").out == (
+        "CURRENT   NAME   SERVER               PRODUCTION   TOKEN\n"
+        "          one    http://one.example   no           no\n"
+        "*         two    http://two.example   no           no\n"
+    )
+    assert here("--context", "one", "config", "current-context").out == "one\n"
+    assert here("config", "delete-context", "two").code == 0
+    missing = here("config", "use-context", "two")
+    assert (missing.code, "Known: one." in missing.err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (("get", "agents", "nobody"), 3),
+        (("get", "projects", "nothing"), 3),
+        (("get", "overrides", "task_resource", *HERE), 3),
+        (("get", "nonsense"), 2),
+        (("get", "agents", "-p", "flytesnacks"), 2),
+        (("get", "overrides", "-w", "train", "-o", "f.yaml"), 2),
+        (("nonsense",), 2),
+        (("wait", "agent", "a1", "--for=state=unknown", "--timeout", "0.2"), 6),
+        (("wait", "agent", "a1", "--for=health_status=ready"), 0),
+        (("can-i", "override.write"), 0),
+    ],
+)
+def test_exit_codes(cpctl, arguments, code):
+    Api(cpctl.token).post("agents", AGENT)
+
+    ran = cpctl(*arguments)
+
+    assert ran.code == code, ran.err
+    assert "Traceback" not in ran.err
+
+
+def test_who_may_not_ends_with_4_and_whom_nobody_knows_too(cpctl):
+    viewer = Cpctl(cpctl.folder, cpctl.server, token_for("viewer", scope=Scope(project="flytesnacks")))
+
+    assert viewer("apply", "-f", "-", "--yes", stdin=DOCUMENT).code == 4
+    assert viewer("can-i", "override.write", *HERE).code == 4
+    assert Cpctl(cpctl.folder, cpctl.server)("whoami").code == 4
+
+
+def test_a_conflict_ends_with_5_and_names_the_manager(cpctl):
+    assert cpctl("apply", "-f", "-", "--yes", "--manager", "git", stdin=DOCUMENT).code == 0
+
+    ran = cpctl("apply", "-f", "-", "--yes", "--manager", "cost", stdin=DOCUMENT.replace("40", "50"))
+
+    assert (ran.code, "git" in ran.err, "--force" in ran.err) == (5, True, True)
+    assert cpctl("diff", "-f", "-", "--manager", "cost", stdin=DOCUMENT.replace("40", "50")).code == 5
+
+
+def test_no_colour_unless_somebody_looks_or_says_so(cpctl):
+    def coloured(*before: str, **environment: str) -> bool:
+        return "\x1b[" in cpctl(*before, "diff", "-f", "-", stdin=DOCUMENT, **environment).out
+
+    assert not coloured()
+    assert coloured("--color", "always")
+    assert coloured("--color", "always", NO_COLOR="1")
+    assert not coloured("--color", "never")
+
+
+def test_explain_shows_every_rung_of_one_value(applied):
+    api = Api(applied.token)
+    api.put("overrides/workflow_execution_config", {"attributes": {"max_parallelism": 25}})
+
+    ran = applied("explain", "effective", "workflowExecutionConfig.maxParallelism", *HERE, "-w", "train")
+
+    today = f"{datetime.now(UTC):%Y-%m-%d}"
+    assert (
+        ran.out.replace(today, "<day>")
+        == """\
+workflow_execution_config /max_parallelism
+    global                                                  25   shadowed less specific; v1 by ada <day>
+    domain=development                                      -
+    project=flytesnacks                                     -
+  → project=flytesnacks domain=development                  40   applies v1 by ada <day> “First”
+    project=flytesnacks domain=development workflow=train   -
+
+"""
+    )
+    assert applied("explain", "taskResources.limits.gpu", *HERE).code == 3
+    assert applied("explain", "nonsense", *HERE).code == 3
+    assert json.loads(applied("explain", "task_resource", *HERE, "-o", "json").out)["items"]
+
+
+def test_history_blame_and_rollback(applied):
+    assert applied("apply", "-f", "-", "--yes", stdin=DOCUMENT.replace("40", "50")).code == 0
+    kind = ("workflow_execution_config", *HERE)
+
+    assert [line.split()[0] for line in applied("history", *kind).shown] == ["VERSION", "2", "1"]
+    assert applied("history", *kind, "--diff", "1..2").out == (
+        "    - /max_parallelism: 40\n    + /max_parallelism: 50\n"
+    )
+    assert applied("blame", *kind, "-o", "name").out == "/max_parallelism\n"
+    planned = applied("rollback", *kind, "--to-version", "1", "--dry-run")
+    assert (planned.code, "+ /max_parallelism: 40" in planned.out) == (0, True), planned
+    assert applied("history", *kind, "-o", "name").out == "2\n1\n"
+    assert applied("rollback", *kind, "--to-version", "1", "--yes").code == 0
+    assert applied("diff", "-f", "a.yaml").code == 0
+    assert applied("rollback", *kind).code == 2
+
+
+def editor(cpctl: Cpctl, script: str) -> dict[str, str]:
+    """An editor that runs these lines; $1 is the file."""
+    place = cpctl.folder / "editor.sh"
+    place.write_text(f"#!/bin/sh\n{script}\n")
+    place.chmod(0o755)
+    return {"EDITOR": str(place), "TMPDIR": str(cpctl.folder)}
+
+
+def values(cpctl: Cpctl) -> tuple[str, int]:
+    said = {
+        one["resource_type"]: one["attributes"] for one in Api(cpctl.token).get("overrides").json()["items"]
+    }
+    return said["task_resource"]["defaults"]["cpu"], said["workflow_execution_config"]["max_parallelism"]
+
+
+def test_edit_saves_what_the_editor_left(applied):
+    ran = applied(
+        "edit", *HERE, "--yes", **editor(applied, "sed -i 's/maxParallelism: 40/maxParallelism: 41/' $1")
+    )
+
+    assert ran.code == 0, ran.err
+    assert "-    maxParallelism: 40\n+    maxParallelism: 41\n" in ran.out
+    assert values(applied) == ("1", 41)
+    assert applied("edit", *HERE, "--yes", **editor(applied, "true")).code == 1
+    assert applied("edit", *HERE, "--yes").code == 2
+
+
+def test_edit_keeps_what_somebody_else_changed_meanwhile(applied):
+    theirs = applied.folder / "theirs.yaml"
+    theirs.write_text(DOCUMENT.replace('"1"', '"2"'))
+    meanwhile = f"{shlex.quote(sys.executable)} -m cpctl apply -f {theirs} --yes"
+
+    both = editor(applied, f"sed -i 's/maxParallelism: 40/maxParallelism: 41/' $1\n{meanwhile}")
+    assert applied("edit", *HERE, "--yes", **both).code == 0
+    assert values(applied) == ("2", 41)
+
+    theirs.write_text(DOCUMENT.replace('"1"', '"2"').replace("40", "99"))
+    same = editor(applied, f"sed -i 's/maxParallelism: 41/maxParallelism: 42/' $1\n{meanwhile}")
+    ran = applied("edit", *HERE, "--yes", **same)
+    assert (ran.code, "/spec/workflowExecutionConfig/maxParallelism" in ran.err) == (5, True)
+    assert values(applied) == ("2", 99)
+    (kept,) = applied.folder.glob("cpctl-*.yaml")
+    assert "maxParallelism: 42" in kept.read_text()
+
+
+def test_events_are_followed_and_agents_watched_as_they_change(cpctl):
+    follower = cpctl.start("events", "--watch", "--object-type", "agent", "-o", "json")
+    watcher = cpctl.start("get", "agents", "--watch", "-o", "name")
+    try:
+        # Both begin with now, whenever that is for them: make agents until both have told of one.
+        told = [None, None]
+        readers = [
+            threading.Thread(target=lambda i=i, p=p: told.__setitem__(i, p.stdout.readline()))
+            for i, p in enumerate((follower, watcher))
+        ]
+        for reader in readers:
+            reader.start()
+        for number in range(60):
+            Api(cpctl.token).post(
+                "agents", {**AGENT, "name": f"a{number}", "topic_name": f"dcm.agent.a{number}"}
+            )
+            for reader in readers:
+                reader.join(0.25)
+            if not any(reader.is_alive() for reader in readers):
+                break
+    finally:
+        for process in (follower, watcher):
+            process.terminate()
+            process.communicate()
+
+    assert json.loads(told[0])["type"] == "agent.registered"
+    assert told[1].startswith("a")
+
+
+def test_wait_ends_when_it_comes_about(cpctl):
+    # Of the server, which has short leases; the test's own process has long ones.
+    Client(Context("", cpctl.server, cpctl.token)).post("agents", AGENT)
+    waiting = cpctl.start("wait", "agent", "a1", "--for=state=unavailable", "--timeout", "30")
+
+    out, err = waiting.communicate(timeout=40)
+
+    # The lease of this system is three seconds, and nobody sends a heartbeat.
+    assert waiting.returncode == 0, out + err
+
+
+def test_flytectl_files_are_imported(cpctl):
+    (cpctl.folder / "tra.yaml").write_text('project: shop\ndomain: production\ndefaults:\n  cpu: "1"\n')
+    wanted = ("import", "flytectl-files", "tra.yaml", "--create-projects")
+
+    assert "+ project shop" in cpctl(*wanted, "--dry-run").out
+    assert cpctl("get", "projects", "shop").code == 3
+    assert cpctl(*wanted, "--yes").code == 0
+    assert cpctl("get", "projects", "shop", "-o", "name").out == "shop\n"
+
+
+def test_doctor_finds_nothing_and_finds_something(cpctl):
+    ran = cpctl("doctor")
+    assert ran.code == 0, ran.out
+    assert not any(line.startswith("BAD") for line in ran.out.splitlines())
+
+    stranger = Cpctl(cpctl.folder, cpctl.server, "cp_pat_wrong")("doctor", "-o", "json")
+    bad = [one["check"] for one in json.loads(stranger.out)["items"] if not one["good"]]
+    assert (stranger.code, bad) == (1, ["identity", "overrides", "events"])
+
+
+def test_completion_knows_live_names_and_is_silent_when_it_cannot(cpctl):
+    def complete(words: str, server: str) -> str:
+        here = Cpctl(cpctl.folder, server, cpctl.token)
+        asked = {"_CPCTL_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": "4"}
+        return here(**asked).out
+
+    assert complete("cpctl get overrides -p fly", cpctl.server).split() == ["flytesnacks"]
+    assert complete("cpctl get overrides -p fly", "http://127.0.0.1:9").split() == []
+    assert "_CPCTL_COMPLETE" in cpctl("completion", "bash").out
