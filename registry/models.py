@@ -12,6 +12,38 @@ from registry.agents.fleet_guard import Ruling
 from registry.agents.querysets import AgentQuerySet
 from registry.agents.registration import Cost
 from registry.agents.states import State
+from registry.publishing.rows import (  # Django looks for models here
+    AgentConfig,
+    AgentConfigBundle,
+    AgentConfigFolder,
+    AgentConfigGeneration,
+    AgentConfigGrant,
+    AgentConfigQuarantine,
+    AgentConfigRelease,
+    AgentConfigStatus,
+    ClaimRecord,
+    DataPlane,
+    PublishingTeam,
+)
+
+__all__ = [
+    "Agent",
+    "AgentConfig",
+    "AgentConfigBundle",
+    "AgentConfigFolder",
+    "AgentConfigGeneration",
+    "AgentConfigGrant",
+    "AgentConfigQuarantine",
+    "AgentConfigRelease",
+    "AgentConfigStatus",
+    "AgentReport",
+    "ClaimRecord",
+    "DataPlane",
+    "FleetGuard",
+    "Lease",
+    "PublishingTeam",
+    "SweepRecord",
+]
 
 
 class Agent(models.Model):

@@ -63,6 +63,8 @@ def _rows_survive_flush() -> None:
                     "INSERT INTO overrides_sourcestate"
                     " (id, state, digest, confirmed_digest, report, revision)"
                     " VALUES (1, 'database', '', '', '{}', 0) ON CONFLICT DO NOTHING;"
+                    "INSERT INTO registry_agentconfigfolder (id, is_synced, digest, confirmed_digest, problems)"
+                    " VALUES (1, true, '', '', '[]') ON CONFLICT DO NOTHING;"
                     "INSERT INTO registry_sweeprecord (id) VALUES (1) ON CONFLICT DO NOTHING;"
                     "INSERT INTO overrides_domain (id, name) VALUES ('development', 'development'),"
                     "('staging', 'staging'), ('production', 'production') ON CONFLICT DO NOTHING;"
