@@ -6,8 +6,9 @@ ControlplaneError
 ├── LevelNotAllowed, InheritedConflict, RailBroken, ConfirmationRequired
 ├── NotAuthenticated, PermissionDenied
 ├── NotFound                UnknownProject, UnknownDomain, UnknownResourceType, UnknownOverride,
-│                           UnknownAgent, UnknownEnvironment, UnknownPrincipal, ...
-├── Conflict                NameTaken, StillInUse, ManagedElsewhere, SourceIsReadOnly, KeyInFlight
+│                           UnknownAgent, UnknownEnvironment, UnknownAgentConfig, UnknownPrincipal, ...
+├── Conflict                NameTaken, StillInUse, ManagedElsewhere, SourceIsReadOnly, LimitReached, ...
+├── InvalidAgentConfig
 ├── VersionMismatch, VersionRequired
 ├── RemoteFailed
 └── KeyReused
@@ -166,6 +167,36 @@ class UnknownEnvironment(NotFound):
     title = "No such environment"
 
 
+class UnknownAgentConfig(NotFound):
+    code = "unknown_agent_config"
+    title = "No such document"
+
+
+class UnknownGrant(NotFound):
+    code = "unknown_grant"
+    title = "No such grant"
+
+
+class UnknownTeam(NotFound):
+    code = "unknown_team"
+    title = "No such team"
+
+
+class UnknownDataPlane(NotFound):
+    code = "unknown_data_plane"
+    title = "No such data plane"
+
+
+class UnknownBundle(NotFound):
+    code = "unknown_bundle"
+    title = "No such bundle"
+
+
+class InvalidAgentConfig(ControlplaneError):
+    code = "invalid_agent_config"
+    title = "The document cannot be published"
+
+
 class UnknownPrincipal(NotFound):
     code = "unknown_principal"
     title = "No such principal"
@@ -209,6 +240,11 @@ class ManagedElsewhere(Conflict):
 class SourceIsReadOnly(Conflict):
     code = "source_is_read_only"
     title = "Overrides come from files"
+
+
+class LimitReached(Conflict):
+    code = "limit_reached"
+    title = "That would be too many"
 
 
 class KeyInFlight(Conflict):

@@ -8,6 +8,8 @@ class RegistryConfig(AppConfig):
         from controlplane.api.metrics import collect_at_scrape
         from registry import checks, event_types  # noqa: F401  (they register themselves)
         from registry.agents.metrics import AgentCounts, FleetFigures
+        from registry.publishing.metrics import AgentConfigFigures
 
         collect_at_scrape(AgentCounts())
         collect_at_scrape(FleetFigures())
+        collect_at_scrape(AgentConfigFigures())

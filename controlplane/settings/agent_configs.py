@@ -6,6 +6,7 @@ from controlplane.settings import environment as env
 
 __all__ = [
     "AGENT_CONFIGS_ACK_SECONDS",
+    "AGENT_CONFIGS_ADMISSION",
     "AGENT_CONFIGS_ALLOWED_HOSTS",
     "AGENT_CONFIGS_APPROVAL_REQUIRED",
     "AGENT_CONFIGS_AT_ONCE",
@@ -132,7 +133,9 @@ AGENT_CONFIGS_REMOVAL_COUNT = env.integer(
     meaning="And at least so many of them; fewer go without an approval.",
 )
 AGENT_CONFIGS_APPROVAL_REQUIRED = env.boolean(
-    "AGENT_CONFIGS_APPROVAL_REQUIRED", default=False, meaning="Every change of a bundle waits for an approval."
+    "AGENT_CONFIGS_APPROVAL_REQUIRED",
+    default=False,
+    meaning="Every change of a bundle waits for an approval.",
 )
 AGENT_CONFIGS_GRACE_SECONDS = env.integer(
     "AGENT_CONFIGS_GRACE_SECONDS",
@@ -187,4 +190,10 @@ AGENT_CONFIGS_PATH = env.text(
     "AGENT_CONFIGS_PATH",
     default="",
     meaning="A folder of documents to publish: `<team>/<file>.yaml`. Empty: none.",
+)
+AGENT_CONFIGS_ADMISSION = env.parsed(
+    "AGENT_CONFIGS_ADMISSION",
+    _one_of("deny", "warn"),
+    default="deny",
+    meaning="What Kubernetes' webhook says of claims that another team has: `deny` new ones, or `warn`.",
 )

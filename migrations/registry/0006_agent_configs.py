@@ -49,7 +49,7 @@ class Migration(migrations.Migration):
                 ('inputs_digest', models.CharField(blank=True, default='', max_length=64)),
                 ('active_revision', models.IntegerField(default=0)),
                 ('activated_at', models.DateTimeField(null=True)),
-                ('served_revision', models.IntegerField(default=0)),
+                ('latest_revision', models.IntegerField(default=0)),
                 ('applied_revision', models.IntegerField(default=0)),
                 ('held', models.JSONField(null=True)),
                 ('approved', models.JSONField(default=list)),

@@ -147,9 +147,10 @@ class DataPlane(models.Model):
     created_at = models.DateTimeField(db_default=Now())
     # Of everything that the last recompute saw; equal inputs need no other.
     inputs_digest = models.CharField(max_length=64, blank=True, default="")
+    # The revision in force, which is served; and the highest number given.
     active_revision = models.IntegerField(default=0)
     activated_at = models.DateTimeField(null=True)
-    served_revision = models.IntegerField(default=0)
+    latest_revision = models.IntegerField(default=0)
     applied_revision = models.IntegerField(default=0)
     # What waits: its digest, why, and what it would change.
     held: Any = models.JSONField(null=True)
@@ -232,14 +233,10 @@ class AgentConfigStatus(models.Model):
 
     class Meta:
         constraints = [
-            models.UniqueConstraint(
-                fields=["document", "data_plane"], name="agent_config_status_is_unique"
-            )
+            models.UniqueConstraint(fields=["document", "data_plane"], name="agent_config_status_is_unique")
         ]
         indexes = [
-            models.Index(
-                fields=["id"], name="agent_config_conflicts", condition=~models.Q(conflicts=[])
-            )
+            models.Index(fields=["id"], name="agent_config_conflicts", condition=~models.Q(conflicts=[]))
         ]
 
     def __str__(self) -> str:
