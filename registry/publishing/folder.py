@@ -118,7 +118,7 @@ def read_folder(path: Path, *, settled_seconds: float = _SETTLED_SECONDS) -> Fou
 
 
 def _names(path: Path) -> Iterator[Path]:
-    """Names with a leading dot are passed over: Kubernetes keeps the versions of a mounted ConfigMap there."""
+    """Names with a leading dot are passed over: there Kubernetes keeps versions of a mounted ConfigMap."""
     found = (one.relative_to(path) for one in path.rglob("*") if one.suffix in SUFFIXES)
     kept = (one for one in found if not any(part.startswith(".") for part in one.parts))
     yield from sorted(kept)[:_MOST_FILES]

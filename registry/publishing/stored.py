@@ -14,7 +14,7 @@ from registry.agent_configs.diagnostics import Code, Diagnostic, Severity
 from registry.agent_configs.dialects import Dialect
 from registry.agent_configs.observations import Observation
 from registry.agent_configs.targets import Target
-from registry.agent_configs.verdicts import Verdict
+from registry.agent_configs.verdicts import Verdict, for_reader
 
 
 def write_content(content: Content) -> dict[str, Any]:
@@ -83,7 +83,7 @@ def read_document_id(said: list[str]) -> DocumentId:
 
 
 def write_verdict(one: Verdict) -> dict[str, Any]:
-    """What is told of a claim. `winner` is for readers of its organisation alone (`conflicts.shown`)."""
+    """What is told of a claim, in words for its author. `winner` is for its own organisation alone."""
     key, winner = one.claim.key, one.winner
     return {
         "document": write_document(one.claim.document),
@@ -94,7 +94,7 @@ def write_verdict(one: Verdict) -> dict[str, Any]:
         "pin": key.pin,
         "reason": one.reason.value,
         "because": one.because.value if one.because else "",
-        "message": one.message,
+        "message": for_reader(one, one.claim.organisation).message,
         "needs_review": one.needs_review,
         "winner": {
             "document": write_document(winner.document),

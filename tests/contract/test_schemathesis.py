@@ -19,7 +19,7 @@ from schemathesis.specs.openapi.checks import (
 
 from controlplane import yaml_text
 from controlplane.access.models import RoleBinding, Token
-from registry.models import Agent
+from registry.models import Agent, AgentConfigGrant
 from tests.api_client import AGENT, Api, make_principal, make_project, token_for
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -36,7 +36,22 @@ RAIL = {
     "pointer": "/limits/cpu",
     "rule": {"maximum": "64"},
 }
+CONFIG = """\
+plugins:
+  agent-service:
+    agents:
+      acme-sensor: {endpoint: "acme-sensor.acme.svc:8000"}
+    supportedTaskTypes: [acme_sensor]
+"""
 TYPE = {"name": "workflow_priority", "strategy": "merge", "schema": {"type": "object"}}
+
+
+NAMES = {
+    "guard-rails": "cpu-cap",
+    "data-planes": "eu",
+    "agent-config-bundles": "eu",
+    "agent-configs": "agents",
+}
 
 
 @schemathesis.deserializer(*YAML_MEDIA_TYPES)
@@ -63,20 +78,26 @@ def admin_token(live):
     known.put("guard-rails/cpu-cap", RAIL)
     known.post("resource-types", TYPE)
     known.post("agents", AGENT)
+    known.put("data-planes/eu", {})
+    known.put("agent-configs/acme/agents", {"text": CONFIG})
+    known.put("agent-config-teams/acme", {"publishers": []})
+    known.post("agent-config-grants", {"team": "acme", "pattern": "acme_*"})
     make_principal("viewer", name="guest")
     return token
 
 
 def known_objects(path: str) -> dict[str, str | int]:
     return {
+        "team": "acme",
+        "grant_id": str(AgentConfigGrant.objects.values_list("id", flat=True).first()),
         "agent_id": str(Agent.objects.get(name="a1").id),
         "resource_type": "workflow_priority" if "resource-types" in path else "task_resource",
         "version": 1,
-        "other": 2,
+        "other": 1 if "agent-config-bundles" in path else 2,
         "revision": 1,
         "project": "flytesnacks",
         "domain": "development",
-        "name": "cpu-cap" if "guard-rails" in path else "guest",
+        "name": next((name for part, name in NAMES.items() if part in path), "guest"),
         "token_id": str(Token.objects.filter(principal__name="guest").values_list("id", flat=True).first()),
         "binding_id": str(
             RoleBinding.objects.filter(principal__name="guest").values_list("id", flat=True).first()
