@@ -25,6 +25,7 @@ from controlplane.errors import ControlplaneError, UnknownVersion
 from registry import event_types
 from registry.agent_configs.claims import DocumentId
 from registry.publishing.publishing import FOLDER, Wanted, delete_document, put_document
+from registry.publishing.recomputing import lock_publishing, recompute_all
 from registry.publishing.rows import AgentConfig, AgentConfigFolder
 from registry.publishing.teams import check_team_name
 
@@ -140,6 +141,7 @@ def _text(file: Path) -> str:
 
 
 def _follow(found: Found) -> str:
+    lock_publishing()
     row = AgentConfigFolder.objects.select_for_update().get(id=1)
     known = {
         one.document_id: one.digest
@@ -152,7 +154,9 @@ def _follow(found: Found) -> str:
         if known.get(document) != sha256(text.encode()).hexdigest():
             problems += _publish(document, text)
     for document in () if waits else gone:
-        delete_document(document, actor=FILES)
+        delete_document(document, actor=FILES, one_of_many=True)
+    # Once for all that changed: taken one by one, no gate would notice that most of it goes.
+    recompute_all(FILES)
     pending = {"digest": found.digest, "documents": [str(one) for one in gone[:_TOLD]]} if waits else None
     return _note(row, found, problems[:_TOLD], pending)
 
@@ -161,7 +165,7 @@ def _publish(document: DocumentId, text: str) -> list[str]:
     """One file's fault is its own: whatever goes wrong with it, the others are read."""
     try:
         with transaction.atomic():
-            put_document(Wanted(document, text), actor=FILES, refuse=False)
+            put_document(Wanted(document, text), actor=FILES, refuse=False, one_of_many=True)
     except ControlplaneError as error:
         return [f"{document.namespace}/{document.name}: {error.detail}"]
     return []

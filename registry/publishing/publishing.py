@@ -54,18 +54,24 @@ class Wanted:
 
 @transaction.atomic
 def put_document(
-    wanted: Wanted, *, actor: Actor, precondition: Precondition | None = None, refuse: bool = True
+    wanted: Wanted,
+    *,
+    actor: Actor,
+    precondition: Precondition | None = None,
+    refuse: bool = True,
+    one_of_many: bool = False,
 ) -> tuple[AgentConfig, bool]:
     """Publish a document, or a new generation of it. Returns it and whether it is new.
 
     refuse: raise InvalidAgentConfig if it is not valid; else it is stored, and the last good generation
-    is served on. Raises InvalidRequest, LimitReached, VersionMismatch, VersionRequired.
+    is served on. one_of_many: whoever changes many has taken the lock, and recomputes once afterwards.
+    Raises InvalidRequest, LimitReached, VersionMismatch, VersionRequired.
     """
     _check_name(wanted.id)
     reading = read(wanted.text, source=wanted.id.source)
     if refuse and reading.errors:
         raise invalid(reading)
-    at_once = takes_effect_at_once()
+    at_once = not one_of_many and takes_effect_at_once()
     if at_once:
         lock_publishing()
     row = _locked(wanted.id)
@@ -82,9 +88,15 @@ def put_document(
 
 
 @transaction.atomic
-def delete_document(document: DocumentId, *, actor: Actor, precondition: Precondition | None = None) -> None:
+def delete_document(
+    document: DocumentId,
+    *,
+    actor: Actor,
+    precondition: Precondition | None = None,
+    one_of_many: bool = False,
+) -> None:
     """Take a document away. Its claims are remembered for a while. Raises UnknownAgentConfig."""
-    at_once = takes_effect_at_once()
+    at_once = not one_of_many and takes_effect_at_once()
     if at_once:
         lock_publishing()
     row = _locked(document)
@@ -113,7 +125,7 @@ def get_document(document: DocumentId) -> AgentConfig:
 
 def takes_effect_at_once() -> bool:
     """True while recomputing costs less than waiting for the next look."""
-    return AgentConfig.objects.filter(deleted_at=None).count() <= settings.AGENT_CONFIGS_AT_ONCE
+    return AgentConfig.objects.filter(deleted_at=None).count() < settings.AGENT_CONFIGS_AT_ONCE
 
 
 def forget_tombstones(*, now: datetime) -> int:

@@ -91,9 +91,10 @@ def test_only_publishers_of_a_team_publish_for_it(api, plane):
     assert published(team, team="other").status_code == 403
     assert team.post("agent-config-grants", {"team": "acme", "pattern": "*"}).status_code == 403
     assert stranger.delete("agent-configs/acme/agents", If_Match="*").status_code == 403
-    assert stranger.post(
-        "agent-config-claims:release", {"team": "acme", "name": "acme_sensor"}
-    ).status_code == 403
+    assert (
+        stranger.post("agent-config-claims:release", {"team": "acme", "name": "acme_sensor"}).status_code
+        == 403
+    )
 
 
 def test_another_organisation_sees_neither_documents_nor_names(api, plane):
@@ -125,7 +126,9 @@ def test_the_configuration_is_served_in_three_formats_with_etags(api, plane):
     assert as_json.json()["plugins"]["agent-service"]["supportedTaskTypes"] == ["acme_sensor"]
     config_map = api.get("data-planes/eu/config?format=configmap").content.decode()
     assert 'name: "flyte-agent-service"' in config_map
-    assert len({yaml["ETag"], as_json["ETag"], api.get("data-planes/eu/config?format=configmap")["ETag"]}) == 3
+    assert (
+        len({yaml["ETag"], as_json["ETag"], api.get("data-planes/eu/config?format=configmap")["ETag"]}) == 3
+    )
 
 
 def test_only_its_own_principal_follows_a_data_plane(api):

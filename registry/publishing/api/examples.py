@@ -198,13 +198,10 @@ CONFLICTS = [
 PLANES = [_page(_PLANE)]
 PLANE = [_told(_PLANE, status_codes=["200", "201"])]
 PLANE_PUT = [_sent(_DESCRIBED), *PLANE]
+_CONFIG = {"plugins": {"agent-service": {"supportedTaskTypes": ["acme_sensor"]}}}
 CONFIG = [
-    _told(TEXT, "YAML", media_type=MEDIA_TYPE),
-    _told(
-        {"plugins": {"agent-service": {"supportedTaskTypes": ["acme_sensor"]}}},
-        "JSON",
-        media_type="application/json",
-    ),
+    _told(_CONFIG, "YAML", media_type=MEDIA_TYPE),
+    _told(_CONFIG, "JSON", media_type="application/json"),
 ]
 ACK = [
     _sent({"revision": 1, "status": "APPLIED"}, "It works"),

@@ -135,7 +135,7 @@ class DataPlaneConfig(Endpoint):
             OpenApiParameter("If-None-Match", str, OpenApiParameter.HEADER, required=False),
         ],
         responses={
-            (200, MEDIA_TYPE): {"type": "string"},
+            (200, MEDIA_TYPE): {"type": "object", "additionalProperties": True},
             (200, "application/json"): {"type": "object", "additionalProperties": True},
         },
         examples=examples.CONFIG,
