@@ -68,13 +68,14 @@ def _recompute_one(plane: DataPlane, loaded: Loaded, common: str, actor: Actor, 
     """Returns whether the data plane is given another bundle than before."""
     found = recompute(loaded.world, now=now)
     before = digest(loaded.world.active) if loaded.world.active else ""
-    is_new = not found.held and digest(found.bundle) != before
+    after = digest(found.bundle)
+    is_new = not found.held and after != before
     if found.held:
-        _hold(plane, found)
+        _hold(plane, found, after)
     else:
         plane.held = None
     if is_new:
-        _activate(plane, found, actor)
+        _activate(plane, found, after, actor)
     plane.inputs_digest = inputs_of_plane(plane, common)
     plane.save()
     store_history(plane, loaded.world.history, found.history)
@@ -83,13 +84,13 @@ def _recompute_one(plane: DataPlane, loaded: Loaded, common: str, actor: Actor, 
     return is_new
 
 
-def _activate(plane: DataPlane, found: Recomputed, actor: Actor) -> None:
+def _activate(plane: DataPlane, found: Recomputed, sha256: str, actor: Actor) -> None:
     revision = plane.latest_revision + 1
     AgentConfigBundle.objects.create(
         data_plane=plane,
         revision=revision,
         parent=plane.active_revision,
-        digest=digest(found.bundle),
+        digest=sha256,
         text=as_yaml(found.bundle),
         body=stored.write_bundle(found.bundle),
         changes=list(summary(found.difference))[:_TOLD],
@@ -99,7 +100,7 @@ def _activate(plane: DataPlane, found: Recomputed, actor: Actor) -> None:
     plane.activated_at = database_now()
     plane.ack_state, plane.acked_at, plane.ack_errors = "", None, []
     forget_old_bundles(plane)
-    data = {"data_plane": plane.name, "revision": revision, "digest": digest(found.bundle)}
+    data = {"data_plane": plane.name, "revision": revision, "digest": sha256}
     event_log.append(
         event_types.BUNDLE_ACTIVATED,
         "data_plane",
@@ -110,10 +111,10 @@ def _activate(plane: DataPlane, found: Recomputed, actor: Actor) -> None:
     )
 
 
-def _hold(plane: DataPlane, found: Recomputed) -> None:
+def _hold(plane: DataPlane, found: Recomputed, sha256: str) -> None:
     """Note why the bundle waits, and tell it once."""
     held = {
-        "digest": digest(found.bundle),
+        "digest": sha256,
         "reasons": [{"gate": one.gate.value, "message": one.message} for one in found.held],
         "changes": list(summary(found.difference))[:_TOLD],
     }

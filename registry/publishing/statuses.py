@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -62,7 +62,7 @@ def standings(
             document.reading,
             mine,
             bundle,
-            acks=_acks(plane, input_),
+            acks=_acks(plane, input_, loaded.applied),
             quarantined=instead is not None and instead.content is None,
             source_synced=document.synced,
         )
@@ -84,7 +84,7 @@ def store_statuses(
     changed: list[AgentConfigStatus] = []
     for document in loaded.documents:
         assert document.key is not None
-        row = rows.pop(document.key, None) or AgentConfigStatus(document_id=document.key, data_plane=plane)
+        row = rows.pop(document.key, None) or AgentConfigStatus()
         standing = found[document.id]
         before = [stored.read_condition(one, plane.name) for one in row.conditions]
         conditions = with_times(standing.conditions, before, now=now)
@@ -96,18 +96,28 @@ def store_statuses(
         ):
             continue
         events += _news(plane, document, before, conditions)
-        row.conditions, row.conflicts, row.observations = written, standing.conflicts, standing.observations
-        changed.append(row)
+        changed.append(
+            AgentConfigStatus(
+                document_id=document.key,
+                data_plane=plane,
+                conditions=written,
+                conflicts=standing.conflicts,
+                observations=standing.observations,
+            )
+        )
     _write(changed, [row.id for row in rows.values()])
     if events:
         event_log.append_many(events, object_type="agent_config", actor="system:agent_configs")
 
 
 def _write(changed: Sequence[AgentConfigStatus], gone: Sequence[int]) -> None:
-    new = [row for row in changed if row.id is None]
-    known = [row for row in changed if row.id is not None]
-    AgentConfigStatus.objects.bulk_create(new, batch_size=1000)
-    AgentConfigStatus.objects.bulk_update(known, ["conditions", "conflicts", "observations"], batch_size=500)
+    AgentConfigStatus.objects.bulk_create(
+        changed,
+        batch_size=1000,
+        update_conflicts=True,
+        unique_fields=("document", "data_plane"),
+        update_fields=("conditions", "conflicts", "observations"),
+    )
     AgentConfigStatus.objects.filter(id__in=gone).delete()
 
 
@@ -121,15 +131,16 @@ def _split(decision: Decision) -> dict[DocumentId, Decision]:
     return {one: Decision(tuple(verdicts[one]), tuple(observations[one])) for one in names}
 
 
-def _acks(plane: DataPlane, input_: Input | None) -> tuple[Ack, ...]:
-    """What the data plane said of the bundle in force, if it was asked at all."""
+def _acks(plane: DataPlane, input_: Input | None, applied: Collection[Input]) -> tuple[Ack, ...]:
+    """What the data plane said of this generation: a new bundle says nothing new of what stayed as it was."""
     if input_ is None or not plane.active_revision:
         return ()
     said = AckState(plane.ack_state) if plane.ack_state else None
     # Rejecting brings the applied one back in force.
-    if plane.applied_revision == plane.active_revision and said is not AckState.DEGRADED:
+    is_applied = plane.applied_revision == plane.active_revision or input_ in applied
+    if is_applied and said is not AckState.DEGRADED:
         said = AckState.APPLIED
-    message = "" if said else f"The data plane has not answered to revision {plane.active_revision} yet."
+    message = "" if said else "The data plane has not answered yet."
     return (Ack(plane.name, said, input_.generation, message),)
 
 

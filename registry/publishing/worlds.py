@@ -11,7 +11,7 @@ from uuid import UUID
 from django.conf import settings
 from django.db.models import Q
 
-from registry.agent_configs.bundles import Bundle
+from registry.agent_configs.bundles import Bundle, Input
 from registry.agent_configs.claims import ClaimKey, ClaimKind, DocumentId, Published
 from registry.agent_configs.content import Content
 from registry.agent_configs.dialects import Dialect
@@ -66,11 +66,15 @@ class Instead:
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """One data plane's world, and what its statuses need besides."""
+    """One data plane's world, and what its statuses need besides.
+
+    applied: what took part in the bundle that the data plane works with.
+    """
 
     world: World
     documents: tuple[Document, ...]
     exceptions: Mapping[DocumentId, Instead]
+    applied: frozenset[Input] = frozenset()
 
 
 def load_documents(*, now: datetime) -> list[Document]:
@@ -112,7 +116,7 @@ def load_world(
         frozenset(plane.rejected),
         policies.grace(),
     )
-    return Loaded(world, taking_part, exceptions)
+    return Loaded(world, taking_part, exceptions, _applied(plane, world.active))
 
 
 def load_bundle(plane: DataPlane, revision: int) -> Bundle | None:
@@ -123,6 +127,12 @@ def load_bundle(plane: DataPlane, revision: int) -> Bundle | None:
     )
     said = body.first()
     return stored.read_bundle(said) if said else None
+
+
+def _applied(plane: DataPlane, active: Bundle | None) -> frozenset[Input]:
+    is_active = plane.applied_revision == plane.active_revision
+    applied = active if is_active else load_bundle(plane, plane.applied_revision)
+    return frozenset(applied.inputs) if applied else frozenset()
 
 
 def load_history(plane: DataPlane) -> dict[tuple[str, ClaimKey], Standing]:
