@@ -17,7 +17,7 @@ endif
 export UV_NO_PROGRESS := 1
 export PYTHONUNBUFFERED := 1
 
-.PHONY: help up test check format lint types contracts migrations-check openapi openapi-check settings lock bench-resolve bench-heartbeats clean
+.PHONY: help up test check format lint types contracts migrations-check openapi openapi-check settings lock bench-resolve bench-heartbeats bench-agent-configs clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -60,6 +60,9 @@ bench-resolve: .venv/.dev ## Measure effective reads (docs/performance.md); BENC
 
 bench-heartbeats: .venv/.dev ## Measure heartbeats and the sweep; BENCH_ARGS="--agents 100000 --write"
 	@exec $(BIN)/python -m benchmarks.heartbeats $(BENCH_ARGS)
+
+bench-agent-configs: .venv/.dev ## Measure recomputes of agent configurations; BENCH_ARGS="--teams 200 --write"
+	@exec $(BIN)/python -m benchmarks.agent_configs $(BENCH_ARGS)
 
 lock: $(UV) ## Pin the newest versions that pyproject.toml allows, by hash and without addresses
 	echo "uv" | $(UV) pip compile $(LOCK_FLAGS) - -o requirements/bootstrap.txt

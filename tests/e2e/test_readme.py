@@ -12,7 +12,13 @@ import pytest
 from tests.e2e.launcher import ROOT, Up
 
 BLOCK = re.compile(r"```sh\n(.*?)```\n((?:<!-- shows: .*? -->\n?)*)", re.DOTALL)
-PAGES = ["README.md", "docs/guides/overrides.md", "docs/tutorials/flytectl-to-git.md", "docs/guides/flyte.md"]
+PAGES = [
+    "README.md",
+    "docs/guides/overrides.md",
+    "docs/tutorials/flytectl-to-git.md",
+    "docs/guides/flyte.md",
+    "docs/guides/agent-configurations.md",
+]
 SHOWS = re.compile(r"<!-- shows: (.*?) -->")
 
 

@@ -257,6 +257,19 @@ def test_an_applied_bundle_is_told_to_its_authors(plane):
     assert condition("acme", "Applied")["status"] == "True"
 
 
+def test_a_new_bundle_tells_nothing_of_documents_that_stayed_as_they_were(plane):
+    publish("acme", text("acme-sensor", "acme_sensor"))
+    ack()
+    told = Event.objects.filter(type="agent_config.status_changed", object_id="api/acme/agents")
+    before = told.count()
+
+    publish("beta", text("beta-sensor", "beta_sensor"))
+
+    assert told.count() == before
+    assert condition("acme", "Applied")["status"] == "True"
+    assert condition("beta", "Applied")["status"] == "Unknown"
+
+
 def test_a_rejected_bundle_is_not_sent_again_and_its_only_suspect_is_kept_as_it_was(plane):
     publish("acme", text("acme-sensor", "acme_sensor"))
     publish("beta", text("beta-sensor", "beta_sensor"))
