@@ -17,7 +17,9 @@ from controlplane.api.pages import PageQuery, page_response, paginate
 from controlplane.errors import UnknownTeam
 from registry.agent_configs.claims import ClaimKind
 from registry.agent_configs.grants import Grant, Transfer
-from registry.publishing.api import examples, shapes
+from registry.publishing.api import claim_shapes as shapes
+from registry.publishing.api import examples
+from registry.publishing.api.shapes import show_conflicts
 from registry.publishing.handing_over import give_grant, release, transfer, withdraw_grant
 from registry.publishing.rows import AgentConfigGrant, AgentConfigStatus, ClaimRecord, PublishingTeam
 from registry.publishing.teams import check_may_publish, get_team, hidden_teams, put_team
@@ -227,7 +229,7 @@ class ConflictCollection(Endpoint):
                 "source": document.source,
                 "team": document.team,
                 "document": document.name,
-                "conflicts": shapes.show_conflicts(row.conflicts, caller_of(request)),
+                "conflicts": show_conflicts(row.conflicts, caller_of(request)),
             }
 
         return page_response(request, paginate(request, rows, order=("id",), query=query), show)
