@@ -114,7 +114,7 @@ def read_folder(path: Path, *, settled_seconds: float = _SETTLED_SECONDS) -> Fou
             else:
                 texts[document] = _text(file)
         except (OSError, ValueError, ControlplaneError) as error:
-            problems.append(f"{name}: {error}")
+            problems.append(f"{_printable(name)}: {_printable(error)}")
     return Found(texts, frozenset(unsettled), tuple(problems))
 
 
@@ -130,7 +130,14 @@ def _document(name: Path) -> DocumentId:
     if not rest:
         raise ValueError("a document lies in its team's folder: <team>/<file>.yaml")
     check_team_name(team, "/team")
-    return DocumentId(FOLDER, team, "/".join(rest))
+    document = DocumentId(FOLDER, team, "/".join(rest))
+    # A file may have a name that is no UTF-8, which no database stores.
+    str(document).encode()
+    return document
+
+
+def _printable(said: object) -> str:
+    return str(said).encode(errors="backslashreplace").decode()
 
 
 def _text(file: Path) -> str:
@@ -168,6 +175,9 @@ def _publish(document: DocumentId, text: str) -> list[str]:
             put_document(Wanted(document, text), actor=FILES, refuse=False, one_of_many=True)
     except ControlplaneError as error:
         return [f"{document.namespace}/{document.name}: {error.detail}"]
+    except Exception as error:
+        log.error("agent_config_folder.unforeseen", document=str(document), exc_info=error)
+        return [f"{document.namespace}/{document.name}: it could not be read. The log has the cause."]
     return []
 
 

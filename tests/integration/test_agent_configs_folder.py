@@ -161,11 +161,12 @@ def test_a_hostile_folder_does_not_keep_others_from_being_read(folder, settings)
     (folder / "binary").mkdir()
     (folder / "binary" / "a.yaml").write_bytes(b"\xff\x00\xfe")
     (folder / "top.yaml").write_text("plugins: {}")
+    (folder / "binary" / os.fsdecode(b"\xff.yaml")).write_text("plugins: {}")
 
     assert look() == "current"
 
     assert "acme-sensor" in served()
-    assert len(folder_state().problems) == 2
+    assert len(folder_state().problems) == 3
     valid = AgentConfig.objects.filter(is_valid=True).values_list("team", flat=True)
     assert list(valid) == ["acme"]
 
