@@ -17,7 +17,7 @@ endif
 export UV_NO_PROGRESS := 1
 export PYTHONUNBUFFERED := 1
 
-.PHONY: bench-lists bench-fleet help up test check format lint types contracts migrations-check openapi openapi-check settings sdk lock bench-resolve bench-heartbeats clean
+.PHONY: bench-lists bench-agent-configs bench-fleet help up test check format lint types contracts migrations-check openapi openapi-check settings sdk lock bench-resolve bench-heartbeats clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -69,6 +69,9 @@ bench-heartbeats: .venv/.dev ## Measure heartbeats and the sweep; BENCH_ARGS="--
 
 bench-fleet: .venv/.dev ## Play a fleet that registers at once and beats; BENCH_ARGS="--agents 20000 --write"
 	@exec $(BIN)/python -m benchmarks.fleet_storm $(BENCH_ARGS)
+
+bench-agent-configs: .venv/.dev ## Measure recomputes of agent configurations; BENCH_ARGS="--teams 200 --write"
+	@exec $(BIN)/python -m benchmarks.agent_configs $(BENCH_ARGS)
 
 lock: $(UV) ## Pin the newest versions that pyproject.toml allows, by hash and without addresses
 	echo "uv" | $(UV) pip compile $(LOCK_FLAGS) - -o requirements/bootstrap.txt

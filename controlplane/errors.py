@@ -7,9 +7,10 @@ ControlplaneError
 ├── NotAuthenticated, PermissionDenied
 ├── NotFound                UnknownProject, UnknownDomain, UnknownResourceType, UnknownOverride,
 │                           UnknownAgent, UnknownProvider, UnknownTaskType, UnknownEnvironment,
-│                           UnknownJoinToken, UnknownPrincipal, ...
+│                           UnknownJoinToken, UnknownAgentConfig, UnknownPrincipal, ...
 ├── Conflict                NameTaken, ServiceTypeTaken, StillInUse, ManagedElsewhere,
-│                           SourceIsReadOnly, KeyInFlight
+│                           SourceIsReadOnly, LimitReached, KeyInFlight
+├── InvalidAgentConfig
 ├── VersionMismatch, VersionRequired
 ├── AgentRetired, EventsGone
 ├── RemoteFailed
@@ -19,26 +20,9 @@ ControlplaneError
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-
-@dataclass(frozen=True, slots=True)
-class FieldError:
-    """One thing that is wrong with the input.
-
-    pointer: RFC 6901, from the root of the body; for a query parameter its name after `?`.
-    code: a stable word. hint: what to do instead. allowed: the legal values, where they are few.
-    line, column: in a text that was sent, from 1; 0 where that means nothing.
-    """
-
-    pointer: str
-    code: str
-    message: str
-    hint: str = ""
-    allowed: tuple[str, ...] = field(default=())
-    line: int = 0
-    column: int = 0
+from controlplane.field_error import FieldError
 
 
 class ControlplaneError(Exception):
@@ -194,6 +178,36 @@ class UnknownEnvironment(NotFound):
     title = "No such environment"
 
 
+class UnknownAgentConfig(NotFound):
+    code = "unknown_agent_config"
+    title = "No such document"
+
+
+class UnknownGrant(NotFound):
+    code = "unknown_grant"
+    title = "No such grant"
+
+
+class UnknownTeam(NotFound):
+    code = "unknown_team"
+    title = "No such team"
+
+
+class UnknownDataPlane(NotFound):
+    code = "unknown_data_plane"
+    title = "No such data plane"
+
+
+class UnknownBundle(NotFound):
+    code = "unknown_bundle"
+    title = "No such bundle"
+
+
+class InvalidAgentConfig(ControlplaneError):
+    code = "invalid_agent_config"
+    title = "The document cannot be published"
+
+
 class UnknownPrincipal(NotFound):
     code = "unknown_principal"
     title = "No such principal"
@@ -242,6 +256,11 @@ class ManagedElsewhere(Conflict):
 class SourceIsReadOnly(Conflict):
     code = "source_is_read_only"
     title = "Overrides come from files"
+
+
+class LimitReached(Conflict):
+    code = "limit_reached"
+    title = "That would be too many"
 
 
 class KeyInFlight(Conflict):

@@ -16,6 +16,7 @@ api: list[URLPattern | URLResolver] = [
     path("redoc", openapi.Redoc.as_view(), name="redoc"),
     path("", include("overrides.api.urls")),
     path("", include("registry.agents.api.urls")),
+    path("", include("registry.publishing.api.urls")),
 ]
 
 urlpatterns = [

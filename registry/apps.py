@@ -9,7 +9,9 @@ class RegistryConfig(AppConfig):
         from registry import checks, event_types  # noqa: F401  (they register themselves)
         from registry.agents.metrics import AgentCounts, FleetFigures
         from registry.providers.metrics import ProviderCounts
+        from registry.publishing.metrics import AgentConfigFigures
 
         collect_at_scrape(AgentCounts())
         collect_at_scrape(FleetFigures())
         collect_at_scrape(ProviderCounts())
+        collect_at_scrape(AgentConfigFigures())

@@ -65,3 +65,85 @@ BY_HEALTH: dict[Health, EventType] = {
         "provider.unavailable", "A service provider does not answer; its type is withheld.", **_PROVIDER_MOVE
     ),
 }
+
+_DOCUMENT: dict[str, Any] = {"source": _TEXT, "team": _TEXT, "name": _TEXT}
+_GIVEN: dict[str, Any] = {"data_plane": _TEXT, "revision": _WHOLE, "digest": _TEXT}
+CONFIG_PUBLISHED = register(
+    "agent_config.published",
+    "A document was published, or changed.",
+    **_DOCUMENT,
+    generation=_WHOLE,
+    valid={"type": "boolean"},
+)
+CONFIG_REMOVED = register("agent_config.removed", "A document was taken away.", **_DOCUMENT)
+CONFIG_STATUS_CHANGED = register(
+    "agent_config.status_changed",
+    "A document stands otherwise in a data plane than before.",
+    **_DOCUMENT,
+    data_plane=_TEXT,
+    condition=_TEXT,
+    status=_TEXT,
+    reason=_TEXT,
+    message=_TEXT,
+)
+CONFIG_QUARANTINED = register(
+    "agent_config.quarantined",
+    "A document is left out, or kept as it was. An empty data plane is all of them.",
+    **_DOCUMENT,
+    data_plane=_TEXT,
+    reason=_TEXT,
+    message=_TEXT,
+)
+CONFIG_READMITTED = register(
+    "agent_config.readmitted", "A document counts again.", **_DOCUMENT, data_plane=_TEXT, reason=_TEXT
+)
+TEAM_CHANGED = register(
+    "publishing_team.changed", "Who publishes for a team was changed.", team=_TEXT, organisation=_TEXT
+)
+_GRANT: dict[str, Any] = {"team": _TEXT, "kind": _TEXT, "pattern": _TEXT}
+GRANT_GIVEN = register("agent_config_grant.given", "A team may have what fits a pattern.", **_GRANT)
+GRANT_WITHDRAWN = register("agent_config_grant.withdrawn", "A grant was taken back.", **_GRANT)
+_CLAIM: dict[str, Any] = {"kind": _TEXT, "name": _TEXT}
+CLAIM_RELEASED = register(
+    "agent_config_claim.released",
+    "A team gives a name up as soon as somebody claims it.",
+    team=_TEXT,
+    **_CLAIM,
+)
+CLAIM_TRANSFERRED = register(
+    "agent_config_claim.transferred", "A name went to another team.", from_team=_TEXT, to_team=_TEXT, **_CLAIM
+)
+PLANE_REGISTERED = register("data_plane.registered", "A data plane is known now.", data_plane=_TEXT)
+PLANE_CHANGED = register("data_plane.changed", "A data plane is described otherwise.", data_plane=_TEXT)
+PLANE_REMOVED = register("data_plane.removed", "A data plane is no longer served.", data_plane=_TEXT)
+BUNDLE_ACTIVATED = register("agent_config_bundle.activated", "A data plane is given a new bundle.", **_GIVEN)
+# Alerts: somebody should look.
+BUNDLE_HELD = register(
+    "agent_config_bundle.held",
+    "A bundle is not given out; the last good one stays.",
+    data_plane=_TEXT,
+    digest=_TEXT,
+    gate=_TEXT,
+    message=_TEXT,
+)
+BUNDLE_APPROVED = register(
+    "agent_config_bundle.approved", "Somebody let a held bundle go.", data_plane=_TEXT, digest=_TEXT
+)
+BUNDLE_APPLIED = register(
+    "agent_config_bundle.applied", "A data plane works with a bundle.", **_GIVEN, state=_TEXT
+)
+BUNDLE_REJECTED = register(
+    "agent_config_bundle.rejected", "A data plane cannot take a bundle.", **_GIVEN, message=_TEXT
+)
+BUNDLE_UNACKNOWLEDGED = register(
+    "agent_config_bundle.unacknowledged",
+    "A data plane says nothing of the bundle that it was given.",
+    **_GIVEN,
+)
+FOLDER_LOADED = register("agent_config_folder.loaded", "The folder of documents was read.", digest=_TEXT)
+FOLDER_REFUSED = register(
+    "agent_config_folder.refused", "The folder is not followed; what was read stays.", reason=_TEXT
+)
+FOLDER_CONFIRMED = register(
+    "agent_config_folder.confirmed", "Somebody let files go that were many.", digest=_TEXT
+)

@@ -14,15 +14,41 @@ from registry.agents.querysets import AgentQuerySet
 from registry.agents.registration import Cost
 from registry.agents.states import State
 from registry.providers.models import Provider, ProviderChange
+from registry.publishing.rows import (  # Django looks for models here
+    AgentConfig,
+    AgentConfigBundle,
+    AgentConfigFolder,
+    AgentConfigGeneration,
+    AgentConfigGrant,
+    AgentConfigQuarantine,
+    AgentConfigRelease,
+    AgentConfigStatus,
+    ClaimRecord,
+    DataPlane,
+    PublishingTeam,
+)
 from registry.task_types.models import ServedTaskType
 
 __all__ = [
     "Agent",
+    "AgentConfig",
+    "AgentConfigBundle",
+    "AgentConfigFolder",
+    "AgentConfigGeneration",
+    "AgentConfigGrant",
+    "AgentConfigQuarantine",
+    "AgentConfigRelease",
+    "AgentConfigStatus",
     "AgentReport",
+    "AgentTally",
+    "ClaimRecord",
+    "DataPlane",
     "FleetGuard",
+    "JoinToken",
     "Lease",
     "Provider",
     "ProviderChange",
+    "PublishingTeam",
     "ServedTaskType",
     "SweepRecord",
 ]

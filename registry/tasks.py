@@ -7,6 +7,7 @@ from django.conf import settings
 
 from registry.agents import life_cycle, sweep, tallies, token_uses
 from registry.providers import expiry
+from registry.publishing import looking
 
 
 @shared_task(name="registry.sweep_leases")
@@ -29,3 +30,8 @@ def tend_agents() -> None:
         remove_after=timedelta(days=settings.AGENT_REMOVE_AFTER_DAYS),
     )
     tallies.fold()
+
+
+@shared_task(name="registry.recompute_agent_configs")
+def recompute_agent_configs() -> None:
+    looking.look()

@@ -35,6 +35,13 @@ class Action(StrEnum):
     AGENT_JOIN = "agent.join"
     AGENT_HEARTBEAT = "agent.heartbeat"
     AGENT_WRITE = "agent.write"
+    AGENT_CONFIG_READ = "agent_config.read"
+    # Publish for teams that name the caller among their publishers.
+    AGENT_CONFIG_PUBLISH = "agent_config.publish"
+    # Publish for every team; grants, data planes, approvals.
+    AGENT_CONFIG_RULE = "agent_config.rule"
+    # Read a data plane's configuration and say how it went, as that data plane.
+    DATA_PLANE_FOLLOW = "data_plane.follow"
     EVENT_READ = "event.read"
     AUDIT_READ = "audit.read"
     ACCESS_READ = "access.read"
@@ -47,15 +54,21 @@ _READS = frozenset(
         Action.OVERRIDE_READ,
         Action.PROJECT_READ,
         Action.AGENT_READ,
+        Action.AGENT_CONFIG_READ,
         Action.EVENT_READ,
         Action.METRICS_READ,
     }
 )
-_AGENT = frozenset({Action.AGENT_REGISTER, Action.AGENT_HEARTBEAT, Action.AGENT_READ})
+_AGENT = frozenset(
+    {Action.AGENT_REGISTER, Action.AGENT_HEARTBEAT, Action.AGENT_READ, Action.DATA_PLANE_FOLLOW}
+)
+_EDITS = frozenset(
+    {Action.AGENT_WRITE, Action.AGENT_CONFIG_PUBLISH, Action.OVERRIDE_WRITE, Action.PROJECT_WRITE}
+)
 
 ALLOWED: dict[Role, frozenset[Action]] = {
     Role.VIEWER: _READS,
-    Role.EDITOR: _READS | _AGENT | {Action.AGENT_WRITE, Action.OVERRIDE_WRITE, Action.PROJECT_WRITE},
+    Role.EDITOR: _READS | _AGENT | _EDITS,
     Role.ADMIN: frozenset(Action),
     Role.AGENT: _AGENT,
 }
@@ -71,6 +84,8 @@ INSTALLATION_WIDE = frozenset(
         Action.AGENT_REGISTER,
         Action.AGENT_HEARTBEAT,
         Action.AGENT_WRITE,
+        Action.AGENT_CONFIG_RULE,
+        Action.DATA_PLANE_FOLLOW,
         Action.ACCESS_READ,
         Action.ACCESS_WRITE,
         Action.METRICS_READ,

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from controlplane.settings.agent_configs import *
 from controlplane.settings.api import *
 from controlplane.settings.console import *
 from controlplane.settings.database import *

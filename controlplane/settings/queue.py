@@ -3,6 +3,7 @@
 from typing import Any
 
 from controlplane.settings import environment as env
+from controlplane.settings.agent_configs import AGENT_CONFIGS_RECOMPUTE_SECONDS
 from controlplane.settings.liveness import SWEEP_INTERVAL_SECONDS
 from controlplane.settings.overrides import OVERRIDES_RELOAD_SECONDS, OVERRIDES_SOURCE
 
@@ -78,6 +79,11 @@ CELERY_BEAT_SCHEDULE: dict[str, dict[str, Any]] = {
         "task": "registry.sweep_leases",
         "schedule": SWEEP_INTERVAL_SECONDS,
         "options": {"expires": SWEEP_INTERVAL_SECONDS},
+    },
+    "bring agent configurations to their data planes": {
+        "task": "registry.recompute_agent_configs",
+        "schedule": AGENT_CONFIGS_RECOMPUTE_SECONDS,
+        "options": {"expires": AGENT_CONFIGS_RECOMPUTE_SECONDS},
     },
     "note that tokens of beating agents are in use": {
         "task": "registry.note_token_uses",

@@ -23,6 +23,7 @@ class Gate(StrEnum):
     TOO_LARGE = "too_large"
     REMOVES_TOO_MUCH = "removes_too_much"
     NEEDS_APPROVAL = "needs_approval"
+    REJECTED = "rejected"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,14 +45,23 @@ class Held:
 
 
 def held_by(
-    bundle: Bundle, before: Bundle | None, gates: Gates | None = None, approved: frozenset[str] = frozenset()
+    bundle: Bundle,
+    before: Bundle | None,
+    gates: Gates | None = None,
+    approved: frozenset[str] = frozenset(),
+    rejected: frozenset[str] = frozenset(),
 ) -> tuple[Held, ...]:
-    """Everything that holds a bundle. before: the one in force; approved: digests that somebody approved."""
+    """Everything that holds a bundle. before: the one in force.
+
+    approved: digests that somebody approved; rejected: digests that the data plane could not take.
+    """
     gates = gates or Gates()
     text = as_yaml(bundle)
     found = [*_unreadable(bundle, text), *_large(text, gates)]
     if digest(bundle) not in approved:
         found += _removals(bundle, before, gates)
+        if digest(bundle) in rejected:
+            found.append(Held(Gate.REJECTED, "The data plane rejected exactly this configuration."))
         if gates.approval_required and (before is None or digest(before) != digest(bundle)):
             found.append(Held(Gate.NEEDS_APPROVAL, "Every change waits for an approval here."))
     return tuple(found)

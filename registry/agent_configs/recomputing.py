@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from registry.agent_configs.bundles import Bundle, build
 from registry.agent_configs.claims import Published
@@ -12,13 +12,16 @@ from registry.agent_configs.deciding import Decision, Policy, decide, is_remembe
 from registry.agent_configs.differences import BundleDifference, difference
 from registry.agent_configs.gates import Gates, Held, held_by
 from registry.agent_configs.grants import Ownership
-from registry.agent_configs.history import History, fresh, remembered
+from registry.agent_configs.history import GRACE, History, fresh, remembered
 from registry.agent_configs.targets import Target
 
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """Everything that a recompute depends on. active: the bundle in force; approved: digests of bundles."""
+    """Everything that a recompute depends on.
+
+    active: the bundle in force. approved, rejected: digests of bundles, by people and by the data plane.
+    """
 
     documents: Collection[Published]
     target: Target
@@ -28,6 +31,8 @@ class World:
     gates: Gates = field(default_factory=Gates)
     active: Bundle | None = None
     approved: frozenset[str] = frozenset()
+    rejected: frozenset[str] = frozenset()
+    grace: timedelta = GRACE
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,10 +49,10 @@ class Recomputed:
 def recompute(world: World, *, now: datetime) -> Recomputed:
     """Decide, build, compare and check. A preview is the same, and keeps nothing of it."""
     naming = replace(world.policy.naming, dialect=world.target.dialect)
-    history = fresh(world.history, now=now)
+    history = fresh(world.history, now=now, grace=world.grace)
     decision = decide(world.documents, world.ownership, history, replace(world.policy, naming=naming))
     bundle = build(world.documents, decision, world.target)
-    held = held_by(bundle, world.active, world.gates, world.approved)
+    held = held_by(bundle, world.active, world.gates, world.approved, world.rejected)
     return Recomputed(
         bundle,
         decision,

@@ -18,6 +18,13 @@ CLASSES = [
 CODES = {
     "confirmation_required",
     "guard_rail_broken",
+    "invalid_agent_config",
+    "limit_reached",
+    "unknown_agent_config",
+    "unknown_bundle",
+    "unknown_data_plane",
+    "unknown_grant",
+    "unknown_team",
     "inherited_conflict",
     "invalid_type_definition",
     "level_not_allowed",

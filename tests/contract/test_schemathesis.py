@@ -21,7 +21,7 @@ from schemathesis.specs.openapi.checks import (
 
 from controlplane import yaml_text
 from controlplane.access.models import RoleBinding, Token
-from registry.models import JoinToken
+from registry.models import AgentConfigGrant, JoinToken
 from tests.api_client import AGENT, Api, make_principal, make_project, token_for
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -39,7 +39,23 @@ RAIL = {
     "rule": {"maximum": "64"},
 }
 PROVIDER = {"name": "p", "endpoint": "http://p:1", "service_type": "vm", "schema_version": "v1"}
+CONFIG = """\
+plugins:
+  agent-service:
+    agents:
+      acme-sensor: {endpoint: "acme-sensor.acme.svc:8000"}
+    supportedTaskTypes: [acme_sensor]
+"""
 TYPE = {"name": "workflow_priority", "strategy": "merge", "schema": {"type": "object"}}
+
+
+NAMES = {
+    "task-types": "spark",
+    "guard-rails": "cpu-cap",
+    "data-planes": "eu",
+    "agent-config-bundles": "eu",
+    "agent-configs": "agents",
+}
 
 
 @schemathesis.deserializer(*YAML_MEDIA_TYPES)
@@ -65,6 +81,10 @@ def admin_token(live):
     known.put("overrides/task_resource", {"attributes": {"limits": {"cpu": "2"}}}, If_Match='"v1"')
     known.put("guard-rails/cpu-cap", RAIL)
     known.post("resource-types", TYPE)
+    known.put("data-planes/eu", {})
+    known.put("agent-configs/acme/agents", {"text": CONFIG})
+    known.put("agent-config-teams/acme", {"publishers": []})
+    known.post("agent-config-grants", {"team": "acme", "pattern": "acme_*"})
     make_principal("viewer", name="guest")
     return token
 
@@ -73,23 +93,21 @@ def _of_tokens(path: str) -> Any:
     return JoinToken.objects.all() if "join" in path else Token.objects.filter(principal__name="guest")
 
 
-def _name(path: str) -> str:
-    return "spark" if "task-types" in path else "cpu-cap" if "guard-rails" in path else "guest"
-
-
 def known_objects(path: str, token: str) -> dict[str, str | int]:
     # Again each time: what is generated also removes it.
     agent = Api(token).post("agents", {**AGENT, "task_types": [{"name": "spark"}]}).json()
     Api(token).post(f"agents/{agent['agent_id']}/providers?id=p1", PROVIDER)
     return {
+        "team": "acme",
+        "grant_id": str(AgentConfigGrant.objects.values_list("id", flat=True).first()),
         "agent_id": agent["agent_id"],
         "resource_type": "workflow_priority" if "resource-types" in path else "task_resource",
         "version": 1,
-        "other": 2,
+        "other": 1 if "agent-config-bundles" in path else 2,
         "revision": 1,
         "project": "flytesnacks",
         "domain": "development",
-        "name": _name(path),
+        "name": next((name for part, name in NAMES.items() if part in path), "guest"),
         "provider_id": "p1",
         "token_id": str(_of_tokens(path).values_list("id", flat=True).first()),
         "binding_id": str(

@@ -22,6 +22,7 @@ PAGES = [
     "docs/guides/flyte.md",
     "docs/guides/agents.md",
     "docs/guides/cpctl.md",
+    "docs/guides/agent-configurations.md",
 ]
 SHOWS = re.compile(r"<!-- shows: (.*?) -->")
 

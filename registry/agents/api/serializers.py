@@ -183,11 +183,14 @@ class AgentListQuery(PageQuery):
     selector = serializers.CharField(
         required=False,
         default="",
+        allow_blank=True,
         help_text="By labels, as in Kubernetes: team=ml,tier!=dev,region in (eu,us),!old.",
     )
     q = serializers.CharField(required=False, max_length=255, help_text="A part of the name.")
     sort = serializers.ChoiceField(choices=SORTS, required=False, default="name")
-    only = serializers.CharField(required=False, default="", help_text="Only these members, with commas.")
+    only = serializers.CharField(
+        required=False, default="", allow_blank=True, help_text="Only these members, with commas."
+    )
 
     def validate_health_status(self, value: str) -> list[str]:
         return _words(value, [one.value for one in State])

@@ -1,0 +1,121 @@
+"""`python -m benchmarks.agent_configs`: what publishing costs among 200 teams with 2,000 documents.
+
+It starts Postgres of its own, publishes everything, and then changes one document after another, measuring
+each recompute with its conditions, bundle and events. `--write` puts the table into docs/performance.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from collections.abc import Callable
+from statistics import median
+
+import django
+
+from benchmarks import table
+from benchmarks.machine import description
+from benchmarks.stage import stage
+from benchmarks.table import Row
+
+# Everything by the task: what is measured is the recompute itself. One document is changed again and again.
+_TOLD = {"AGENT_CONFIGS_AT_ONCE": "0", "AGENT_CONFIGS_FLAPS": "1000000"}
+
+
+def main() -> int:
+    options = _options()
+    print(f"{description()}.", flush=True)
+    with stage(_TOLD) as running:
+        os.environ.update(running.environment)
+        django.setup()
+        rows = _measure(options)
+    text = table.markdown(rows)
+    print(text)
+    if options.write:
+        preface = (
+            f"{description()}. {options.teams} teams, {options.teams * options.each:,} documents with two "
+            f"task types each, one data plane; {options.rounds} changes, one after the other."
+        )
+        table.write(f"{preface}\n\n{text}", part="agent-configs")
+    return 0
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--teams", type=int, default=200)
+    parser.add_argument("--each", type=int, default=10, help="documents of each team")
+    parser.add_argument("--rounds", type=int, default=50)
+    parser.add_argument("--write", action="store_true", help="put the table into docs/performance.md")
+    return parser.parse_args()
+
+
+def _measure(options: argparse.Namespace) -> list[Row]:
+    from controlplane.access.actors import system  # Django must be set up
+    from registry.agent_configs.claims import DocumentId
+    from registry.publishing.planes import Described, Format, configuration, etag_of, get_plane, put_plane
+    from registry.publishing.previews import Change, preview
+    from registry.publishing.publishing import Wanted, put_document
+    from registry.publishing.recomputing import recompute_all
+
+    actor = system("benchmark")
+    put_plane("bench", Described(), actor=actor)
+    names = [
+        DocumentId("api", f"team{team}", f"doc{one}")
+        for team in range(options.teams)
+        for one in range(options.each)
+    ]
+    published = [
+        _timed(lambda one=one: put_document(Wanted(one, _text(one, 0)), actor=actor)) for one in names
+    ]
+    first = _timed(lambda: recompute_all(actor))
+    plane = get_plane("bench")
+    served = configuration(plane, Format.YAML)
+    changed, unchanged = [], []
+    for number in range(1, options.rounds + 1):
+        one = names[number * 7 % len(names)]
+        put_document(Wanted(one, _text(one, number)), actor=actor)
+        changed.append(_timed(lambda: recompute_all(actor)))
+        unchanged.append(_timed(lambda: recompute_all(actor)))
+    change = Change(names[0], _text(names[0], 999))
+    previewed = [_timed(lambda: preview([change])) for _ in range(max(3, options.rounds // 5))]
+    asked = [_timed(lambda: etag_of(get_plane("bench"), Format.YAML)) for _ in range(options.rounds)]
+    return [
+        _row("publish: read, check, store, audit", published),
+        _row("the first bundle, everything new", [first]),
+        _row("recompute after one change", changed, target="p99 < 2000"),
+        _row("look when nothing changed", unchanged),
+        _row("preview of one change", previewed),
+        _row("ask for the ETag in force", asked),
+        Row(f"size of the bundle: {len(served.body) / 1024:.0f} KiB", ""),
+    ]
+
+
+def _text(one: object, number: int) -> str:
+    name = str(one).replace("/", "-").removeprefix("api-")
+    return (
+        f"plugins:\n  agent-service:\n    agents:\n      {name}:\n"
+        f"        endpoint: {name}-{number}.svc.cluster.local:8000\n        insecure: true\n"
+        f"    supportedTaskTypes:\n    - {name}.sensor\n    - {name}.query\n"
+    )
+
+
+def _timed(work: Callable[[], object]) -> float:
+    began = time.perf_counter()
+    work()
+    return (time.perf_counter() - began) * 1000
+
+
+def _row(work: str, took: list[float], *, target: str = "") -> Row:
+    ordered = sorted(took)
+    p99 = ordered[min(len(ordered) - 1, int(len(ordered) * 0.99))]
+    return Row(
+        work, f"{1000 / median(took):,.1f}", p50=f"{median(took):.1f}", p99=f"{p99:.1f}", target=target
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,36 @@
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from controlplane.access.actors import system
+from registry.publishing.folder import AWAITING, CURRENT, OFF, confirm, folder_state, synchronise
+from registry.publishing.recomputing import recompute_all
+
+_ACTOR = system("command")
+
+
+class Command(BaseCommand):
+    help = "Look at the folder of agent configurations now, and bring data planes what follows from it."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--confirm", metavar="DIGEST", help="Let the documents go that are missing.")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        if options["confirm"]:
+            confirm(options["confirm"], actor=_ACTOR)
+        # Somebody who asks at once has written the files to the end.
+        state = synchronise(settled_seconds=0)
+        if state == OFF:
+            raise CommandError("AGENT_CONFIGS_PATH is empty, so there is no folder to look at.")
+        recompute_all(_ACTOR)
+        found = folder_state()
+        for problem in found.problems:
+            self.stderr.write(problem)
+        if state == AWAITING and found.pending:
+            self.stderr.write(
+                f"{len(found.pending['documents'])} documents would go. If that is meant: "
+                f"manage.py load_agent_configs --confirm {found.pending['digest']}"
+            )
+        if state != CURRENT:
+            raise CommandError(f"The folder is not in force: {state}. What was read stays.")
+        self.stdout.write("The folder is in force.")

@@ -1,0 +1,278 @@
+"""Doors to published documents."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from controlplane.access.callers import Caller
+from controlplane.access.roles import Action
+from controlplane.api.endpoints import Endpoint, ReasonedQuery, actor_of, caller_of, mutation
+from controlplane.api.etags import parse_precondition, version_etag
+from controlplane.api.fields import Query, parse_body
+from controlplane.api.json_body import StrictJSONParser, limit_of, read_body
+from controlplane.api.pages import page_response, paginate
+from controlplane.api.yaml_body import MEDIA_TYPE
+from controlplane.errors import MalformedBody, UnknownAgentConfig
+from registry.agent_configs.claims import Canary, DocumentId, Facts
+from registry.publishing import stored
+from registry.publishing.admission import review
+from registry.publishing.api import examples, shapes
+from registry.publishing.previews import Change, Outcome, Preview, preview
+from registry.publishing.publishing import API, Wanted, delete_document, get_document, put_document
+from registry.publishing.quarantining import quarantine, readmit
+from registry.publishing.rows import AgentConfig
+from registry.publishing.teams import check_may_publish, hidden_teams
+
+_TAGS = ["agent configurations"]
+
+
+class DocumentParser(StrictJSONParser):
+    """YAML is taken as it is: the document's own reader says where it is wrong, and all of it."""
+
+    media_type = MEDIA_TYPE
+
+    def parse(
+        self,
+        stream: Any,
+        media_type: str | None = None,
+        parser_context: Mapping[str, Any] | None = None,
+    ) -> Any:
+        body = read_body(stream, limit_of(parser_context))
+        try:
+            return {"text": body.decode()}
+        except UnicodeDecodeError as error:
+            raise MalformedBody(f"The body is not UTF-8: byte {error.start} cannot be decoded.") from error
+
+
+class AgentConfigCollection(Endpoint):
+    actions = {"GET": Action.AGENT_CONFIG_READ}
+
+    @extend_schema(
+        operation_id="agent_configs_list",
+        summary="List published documents",
+        tags=_TAGS,
+        parameters=[shapes.AgentConfigListQuery],
+        responses=shapes.AgentConfigPage,
+        examples=examples.DOCUMENTS,
+    )
+    def get(self, request: Request) -> Response:
+        query = shapes.AgentConfigListQuery.parse(request)
+        rows = AgentConfig.objects.filter(deleted_at=None).defer("text", "content", "diagnostics")
+        rows = rows.exclude(team__in=hidden_teams(caller_of(request)))
+        filters = {name: query[name] for name in ("team", "source") if name in query}
+        if "valid" in query:
+            rows = rows.filter(is_valid=query["valid"])
+        page = paginate(request, rows.filter(**filters), order=("team", "name", "source"), query=query)
+        return page_response(request, page, shapes.show_summary)
+
+
+class AgentConfigItem(Endpoint):
+    actions = {
+        "GET": Action.AGENT_CONFIG_READ,
+        "PUT": Action.AGENT_CONFIG_PUBLISH,
+        "DELETE": Action.AGENT_CONFIG_PUBLISH,
+    }
+    parser_classes = (StrictJSONParser, DocumentParser)
+    has_versions = True
+    takes_bundles = True
+
+    @extend_schema(
+        operation_id="agent_configs_get",
+        summary="Read one document, and how it stands in every data plane",
+        description="The ETag is of the document; how it stands changes without it.",
+        tags=_TAGS,
+        parameters=[shapes.SourceQuery],
+        responses=shapes.AgentConfigRead,
+        examples=examples.DOCUMENT,
+    )
+    def get(self, request: Request, team: str, name: str) -> Response:
+        source = shapes.SourceQuery.parse(request)["source"]
+        row = _visible(DocumentId(source, team, name), caller_of(request))
+        return _answer(row, request)
+
+    @extend_schema(
+        operation_id="agent_configs_put",
+        summary="Publish a document, or a new generation of it",
+        description=(
+            "Refused with everything that is wrong in it; what was published before is served on. The caller "
+            "must be a publisher of the team."
+        ),
+        tags=_TAGS,
+        parameters=[ReasonedQuery],
+        request={"application/json": shapes.AgentConfigWrite, MEDIA_TYPE: {"type": "string"}},
+        responses={200: shapes.AgentConfigRead, 201: shapes.AgentConfigRead},
+        examples=examples.PUBLISH,
+    )
+    @mutation
+    def put(self, request: Request, team: str, name: str) -> Response:
+        query = ReasonedQuery.parse(request)
+        check_may_publish(caller_of(request), team)
+        said = parse_body(shapes.AgentConfigWrite, request)
+        row, created = put_document(
+            _wanted(DocumentId(API, team, name), said),
+            actor=actor_of(request, query["change_message"]),
+            precondition=parse_precondition(request),
+        )
+        return _answer(row, request, status=201 if created else 200)
+
+    @extend_schema(
+        operation_id="agent_configs_delete",
+        summary="Take a document away",
+        description="Its names are kept for the team for a day, so that it can be moved or made anew.",
+        tags=_TAGS,
+        parameters=[ReasonedQuery],
+        responses={204: None},
+    )
+    @mutation
+    def delete(self, request: Request, team: str, name: str) -> Response:
+        query = ReasonedQuery.parse(request)
+        check_may_publish(caller_of(request), team)
+        actor = actor_of(request, query["change_message"])
+        delete_document(DocumentId(API, team, name), actor=actor, precondition=parse_precondition(request))
+        return Response(status=204)
+
+
+class QuarantineAgentConfig(Endpoint):
+    actions = {"POST": Action.AGENT_CONFIG_RULE}
+
+    @extend_schema(
+        operation_id="agent_configs_quarantine",
+        summary="Leave a document out of every data plane",
+        description="Until it is readmitted.",
+        tags=_TAGS,
+        parameters=[ReasonedQuery],
+        request=shapes.QuarantineWrite,
+        responses=shapes.AgentConfigRead,
+        examples=examples.NAMED,
+    )
+    @mutation
+    def post(self, request: Request) -> Response:
+        query = ReasonedQuery.parse(request)
+        said = parse_body(shapes.QuarantineWrite, request)
+        row = get_document(_named(said))
+        quarantine(row, said["message"], actor=actor_of(request, query["change_message"]))
+        return _answer(row, request)
+
+
+class ReadmitAgentConfig(Endpoint):
+    actions = {"POST": Action.AGENT_CONFIG_RULE}
+
+    @extend_schema(
+        operation_id="agent_configs_readmit",
+        summary="Let a document in again, wherever it was left out",
+        tags=_TAGS,
+        parameters=[ReasonedQuery],
+        request=shapes.DocumentName,
+        responses=shapes.AgentConfigRead,
+        examples=examples.READMITTED,
+    )
+    @mutation
+    def post(self, request: Request) -> Response:
+        query = ReasonedQuery.parse(request)
+        row = get_document(_named(parse_body(shapes.DocumentName, request)))
+        readmit(row, actor=actor_of(request, query["change_message"]))
+        return _answer(row, request)
+
+
+class PreviewAgentConfigs(Endpoint):
+    actions = {"POST": Action.AGENT_CONFIG_PUBLISH}
+    takes_bundles = True
+
+    @extend_schema(
+        operation_id="agent_configs_preview",
+        summary="What would happen if documents were published or deleted",
+        description="All changes together. Nothing is kept. A document that is not valid changes nothing.",
+        tags=_TAGS,
+        request=shapes.PreviewWrite,
+        responses=shapes.PreviewRead,
+        examples=examples.PREVIEW,
+    )
+    def post(self, request: Request) -> Response:
+        Query.parse(request)
+        items = parse_body(shapes.PreviewWrite, request)["items"]
+        for one in items:
+            check_may_publish(caller_of(request), one["team"])
+        changes = [Change(_named(one), one["text"]) for one in items]
+        return Response(_show_preview(changes, preview(changes), caller_of(request)))
+
+
+class AdmitAgentConfig(Endpoint):
+    actions = {"POST": Action.AGENT_CONFIG_READ}
+    takes_bundles = True
+
+    @extend_schema(
+        operation_id="agent_configs_admit",
+        summary="Kubernetes' question whether a ConfigMap may be written",
+        description=(
+            "AdmissionReview of admission.k8s.io/v1, for a ValidatingWebhookConfiguration: "
+            "deploy/webhook/. Always 200, also for a denial. Nothing is written."
+        ),
+        tags=_TAGS,
+        request={"application/json": {"type": "object", "additionalProperties": True}},
+        responses={200: {"type": "object", "additionalProperties": True}},
+        examples=examples.ADMISSION,
+    )
+    def post(self, request: Request) -> Response:
+        return Response(review(request.data))
+
+
+def _wanted(document: DocumentId, said: dict[str, Any]) -> Wanted:
+    facts = {name: Facts(**one) for name, one in said["facts"].items()}
+    return Wanted(document, said["text"], facts, Canary(**said["canary"]) if said["canary"] else None)
+
+
+def _named(said: Mapping[str, Any]) -> DocumentId:
+    return DocumentId(said["source"], said["team"], said["name"])
+
+
+def _visible(document: DocumentId, caller: Caller) -> AgentConfig:
+    if document.namespace in hidden_teams(caller):
+        raise UnknownAgentConfig(f"There is no document {str(document)[:200]!r}.")
+    return get_document(document)
+
+
+def _answer(row: AgentConfig, request: Request, status: int = 200) -> Response:
+    headers = {"ETag": version_etag(row.generation)}
+    return Response(shapes.show_document(row, caller_of(request)), status=status, headers=headers)
+
+
+def _show_preview(changes: list[Change], found: Preview, caller: Caller) -> dict[str, Any]:
+    documents = []
+    for one in changes:
+        reading = found.readings.get(one.id)
+        verdict = "deleted" if reading is None else "invalid" if reading.errors else "valid"
+        diagnostics = [stored.write_diagnostic(it) for it in reading.diagnostics] if reading else []
+        documents.append({**_show_name(one.id), "verdict": verdict, "diagnostics": diagnostics})
+    return {
+        "documents": documents,
+        "data_planes": [_show_outcome(one, caller) for one in found.outcomes],
+    }
+
+
+def _show_outcome(found: Outcome, caller: Caller) -> dict[str, Any]:
+    return {
+        "data_plane": found.data_plane,
+        "affected": found.is_affected,
+        "digest": found.digest,
+        "changes": list(found.changes),
+        "held": [{"gate": one.gate.value, "message": one.message} for one in found.held],
+        "documents": [
+            {
+                "team": name.namespace,
+                "name": name.name,
+                "conditions": [stored.write_condition(it) for it in one.conditions],
+                "conflicts": shapes.show_conflicts(one.conflicts, caller),
+                "observations": one.observations,
+            }
+            for name, one in found.standings.items()
+        ],
+    }
+
+
+def _show_name(document: DocumentId) -> dict[str, str]:
+    return {"source": document.source, "team": document.namespace, "name": document.name}

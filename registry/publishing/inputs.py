@@ -1,0 +1,56 @@
+"""Digests of everything that a recompute depends on: equal ones mean that there is nothing to do.
+
+They are compared instead of marks that somebody sets, so that nothing is missed after a crash.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from django.conf import settings
+from django.db import connection
+from django.db.models import Q
+
+from registry.agent_configs.content import digest_of
+from registry.publishing import policies
+from registry.publishing.rows import AgentConfigQuarantine, DataPlane
+
+_HOUR = 3600
+
+
+def inputs_of_all(now: datetime) -> str:
+    """Of what concerns every data plane. With the hour: claims are forgotten, generations grow too old."""
+    hour = int(now.timestamp()) // _HOUR
+    with connection.cursor() as cursor:
+        cursor.execute(_ROWS)
+        rows = cursor.fetchone()
+    quarantines = AgentConfigQuarantine.objects.filter(Q(until=None) | Q(until__gt=now)).order_by("id")
+    kept = [list(map(str, one)) for one in quarantines.values_list("id", "data_plane_id", "fallback")]
+    said = [repr(policies.policy().naming), repr(policies.gates()), repr(policies.patience())]
+    more = [settings.AGENT_CONFIGS_MODE, settings.AGENT_CONFIGS_GRACE_SECONDS, *_judging()]
+    return digest_of([hour, list(rows), kept, said, more])
+
+
+def inputs_of_plane(plane: DataPlane, common: str) -> str:
+    own: list[Any] = [plane.version, plane.active_revision, plane.applied_revision, plane.ack_state]
+    alerted = plane.alerted_revision == plane.active_revision
+    return digest_of([common, own, alerted, plane.trial, sorted(plane.approved), sorted(plane.rejected)])
+
+
+def _judging() -> list[Any]:
+    found = policies.policy()
+    return [sorted(found.reserved_task_types), found.simultaneous.value, found.flag, found.strict_endpoints]
+
+
+_ROWS = """
+SELECT
+  (SELECT md5(string_agg(id::text || ':' || generation || ':' || (deleted_at IS NULL), ',' ORDER BY id))
+   FROM registry_agentconfig),
+  (SELECT md5(string_agg(team || ':' || kind || ':' || pattern, ',' ORDER BY id))
+   FROM registry_agentconfiggrant),
+  (SELECT md5(string_agg(team || ':' || kind || ':' || name, ',' ORDER BY id))
+   FROM registry_agentconfigrelease),
+  (SELECT md5(string_agg(name || ':' || organisation, ',' ORDER BY name)) FROM registry_publishingteam),
+  (SELECT md5(string_agg(is_synced::text, ',')) FROM registry_agentconfigfolder)
+"""

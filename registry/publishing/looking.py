@@ -1,0 +1,24 @@
+"""What happens every few seconds: the folder, changes that wait, data planes that are silent."""
+
+from __future__ import annotations
+
+from django.db import transaction
+
+from controlplane.access.actors import system
+from registry.publishing.acks import tell_silent_planes
+from registry.publishing.clock import database_now
+from registry.publishing.folder import synchronise
+from registry.publishing.publishing import forget_tombstones
+from registry.publishing.recomputing import recompute_all
+
+_ACTOR = system("agent_configs")
+
+
+def look() -> list[str]:
+    """Returns the data planes that got a new bundle. Looking twice changes nothing."""
+    synchronise()
+    with transaction.atomic():
+        now = database_now()
+        forget_tombstones(now=now)
+        tell_silent_planes(now=now)
+    return recompute_all(_ACTOR)

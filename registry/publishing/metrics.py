@@ -1,0 +1,90 @@
+"""Figures of agent configurations for Prometheus."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from django.db.models import Count, F
+from django.db.models.functions import Now
+from prometheus_client import Counter, Histogram, Metric
+from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.registry import Collector
+
+from registry.publishing.rows import (
+    AgentConfig,
+    AgentConfigFolder,
+    AgentConfigQuarantine,
+    AgentConfigStatus,
+    DataPlane,
+)
+
+VALIDATIONS = Counter(
+    "agentcfg_validation_requests_total", "Documents that were validated.", ["source", "verdict"]
+)
+VALIDATION_SECONDS = Histogram(
+    "agentcfg_validation_duration_seconds",
+    "Time to validate one document.",
+    buckets=(0.001, 0.005, 0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5),
+)
+ADMISSIONS = Counter(
+    "agentcfg_admission_requests_total", "Answers to Kubernetes' webhook.", ["verdict", "dry_run"]
+)
+
+
+class AgentConfigFigures(Collector):
+    """Counted in the database when somebody scrapes."""
+
+    def collect(self) -> Iterator[Metric]:
+        yield _documents()
+        yield from _conflicts()
+        yield from _planes()
+        folder = AgentConfigFolder.objects.exclude(loaded_at=None).first()
+        if folder and folder.loaded_at:
+            family = GaugeMetricFamily(
+                "agentcfg_source_last_sync_timestamp", "When a source was read last.", labels=["source"]
+            )
+            family.add_metric(["folder"], (folder.checked_at or folder.loaded_at).timestamp())
+            yield family
+
+
+def _documents() -> GaugeMetricFamily:
+    family = GaugeMetricFamily("agentcfg_documents", "Documents by state.", labels=["state"])
+    published = AgentConfig.objects.filter(deleted_at=None)
+    family.add_metric(["valid"], published.filter(is_valid=True).count())
+    family.add_metric(["invalid"], published.filter(is_valid=False).count())
+    quarantined = AgentConfigQuarantine.objects.filter(document__deleted_at=None)
+    family.add_metric(["quarantined"], quarantined.values("document").distinct().count())
+    return family
+
+
+def _conflicts() -> Iterator[GaugeMetricFamily]:
+    family = GaugeMetricFamily(
+        "agentcfg_conflicts", "Claims that lost, over all data planes.", labels=["kind"]
+    )
+    counts: dict[str, int] = {}
+    for conflicts in AgentConfigStatus.objects.exclude(conflicts=[]).values_list("conflicts", flat=True):
+        for one in conflicts:
+            counts[one["kind"]] = counts.get(one["kind"], 0) + 1
+    for kind, count in sorted(counts.items()):
+        family.add_metric([kind], count)
+    yield family
+
+
+def _planes() -> Iterator[GaugeMetricFamily]:
+    revision = GaugeMetricFamily("agentcfg_bundle_revision", "The revision in force.", labels=["data_plane"])
+    age = GaugeMetricFamily(
+        "agentcfg_bundle_age_seconds", "Since the bundle in force was given out.", labels=["data_plane"]
+    )
+    held = GaugeMetricFamily("agentcfg_bundle_held", "1 while a bundle waits.", labels=["data_plane"])
+    for plane in DataPlane.objects.annotate(now=Now()).order_by("name"):
+        revision.add_metric([plane.name], plane.active_revision)
+        held.add_metric([plane.name], int(plane.held is not None))
+        if plane.activated_at:
+            age.add_metric([plane.name], (plane.now - plane.activated_at).total_seconds())
+    yield from (revision, age, held)
+    acks = GaugeMetricFamily("agentcfg_data_plane_acks", "Data planes by their last word.", labels=["state"])
+    waiting = DataPlane.objects.filter(active_revision__gt=F("applied_revision"), ack_state="")
+    counted = dict(DataPlane.objects.exclude(ack_state="").values_list("ack_state").annotate(n=Count("name")))
+    for state, count in sorted({**counted, "WAITING": waiting.count()}.items()):
+        acks.add_metric([state], count)
+    yield acks

@@ -1,0 +1,203 @@
+"""Data planes: how they read, what they are served, and the word that lets a held bundle go."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from django.db import transaction
+
+from controlplane.access import audit
+from controlplane.access.actors import Actor
+from controlplane.access.callers import Caller
+from controlplane.access.models import Principal
+from controlplane.access.roles import Action
+from controlplane.errors import FieldError, InvalidRequest, PermissionDenied, UnknownBundle, UnknownDataPlane
+from controlplane.events.types import EventType
+from controlplane.preconditions import Precondition, check
+from registry import event_types
+from registry.agent_configs.dialects import Dialect
+from registry.agent_configs.rendering import as_config_map, as_json
+from registry.publishing import stored
+from registry.publishing.recomputing import lock_publishing, recompute_all
+from registry.publishing.rows import AgentConfigBundle, DataPlane
+
+_NAME = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
+_RELEASE = re.compile(r"[0-9]{1,4}(\.[0-9]{1,4}){1,2}")
+_APPROVALS_KEPT = 20
+
+
+class Format(StrEnum):
+    YAML = "yaml"
+    JSON = "json"
+    CONFIG_MAP = "configmap"
+
+
+@dataclass(frozen=True, slots=True)
+class Described:
+    """A data plane as its operator describes it."""
+
+    dialect: Dialect = Dialect.AGENT
+    release: str = "1.16.0"
+    enabled_plugins: tuple[str, ...] = ()
+    platform: Mapping[str, Any] = field(default_factory=dict)
+    placeholders: tuple[str, ...] = ()
+    teams: tuple[str, ...] = ()
+    principal: str = ""
+    config_map: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """A configuration as it goes over the wire."""
+
+    revision: int
+    digest: str
+    etag: str
+    body: str
+
+
+def get_plane(name: str) -> DataPlane:
+    """Raises UnknownDataPlane."""
+    found = DataPlane.objects.filter(name=name).first()
+    if found is None:
+        raise UnknownDataPlane(f"There is no data plane {name[:80]!r}.")
+    return found
+
+
+@transaction.atomic
+def put_plane(
+    name: str, wanted: Described, *, actor: Actor, precondition: Precondition | None = None
+) -> tuple[DataPlane, bool]:
+    """Register a data plane or describe it otherwise; its next bundle is made at once."""
+    _check(name, wanted)
+    lock_publishing()
+    standing = DataPlane.objects.filter(name=name).first()
+    check(precondition, standing.version if standing else None)
+    before = described(standing) if standing else None
+    said = _columns(wanted)
+    if standing and before == said:
+        return standing, False
+    plane = standing or DataPlane(name=name, version=0)
+    for column, value in said.items():
+        setattr(plane, column, value)
+    plane.version += 1
+    plane.save()
+    kind = event_types.PLANE_CHANGED if standing else event_types.PLANE_REGISTERED
+    _record(kind, name, actor, before=before, after=said)
+    recompute_all(actor)
+    return get_plane(name), standing is None
+
+
+@transaction.atomic
+def delete_plane(name: str, *, actor: Actor, precondition: Precondition | None = None) -> None:
+    """Serve a data plane no more, and forget its bundles. Raises UnknownDataPlane."""
+    lock_publishing()
+    plane = get_plane(name)
+    check(precondition, plane.version)
+    before = described(plane)
+    plane.delete()
+    _record(event_types.PLANE_REMOVED, name, actor, before=before, after=None)
+
+
+@transaction.atomic
+def approve(name: str, digest: str, *, actor: Actor) -> DataPlane:
+    """Let exactly the bundle go that waits. Raises UnknownBundle if no such one does."""
+    lock_publishing()
+    plane = get_plane(name)
+    if not plane.held or not digest or plane.held["digest"] != digest:
+        raise UnknownBundle(f"No bundle of {name} with this digest waits.")
+    plane.approved = [*plane.approved, digest][-_APPROVALS_KEPT:]
+    plane.save(update_fields=["approved"])
+    audit.record(
+        event_types.BUNDLE_APPROVED,
+        "data_plane",
+        name,
+        actor=actor,
+        before={"held": plane.held["reasons"]},
+        after={"digest": digest},
+        data={"data_plane": name, "digest": digest},
+    )
+    recompute_all(actor)
+    return get_plane(name)
+
+
+def check_may_follow(caller: Caller, plane: DataPlane) -> None:
+    """Raises PermissionDenied unless the caller is the data plane's principal, or rules all of them."""
+    if caller.verdict(Action.AGENT_CONFIG_RULE).allowed:
+        return
+    if caller.principal_id is None or not plane.principal or caller.name != plane.principal:
+        raise PermissionDenied(
+            f"{caller.name} is not the principal of the data plane {plane.name}.",
+            action=Action.DATA_PLANE_FOLLOW.value,
+        )
+
+
+def etag_of(plane: DataPlane, wanted: Format) -> str:
+    """Without reading the bundle: most questions are answered with 304."""
+    rows = AgentConfigBundle.objects.filter(data_plane=plane, revision=plane.active_revision)
+    digest = rows.values_list("digest", flat=True).first()
+    if digest is None:
+        raise UnknownBundle(f"No bundle of {plane.name} is in force yet.")
+    # A ConfigMap says its revision, and is named as the data plane is described.
+    more = f".{plane.active_revision}.v{plane.version}" if wanted is Format.CONFIG_MAP else ""
+    return f'"{digest}.{wanted.value}{more}"'
+
+
+def configuration(plane: DataPlane, wanted: Format) -> Served:
+    """What is in force, as it is served. Raises UnknownBundle."""
+    etag = etag_of(plane, wanted)
+    row = AgentConfigBundle.objects.get(data_plane=plane, revision=plane.active_revision)
+    if wanted is Format.YAML:
+        return Served(row.revision, row.digest, etag, row.text)
+    bundle = stored.read_bundle(row.body)
+    if wanted is Format.JSON:
+        return Served(row.revision, row.digest, etag, as_json(bundle))
+    place = {"name": "flyte-agent-service", "namespace": "flyte", **plane.config_map}
+    text = as_config_map(bundle, name=place["name"], namespace=place["namespace"], revision=row.revision)
+    return Served(row.revision, row.digest, etag, text)
+
+
+def described(plane: DataPlane) -> dict[str, Any]:
+    """As its operator described it."""
+    return {name: getattr(plane, name) for name in _columns(Described())}
+
+
+def _columns(wanted: Described) -> dict[str, Any]:
+    lists = {name: list(value) for name, value in asdict(wanted).items() if isinstance(value, tuple)}
+    return {
+        **asdict(wanted),
+        **lists,
+        "dialect": wanted.dialect.value,
+        "platform": dict(wanted.platform),
+        "config_map": dict(wanted.config_map),
+    }
+
+
+def _check(name: str, wanted: Described) -> None:
+    found = []
+    if not _NAME.fullmatch(name):
+        message = "A data plane's name has small letters, digits and inner hyphens, 63 at most."
+        found.append(FieldError("/name", "malformed", message))
+    if not _RELEASE.fullmatch(wanted.release):
+        found.append(FieldError("/release", "malformed", "Flyte's release, such as 1.16.8."))
+    if wanted.principal and not Principal.objects.filter(name=wanted.principal).exists():
+        message = f"There is no principal {wanted.principal!r}."
+        found.append(FieldError("/principal", "unknown_principal", message))
+    if found:
+        raise InvalidRequest(found[0].message, errors=found)
+
+
+def _record(
+    event_type: EventType,
+    name: str,
+    actor: Actor,
+    *,
+    before: dict[str, Any] | None,
+    after: dict[str, Any] | None,
+) -> None:
+    data = {"data_plane": name}
+    audit.record(event_type, "data_plane", name, actor=actor, before=before, after=after, data=data)

@@ -1,0 +1,106 @@
+"""What would happen: the very recompute, of which nothing is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from registry.agent_configs.claims import DocumentId, Published
+from registry.agent_configs.differences import summary
+from registry.agent_configs.documents import Reading
+from registry.agent_configs.gates import Held
+from registry.agent_configs.recomputing import recompute
+from registry.agent_configs.rendering import digest
+from registry.publishing.clock import database_now
+from registry.publishing.reading import read
+from registry.publishing.rows import DataPlane, PublishingTeam
+from registry.publishing.statuses import Standing, standings
+from registry.publishing.worlds import Document, load_documents, load_ownership, load_world
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A document that somebody thinks of publishing; without a text, of taking away."""
+
+    id: DocumentId
+    text: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """One data plane afterwards. standings: of the documents that were asked about."""
+
+    data_plane: str
+    digest: str
+    changes: tuple[str, ...]
+    held: tuple[Held, ...]
+    standings: dict[DocumentId, Standing]
+
+    @property
+    def is_affected(self) -> bool:
+        return bool(self.changes)
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """readings: of the documents with a text. A document that is not valid changes nothing."""
+
+    readings: dict[DocumentId, Reading]
+    outcomes: tuple[Outcome, ...]
+
+
+def preview(changes: Sequence[Change]) -> Preview:
+    """All changes together, in every data plane."""
+    now = database_now()
+    readings = {one.id: read(one.text, source="preview") for one in changes if one.text is not None}
+    documents = _with(load_documents(now=now), changes, readings, now=now)
+    ownership = load_ownership()
+    asked = {one.id for one in changes}
+    outcomes = []
+    for plane in DataPlane.objects.order_by("name"):
+        loaded = load_world(plane, documents, ownership, now=now)
+        found = recompute(loaded.world, now=now)
+        about = replace(loaded, documents=tuple(one for one in loaded.documents if one.id in asked))
+        outcomes.append(
+            Outcome(
+                plane.name,
+                digest(found.bundle),
+                summary(found.difference),
+                found.held,
+                standings(plane, about, found.decision, found.bundle),
+            )
+        )
+    return Preview(readings, tuple(outcomes))
+
+
+def _with(
+    documents: list[Document],
+    changes: Sequence[Change],
+    readings: dict[DocumentId, Reading],
+    *,
+    now: datetime,
+) -> list[Document]:
+    found = {one.id: one for one in documents}
+    organisations = dict(PublishingTeam.objects.values_list("name", "organisation"))
+    for one in changes:
+        reading = readings.get(one.id)
+        if reading is None:
+            found.pop(one.id, None)
+        elif reading.content is not None:
+            before = found.get(one.id)
+            found[one.id] = _published(one.id, reading, before, organisations.get(one.id.namespace, ""), now)
+    return list(found.values())
+
+
+def _published(
+    name: DocumentId, reading: Reading, before: Document | None, organisation: str, now: datetime
+) -> Document:
+    generation = before.generation + 1 if before else 1
+    if before:
+        published = replace(before.published, content=reading.content, generation=generation)
+    else:
+        published = Published(
+            name, name.namespace, generation, reading.content, now, organisation=organisation
+        )
+    return Document(before.key if before else None, published, generation, reading)

@@ -1,0 +1,270 @@
+"""Publish documents and take them away: checked, stored, audited and told in one transaction."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from datetime import datetime, timedelta
+from hashlib import sha256
+from typing import Any
+
+from django.conf import settings
+from django.db import IntegrityError, transaction
+
+from controlplane.access import audit
+from controlplane.access.actors import Actor
+from controlplane.errors import (
+    FieldError,
+    InvalidAgentConfig,
+    InvalidRequest,
+    LimitReached,
+    UnknownAgentConfig,
+    VersionMismatch,
+)
+from controlplane.events.types import EventType
+from controlplane.preconditions import Precondition, check
+from registry import event_types
+from registry.agent_configs.claims import Canary, DocumentId, Facts
+from registry.agent_configs.documents import Reading
+from registry.agent_configs.serving import is_flapping
+from registry.publishing import policies, stored
+from registry.publishing.clock import database_now
+from registry.publishing.quarantining import keep_as_it_was, readmit_fixed
+from registry.publishing.reading import read
+from registry.publishing.recomputing import lock_publishing, recompute_all
+from registry.publishing.rows import DOCUMENT_LENGTH, AgentConfig, AgentConfigGeneration
+from registry.publishing.teams import check_team_name
+
+API, FOLDER = "api", "folder"
+_NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")
+_GENERATIONS_KEPT = 20
+_CHANGES_KEPT = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A document as somebody wants it to be published."""
+
+    id: DocumentId
+    text: str
+    facts: Mapping[str, Facts] = field(default_factory=dict)
+    canary: Canary | None = None
+
+
+@transaction.atomic
+def put_document(
+    wanted: Wanted,
+    *,
+    actor: Actor,
+    precondition: Precondition | None = None,
+    refuse: bool = True,
+    one_of_many: bool = False,
+) -> tuple[AgentConfig, bool]:
+    """Publish a document, or a new generation of it. Returns it and whether it is new.
+
+    refuse: raise InvalidAgentConfig if it is not valid; else it is stored, and the last good generation
+    is served on. one_of_many: whoever changes many has taken the lock, and recomputes once afterwards.
+    Raises InvalidRequest, LimitReached, VersionMismatch, VersionRequired.
+    """
+    _check_name(wanted.id)
+    reading = read(wanted.text, source=wanted.id.source)
+    if refuse and reading.errors:
+        raise invalid(reading)
+    at_once = not one_of_many and takes_effect_at_once()
+    if at_once:
+        lock_publishing()
+    row = _locked(wanted.id)
+    standing = row if row and row.deleted_at is None else None
+    check(precondition, standing.generation if standing else None)
+    if standing and _says(standing, wanted):
+        return standing, False
+    if standing is None:
+        _check_number(wanted.id)
+    saved = _store(row, standing, wanted, reading, actor)
+    if at_once:
+        recompute_all(actor)
+    return saved, standing is None
+
+
+@transaction.atomic
+def delete_document(
+    document: DocumentId,
+    *,
+    actor: Actor,
+    precondition: Precondition | None = None,
+    one_of_many: bool = False,
+) -> None:
+    """Take a document away. Its claims are remembered for a while. Raises UnknownAgentConfig."""
+    at_once = not one_of_many and takes_effect_at_once()
+    if at_once:
+        lock_publishing()
+    row = _locked(document)
+    if row is None or row.deleted_at is not None:
+        raise UnknownAgentConfig(f"There is no document {str(document)[:200]!r}.")
+    check(precondition, row.generation)
+    before = shown(row)
+    row.deleted_at = row.changed_at = database_now()
+    row.text, row.content, row.diagnostics, row.generation = "", None, [], row.generation + 1
+    row.content_generation, row.changed_by = 0, actor.name
+    row.save()
+    _record(event_types.CONFIG_REMOVED, document, actor, before=before, after=None)
+    if at_once:
+        recompute_all(actor)
+
+
+def get_document(document: DocumentId) -> AgentConfig:
+    """Raises UnknownAgentConfig."""
+    row = AgentConfig.objects.filter(
+        source=document.source, team=document.namespace, name=document.name, deleted_at=None
+    ).first()
+    if row is None:
+        raise UnknownAgentConfig(f"There is no document {str(document)[:200]!r}.")
+    return row
+
+
+def takes_effect_at_once() -> bool:
+    """True while recomputing costs less than waiting for the next look."""
+    return AgentConfig.objects.filter(deleted_at=None).count() < settings.AGENT_CONFIGS_AT_ONCE
+
+
+def forget_tombstones(*, now: datetime) -> int:
+    """Forget documents that went so long ago that nothing remembers their claims."""
+    until = now - policies.grace() - timedelta(hours=1)
+    return AgentConfig.objects.filter(deleted_at__lt=until).delete()[0]
+
+
+def invalid(reading: Reading) -> InvalidAgentConfig:
+    """Everything that is wrong with a document, as an error of the API."""
+    found = [
+        FieldError(one.path, one.code.value, one.message, one.hint, (), one.line, one.column)
+        for one in reading.errors
+    ]
+    return InvalidAgentConfig(
+        f"{len(found)} mistakes. The first: {found[0].message}" if len(found) > 1 else found[0].message,
+        errors=found,
+        diagnostics=[stored.write_diagnostic(one) for one in reading.diagnostics],
+        omitted=reading.omitted,
+    )
+
+
+def shown(row: AgentConfig) -> dict[str, Any]:
+    """As the audit log has it. The text is the team's to keep; its digest says which it was."""
+    return {
+        "source": row.source,
+        "team": row.team,
+        "name": row.name,
+        "generation": row.generation,
+        "digest": row.digest,
+        "is_valid": row.is_valid,
+        "facts": row.facts,
+        "canary": row.canary,
+    }
+
+
+def _check_name(document: DocumentId) -> None:
+    check_team_name(document.namespace, "/team")
+    legal = document.source == FOLDER or _NAME.fullmatch(document.name)
+    if not legal or len(document.name) > DOCUMENT_LENGTH:
+        message = f"A document's name has letters, digits and inner . _ -, {DOCUMENT_LENGTH} at most."
+        raise InvalidRequest(message, errors=[FieldError("/name", "malformed", message)])
+
+
+def _check_number(document: DocumentId) -> None:
+    most = settings.AGENT_CONFIGS_DOCUMENTS_PER_TEAM
+    if AgentConfig.objects.filter(team=document.namespace, deleted_at=None).count() >= most:
+        raise LimitReached(f"The team {document.namespace} has {most} documents, and may have no more.")
+
+
+def _locked(document: DocumentId) -> AgentConfig | None:
+    rows = AgentConfig.objects.select_for_update()
+    return rows.filter(source=document.source, team=document.namespace, name=document.name).first()
+
+
+def _says(row: AgentConfig, wanted: Wanted) -> bool:
+    return (row.text, row.facts, row.canary) == (
+        wanted.text,
+        _facts(wanted),
+        stored.write_canary(wanted.canary),
+    )
+
+
+def _facts(wanted: Wanted) -> dict[str, Any]:
+    return {name: asdict(one) for name, one in wanted.facts.items()}
+
+
+def _store(
+    row: AgentConfig | None, standing: AgentConfig | None, wanted: Wanted, reading: Reading, actor: Actor
+) -> AgentConfig:
+    now = database_now()
+    before = shown(standing) if standing else None
+    name = wanted.id
+    row = row or AgentConfig(source=name.source, team=name.namespace, name=name.name, generation=0)
+    if standing is None:
+        row.created_at, row.content, row.content_generation, row.deleted_at = now, None, 0, None
+    was_valid, last_good = row.is_valid, row.content_generation
+    row.generation += 1
+    row.text, row.digest = wanted.text, sha256(wanted.text.encode()).hexdigest()
+    row.facts, row.canary = _facts(wanted), stored.write_canary(wanted.canary)
+    row.changed_at, row.changed_by = now, actor.name
+    _note_reading(row, reading, now, was_valid=was_valid)
+    row.recent_changes = [*row.recent_changes, now.isoformat()][-_CHANGES_KEPT:]
+    _save(row)
+    if row.is_valid:
+        _keep_generation(row)
+        readmit_fixed(row, actor)
+    changes = [datetime.fromisoformat(one) for one in row.recent_changes]
+    if is_flapping(changes, patience=policies.patience(), now=now):
+        keep_as_it_was(row, last_good, now=now)
+    data = {"generation": row.generation, "valid": row.is_valid}
+    _record(event_types.CONFIG_PUBLISHED, name, actor, before=before, after=shown(row), **data)
+    return row
+
+
+def _note_reading(row: AgentConfig, reading: Reading, now: datetime, *, was_valid: bool) -> None:
+    row.diagnostics = [stored.write_diagnostic(one) for one in reading.diagnostics]
+    row.is_parsed, row.is_valid = reading.parsed, reading.content is not None
+    if reading.content is not None:
+        row.content, row.content_generation = stored.write_content(reading.content), row.generation
+        row.content_seen_at = now
+    elif was_valid:
+        row.content_seen_at = now
+
+
+def _save(row: AgentConfig) -> None:
+    try:
+        with transaction.atomic():
+            row.save()
+    except IntegrityError as error:
+        raise VersionMismatch(
+            "Somebody else published it at this moment. Read it, and decide again."
+        ) from error
+
+
+def _keep_generation(row: AgentConfig) -> None:
+    AgentConfigGeneration.objects.create(document=row, number=row.generation, content=row.content)
+    old = AgentConfigGeneration.objects.filter(document=row, number__lte=row.generation - _GENERATIONS_KEPT)
+    # What is served in place of the latest must outlive it.
+    kept = row.quarantines.values_list("fallback", flat=True)
+    old.exclude(number__in=[*kept]).delete()
+
+
+def _record(
+    event_type: EventType,
+    document: DocumentId,
+    actor: Actor,
+    *,
+    before: dict[str, Any] | None,
+    after: dict[str, Any] | None,
+    **data: Any,
+) -> None:
+    name = {"source": document.source, "team": document.namespace, "name": document.name}
+    audit.record(
+        event_type,
+        "agent_config",
+        str(document),
+        actor=actor,
+        before=before,
+        after=after,
+        data={**name, **data},
+    )

@@ -1,0 +1,183 @@
+"""How each document stands in a data plane: told to its authors, and as events when it changes."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from controlplane.events import log as event_log
+from controlplane.events.types import EventType
+from controlplane.scopes import Scope
+from registry import event_types
+from registry.agent_configs.bundles import Bundle, Input
+from registry.agent_configs.claims import DocumentId
+from registry.agent_configs.conditions import (
+    Ack,
+    AckState,
+    Condition,
+    Situation,
+    Status,
+    Type,
+    conditions_of,
+    with_times,
+)
+from registry.agent_configs.deciding import Decision
+from registry.publishing import stored
+from registry.publishing.rows import AgentConfigStatus, DataPlane
+from registry.publishing.worlds import Document, Instead, Loaded
+
+_ANNOUNCED = (Type.VALID, Type.ACCEPTED, Type.CONFLICTED, Type.PROGRAMMED, Type.APPLIED, Type.STALE)
+# Of these an event is news only if it is bad: every new document would tell the same.
+_QUIET = {(Type.VALID, "Valid"), (Type.CONFLICTED, "NoConflicts"), (Type.STALE, "Synced")}
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What was found of one document."""
+
+    conditions: tuple[Condition, ...]
+    conflicts: list[dict[str, Any]]
+    observations: list[dict[str, Any]]
+
+
+def standings(
+    plane: DataPlane, loaded: Loaded, decision: Decision, in_force: Bundle | None
+) -> dict[DocumentId, Standing]:
+    """How each document stands, without times. Looks at each verdict once, however many documents."""
+    own = _split(decision)
+    inputs = {one.document: one for one in in_force.inputs} if in_force else {}
+    given = {one.id: one for one in loaded.world.documents}
+    found = {}
+    for document in loaded.documents:
+        mine = own.get(document.id, Decision())
+        input_ = inputs.get(document.id)
+        bundle = replace(in_force, inputs=(input_,) if input_ else ()) if in_force else None
+        instead = loaded.exceptions.get(document.id)
+        situation = Situation(
+            given[document.id],
+            document.generation,
+            document.reading,
+            mine,
+            bundle,
+            acks=_acks(plane, input_, loaded.applied),
+            quarantined=instead is not None and instead.content is None,
+            source_synced=document.synced,
+        )
+        found[document.id] = Standing(
+            tuple(_as_told(one, instead) for one in conditions_of(situation)),
+            [stored.write_verdict(one) for one in mine.dropped if one.winner],
+            [stored.write_observation(one) for one in mine.observations],
+        )
+    return found
+
+
+def store_statuses(
+    plane: DataPlane, loaded: Loaded, decision: Decision, in_force: Bundle | None, *, now: datetime
+) -> None:
+    """Write what changed, and announce it."""
+    rows = {row.document_id: row for row in AgentConfigStatus.objects.filter(data_plane=plane)}
+    found = standings(plane, loaded, decision, in_force)
+    events: list[tuple[EventType, str, dict[str, Any], Scope]] = []
+    changed: list[AgentConfigStatus] = []
+    for document in loaded.documents:
+        assert document.key is not None
+        row = rows.pop(document.key, None) or AgentConfigStatus()
+        standing = found[document.id]
+        before = [stored.read_condition(one, plane.name) for one in row.conditions]
+        conditions = with_times(standing.conditions, before, now=now)
+        written = [stored.write_condition(one) for one in conditions]
+        if (row.conditions, row.conflicts, row.observations) == (
+            written,
+            standing.conflicts,
+            standing.observations,
+        ):
+            continue
+        events += _news(plane, document, before, conditions)
+        changed.append(
+            AgentConfigStatus(
+                document_id=document.key,
+                data_plane=plane,
+                conditions=written,
+                conflicts=standing.conflicts,
+                observations=standing.observations,
+            )
+        )
+    _write(changed, [row.id for row in rows.values()])
+    if events:
+        event_log.append_many(events, object_type="agent_config", actor="system:agent_configs")
+
+
+def _write(changed: Sequence[AgentConfigStatus], gone: Sequence[int]) -> None:
+    AgentConfigStatus.objects.bulk_create(
+        changed,
+        batch_size=1000,
+        update_conflicts=True,
+        unique_fields=("document", "data_plane"),
+        update_fields=("conditions", "conflicts", "observations"),
+    )
+    AgentConfigStatus.objects.filter(id__in=gone).delete()
+
+
+def _split(decision: Decision) -> dict[DocumentId, Decision]:
+    verdicts, observations = defaultdict(list), defaultdict(list)
+    for verdict in decision.verdicts:
+        verdicts[verdict.claim.document].append(verdict)
+    for observation in decision.observations:
+        observations[observation.document].append(observation)
+    names = verdicts.keys() | observations.keys()
+    return {one: Decision(tuple(verdicts[one]), tuple(observations[one])) for one in names}
+
+
+def _acks(plane: DataPlane, input_: Input | None, applied: Collection[Input]) -> tuple[Ack, ...]:
+    """What the data plane said of this generation: a new bundle says nothing new of what stayed as it was."""
+    if input_ is None or not plane.active_revision:
+        return ()
+    said = AckState(plane.ack_state) if plane.ack_state else None
+    # Rejecting brings the applied one back in force.
+    is_applied = plane.applied_revision == plane.active_revision or input_ in applied
+    if is_applied and said is not AckState.DEGRADED:
+        said = AckState.APPLIED
+    message = "" if said else "The data plane has not answered yet."
+    return (Ack(plane.name, said, input_.generation, message),)
+
+
+def _as_told(one: Condition, instead: Instead | None) -> Condition:
+    """A document that is kept as it was must not look accepted as it is."""
+    if instead is None or one.type is not Type.ACCEPTED:
+        return one
+    served = f"Generation {instead.generation} is served." if instead.generation else "It is left out."
+    reason = "Suspected" if instead.reason == "suspected" else "Quarantined"
+    return replace(
+        one, status=Status.FALSE, reason=reason, message=f"{instead.message} {served}".strip()[:1000]
+    )
+
+
+def _news(
+    plane: DataPlane, document: Document, before: Iterable[Condition], after: Iterable[Condition]
+) -> list[tuple[EventType, str, dict[str, Any], Scope]]:
+    known = {one.type: (one.status, str(one.reason)) for one in before}
+    name = document.id
+    return [
+        (
+            event_types.CONFIG_STATUS_CHANGED,
+            str(name),
+            {
+                "source": name.source,
+                "team": name.namespace,
+                "name": name.name,
+                "data_plane": plane.name,
+                "condition": one.type.value,
+                "status": one.status.value,
+                "reason": str(one.reason),
+                "message": one.message,
+            },
+            Scope(),
+        )
+        for one in after
+        if one.type in _ANNOUNCED
+        and known.get(one.type) != (one.status, str(one.reason))
+        and (one.type in known or (one.type, str(one.reason)) not in _QUIET)
+    ]

@@ -1,0 +1,258 @@
+"""Load everything that a recompute depends on: documents once, and per data plane what is its own."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from fnmatch import fnmatchcase
+from uuid import UUID
+
+from django.conf import settings
+from django.db.models import Q
+
+from registry.agent_configs.bundles import Bundle, Input
+from registry.agent_configs.claims import ClaimKey, ClaimKind, DocumentId, Published
+from registry.agent_configs.content import Content
+from registry.agent_configs.dialects import Dialect
+from registry.agent_configs.documents import Reading
+from registry.agent_configs.grants import Grant, Mode, Ownership, Release
+from registry.agent_configs.history import Standing
+from registry.agent_configs.recomputing import World
+from registry.agent_configs.serving import Generation, served
+from registry.agent_configs.targets import Target
+from registry.publishing import policies, stored
+from registry.publishing.rows import (
+    AgentConfig,
+    AgentConfigBundle,
+    AgentConfigFolder,
+    AgentConfigGeneration,
+    AgentConfigGrant,
+    AgentConfigQuarantine,
+    AgentConfigRelease,
+    ClaimRecord,
+    DataPlane,
+    PublishingTeam,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A stored document, or one that is only tried. key: of its row; None of one that has none.
+
+    generation, reading: of the latest; published: what may be served.
+    """
+
+    key: UUID | None
+    published: Published
+    generation: int
+    reading: Reading
+    synced: bool = True
+
+    @property
+    def id(self) -> DocumentId:
+        return self.published.id
+
+
+@dataclass(frozen=True, slots=True)
+class Instead:
+    """A document that one data plane is not given as it is. content: of the generation served instead."""
+
+    reason: str
+    message: str
+    generation: int
+    content: Content | None
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """One data plane's world, and what its statuses need besides.
+
+    applied: what took part in the bundle that the data plane works with.
+    """
+
+    world: World
+    documents: tuple[Document, ...]
+    exceptions: Mapping[DocumentId, Instead]
+    applied: frozenset[Input] = frozenset()
+
+
+def load_documents(*, now: datetime) -> list[Document]:
+    """All documents that are published, in their order."""
+    organisations = dict(PublishingTeam.objects.values_list("name", "organisation"))
+    synced = AgentConfigFolder.objects.values_list("is_synced", flat=True).first() is not False
+    rows = AgentConfig.objects.filter(deleted_at=None).defer("text", "recent_changes")
+    return [
+        _document(row, organisations.get(row.team, ""), synced=synced or row.source != "folder", now=now)
+        for row in rows.order_by("source", "team", "name").iterator(chunk_size=2000)
+    ]
+
+
+def load_ownership() -> Ownership:
+    grants = AgentConfigGrant.objects.values_list("team", "pattern", "kind").order_by("id")
+    releases = AgentConfigRelease.objects.values_list("team", "kind", "name")
+    return Ownership(
+        Mode(settings.AGENT_CONFIGS_MODE),
+        tuple(Grant(team, pattern, ClaimKind(kind)) for team, pattern, kind in grants),
+        frozenset(Release(team, ClaimKind(kind), name) for team, kind, name in releases),
+    )
+
+
+def load_world(
+    plane: DataPlane, documents: Collection[Document], ownership: Ownership, *, now: datetime
+) -> Loaded:
+    """What this data plane is given, and may be."""
+    taking_part = tuple(one for one in documents if _takes(plane, one))
+    exceptions = {**_trial(plane, taking_part), **_quarantined(plane, taking_part, now=now)}
+    world = World(
+        [_as_given(one, exceptions.get(one.id)) for one in taking_part],
+        target_of(plane),
+        ownership,
+        load_history(plane),
+        policies.policy(),
+        policies.gates(),
+        load_bundle(plane, plane.active_revision),
+        frozenset(plane.approved),
+        frozenset(plane.rejected),
+        policies.grace(),
+    )
+    return Loaded(world, taking_part, exceptions, _applied(plane, world.active))
+
+
+def load_bundle(plane: DataPlane, revision: int) -> Bundle | None:
+    if not revision:
+        return None
+    body = AgentConfigBundle.objects.filter(data_plane=plane, revision=revision).values_list(
+        "body", flat=True
+    )
+    said = body.first()
+    return stored.read_bundle(said) if said else None
+
+
+def _applied(plane: DataPlane, active: Bundle | None) -> frozenset[Input]:
+    is_active = plane.applied_revision == plane.active_revision
+    applied = active if is_active else load_bundle(plane, plane.applied_revision)
+    return frozenset(applied.inputs) if applied else frozenset()
+
+
+def load_history(plane: DataPlane) -> dict[tuple[str, ClaimKey], Standing]:
+    rows = ClaimRecord.objects.filter(data_plane=plane).values_list(*_CLAIM)
+    return {
+        (team, ClaimKey(ClaimKind(kind), name, version, pin)): Standing(
+            DocumentId(source, team, document), first, established, gone
+        )
+        for team, kind, name, version, pin, source, document, first, established, gone in rows.iterator(
+            chunk_size=5000
+        )
+    }
+
+
+def target_of(plane: DataPlane) -> Target:
+    return Target(
+        Dialect(plane.dialect),
+        tuple(int(part) for part in plane.release.split(".")),
+        tuple(plane.enabled_plugins),
+        plane.platform,
+        tuple(plane.placeholders),
+    )
+
+
+def rows_of(documents: Iterable[Document], wanted: Iterable[DocumentId]) -> dict[DocumentId, Document]:
+    names = set(wanted)
+    return {one.id: one for one in documents if one.id in names}
+
+
+_CLAIM = (
+    "team",
+    "kind",
+    "name",
+    "version",
+    "pin",
+    "source",
+    "document",
+    "first_accepted_at",
+    "established",
+    "gone_at",
+)
+
+
+def _document(row: AgentConfig, organisation: str, *, synced: bool, now: datetime) -> Document:
+    content = stored.read_content(row.content) if row.content else None
+    diagnostics = tuple(stored.read_diagnostic(one) for one in row.diagnostics)
+    reading = Reading(content if row.is_valid else None, diagnostics, row.name, row.is_parsed)
+    seen_at = row.content_seen_at or row.changed_at
+    last_good = Generation(row.content_generation, content, seen_at) if content else None
+    found = served(row.generation, reading, last_good, patience=policies.patience(), now=now)
+    published = Published(
+        row.document_id,
+        row.team,
+        found.number if found else row.generation,
+        found.content if found else None,
+        row.created_at,
+        stored.read_facts(row.facts),
+        stored.read_canary(row.canary),
+        organisation,
+    )
+    return Document(row.id, published, row.generation, reading, synced)
+
+
+def _takes(plane: DataPlane, one: Document) -> bool:
+    team = one.published.team
+    return not plane.teams or any(fnmatchcase(team, pattern) for pattern in plane.teams)
+
+
+def _as_given(one: Document, instead: Instead | None) -> Published:
+    if instead is None:
+        return one.published
+    return replace(one.published, content=instead.content, generation=instead.generation or one.generation)
+
+
+def _quarantined(
+    plane: DataPlane, documents: Iterable[Document], *, now: datetime
+) -> dict[DocumentId, Instead]:
+    here = Q(data_plane=None) | Q(data_plane=plane)
+    rows = AgentConfigQuarantine.objects.filter(here).filter(Q(until=None) | Q(until__gt=now))
+    by_key = {one.key: one for one in documents}
+    # Those of all data planes last: they count more.
+    rows_here = sorted(
+        (row for row in rows if row.document_id in by_key), key=lambda row: not row.data_plane_id
+    )
+    wanted = {(row.document_id, row.fallback) for row in rows_here if row.fallback}
+    contents = _generations(wanted)
+    found = {}
+    for row in rows_here:
+        content = contents.get((row.document_id, row.fallback))
+        fallback = row.fallback if content else 0
+        found[by_key[row.document_id].id] = Instead(row.reason, row.message, fallback, content)
+    return found
+
+
+def _trial(plane: DataPlane, documents: Iterable[Document]) -> dict[DocumentId, Instead]:
+    """While a culprit is searched, suspects that are not being tried are given as they were applied."""
+    if not plane.trial:
+        return {}
+    out = {stored.read_document_id(one) for one in plane.trial["suspects"]}
+    out -= {stored.read_document_id(one) for one in plane.trial["tried"]}
+    applied = load_bundle(plane, plane.applied_revision)
+    generations = {one.document: one.generation for one in applied.inputs} if applied else {}
+    suspects = rows_of(documents, out)
+    keys = {one.key: one.id for one in suspects.values() if one.key}
+    contents = _generations({(key, generations.get(name, 0)) for key, name in keys.items()})
+    found = {}
+    for key, name in keys.items():
+        number = generations.get(name, 0)
+        content = contents.get((key, number))
+        message = "The data plane rejected a configuration; the document to blame is being searched."
+        found[name] = Instead("suspected", message, number if content else 0, content)
+    return found
+
+
+def _generations(wanted: set[tuple[UUID, int]]) -> dict[tuple[UUID, int], Content]:
+    if not wanted:
+        return {}
+    keys = {key for key, _ in wanted}
+    rows = AgentConfigGeneration.objects.filter(document_id__in=keys, number__in={n for _, n in wanted})
+    return {
+        (key, number): stored.read_content(content)
+        for key, number, content in rows.values_list("document_id", "number", "content")
+    }
