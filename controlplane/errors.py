@@ -22,7 +22,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, ClassVar
 
-from controlplane.field_error import FieldError
+from controlplane.field_error import FieldError as FieldError  # noqa: PLC0414  (so mypy knows it is passed on)
 
 
 class ControlplaneError(Exception):
