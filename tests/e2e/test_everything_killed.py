@@ -1,0 +1,156 @@
+"""kill -9 of web, worker, beat, Valkey and Postgres in turn, while a fleet beats.
+
+FLEET=10000 plays a large one; a small one shows the same.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import signal
+import threading
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
+from datetime import datetime
+from typing import Any
+
+import pytest
+
+from tests.e2e.launcher import Up
+
+FLEET = int(os.environ.get("FLEET", "200"))
+CLIENTS = 8
+# The clients beat without a pause; a lease must outlast one round of theirs and one restart.
+LIVENESS = {
+    "HEARTBEAT_INTERVAL_SECONDS": "5",
+    "LEASE_SECONDS": str(15 + FLEET // 500),
+    "SWEEP_INTERVAL_SECONDS": "1",
+    # Each agent counts: the guard would hide a mistake.
+    "FLEET_GUARD_PERCENT": "101",
+}
+PAUSE_SECONDS = 4.0
+VICTIMS: dict[str, Callable[[str], bool]] = {
+    "web": lambda words: "granian" in words,
+    "worker": lambda words: "celery" in words and " worker" in words,
+    "beat": lambda words: "celery" in words and " beat" in words,
+    "valkey": lambda words: "valkey-server" in words,
+    "postgres": lambda words: "postgres" in words and " -D" in words,
+}
+
+
+class Client(threading.Thread):
+    """Beats for its agents, come what may, and keeps what each was told last."""
+
+    def __init__(self, port: int, token: str, agents: list[str]) -> None:
+        super().__init__(daemon=True)
+        self.port, self.token, self.agents = port, token, agents
+        self.told: dict[str, str] = {}
+        self.rounds, self.failed, self.refused = 0, 0, set[int]()
+        self.stopping = threading.Event()
+
+    def run(self) -> None:
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)
+        while not self.stopping.is_set():
+            for agent in self.agents:
+                try:
+                    self._beat(connection, agent)
+                except (OSError, http.client.HTTPException):
+                    self.failed += 1
+                    connection.close()
+                    time.sleep(0.05)
+            self.rounds += 1
+
+    def _beat(self, connection: http.client.HTTPConnection, agent: str) -> None:
+        body = json.dumps({"timestamp": "2026-11-21T09:30:00Z", "consumer_lag": 0})
+        headers = {"Authorization": f"Bearer {self.token}", "Content-Type": "application/json"}
+        connection.request("PUT", f"/api/v1/agents/{agent}/heartbeat", body, headers)
+        answer = connection.getresponse()
+        said = json.loads(answer.read())
+        if answer.status == 200:
+            self.told[agent] = said["last_heartbeat"]
+        else:
+            self.refused.add(answer.status)
+
+
+class Fleet:
+    def __init__(self, up: Up) -> None:
+        self.up = up
+        self.token = (up.data_dir / "admin.token").read_text().strip()
+
+    def ask(self, method: str, path: str, body: Any = None) -> Any:
+        request = urllib.request.Request(
+            f"{self.up.url}/api/v1/{path}",
+            method=method,
+            data=None if body is None else json.dumps(body).encode(),
+            headers={"Authorization": f"Bearer {self.token}", "Content-Type": "application/json"},
+        )
+        with urllib.request.urlopen(request, timeout=20) as answer:
+            return json.loads(answer.read())
+
+    def register(self, number: int) -> str:
+        agent = {"name": f"k{number}", "topic_name": f"dcm.agent.k{number}", "environment": "prod"}
+        found = self.ask("POST", "agents", {**agent, "service_types": ["vm"], "cost": "low"})
+        return str(found["agent_id"])
+
+    def everybody(self) -> Iterator[dict[str, Any]]:
+        path = "agents?limit=200&only=agent_id,health_status,last_heartbeat"
+        cursor = ""
+        while cursor is not None:
+            page = self.ask("GET", path + (f"&cursor={cursor}" if cursor else ""))
+            yield from page["items"]
+            cursor = page["next_cursor"]
+
+
+@pytest.fixture
+def fleet(tmp_path):
+    up = Up(tmp_path / "data", "--no-demo", **LIVENESS)
+    up.wait_for("Ctrl-C stops everything")
+    yield Fleet(up)
+    up.stop(signal.SIGTERM)
+
+
+def kill(up: Up, name: str) -> None:
+    """The oldest process of that kind is the one that the others belong to."""
+    os.kill(min(pid for pid, words in up.children().items() if VICTIMS[name](words)), signal.SIGKILL)
+
+
+def a_round_of_all(clients: list[Client], seconds: float = 60) -> None:
+    """Wait until everybody has been beaten for twice since now."""
+    began = [one.rounds for one in clients]
+    deadline = time.monotonic() + seconds
+    while any(one.rounds < rounds + 2 for one, rounds in zip(clients, began, strict=True)):
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+
+
+def test_nothing_that_was_acknowledged_is_lost_and_nobody_is_wrongly_unavailable(fleet):
+    agents = [fleet.register(number) for number in range(FLEET)]
+    clients = [Client(fleet.up.port, fleet.token, agents[start::CLIENTS]) for start in range(CLIENTS)]
+    for one in clients:
+        one.start()
+    a_round_of_all(clients)
+
+    for name in VICTIMS:
+        kill(fleet.up, name)
+        time.sleep(PAUSE_SECONDS)
+        a_round_of_all(clients)
+    for one in clients:
+        one.stopping.set()
+        one.join(30)
+
+    found = {one["agent_id"]: one for one in fleet.everybody()}
+    told = {agent: at for one in clients for agent, at in one.told.items()}
+    assert set(found) == set(told) == set(agents)
+    lost = [a for a in agents if _time(found[a]["last_heartbeat"]) < _time(told[a])]
+    assert lost == []
+    assert {one["health_status"] for one in found.values()} == {"ready"}
+    assert fleet.ask("GET", "events?after=0&type=agent.unavailable")["items"] == []
+    # It was real: requests did fail, and none was refused but for want of the database.
+    assert sum(one.failed for one in clients) > 0
+    assert set().union(*(one.refused for one in clients)) <= {502, 503}
+
+
+def _time(text: str) -> datetime:
+    return datetime.fromisoformat(text)
