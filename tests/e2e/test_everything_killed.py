@@ -116,7 +116,7 @@ def kill(up: Up, name: str) -> None:
     os.kill(min(pid for pid, words in up.children().items() if VICTIMS[name](words)), signal.SIGKILL)
 
 
-def a_round_of_all(clients: list[Client], seconds: float = 60) -> None:
+def a_round_of_all(clients: list[Client], seconds: float = 60 + FLEET / 20) -> None:
     """Wait until everybody has been beaten for twice since now."""
     began = [one.rounds for one in clients]
     deadline = time.monotonic() + seconds
