@@ -78,7 +78,12 @@ def _rows_survive_flush() -> None:
 
 @pytest.fixture(scope="session")
 def django_db_modify_db_settings(_rows_survive_flush: None) -> None:
-    """Hooks the above in before the first test uses the database."""
+    """Hooks the above in before the first test uses the database.
+
+    A flush that meets a task of the running worker is not the one that has to give way.
+    """
+    options = connection.settings_dict["OPTIONS"]
+    options["options"] = f"{options.get('options', '')} -c deadlock_timeout=20s"
 
 
 class System:
