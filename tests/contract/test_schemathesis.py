@@ -119,7 +119,7 @@ def known_objects(path: str, token: str) -> dict[str, str | int]:
 @schema.parametrize()
 @settings(
     # There are a hundred operations. More of a night: GENERATED_EXAMPLES=500.
-    max_examples=int(os.environ.get("GENERATED_EXAMPLES", "6")),
+    max_examples=int(os.environ.get("GENERATED_EXAMPLES", "3")),
     deadline=None,
     derandomize=True,
     database=None,
