@@ -111,12 +111,12 @@ def _read(after: int | None) -> News:
     close_old_connections()
     try:
         number_committed()
+        events = [] if after is None else list(Event.objects.numbered_after(after)[:_AT_ONCE])
         with connection.cursor() as cursor:
+            # After the events: who lost a right before one of them was written must not be told of it.
             cursor.execute(_NEWEST)
             last, access = cursor.fetchone()
-        if after is None or last <= after:
-            return News(last, access, [])
-        return News(last, access, [_told(one) for one in Event.objects.numbered_after(after)[:_AT_ONCE]])
+        return News(last, access, [_told(one) for one in events])
     finally:
         close_old_connections()
 

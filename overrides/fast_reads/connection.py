@@ -10,13 +10,13 @@ import asyncio
 from dataclasses import dataclass
 from typing import Any
 
-from django.db import connection as django_connection
 from psycopg import AsyncConnection, OperationalError
 from psycopg.pq import ExecStatus
 from psycopg.pq.abc import PGconn
 
+from controlplane.direct_connection import connect_prepared
+
 _TIMEOUT = "-c statement_timeout=2000"
-_OF_DJANGO = ("cursor_factory", "context", "prepare_threshold")
 _NAME = b"look"
 _OUR_NAME = "controlplane-fast-reads"
 
@@ -44,17 +44,8 @@ class LookConnection:
     @classmethod
     async def open(cls) -> LookConnection:
         """Connect as Django does. Raises psycopg.Error."""
-        said = django_connection.get_connection_params()
-        said = {name: value for name, value in said.items() if name not in _OF_DJANGO}
-        said["options"] = f"{said.get('options', '')} {_TIMEOUT}".strip()
-        # Seen in pg_stat_activity.
-        said["application_name"] = _OUR_NAME
-        connection = await AsyncConnection.connect(**said, autocommit=True)
+        connection = await connect_prepared(_OUR_NAME, options=_TIMEOUT, name=_NAME, statement=_LOOK)
         opened = cls(connection)
-        prepared = opened._libpq.prepare(_NAME, _LOOK)
-        if prepared.status != ExecStatus.COMMAND_OK:
-            await connection.close()
-            raise OperationalError(prepared.get_error_message())
         opened._listen()
         return opened
 

@@ -65,7 +65,7 @@ def answer(rpc: str, request: Message, *, authorization: str, transport: str) ->
     began = time.perf_counter()
     code = "OK"
     try:
-        return _answer(_CALLS[rpc], request, authorization)
+        return _answer(rpc, request, authorization)
     except FlyteError as error:
         code = error.code.name
         raise
@@ -74,9 +74,12 @@ def answer(rpc: str, request: Message, *, authorization: str, transport: str) ->
         DURATION.labels(rpc, transport).observe(time.perf_counter() - began)
 
 
-def _answer(call: Call, request: Message, authorization: str) -> Message:
+def _answer(rpc: str, request: Message, authorization: str) -> Message:
+    call = _CALLS[rpc]
     try:
         return call.answer(request, _caller(call, authorization))
+    except FlyteError:
+        raise
     except ControlplaneError as error:
         raise from_ours(error) from error
     except DataError as error:  # above all NUL, which Postgres cannot store
@@ -85,6 +88,10 @@ def _answer(call: Call, request: Message, authorization: str) -> Message:
         log.warning("database.unavailable", error=str(error).strip())
         message = "The database did not answer in time. Nothing was changed. Try again."
         raise FlyteError(Code.UNAVAILABLE, message) from error
+    except Exception as error:
+        # The cause is in the log under the request's id, never in the answer.
+        log.exception("flyte.call_failed", call=rpc)
+        raise FlyteError(Code.INTERNAL, "Something broke on our side. The log has the cause.") from error
 
 
 def _caller(call: Call, authorization: str) -> Caller | None:

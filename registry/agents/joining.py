@@ -45,7 +45,7 @@ def join(token: JoinToken, registration: Registration, *, request_id: str, polic
             f"There is an agent {registration.name!r} already. If it is to be replaced, ask for a join token "
             "with may_take_over."
         )
-    principal = _principal_for(registration.name, actor)
+    principal = _new_principal(actor)
     if known is not None:
         _hand_over(known, principal, actor)
     secret = _new_credential(principal, actor)
@@ -82,7 +82,7 @@ def own_principal(agent: Agent) -> Principal | None:
     return Principal.objects.filter(id=agent.registered_by, name__startswith=OWN_PREFIX).first()
 
 
-def _principal_for(name: str, actor: Actor) -> Principal:
+def _new_principal(actor: Actor) -> Principal:
     """A new one each time: what the former holder of the name has is not inherited."""
     principal = principals.create_principal(
         f"{OWN_PREFIX}{uuid7().hex}", kind=PrincipalKind.AGENT, actor=actor

@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from struct import Struct
 from typing import Any
 
-from django.db import connection as django_connection
 from psycopg import AsyncConnection, OperationalError
 from psycopg.pq import ExecStatus
 from psycopg.pq.abc import PGconn, PGresult
+
+from controlplane.direct_connection import connect_prepared
 
 # A row that somebody else holds must not hold back all the others for long.
 _LIMITS = (
@@ -22,7 +23,6 @@ _LIMITS = (
     # By key, in the order of the keys: so no two batches wait for each other.
     " -c enable_hashjoin=off -c enable_mergejoin=off -c enable_seqscan=off"
 )
-_OF_DJANGO = ("cursor_factory", "context", "prepare_threshold")
 _NAME = b"renew"
 _OUR_NAME = "controlplane-heartbeats"
 _UUID, _BYTES, _WHOLE, _TIME = 2950, 17, 20, 1184
@@ -73,17 +73,8 @@ class RenewingConnection:
     @classmethod
     async def open(cls) -> RenewingConnection:
         """Connect as Django does. Raises psycopg.Error."""
-        said = django_connection.get_connection_params()
-        said = {name: value for name, value in said.items() if name not in _OF_DJANGO}
-        said["options"] = f"{said.get('options', '')} {_LIMITS}".strip()
-        # Seen in pg_stat_activity.
-        said["application_name"] = _OUR_NAME
-        connection = await AsyncConnection.connect(**said, autocommit=True)
+        connection = await connect_prepared(_OUR_NAME, options=_LIMITS, name=_NAME, statement=_RENEW)
         opened = cls(connection)
-        prepared = opened._libpq.prepare(_NAME, _RENEW)
-        if prepared.status != ExecStatus.COMMAND_OK:
-            await connection.close()
-            raise OperationalError(prepared.get_error_message())
         opened._loop.add_reader(opened._descriptor, opened._readable)
         return opened
 

@@ -11,6 +11,8 @@ import pytest
 from flyteidl.admin import project_pb2
 
 from controlplane import __version__
+from overrides.flyte import projects
+from overrides.flyte.calls import CALLS
 from overrides.models import Project
 from tests.api_client import make_project, token_for
 from tests.flyte_messages import PROTOBUF, SNAKE, FlyteHttp, read
@@ -53,6 +55,20 @@ def test_domains_and_version(flyte_http):
     assert flyte_http.get("domains").json() == {"domains": DOMAINS}
     version = FlyteHttp().get("version", accepts=SNAKE)
     assert (version.status_code, version.json()["control_plane_version"]["Version"]) == (200, __version__)
+
+
+def test_what_breaks_on_our_side_is_told_in_flytes_words_and_counted_so(flyte_http, monkeypatch):
+    def broken() -> None:
+        raise RuntimeError("a secret detail")
+
+    monkeypatch.setattr(projects, "_domains", broken)
+    before = CALLS.labels("GetDomains", "http", "INTERNAL")._value.get()
+
+    answer = flyte_http.get("domains")
+
+    assert (answer.status_code, answer.json()["code"]) == (500, 13)
+    assert "secret" not in answer.json()["message"]
+    assert CALLS.labels("GetDomains", "http", "INTERNAL")._value.get() == before + 1
 
 
 def test_the_version_is_that_of_the_project():
