@@ -17,7 +17,7 @@ endif
 export UV_NO_PROGRESS := 1
 export PYTHONUNBUFFERED := 1
 
-.PHONY: bench-lists bench-agent-configs bench-fleet help up test check format lint types contracts migrations-check openapi openapi-check settings sdk lock bench-resolve bench-heartbeats clean
+.PHONY: bench-lists bench-agent-configs bench-fleet bench-watchers help up test check format lint types contracts migrations-check openapi openapi-check settings sdk lock bench-resolve bench-heartbeats clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -25,8 +25,11 @@ help: ## Show this list
 up: .venv/.up ## Start everything on this machine; PORT=, DATA_DIR=, DEMO=0 are honoured
 	@exec $(BIN)/python manage.py up --port "$(PORT)" --data-dir "$(DATA_DIR)" $(if $(filter 0,$(DEMO)),--no-demo)
 
-test: .venv/.dev ## Run the whole test suite against real services that it starts itself
-	@exec $(BIN)/python -m pytest $(ARGS)
+# Each process has services of its own; a file's tests stay together, for what they share.
+ALL_TESTS := -n auto --maxprocesses 4 --dist loadfile
+
+test: .venv/.dev ## Run the whole test suite against real services that it starts itself; ARGS="tests/unit -x"
+	@exec $(BIN)/python -m pytest $(or $(ARGS),$(ALL_TESTS))
 
 check: .venv/.dev lint types contracts migrations-check openapi-check test ## Everything CI runs
 
@@ -69,6 +72,9 @@ bench-heartbeats: .venv/.dev ## Measure heartbeats and the sweep; BENCH_ARGS="--
 
 bench-fleet: .venv/.dev ## Play a fleet that registers at once and beats; BENCH_ARGS="--agents 20000 --write"
 	@exec $(BIN)/python -m benchmarks.fleet_storm $(BENCH_ARGS)
+
+bench-watchers: .venv/.dev ## Hold ten thousand streams of events open; BENCH_ARGS="--watchers 1000 --write"
+	@exec $(BIN)/python -m benchmarks.watchers $(BENCH_ARGS)
 
 bench-agent-configs: .venv/.dev ## Measure recomputes of agent configurations; BENCH_ARGS="--teams 200 --write"
 	@exec $(BIN)/python -m benchmarks.agent_configs $(BENCH_ARGS)
