@@ -9,7 +9,6 @@ import argparse
 import http.client
 import json
 import os
-import subprocess
 import sys
 import time
 from statistics import median
@@ -25,11 +24,6 @@ from benchmarks.table import Row
 
 _TOLD = {"LEASE_SECONDS": "86400"}
 _TIMES = 25
-_TOKEN = """
-import django; django.setup()
-from tests.api_client import token_for
-print(token_for("admin"))
-"""
 _LABELS = """
 UPDATE registry_agent SET labels = jsonb_build_object('team', 't' || right(name, 2), 'rank', right(name, 1))
 WHERE id IN (SELECT id FROM registry_agent ORDER BY name LIMIT 100000)
@@ -46,7 +40,7 @@ def main() -> int:
         django.setup()
         fleet.load(running.environment["DATABASE_URL"], options.agents, 1)
         _label()
-        token = _token(running.environment)
+        token = running.administrator()
         server = running.serve("lists", "controlplane.asgi:application", "--interface", "asgi")
         rows = list(_measured(server, token, options.agents))
     text = f"{description()}. {options.agents:,} agents, 100 a page.\n\n{table.markdown(rows)}"
@@ -63,13 +57,6 @@ def _label() -> None:
         cursor.execute("SET statement_timeout = 0")
         cursor.execute(_LABELS)
         cursor.execute("ANALYZE registry_agent")
-
-
-def _token(environment: dict[str, str]) -> str:
-    made = subprocess.run(
-        [sys.executable, "-c", _TOKEN], env=environment, capture_output=True, text=True, check=True
-    )
-    return made.stdout.split()[-1]
 
 
 def _measured(server: Server, token: str, agents: int) -> Any:

@@ -11,7 +11,6 @@ import http.client
 import json
 import os
 import random
-import subprocess
 import sys
 import time
 from dataclasses import dataclass
@@ -34,11 +33,6 @@ HOT = 48
 COLD = 90_000
 BATCH = 1000
 _ROUTE = "/api/v1/overrides/effective"
-_TOKEN = """
-import django; django.setup()
-from tests.api_client import token_for
-print(token_for("admin"))
-"""
 
 
 @dataclass(slots=True)
@@ -104,10 +98,7 @@ def _options() -> argparse.Namespace:
 
 
 def _open(running: Stage, dataset: Dataset, options: argparse.Namespace) -> Bench:
-    made = subprocess.run(
-        [sys.executable, "-c", _TOKEN], env=running.environment, capture_output=True, text=True, check=True
-    )
-    token = made.stdout.split()[-1]
+    token = running.administrator()
     asgi = ("--interface", "asgi", "--backpressure", "512")
     ours = running.serve("ours", "controlplane.asgi:application", *asgi)
     bench = Bench(running, dataset, token, ours, ours, ours, options.rounds, options.seconds)

@@ -65,6 +65,11 @@ class Stage:
     def manage(self, *words: str) -> None:
         subprocess.run([sys.executable, "manage.py", *words], cwd=ROOT, env=self.environment, check=True)
 
+    def administrator(self) -> str:
+        """A token that may do everything."""
+        self.manage("create_admin", "--data-dir", str(self.folder))
+        return (self.folder / "admin.token").read_text().strip()
+
     def stop_servers(self) -> None:
         for server in self.servers.values():
             server.process.send_signal(signal.SIGTERM)
