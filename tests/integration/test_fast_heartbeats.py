@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import threading
+import time
 import uuid
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
@@ -487,6 +488,10 @@ def test_heartbeats_stay_in_place(web, token, agent):
     for _ in range(50):
         assert web.fast(token, agent)[1]
     web.worker.run(web.router._heartbeats._batches.close())  # a session that ends writes its figures
+    # Whoever closes a connection does not wait for the end of its session.
+    deadline = time.monotonic() + 10
+    while updates()[0] - before[0] < 50 and time.monotonic() < deadline:
+        threading.Event().wait(0.05)
 
     updated, in_place = (after - earlier for after, earlier in zip(updates(), before, strict=True))
 
