@@ -27,7 +27,7 @@ BLOCKS = 256
 # Agents for each step: some 10 ms, so that a heartbeat never waits long for its row. Fewer cost more in all.
 ROWS = 200
 # After each full step the sweep rests for as large a share of its time: heartbeats come first.
-_REST = 0.25
+_REST = 0.1
 # A walk says as often that the control plane is there.
 _NOTE_SECONDS = 2.0
 _DEADLOCK_TRIES = 5
@@ -37,20 +37,19 @@ _MOMENT = timedelta(seconds=60)
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What the sweep saw. ready: it may mark at all, for we have been there long enough.
-
-    ranges: those of the table that hold agents to be marked, by number.
-    """
+    """What the sweep saw. ready: it may mark at all, for we have been there long enough."""
 
     policy: LivenessPolicy
     ready: bool
-    ranges: list[int]
+    due: bool
 
 
 def sweep_leases() -> int:
     """Mark every silent agent; return how many. Safe in any number at once."""
     look = _look()
-    return _walk(look) if look is not None and look.ready else 0
+    if look is None or not (look.ready and look.due):
+        return 0
+    return _walk(look.policy)
 
 
 @transaction.atomic
@@ -64,7 +63,7 @@ def _look() -> Look | None:
         return None
     now: datetime = record.now
     since = reachable_since(record.last_sweep_at, record.reachable_since, gap=outage_gap(), now=now)
-    counts, ranges = _count(scaled_policy(record.live_count))
+    counts = _count(scaled_policy(record.live_count))
     whole = sum(counts.values(), Counts())
     policy = scaled_policy(whole.live)
     record.last_sweep_at, record.reachable_since, record.live_count = now, since, whole.live
@@ -72,39 +71,36 @@ def _look() -> Look | None:
     ready = now > since + policy.grace()
     if ready:
         judge_guards(counts, guard_policy(), now=now)
-    return Look(policy, ready, ranges)
+    return Look(policy, ready, bool(whole.expired or whole.unknown))
 
 
-def _count(policy: LivenessPolicy) -> tuple[dict[int | None, Counts], list[int]]:
-    """Counts by guard, and the ranges that hold expired leases, in one look at the table."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            _COUNT,
-            {
-                "blocks": BLOCKS,
-                "live": [state.value for state in LIVE],
-                "marked": [state.value for state in (*LIVE, State.UNKNOWN)],
-                "soon": policy.soon().total_seconds(),
-                "moment": _MOMENT.total_seconds(),
-                "unavailable": State.UNAVAILABLE.value,
-                "unknown": State.UNKNOWN.value,
-            },
-        )
-        rows = cursor.fetchall()
+def _count(policy: LivenessPolicy) -> dict[int | None, Counts]:
+    """Counts by guard, in one look at the table."""
+    times = {"soon": policy.soon().total_seconds(), "moment": _MOMENT.total_seconds()}
     counts: dict[int | None, Counts] = {}
-    for guard, _, *numbers in rows:
-        counts[guard] = counts.get(guard, Counts()) + Counts(*numbers)
-    return counts, sorted({row[1] for row in rows if row[1] is not None})
+    with connection.cursor() as cursor:
+        cursor.execute(_COUNT, times)
+        for guard, state, *numbers in cursor.fetchall():
+            counts[guard] = counts.get(guard, Counts()) + _counts_of(State(state), *numbers)
+    return counts
 
 
-def _walk(look: Look) -> int:
+def _counts_of(state: State, agents: int, due: int, expired: int, lately: int) -> Counts:
+    if state in LIVE:
+        return Counts(live=agents, due=due, expired=expired)
+    if state is State.UNAVAILABLE:
+        return Counts(gone=lately)
+    return Counts(unknown=expired) if state is State.UNKNOWN else Counts()
+
+
+def _walk(policy: LivenessPolicy) -> int:
     marked, noted = 0, time.monotonic()
-    for number in look.ranges:
+    for number in _ranges():
         some, place, end = ROWS, number * BLOCKS, (number + 1) * BLOCKS
         while some == ROWS:
             began = time.monotonic()
             # What lies before the last one that was marked is not looked through again.
-            some, last = _step((place, end), look.policy)
+            some, last = _step((place, end), policy)
             marked, place = marked + some, max(place, last)
             if time.monotonic() - noted > _NOTE_SECONDS:
                 _note_presence()
@@ -112,6 +108,15 @@ def _walk(look: Look) -> int:
             if some == ROWS:
                 time.sleep(_REST * (time.monotonic() - began))
     return marked
+
+
+def _ranges() -> list[int]:
+    """The ranges in which somebody is to be marked, by number."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            _RANGES, {"blocks": BLOCKS, "states": [state.value for state in (*LIVE, State.UNKNOWN)]}
+        )
+        return sorted(number for (number,) in cursor.fetchall())
 
 
 def _step(blocks: tuple[int, int], policy: LivenessPolicy) -> tuple[int, int]:
@@ -130,16 +135,15 @@ def _note_presence() -> None:
     SweepRecord.objects.filter(last_sweep_at__gte=Now() - outage_gap()).update(last_sweep_at=Now())
 
 
-# The place of a row costs more than the rest: it is asked of those alone that are to be marked.
+# The last: who was silent already but not for long.
 _COUNT = """
-SELECT guard_id,
-    CASE WHEN expires_at < now() AND state = ANY(%(marked)s)
-        THEN (ctid::text::point)[0]::bigint / %(blocks)s END AS range,
-    count(*) FILTER (WHERE state = ANY(%(live)s)),
-    count(*) FILTER (WHERE state = ANY(%(live)s) AND expires_at < now() + %(soon)s * interval '1 second'),
-    count(*) FILTER (WHERE state = ANY(%(live)s) AND expires_at < now()),
-    count(*) FILTER (WHERE state = %(unavailable)s AND expires_at < now()
-        AND expires_at > now() - %(moment)s * interval '1 second'),
-    count(*) FILTER (WHERE state = %(unknown)s AND expires_at < now())
-FROM registry_lease GROUP BY guard_id, range
+SELECT guard_id, state, count(*),
+    count(*) FILTER (WHERE expires_at < now() + %(soon)s * interval '1 second'),
+    count(*) FILTER (WHERE expires_at < now()),
+    count(*) FILTER (WHERE expires_at < now() AND expires_at > now() - %(moment)s * interval '1 second')
+FROM registry_lease GROUP BY guard_id, state
+"""
+_RANGES = """
+SELECT DISTINCT (ctid::text::point)[0]::bigint / %(blocks)s FROM registry_lease
+WHERE expires_at < now() AND state = ANY(%(states)s)
 """
