@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 import random
+import signal
 import sys
 import threading
 import time
@@ -70,6 +71,7 @@ class Plane:
 @pytest.fixture
 def plane(system, transactional_db, tmp_path):
     """The shared system rests: its beat is stopped, so nobody but ours sweeps."""
+    system.beat.send_signal(signal.SIGSTOP)
     running = Plane(system.environment, tmp_path)
     yield running
     stop_all(running.running, patience=5)
@@ -85,11 +87,12 @@ class Fleet(threading.Thread):
         self.stopping = threading.Event()
 
     def run(self) -> None:
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)
         while not self.stopping.wait(0.3):
+            connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)
             for number, agent in enumerate(self.agents):
                 if agent not in self.silent:
                     self.answers[self._beat(connection, agent, CLOCKS[number % len(CLOCKS)]())] += 1
+            connection.close()
 
     def _beat(self, connection: http.client.HTTPConnection, agent: str, hours: float) -> int:
         at = datetime.now(UTC) + timedelta(hours=hours)
@@ -208,28 +211,31 @@ def test_after_ten_leases_without_a_control_plane_nobody_is_unavailable(plane):
     port = plane.serve()
     plane.sweep("one")
     until(lambda: ready(port))
-    agents = register(token, 20)
-    until(lambda: swept_for(LEASE.total_seconds()))
+    agents, silent = register(token, 20), set[str]()
+    fleet = Fleet(port, token, agents, silent)
+    fleet.start()
+    until(lambda: swept_for(LEASE.total_seconds()) and fleet.answers[200] > 2 * len(agents))
     plane.kill()
+    silent.update(agents)
     # Only the database remembers, so for all that is left the time passes like this.
     away = 10 * LEASE
     SweepRecord.objects.update(
         last_sweep_at=F("last_sweep_at") - away, reachable_since=F("reachable_since") - timedelta(days=1)
     )
     Lease.objects.update(renewed_at=F("renewed_at") - away, expires_at=F("expires_at") - away)
-    before = told()
+    assert told() == Counter()
 
-    port = plane.serve()
-    until(lambda: ready(port))
+    fleet.port = plane.serve()
+    until(lambda: ready(fleet.port))
     plane.sweep("one")
     # The worst case: sweeps run before the first heartbeat comes.
     until(lambda: SweepRecord.objects.filter(last_sweep_at__gt=Now() - LEASE).exists())
-    fleet = Fleet(port, token, agents, set())
-    fleet.start()
-    until(lambda: swept_for(3 * LEASE.total_seconds()))
+    assert Lease.objects.filter(expires_at__lt=Now()).count() == len(agents)
+    silent.clear()
+    time.sleep(3 * LEASE.total_seconds())
     fleet.stopping.set()
     fleet.join(15)
 
-    assert before == told() == Counter()
+    assert told() == Counter()
     assert in_state("ready", agents)
     assert not Event.objects.filter(object_type="fleet_guard").exists()
