@@ -28,6 +28,9 @@ AGENT_REMOVED = register("agent.removed", "An agent's record is gone.", **_AGENT
 AGENT_ROTATED = register("agent.rotated", "An agent got a new credential.", **_AGENT)
 _JOIN_TOKEN: dict[str, Any] = {"join_token_id": _TEXT, "name": _TEXT}
 JOIN_TOKEN_MADE = register("join_token.created", "A join token was made.", **_JOIN_TOKEN)
+JOIN_TOKEN_REFUSED = register(
+    "join_token.refused", "Somebody who knows a join token was not let in.", **_JOIN_TOKEN, reason=_TEXT
+)
 JOIN_TOKEN_REVOKED = register("join_token.revoked", "A join token lets nobody in any more.", **_JOIN_TOKEN)
 # Alerts: one for each environment, or the fleet (an empty one), however many agents are silent.
 GUARD_ENGAGED = register("fleet_guard.engaged", "Too many agents fell silent at once.", **_GUARD)

@@ -72,6 +72,8 @@ class Agent(models.Model):
     )
     state_reason = models.CharField(max_length=255)
     state_since = models.DateTimeField(db_default=Now())
+    # Said of a retired agent: the sweep retired it, and one heartbeat undoes that.
+    retired_for_silence = models.BooleanField(default=False, db_default=False)
     # How often it came back lately, and since when it beats without a pause (damping.py).
     flap_penalty = models.FloatField(db_default=0)
     flapped_at = models.DateTimeField(null=True)

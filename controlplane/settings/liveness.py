@@ -87,13 +87,13 @@ AGENT_RETIRE_AFTER_DAYS = env.integer(
     "AGENT_RETIRE_AFTER_DAYS",
     default=7,
     minimum=1,
-    meaning="Days of silence after which an unavailable agent is retired.",
+    meaning="Days of silence after which an unavailable agent is retired. A heartbeat brings it back.",
 )
 AGENT_REMOVE_AFTER_DAYS = env.integer(
     "AGENT_REMOVE_AFTER_DAYS",
     default=30,
     minimum=1,
-    meaning="Days after which the record of a retired agent is removed.",
+    meaning="Days of silence after which the record of a retired agent is removed.",
 )
 DCM_AGENTS = env.boolean(
     "DCM_AGENTS",

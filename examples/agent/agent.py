@@ -21,7 +21,9 @@ from typing import Any
 
 VERSION = "1.0"
 FIRST_PAUSE, LONGEST_PAUSE = 1.0, 300.0
-PROBE_SECONDS, PROBE_TIMEOUT = 10.0, 5.0
+PROBE_SECONDS, PROBE_TIMEOUT = float(os.environ.get("AGENT_PROBE_SECONDS", "10")), 5.0
+# Until the providers were probed once, heartbeats come this soon: so what they are is known early.
+FIRST_BEATS = 1.0
 # So many probes in a row settle any state. A higher count would make every report look new.
 MOST_PROBES = 3
 JOIN_TOKEN = "cp_joi_"  # noqa: S105  (its beginning)
@@ -87,10 +89,13 @@ class Providers(threading.Thread):
         super().__init__(daemon=True)
         self.file, self.stopping, self.listed = file, stopping, list[dict[str, Any]]()
         self.found: dict[str, tuple[str, int]] = {}
+        self.probed = threading.Event()
 
     def run(self) -> None:
-        while not self.stopping.wait(PROBE_SECONDS):
+        while not self.stopping.is_set():
             self.probe_all()
+            self.probed.set()
+            self.stopping.wait(PROBE_SECONDS)
 
     def read(self) -> list[dict[str, Any]]:
         if self.file:
@@ -131,7 +136,6 @@ class Agent:
         self.offered: dict[str, tuple[str, dict[str, Any]]] = {}
 
     def run(self) -> None:
-        self.providers.probe_all()
         self.providers.start()
         while not self.stopping.is_set():
             self.stopping.wait(self.step())
@@ -144,7 +148,8 @@ class Agent:
             self.offer()
             told = self.beat()
             self.tries = 0
-            return float(told["next_heartbeat_in_seconds"])
+            wait = float(told["next_heartbeat_in_seconds"])
+            return wait if self.providers.probed.is_set() else min(wait, FIRST_BEATS)
         except Refused as refused:
             return self.after(refused)
         except (OSError, http.client.HTTPException) as error:

@@ -6,7 +6,7 @@ registry/fast_heartbeats): what changes nothing but the lease.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import UUID
 
@@ -19,7 +19,7 @@ from registry.agents.damping import FlapRecord, returning
 from registry.agents.liveness import LivenessPolicy
 from registry.agents.policies import damping_policy
 from registry.agents.reports import Report, store_report
-from registry.agents.states import DECIDED, State, after_heartbeat
+from registry.agents.states import State, after_heartbeat
 from registry.agents.transitions import move
 from registry.models import Agent, Lease
 from registry.providers import storing as providers
@@ -36,7 +36,6 @@ class Heartbeat:
     report: Report | None = None
 
 
-@transaction.atomic
 def record_heartbeat(
     agent_id: UUID,
     heartbeat: Heartbeat,
@@ -46,39 +45,57 @@ def record_heartbeat(
     policy: LivenessPolicy,
     congestion_lag: int,
 ) -> Agent:
-    """Renew the lease; a silent agent that beats again is ready again. Raises UnknownAgent.
+    """Renew the lease; a silent agent that beats again is ready again. Raises UnknownAgent, AgentRetired."""
+    how = _How(actor, any_agent, policy, congestion_lag)
+    agent = _record(agent_id, heartbeat, how)
+    if agent.state == State.RETIRED:
+        # Only now, after the commit: it is told to go, and yet it counts as one that beats.
+        raise AgentRetired("This agent has left, or was sent away. Register it again: POST /api/v1/agents.")
+    return agent
 
-    The lease's row is locked first, here and in the sweep: whoever has it decides the state.
-    """
+
+@dataclass(frozen=True, slots=True)
+class _How:
+    actor: Actor
+    any_agent: bool
+    policy: LivenessPolicy
+    congestion_lag: int
+
+
+@transaction.atomic
+def _record(agent_id: UUID, heartbeat: Heartbeat, how: _How) -> Agent:
+    """The lease's row is locked first, here and in the sweep: whoever has it decides the state."""
     lease = _locked_lease(agent_id)
     agent = lease.agent
-    if not any_agent and agent.registered_by != actor.principal_id:
+    if not how.any_agent and agent.registered_by != how.actor.principal_id:
         raise PermissionDenied("This agent was registered with another token.")
+    if agent.state == State.RETIRED and not agent.retired_for_silence:
+        _renew(lease, replace(heartbeat, report=None), how.policy)
+        return agent
     unbroken = lease.expires_at >= lease.now  # type: ignore[attr-defined]
-    _renew(lease, heartbeat, policy)
+    _renew(lease, heartbeat, how.policy)
     if heartbeat.report and heartbeat.report.digest != bytes(lease.report_digest or b""):
-        store_report(agent.id, heartbeat.report)
-        held = providers.locked(agent, lease, lease.now)  # type: ignore[attr-defined]
-        if follow_report(held, heartbeat.report.said, by=By(actor.name, actor.request_id), policy=policy):
-            Lease.objects.filter(agent_id=agent.id).update(report_digest=None)
-    if agent.state in DECIDED:
-        if agent.state == State.RETIRED:
-            raise AgentRetired(
-                "This agent has left, or was sent away. Register it again: POST /api/v1/agents."
-            )
-        return agent
-    if agent.state == State.UNAVAILABLE and not _is_back(agent, unbroken, policy):
-        return agent
-    draining = bool(agent.drain_reason)
-    new = after_heartbeat(heartbeat.consumer_lag, congestion_lag=congestion_lag, draining=draining)
-    move(
-        agent,
-        new,
-        reason=_reason(new, heartbeat, congestion_lag),
-        actor=actor.name,
-        request_id=actor.request_id,
-    )
+        _follow(agent, heartbeat.report, how)
+    back = agent.state != State.UNAVAILABLE or _is_back(agent, unbroken, how.policy)
+    if back and agent.state != State.REGISTERED:
+        _show_life(agent, heartbeat, how)
     return agent
+
+
+def _follow(agent: Agent, report: Report, how: _How) -> None:
+    store_report(agent.id, report)
+    held = providers.locked(agent, agent.lease, agent.now)  # type: ignore[attr-defined]
+    by = By(how.actor.name, how.actor.request_id)
+    if follow_report(held, report.said, by=by, policy=how.policy):
+        Lease.objects.filter(agent_id=agent.id).update(report_digest=None)
+
+
+def _show_life(agent: Agent, heartbeat: Heartbeat, how: _How) -> None:
+    new = after_heartbeat(
+        heartbeat.consumer_lag, congestion_lag=how.congestion_lag, draining=bool(agent.drain_reason)
+    )
+    reason = _reason(new, heartbeat, how.congestion_lag)
+    move(agent, new, reason=reason, actor=how.actor.name, request_id=how.actor.request_id)
 
 
 def _locked_lease(agent_id: UUID) -> Lease:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -85,6 +86,18 @@ def use(token: JoinToken) -> None:
         raise NotAuthenticated("This join token is used up, or has just ended. Ask for a new one.")
 
 
+@transaction.atomic
+def note_refusal(secret: str, reason: str, *, request_id: str) -> None:
+    """Put into the audit log that a join was refused: a token may have been stolen.
+
+    Secrets that were never ours are not noted, or anybody could fill the log.
+    """
+    token = JoinToken.objects.filter(digest=tokens.digest(secret)).first()
+    if token is not None:
+        actor = Actor(None, f"join token {token.name}"[:63], request_id, reason)
+        _record(event_types.JOIN_TOKEN_REFUSED, token, actor, {"reason": reason}, before=None, after=None)
+
+
 def _shown(token: JoinToken) -> dict[str, Any]:
     names = (
         "name",
@@ -98,12 +111,14 @@ def _shown(token: JoinToken) -> dict[str, Any]:
     return {name: getattr(token, name) for name in names} | {"expires_at": token.expires_at.isoformat()}
 
 
-def _record(fact: Any, token: JoinToken, actor: Actor, **change: Any) -> None:
+def _record(
+    fact: Any, token: JoinToken, actor: Actor, more: Mapping[str, Any] | None = None, **change: Any
+) -> None:
     audit.record(
         fact,
         "join_token",
         str(token.id),
         actor=actor,
-        data={"join_token_id": str(token.id), "name": token.name},
+        data={"join_token_id": str(token.id), "name": token.name, **(more or {})},
         **change,
     )

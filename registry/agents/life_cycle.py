@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
 from django.db import transaction
+from django.db.models import QuerySet
 from django.db.models.functions import Now
 
 from controlplane.access import audit
@@ -87,40 +89,42 @@ def remove(agent_id: UUID, *, force: bool, actor: Actor) -> None:
 
 def end_drains() -> int:
     """Drains whose time has come are over. Returns how many."""
-    ended = 0
-    for agent_id in Agent.objects.filter(drain_until__lte=Now()).values_list("id", flat=True)[:_AT_ONCE]:
-        with transaction.atomic():
-            agent = _locked(agent_id)
-            if agent.drain_until is not None and agent.drain_until <= agent.lease.now:  # type: ignore[attr-defined]
-                _undrain(agent, "The time of its drain is over.", _SWEEPER)
-                ended += 1
-    return ended
+    return _each(Agent.objects.filter(drain_until__lte=Now()), _end_drain)
 
 
 def collect_garbage(*, retire_after: timedelta, remove_after: timedelta) -> tuple[int, int]:
     """Retire who was silent for long, and remove who left long ago. Returns how many of each.
 
-    An agent that beats is never touched: its state is not one of these.
+    An agent that beats is never touched, whatever its state: it may not know how to register again.
     """
-    retired = _each(State.UNAVAILABLE, retire_after, _retire_silent)
-    return retired, _each(State.RETIRED, remove_after, lambda agent: _forget(agent, _SWEEPER))
+    retired = _each(_silent(State.UNAVAILABLE, retire_after), _retire_silent)
+    return retired, _each(_silent(State.RETIRED, remove_after), lambda agent: _forget(agent, _SWEEPER))
 
 
-def _each(state: State, age: timedelta, act: Any) -> int:
-    old = Agent.objects.filter(state=state.value, state_since__lt=Now() - age)
+def _silent(state: State, age: timedelta) -> QuerySet[Agent]:
+    since = Now() - age
+    return Agent.objects.filter(state=state.value, state_since__lt=since, lease__renewed_at__lt=since)
+
+
+def _each(chosen: QuerySet[Agent], act: Callable[[Agent], None]) -> int:
     done = 0
-    for agent_id in old.values_list("id", flat=True)[:_AT_ONCE]:
+    for agent_id in chosen.values_list("id", flat=True)[:_AT_ONCE]:
         with transaction.atomic():
-            agent = _locked(agent_id)
-            if agent.state == state:
+            agent = _lock(agent_id)
+            # Meanwhile it may have been removed, or have beaten.
+            if agent is not None and chosen.filter(id=agent_id).exists():
                 act(agent)
                 done += 1
     return done
 
 
+def _end_drain(agent: Agent) -> None:
+    _undrain(agent, "The time of its drain is over.", _SWEEPER)
+
+
 def _retire_silent(agent: Agent) -> None:
-    reason = "It has been silent for too long."
-    move(agent, State.RETIRED, reason=reason, actor=_SWEEPER.name)
+    Agent.objects.filter(id=agent.id).update(retired_for_silence=True)
+    move(agent, State.RETIRED, reason="It has been silent for too long.", actor=_SWEEPER.name)
 
 
 def _forget(agent: Agent, actor: Actor) -> None:
@@ -148,20 +152,26 @@ def _undrain(agent: Agent, reason: str, actor: Actor) -> None:
 
 def _moved(agent: Agent, new: State, reason: str, actor: Actor) -> Agent:
     before = _wish(agent)
-    if move(agent, new, reason=_short(reason), actor=actor.name, request_id=actor.request_id):
+    # What somebody has said, a heartbeat does not undo, even if silence had said it before.
+    said = Agent.objects.filter(id=agent.id, retired_for_silence=True).update(retired_for_silence=False)
+    if move(agent, new, reason=_short(reason), actor=actor.name, request_id=actor.request_id) or said:
         _record(agent, actor, before)
     return _shown(agent.id)
 
 
 def _locked(agent_id: UUID) -> Agent:
-    """The lease's row first, as heartbeats and the sweep do. Raises UnknownAgent."""
-    leases = Lease.objects.select_for_update(of=("self",)).annotate(now=Now())
-    lease = leases.filter(agent_id=agent_id).first()
-    agent = Agent.objects.select_for_update().filter(id=agent_id).first()
-    if lease is None or agent is None:
+    """Raises UnknownAgent."""
+    agent = _lock(agent_id)
+    if agent is None:
         raise UnknownAgent(f"There is no agent {agent_id}.")
-    agent.lease = lease
     return agent
+
+
+def _lock(agent_id: UUID) -> Agent | None:
+    """The lease's row first, as heartbeats and the sweep do."""
+    lease = Lease.objects.select_for_update(of=("self",)).filter(agent_id=agent_id).first()
+    agent = Agent.objects.select_for_update().filter(id=agent_id).first()
+    return agent if lease is not None else None
 
 
 def _short(reason: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 from django.db.models import Count
 from django.db.models.functions import Now
@@ -10,11 +11,23 @@ from prometheus_client import Counter, Metric
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
+from controlplane.errors import ControlplaneError
 from registry.agents.policies import liveness_policy
 from registry.agents.states import State
 from registry.models import Agent, FleetGuard, SweepRecord
 
 HEARTBEATS = Counter("cp_heartbeats_total", "Heartbeats received.", ["result"])
+
+
+@contextmanager
+def counted() -> Iterator[None]:
+    """Count the heartbeat that is taken in here: accepted, or by the code of what refuses it."""
+    try:
+        yield
+    except ControlplaneError as error:
+        HEARTBEATS.labels(error.code).inc()
+        raise
+    HEARTBEATS.labels("accepted").inc()
 
 
 class AgentCounts(Collector):

@@ -15,7 +15,7 @@ class State(StrEnum):
     UNAVAILABLE = "unavailable"
     # Silent together with many others: the fleet guard doubts our own ears (docs/adr/0016).
     UNKNOWN = "unknown"
-    # It said goodbye, or was sent away; kept for a while, then removed.
+    # It said goodbye, was sent away, or was silent for days; kept for a while, then removed.
     RETIRED = "retired"
 
 
@@ -28,14 +28,12 @@ TRANSITIONS: dict[State, frozenset[State]] = {
     **{one: (_WORKING | _SILENT | _ALWAYS) - {one} for one in _WORKING},
     State.UNAVAILABLE: _WORKING | _ALWAYS,
     State.UNKNOWN: _WORKING | _ALWAYS | {State.UNAVAILABLE},
-    # Only a new registration brings it back.
-    State.RETIRED: frozenset({State.READY, State.REGISTERED, State.DRAINING}),
+    # A new registration brings it back; a heartbeat only if nobody but silence had retired it.
+    State.RETIRED: _WORKING | {State.REGISTERED},
 }
 
 # The states in which an agent holds a lease that can run out.
 LIVE = _WORKING
-# In these a heartbeat decides nothing.
-DECIDED = frozenset({State.REGISTERED, State.RETIRED})
 
 
 def after_heartbeat(consumer_lag: int, *, congestion_lag: int, draining: bool = False) -> State:

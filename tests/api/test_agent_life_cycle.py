@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -32,14 +31,6 @@ def state(api: Api, agent_id: str) -> str:
 
 def beat(api: Api, agent_id: str, lag: int = 0) -> Any:
     return api.put(f"agents/{agent_id}/heartbeat", {**BEAT, "consumer_lag": lag})
-
-
-def age(agent_id: str, days: int) -> None:
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "UPDATE registry_agent SET state_since = now() - %s * interval '1 day' WHERE id = %s",
-            [days, agent_id],
-        )
 
 
 def history(api: Api, agent_id: str) -> list[tuple[str, str]]:
@@ -127,22 +118,6 @@ def test_only_who_has_left_is_removed_unless_forced(api):
     assert not Lease.objects.exists()
     assert beat(api, other).status_code == 404
     assert history(api, other)[-1][0] == "agent.removed"
-
-
-def test_long_silence_retires_and_long_absence_removes_and_who_beats_is_never_touched(api):
-    silent, gone, alive = register(api, "silent"), register(api, "gone"), register(api, "alive")
-    Agent.objects.filter(id=silent).update(state="unavailable")
-    api.post(f"agents/{gone}:retire")
-    ages = {"retire_after": timedelta(days=7), "remove_after": timedelta(days=30)}
-    for agent_id in (silent, gone, alive):
-        age(agent_id, 6)
-    assert life_cycle.collect_garbage(**ages) == (0, 0)
-    for agent_id in (silent, gone, alive):
-        age(agent_id, 31)
-
-    assert life_cycle.collect_garbage(**ages) == (1, 1)
-
-    assert dict(Agent.objects.values_list("name", "state")) == {"silent": "retired", "alive": "ready"}
 
 
 # Lists.

@@ -108,6 +108,8 @@ def test_a_heartbeat_renews_the_lease_by_our_clock(agent_api):
     assert after["lease_expires_at"] > before["lease_expires_at"]
     assert after["last_heartbeat"] < "2099"
     assert after["clock_skew_ms"] > 10**9
+    assert after["conditions"][-1]["type"] == "ClockSynced"
+    assert after["conditions"][-1]["status"] == "false"
 
 
 @pytest.mark.parametrize(

@@ -97,6 +97,13 @@ def test_a_token_that_is_used_up_revoked_or_over_lets_nobody_in(api):
         refused = Api(secret).post("agents:join", {**AGENT, "name": "a2", "topic_name": "dcm.agent.a2"})
         assert (refused.status_code, word in refused.json()["detail"]) == (401, True), secret
     assert Agent.objects.count() == 1
+    # Each that is known, and not the one that nobody made.
+    noted = AuditRecord.objects.filter(action="join_token.refused").values_list("reason", flat=True)
+    assert [word for reason in noted for word in ("used up", "revoked", "expired") if word in reason] == [
+        "used up",
+        "revoked",
+        "expired",
+    ]
 
 
 def test_a_join_token_opens_no_other_door_and_no_other_token_opens_this_one(api):
@@ -116,6 +123,8 @@ def test_a_taken_name_is_409_unless_the_token_may_take_over(api):
     refused = Api(invite(api)).post("agents:join", AGENT)
     assert (refused.status_code, refused.json()["code"]) == (409, "name_taken")
     assert beat(first["token"], agent_id).status_code == 200
+    (noted,) = AuditRecord.objects.filter(action="join_token.refused")
+    assert (noted.actor, "replaced" in noted.reason) == (f"join token {INVITATION['name']}", True)
 
     second = Api(invite(api, may_take_over=True)).post("agents:join", AGENT)
     assert (second.status_code, second.json()["agent"]["agent_id"]) == (200, agent_id)

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+import urllib.request
 from pathlib import Path
 
 from controlplane.embedded.ports import free_port
@@ -75,3 +76,36 @@ class Up:
             self.process.send_signal(number)
         self.process.wait(timeout=30)
         return time.monotonic() - began
+
+
+class Web:
+    """A web server of two workers that can be killed without warning, all of it at once."""
+
+    def __init__(self, environment: dict[str, str], folder: Path) -> None:
+        self.port, self._environment, self._log = free_port(), environment, folder / "web.log"
+        self.url = f"http://127.0.0.1:{self.port}"
+        self.start()
+
+    def start(self) -> None:
+        command = ("-m", "granian", "--interface", "asgi", "--no-ws", "--workers", "2")
+        self.process = subprocess.Popen(
+            (sys.executable, *command, "--port", str(self.port), "controlplane.asgi:application"),
+            env={"PATH": os.environ["PATH"], **self._environment},
+            stdout=self._log.open("ab"),
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+
+    def wait_until_ready(self) -> None:
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline:
+            try:
+                urllib.request.urlopen(f"{self.url}/readyz", timeout=2).close()
+                return
+            except OSError:
+                time.sleep(0.1)
+        raise AssertionError("The web server does not answer.")
+
+    def kill(self) -> None:
+        os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait(10)

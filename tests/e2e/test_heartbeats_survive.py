@@ -4,54 +4,19 @@ from __future__ import annotations
 
 import http.client
 import json
-import os
-import signal
-import subprocess
-import sys
 import threading
 import time
-import urllib.request
 from datetime import UTC, datetime
-from pathlib import Path
 
 import pytest
 from django.utils.dateparse import parse_datetime
 
-from controlplane.embedded.ports import free_port
 from registry.models import Lease
 from tests.api_client import AGENT, Api, token_for
+from tests.e2e.launcher import Web
 
 AGENTS = 40
 CLIENTS = 8
-
-
-class Web:
-    """A web server of two workers that can be killed without warning, all of it at once."""
-
-    def __init__(self, environment: dict[str, str], folder: Path) -> None:
-        self.port = free_port()
-        command = ("-m", "granian", "--interface", "asgi", "--no-ws", "--workers", "2")
-        self.process = subprocess.Popen(
-            (sys.executable, *command, "--port", str(self.port), "controlplane.asgi:application"),
-            env={"PATH": os.environ["PATH"], **environment},
-            stdout=(folder / "web.log").open("ab"),
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
-
-    def wait_until_ready(self) -> None:
-        deadline = time.monotonic() + 60
-        while time.monotonic() < deadline:
-            try:
-                urllib.request.urlopen(f"http://127.0.0.1:{self.port}/readyz", timeout=2).close()
-                return
-            except OSError:
-                time.sleep(0.1)
-        raise AssertionError("The web server does not answer.")
-
-    def kill(self) -> None:
-        os.killpg(self.process.pid, signal.SIGKILL)
-        self.process.wait(10)
 
 
 class Client(threading.Thread):

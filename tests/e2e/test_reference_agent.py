@@ -6,6 +6,7 @@ import http.server
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -15,14 +16,21 @@ from pathlib import Path
 
 import pytest
 
-from registry.models import Agent, AgentReport, Provider
-from tests.api_client import token_for
+from controlplane.events.models import Event
+from registry.models import Agent, AgentReport, Lease, Provider
+from tests.api_client import Api, token_for
+from tests.e2e.launcher import Web
 
 PROGRAM = Path(__file__).resolve().parents[2] / "examples" / "agent" / "agent.py"
 
 
 class Health(http.server.BaseHTTPRequestHandler):
+    fails = False
+
     def do_GET(self) -> None:
+        if Health.fails:
+            self.send_error(500)
+            return
         body = json.dumps({"status": "healthy"}).encode()
         self.send_response(200)
         self.send_header("Content-Length", str(len(body)))
@@ -35,6 +43,7 @@ class Health(http.server.BaseHTTPRequestHandler):
 
 @pytest.fixture
 def endpoint() -> Iterator[str]:
+    Health.fails = False
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Health)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     yield f"http://127.0.0.1:{server.server_port}"
@@ -52,6 +61,8 @@ class Process:
             "AGENT_TOKEN": token,
             "AGENT_PROVIDERS_FILE": str(self.file),
             "AGENT_TASK_TYPES": "spark@v1",
+            "AGENT_STATE_FILE": str(folder / "own.token"),
+            "AGENT_PROBE_SECONDS": "0.3",
         }
 
     def start(self) -> None:
@@ -73,6 +84,15 @@ class Process:
             assert time.monotonic() < deadline, self.log.read_text()
             time.sleep(0.05)
 
+    def leave(self) -> int:
+        self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(10)
+
+    def end(self) -> None:
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait(10)
+
 
 @pytest.fixture
 def agent(live, tmp_path, endpoint) -> Iterator[Process]:
@@ -80,9 +100,18 @@ def agent(live, tmp_path, endpoint) -> Iterator[Process]:
     running.list_providers(provider("vms", "vm", endpoint))
     running.start()
     yield running
-    if running.process.poll() is None:
-        running.process.kill()
-    running.process.wait(10)
+    running.end()
+
+
+@pytest.fixture
+def web(live, tmp_path) -> Iterator[Web]:
+    """A web server that can be stopped and started again."""
+    running = Web(live.environment, tmp_path)
+    try:
+        running.wait_until_ready()
+        yield running
+    finally:
+        running.kill()
 
 
 def provider(name: str, service_type: str, endpoint: str) -> dict[str, str]:
@@ -106,8 +135,7 @@ def test_it_joins_follows_its_providers_and_leaves_in_good_order(agent, endpoint
     agent.list_providers(provider("disks", "storage", "http://127.0.0.1:9"))
     agent.until(lambda: set(states()) == {"disks"})
 
-    agent.process.send_signal(signal.SIGTERM)
-    assert agent.process.wait(10) == 0
+    assert agent.leave() == 0
     assert AgentReport.objects.get(agent=first).conditions == [{"type": "Draining", "status": "true"}]
     assert "Traceback" not in agent.log.read_text()
 
@@ -137,5 +165,58 @@ def test_it_waits_for_a_control_plane_that_is_away(agent, tmp_path):
     agent.until(lambda: agent.log.read_text().count("no answer") >= 2)
 
     assert agent.process.poll() is None
-    agent.process.send_signal(signal.SIGTERM)
-    assert agent.process.wait(10) == 0
+    assert agent.leave() == 0
+
+
+def test_with_a_join_token_it_lives_through_all_that_happens_to_an_agent(web, tmp_path, endpoint):
+    operator = Api(token_for("admin"))
+    said = {"name": "one", "name_pattern": "reference", "uses": 1}
+    agent = Process(web.url, tmp_path, operator.post("join-tokens", said).json()["token"])
+    agent.list_providers(provider("vms", "vm", endpoint))
+    agent.start()
+    try:
+        agent.until(lambda: states() == {"vms": "ready"})
+        first = Agent.objects.get(name="reference").id
+
+        Health.fails = True
+        agent.until(lambda: states() == {"vms": "unavailable"})
+        assert Agent.objects.get(id=first).state == "ready"
+        Health.fails = False
+        agent.until(lambda: states() == {"vms": "ready"})
+
+        web.kill()
+        agent.until(lambda: "no answer" in agent.log.read_text())
+        web.start()
+        before = Lease.objects.get(agent_id=first).renewed_at
+        agent.until(lambda: Lease.objects.get(agent_id=first).renewed_at > before)
+        assert Lease.objects.get(agent_id=first).generation == 1
+
+        # The join token is used up: it comes back with the token of its own.
+        assert operator.delete(f"agents/{first}?force=true").status_code == 204
+        agent.until(lambda: states() == {"vms": "ready"})
+        second = Agent.objects.get(name="reference").id
+        assert second != first
+
+        assert agent.leave() == 0
+    finally:
+        agent.end()
+    assert Agent.objects.get(id=second).state == "retired"
+    assert AgentReport.objects.get(agent_id=second).conditions == [{"type": "Draining", "status": "true"}]
+    assert Event.objects.get(type="agent.retired", object_id=str(second)).data["reason"] == "It said goodbye."
+    assert "Traceback" not in agent.log.read_text()
+
+
+def test_it_registers_and_beats_before_it_knows_whether_any_provider_is_usable(live, tmp_path):
+    silent = socket.create_server(("127.0.0.1", 0))  # it accepts, and never answers
+    url = f"http://127.0.0.1:{silent.getsockname()[1]}"
+    agent = Process(live.url, tmp_path, token_for("agent"))
+    # One probe after the other, five seconds each.
+    agent.list_providers(*(provider(f"p{n}", f"t{n}", url) for n in range(4)))
+    agent.start()
+    try:
+        agent.until(lambda: Lease.objects.filter(reported_at__isnull=False).exists(), 15)
+        assert Agent.objects.get().service_types == ["t0", "t1", "t2", "t3"]
+        assert set(states()) == {"p0", "p1", "p2", "p3"}
+    finally:
+        agent.end()
+        silent.close()

@@ -263,14 +263,24 @@ def test_generation_and_configuration_reach_the_agent(web, token, agent):
     assert known(answer) == known(web.beat(token, agent, to=web.router._bridge))
 
 
-@pytest.mark.parametrize("state", ["unavailable", "unknown"])
+@pytest.mark.parametrize("state", ["unavailable", "unknown", "retired"])
 def test_a_silent_agent_returns_by_the_exact_way_and_is_fast_again(web, token, agent, state):
-    Agent.objects.update(state=state)
+    Agent.objects.update(state=state, retired_for_silence=True)
 
     answer, fast = web.fast(token, agent)
 
     assert (json.loads(answer.body)["health_status"], fast) == ("ready", False)
     assert web.fast(token, agent)[1]
+
+
+def test_who_was_sent_away_is_told_to_go_and_yet_seen(web, token, agent):
+    Agent.objects.update(state="retired")
+    Lease.objects.update(renewed_at=Now() - timedelta(days=40))
+
+    answer, fast = web.fast(token, agent)
+
+    assert (answer.status, fast) == (410, False)
+    assert Lease.objects.filter(renewed_at__gt=Now() - timedelta(minutes=1)).exists()
 
 
 def test_a_congested_agent_stays_fast_while_it_is(web, token, agent):

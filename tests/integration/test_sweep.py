@@ -278,6 +278,21 @@ def test_a_state_that_anybody_changes_is_copied_to_the_lease():
     ]
 
 
+@pytest.mark.django_db
+def test_only_ranges_of_the_table_with_somebody_to_mark_are_walked(settings, monkeypatch):
+    settings.FLEET_GUARD_PERCENT = 101
+    monkeypatch.setattr(sweep, "BLOCKS", 4)
+    make_fleet(3000)
+    long_up()
+    expire(agent=Lease.objects.order_by("agent_id").first().agent_id)
+    walked, real = [], sweep._step
+    monkeypatch.setattr(sweep, "_step", lambda *how: walked.append(how) or real(*how))
+
+    assert [sweep.sweep_leases(), sweep.sweep_leases()] == [1, 0]
+
+    assert len(walked) == 1
+
+
 @pytest.mark.django_db(transaction=True)
 def test_sweeps_and_heartbeats_over_many_ranges_mark_each_silent_agent_once_and_no_beating_one(
     settings, monkeypatch

@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from registry.agents.clocks import clock_condition, skew_ms, with_clock
 from registry.agents.liveness import LivenessPolicy, has_expired, reachable_since
 from registry.agents.states import LIVE, TRANSITIONS, State, after_heartbeat
 
@@ -96,3 +97,30 @@ def test_the_table_of_transitions_is_total_and_leads_back():
 @pytest.mark.parametrize(("lag", "state"), [(0, State.READY), (99, State.READY), (100, State.CONGESTED)])
 def test_an_agent_is_congested_from_the_threshold_on(lag, state):
     assert after_heartbeat(lag, congestion_lag=100) is state
+
+
+@pytest.mark.parametrize(
+    ("seconds", "status", "words"),
+    [
+        (0, "true", None),
+        (-5, "true", None),
+        (5.001, "false", "5 s ahead of ours"),
+        (-7200, "false", "7200 s behind ours"),
+        (1e9, "false", "ahead of ours"),
+    ],
+)
+def test_a_clock_is_synced_within_five_seconds_of_ours(seconds, status, words):
+    told = clock_condition(skew_ms(NOW + timedelta(seconds=seconds), NOW))
+
+    assert (told["type"], told["status"]) == ("ClockSynced", status)
+    assert words is None or words in told["message"]
+
+
+def test_of_its_clock_we_know_better_than_the_agent():
+    said = [{"type": "ClockSynced", "status": "true"}, {"type": "DiskPressure", "status": "false"}]
+
+    assert [(one["type"], one["status"]) for one in with_clock(said, -60_000)] == [
+        ("DiskPressure", "false"),
+        ("ClockSynced", "false"),
+    ]
+    assert clock_condition(skew_ms(None, NOW))["status"] == "unknown"

@@ -24,6 +24,7 @@ from controlplane.errors import ControlplaneError, InvalidRequest, UnknownAgent
 from registry.agents.api.heartbeat_shapes import HeartbeatWrite
 from registry.agents.api.serializers import RegistrationWrite, registration_from
 from registry.agents.heartbeats import Heartbeat, record_heartbeat
+from registry.agents.metrics import counted
 from registry.agents.policies import liveness_policy
 from registry.agents.registering import register
 from registry.agents.states import State
@@ -96,14 +97,15 @@ class DcmAgent(DcmView):
 class DcmHeartbeat(DcmView):
     def put(self, request: Request, agent_id: UUID) -> Response:
         said = _parsed(HeartbeatWrite, request)
-        record_heartbeat(
-            agent_id,
-            Heartbeat(said["timestamp"], said["consumer_lag"]),
-            actor=_actor(),
-            any_agent=False,
-            policy=liveness_policy(),
-            congestion_lag=settings.CONGESTION_LAG,
-        )
+        with counted():
+            record_heartbeat(
+                agent_id,
+                Heartbeat(said["timestamp"], said["consumer_lag"]),
+                actor=_actor(),
+                any_agent=False,
+                policy=liveness_policy(),
+                congestion_lag=settings.CONGESTION_LAG,
+            )
         return Response(_show(_find(agent_id)))
 
 

@@ -46,7 +46,7 @@ AGENT = {
     "next_heartbeat_in_seconds": 27.4,
     "generation": 1,
     "configuration_etag": "",
-    "conditions": [],
+    "conditions": [{"type": "ClockSynced", "status": "true"}],
     "versions": {"agent": "1.4.2"},
     "providers": [{"name": "kubevirt", "service_type": "vm", "status": "ready"}],
     "create_time": WHEN,

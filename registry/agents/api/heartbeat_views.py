@@ -20,7 +20,7 @@ from registry.agents.api import heartbeat_shapes as shapes
 from registry.agents.heartbeats import record_heartbeat
 from registry.agents.liveness import LivenessPolicy
 from registry.agents.many_heartbeats import Renewed, record_heartbeats, renewed
-from registry.agents.metrics import HEARTBEATS
+from registry.agents.metrics import HEARTBEATS, counted
 from registry.agents.permits import give_permit
 from registry.agents.policies import liveness_policy
 from registry.models import Agent
@@ -74,14 +74,10 @@ class AgentHeartbeat(Endpoint):
         Query.parse(request)
         said = parse_body(shapes.HeartbeatWrite, request)
         policy = liveness_policy()
-        try:
+        with counted():
             agent = record_heartbeat(
                 agent_id, shapes.heartbeat_of(said, request.data), **_how(request, policy)
             )
-        except ControlplaneError as error:
-            HEARTBEATS.labels(error.code).inc()
-            raise
-        HEARTBEATS.labels("accepted").inc()
         _permit(agent, request)
         return Response(shapes.show_heartbeat(renewed(agent), policy))
 

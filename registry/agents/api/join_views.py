@@ -19,11 +19,17 @@ from controlplane.api.endpoints import Endpoint, MutationQuery, ReasonedQuery, a
 from controlplane.api.fields import Flag, StrictSerializer, Text, Whole, parse_body
 from controlplane.api.pages import PageQuery, page_response, paginate
 from controlplane.api.request_ids import current_request_id
-from controlplane.errors import PermissionDenied, UnknownAgent
+from controlplane.errors import ControlplaneError, PermissionDenied, UnknownAgent
 from registry.agents.api import examples
 from registry.agents.api import serializers as shapes
 from registry.agents.invitations import Invitation
-from registry.agents.join_tokens import Terms, create_join_token, find_join_token, revoke_join_token
+from registry.agents.join_tokens import (
+    Terms,
+    create_join_token,
+    find_join_token,
+    note_refusal,
+    revoke_join_token,
+)
 from registry.agents.joining import join, rotate
 from registry.agents.policies import liveness_policy
 from registry.models import Agent, JoinToken
@@ -95,14 +101,19 @@ class JoinTokenAuthentication(BaseAuthentication):
     """`Authorization: Bearer cp_joi_…`: it proves that somebody invited the caller, and nothing more."""
 
     def authenticate(self, request: Request) -> tuple[Caller, JoinToken] | None:
-        scheme, _, secret = request.headers.get("Authorization", "").partition(" ")
-        if scheme.lower() != _SCHEME:
+        secret = _secret(request)
+        if secret is None:
             return None
-        token = find_join_token(secret.strip())
+        token = find_join_token(secret)
         return Caller(None, f"join token {token.name}"[:63], "join", ()), token
 
     def authenticate_header(self, request: Request) -> str:
         return "Bearer"
+
+
+def _secret(request: Request) -> str | None:
+    scheme, _, secret = request.headers.get("Authorization", "").partition(" ")
+    return secret.strip() if scheme.lower() == _SCHEME else None
 
 
 class JoinTokenCollection(Endpoint):
@@ -182,6 +193,13 @@ class JoinTokenItem(Endpoint):
 class AgentJoin(Endpoint):
     actions = {"POST": Action.AGENT_JOIN}
     authentication_classes = (JoinTokenAuthentication,)
+
+    def handle_exception(self, exc: Exception) -> Response:
+        """What was refused is rolled back by now: the note stands by itself."""
+        secret = _secret(self.request)
+        if secret and isinstance(exc, ControlplaneError):
+            note_refusal(secret, exc.detail, request_id=current_request_id())
+        return super().handle_exception(exc)
 
     @extend_schema(
         operation_id="agents_join",

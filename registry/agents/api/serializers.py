@@ -13,6 +13,7 @@ from controlplane.api.fields import StrictSerializer, Text, Whole
 from controlplane.api.pages import PageQuery
 from overrides.resource_types.schemas import LABEL_VALUE, QUALIFIED_NAME
 from registry.agents.api.heartbeat_shapes import PROVIDER_STATUSES
+from registry.agents.clocks import skew_ms, with_clock
 from registry.agents.finding import ORDERS
 from registry.agents.liveness import LivenessPolicy
 from registry.agents.registration import FACTS, TOPIC_NAME, Cost, Registration
@@ -150,7 +151,8 @@ class AgentRead(serializers.Serializer[Any]):
     generation = serializers.IntegerField(help_text="Counts registrations under this name.")
     configuration_etag = serializers.CharField(help_text="Of the agent's configuration; empty without one.")
     conditions = serializers.ListField(
-        child=serializers.DictField(), help_text="As the agent said last, beside a heartbeat."
+        child=serializers.DictField(),
+        help_text="As the agent said last, beside a heartbeat; and ours: ClockSynced.",
     )
     versions = serializers.DictField(child=serializers.CharField())
     providers = serializers.ListField(
@@ -229,9 +231,7 @@ def show_agent(agent: Agent, policy: LivenessPolicy) -> dict[str, Any]:
     """An agent as the API shows it; `agent` comes from `AgentQuerySet.shown`."""
     lease, report = agent.lease, getattr(agent, "report", None)
     late = agent.state in LIVE and policy.is_late(lease.renewed_at, now=agent.now)  # type: ignore[attr-defined]
-    skew = None
-    if lease.reported_at is not None:
-        skew = round((lease.reported_at - lease.renewed_at).total_seconds() * 1000)
+    skew = skew_ms(lease.reported_at, lease.renewed_at)
     return {
         "agent_id": str(agent.id),
         **{name: getattr(agent, name) for name in _AS_STORED},
@@ -246,7 +246,7 @@ def show_agent(agent: Agent, policy: LivenessPolicy) -> dict[str, Any]:
         "next_heartbeat_in_seconds": policy.next_interval(_chance),
         "generation": lease.generation,
         "configuration_etag": lease.configuration_etag,
-        "conditions": report.conditions if report else [],
+        "conditions": with_clock(report.conditions if report else [], skew),
         "versions": report.versions if report else {},
         "providers": report.providers if report else [],
         "create_time": agent.created_at,

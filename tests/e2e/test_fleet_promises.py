@@ -1,0 +1,241 @@
+"""Promises to a fleet, on real processes with short leases: wild clocks, mass silence, our own outage."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import random
+import signal
+import sys
+import threading
+import time
+import urllib.request
+from collections import Counter
+from collections.abc import Callable, Iterable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from django.db.models import F
+from django.db.models.functions import Now
+
+from controlplane.embedded.ports import free_port
+from controlplane.embedded.programs import Program, Running, start, stop_all
+from controlplane.events.models import Event
+from registry.models import Agent, FleetGuard, Lease, SweepRecord
+from tests.api_client import AGENT, Api, token_for
+from tests.conftest import QUICK_LIVENESS
+
+LEASE = timedelta(seconds=int(QUICK_LIVENESS["LEASE_SECONDS"]))
+# What their clocks say, in hours beside ours.
+CLOCKS: tuple[Callable[[], float], ...] = (
+    lambda: -2.0,
+    lambda: 2.0,
+    lambda: random.uniform(-1e5, 1e5),
+    lambda: 0.0,
+)
+
+
+class Plane:
+    """Web servers, workers and beats of our own on the test database."""
+
+    def __init__(self, environment: dict[str, str], folder: Path) -> None:
+        self.environment, self.folder = environment, folder
+        self.running: list[Running] = []
+
+    def serve(self) -> int:
+        """Start a web server; return its port at once."""
+        port = free_port()
+        web = ("-m", "granian", "--interface", "asgi", "--no-ws", "--workers", "1", "--port", str(port))
+        self._start(f"web-{port}", *web, "controlplane.asgi:application")
+        return port
+
+    def sweep(self, name: str) -> None:
+        """Start a worker, and a beat that sends it to sweep."""
+        celery = ("-m", "celery", "-A", "controlplane")
+        worker = ("worker", "-n", name, "--without-gossip", "--without-mingle", "--pool", "solo")
+        self._start(f"worker-{name}", *celery, *worker, "-l", "WARNING")
+        schedule = ("--schedule", str(self.folder / f"schedule-{name}"), "--pidfile", "")
+        self._start(f"beat-{name}", *celery, "beat", *schedule, "-l", "WARNING")
+
+    def _start(self, name: str, *words: str) -> None:
+        command = (sys.executable, *words)
+        self.running.append(start(Program(name, command, self.folder / f"{name}.log", self.environment)))
+
+    def kill(self) -> None:
+        for one in self.running:
+            one.kill()
+        self.running.clear()
+
+
+@pytest.fixture
+def plane(system, transactional_db, tmp_path):
+    """The shared system rests: its beat is stopped, so nobody but ours sweeps."""
+    system.beat.send_signal(signal.SIGSTOP)
+    running = Plane(system.environment, tmp_path)
+    yield running
+    stop_all(running.running, patience=5)
+
+
+class Fleet(threading.Thread):
+    """Beats for its agents by one web server, several times an interval, but for those that are silent."""
+
+    def __init__(self, port: int, token: str, agents: list[str], silent: set[str]) -> None:
+        super().__init__(daemon=True)
+        self.port, self.token, self.agents, self.silent = port, token, agents, silent
+        self.answers: Counter[int] = Counter()
+        self.stopping = threading.Event()
+
+    def run(self) -> None:
+        while not self.stopping.wait(0.3):
+            connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)
+            for number, agent in enumerate(self.agents):
+                if agent not in self.silent:
+                    self.answers[self._beat(connection, agent, CLOCKS[number % len(CLOCKS)]())] += 1
+            connection.close()
+
+    def _beat(self, connection: http.client.HTTPConnection, agent: str, hours: float) -> int:
+        at = datetime.now(UTC) + timedelta(hours=hours)
+        body = json.dumps({"timestamp": at.isoformat(), "consumer_lag": 0})
+        headers = {"Authorization": f"Bearer {self.token}", "Content-Type": "application/json"}
+        try:
+            connection.request("PUT", f"/api/v1/agents/{agent}/heartbeat", body, headers)
+            answer = connection.getresponse()
+            answer.read()
+            return answer.status
+        except (OSError, http.client.HTTPException):
+            connection.close()
+            return 0
+
+
+def register(token: str, count: int) -> list[str]:
+    api = Api(token)
+    bodies = [{**AGENT, "name": f"f{n}", "topic_name": f"dcm.agent.f{n}"} for n in range(count)]
+    return [api.post("agents", body).json()["agent_id"] for body in bodies]
+
+
+def until(what: Callable[[], object], seconds: float = 30) -> None:
+    deadline = time.monotonic() + seconds
+    while not what():
+        assert time.monotonic() < deadline, (told(), Counter(Agent.objects.values_list("state", flat=True)))
+        time.sleep(0.1)
+
+
+def ready(port: int) -> bool:
+    try:
+        urllib.request.urlopen(f"http://127.0.0.1:{port}/readyz", timeout=2).close()
+    except OSError:
+        return False
+    return True
+
+
+def told() -> Counter[tuple[str, str]]:
+    """Every change of state that was announced, by its kind and its agent."""
+    moved = Event.objects.filter(object_type="agent").exclude(type="agent.registered")
+    return Counter(moved.values_list("type", "object_id"))
+
+
+def each_once(event_type: str, agents: Iterable[str]) -> Counter[tuple[str, str]]:
+    return Counter((event_type, one) for one in agents)
+
+
+def in_state(state: str, agents: Iterable[str]) -> bool:
+    return not Agent.objects.filter(id__in=list(agents)).exclude(state=state).exists()
+
+
+def swept_for(seconds: float) -> bool:
+    """Sweeps have run for so long without a gap."""
+    since = timedelta(seconds=seconds)
+    return SweepRecord.objects.filter(last_sweep_at__gte=F("reachable_since") + since).exists()
+
+
+def death_after(agent: str) -> timedelta:
+    """From the last heartbeat to the event."""
+    event = Event.objects.get(type="agent.unavailable", object_id=agent)
+    return event.at - Lease.objects.get(agent_id=agent).renewed_at
+
+
+def test_three_servers_and_two_sweepers_tell_the_dead_from_a_broken_network(plane):
+    """R1, R3, R17; P6 to P8; F4, F19, F21."""
+    token = token_for("agent")
+    ports = [plane.serve() for _ in range(3)]
+    plane.sweep("one")
+    plane.sweep("two")
+    for port in ports:
+        until(lambda port=port: ready(port))
+    agents, silent = register(token, 60), set[str]()
+    fleet = [Fleet(port, token, agents[place::3], silent) for place, port in enumerate(ports)]
+    for one in fleet:
+        one.start()
+
+    # Two leases and the grace later nobody was marked, whatever their clocks say.
+    until(lambda: swept_for(3 * LEASE.total_seconds()))
+    assert told() == Counter()
+
+    # One of each clock dies: found in time, and no sooner.
+    dead = [*fleet[0].agents[:4]]
+    silent.update(dead)
+    until(lambda: in_state("unavailable", dead))
+    assert all(LEASE < death_after(one) <= LEASE + timedelta(seconds=15) for one in dead)
+    assert told() == each_once("agent.unavailable", dead)
+    assert not FleetGuard.objects.exclude(engaged_at=None).exists()
+
+    # Sixty per cent fall silent at once: doubted, and none of them marked.
+    cut_off = [one for one in agents if one not in dead][:36]
+    silent.update(cut_off)
+    until(lambda: in_state("unknown", cut_off))
+    time.sleep(LEASE.total_seconds())
+    expected = each_once("agent.unavailable", dead) + each_once("agent.unknown", cut_off)
+    assert told() == expected
+    guards = Event.objects.filter(object_type="fleet_guard")
+    assert sorted(guards.values_list("type", "object_id")) == [
+        ("fleet_guard.engaged", "*"),
+        ("fleet_guard.engaged", "prod"),
+    ]
+
+    # The network is back, and the dead with it.
+    silent.clear()
+    until(lambda: in_state("ready", agents))
+    until(lambda: not FleetGuard.objects.exclude(engaged_at=None).exists())
+    for one in fleet:
+        one.stopping.set()
+        one.join(15)
+    assert told() == expected + each_once("agent.ready", [*dead, *cut_off])
+    assert guards.filter(type="fleet_guard.lifted").count() == 2
+    assert {status for one in fleet for status in one.answers} == {200}
+
+
+def test_after_ten_leases_without_a_control_plane_nobody_is_unavailable(plane):
+    """R3; P6; F20."""
+    token = token_for("agent")
+    port = plane.serve()
+    plane.sweep("one")
+    until(lambda: ready(port))
+    agents, silent = register(token, 20), set[str]()
+    fleet = Fleet(port, token, agents, silent)
+    fleet.start()
+    until(lambda: swept_for(LEASE.total_seconds()) and fleet.answers[200] > 2 * len(agents))
+    plane.kill()
+    silent.update(agents)
+    # Only the database remembers, so for all that is left the time passes like this.
+    away = 10 * LEASE
+    SweepRecord.objects.update(
+        last_sweep_at=F("last_sweep_at") - away, reachable_since=F("reachable_since") - timedelta(days=1)
+    )
+    Lease.objects.update(renewed_at=F("renewed_at") - away, expires_at=F("expires_at") - away)
+    assert told() == Counter()
+
+    fleet.port = plane.serve()
+    until(lambda: ready(fleet.port))
+    plane.sweep("one")
+    # The worst case: sweeps run before the first heartbeat comes.
+    until(lambda: SweepRecord.objects.filter(last_sweep_at__gt=Now() - LEASE).exists())
+    assert Lease.objects.filter(expires_at__lt=Now()).count() == len(agents)
+    silent.clear()
+    time.sleep(3 * LEASE.total_seconds())
+    fleet.stopping.set()
+    fleet.join(15)
+
+    assert told() == Counter()
+    assert in_state("ready", agents)
+    assert not Event.objects.filter(object_type="fleet_guard").exists()
