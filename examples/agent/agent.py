@@ -211,7 +211,7 @@ class Agent:
             self.id, self.offered = "", {}
             return pause(0)
         if refused.status == 401:
-            self.plane.token, self.id = self.plane.given, ""
+            self.plane.token, self.id, self.offered = self.plane.given, "", {}
         return self.again(str(refused), refused.retry_after)
 
     def again(self, why: str, least: float = 0.0) -> float:

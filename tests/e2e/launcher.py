@@ -69,6 +69,12 @@ class Up:
                 found[int(folder.name)] = (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode()
         return found
 
+    def environment_of(self, word: str) -> dict[str, str]:
+        """What a process of ours was started with, told by a word of its command."""
+        pid = next(pid for pid, words in self.children().items() if word in words)
+        pairs = Path(f"/proc/{pid}/environ").read_bytes().decode().split("\0")
+        return dict(one.split("=", 1) for one in pairs if "=" in one)
+
     def stop(self, number: signal.Signals = signal.SIGTERM) -> float:
         """Stop it; return how many seconds that took."""
         began = time.monotonic()

@@ -16,8 +16,9 @@ from pathlib import Path
 
 import pytest
 
+from controlplane.access.models import Token
 from controlplane.events.models import Event
-from registry.models import Agent, AgentReport, Lease, Provider
+from registry.models import Agent, AgentReport, JoinToken, Lease, Provider
 from tests.api_client import Api, token_for
 from tests.e2e.launcher import Web
 
@@ -197,12 +198,21 @@ def test_with_a_join_token_it_lives_through_all_that_happens_to_an_agent(web, tm
         second = Agent.objects.get(name="reference").id
         assert second != first
 
+        # As after the restore of a backup that is older than it: nobody knows its own token either.
+        own = Agent.objects.get(id=second).registered_by
+        Agent.objects.all().delete()
+        Token.objects.filter(principal_id=own).delete()
+        JoinToken.objects.update(uses_left=1)
+        agent.until(lambda: states() == {"vms": "ready"})
+        third = Agent.objects.get(name="reference").id
+        assert third not in (first, second)
+
         assert agent.leave() == 0
     finally:
         agent.end()
-    assert Agent.objects.get(id=second).state == "retired"
-    assert AgentReport.objects.get(agent_id=second).conditions == [{"type": "Draining", "status": "true"}]
-    assert Event.objects.get(type="agent.retired", object_id=str(second)).data["reason"] == "It said goodbye."
+    assert Agent.objects.get(id=third).state == "retired"
+    assert AgentReport.objects.get(agent_id=third).conditions == [{"type": "Draining", "status": "true"}]
+    assert Event.objects.get(type="agent.retired", object_id=str(third)).data["reason"] == "It said goodbye."
     assert "Traceback" not in agent.log.read_text()
 
 

@@ -50,7 +50,7 @@ def test_a_token_that_is_refused_gives_way_to_the_one_that_was_given(program, ag
 
     agent.after(program.Refused(401, "revoked", 0))
 
-    assert (agent.id, agent.plane.token) == ("", "cp_joi_given")
+    assert (agent.id, agent.offered, agent.plane.token) == ("", {}, "cp_joi_given")
 
 
 def test_pauses_double_up_to_five_minutes_with_full_jitter(program):

@@ -58,8 +58,8 @@ class AgentHeartbeat(Endpoint):
         summary="I am here",
         description=(
             "Renews the lease; answered when it is durable. Beat again after `next_heartbeat_in_seconds`. "
-            "On 404 register again. Conditions, versions and provider health may be left out: what is "
-            "left out stays as it is."
+            "On 404 and 410 register again. Conditions, versions and provider health may be left out: "
+            "what is left out stays as it is."
         ),
         tags=["agents"],
         request=shapes.HeartbeatWrite,
