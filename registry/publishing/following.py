@@ -93,7 +93,7 @@ def follow(source: Source, found: Found) -> str:
     known = known_documents(source)
     gone = found.missing(known)
     waits = _is_too_much(len(gone), len(known)) and row.confirmed_digest != found.digest
-    problems = [*found.problems, *found.unread.values()]
+    problems = [*found.problems, *dict.fromkeys(found.unread.values())]
     for document, text in found.texts.items():
         if known.get(document) != sha256(text.encode()).hexdigest():
             wanted = Wanted(document, text, created_at=found.created_at.get(document))

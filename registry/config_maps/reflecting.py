@@ -1,0 +1,117 @@
+"""List, watch, and list again: keeps the view of one namespace as the cluster has it.
+
+Whatever goes wrong, what was seen last stays in the view. What a watch cannot tell any more, a list does.
+"""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+
+import structlog
+
+from registry.config_maps.clusters import Cluster, ClusterError
+from registry.config_maps.objects import Change, ConfigMap, Expired, Garbled, Kind, read_changes, read_page
+from registry.config_maps.pace import Pace
+from registry.config_maps.view import View
+
+# An API server that has just started, or was restored, may show nothing for a moment.
+_EMPTY_LISTS = 3
+# Watches end all the time. Only who cannot begin one so often is told of.
+_TOLD_AFTER = 3
+_SHORTEST_WATCH = 1.0
+log = structlog.get_logger(__name__)
+
+
+class Reflector(threading.Thread):
+    def __init__(
+        self, cluster: Cluster, namespace: str, view: View, *, pace: Pace, stop: threading.Event
+    ) -> None:
+        super().__init__(name=f"reflector-{namespace}", daemon=True)
+        self.cluster = cluster
+        self.namespace = namespace
+        self.view = view
+        self.pace = pace
+        self.stop = stop
+        self.failures = 0
+
+    def run(self) -> None:
+        while not self.stop.is_set():
+            try:
+                self._reflect()
+            except (Expired, Garbled) as error:
+                self.view.count("expired" if isinstance(error, Expired) else "garbled")
+                log.info("config_maps.relist", namespace=self.namespace, reason=str(error))
+                self._pause()
+            except ClusterError as error:
+                self.view.fail(self.namespace, str(error))
+                self._pause(asked=error.asked)
+            except Exception as error:
+                log.error("config_maps.unforeseen", namespace=self.namespace, exc_info=error)
+                self.view.fail(self.namespace, "something unforeseen happened; the log has the cause.")
+                self._pause()
+
+    def _reflect(self) -> None:
+        """One list, and watches from there on until it is time for the next list."""
+        found, version = self._listed()
+        self.view.replace(self.namespace, found)
+        until = time.monotonic() + self.pace.relist
+        while not self.stop.is_set() and time.monotonic() < until:
+            version = self._watched(version)
+
+    def _listed(self) -> tuple[list[ConfigMap], str]:
+        """An empty list counts once it came several times in a row."""
+        for _ in range(_EMPTY_LISTS):
+            found, version = self._list()
+            if found or self.view.is_empty(self.namespace):
+                break
+            self.stop.wait(self.pace.empty)
+        return found, version
+
+    def _list(self) -> tuple[list[ConfigMap], str]:
+        found: list[ConfigMap] = []
+        more = ""
+        while True:
+            page = read_page(self.cluster.list_page(self.namespace, more=more))
+            found += page.config_maps
+            more = page.more
+            if not more:
+                return found, page.version
+
+    def _watched(self, version: str) -> str:
+        """Follow one watch to its end. Returns the version from which the next one goes on."""
+        began = time.monotonic()
+        before = version
+        try:
+            with self.cluster.watch(self.namespace, version) as chunks:
+                for change in read_changes(chunks):
+                    self._take(change)
+                    version = change.version
+                    # Whatever was wrong before: now it speaks.
+                    self.failures = 0
+                    self.view.well(self.namespace)
+        except ClusterError as error:
+            self.view.count("drops")
+            if self.failures >= _TOLD_AFTER or error.status:
+                self.view.fail(self.namespace, str(error))
+            self._pause(asked=error.asked)
+            return version
+        if time.monotonic() - began < min(_SHORTEST_WATCH, self.pace.watch / 2) and version == before:
+            self._pause()
+        else:
+            self.failures = 0
+            self.view.well(self.namespace)
+        return version
+
+    def _take(self, change: Change) -> None:
+        if change.config_map is None:
+            return
+        if change.kind is Kind.DELETED:
+            self.view.drop(self.namespace, change.config_map)
+        else:
+            self.view.put(self.namespace, change.config_map)
+
+    def _pause(self, *, asked: float = 0.0) -> None:
+        self.failures += 1
+        self.stop.wait(self.pace.delay(self.failures, chance=random.random(), asked=asked))  # noqa: S311
