@@ -6,6 +6,7 @@ import json
 import random
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
@@ -127,8 +128,8 @@ class KubernetesCluster:
 def _connected(kubeconfig: str) -> Any:
     if not is_installed():
         raise ClusterError(MISSING)
-    from kubernetes import client, config
-
+    client: Any = import_module("kubernetes.client")
+    config: Any = import_module("kubernetes.config")
     configuration = client.Configuration()
     # Whoever asks decides how often.
     configuration.retries = False

@@ -152,7 +152,7 @@ def _mark() -> Any:
 
 
 def _standing(row: AgentConfigStatus) -> Standing:
-    accepted = next((one for one in row.conditions if one["type"] == "Accepted"), {})
+    accepted: dict[str, Any] = next((one for one in row.conditions if one["type"] == "Accepted"), {})
     said = (str(accepted.get("reason", "Unknown")), str(accepted.get("message", "")))
     conflicts = tuple(one["message"] for one in row.conflicts[:_MOST_CONFLICTS])
     return Standing(accepted.get("status") == "True", said, conflicts)

@@ -89,7 +89,7 @@ def known_documents(source: Source) -> dict[DocumentId, str]:
 def follow(source: Source, found: Found) -> str:
     """Publish what changed, within the caller's transaction. Returns the state."""
     lock_publishing()
-    row = source.rows.objects.select_for_update().get(id=1)
+    row = _locked(source)
     known = known_documents(source)
     gone = found.missing(known)
     waits = _is_too_much(len(gone), len(known)) and row.confirmed_digest != found.digest
@@ -108,7 +108,7 @@ def follow(source: Source, found: Found) -> str:
 
 def fail(source: Source, reason: str) -> str:
     """Note that the source cannot be read: everything stays as it is."""
-    row = source.rows.objects.select_for_update().get(id=1)
+    row = _locked(source)
     if row.is_synced or row.problems != [reason]:
         _tell(source, source.refused, {"reason": reason})
         log.warning("agent_config_source.unreadable", source=source.name, reason=reason)
@@ -120,7 +120,7 @@ def fail(source: Source, reason: str) -> str:
 @transaction.atomic
 def confirm_removal(source: Source, digest: str, *, actor: Actor) -> None:
     """Let exactly these documents go. Raises UnknownVersion if no such removal waits."""
-    row = source.rows.objects.select_for_update().get(id=1)
+    row = _locked(source)
     if not row.pending or row.pending["digest"] != digest:
         raise UnknownVersion("No removal with this digest waits for a confirmation.")
     row.confirmed_digest = digest
@@ -135,6 +135,10 @@ def confirm_removal(source: Source, digest: str, *, actor: Actor) -> None:
         after={**said, "documents": row.pending["documents"]},
         data=said,
     )
+
+
+def _locked(source: Source) -> SourceRow:
+    return source.rows._default_manager.select_for_update().get(id=1)
 
 
 def _publish(source: Source, wanted: Wanted) -> list[str]:

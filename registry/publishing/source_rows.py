@@ -17,8 +17,6 @@ class SourceRow(models.Model):
     checked_at = models.DateTimeField(null=True)
     loaded_at = models.DateTimeField(null=True)
 
-    objects: models.Manager[Any] = models.Manager()
-
     class Meta:
         abstract = True
 
