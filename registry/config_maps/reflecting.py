@@ -18,8 +18,8 @@ from registry.config_maps.view import View
 
 # An API server that has just started, or was restored, may show nothing for a moment.
 _EMPTY_LISTS = 3
-# Watches end all the time. Only who cannot begin one so often is told of.
-_TOLD_AFTER = 3
+# Connections are cut all the time, and watches the most.
+_LIST_TOLD_AFTER, _WATCH_TOLD_AFTER = 2, 3
 _SHORTEST_WATCH = 1.0
 log = structlog.get_logger(__name__)
 
@@ -45,8 +45,7 @@ class Reflector(threading.Thread):
                 log.info("config_maps.relist", namespace=self.namespace, reason=str(error))
                 self._pause()
             except ClusterError as error:
-                self.view.fail(self.namespace, str(error))
-                self._pause(asked=error.asked)
+                self._fail(error, told_after=_LIST_TOLD_AFTER)
             except Exception as error:
                 log.error("config_maps.unforeseen", namespace=self.namespace, exc_info=error)
                 self.view.fail(self.namespace, "something unforeseen happened; the log has the cause.")
@@ -81,27 +80,22 @@ class Reflector(threading.Thread):
 
     def _watched(self, version: str) -> str:
         """Follow one watch to its end. Returns the version from which the next one goes on."""
-        began = time.monotonic()
-        before = version
+        began, is_open = time.monotonic(), False
         try:
             with self.cluster.watch(self.namespace, version) as chunks:
+                is_open = True
+                self.view.well(self.namespace)
                 for change in read_changes(chunks):
                     self._take(change)
-                    version = change.version
-                    # Whatever was wrong before: now it speaks.
-                    self.failures = 0
-                    self.view.well(self.namespace)
+                    version, self.failures = change.version, 0
         except ClusterError as error:
             self.view.count("drops")
-            if self.failures >= _TOLD_AFTER or error.status:
-                self.view.fail(self.namespace, str(error))
-            self._pause(asked=error.asked)
+            self._fail(error, told_after=_WATCH_TOLD_AFTER, is_cut=is_open)
             return version
-        if time.monotonic() - began < min(_SHORTEST_WATCH, self.pace.watch / 2) and version == before:
+        if time.monotonic() - began < _SHORTEST_WATCH:
             self._pause()
         else:
             self.failures = 0
-            self.view.well(self.namespace)
         return version
 
     def _take(self, change: Change) -> None:
@@ -111,6 +105,12 @@ class Reflector(threading.Thread):
             self.view.drop(self.namespace, change.config_map)
         else:
             self.view.put(self.namespace, change.config_map)
+
+    def _fail(self, error: ClusterError, *, told_after: int, is_cut: bool = False) -> None:
+        """A refusal is told at once; a lost connection, once there were several."""
+        if not is_cut and (error.status or self.failures + 1 >= told_after):
+            self.view.fail(self.namespace, str(error))
+        self._pause(asked=error.asked)
 
     def _pause(self, *, asked: float = 0.0) -> None:
         self.failures += 1

@@ -31,6 +31,9 @@ from registry.config_maps.view import View
 from registry.publishing.rows import AgentConfig, AgentConfigStatus, DataPlane
 
 _CONFLICT = 409
+_TOO_MANY = 429
+_TRIES = 3
+_LONGEST_ASKED = 30.0
 _MOST_WAITING = 1000
 _MOST_REMEMBERED = 50_000
 _MOST_CONFLICTS = 5
@@ -92,7 +95,7 @@ class Teller(threading.Thread):
 
     def _send(self, news: _News) -> None:
         try:
-            self._write(news)
+            self._try(news)
             self.view.count("events")
         except (ClusterError, Expired, Garbled) as error:
             self.view.count("events_failed")
@@ -100,6 +103,17 @@ class Teller(threading.Thread):
         except Exception as error:
             self.view.count("events_failed")
             log.error("config_maps.event_unforeseen", exc_info=error)
+
+    def _try(self, news: _News) -> None:
+        """The name makes it safe to try again where it is not known whether it arrived."""
+        for _ in range(_TRIES - 1):
+            try:
+                return self._write(news)
+            except ClusterError as error:
+                if error.status and error.status < _TOO_MANY:
+                    raise
+                self.stop.wait(max(self.pause, min(error.asked, _LONGEST_ASKED)))
+        return self._write(news)
 
     def _write(self, news: _News) -> None:
         """Told before, by us or by a watcher before us: the Event that is there counts on."""

@@ -262,7 +262,7 @@ def test_a_server_that_is_away_is_told_and_found_again(cluster, follow):
 
 def test_an_answer_that_takes_too_long_is_given_up(cluster, follow):
     cluster.apply("acme", "first", "1")
-    cluster.fail("list", delay=1.0)
+    cluster.fail("list", times=2, delay=1.0)
 
     seen = follow(answer=0.2)
 
