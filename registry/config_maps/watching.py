@@ -29,7 +29,7 @@ log = structlog.get_logger(__name__)
 
 
 class Watcher:
-    """One process. `start` begins to reflect; `step` publishes; `run` does so until told to stop."""
+    """`start` begins to reflect; `step` publishes what was seen; `run` does so until `halt`."""
 
     def __init__(
         self,
@@ -62,8 +62,11 @@ class Watcher:
         for thread in self.threads:
             thread.start()
 
+    def halt(self) -> None:
+        self.stop.set()
+        self.view.changed.set()
+
     def run(self) -> None:
-        self.start()
         while not self.stop.is_set():
             self.view.changed.wait(_ROUND)
             self.stop.wait(_TOGETHER)

@@ -40,11 +40,12 @@ class Command(BaseCommand):
 
     def _follow(self, watcher: Watcher) -> None:
         for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, lambda *_: watcher.stop.set())
+            signal.signal(number, lambda *_: watcher.halt())
         port = settings.AGENT_CONFIGS_KUBERNETES_PROBE_PORT
         probes = serve(watcher.pulse, port) if port else None
         self.stdout.write(f"{watcher.name} watches {', '.join(settings.AGENT_CONFIGS_KUBERNETES_NAMESPACES)}")
         self.stdout.flush()
+        watcher.start()
         watcher.run()
         if probes:
             probes.shutdown()
@@ -55,7 +56,7 @@ class Command(BaseCommand):
         until = time.monotonic() + _ONCE_SECONDS
         while (state := watcher.step()) in (LISTING, OFFLINE) and time.monotonic() < until:
             watcher.stop.wait(0.2)
-        watcher.stop.set()
+        watcher.halt()
         self._report(state)
 
     def _report(self, state: str) -> None:

@@ -38,7 +38,7 @@ class FollowedSource(serializers.Serializer[Any]):
     source = serializers.ChoiceField(choices=NAMES)  # type: ignore[assignment]  # DRF takes it out
     state = serializers.ChoiceField(
         choices=STATE_NAMES,
-        help_text="`off`: it is not set up. `failing`: it, or a part of it, cannot be read, and what was read "
+        help_text="`off`: it is not set up. `failing`: it, or a part of it, cannot be read; what was read "
         "stays. `awaiting_confirmation`: too much of it is gone.",
     )
     checked_at = serializers.DateTimeField(allow_null=True)
