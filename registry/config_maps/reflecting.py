@@ -12,7 +12,16 @@ import time
 import structlog
 
 from registry.config_maps.clusters import Cluster, ClusterError
-from registry.config_maps.objects import Change, ConfigMap, Expired, Garbled, Kind, read_changes, read_page
+from registry.config_maps.objects import (
+    Change,
+    ConfigMap,
+    Expired,
+    Garbled,
+    Kind,
+    Page,
+    read_changes,
+    read_page,
+)
 from registry.config_maps.pace import Pace
 from registry.config_maps.view import View
 
@@ -72,11 +81,19 @@ class Reflector(threading.Thread):
         found: list[ConfigMap] = []
         more = ""
         while True:
-            page = read_page(self.cluster.list_page(self.namespace, more=more))
+            page = self._page(more)
             found += page.config_maps
             more = page.more
             if not more:
                 return found, page.version
+
+    def _page(self, more: str) -> Page:
+        """A list that nobody understands is as good as none, and told like that."""
+        try:
+            return read_page(self.cluster.list_page(self.namespace, more=more))
+        except Garbled as error:
+            self.view.count("garbled")
+            raise ClusterError(f"the list cannot be read: {error}") from error
 
     def _watched(self, version: str) -> str:
         """Follow one watch to its end. Returns the version from which the next one goes on."""

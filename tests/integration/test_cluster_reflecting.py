@@ -288,13 +288,24 @@ def test_an_empty_list_is_not_believed_at_once(cluster, follow):
     wait_for(lambda: seen.names == {"first"})
 
     cluster.fail("list", times=2, items=[])
-    wait_for(lambda: not cluster.faults)
-    lists = cluster.count("list")
-    wait_for(lambda: cluster.count("list") > lists + 2)
+    cluster.fail("list", times=20, status=500)
+    wait_for(lambda: "500" in seen.troubles)
     assert seen.names == {"first"}
     cluster.delete("acme", "first")
 
     wait_for(lambda: seen.names == set())
+
+
+def test_a_proxy_that_answers_with_pages_of_its_own_is_told(cluster, follow):
+    cluster.apply("acme", "first", "1")
+    seen = follow(relist=0.0)
+    wait_for(lambda: seen.names == {"first"})
+
+    cluster.fail("list", times=10, body=b"<html>")
+
+    wait_for(lambda: "the list cannot be read" in seen.troubles)
+    assert seen.names == {"first"}
+    wait_for(lambda: not seen.troubles)
 
 
 def test_the_server_says_how_long_to_wait(cluster, follow):
