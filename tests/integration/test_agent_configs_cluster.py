@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import threading
+import urllib.request
 from datetime import datetime
 
 import pytest
@@ -13,6 +16,7 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
+from controlplane.embedded.ports import free_port
 from controlplane.events.models import Event
 from registry.agent_configs.claims import DocumentId
 from registry.config_maps import client
@@ -476,3 +480,39 @@ def test_the_command_lists_once_and_says_what_is_wrong(cluster, plane, settings,
     settings.AGENT_CONFIGS_KUBERNETES_NAMESPACES = []
     with pytest.raises(CommandError, match="NAMESPACES is empty"):
         call_command("watch_agent_configs", once=True)
+
+
+def test_the_command_follows_until_it_is_told_to_stop(cluster, plane, settings):
+    settings.AGENT_CONFIGS_KUBERNETES_NAMESPACES = ["acme"]
+    settings.AGENT_CONFIGS_KUBERNETES_PROBE_PORT = port = free_port()
+    cluster.apply("acme", "sensors", text("acme-sensor", "acme_sensor"))
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
+    answers: list[int] = []
+
+    def stop_when_ready() -> None:
+        try:
+            wait_for(lambda: _ready(port), 20)
+            answers.append(200)
+        finally:
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    stopper = threading.Thread(target=stop_when_ready)
+    try:
+        signal.signal(signal.SIGTERM, lambda *_: None)
+        stopper.start()
+        call_command("watch_agent_configs")
+        stopper.join()
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+
+    assert answers == [200]
+    assert published().keys() == {"acme/sensors"}
+
+
+def _ready(port: int) -> bool:
+    try:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/readyz", timeout=1) as answer:
+            return answer.status == 200
+    except OSError:
+        return False

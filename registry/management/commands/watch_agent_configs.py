@@ -49,6 +49,7 @@ class Command(BaseCommand):
         watcher.run()
         if probes:
             probes.shutdown()
+            probes.server_close()
 
     def _once(self, watcher: Watcher) -> None:
         watcher.quiet = 0
