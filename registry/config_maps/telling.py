@@ -6,6 +6,7 @@ A thread of its own sends them. What cannot be sent is dropped: the API and the 
 from __future__ import annotations
 
 import threading
+import time
 from collections import Counter, OrderedDict
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -59,24 +60,26 @@ class Teller(threading.Thread):
         self.stop = stop
         self.pause = 1 / per_second
         self._queue: Queue[_News] = Queue(_MOST_WAITING)
-        self._told: OrderedDict[tuple[str, str], str] = OrderedDict()
+        self._told: OrderedDict[tuple[str, str], frozenset[str]] = OrderedDict()
         self._counts: Counter[str] = Counter()
 
     def tell(self, config_map: ConfigMap, notices: Iterable[Notice]) -> None:
         """Takes what is news since the last time. Returns at once."""
-        found = list(notices)
-        digest = "\n".join(event_name(one, config_map) for one in found)
+        found = {event_name(one, config_map): one for one in notices}
         key = (config_map.namespace, config_map.name)
-        if self._told.get(key) == digest:
-            return
-        before = set(self._told.get(key, "").split("\n"))
-        self._told[key] = digest
-        self._told.move_to_end(key)
-        while len(self._told) > _MOST_REMEMBERED:
+        before = self._told.pop(key, frozenset())
+        self._told[key] = frozenset(found)
+        if len(self._told) > _MOST_REMEMBERED:
             self._told.popitem(last=False)
-        for one in found:
-            if event_name(one, config_map) not in before:
+        for name, one in found.items():
+            if name not in before:
                 self._put(_News(one, config_map))
+
+    def drain(self, *, seconds: float) -> None:
+        """Wait until all that was taken is sent, or was tried."""
+        until = time.monotonic() + seconds
+        while self._queue.unfinished_tasks and time.monotonic() < until:
+            self.stop.wait(self.pause)
 
     def run(self) -> None:
         while not self.stop.is_set():
@@ -85,6 +88,7 @@ class Teller(threading.Thread):
             except Empty:
                 continue
             self._send(news)
+            self._queue.task_done()
             self.stop.wait(self.pause)
 
     def _put(self, news: _News) -> None:

@@ -49,13 +49,13 @@ class Watcher:
         self.settling = Settling()
         self._state = ""
         self._began = time.monotonic()
-        teller = Teller(cluster, self.view, instance=name, stop=self.stop)
-        self._newsroom = Newsroom(teller) if events else None
+        teller = Teller(cluster, self.view, instance=name, stop=self.stop) if events else None
+        self._newsroom = Newsroom(teller) if teller else None
         pace = pace or Pace()
         self.threads: list[threading.Thread] = [
             Reflector(cluster, one, self.view, pace=pace, stop=self.stop) for one in namespaces
         ]
-        if events:
+        if teller:
             self.threads.append(teller)
 
     def start(self) -> None:
@@ -65,6 +65,11 @@ class Watcher:
     def halt(self) -> None:
         self.stop.set()
         self.view.changed.set()
+
+    def drain(self, *, seconds: float) -> None:
+        """Let authors be told of what was published."""
+        if self._newsroom:
+            self._newsroom.teller.drain(seconds=seconds)
 
     def run(self) -> None:
         while not self.stop.is_set():

@@ -470,6 +470,7 @@ def test_the_command_lists_once_and_says_what_is_wrong(cluster, plane, settings,
 
     assert "in force" in capsys.readouterr().out
     assert published().keys() == {"acme/sensors"}
+    assert [event["reason"] for event in cluster.events.values()] == ["Accepted"]
     cluster.fail("list", times=1000, status=403)
     with pytest.raises(CommandError, match="failing"):
         call_command("watch_agent_configs", once=True)

@@ -57,6 +57,7 @@ class Command(BaseCommand):
         until = time.monotonic() + _ONCE_SECONDS
         while (state := watcher.step()) in (LISTING, OFFLINE) and time.monotonic() < until:
             watcher.stop.wait(0.2)
+        watcher.drain(seconds=_ONCE_SECONDS)
         watcher.halt()
         self._report(state)
 
