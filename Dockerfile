@@ -1,12 +1,14 @@
-# One image for web, Flyte's gRPC port, worker, beat and migrate. It holds no secret: those are told at start (docs/settings.md).
+# One image for web, Flyte's gRPC port, worker, beat, migrate and the watcher of a cluster. It holds no secret: those are told at start (docs/settings.md).
 FROM python:3.11-slim AS builder
 ENV PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACHE_DIR=1
 RUN python -m venv /venv
 WORKDIR /app
-COPY requirements/runtime.txt requirements/runtime.txt
+# runtime, or kubernetes: the same with what manage.py watch_agent_configs needs.
+ARG EXTRA=runtime
+COPY requirements/runtime.txt requirements/kubernetes.txt requirements/
 # To build behind a mirror, mount pip's own settings: docker build --secret id=pip,src=pip.conf
 RUN --mount=type=secret,id=pip,target=/etc/pip.conf,required=false \
-    /venv/bin/pip install --require-hashes --only-binary :all: -r requirements/runtime.txt
+    /venv/bin/pip install --require-hashes --only-binary :all: -r requirements/${EXTRA}.txt
 COPY manage.py openapi.yaml ./
 COPY controlplane/ controlplane/
 COPY overrides/ overrides/

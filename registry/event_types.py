@@ -150,3 +150,10 @@ FOLDER_REFUSED = register(
 FOLDER_CONFIRMED = register(
     "agent_config_folder.confirmed", "Somebody let files go that were many.", digest=_TEXT
 )
+CLUSTER_LOADED = register("agent_config_cluster.loaded", "The cluster's ConfigMaps were read.", digest=_TEXT)
+CLUSTER_REFUSED = register(
+    "agent_config_cluster.refused", "The cluster is not followed; what was read stays.", reason=_TEXT
+)
+CLUSTER_CONFIRMED = register(
+    "agent_config_cluster.confirmed", "Somebody let ConfigMaps go that were many.", digest=_TEXT
+)

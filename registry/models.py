@@ -17,7 +17,6 @@ from registry.providers.models import Provider, ProviderChange
 from registry.publishing.rows import (  # Django looks for models here
     AgentConfig,
     AgentConfigBundle,
-    AgentConfigFolder,
     AgentConfigGeneration,
     AgentConfigGrant,
     AgentConfigQuarantine,
@@ -27,12 +26,14 @@ from registry.publishing.rows import (  # Django looks for models here
     DataPlane,
     PublishingTeam,
 )
+from registry.publishing.source_rows import AgentConfigCluster, AgentConfigFolder
 from registry.task_types.models import ServedTaskType
 
 __all__ = [
     "Agent",
     "AgentConfig",
     "AgentConfigBundle",
+    "AgentConfigCluster",
     "AgentConfigFolder",
     "AgentConfigGeneration",
     "AgentConfigGrant",

@@ -86,6 +86,8 @@ SPECTACULAR_SETTINGS: dict[str, Any] = {
         "ProviderHealth": "registry.agents.api.heartbeat_shapes.PROVIDER_STATUSES",
         "ProviderKind": "registry.providers.api.shapes.KINDS",
         "AgentConfigSource": "registry.publishing.api.shapes.SOURCES",
+        "FollowedSourceName": "registry.publishing.api.source_views.NAMES",
+        "FollowedSourceState": "registry.publishing.api.source_views.STATE_NAMES",
         "ClaimKindName": "registry.publishing.rows.KINDS",
         "FlyteDialect": "registry.publishing.rows.DIALECTS",
         "ConfigurationFormat": "registry.publishing.api.plane_shapes.FORMATS",

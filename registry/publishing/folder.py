@@ -1,61 +1,40 @@
 """Documents from a mounted folder: `<team>/<file>.yaml`, read again every few seconds.
 
-Each file is a document of its own, so a bad one keeps its last good generation and touches no other. A folder
-that cannot be read removes nothing; nor does one that lost more than half of its documents, until somebody
-confirms it: a mount or a checkout that is half there looks like that.
+`following` says what is done with what was found.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
-from hashlib import sha256
 from pathlib import Path
-from typing import Any
 
-import structlog
 from django.conf import settings
 from django.db import connection, transaction
-from django.db.models.functions import Now
 
-from controlplane.access import audit
 from controlplane.access.actors import Actor, system
-from controlplane.errors import ControlplaneError, UnknownVersion
+from controlplane.errors import ControlplaneError
 from registry import event_types
 from registry.agent_configs.claims import DocumentId
-from registry.publishing.publishing import FOLDER, Wanted, delete_document, put_document
-from registry.publishing.recomputing import lock_publishing, recompute_all
-from registry.publishing.rows import AgentConfig, AgentConfigFolder
+from registry.publishing.following import CURRENT, OFF, Found, Source, confirm_removal, fail, follow
+from registry.publishing.publishing import FOLDER
+from registry.publishing.source_rows import AgentConfigFolder
 from registry.publishing.teams import check_team_name
 
-OFF, CURRENT, FAILING, AWAITING = STATES = ("off", "current", "failing", "awaiting_confirmation")
-FILES = system("agent_config_files")
+SOURCE = Source(
+    FOLDER,
+    AgentConfigFolder,
+    "agent_config_folder",
+    system("agent_config_files"),
+    event_types.FOLDER_LOADED,
+    event_types.FOLDER_REFUSED,
+    event_types.FOLDER_CONFIRMED,
+)
 SUFFIXES = (".yaml", ".yml", ".json")
 _MOST_FILES = 10_000
 # A file that was touched a moment ago may be half written.
 _SETTLED_SECONDS = 1.0
 _LOCK = 7_402_115
-_TOLD = 200
-log = structlog.get_logger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """What the folder holds. unsettled: files that may still be written; problems: what is no document."""
-
-    texts: dict[DocumentId, str]
-    unsettled: frozenset[DocumentId]
-    problems: tuple[str, ...]
-
-    @property
-    def names(self) -> frozenset[DocumentId]:
-        return frozenset(self.texts) | self.unsettled
-
-    @property
-    def digest(self) -> str:
-        """Of the names: what is confirmed is which documents are gone."""
-        return sha256("\n".join(sorted(map(str, self.names))).encode()).hexdigest()
 
 
 def synchronise(*, settled_seconds: float = _SETTLED_SECONDS) -> str:
@@ -69,8 +48,8 @@ def synchronise(*, settled_seconds: float = _SETTLED_SECONDS) -> str:
         try:
             found = read_folder(Path(settings.AGENT_CONFIGS_PATH), settled_seconds=settled_seconds)
         except OSError as error:
-            return _fail(f"AGENT_CONFIGS_PATH cannot be read: {error}.")
-        return _follow(found)
+            return fail(SOURCE, f"AGENT_CONFIGS_PATH cannot be read: {error}.")
+        return follow(SOURCE, found)
 
 
 def folder_state() -> AgentConfigFolder:
@@ -79,22 +58,7 @@ def folder_state() -> AgentConfigFolder:
 
 def confirm(digest: str, *, actor: Actor) -> None:
     """Let exactly these documents go. Raises UnknownVersion if no such removal waits."""
-    with transaction.atomic():
-        row = AgentConfigFolder.objects.select_for_update().get(id=1)
-        if not row.pending or row.pending["digest"] != digest:
-            raise UnknownVersion("No removal with this digest waits for a confirmation.")
-        row.confirmed_digest = digest
-        row.save(update_fields=["confirmed_digest"])
-        said = {"digest": digest}
-        audit.record(
-            event_types.FOLDER_CONFIRMED,
-            "agent_config_folder",
-            digest,
-            actor=actor,
-            before=None,
-            after={**said, "documents": row.pending["documents"]},
-            data=said,
-        )
+    confirm_removal(SOURCE, digest, actor=actor)
 
 
 def read_folder(path: Path, *, settled_seconds: float = _SETTLED_SECONDS) -> Found:
@@ -145,71 +109,3 @@ def _text(file: Path) -> str:
     with file.open("rb") as opened:
         raw = opened.read(settings.AGENT_CONFIGS_DOCUMENT_BYTES + 1)
     return raw.decode(errors="replace").replace("\x00", "\ufffd")
-
-
-def _follow(found: Found) -> str:
-    lock_publishing()
-    row = AgentConfigFolder.objects.select_for_update().get(id=1)
-    known = {
-        one.document_id: one.digest
-        for one in AgentConfig.objects.filter(source=FOLDER, deleted_at=None).defer("text", "content")
-    }
-    gone = sorted(known.keys() - found.names)
-    waits = _is_too_much(len(gone), len(known)) and row.confirmed_digest != found.digest
-    problems = list(found.problems)
-    for document, text in found.texts.items():
-        if known.get(document) != sha256(text.encode()).hexdigest():
-            problems += _publish(document, text)
-    for document in () if waits else gone:
-        delete_document(document, actor=FILES, one_of_many=True)
-    # Once for all that changed: taken one by one, no gate would notice that most of it goes.
-    recompute_all(FILES)
-    pending = {"digest": found.digest, "documents": [str(one) for one in gone[:_TOLD]]} if waits else None
-    return _note(row, found, problems[:_TOLD], pending)
-
-
-def _publish(document: DocumentId, text: str) -> list[str]:
-    """One file's fault is its own: whatever goes wrong with it, the others are read."""
-    try:
-        with transaction.atomic():
-            put_document(Wanted(document, text), actor=FILES, refuse=False, one_of_many=True)
-    except ControlplaneError as error:
-        return [f"{document.namespace}/{document.name}: {error.detail}"]
-    except Exception as error:
-        log.error("agent_config_folder.unforeseen", document=str(document), exc_info=error)
-        return [f"{document.namespace}/{document.name}: it could not be read. The log has the cause."]
-    return []
-
-
-def _is_too_much(gone: int, known: int) -> bool:
-    share = settings.AGENT_CONFIGS_REMOVAL_PERCENT / 100
-    return gone >= settings.AGENT_CONFIGS_REMOVAL_COUNT and gone > share * known
-
-
-def _note(row: AgentConfigFolder, found: Found, problems: list[str], pending: dict[str, Any] | None) -> str:
-    if pending and row.pending != pending:
-        _tell(event_types.FOLDER_REFUSED, {"reason": f"{len(pending['documents'])} documents would go."})
-    if not row.is_synced or row.loaded_at is None or row.digest != found.digest:
-        _tell(event_types.FOLDER_LOADED, {"digest": found.digest})
-    if problems and problems != row.problems:
-        log.warning("agent_config_folder.problems", problems=problems[:5])
-    row.is_synced, row.digest, row.problems, row.pending = True, found.digest, problems, pending
-    if not pending:
-        row.confirmed_digest = ""
-    row.checked_at = row.loaded_at = Now()
-    row.save()
-    return AWAITING if pending else CURRENT
-
-
-def _fail(reason: str) -> str:
-    row = AgentConfigFolder.objects.select_for_update().get(id=1)
-    if row.is_synced or row.problems != [reason]:
-        _tell(event_types.FOLDER_REFUSED, {"reason": reason})
-        log.warning("agent_config_folder.unreadable", reason=reason)
-    row.is_synced, row.problems = False, [reason]
-    row.save(update_fields=["is_synced", "problems"])
-    return FAILING
-
-
-def _tell(kind: Any, data: dict[str, Any]) -> None:
-    audit.record(kind, "agent_config_folder", "folder", actor=FILES, before=None, after=data, data=data)

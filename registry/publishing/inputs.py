@@ -52,5 +52,6 @@ SELECT
   (SELECT md5(string_agg(team || ':' || kind || ':' || name, ',' ORDER BY id))
    FROM registry_agentconfigrelease),
   (SELECT md5(string_agg(name || ':' || organisation, ',' ORDER BY name)) FROM registry_publishingteam),
-  (SELECT md5(string_agg(is_synced::text, ',')) FROM registry_agentconfigfolder)
+  (SELECT md5(string_agg(is_synced::text, ',')) FROM registry_agentconfigfolder),
+  (SELECT md5(string_agg(is_synced::text, ',')) FROM registry_agentconfigcluster)
 """

@@ -1,10 +1,11 @@
-"""What happens every few seconds: the folder, changes that wait, data planes that are silent."""
+"""What happens every few seconds: the folder, changes that wait, who has fallen silent."""
 
 from __future__ import annotations
 
 from django.db import transaction
 
 from controlplane.access.actors import system
+from registry.config_maps.storing import mark_silent_watcher
 from registry.publishing.acks import tell_silent_planes
 from registry.publishing.clock import database_now
 from registry.publishing.folder import synchronise
@@ -17,6 +18,7 @@ _ACTOR = system("agent_configs")
 def look() -> list[str]:
     """Returns the data planes that got a new bundle. Looking twice changes nothing."""
     synchronise()
+    mark_silent_watcher()
     with transaction.atomic():
         now = database_now()
         forget_tombstones(now=now)

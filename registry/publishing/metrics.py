@@ -12,11 +12,11 @@ from prometheus_client.registry import Collector
 
 from registry.publishing.rows import (
     AgentConfig,
-    AgentConfigFolder,
     AgentConfigQuarantine,
     AgentConfigStatus,
     DataPlane,
 )
+from registry.publishing.source_rows import AgentConfigCluster, AgentConfigFolder
 
 VALIDATIONS = Counter(
     "agentcfg_validation_requests_total", "Documents that were validated.", ["source", "verdict"]
@@ -38,13 +38,32 @@ class AgentConfigFigures(Collector):
         yield _documents()
         yield from _conflicts()
         yield from _planes()
-        folder = AgentConfigFolder.objects.exclude(loaded_at=None).first()
-        if folder and folder.loaded_at:
-            family = GaugeMetricFamily(
-                "agentcfg_source_last_sync_timestamp", "When a source was read last.", labels=["source"]
-            )
-            family.add_metric(["folder"], (folder.checked_at or folder.loaded_at).timestamp())
-            yield family
+        yield from _sources()
+
+
+def _sources() -> Iterator[Metric]:
+    synced = GaugeMetricFamily(
+        "agentcfg_source_last_sync_timestamp", "When a source was read last.", labels=["source"]
+    )
+    current = GaugeMetricFamily("agentcfg_source_synced", "0 while it cannot be read.", labels=["source"])
+    holds = GaugeMetricFamily(
+        "agentcfg_source_awaits_confirmation", "1 while a removal waits.", labels=["source"]
+    )
+    cluster = AgentConfigCluster.objects.exclude(checked_at=None).first()
+    folder = AgentConfigFolder.objects.exclude(checked_at=None).first()
+    for name, row in (("folder", folder), ("kubernetes", cluster)):
+        if row:
+            if row.loaded_at:
+                synced.add_metric([name], row.loaded_at.timestamp())
+            current.add_metric([name], int(row.is_synced))
+            holds.add_metric([name], int(row.pending is not None))
+    yield from (synced, current, holds)
+    counts = GaugeMetricFamily(
+        "agentcfg_cluster_watch", "Of the watcher that writes, since it started.", labels=["count"]
+    )
+    for name, count in sorted(cluster.counts.items() if cluster else ()):
+        counts.add_metric([name], count)
+    yield counts
 
 
 def _documents() -> GaugeMetricFamily:

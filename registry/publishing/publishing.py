@@ -36,7 +36,7 @@ from registry.publishing.recomputing import lock_publishing, recompute_all
 from registry.publishing.rows import DOCUMENT_LENGTH, AgentConfig, AgentConfigGeneration
 from registry.publishing.teams import check_team_name
 
-API, FOLDER = "api", "folder"
+API, FOLDER, KUBERNETES = "api", "folder", "kubernetes"
 _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")
 _GENERATIONS_KEPT = 20
 _CHANGES_KEPT = 100
@@ -44,12 +44,13 @@ _CHANGES_KEPT = 100
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """A document as somebody wants it to be published."""
+    """A document as somebody wants it to be published. created_at: where its source knows it."""
 
     id: DocumentId
     text: str
     facts: Mapping[str, Facts] = field(default_factory=dict)
     canary: Canary | None = None
+    created_at: datetime | None = None
 
 
 @transaction.atomic
@@ -201,7 +202,9 @@ def _store(
     name = wanted.id
     row = row or AgentConfig(source=name.source, team=name.namespace, name=name.name, generation=0)
     if standing is None:
-        row.created_at, row.content, row.content_generation, row.deleted_at = now, None, 0, None
+        # A source's clock makes a document older, and never younger than now.
+        row.created_at = min(now, wanted.created_at or now)
+        row.content, row.content_generation, row.deleted_at = None, 0, None
     was_valid, last_good = row.is_valid, row.content_generation
     row.generation += 1
     row.text, row.digest = wanted.text, sha256(wanted.text.encode()).hexdigest()

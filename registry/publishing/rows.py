@@ -15,7 +15,7 @@ NAME_LENGTH = 63
 DOCUMENT_LENGTH = 253
 KINDS = [(one.value, one.value) for one in ClaimKind]
 DIALECTS = [(one.value, one.value) for one in Dialect]
-_SOURCES = ("api", "folder")
+_SOURCES = ("api", "folder", "kubernetes")
 
 
 class PublishingTeam(models.Model):
@@ -275,24 +275,3 @@ class AgentConfigQuarantine(models.Model):
 
     def __str__(self) -> str:
         return f"{self.document_id}: {self.reason}"
-
-
-class AgentConfigFolder(models.Model):
-    """One row: what the last look at the folder of documents found."""
-
-    id = models.SmallIntegerField(primary_key=True, default=1)
-    is_synced = models.BooleanField(default=True)
-    digest = models.CharField(max_length=64, blank=True, default="")
-    confirmed_digest = models.CharField(max_length=64, blank=True, default="")
-    problems: Any = models.JSONField(default=list)
-    pending: Any = models.JSONField(null=True)
-    checked_at = models.DateTimeField(null=True)
-    loaded_at = models.DateTimeField(null=True)
-
-    class Meta:
-        constraints = [
-            models.CheckConstraint(name="agent_config_folder_is_one_row", condition=models.Q(id=1))
-        ]
-
-    def __str__(self) -> str:
-        return f"folder of agent configurations, looked at {self.checked_at}"

@@ -25,7 +25,6 @@ from registry.publishing import policies, stored
 from registry.publishing.rows import (
     AgentConfig,
     AgentConfigBundle,
-    AgentConfigFolder,
     AgentConfigGeneration,
     AgentConfigGrant,
     AgentConfigQuarantine,
@@ -34,6 +33,7 @@ from registry.publishing.rows import (
     DataPlane,
     PublishingTeam,
 )
+from registry.publishing.source_rows import AgentConfigCluster, AgentConfigFolder
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,12 +80,17 @@ class Loaded:
 def load_documents(*, now: datetime) -> list[Document]:
     """All documents that are published, in their order."""
     organisations = dict(PublishingTeam.objects.values_list("name", "organisation"))
-    synced = AgentConfigFolder.objects.values_list("is_synced", flat=True).first() is not False
+    stale = _stale_sources()
     rows = AgentConfig.objects.filter(deleted_at=None).defer("text", "recent_changes")
     return [
-        _document(row, organisations.get(row.team, ""), synced=synced or row.source != "folder", now=now)
+        _document(row, organisations.get(row.team, ""), synced=row.source not in stale, now=now)
         for row in rows.order_by("source", "team", "name").iterator(chunk_size=2000)
     ]
+
+
+def _stale_sources() -> set[str]:
+    rows = (("folder", AgentConfigFolder), ("kubernetes", AgentConfigCluster))
+    return {name for name, row in rows if row.objects.filter(is_synced=False).exists()}
 
 
 def load_ownership() -> Ownership:

@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 
 import pytest
+from django.db.models.functions import Now
 
 from controlplane.access import principals
+from controlplane.api.metrics import exposition
 from controlplane.events.models import Event
 from registry.publishing.rows import AgentConfig
+from registry.publishing.source_rows import AgentConfigCluster
 from tests.api_client import ACTOR, Api, make_principal
 
 TEXT = """\
@@ -257,3 +260,46 @@ def test_the_webhook_knows_a_name_that_is_still_to_be_generated(api, plane):
     assert admit(api, object=made, name="")["allowed"]
     made["data"] = {"a.yaml": "plugins: ["}
     assert not admit(api, object=made, name="")["allowed"]
+
+
+def test_the_state_of_sources_is_shown_and_their_problems_to_administrators_alone(api, settings):
+    settings.AGENT_CONFIGS_KUBERNETES_NAMESPACES = ["acme"]
+    AgentConfigCluster.objects.filter(id=1).update(
+        is_synced=False, problems=["namespace acme: forbidden"], pending={"digest": "d", "documents": ["x"]}
+    )
+    _, viewer = client("viewer")
+
+    folder, cluster = api.get("agent-config-sources").json()["items"]
+    seen = viewer.get("agent-config-sources").json()["items"][1]
+
+    assert (folder["source"], folder["state"]) == ("folder", "off")
+    assert (cluster["state"], cluster["problems"]) == ("failing", ["namespace acme: forbidden"])
+    assert cluster["pending"] == {"digest": "d", "documents": ["x"]}
+    assert (seen["state"], seen["problem_count"], seen["problems"]) == ("failing", 1, [])
+    assert seen["pending"] == {"digest": "d", "documents": []}
+
+
+def test_an_administrator_lets_go_what_is_gone_from_a_source_and_nobody_else(api):
+    AgentConfigCluster.objects.filter(id=1).update(pending={"digest": "d", "documents": ["x"]})
+    _, editor = client("editor")
+    said = {"source": "kubernetes", "digest": "d"}
+
+    assert editor.post("agent-config-sources:confirm", said).status_code == 403
+    assert api.post("agent-config-sources:confirm", {**said, "digest": "other"}).status_code == 404
+    assert AgentConfigCluster.objects.get().confirmed_digest == ""
+    assert api.post("agent-config-sources:confirm", said).status_code == 200
+
+    assert AgentConfigCluster.objects.get().confirmed_digest == "d"
+    assert Event.objects.filter(type="agent_config_cluster.confirmed").count() == 1
+
+
+def test_figures_of_sources_are_scraped(db):
+    AgentConfigCluster.objects.filter(id=1).update(
+        is_synced=False, checked_at=Now(), loaded_at=Now(), counts={"lists": 3}
+    )
+
+    said = exposition().decode()
+
+    assert 'agentcfg_source_synced{source="kubernetes"} 0.0' in said
+    assert 'agentcfg_source_last_sync_timestamp{source="kubernetes"}' in said
+    assert 'agentcfg_cluster_watch{count="lists"} 3.0' in said

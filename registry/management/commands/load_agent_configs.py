@@ -3,7 +3,8 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from controlplane.access.actors import system
-from registry.publishing.folder import AWAITING, CURRENT, OFF, confirm, folder_state, synchronise
+from registry.publishing.folder import confirm, folder_state, synchronise
+from registry.publishing.following import AWAITING, CURRENT, OFF
 from registry.publishing.recomputing import recompute_all
 
 _ACTOR = system("command")

@@ -127,6 +127,18 @@ _BUNDLE = {
     "created_by": "acme-ci",
 }
 _WHOLE_BUNDLE = {**_BUNDLE, "text": TEXT, "inputs": ["api/acme/sensors generation 1"], "dropped": []}
+_REMOVAL = {"digest": _SHA, "documents": ["kubernetes/acme/flyteplugins-agentservice-sensors"]}
+_SOURCE = {
+    "source": "kubernetes",
+    "state": "awaiting_confirmation",
+    "checked_at": _WHEN,
+    "loaded_at": _WHEN,
+    "problem_count": 0,
+    "problems": [],
+    "pending": _REMOVAL,
+    "watcher": "agent-config-watcher-6f7c-1",
+    "counts": {"config_maps": 12, "lists": 3, "expired": 1, "events": 12},
+}
 _REVIEW = {
     "apiVersion": "admission.k8s.io/v1",
     "kind": "AdmissionReview",
@@ -221,3 +233,8 @@ APPROVAL = [_sent({"digest": _SHA}), *PLANE]
 BUNDLES = [_page(_BUNDLE)]
 BUNDLE = [_told(_WHOLE_BUNDLE)]
 BUNDLE_DIFFERENCE = [_told({"changes": _CHANGES, "restarts": []})]
+SOURCES = [_page(_SOURCE)]
+CONFIRM_REMOVAL = [
+    _sent({"source": "kubernetes", "digest": _SHA}),
+    _told(_SOURCE),
+]

@@ -9,10 +9,11 @@ from rest_framework import serializers
 from controlplane.access.callers import Caller
 from controlplane.api.fields import Flag, Query, StrictSerializer, Text, Whole
 from controlplane.api.pages import PageQuery
+from registry.publishing.publishing import API, FOLDER, KUBERNETES
 from registry.publishing.rows import AgentConfig
 from registry.publishing.teams import organisations_of
 
-SOURCES = [("api", "api"), ("folder", "folder")]
+SOURCES = [(one, one) for one in (API, FOLDER, KUBERNETES)]
 _MOST_PREVIEWED = 100
 
 

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from registry.publishing.api import claim_views, config_views, plane_views
+from registry.publishing.api import claim_views, config_views, plane_views, source_views
 
 urlpatterns = [
     path("agent-configs", config_views.AgentConfigCollection.as_view()),
@@ -12,6 +12,8 @@ urlpatterns = [
     path("agent-configs:readmit", config_views.ReadmitAgentConfig.as_view()),
     # A file's name has its folders.
     path("agent-configs/<str:team>/<path:name>", config_views.AgentConfigItem.as_view()),
+    path("agent-config-sources", source_views.SourceCollection.as_view()),
+    path("agent-config-sources:confirm", source_views.ConfirmRemoval.as_view()),
     path("agent-config-teams", claim_views.TeamCollection.as_view()),
     path("agent-config-teams/<str:team>", claim_views.TeamItem.as_view()),
     path("agent-config-grants", claim_views.GrantCollection.as_view()),

@@ -1,0 +1,123 @@
+"""Doors to the sources that are read again and again: the folder, and the cluster."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.conf import settings
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from controlplane.access.callers import Caller
+from controlplane.access.roles import Action
+from controlplane.api.endpoints import Endpoint, ReasonedQuery, actor_of, caller_of, mutation
+from controlplane.api.fields import Query, StrictSerializer, Text, parse_body
+from registry.config_maps.storing import SOURCE as CLUSTER
+from registry.publishing.api import examples
+from registry.publishing.folder import SOURCE as FOLDER
+from registry.publishing.following import OFF, STATES, Source, confirm_removal, state_of
+
+FOLLOWED = {one.name: one for one in (FOLDER, CLUSTER)}
+NAMES = [(one, one) for one in FOLLOWED]
+STATE_NAMES = [(one, one) for one in STATES]
+_TAGS = ["agent configurations"]
+
+
+class PendingRemoval(serializers.Serializer[Any]):
+    """Documents that are gone from the source, and stay until somebody confirms it."""
+
+    digest = serializers.CharField(help_text="Send it to `agent-config-sources:confirm`.")
+    documents = serializers.ListField(
+        child=serializers.CharField(), help_text="The first of them; to administrators alone."
+    )
+
+
+class FollowedSource(serializers.Serializer[Any]):
+    source = serializers.ChoiceField(choices=NAMES)  # type: ignore[assignment]  # DRF takes it out
+    state = serializers.ChoiceField(
+        choices=STATE_NAMES,
+        help_text="`off`: it is not set up. `failing`: it, or a part of it, cannot be read; what was read "
+        "stays. `awaiting_confirmation`: too much of it is gone.",
+    )
+    checked_at = serializers.DateTimeField(allow_null=True)
+    loaded_at = serializers.DateTimeField(allow_null=True, help_text="When all of it was read last.")
+    problem_count = serializers.IntegerField()
+    problems = serializers.ListField(child=serializers.CharField(), help_text="To administrators alone.")
+    pending = PendingRemoval(allow_null=True)
+    watcher = serializers.CharField(help_text="Of the cluster: the process that follows it.")
+    counts = serializers.DictField(
+        child=serializers.IntegerField(), help_text="Of that process, since it started."
+    )
+
+
+class FollowedSourcePage(serializers.Serializer[Any]):
+    items = FollowedSource(many=True)
+    next_cursor = serializers.CharField(allow_null=True)
+
+
+class RemovalConfirmation(StrictSerializer):
+    source = serializers.ChoiceField(choices=NAMES)  # type: ignore[assignment]  # as above
+    digest = Text(max_length=64, help_text="`pending.digest`: exactly these documents may go.")
+
+
+class SourceCollection(Endpoint):
+    actions = {"GET": Action.AGENT_CONFIG_READ}
+
+    @extend_schema(
+        operation_id="agent_config_sources_list",
+        summary="Whether the folder and the cluster are followed",
+        tags=_TAGS,
+        responses=FollowedSourcePage,
+        examples=examples.SOURCES,
+    )
+    def get(self, request: Request) -> Response:
+        Query.parse(request)
+        items = [_show(one, caller_of(request)) for one in FOLLOWED.values()]
+        return Response({"items": items, "next_cursor": None})
+
+
+class ConfirmRemoval(Endpoint):
+    actions = {"POST": Action.AGENT_CONFIG_RULE}
+
+    @extend_schema(
+        operation_id="agent_config_sources_confirm",
+        summary="Let documents go that are gone from their source and are many",
+        description="At the next look, if the source still holds the same.",
+        tags=_TAGS,
+        parameters=[ReasonedQuery],
+        request=RemovalConfirmation,
+        responses=FollowedSource,
+        examples=examples.CONFIRM_REMOVAL,
+    )
+    @mutation
+    def post(self, request: Request) -> Response:
+        query = ReasonedQuery.parse(request)
+        said = parse_body(RemovalConfirmation, request)
+        source = FOLLOWED[said["source"]]
+        confirm_removal(source, said["digest"], actor=actor_of(request, query["change_message"]))
+        return Response(_show(source, caller_of(request)))
+
+
+def _show(source: Source, caller: Caller) -> dict[str, Any]:
+    """Problems name documents of any organisation, so only who rules all of them sees them."""
+    row = source.rows._default_manager.get(id=1)
+    rules = caller.verdict(Action.AGENT_CONFIG_RULE).allowed
+    pending = row.pending and {**row.pending, "documents": row.pending["documents"] if rules else []}
+    return {
+        "source": source.name,
+        "state": state_of(row) if _is_set_up(source) else OFF,
+        "checked_at": row.checked_at,
+        "loaded_at": row.loaded_at,
+        "problem_count": len(row.problems),
+        "problems": row.problems if rules else [],
+        "pending": pending,
+        "watcher": getattr(row, "watcher", ""),
+        "counts": getattr(row, "counts", {}),
+    }
+
+
+def _is_set_up(source: Source) -> bool:
+    said = settings.AGENT_CONFIGS_PATH, settings.AGENT_CONFIGS_KUBERNETES_NAMESPACES
+    return bool(dict(zip(FOLLOWED, said, strict=True))[source.name])
