@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from cpctl.columns import Kind
 from cpctl.commands import options
 from cpctl.commands.getting import KindName, find
 from cpctl.errors import TimedOut, UsageError
-from cpctl.kinds import EVENT_COLUMNS, Kind, kind_named
+from cpctl.kinds import EVENT_COLUMNS, kind_named
 from cpctl.output import GAP, Format, as_cell, as_text, document, listing, say
 from cpctl.session import SESSION
 

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cpctl import completing
+from cpctl.columns import Kind
 from cpctl.commands import options
 from cpctl.errors import NotFound, UsageError
-from cpctl.kinds import Kind, kind_named
+from cpctl.kinds import kind_named
 from cpctl.output import Format, document, listing, say, table
 from cpctl.paths import YAML, segment
 from cpctl.scopes import scope_text

@@ -15,9 +15,9 @@ from cpctl.files import joined
 from cpctl.merging import three_way
 from cpctl.output import Column, as_text, table, wants_colour
 from cpctl.plans import differs, is_empty
-from cpctl.retrying import TRIES, pause, repeatable
 from cpctl.scopes import scope_query, scope_text
-from cpctl.watching import parse
+from cpctl.thin.retrying import TRIES, pause, repeatable
+from cpctl.thin.streams import parse
 
 
 @pytest.mark.parametrize(
