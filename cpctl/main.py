@@ -9,10 +9,23 @@ from typing import Annotated
 import typer
 
 from cpctl import VERSION, completing
-from cpctl.commands import access, applying, doctor, editing, explaining, following, getting, history, moving
+from cpctl.commands import (
+    access,
+    agent_configs,
+    agents,
+    applying,
+    doctor,
+    editing,
+    explaining,
+    following,
+    getting,
+    history,
+    looking,
+    moving,
+)
 from cpctl.errors import CpctlError, UsageError
 from cpctl.exits import Exit
-from cpctl.output import Format, note, paint_for, say
+from cpctl.output import note, paint_for, say
 from cpctl.session import SESSION
 
 _SHELLS = ("bash", "zsh", "fish")
@@ -33,7 +46,6 @@ app = typer.Typer(
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-agents = typer.Typer(help="Agents: list, show, watch.", no_args_is_help=True)
 
 
 def _version(said: bool) -> None:
@@ -74,35 +86,6 @@ def completion(shell: Annotated[str, typer.Argument(help="bash, zsh or fish.")])
     say(get_completion_script(prog_name="cpctl", complete_var="_CPCTL_COMPLETE", shell=shell))
 
 
-Environment = Annotated[str, typer.Option(help="Only agents of this environment.")]
-How = Annotated[Format, typer.Option("-o", "--output", help="How to show it.")]
-
-
-@agents.command("list")
-def list_agents(
-    *,
-    environment: Environment = "",
-    state: Annotated[str, typer.Option(help="Only agents in this state, such as ready.")] = "",
-    output: How = Format.TABLE,
-) -> None:
-    """List agents: `cpctl get agents`."""
-    getting.get(kind="agents", environment=environment, state=state, output=output)
-
-
-@agents.command("watch")
-def watch_agents(*, environment: Environment = "", output: How = Format.TABLE) -> None:
-    """List agents, and go on with those that change."""
-    getting.get(kind="agents", environment=environment, output=output, watch=True)
-
-
-@agents.command("show")
-def show_agent(
-    name: Annotated[str, typer.Argument(autocompletion=completing.agents)], *, output: How = Format.YAML
-) -> None:
-    """Show everything about one agent."""
-    getting.describe(kind="agents", name=name, output=output)
-
-
 for command in (
     getting.get,
     getting.describe,
@@ -114,8 +97,8 @@ for command in (
     history.blame,
     history.rollback,
     moving.export,
-    following.events,
     following.wait,
+    looking.audit,
     access.login,
     access.logout,
     access.whoami,
@@ -125,7 +108,10 @@ for command in (
     app.command()(command)
 app.command("can-i")(access.can_i)
 app.add_typer(moving.imports, name="import")
-app.add_typer(agents, name="agents")
+app.add_typer(following.events, name="events")
+app.add_typer(agents.agents, name="agents")
+app.add_typer(agent_configs.agent_configs, name="agent-configs")
+app.add_typer(looking.task_types, name="task-types")
 app.add_typer(access.config, name="config")
 
 

@@ -40,6 +40,12 @@ class Paint:
         return f"\x1b[{_CODES[style]}m{text}\x1b[0m" if self.on else text
 
 
+def signed(line: str, paint: Paint) -> str:
+    """A change that begins with its sign."""
+    style = {"+": "green", "-": "red", "~": "yellow"}.get(line[:1])
+    return paint(style, line) if style else line
+
+
 def wants_colour(said: str, environment: Mapping[str, str], *, terminal: bool) -> bool:
     if said in ("always", "never"):
         return said == "always"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -38,13 +38,14 @@ def get(
     ] = "",
     level: Annotated[str, typer.Option(help="Only overrides at this level, such as project.")] = "",
     environment: Annotated[str, typer.Option(help="Only agents of this environment.")] = "",
-    service_type: Annotated[str, typer.Option(help="Only agents that provide this.")] = "",
-    state: Annotated[str, typer.Option(help="Only agents in this state, such as ready.")] = "",
+    service_type: options.ServiceType = "",
+    state: options.State = "",
+    selector: options.Selector = "",
     output: Annotated[
         str, typer.Option("-o", "--output", help="table, wide, json, yaml, name; or a file, for overrides.")
     ] = "table",
     no_headers: options.NoHeaders = False,
-    limit: Annotated[int | None, typer.Option(min=1, help="At most so many.")] = None,
+    limit: options.Limit = None,
     watch: Annotated[bool, typer.Option("--watch", help="Go on, and show what changes.")] = False,
 ) -> None:
     """List things, or show one.
@@ -66,6 +67,7 @@ def get(
         **dict(zip(("project", "domain", "workflow", "launch_plan"), names, strict=True)),
         **{"as_of": as_of, "resource_type": resource_type, "level": level},
         **{"environment": environment, "service_type": service_type, "health_status": state},
+        "selector": selector,
     }
     query = _filters(wanted, filters)
     if watch:
@@ -88,6 +90,17 @@ def describe(
     _one(kind_named(kind), name, (project, domain, workflow, launch_plan), as_of, output)
 
 
+def list_of(
+    kind: Kind,
+    query: Mapping[str, Any],
+    how: Format,
+    *,
+    headers: bool = True,
+    limit: int | None = None,
+) -> None:
+    show(kind, list(SESSION.api().items(kind.path, query, most=limit)), how, headers=headers)
+
+
 def show(kind: Kind, items: Sequence[Any], how: Format, *, headers: bool = True) -> None:
     if not items and how in (Format.TABLE, Format.WIDE):
         return SESSION.tell(f"No {kind.name} found.")
@@ -99,7 +112,7 @@ def show(kind: Kind, items: Sequence[Any], how: Format, *, headers: bool = True)
 def find(api: Api, kind: Kind, name: str, query: dict[str, Any] | None = None) -> Any:
     """One thing. Agents are asked for by id, and found by name too."""
     if kind.name == "agents" and not _is_id(name):
-        for agent in api.items(kind.path):
+        for agent in api.items(kind.path, {"q": name}):
             if agent["name"] == name:
                 return agent
         raise NotFound(f"There is no agent {name!r}.", hint="cpctl get agents")
