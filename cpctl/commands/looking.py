@@ -52,7 +52,7 @@ def audit(
     output: options.Output = Format.TABLE,
     no_headers: options.NoHeaders = False,
 ) -> None:
-    """Show who did what, newest first.
+    """Show who did what.
 
     \b
     cpctl audit --actor ada --object-type override -o wide
