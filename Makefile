@@ -55,8 +55,9 @@ openapi-check: .venv/.dev
 settings: .venv/.dev ## Write docs/settings.md from the code
 	$(BIN)/python manage.py settings_reference > docs/settings.md
 
-sdk: .venv/.dev ## Generate the Python client from openapi.yaml into sdk/python
-	$(BIN)/python -m openapi_python_client generate --path openapi.yaml --config sdk/python.yaml --meta setup --fail-on-warning --overwrite --output-path sdk/python
+sdk: .venv/.dev ## Generate the clients from openapi.yaml: sdk/python, and with node sdk/typescript
+	$(BIN)/python sdk/generate.py python
+	@if command -v npm >/dev/null; then $(BIN)/python sdk/generate.py typescript; else echo "There is no npm: sdk/typescript was left out."; fi
 
 bench-resolve: .venv/.dev ## Measure effective reads (docs/performance.md); BENCH_ARGS="--rows 100000 --write"
 	@exec $(BIN)/python -m benchmarks.resolve $(BENCH_ARGS)

@@ -116,7 +116,13 @@ def test_a_configuration_is_checked_previewed_published_and_taken_back(cpctl):
     assert cpctl(*document, "a.yaml", "--yes").code == 0
     assert cpctl("agent-configs", "preview", "acme/sensors", "-f", "a.yaml").code == 0
     assert cpctl(*document, "wrong.yaml", "--yes").code == 2
-    assert words(cpctl, "agent-configs", "list", "--team", "acme")[0][:5] == ["acme", "sensors", "1", "1", "yes"]
+    assert words(cpctl, "agent-configs", "list", "--team", "acme")[0][:5] == [
+        "acme",
+        "sensors",
+        "1",
+        "1",
+        "yes",
+    ]
     assert "Programmed" in cpctl("agent-configs", "status", "acme/sensors").out
     assert cpctl("agent-configs", "get", "acme/sensors").out == CONFIG
     assert "acme_sensor" in cpctl("agent-configs", "bundle", "get", "eu-1").out
