@@ -1,7 +1,8 @@
-"""Generate the clients from openapi.yaml: `python sdk/generate.py python|typescript [FOLDER]`."""
+"""Generate the clients from openapi.yaml: `python sdk/generate.py python|typescript|lock [FOLDER]`."""
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
 import sys
@@ -36,13 +37,27 @@ def typescript(folder: Path) -> None:
     _run("npm", "run", "--silent", "build", cwd=folder)
 
 
+def lock(folder: Path) -> None:
+    """Pin what package.json allows, by hash and without addresses."""
+    _run(*["npm", "install", "--package-lock-only", "--omit-lockfile-registry-resolved"], cwd=folder)
+    place = folder / "package-lock.json"
+    said = json.loads(place.read_text())
+    for package in said["packages"].values():
+        package.pop("funding", None)
+    place.write_text(json.dumps(said, indent=2, ensure_ascii=False) + "\n")
+
+
 def _run(*command: str, cwd: Path) -> None:
     ran = subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False)
     if ran.returncode != 0:
         raise SystemExit(f"{' '.join(command)} failed:\n{ran.stdout}{ran.stderr}")
 
 
-MAKERS = {"python": (python, HERE / "python"), "typescript": (typescript, HERE / "typescript")}
+MAKERS = {
+    "python": (python, HERE / "python"),
+    "typescript": (typescript, HERE / "typescript"),
+    "lock": (lock, HERE / "typescript"),
+}
 
 if __name__ == "__main__":
     maker, place = MAKERS[sys.argv[1]]

@@ -1,4 +1,4 @@
-"""The generated TypeScript client: names to read aloud, strict types, and it works against a running server."""
+"""The generated TypeScript client: names to read aloud, strict types, and it works against a server."""
 
 from __future__ import annotations
 
@@ -24,7 +24,10 @@ UNSPEAKABLE = re.compile(r"\d$|Inline|AnyOf|AllOf|Enum$")
 
 @pytest.fixture(scope="module")
 def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The package, generated and compiled as `make sdk` does, and with it two programs that use it."""
+    """The package, generated and compiled as `make sdk` does, and with it two programs that use it.
+
+    They do not compile if the types are lax: see the lines that expect an error.
+    """
     if not shutil.which("npm"):
         if os.environ.get("CI"):
             raise AssertionError("CI must have node and npm: without them nobody tests the TypeScript client")
@@ -61,23 +64,6 @@ def test_every_operation_has_a_function_and_no_type_a_made_up_name(package):
             assert first + "".join(word.capitalize() for word in more) in exported
     assert {"AgentRead", "Problem", "EffectiveRead"} <= exported
     assert [name for name in exported if UNSPEAKABLE.search(name)] == []
-
-
-def test_what_does_not_fit_does_not_compile(package):
-    wrong = package / "src" / "wrong.ts"
-    wrong.write_text(
-        'import { agentsList, told } from "./index.js";\n'
-        "const page = await told(agentsList({ query: { environment: 7 } }));\n"
-        "page.items[0]?.nonsense;\n"
-    )
-    try:
-        told = subprocess.run(
-            ["npx", "tsc", "--noEmit"], cwd=package, capture_output=True, text=True, check=False
-        )
-    finally:
-        wrong.unlink()
-
-    assert sorted(re.findall(r"wrong\.ts\((\d)", told.stdout)) == ["2", "3"]
 
 
 def test_pages_errors_etags_tries_and_a_watch(package, live):

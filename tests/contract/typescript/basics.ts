@@ -1,6 +1,6 @@
 // A user of the client: pages, typed errors, a change over what was seen, a watch, tries.
 import {
-  agentsGet, connect, every, overridesEffective, overridesGet, overridesPut, ProblemError, projectsCreate, projectsList,
+  agentsGet, agentsList, connect, every, overridesEffective, overridesGet, overridesPut, ProblemError, projectsCreate, projectsList,
   told, updateWithEtag, watch,
 } from "../index.js";
 
@@ -19,8 +19,16 @@ try {
   if (error instanceof ProblemError) found["missing"] = [error.status, error.code, error.requestId !== ""];
 }
 const missing = await agentsGet({ client, path: { agent_id: "019a9f5e-7c00-7000-8000-000000000001" } });
-// Typed: this line does not compile if an error is no problem document.
 found["typed"] = missing.error?.code;
+// Never called: none of this compiles, and the compiler complains if it does.
+export async function wrong(): Promise<void> {
+  // @ts-expect-error A name is no number.
+  const page = await told(agentsList({ client, query: { environment: 7 } }));
+  // @ts-expect-error An agent has no such thing.
+  page.items[0]?.nonsense;
+  // @ts-expect-error Neither has a problem document.
+  missing.error?.nonsense;
+}
 
 const path = { resource_type: "workflow_execution_config" };
 const query = { project: "p0" };
