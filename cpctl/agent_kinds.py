@@ -82,6 +82,7 @@ AGENT_CONFIG = Kind(
     ("agent-config", "ac"),
     frozenset({"team", "source", "valid"}),
     object_type="agent_config",
+    in_parts=True,
     name_of=lambda item: f"{item['team']}/{item['name']}",
 )
 DATA_PLANE = Kind(

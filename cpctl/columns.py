@@ -33,7 +33,10 @@ def _seconds(at: Any) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """filters: parameters that its list takes. key: what one is asked for by; empty if it cannot be."""
+    """filters: parameters that its list takes. key: what one is asked for by; empty if it cannot be.
+
+    in_parts: the slashes of a name are those of its path.
+    """
 
     name: str
     path: str
@@ -42,6 +45,7 @@ class Kind:
     filters: frozenset[str] = frozenset()
     key: str = "name"
     object_type: str = ""
+    in_parts: bool = False
     name_of: Callable[[Item], str] | None = None
 
     def label(self, item: Item) -> str:

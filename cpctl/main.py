@@ -9,28 +9,15 @@ from typing import Annotated
 import typer
 
 from cpctl import VERSION, completing
-from cpctl.commands import (
-    access,
-    agent_configs,
-    agents,
-    applying,
-    doctor,
-    editing,
-    explaining,
-    following,
-    getting,
-    history,
-    looking,
-    moving,
-)
 from cpctl.errors import CpctlError, UsageError
 from cpctl.exits import Exit
+from cpctl.lazy import LazyGroup
 from cpctl.output import note, paint_for, say
 from cpctl.session import SESSION
 
-_SHELLS = ("bash", "zsh", "fish")
 app = typer.Typer(
     name="cpctl",
+    cls=LazyGroup,
     help=(
         "The command line of Controlplane: what applies where, and why; which agents are alive.\n\n"
         "\b\n"
@@ -75,44 +62,6 @@ def before(
     if color not in ("auto", "always", "never"):
         raise UsageError("--color is auto, always or never.")
     SESSION.color, SESSION.quiet, SESSION.no_input, SESSION.debug = color, quiet, no_input, debug
-
-
-def completion(shell: Annotated[str, typer.Argument(help="bash, zsh or fish.")]) -> None:
-    """Print the shell's completion script: source <(cpctl completion bash)."""
-    from typer._completion_shared import get_completion_script
-
-    if shell not in _SHELLS:
-        raise UsageError(f"There is completion for {', '.join(_SHELLS)}.")
-    say(get_completion_script(prog_name="cpctl", complete_var="_CPCTL_COMPLETE", shell=shell))
-
-
-for command in (
-    getting.get,
-    getting.describe,
-    explaining.explain,
-    applying.diff,
-    applying.apply,
-    editing.edit,
-    history.history,
-    history.blame,
-    history.rollback,
-    moving.export,
-    following.wait,
-    looking.audit,
-    access.login,
-    access.logout,
-    access.whoami,
-    doctor.doctor,
-    completion,
-):
-    app.command()(command)
-app.command("can-i")(access.can_i)
-app.add_typer(moving.imports, name="import")
-app.add_typer(following.events, name="events")
-app.add_typer(agents.agents, name="agents")
-app.add_typer(agent_configs.agent_configs, name="agent-configs")
-app.add_typer(looking.task_types, name="task-types")
-app.add_typer(access.config, name="config")
 
 
 def main() -> None:

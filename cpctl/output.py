@@ -21,6 +21,7 @@ class Format(StrEnum):
     JSON = "json"
     YAML = "yaml"
     NAME = "name"
+    CSV = "csv"
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +105,19 @@ def table(columns: Sequence[Column], items: Iterable[Item], *, headers: bool = T
     ]
 
 
+def as_csv(columns: Sequence[Column], items: Iterable[Item], *, headers: bool = True) -> list[str]:
+    """Every column, the wide ones too: whoever loads it can leave some out."""
+    import csv
+    from io import StringIO
+
+    text = StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    if headers:
+        writer.writerow([column.title for column in columns])
+    writer.writerows([as_cell(column.value(item)) for column in columns] for item in items)
+    return text.getvalue().splitlines()
+
+
 def listing(
     columns: Sequence[Column],
     items: Sequence[Item],
@@ -119,6 +133,8 @@ def listing(
         return [as_yaml({"items": items})]
     if how is Format.NAME:
         return [name_of(item) for item in items]
+    if how is Format.CSV:
+        return as_csv(columns, items, headers=headers)
     shown = [column for column in columns if how is Format.WIDE or not column.wide]
     return table(shown, items, headers=headers)
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from cpctl import files
+from cpctl import completing, files
 from cpctl.agent_kinds import AGENT_CONFIG, CLAIM, CONFLICT
 from cpctl.commands import bundles, getting, options
 from cpctl.errors import ApiError, UsageError
@@ -16,12 +16,13 @@ from cpctl.output import Format, document, say, signed
 from cpctl.paths import YAML, segment
 from cpctl.session import SESSION
 
-agent_configs = typer.Typer(
-    help="Agent configurations: publish, preview, conflicts, bundles.", no_args_is_help=True
-)
+agent_configs = typer.Typer(help="Publish, preview, conflicts, bundles.", no_args_is_help=True)
 agent_configs.add_typer(bundles.bundle, name="bundle")
 agent_configs.add_typer(bundles.planes, name="planes")
-Document = Annotated[str, typer.Argument(metavar="TEAM/NAME", help="Such as acme/sensors.")]
+Document = Annotated[
+    str,
+    typer.Argument(metavar="TEAM/NAME", help="Such as acme/sensors.", autocompletion=completing.documents),
+]
 File = Annotated[str, typer.Option("-f", "--file", help="File, or - for standard input.")]
 ClaimKind = Annotated[str, typer.Argument(metavar="KIND", help="task_type or agent.")]
 ClaimName = Annotated[str, typer.Argument(metavar="NAME", help="Such as acme_sensor.")]

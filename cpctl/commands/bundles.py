@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from cpctl import completing
 from cpctl.agent_kinds import BUNDLE, DATA_PLANE
 from cpctl.commands import getting, options
 from cpctl.errors import UsageError
@@ -16,7 +17,7 @@ from cpctl.session import SESSION
 
 bundle = typer.Typer(help="Bundles: revisions of what a data plane is given.", no_args_is_help=True)
 planes = typer.Typer(help="Data planes.", no_args_is_help=True)
-Plane = Annotated[str, typer.Argument(metavar="PLANE")]
+Plane = Annotated[str, typer.Argument(metavar="PLANE", autocompletion=completing.planes)]
 Revision = Annotated[int | None, typer.Argument(metavar="[REVISION]", help="None: the one in force.")]
 
 

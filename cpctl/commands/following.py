@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from cpctl import completing
 from cpctl.columns import Kind
 from cpctl.commands import options
 from cpctl.commands.getting import KindName, find
@@ -75,7 +76,7 @@ def watch_events(
 def wait(
     *,
     kind: KindName,
-    name: Annotated[str, typer.Argument(metavar="NAME")],
+    name: Annotated[str, typer.Argument(metavar="NAME", autocompletion=completing.names)],
     condition: Annotated[str, typer.Option("--for", help="FIELD=VALUE, such as state=ready.")],
     timeout: Annotated[float, typer.Option(min=0, help="Seconds.")] = 60.0,
 ) -> None:

@@ -27,7 +27,7 @@ KindName = Annotated[str, typer.Argument(metavar="KIND", autocompletion=completi
 def get(
     *,
     kind: KindName,
-    name: Annotated[str, typer.Argument(metavar="[NAME]")] = "",
+    name: Annotated[str, typer.Argument(metavar="[NAME]", autocompletion=completing.names)] = "",
     project: options.Project = "",
     domain: options.Domain = "",
     workflow: options.Workflow = "",
@@ -42,7 +42,8 @@ def get(
     state: options.State = "",
     selector: options.Selector = "",
     output: Annotated[
-        str, typer.Option("-o", "--output", help="table, wide, json, yaml, name; or a file, for overrides.")
+        str,
+        typer.Option("-o", "--output", help="table, wide, json, yaml, name, csv; or a file, for overrides."),
     ] = "table",
     no_headers: options.NoHeaders = False,
     limit: options.Limit = None,
@@ -78,7 +79,7 @@ def get(
 def describe(
     *,
     kind: KindName,
-    name: Annotated[str, typer.Argument(metavar="NAME")],
+    name: Annotated[str, typer.Argument(metavar="NAME", autocompletion=completing.names)],
     project: options.Project = "",
     domain: options.Domain = "",
     workflow: options.Workflow = "",
@@ -118,7 +119,8 @@ def find(api: Api, kind: Kind, name: str, query: dict[str, Any] | None = None) -
         raise NotFound(f"There is no agent {name!r}.", hint="cpctl get agents")
     if not kind.key:
         raise UsageError(f"There is no asking for one of {kind.name}.", hint=f"cpctl get {kind.name}")
-    return api.get(f"{kind.path}/{segment(name)}", query).json()
+    place = "/".join(segment(part) for part in name.split("/")) if kind.in_parts else segment(name)
+    return api.get(f"{kind.path}/{place}", query).json()
 
 
 def _is_id(name: str) -> bool:

@@ -47,7 +47,7 @@ def history(
     diff: Annotated[str, typer.Option(help="Compare two versions, such as 1..3.")] = "",
     output: options.Output = Format.TABLE,
 ) -> None:
-    """Show the versions of one override, or without a type the revisions of everything."""
+    """Show the versions of one override, or all revisions."""
     api = SESSION.api()
     scope = options.scope_of((project, domain, workflow, launch_plan))
     if not resource_type:

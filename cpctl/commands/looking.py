@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from cpctl import completing
 from cpctl.agent_kinds import TASK_TYPE
 from cpctl.columns import Kind, field, moment
 from cpctl.commands import getting, options
@@ -31,7 +32,7 @@ def list_task_types(*, output: options.Output = Format.TABLE, no_headers: option
 
 @task_types.command("show")
 def show_task_type(
-    name: Annotated[str, typer.Argument(metavar="NAME")],
+    name: Annotated[str, typer.Argument(metavar="NAME", autocompletion=completing.task_types)],
     *,
     version: Annotated[str, typer.Option(help="Only this version.")] = "",
     output: options.Output = Format.TABLE,

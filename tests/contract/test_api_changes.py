@@ -125,5 +125,5 @@ def test_every_break_since_the_last_release_is_announced():
     fragments = "\n".join(one.read_text() for one in sorted(RELEASED.parent.glob("*.md")))
 
     assert unannounced(found, fragments) == [], (
-        "This may break clients. Undo it, or write changes/<what>.md: it quotes each line in backticks, and says why."
+        "This may break clients. Undo it, or quote each line in backticks in changes/<what>.md, and say why."
     )

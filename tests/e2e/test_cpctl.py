@@ -400,4 +400,5 @@ def test_completion_knows_live_names_and_is_silent_when_it_cannot(cpctl):
 
     assert complete("cpctl get overrides -p fly", cpctl.server).split() == ["flytesnacks"]
     assert complete("cpctl get overrides -p fly", "http://127.0.0.1:9").split() == []
+    assert complete("cpctl -q describe projects fly", cpctl.server).split() == ["flytesnacks"]
     assert "_CPCTL_COMPLETE" in cpctl("completion", "bash").out

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from controlplane.access.principals import create_token
+from cpctl.api import Api as Client
+from cpctl.contexts import Context
 from tests.api_client import ACTOR, AGENT, Api, make_principal, make_project
 from tests.cpctl_runner import Cpctl
 
@@ -153,3 +155,34 @@ def test_a_name_in_dispute_is_listed_and_handed_over(cpctl):
     assert "task_type acme_sensor to other" in cpctl("agent-configs", "conflicts", "--team", "acme").out
     assert {row[2] for row in words(cpctl, "agent-configs", "claims", "--team", "other")} >= {"acme_sensor"}
     assert cpctl("agent-configs", "release", "task_type", "acme_sensor", "--team", "other", "--yes").code == 0
+
+
+def test_a_team_moves_in_and_an_agent_comes_and_goes(cpctl):
+    (cpctl.folder / "tra.yaml").write_text('project: shop\ndomain: production\ndefaults:\n  cpu: "2"\n')
+    wanted = ("import", "flytectl-files", "tra.yaml", "--create-projects", "--manager", "git")
+    reviewed = cpctl(*wanted, "--dry-run").out
+    assert "+ task_resource project=shop domain=production\n    + /defaults/cpu: 2\n" in reviewed
+    assert cpctl(*wanted, "--yes").code == 0
+
+    place = ("-p", "shop", "-d", "production", "-w", "train")
+    ladder = cpctl("explain", "effective", *place, "taskResources.defaults.cpu").out
+    assert "→ project=shop domain=production" in ladder
+    (revision, *_) = cpctl("history", "-o", "name").shown
+    back = cpctl(
+        "rollback", "--to-revision", str(int(revision) - 1), "-p", "shop", "--manager", "git", "--yes"
+    )
+    assert back.code == 0, back.err
+    assert cpctl("explain", "effective", *place, "taskResources.defaults.cpu").code == 3
+
+    made = ("agents", "join-tokens", "create", "eu", "--name-pattern", "a*", "--yes")
+    guest = Client(Context("", cpctl.server, cpctl(*made).out.strip()))
+    joined = guest.post("agents:join", AGENT).json()
+    assert words(cpctl, "agents", "list")[0][2] == "ready"
+    # The lease of this system is three seconds, and nobody sends a heartbeat.
+    assert cpctl("wait", "agent", "a1", "--for=state=unavailable", "--timeout", "30").code == 0
+    own = Client(Context("", cpctl.server, joined["token"]))
+    beat = {"timestamp": "2026-11-21T09:30:00Z", "consumer_lag": 0}
+    own.send("PUT", f"agents/{joined['agent']['agent_id']}/heartbeat", beat)
+    assert cpctl("wait", "agent", "a1", "--for=state=ready", "--timeout", "30").code == 0
+    told = [row[2] for row in words(cpctl, "events", "--object-type", "agent")]
+    assert told == ["agent.registered", "agent.unavailable", "agent.ready"]
