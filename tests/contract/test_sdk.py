@@ -15,9 +15,10 @@ import httpx
 import pytest
 import yaml
 
-from tests.api_client import Api, make_project, token_for
+from tests.api_client import AGENT, Api, make_project, token_for
 
 ROOT = Path(__file__).resolve().parents[2]
+GUIDE = ROOT / "docs" / "guides" / "clients.md"
 OPERATIONS = {
     operation["operationId"]
     for methods in yaml.safe_load((ROOT / "openapi.yaml").read_text())["paths"].values()
@@ -168,3 +169,18 @@ def test_its_layer_tries_again_with_the_same_key_and_asks_for_a_new_token(sdk):
     assert said.status_code == 200
     assert [who for who, _ in requests] == ["Bearer old", "Bearer new", "Bearer new"]
     assert len({key for _, key in requests}) == 1
+
+
+def test_what_the_guide_shows_runs(sdk, live, capsys):
+    (block,) = re.findall(r"```python\n(.*?)```", GUIDE.read_text(), re.DOTALL)
+    make_project()
+    token = token_for("admin")
+    body = {"attributes": {"interruptible": True}}
+    Api(token).put("overrides/workflow_execution_config?project=flytesnacks", body)
+    Api(token).post("agents", AGENT)
+
+    exec(block, {"URL": live.url, "TOKEN": token})
+
+    agent, version, event = capsys.readouterr().out.splitlines()
+    assert (agent, version) == ("a1 ready", "version 2")
+    assert event.startswith("override.created ")

@@ -9,14 +9,14 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
 
-from tests.api_client import make_project, token_for
+from tests.api_client import AGENT, Api, make_project, token_for
 
 ROOT = Path(__file__).resolve().parents[2]
+GUIDE = ROOT / "docs" / "guides" / "clients.md"
 PROGRAMS = Path(__file__).with_name("typescript")
 # Serial numbers and shapes that a generator has to name itself.
 UNSPEAKABLE = re.compile(r"\d$|Inline|AnyOf|AllOf|Enum$")
@@ -34,11 +34,16 @@ def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
         pytest.skip("there is no npm on this machine")
     folder = tmp_path_factory.mktemp("typescript")
     shutil.copytree(PROGRAMS, folder / "src" / "programs")
+    (block,) = re.findall(r"```typescript\n(.*?)```", GUIDE.read_text(), re.DOTALL)
+    (folder / "src" / "programs" / "guide.ts").write_text(
+        'const URL = process.env["CP_URL"] ?? "";\nconst TOKEN = process.env["CP_TOKEN"] ?? "";\n'
+        + block.replace('"controlplane-client"', '"../index.js"')
+    )
     subprocess.run([sys.executable, str(ROOT / "sdk" / "generate.py"), "typescript", str(folder)], check=True)
     return folder
 
 
-def run(package: Path, program: str, url: str) -> Any:
+def run(package: Path, program: str, url: str) -> str:
     environment = {**os.environ, "CP_URL": url, "CP_TOKEN": token_for("admin")}
     ran = subprocess.run(
         ["node", f"dist/programs/{program}.js"],
@@ -50,7 +55,7 @@ def run(package: Path, program: str, url: str) -> Any:
         check=False,
     )
     assert ran.returncode == 0, ran.stderr
-    return json.loads(ran.stdout)
+    return ran.stdout
 
 
 def test_every_operation_has_a_function_and_no_type_a_made_up_name(package):
@@ -71,7 +76,7 @@ def test_pages_errors_etags_tries_and_a_watch(package, live):
     for name in names:
         make_project(name)
 
-    found = run(package, "basics", live.url)
+    found = json.loads(run(package, "basics", live.url))
 
     assert (found["names"], found["seen"]) == (names, names)
     assert (found["missing"], found["typed"]) == ([404, "unknown_agent", True], "unknown_agent")
@@ -82,9 +87,22 @@ def test_pages_errors_etags_tries_and_a_watch(package, live):
 
 
 def test_a_team_moves_in_and_an_agent_comes_and_goes(package, live):
-    found = run(package, "story", live.url)
+    found = json.loads(run(package, "story", live.url))
 
     assert found["reviewed"] == [["created", ["/defaults/cpu"]]]
     assert found["ladder"] == ["2", "project_domain"]
     assert found["rolledBack"][1] != "project_domain"
     assert found["states"] == ["ready", "unavailable", "ready"]
+
+
+def test_what_the_guide_shows_runs(package, live):
+    make_project()
+    api = Api(token_for("admin"))
+    body = {"attributes": {"interruptible": True}}
+    api.put("overrides/workflow_execution_config?project=flytesnacks", body)
+    api.post("agents", AGENT)
+
+    agent, version, event = run(package, "guide", live.url).splitlines()
+
+    assert (agent, version) == ("a1 ready", "version 2")
+    assert event.startswith("override.created ")
