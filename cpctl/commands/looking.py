@@ -49,11 +49,11 @@ def audit(
     object_type: Annotated[str, typer.Option(help="Only to such objects, such as override.")] = "",
     object_id: Annotated[str, typer.Option(help="Only to this object.")] = "",
     request: Annotated[str, typer.Option(help="Only with this request.")] = "",
-    limit: Annotated[int, typer.Option(min=1, help="At most so many.")] = 50,
+    limit: Annotated[int, typer.Option(min=1, help="At most so many.")] = 200,
     output: options.Output = Format.TABLE,
     no_headers: options.NoHeaders = False,
 ) -> None:
-    """Show who did what.
+    """Show who did what, the oldest first.
 
     \b
     cpctl audit --actor ada --object-type override -o wide
