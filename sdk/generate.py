@@ -18,6 +18,7 @@ def python(folder: Path) -> None:
     how = ("--meta", "setup", "--fail-on-warning", "--overwrite", "--output-path", str(folder))
     _run(sys.executable, "-m", "openapi_python_client", "generate", *where, *how, cwd=ROOT)
     package = folder / "controlplane_client"
+    shutil.rmtree(package / "thin", ignore_errors=True)
     shutil.copy(HERE / "session.py", package)
     shutil.copytree(ROOT / "cpctl" / "thin", package / "thin", ignore=shutil.ignore_patterns("__pycache__"))
 

@@ -32,9 +32,13 @@ UNSPEAKABLE = re.compile(r"\d$|Type\d|Inline|AnyOf|AllOf|ItemItem")
 def sdk(tmp_path_factory: pytest.TempPathFactory):
     """The package, generated as `make sdk` does: with its layer; a warning is an error."""
     folder = tmp_path_factory.mktemp("sdk")
+    stale = folder / "python" / "controlplane_client" / "thin" / "stale.py"
+    stale.parent.mkdir(parents=True)
+    stale.touch()
     subprocess.run(
         [sys.executable, str(ROOT / "sdk" / "generate.py"), "python", str(folder / "python")], check=True
     )
+    assert not stale.exists()
     sys.path.insert(0, str(folder / "python"))
     yield importlib.import_module("controlplane_client")
     sys.path.remove(str(folder / "python"))

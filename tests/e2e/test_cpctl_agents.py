@@ -125,6 +125,8 @@ def test_a_configuration_is_checked_previewed_published_and_taken_back(cpctl):
         "1",
         "yes",
     ]
+    assert cpctl("wait", "agent-config", "acme/sensors", "--for=valid=true").code == 0
+    assert cpctl("wait", "data-plane", "eu-1", "--for=applied_revision=9", "--timeout", "0.2").code == 6
     assert "Programmed" in cpctl("agent-configs", "status", "acme/sensors").out
     assert cpctl("agent-configs", "get", "acme/sensors").out == CONFIG
     assert "acme_sensor" in cpctl("agent-configs", "bundle", "get", "eu-1").out
