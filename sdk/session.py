@@ -19,10 +19,15 @@ from .client import AuthenticatedClient
 from .thin.meeting import over_what_was_seen
 from .thin.paging import every_item
 from .thin.retrying import pause, repeatable
-from .thin.streams import SILENCE_SECONDS, follow
+from .thin.streams import SILENCE_SECONDS, Reader, follow
 
 _AGENT = "controlplane-client/0.1.0"
 _SECONDS = 10.0
+_EVENTS = "/api/v1/events"
+# Nothing is about such an object: the answer is short, and tells how far the log goes.
+_LAST = {"limit": "1", "object_type": "none"}
+_STREAM = {"Accept": "text/event-stream"}
+_SILENCE = httpx.Timeout(_SECONDS, read=SILENCE_SECONDS)
 Token = str | Callable[[], str]
 
 
@@ -98,15 +103,32 @@ def watch(client: AuthenticatedClient, *, after: int | None = None, **filters: s
     """Yield events as they happen, for ever: from now on, or after a number. Goes on where it broke."""
     http = client.get_httpx_client()
     if after is None:
-        # Nothing is about such an object: the answer is short, and tells how far the log goes.
-        answer = http.get("/api/v1/events", params={"limit": 1, "object_type": "none"})
-        after = int(_told(answer)["next_after"])
+        after = int(_told(http.get(_EVENTS, params=_LAST))["next_after"])
     return follow(
         lambda seq: _lines(http, {**filters, "after": str(seq)}),
         after=after,
-        breaks=(httpx.TransportError, Problem),
-        rest=_rest,
+        breaks=_BREAKS,
+        rest=lambda failed, error: time.sleep(_rest(failed, error)),
     )
+
+
+async def watch_async(
+    client: AuthenticatedClient, *, after: int | None = None, **filters: str
+) -> AsyncIterator[Any]:
+    """Yield events as they happen, for ever, without blocking."""
+    http = client.get_async_httpx_client()
+    if after is None:
+        after = int(_told(await http.get(_EVENTS, params=_LAST))["next_after"])
+    failed = 0
+    while True:
+        try:
+            async for seq, event in _events(http, {**filters, "after": str(after)}):
+                failed, after = 0, seq
+                if event is not None:
+                    yield event
+        except _BREAKS as error:
+            failed += 1
+            await asyncio.sleep(_rest(failed, error))
 
 
 def checked(answer: Any) -> Any:
@@ -114,6 +136,9 @@ def checked(answer: Any) -> Any:
     if answer.status_code < 400:
         return answer.parsed
     raise Problem(int(answer.status_code), answer.parsed.to_dict() if answer.parsed else {})
+
+
+_BREAKS = (httpx.TransportError, Problem)
 
 
 class _Bearer(httpx.Auth):
@@ -192,22 +217,31 @@ def _came_first(error: Exception) -> bool:
 
 
 def _lines(http: httpx.Client, query: Mapping[str, str]) -> Iterator[str]:
-    headers = {"Accept": "text/event-stream"}
-    timeout = httpx.Timeout(_SECONDS, read=SILENCE_SECONDS)
-    with http.stream("GET", "/api/v1/events", params=query, headers=headers, timeout=timeout) as answer:
+    with http.stream("GET", _EVENTS, params=query, headers=_STREAM, timeout=_SILENCE) as answer:
         if answer.status_code >= 400:
             answer.read()
             _told(answer)
         yield from answer.iter_lines()
 
 
-def _rest(failed: int, error: Exception) -> None:
-    """Wait before coming back. Raises where that would not help."""
+async def _events(http: httpx.AsyncClient, query: Mapping[str, str]) -> AsyncIterator[tuple[int, Any]]:
+    reader = Reader()
+    async with http.stream("GET", _EVENTS, params=query, headers=_STREAM, timeout=_SILENCE) as answer:
+        if answer.status_code >= 400:
+            await answer.aread()
+            _told(answer)
+        async for line in answer.aiter_lines():
+            if (told := reader.feed(line)) is not None:
+                yield told
+
+
+def _rest(failed: int, error: Exception) -> float:
+    """Seconds before coming back. Raises where that would not help."""
     status, after = (error.status, error.retry_after) if isinstance(error, Problem) else (0, "")
     wait = pause(failed, status, again=True, retry_after=after, luck=random.random())  # noqa: S311
     if wait is None:
         raise error
-    time.sleep(wait)
+    return wait
 
 
 def _told(answer: httpx.Response) -> Any:
@@ -221,4 +255,4 @@ def _told(answer: httpx.Response) -> Any:
 
 
 def _retry_after(answer: httpx.Response) -> str:
-    return answer.headers.get("Retry-After", "")
+    return str(answer.headers.get("Retry-After", ""))

@@ -35,13 +35,24 @@ def follow(
 
 def parse(lines: Iterable[str]) -> Iterator[tuple[int, Any]]:
     """Server-sent events as (number, event); the event of a bookmark is None. Half an event is none."""
-    said: dict[str, str] = {}
-    for line in lines:
+    reader = Reader()
+    return (told for line in lines if (told := reader.feed(line)) is not None)
+
+
+class Reader:
+    """Takes a stream line by line."""
+
+    def __init__(self) -> None:
+        self._said: dict[str, str] = {}
+
+    def feed(self, line: str) -> tuple[int, Any] | None:
+        """The event that this line ends, if it ends one."""
         if line:
             name, _, value = line.partition(":")
-            said[name] = value.removeprefix(" ")
-            continue
-        if said.get("id", "").isdecimal():
-            told = None if said.get("event") == "bookmark" else json.loads(said.get("data", "null"))
-            yield int(said["id"]), told
-        said = {}
+            self._said[name] = value.removeprefix(" ")
+            return None
+        said, self._said = self._said, {}
+        if not said.get("id", "").isdecimal():
+            return None
+        told = None if said.get("event") == "bookmark" else json.loads(said.get("data", "null"))
+        return int(said["id"]), told

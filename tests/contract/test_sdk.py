@@ -153,7 +153,44 @@ def test_its_layer_watches_from_now_on(sdk, live):
     make_project("one")
     make_project("two")
 
-    assert [next(events)["object_id"] for _ in range(2)] == ["one", "two"]
+    async def first() -> list[str]:
+        found = session.watch_async(client, after=0, object_type="project")
+        return [(await anext(found))["object_id"] for _ in range(2)]
+
+    assert [next(events)["object_id"] for _ in range(2)] == asyncio.run(first()) == ["one", "two"]
+
+
+def test_its_watches_go_on_where_they_broke_and_say_what_is_wrong(sdk):
+    session = layer(sdk)
+    asked = []
+    stream = b'id: 3\nevent: a.b\ndata: {"seq": 3}\n\nid: 7\nevent: bookmark\ndata: {}\n\nid: 8\ndata: {"se'
+    more = b'id: 8\nevent: a.b\ndata: {"seq": 8}\n\n'
+    answers: list[tuple[int, dict[str, Any]]] = [
+        (200, {"content": stream}),
+        (503, {"headers": {"Retry-After": "0"}}),
+        (200, {"content": more}),
+        (403, {"json": {"code": "permission_denied", "detail": "Not here."}}),
+    ]
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        asked.append(request.url.params["after"])
+        status, said = answers[(len(asked) - 1) % 4]
+        return httpx.Response(status, **said)
+
+    async def both() -> list[int]:
+        found = session.watch_async(client, after=2)
+        told = [(await anext(found))["seq"] for _ in range(2)]
+        with pytest.raises(session.Problem, match="Not here"):
+            await anext(found)
+        return told
+
+    client = session.connect("http://x", "t", transport=httpx.MockTransport(answer))
+    events = session.watch(client, after=2)
+    assert [next(events)["seq"] for _ in range(2)] == [3, 8]
+    with pytest.raises(session.Problem, match="Not here"):
+        next(events)
+    assert asyncio.run(both()) == [3, 8]
+    assert asked == ["2", "7", "7", "8"] * 2
 
 
 def test_its_layer_tries_again_with_the_same_key_and_asks_for_a_new_token(sdk):
