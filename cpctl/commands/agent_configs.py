@@ -200,8 +200,10 @@ def _path(said: str) -> str:
 
 
 def _text(file: str) -> str:
-    ((_, text),) = files.texts([file])[:1]
-    return text
+    found = files.texts([file])
+    if len(found) > 1:
+        raise UsageError(f"{file} holds {len(found)} documents; each has a name of its own: say which file.")
+    return found[0][1]
 
 
 def _previewed(said: str, text: str | None) -> Any:

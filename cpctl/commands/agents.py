@@ -142,8 +142,9 @@ def rotate(
     """Give an agent a new token, and print it. It is shown once."""
     terms = options.Decision(message, dry_run, yes)
     done = _sent("rotate", name, None, terms)
-    if not dry_run:
-        say(done["token"])
+    if dry_run:
+        return terms.tell("a new token.")
+    return say(done["token"])
 
 
 @agents.command()
