@@ -31,23 +31,17 @@ def unannounced(found: list[str], fragments: str) -> list[str]:
     return [one for one in found if f"`{one}`" not in fragments]
 
 
-def contract_only(document: Any) -> Any:
-    """A description without words for people."""
+def contract_only(document: Any, *, names: bool = False) -> Any:
+    """A description without words for people. names: its keys are fields, which may be called anything."""
     if isinstance(document, list):
         return [contract_only(one) for one in document]
     if not isinstance(document, dict):
         return document
-    kept = {}
-    for key, value in document.items():
-        if key in _WORDS and not _is_property(value):
-            continue
-        kept[key] = contract_only(value)
-    return kept
-
-
-def _is_property(value: Any) -> bool:
-    """A field may be called `description`: then its value is a schema."""
-    return isinstance(value, dict) and bool({"type", "$ref", "allOf", "oneOf", "anyOf"} & set(value))
+    return {
+        key: contract_only(value, names=key == "properties" and not names)
+        for key, value in document.items()
+        if names or key not in _WORDS
+    }
 
 
 @dataclass(slots=True)
@@ -157,7 +151,8 @@ def _values(place: str, was: Schema, now: Schema, *, sent: bool) -> Iterator[str
 
 def _kinds(schema: Schema) -> set[str]:
     kinds = schema.get("type", [])
-    return {kinds} if isinstance(kinds, str) else set(kinds)
+    found = {kinds} if isinstance(kinds, str) else set(kinds)
+    return found | {"integer"} if "number" in found else found
 
 
 def _and(kinds: set[str]) -> str:

@@ -15,6 +15,7 @@ THING = {
         "name": {"type": "string", "maxLength": 10},
         "state": {"type": "string", "enum": ["on", "off"]},
         "description": {"type": "string", "description": "For people."},
+        "example": {},
         "parts": {"type": "array", "items": {"$ref": "#/components/schemas/Thing"}},
     },
     "required": ["name"],
@@ -108,6 +109,15 @@ def test_what_cannot_break_one_is_not(new):
     assert breaks(OLD, new) == []
 
 
+def test_a_whole_number_is_a_number():
+    counted = changed(*FIELDS, "name", to={"type": "integer"})
+    measured = changed(*FIELDS, "name", to={"type": "number"})
+
+    # Who sends may send more, who reads may meet more.
+    assert breaks(counted, measured) == ["Thing.name: is integer or number, was integer"]
+    assert breaks(measured, counted) == ["Thing.name: is integer, was integer or number"]
+
+
 def test_a_fragment_announces_exactly_what_it_quotes():
     found = ["Thing.state: is gone", "Thing.name: is gone"]
 
@@ -117,7 +127,7 @@ def test_a_fragment_announces_exactly_what_it_quotes():
 def test_words_are_left_out_and_fields_of_their_names_are_not():
     kept = contract_only(OLD)["components"]["schemas"]["Thing"]["properties"]
 
-    assert kept["description"] == {"type": "string"}
+    assert (kept["description"], kept["example"]) == ({"type": "string"}, {})
 
 
 def test_every_break_since_the_last_release_is_announced():
