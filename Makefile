@@ -17,7 +17,7 @@ endif
 export UV_NO_PROGRESS := 1
 export PYTHONUNBUFFERED := 1
 
-.PHONY: bench-lists bench-agent-configs bench-fleet bench-watchers help up test check format lint types contracts migrations-check openapi openapi-check settings sdk lock bench-resolve bench-heartbeats clean
+.PHONY: bench-lists bench-agent-configs bench-fleet bench-watchers help up test check format lint types contracts migrations-check openapi openapi-check release-api settings sdk lock bench-resolve bench-heartbeats clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -55,11 +55,16 @@ openapi-check: .venv/.dev
 	@mkdir -p .tools && $(BIN)/python manage.py spectacular --validate --fail-on-warn --file .tools/openapi.yaml
 	@diff -u openapi.yaml .tools/openapi.yaml || { echo "openapi.yaml is out of date: run 'make openapi' and commit it."; exit 1; }
 
+release-api: .venv/.dev ## Make openapi.yaml the one that later changes are measured by, and drop their fragments
+	$(BIN)/python -m tests.contract.api_changes
+	rm -f changes/*.md
+
 settings: .venv/.dev ## Write docs/settings.md from the code
 	$(BIN)/python manage.py settings_reference > docs/settings.md
 
-sdk: .venv/.dev ## Generate the Python client from openapi.yaml into sdk/python
-	$(BIN)/python -m openapi_python_client generate --path openapi.yaml --config sdk/python.yaml --meta setup --fail-on-warning --overwrite --output-path sdk/python
+sdk: .venv/.dev ## Generate the clients from openapi.yaml: sdk/python, and with node sdk/typescript
+	$(BIN)/python sdk/generate.py python
+	@if command -v npm >/dev/null; then $(BIN)/python sdk/generate.py typescript; else echo "There is no npm: sdk/typescript was left out."; fi
 
 bench-resolve: .venv/.dev ## Measure effective reads (docs/performance.md); BENCH_ARGS="--rows 100000 --write"
 	@exec $(BIN)/python -m benchmarks.resolve $(BENCH_ARGS)
@@ -79,12 +84,13 @@ bench-watchers: .venv/.dev ## Hold ten thousand streams of events open; BENCH_AR
 bench-agent-configs: .venv/.dev ## Measure recomputes of agent configurations; BENCH_ARGS="--teams 200 --write"
 	@exec $(BIN)/python -m benchmarks.agent_configs $(BENCH_ARGS)
 
-lock: $(UV) ## Pin the newest versions that pyproject.toml allows, by hash and without addresses
+lock: $(UV) .venv/.created ## Pin the newest versions that pyproject.toml allows, by hash and without addresses
 	echo "uv" | $(UV) pip compile $(LOCK_FLAGS) - -o requirements/bootstrap.txt
 	$(UV) pip compile $(LOCK_FLAGS) pyproject.toml -o requirements/runtime.txt
 	$(UV) pip compile $(LOCK_FLAGS) --extra kubernetes -c requirements/runtime.txt pyproject.toml -o requirements/kubernetes.txt
 	$(UV) pip compile $(LOCK_FLAGS) --extra embedded -c requirements/runtime.txt pyproject.toml -o requirements/embedded.txt
 	$(UV) pip compile $(LOCK_FLAGS) --extra embedded --extra dev -c requirements/embedded.txt -c requirements/kubernetes.txt pyproject.toml -o requirements/dev.txt
+	@if command -v npm >/dev/null; then $(BIN)/python sdk/generate.py lock; else echo "There is no npm: sdk/typescript/package-lock.json stays."; fi
 LOCK_FLAGS := --quiet --upgrade --universal --python-version 3.11 --generate-hashes --no-header --no-annotate
 
 clean: ## Remove the environment and caches; keeps DATA_DIR

@@ -15,6 +15,7 @@ import uuid
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from email.message import Message
+from itertools import islice
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
@@ -22,7 +23,8 @@ from cpctl import VERSION
 from cpctl.contexts import Context
 from cpctl.errors import ApiError, Unreachable, UsageError
 from cpctl.paths import JSON
-from cpctl.retrying import pause, repeatable
+from cpctl.thin.paging import every_item
+from cpctl.thin.retrying import pause, repeatable
 
 _SECONDS = 10.0
 Query = Mapping[str, Any]
@@ -91,17 +93,12 @@ class Api:
     def items(self, path: str, query: Query | None = None, *, most: int | None = None) -> Iterator[Any]:
         """Every item of a list, page by page."""
         asked = {"limit": 200 if most is None else min(most, 200), **(query or {})}
-        told = 0
-        while True:
-            page = self.get(path, asked).json()
-            for item in page["items"]:
-                if most is not None and told >= most:
-                    return
-                told += 1
-                yield item
-            if not page.get("next_cursor"):
-                return
-            asked["cursor"] = page["next_cursor"]
+
+        def page(cursor: str) -> tuple[list[Any], str]:
+            said = self.get(path, {**asked, "cursor": cursor}).json()
+            return said["items"], said.get("next_cursor") or ""
+
+        return islice(every_item(page), most)
 
     def send(
         self,

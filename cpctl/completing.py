@@ -6,6 +6,7 @@ import json
 import os
 import time
 from collections.abc import Callable
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,23 @@ def projects(ctx: typer.Context, incomplete: str) -> list[str]:
 
 def domains(ctx: typer.Context, incomplete: str) -> list[str]:
     return _names(ctx, "scopes/domains", "id", incomplete)
+
+
+def names(ctx: typer.Context, incomplete: str) -> list[str]:
+    """Names of the kind that was typed before."""
+    return _quietly(lambda: _names_of(ctx, str(ctx.params.get("kind") or ""), incomplete))
+
+
+def documents(ctx: typer.Context, incomplete: str) -> list[str]:
+    return _quietly(lambda: _names_of(ctx, "agent-configs", incomplete))
+
+
+def planes(ctx: typer.Context, incomplete: str) -> list[str]:
+    return _names(ctx, "data-planes", "name", incomplete)
+
+
+def task_types(ctx: typer.Context, incomplete: str) -> list[str]:
+    return _names(ctx, "task-types", "name", incomplete)
 
 
 def types(ctx: typer.Context, incomplete: str) -> list[str]:
@@ -43,8 +61,19 @@ def kinds(incomplete: str) -> list[str]:
     return _starting(incomplete, [kind.name for kind in KINDS])
 
 
+def _names_of(ctx: typer.Context, kind_name: str, incomplete: str) -> list[str]:
+    from cpctl.kinds import kind_named
+
+    kind = kind_named(kind_name)
+    if not kind.key:
+        return []
+    if kind.key == "resource_type":
+        return types(ctx, incomplete)
+    return _starting(incomplete, _known(ctx, kind.path, kind.label))
+
+
 def _names(ctx: typer.Context, path: str, key: str, incomplete: str) -> list[str]:
-    return _quietly(lambda: _starting(incomplete, _known(ctx, path, key)))
+    return _quietly(lambda: _starting(incomplete, _known(ctx, path, itemgetter(key))))
 
 
 def _starting(incomplete: str, names: list[str]) -> list[str]:
@@ -59,7 +88,7 @@ def _quietly(find: Callable[[], list[str]]) -> list[str]:
         return []
 
 
-def _known(ctx: typer.Context, path: str, key: str) -> list[str]:
+def _known(ctx: typer.Context, path: str, name_of: Callable[[Any], str]) -> list[str]:
     from cpctl.session import SESSION
 
     # While completing, no command runs, so nobody has taken the options that stand before it.
@@ -74,10 +103,10 @@ def _known(ctx: typer.Context, path: str, key: str) -> list[str]:
     answer = SESSION.api(context, tries=False).send(
         "GET", path, query={} if path == "resource-types" else {"limit": 200}, timeout=_BUDGET_SECONDS
     )
-    names: list[Any] = [item[key] for item in answer.json()["items"]]
+    found: list[str] = [name_of(item) for item in answer.json()["items"]]
     place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    place.write_text(json.dumps(names))
-    return names
+    place.write_text(json.dumps(found))
+    return found
 
 
 def hash_of(text: str) -> str:

@@ -1,53 +1,11 @@
-"""The kinds of things that `get` shows: their path, their columns, what names one of them."""
+"""The kinds of things that `get` shows."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any
-
+from cpctl.agent_kinds import KINDS as AGENT_KINDS
+from cpctl.columns import SCOPE, Kind, field, moment, words
 from cpctl.errors import UsageError
-from cpctl.output import Column, Item
 from cpctl.scopes import scope_text
-
-
-def field(title: str, name: str = "", *, wide: bool = False) -> Column:
-    key = name or title.lower()
-    return Column(title, lambda item: item.get(key), wide)
-
-
-def moment(title: str, name: str, *, wide: bool = False) -> Column:
-    """A time to the second: what a person compares."""
-    return Column(title, lambda item: _seconds(item.get(name)), wide)
-
-
-def words(title: str, name: str, *, wide: bool = False) -> Column:
-    return Column(title, lambda item: ",".join(item.get(name) or []), wide)
-
-
-SCOPE = Column("SCOPE", lambda item: scope_text(item.get("scope")))
-
-
-def _seconds(at: Any) -> str:
-    return str(at)[:19] + "Z" if at else ""
-
-
-@dataclass(frozen=True, slots=True)
-class Kind:
-    """filters: parameters that its list takes. key: what one is asked for by; empty if it cannot be."""
-
-    name: str
-    path: str
-    columns: Sequence[Column]
-    aliases: tuple[str, ...] = ()
-    filters: frozenset[str] = frozenset()
-    key: str = "name"
-    object_type: str = ""
-    name_of: Callable[[Item], str] | None = None
-
-    def label(self, item: Item) -> str:
-        return self.name_of(item) if self.name_of else str(item.get(self.key) or item.get("id", ""))
-
 
 _OVERRIDE = Kind(
     "overrides",
@@ -68,31 +26,9 @@ _OVERRIDE = Kind(
     object_type="override",
     name_of=lambda item: f"{item['resource_type']} {scope_text(item['scope'])}",
 )
-_AGENT = Kind(
-    "agents",
-    "agents",
-    (
-        field("NAME"),
-        field("ENVIRONMENT"),
-        field("STATE", "health_status"),
-        field("LATE"),
-        words("SERVICES", "service_types"),
-        moment("LAST HEARTBEAT", "last_heartbeat"),
-        field("ID", "agent_id", wide=True),
-        field("COST", "cost", wide=True),
-        field("LAG", "consumer_lag", wide=True),
-        field("REASON", "state_reason", wide=True),
-        moment("SINCE", "state_since", wide=True),
-    ),
-    ("agent", "ag"),
-    frozenset({"health_status", "environment", "service_type"}),
-    key="agent_id",
-    object_type="agent",
-    name_of=lambda item: str(item["name"]),
-)
 KINDS = (
     _OVERRIDE,
-    _AGENT,
+    *AGENT_KINDS,
     Kind(
         "projects",
         "scopes/projects",
@@ -150,20 +86,6 @@ KINDS = (
         key="revision",
     ),
     Kind(
-        "fleet-guards",
-        "fleet-guards",
-        (
-            field("ENVIRONMENT"),
-            field("ENGAGED"),
-            field("SILENT"),
-            field("AGENTS"),
-            field("REASON", wide=True),
-        ),
-        ("fleet-guard",),
-        key="",
-        name_of=lambda item: str(item["environment"] or "fleet"),
-    ),
-    Kind(
         "principals",
         "principals",
         (field("NAME"), field("KIND"), field("ACTIVE", "is_active")),
@@ -202,6 +124,7 @@ KINDS = (
             field("REASON", wide=True),
             field("REQUEST", "request_id", wide=True),
         ),
+        filters=frozenset({"actor", "object_type", "object_id", "request_id"}),
         key="",
     ),
 )

@@ -9,15 +9,15 @@ from typing import Annotated
 import typer
 
 from cpctl import VERSION, completing
-from cpctl.commands import access, applying, doctor, editing, explaining, following, getting, history, moving
 from cpctl.errors import CpctlError, UsageError
 from cpctl.exits import Exit
-from cpctl.output import Format, note, paint_for, say
+from cpctl.lazy import LazyGroup
+from cpctl.output import note, paint_for, say
 from cpctl.session import SESSION
 
-_SHELLS = ("bash", "zsh", "fish")
 app = typer.Typer(
     name="cpctl",
+    cls=LazyGroup,
     help=(
         "The command line of Controlplane: what applies where, and why; which agents are alive.\n\n"
         "\b\n"
@@ -33,7 +33,6 @@ app = typer.Typer(
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-agents = typer.Typer(help="Agents: list, show, watch.", no_args_is_help=True)
 
 
 def _version(said: bool) -> None:
@@ -63,70 +62,6 @@ def before(
     if color not in ("auto", "always", "never"):
         raise UsageError("--color is auto, always or never.")
     SESSION.color, SESSION.quiet, SESSION.no_input, SESSION.debug = color, quiet, no_input, debug
-
-
-def completion(shell: Annotated[str, typer.Argument(help="bash, zsh or fish.")]) -> None:
-    """Print the shell's completion script: source <(cpctl completion bash)."""
-    from typer._completion_shared import get_completion_script
-
-    if shell not in _SHELLS:
-        raise UsageError(f"There is completion for {', '.join(_SHELLS)}.")
-    say(get_completion_script(prog_name="cpctl", complete_var="_CPCTL_COMPLETE", shell=shell))
-
-
-Environment = Annotated[str, typer.Option(help="Only agents of this environment.")]
-How = Annotated[Format, typer.Option("-o", "--output", help="How to show it.")]
-
-
-@agents.command("list")
-def list_agents(
-    *,
-    environment: Environment = "",
-    state: Annotated[str, typer.Option(help="Only agents in this state, such as ready.")] = "",
-    output: How = Format.TABLE,
-) -> None:
-    """List agents: `cpctl get agents`."""
-    getting.get(kind="agents", environment=environment, state=state, output=output)
-
-
-@agents.command("watch")
-def watch_agents(*, environment: Environment = "", output: How = Format.TABLE) -> None:
-    """List agents, and go on with those that change."""
-    getting.get(kind="agents", environment=environment, output=output, watch=True)
-
-
-@agents.command("show")
-def show_agent(
-    name: Annotated[str, typer.Argument(autocompletion=completing.agents)], *, output: How = Format.YAML
-) -> None:
-    """Show everything about one agent."""
-    getting.describe(kind="agents", name=name, output=output)
-
-
-for command in (
-    getting.get,
-    getting.describe,
-    explaining.explain,
-    applying.diff,
-    applying.apply,
-    editing.edit,
-    history.history,
-    history.blame,
-    history.rollback,
-    moving.export,
-    following.events,
-    following.wait,
-    access.login,
-    access.logout,
-    access.whoami,
-    doctor.doctor,
-    completion,
-):
-    app.command()(command)
-app.command("can-i")(access.can_i)
-app.add_typer(moving.imports, name="import")
-app.add_typer(agents, name="agents")
-app.add_typer(access.config, name="config")
 
 
 def main() -> None:

@@ -21,6 +21,7 @@ class Format(StrEnum):
     JSON = "json"
     YAML = "yaml"
     NAME = "name"
+    CSV = "csv"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +39,12 @@ class Paint:
 
     def __call__(self, style: str, text: str) -> str:
         return f"\x1b[{_CODES[style]}m{text}\x1b[0m" if self.on else text
+
+
+def signed(line: str, paint: Paint) -> str:
+    """A change that begins with its sign."""
+    style = {"+": "green", "-": "red", "~": "yellow"}.get(line[:1])
+    return paint(style, line) if style else line
 
 
 def wants_colour(said: str, environment: Mapping[str, str], *, terminal: bool) -> bool:
@@ -98,6 +105,19 @@ def table(columns: Sequence[Column], items: Iterable[Item], *, headers: bool = T
     ]
 
 
+def as_csv(columns: Sequence[Column], items: Iterable[Item], *, headers: bool = True) -> list[str]:
+    """Every column, the wide ones too: whoever loads it can leave some out."""
+    import csv
+    from io import StringIO
+
+    text = StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    if headers:
+        writer.writerow([column.title for column in columns])
+    writer.writerows([as_cell(column.value(item)) for column in columns] for item in items)
+    return text.getvalue().splitlines()
+
+
 def listing(
     columns: Sequence[Column],
     items: Sequence[Item],
@@ -113,6 +133,8 @@ def listing(
         return [as_yaml({"items": items})]
     if how is Format.NAME:
         return [name_of(item) for item in items]
+    if how is Format.CSV:
+        return as_csv(columns, items, headers=headers)
     shown = [column for column in columns if how is Format.WIDE or not column.wide]
     return table(shown, items, headers=headers)
 

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import http.client
-import json
 import random
 import time
 import urllib.error
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from cpctl.api import Api
 from cpctl.errors import ApiError
-from cpctl.retrying import pause
-
-# The server sends a bookmark more often than this; silence means a dead connection.
-_SILENCE_SECONDS = 90.0
+from cpctl.thin.retrying import pause
+from cpctl.thin.streams import SILENCE_SECONDS, follow
 
 
 def last_seq(api: Api) -> int:
@@ -35,16 +32,12 @@ def poll(api: Api, query: Mapping[str, Any], *, after: int, seconds: float) -> t
 
 def watch(api: Api, query: Mapping[str, Any], *, after: int) -> Iterator[Any]:
     """Yield events after this number as they happen, for ever."""
-    failed = 0
-    while True:
-        try:
-            for seq, event in _stream(api, query, after):
-                failed, after = 0, seq
-                if event is not None:
-                    yield event
-        except (OSError, http.client.HTTPException) as error:
-            failed += 1
-            _rest(api, failed, error)
+    return follow(
+        lambda seq: _lines(api, query, seq),
+        after=after,
+        breaks=(OSError, http.client.HTTPException),
+        rest=lambda failed, error: _rest(api, failed, error),
+    )
 
 
 def _rest(api: Api, failed: int, error: Exception) -> None:
@@ -61,24 +54,9 @@ def _rest(api: Api, failed: int, error: Exception) -> None:
     time.sleep(wait)
 
 
-def _stream(api: Api, query: Mapping[str, Any], after: int) -> Iterator[tuple[int, Any]]:
+def _lines(api: Api, query: Mapping[str, Any], after: int) -> Iterator[str]:
     request = api.request(
         "GET", "events", query={**query, "after": after}, headers={"Accept": "text/event-stream"}
     )
-    with api.open(request, _SILENCE_SECONDS) as response:
-        yield from parse(line.decode().rstrip("\r\n") for line in response)
-
-
-def parse(lines: Iterable[str]) -> Iterator[tuple[int, Any]]:
-    """Server-sent events as (number, event); the event of a bookmark is None. Half an event is none."""
-    said: dict[str, str] = {}
-    for line in lines:
-        if line:
-            name, _, value = line.partition(":")
-            said[name] = value.removeprefix(" ")
-        elif said.get("id", "").isdecimal():
-            told = None if said.get("event") == "bookmark" else json.loads(said.get("data", "null"))
-            yield int(said["id"]), told
-            said = {}
-        else:
-            said = {}
+    with api.open(request, SILENCE_SECONDS) as response:
+        yield from (line.decode().rstrip("\r\n") for line in response)

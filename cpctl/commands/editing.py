@@ -16,11 +16,10 @@ from cpctl.merging import three_way
 from cpctl.output import as_yaml, say
 from cpctl.paths import YAML
 from cpctl.session import SESSION
+from cpctl.thin.meeting import over_what_was_seen
 
 if TYPE_CHECKING:
     from cpctl.api import Answer, Api
-
-_MEETINGS = 5
 
 
 class EditConflict(CpctlError):
@@ -71,22 +70,27 @@ class _Edit:
 
 def _put(api: Api, edited: _Edit, *, dry_run: bool, yes: bool) -> None:
     """Put it back. Where somebody came first, take both changes, unless they contradict each other."""
-    for _ in range(_MEETINGS):
-        try:
-            _send(api, edited, dry_run=True)
-            _show(edited)
-            if dry_run:
-                return None
-            SESSION.confirm("Save this?", yes=yes)
-            _send(api, edited, dry_run=False)
-            return SESSION.tell("Saved.")
-        except ApiError as error:
-            if error.code != "version_mismatch":
-                raise
-        theirs = api.get("overrides/document", edited.scope, accept=YAML)
-        edited = replace(edited, seen=theirs, text=_merged(edited.seen.text, edited.text, theirs.text))
+
+    def attempt(edit: _Edit) -> None:
+        _send(api, edit, dry_run=True)
+        _show(edit)
+        if dry_run:
+            return None
+        SESSION.confirm("Save this?", yes=yes)
+        _send(api, edit, dry_run=False)
+        return SESSION.tell("Saved.")
+
+    def look_again(edit: _Edit) -> _Edit:
+        theirs = api.get("overrides/document", edit.scope, accept=YAML)
+        both = replace(edit, seen=theirs, text=_merged(edit.seen.text, edit.text, theirs.text))
         SESSION.tell("Somebody changed it meanwhile. Both changes are taken.")
-    raise EditConflict("It changes faster than it can be saved. Try again.")
+        return both
+
+    over_what_was_seen(edited, attempt, look_again, too_late=_came_first)
+
+
+def _came_first(error: Exception) -> bool:
+    return isinstance(error, ApiError) and error.code == "version_mismatch"
 
 
 def _send(api: Api, edited: _Edit, *, dry_run: bool) -> None:

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from cpctl import completing
+from cpctl.columns import Kind
 from cpctl.commands import options
 from cpctl.commands.getting import KindName, find
 from cpctl.errors import TimedOut, UsageError
-from cpctl.kinds import EVENT_COLUMNS, Kind, kind_named
+from cpctl.kinds import EVENT_COLUMNS, kind_named
 from cpctl.output import GAP, Format, as_cell, as_text, document, listing, say
 from cpctl.session import SESSION
 
@@ -23,25 +25,33 @@ if TYPE_CHECKING:
 _FIELDS = {"state": "health_status"}
 
 
-def events(
+events = typer.Typer(help="What happened, and what happens.")
+_After = Annotated[int, typer.Option(min=0, help="The last number that you have.")]
+_Type = Annotated[str, typer.Option(help="Only of this type, such as agent.registered.")]
+_ObjectType = Annotated[str, typer.Option(help="Only about such objects, such as agent.")]
+_ObjectId = Annotated[str, typer.Option(help="Only about this object.")]
+
+
+@events.callback(invoke_without_command=True)
+def show_events(
+    ctx: typer.Context,
     *,
-    after: Annotated[int, typer.Option(min=0, help="The last number that you have.")] = 0,
-    type: Annotated[str, typer.Option(help="Only of this type, such as agent.registered.")] = "",
-    object_type: Annotated[str, typer.Option(help="Only about such objects, such as agent.")] = "",
-    object_id: Annotated[str, typer.Option(help="Only about this object.")] = "",
+    after: _After = 0,
+    type: _Type = "",
+    object_type: _ObjectType = "",
+    object_id: _ObjectId = "",
     limit: Annotated[int, typer.Option(min=1, max=200, help="At most so many.")] = 50,
     watch: Annotated[bool, typer.Option("--watch", help="Go on as they happen.")] = False,
     output: options.Output = Format.TABLE,
     no_headers: options.NoHeaders = False,
 ) -> None:
-    """Show what happened. With --watch and no --after: from now on."""
-    from cpctl import watching
-
-    api = SESSION.api()
+    """Show what happened. `events watch` goes on as things happen."""
+    if ctx.invoked_subcommand:
+        return None
     query = {"type": type, "object_type": object_type, "object_id": object_id}
     if watch:
-        return _watch(api, query, after or watching.last_seq(api), output)
-    found = api.get("events", {**query, "after": after, "limit": limit}).json()["items"]
+        return _watch(query, after, output)
+    found = SESSION.api().get("events", {**query, "after": after, "limit": limit}).json()["items"]
     lines = listing(
         EVENT_COLUMNS, found, how=output, name_of=lambda one: str(one["seq"]), headers=not no_headers
     )
@@ -50,10 +60,23 @@ def events(
     return None
 
 
+@events.command("watch")
+def watch_events(
+    *,
+    after: _After = 0,
+    type: _Type = "",
+    object_type: _ObjectType = "",
+    object_id: _ObjectId = "",
+    output: options.Output = Format.TABLE,
+) -> None:
+    """Follow what happens: from now on, or after a number."""
+    _watch({"type": type, "object_type": object_type, "object_id": object_id}, after, output)
+
+
 def wait(
     *,
     kind: KindName,
-    name: Annotated[str, typer.Argument(metavar="NAME")],
+    name: Annotated[str, typer.Argument(metavar="NAME", autocompletion=completing.names)],
     condition: Annotated[str, typer.Option("--for", help="FIELD=VALUE, such as state=ready.")],
     timeout: Annotated[float, typer.Option(min=0, help="Seconds.")] = 60.0,
 ) -> None:
@@ -89,10 +112,11 @@ def _wait(api: Api, kind: Kind, name: str, condition: tuple[str, str], until: fl
         _, after = watching.poll(api, {"object_type": kind.object_type}, after=after, seconds=left)
 
 
-def _watch(api: Api, query: dict[str, Any], after: int, how: Format) -> None:
+def _watch(query: dict[str, Any], after: int, how: Format) -> None:
     from cpctl import watching
 
-    for event in watching.watch(api, query, after=after):
+    api = SESSION.api()
+    for event in watching.watch(api, query, after=after or watching.last_seq(api)):
         say(_line(event, how))
         sys.stdout.flush()
 

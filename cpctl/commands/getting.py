@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from cpctl import completing
+from cpctl.columns import Kind
 from cpctl.commands import options
 from cpctl.errors import NotFound, UsageError
-from cpctl.kinds import Kind, kind_named
+from cpctl.kinds import kind_named
 from cpctl.output import Format, document, listing, say, table
 from cpctl.paths import YAML, segment
 from cpctl.scopes import scope_text
@@ -26,7 +27,7 @@ KindName = Annotated[str, typer.Argument(metavar="KIND", autocompletion=completi
 def get(
     *,
     kind: KindName,
-    name: Annotated[str, typer.Argument(metavar="[NAME]")] = "",
+    name: Annotated[str, typer.Argument(metavar="[NAME]", autocompletion=completing.names)] = "",
     project: options.Project = "",
     domain: options.Domain = "",
     workflow: options.Workflow = "",
@@ -37,13 +38,15 @@ def get(
     ] = "",
     level: Annotated[str, typer.Option(help="Only overrides at this level, such as project.")] = "",
     environment: Annotated[str, typer.Option(help="Only agents of this environment.")] = "",
-    service_type: Annotated[str, typer.Option(help="Only agents that provide this.")] = "",
-    state: Annotated[str, typer.Option(help="Only agents in this state, such as ready.")] = "",
+    service_type: options.ServiceType = "",
+    state: options.State = "",
+    selector: options.Selector = "",
     output: Annotated[
-        str, typer.Option("-o", "--output", help="table, wide, json, yaml, name; or a file, for overrides.")
+        str,
+        typer.Option("-o", "--output", help="table, wide, json, yaml, name, csv; or a file, for overrides."),
     ] = "table",
     no_headers: options.NoHeaders = False,
-    limit: Annotated[int | None, typer.Option(min=1, help="At most so many.")] = None,
+    limit: options.Limit = None,
     watch: Annotated[bool, typer.Option("--watch", help="Go on, and show what changes.")] = False,
 ) -> None:
     """List things, or show one.
@@ -65,6 +68,7 @@ def get(
         **dict(zip(("project", "domain", "workflow", "launch_plan"), names, strict=True)),
         **{"as_of": as_of, "resource_type": resource_type, "level": level},
         **{"environment": environment, "service_type": service_type, "health_status": state},
+        "selector": selector,
     }
     query = _filters(wanted, filters)
     if watch:
@@ -75,7 +79,7 @@ def get(
 def describe(
     *,
     kind: KindName,
-    name: Annotated[str, typer.Argument(metavar="NAME")],
+    name: Annotated[str, typer.Argument(metavar="NAME", autocompletion=completing.names)],
     project: options.Project = "",
     domain: options.Domain = "",
     workflow: options.Workflow = "",
@@ -85,6 +89,17 @@ def describe(
 ) -> None:
     """Show everything about one thing."""
     _one(kind_named(kind), name, (project, domain, workflow, launch_plan), as_of, output)
+
+
+def list_of(
+    kind: Kind,
+    query: Mapping[str, Any],
+    how: Format,
+    *,
+    headers: bool = True,
+    limit: int | None = None,
+) -> None:
+    show(kind, list(SESSION.api().items(kind.path, query, most=limit)), how, headers=headers)
 
 
 def show(kind: Kind, items: Sequence[Any], how: Format, *, headers: bool = True) -> None:
@@ -98,13 +113,14 @@ def show(kind: Kind, items: Sequence[Any], how: Format, *, headers: bool = True)
 def find(api: Api, kind: Kind, name: str, query: dict[str, Any] | None = None) -> Any:
     """One thing. Agents are asked for by id, and found by name too."""
     if kind.name == "agents" and not _is_id(name):
-        for agent in api.items(kind.path):
+        for agent in api.items(kind.path, {"q": name}):
             if agent["name"] == name:
                 return agent
         raise NotFound(f"There is no agent {name!r}.", hint="cpctl get agents")
     if not kind.key:
         raise UsageError(f"There is no asking for one of {kind.name}.", hint=f"cpctl get {kind.name}")
-    return api.get(f"{kind.path}/{segment(name)}", query).json()
+    place = "/".join(segment(part) for part in name.split("/")) if kind.in_parts else segment(name)
+    return api.get(f"{kind.path}/{place}", query).json()
 
 
 def _is_id(name: str) -> bool:

@@ -7,10 +7,11 @@ from typing import Annotated, Any
 import typer
 
 from cpctl import completing
+from cpctl.columns import field, moment
 from cpctl.commands import options
 from cpctl.commands.applying import go_on
 from cpctl.errors import UsageError
-from cpctl.kinds import field, kind_named, moment
+from cpctl.kinds import kind_named
 from cpctl.output import Format, listing, say
 from cpctl.paths import segment
 from cpctl.plans import difference_lines
@@ -46,7 +47,7 @@ def history(
     diff: Annotated[str, typer.Option(help="Compare two versions, such as 1..3.")] = "",
     output: options.Output = Format.TABLE,
 ) -> None:
-    """Show the versions of one override, or without a type the revisions of everything."""
+    """Show the versions of one override, or all revisions."""
     api = SESSION.api()
     scope = options.scope_of((project, domain, workflow, launch_plan))
     if not resource_type:

@@ -11,6 +11,7 @@ import typer
 from cpctl import completing
 from cpctl.output import Format
 from cpctl.scopes import scope_query
+from cpctl.session import SESSION
 
 Project = Annotated[str, typer.Option("-p", "--project", help="Project.", autocompletion=completing.projects)]
 Domain = Annotated[str, typer.Option("-d", "--domain", help="Domain.", autocompletion=completing.domains)]
@@ -30,6 +31,14 @@ Confirm = Annotated[
 ]
 Yes = Annotated[bool, typer.Option("-y", "--yes", help="Do not ask.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Show the plan and change nothing.")]
+Limit = Annotated[int | None, typer.Option(min=1, help="At most so many.")]
+State = Annotated[str, typer.Option(help="Only agents in this state, such as ready.")]
+ServiceType = Annotated[str, typer.Option(help="Only agents that provide this.")]
+Selector = Annotated[str, typer.Option("-l", "--selector", help="Labels, such as team=ml,tier!=dev.")]
+Search = Annotated[str, typer.Option("--search", help="Only names with this in them.")]
+Sort = Annotated[str, typer.Option(help="By this field; -field the other way round.")]
+Team = Annotated[str, typer.Option(help="Only of this team.")]
+DataPlane = Annotated[str, typer.Option(help="Only of this data plane.")]
 TypeName = Annotated[
     str, typer.Argument(metavar="TYPE", help="Resource type.", autocompletion=completing.types)
 ]
@@ -52,6 +61,24 @@ class Terms:
         manager = self.manager or _MANAGER
         said = {"change_message": self.message, "managed_by": manager, "force": self.force}
         return {**said, "confirm": self.confirm, **more}
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """A change that is not about overrides: why, and whether it is asked for or only tried."""
+
+    message: str = ""
+    dry_run: bool = False
+    yes: bool = False
+
+    def query(self) -> dict[str, Any]:
+        return {"change_message": self.message, "dry_run": self.dry_run}
+
+    def ask(self, question: str) -> None:
+        SESSION.confirm(question, yes=self.yes or self.dry_run)
+
+    def tell(self, done: str) -> None:
+        SESSION.tell(f"It would work: {done}" if self.dry_run else done)
 
 
 def scope_of(names: Sequence[str]) -> dict[str, str]:

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 import importlib
 import pkgutil
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 import yaml
 
-from tests.api_client import Api, make_project, token_for
+from tests.api_client import AGENT, Api, make_project, token_for
 
 ROOT = Path(__file__).resolve().parents[2]
+GUIDE = ROOT / "docs" / "guides" / "clients.md"
 OPERATIONS = {
     operation["operationId"]
     for methods in yaml.safe_load((ROOT / "openapi.yaml").read_text())["paths"].values()
@@ -28,19 +30,15 @@ UNSPEAKABLE = re.compile(r"\d$|Type\d|Inline|AnyOf|AllOf|ItemItem")
 
 @pytest.fixture(scope="module")
 def sdk(tmp_path_factory: pytest.TempPathFactory):
-    """The package, generated as `make sdk` does: from openapi.yaml, and a warning is an error."""
+    """The package, generated as `make sdk` does: with its layer; a warning is an error."""
     folder = tmp_path_factory.mktemp("sdk")
-    shutil.copy(ROOT / "sdk" / "python.yaml", folder)
-    shutil.copy(ROOT / "openapi.yaml", folder)
-    command = "generate --path openapi.yaml --config python.yaml --meta setup --fail-on-warning"
-    ran = subprocess.run(
-        [sys.executable, "-m", "openapi_python_client", *command.split(), "--output-path", "python"],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        check=False,
+    stale = folder / "python" / "controlplane_client" / "thin" / "stale.py"
+    stale.parent.mkdir(parents=True)
+    stale.touch()
+    subprocess.run(
+        [sys.executable, str(ROOT / "sdk" / "generate.py"), "python", str(folder / "python")], check=True
     )
-    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert not stale.exists()
     sys.path.insert(0, str(folder / "python"))
     yield importlib.import_module("controlplane_client")
     sys.path.remove(str(folder / "python"))
@@ -93,3 +91,137 @@ def test_it_sends_yaml_as_text(sdk, live):
 
     assert plan.summary.created == 1
     assert Api(token_for("admin")).get("overrides").json()["items"] == []
+
+
+def layer(sdk: Any) -> Any:
+    return importlib.import_module("controlplane_client.session")
+
+
+def test_its_layer_follows_pages_sync_and_async(sdk, live):
+    session = layer(sdk)
+    for number in range(5):
+        make_project(f"p{number}")
+    client = session.connect(live.url, token_for("viewer"))
+    projects = call("projects_list", sdk)
+
+    async def names() -> list[str]:
+        return [one.id async for one in session.every_async(projects, client=client, limit=2)]
+
+    found = [one.id for one in session.every(projects, client=client, limit=2)]
+    assert found == asyncio.run(names()) == [f"p{number}" for number in range(5)]
+    with pytest.raises(session.Problem) as failed:
+        list(session.every(projects, client=session.connect(live.url, "cp_pat_wrong")))
+    assert (failed.value.status, failed.value.code) == (401, "not_authenticated")
+    assert failed.value.request_id
+
+
+def test_its_layer_changes_over_what_it_saw(sdk, live):
+    session = layer(sdk)
+    models = importlib.import_module("controlplane_client.models")
+    make_project()
+    api = Api(token_for("admin"))
+    api.put("overrides/workflow_execution_config?project=flytesnacks", {"attributes": {"max_parallelism": 7}})
+    client = session.connect(live.url, token_for("admin"))
+    seen = []
+
+    def read() -> Any:
+        return call("overrides_get", sdk).sync_detailed(
+            "workflow_execution_config", client=client, project="flytesnacks"
+        )
+
+    def write(now: Any, etag: str) -> Any:
+        seen.append(etag)
+        if len(seen) == 1:
+            path = "overrides/workflow_execution_config?project=flytesnacks"
+            assert api.put(path, {"attributes": {"max_parallelism": 8}}, If_Match=etag).status_code == 200
+        more = now.attributes.to_dict()["max_parallelism"] + 1
+        body = models.OverrideWriteRequest.from_dict({"attributes": {"max_parallelism": more}})
+        return call("overrides_put", sdk).sync_detailed(
+            "workflow_execution_config", client=client, body=body, project="flytesnacks", if_match=etag
+        )
+
+    done = session.update_with_etag(read, write)
+
+    assert seen == ['"v1"', '"v2"']
+    assert done.attributes.to_dict() == {"max_parallelism": 9}
+
+
+def test_its_layer_watches_from_now_on(sdk, live):
+    session = layer(sdk)
+    client = session.connect(live.url, token_for("admin"))
+    events = session.watch(client, after=0, object_type="project")
+    make_project("one")
+    make_project("two")
+
+    async def first() -> list[str]:
+        found = session.watch_async(client, after=0, object_type="project")
+        return [(await anext(found))["object_id"] for _ in range(2)]
+
+    assert [next(events)["object_id"] for _ in range(2)] == asyncio.run(first()) == ["one", "two"]
+
+
+def test_its_watches_go_on_where_they_broke_and_say_what_is_wrong(sdk):
+    session = layer(sdk)
+    asked = []
+    stream = b'id: 3\nevent: a.b\ndata: {"seq": 3}\n\nid: 7\nevent: bookmark\ndata: {}\n\nid: 8\ndata: {"se'
+    more = b'id: 8\nevent: a.b\ndata: {"seq": 8}\n\n'
+    answers: list[tuple[int, dict[str, Any]]] = [
+        (200, {"content": stream}),
+        (503, {"headers": {"Retry-After": "0"}}),
+        (200, {"content": more}),
+        (403, {"json": {"code": "permission_denied", "detail": "Not here."}}),
+    ]
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        asked.append(request.url.params["after"])
+        status, said = answers[(len(asked) - 1) % 4]
+        return httpx.Response(status, **said)
+
+    async def both() -> list[int]:
+        found = session.watch_async(client, after=2)
+        told = [(await anext(found))["seq"] for _ in range(2)]
+        with pytest.raises(session.Problem, match="Not here"):
+            await anext(found)
+        return told
+
+    client = session.connect("http://x", "t", transport=httpx.MockTransport(answer))
+    events = session.watch(client, after=2)
+    assert [next(events)["seq"] for _ in range(2)] == [3, 8]
+    with pytest.raises(session.Problem, match="Not here"):
+        next(events)
+    assert asyncio.run(both()) == [3, 8]
+    assert asked == ["2", "7", "7", "8"] * 2
+
+
+def test_its_layer_tries_again_with_the_same_key_and_asks_for_a_new_token(sdk):
+    session = layer(sdk)
+    tokens = iter(["old", "new"])
+    requests = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        requests.append((request.headers["Authorization"], request.headers["Idempotency-Key"]))
+        if len(requests) == 1:
+            return httpx.Response(503, headers={"Retry-After": "0"})
+        return httpx.Response(401 if len(requests) == 2 else 200, json={})
+
+    client = session.connect("http://x", lambda: next(tokens, "new"), transport=httpx.MockTransport(answer))
+    said = client.get_httpx_client().post("/api/v1/projects", json={})
+
+    assert said.status_code == 200
+    assert [who for who, _ in requests] == ["Bearer old", "Bearer new", "Bearer new"]
+    assert len({key for _, key in requests}) == 1
+
+
+def test_what_the_guide_shows_runs(sdk, live, capsys):
+    (block,) = re.findall(r"```python\n(.*?)```", GUIDE.read_text(), re.DOTALL)
+    make_project()
+    token = token_for("admin")
+    body = {"attributes": {"interruptible": True}}
+    Api(token).put("overrides/workflow_execution_config?project=flytesnacks", body)
+    Api(token).post("agents", AGENT)
+
+    exec(block, {"URL": live.url, "TOKEN": token})
+
+    agent, version, event = capsys.readouterr().out.splitlines()
+    assert (agent, version) == ("a1 ready", "version 2")
+    assert event.startswith("override.created ")

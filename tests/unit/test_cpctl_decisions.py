@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
+import time
+from pathlib import Path
 
 import pytest
 
@@ -12,12 +15,14 @@ from cpctl.contexts import Config, Context, chosen, load, save
 from cpctl.errors import ApiError, UsageError
 from cpctl.exits import Exit
 from cpctl.files import joined
+from cpctl.lazy import COMMANDS, build
 from cpctl.merging import three_way
-from cpctl.output import Column, as_text, table, wants_colour
+from cpctl.output import Column, as_csv, as_text, table, wants_colour
 from cpctl.plans import differs, is_empty
-from cpctl.retrying import TRIES, pause, repeatable
 from cpctl.scopes import scope_query, scope_text
-from cpctl.watching import parse
+from cpctl.thin.meeting import over_what_was_seen
+from cpctl.thin.retrying import TRIES, pause, repeatable
+from cpctl.thin.streams import parse
 
 
 @pytest.mark.parametrize(
@@ -114,6 +119,68 @@ def test_tables_are_aligned_and_end_without_blanks():
     columns = (Column("A", lambda one: one[0]), Column("BB", lambda one: one[1]))
 
     assert table(columns, [("long", True), ("s", None)]) == ["A      BB", "long   yes", "s"]
+
+
+def test_csv_has_every_column_and_quotes_what_must_be():
+    columns = (Column("A", lambda one: one[0]), Column("B", lambda one: one[1], wide=True))
+
+    assert as_csv(columns, [("x,y", None)]) == ["A,B", '"x,y",']
+    assert as_csv(columns, [("x", True)], headers=False) == ["x,yes"]
+
+
+def test_the_guide_lists_every_exit_code():
+    guide = (Path(__file__).resolve().parents[2] / "docs" / "guides" / "cpctl.md").read_text()
+
+    assert {int(code) for code in re.findall(r"^\| (\d+) \|", guide, re.MULTILINE)} == set(Exit)
+
+
+def test_what_was_seen_is_looked_at_again_only_where_somebody_came_first():
+    def attempt(seen: int) -> int:
+        if seen < 3:
+            raise LookupError
+        return seen
+
+    def is_late(error: Exception) -> bool:
+        return isinstance(error, LookupError)
+
+    assert over_what_was_seen(1, attempt, lambda seen: seen + 1, too_late=is_late) == 3
+    with pytest.raises(LookupError):
+        over_what_was_seen(-9, attempt, lambda seen: seen + 1, too_late=is_late)
+    with pytest.raises(LookupError):
+        over_what_was_seen(2, attempt, lambda seen: seen + 1, too_late=lambda error: False)
+
+
+def test_help_comes_at_once():
+    def once() -> float:
+        began = time.perf_counter()
+        subprocess.run([sys.executable, "-m", "cpctl", "--help"], capture_output=True, check=True)
+        return time.perf_counter() - began
+
+    # Other work on this machine makes it slower, never faster: the best of a few is what it costs.
+    assert min(once() for _ in range(5)) < 0.15
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_says_of_a_command_what_the_command_says_of_itself(name):
+    says = str(build(name).help).split("\n")[0]
+
+    assert says.startswith(COMMANDS[name].help.removesuffix("."))
+
+
+def test_a_mistyped_command_is_told_the_nearest():
+    ran = subprocess.run(
+        [sys.executable, "-m", "cpctl", "agnets"], capture_output=True, text=True, check=False
+    )
+
+    assert (ran.returncode, "'agents'" in ran.stderr) == (Exit.USAGE, True)
+
+
+def test_a_fault_of_its_own_ends_with_70_and_is_never_taken_for_a_difference():
+    script = "import cpctl.main as m; m.app = lambda **named: 1 / 0; m.main()"
+
+    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+
+    assert (ran.returncode, "Traceback" in ran.stderr) == (Exit.BUG, False)
 
 
 def test_a_token_goes_only_to_the_server_that_it_is_of():

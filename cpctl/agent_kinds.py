@@ -1,0 +1,183 @@
+"""The kinds of things that have to do with agents."""
+
+from __future__ import annotations
+
+from cpctl.columns import Kind, field, moment, words
+from cpctl.output import Column, Item
+
+AGENT = Kind(
+    "agents",
+    "agents",
+    (
+        field("NAME"),
+        field("ENVIRONMENT"),
+        field("STATE", "health_status"),
+        field("LATE"),
+        words("SERVICES", "service_types"),
+        moment("LAST HEARTBEAT", "last_heartbeat"),
+        field("ID", "agent_id", wide=True),
+        field("COST", "cost", wide=True),
+        field("LAG", "consumer_lag", wide=True),
+        field("REASON", "state_reason", wide=True),
+        moment("SINCE", "state_since", wide=True),
+    ),
+    ("agent", "ag"),
+    frozenset({"health_status", "environment", "service_type", "selector", "q", "sort"}),
+    key="agent_id",
+    object_type="agent",
+    name_of=lambda item: str(item["name"]),
+)
+FLEET_GUARD = Kind(
+    "fleet-guards",
+    "fleet-guards",
+    (
+        field("ENVIRONMENT"),
+        field("ENGAGED"),
+        field("SILENT"),
+        field("AGENTS"),
+        field("REASON", wide=True),
+    ),
+    ("fleet-guard",),
+    frozenset({"engaged"}),
+    key="",
+    object_type="fleet_guard",
+    name_of=lambda item: str(item["environment"] or "fleet"),
+)
+JOIN_TOKEN = Kind(
+    "join-tokens",
+    "join-tokens",
+    (
+        field("ID"),
+        field("NAME"),
+        field("ADMITS", "name_pattern"),
+        field("USES LEFT", "uses_left"),
+        moment("EXPIRES AT", "expires_at"),
+        field("REVOKED"),
+        field("ENVIRONMENT", wide=True),
+        field("APPROVAL", "needs_approval", wide=True),
+        field("CREATED BY", "created_by", wide=True),
+    ),
+    ("join-token",),
+    key="",
+)
+TASK_TYPE = Kind(
+    "task-types",
+    "task-types",
+    (field("NAME"), words("VERSIONS", "versions"), field("AGENTS"), field("LIVE", "live_agents")),
+    ("task-type",),
+)
+AGENT_CONFIG = Kind(
+    "agent-configs",
+    "agent-configs",
+    (
+        field("TEAM"),
+        field("NAME"),
+        field("GENERATION"),
+        field("SERVED", "served_generation"),
+        field("VALID"),
+        field("CHANGED BY", "changed_by"),
+        moment("CHANGED AT", "changed_at"),
+        field("SOURCE", wide=True),
+    ),
+    ("agent-config", "ac"),
+    frozenset({"team", "source", "valid"}),
+    object_type="agent_config",
+    in_parts=True,
+    name_of=lambda item: f"{item['team']}/{item['name']}",
+)
+DATA_PLANE = Kind(
+    "data-planes",
+    "data-planes",
+    (
+        field("NAME"),
+        field("RELEASE"),
+        field("ACTIVE", "active_revision"),
+        field("APPLIED", "applied_revision"),
+        field("ACK", "ack_state"),
+        Column("HELD", lambda item: len(item["held"])),
+        field("DIALECT", wide=True),
+        field("PRINCIPAL", wide=True),
+    ),
+    ("data-plane", "planes", "plane"),
+    object_type="data_plane",
+)
+BUNDLE = Kind(
+    "bundles",
+    "agent-config-bundles",
+    (
+        field("DATA PLANE", "data_plane"),
+        field("REVISION"),
+        moment("CREATED AT", "created_at"),
+        field("CREATED BY", "created_by"),
+        words("CHANGES", "changes"),
+        field("DIGEST", wide=True),
+    ),
+    ("bundle",),
+    frozenset({"data_plane"}),
+    key="",
+    name_of=lambda item: f"{item['data_plane']}/{item['revision']}",
+)
+CLAIM = Kind(
+    "claims",
+    "agent-config-claims",
+    (
+        field("DATA PLANE", "data_plane"),
+        field("KIND"),
+        field("NAME"),
+        field("TEAM"),
+        field("DOCUMENT"),
+        field("ESTABLISHED"),
+        moment("SINCE", "first_accepted_at", wide=True),
+    ),
+    ("claim",),
+    frozenset({"data_plane", "team"}),
+    key="",
+    name_of=lambda item: f"{item['kind']} {item['name']}",
+)
+CONFLICT = Kind(
+    "conflicts",
+    "agent-config-conflicts",
+    (
+        field("DATA PLANE", "data_plane"),
+        field("TEAM"),
+        field("DOCUMENT"),
+        Column("LOST", lambda item: "; ".join(_lost(one) for one in item["conflicts"])),
+        Column("WHY", lambda item: " ".join(one["message"] for one in item["conflicts"]), wide=True),
+    ),
+    ("conflict",),
+    frozenset({"data_plane", "team"}),
+    key="",
+    name_of=lambda item: f"{item['team']}/{item['document']}",
+)
+TEAM = Kind(
+    "teams",
+    "agent-config-teams",
+    (field("NAME"), field("ORGANISATION"), words("PUBLISHERS", "publishers")),
+    ("team",),
+)
+GRANT = Kind(
+    "grants",
+    "agent-config-grants",
+    (field("ID"), field("TEAM"), field("KIND"), field("PATTERN"), field("BY", "created_by", wide=True)),
+    ("grant",),
+    key="",
+)
+KINDS = (
+    AGENT,
+    FLEET_GUARD,
+    JOIN_TOKEN,
+    TASK_TYPE,
+    AGENT_CONFIG,
+    DATA_PLANE,
+    BUNDLE,
+    CLAIM,
+    CONFLICT,
+    TEAM,
+    GRANT,
+)
+
+
+def _lost(conflict: Item) -> str:
+    """Which name, and to whom; who may not know sees the reason."""
+    to = conflict["winner_team"] or conflict["reason"]
+    return f"{conflict['kind']} {conflict['name']} to {to}"

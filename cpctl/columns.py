@@ -1,0 +1,52 @@
+"""What a kind of things is to `get`, and the columns that kinds share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from cpctl.output import Column, Item
+from cpctl.scopes import scope_text
+
+
+def field(title: str, name: str = "", *, wide: bool = False) -> Column:
+    key = name or title.lower()
+    return Column(title, lambda item: item.get(key), wide)
+
+
+def moment(title: str, name: str, *, wide: bool = False) -> Column:
+    """A time to the second: what a person compares."""
+    return Column(title, lambda item: _seconds(item.get(name)), wide)
+
+
+def words(title: str, name: str, *, wide: bool = False) -> Column:
+    return Column(title, lambda item: ",".join(item.get(name) or []), wide)
+
+
+SCOPE = Column("SCOPE", lambda item: scope_text(item.get("scope")))
+
+
+def _seconds(at: Any) -> str:
+    return str(at)[:19] + "Z" if at else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """filters: parameters that its list takes. key: what one is asked for by; empty if it cannot be.
+
+    in_parts: the slashes of a name are those of its path.
+    """
+
+    name: str
+    path: str
+    columns: Sequence[Column]
+    aliases: tuple[str, ...] = ()
+    filters: frozenset[str] = frozenset()
+    key: str = "name"
+    object_type: str = ""
+    in_parts: bool = False
+    name_of: Callable[[Item], str] | None = None
+
+    def label(self, item: Item) -> str:
+        return self.name_of(item) if self.name_of else str(item.get(self.key) or item.get("id", ""))

@@ -1,0 +1,102 @@
+"""`agent-configs bundle` and `agent-configs planes`: what data planes are given, and who they are."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from cpctl import completing
+from cpctl.agent_kinds import BUNDLE, DATA_PLANE
+from cpctl.commands import getting, options
+from cpctl.errors import UsageError
+from cpctl.exits import Exit
+from cpctl.output import Format, document, say, signed
+from cpctl.paths import segment
+from cpctl.session import SESSION
+
+bundle = typer.Typer(help="Bundles: revisions of what a data plane is given.", no_args_is_help=True)
+planes = typer.Typer(help="Data planes.", no_args_is_help=True)
+Plane = Annotated[str, typer.Argument(metavar="PLANE", autocompletion=completing.planes)]
+Revision = Annotated[int | None, typer.Argument(metavar="[REVISION]", help="None: the one in force.")]
+
+
+@bundle.command("list")
+def list_bundles(
+    *,
+    data_plane: options.DataPlane = "",
+    output: options.Output = Format.TABLE,
+    no_headers: options.NoHeaders = False,
+    limit: options.Limit = None,
+) -> None:
+    """List bundles."""
+    getting.list_of(BUNDLE, {"data_plane": data_plane}, output, headers=not no_headers, limit=limit)
+
+
+@bundle.command("get")
+def get_bundle(plane: Plane, revision: Revision = None, *, output: options.Output = Format.TABLE) -> None:
+    """Print what a data plane is given; with -o json all that is known of it."""
+    found = SESSION.api().get(f"{BUNDLE.path}/{segment(plane)}/{_revision(plane, revision)}").json()
+    say(document(found, output) if output in (Format.JSON, Format.YAML) else found["text"].rstrip("\n"))
+
+
+@bundle.command("diff")
+def diff_bundles(
+    plane: Plane,
+    first: Annotated[int, typer.Argument(metavar="REVISION")],
+    second: Annotated[
+        int | None, typer.Argument(metavar="[REVISION]", help="None: the one in force.")
+    ] = None,
+    *,
+    output: options.Output = Format.TABLE,
+) -> None:
+    """Compare two revisions. Exits 1 if they differ."""
+    path = f"{BUNDLE.path}/{segment(plane)}/{first}/diff/{_revision(plane, second)}"
+    found = SESSION.api().get(path).json()
+    lines = [signed(line, SESSION.paint()) for line in found["changes"]]
+    for line in [document(found, output)] if output in (Format.JSON, Format.YAML) else lines:
+        say(line)
+    if found["changes"]:
+        raise typer.Exit(Exit.DIFFERS)
+
+
+@planes.command("list")
+def list_planes(*, output: options.Output = Format.TABLE, no_headers: options.NoHeaders = False) -> None:
+    """List data planes, and which revision each has."""
+    getting.list_of(DATA_PLANE, {}, output, headers=not no_headers)
+
+
+@planes.command("show")
+def show_plane(plane: Plane, *, output: options.Output = Format.YAML) -> None:
+    """Show everything about one data plane."""
+    getting.describe(kind=DATA_PLANE.name, name=plane, output=output)
+
+
+@planes.command("approve")
+def approve_plane(
+    plane: Plane,
+    *,
+    digest: Annotated[str, typer.Option(help="Of the change that you looked at.")] = "",
+    message: options.Message = "",
+    dry_run: options.DryRun = False,
+    yes: options.Yes = False,
+    output: options.Output = Format.TABLE,
+) -> None:
+    """Let a change through that is held back."""
+    api = SESSION.api()
+    held: Any = api.get(f"{DATA_PLANE.path}/{segment(plane)}").json()
+    if not held["held_digest"]:
+        raise UsageError(f"Nothing is held back at {plane}.")
+    for line in held["held_changes"]:
+        SESSION.tell(signed(line, SESSION.paint()))
+    terms = options.Decision(message, dry_run, yes)
+    terms.ask(f"Let this through to {plane}?")
+    body = {"digest": digest or held["held_digest"]}
+    done = api.post(f"{DATA_PLANE.path}/{segment(plane)}:approve", body, query=terms.query()).json()
+    getting.show(DATA_PLANE, [done], output)
+
+
+def _revision(plane: str, said: int | None) -> int:
+    if said is not None:
+        return said
+    return int(SESSION.api().get(f"{DATA_PLANE.path}/{segment(plane)}").json()["active_revision"])

@@ -1,0 +1,21 @@
+"""`completion`: what shells need to complete commands and live names."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from cpctl.errors import UsageError
+from cpctl.output import say
+
+_SHELLS = ("bash", "zsh", "fish")
+
+
+def completion(shell: Annotated[str, typer.Argument(help="bash, zsh or fish.")]) -> None:
+    """Print the shell's completion script: source <(cpctl completion bash)."""
+    from typer._completion_shared import get_completion_script
+
+    if shell not in _SHELLS:
+        raise UsageError(f"There is completion for {', '.join(_SHELLS)}.")
+    say(get_completion_script(prog_name="cpctl", complete_var="_CPCTL_COMPLETE", shell=shell))

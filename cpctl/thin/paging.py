@@ -1,0 +1,18 @@
+"""Lists that come in pages."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import TypeVar
+
+Item = TypeVar("Item")
+
+
+def every_item(page: Callable[[str], tuple[Iterable[Item], str]]) -> Iterator[Item]:
+    """Every item of a list. page: a cursor, at first empty, to the items there and the next cursor."""
+    cursor = ""
+    while True:
+        items, cursor = page(cursor)
+        yield from items
+        if not cursor:
+            return

@@ -1,0 +1,78 @@
+// A user of the client: pages, typed errors, a change over what was seen, a watch, tries.
+import {
+  agentsGet, agentsList, connect, every, overridesEffective, overridesGet, overridesPut, ProblemError, projectsCreate, projectsList,
+  told, updateWithEtag, watch,
+} from "../index.js";
+
+const url = process.env["CP_URL"] ?? "";
+const token = process.env["CP_TOKEN"] ?? "";
+const client = connect({ url, token });
+const found: Record<string, unknown> = {};
+
+const names: string[] = [];
+for await (const project of every((page) => projectsList({ client, query: { limit: 2, ...page } }))) names.push(project.id);
+found["names"] = names;
+
+try {
+  await told(agentsGet({ client, path: { agent_id: "019a9f5e-7c00-7000-8000-000000000001" } }));
+} catch (error) {
+  if (error instanceof ProblemError) found["missing"] = [error.status, error.code, error.requestId !== ""];
+}
+const missing = await agentsGet({ client, path: { agent_id: "019a9f5e-7c00-7000-8000-000000000001" } });
+found["typed"] = missing.error?.code;
+// Never called: none of this compiles, and the compiler complains if it does.
+export async function wrong(): Promise<void> {
+  // @ts-expect-error A name is no number.
+  const page = await told(agentsList({ client, query: { environment: 7 } }));
+  // @ts-expect-error An agent has no such thing.
+  page.items[0]?.nonsense;
+  // @ts-expect-error Neither has a problem document.
+  missing.error?.nonsense;
+}
+
+const path = { resource_type: "workflow_execution_config" };
+const query = { project: "p0" };
+const put = (most: number, headers: Record<string, string>) =>
+  overridesPut({ client, path, query, body: { attributes: { max_parallelism: most } }, headers });
+await told(put(7, { "If-None-Match": "*" }));
+const etags: string[] = [];
+const done = await updateWithEtag(
+  () => overridesGet({ client, path, query }),
+  async (seen, etag) => {
+    etags.push(etag);
+    if (etags.length === 1) await told(put(8, { "If-Match": etag }));
+    return put(Number(seen.attributes["max_parallelism"]) + 1, { "If-Match": etag });
+  },
+);
+found["etags"] = etags;
+found["attributes"] = done.attributes;
+const effective = await told(overridesEffective({ client, query }));
+found["leaf"] = effective.items[0]?.leaves[0]?.value;
+
+const stop = new AbortController();
+const seen: string[] = [];
+for await (const event of watch({ client, after: 0, object_type: "project", signal: stop.signal })) {
+  seen.push(event.object_id);
+  if (seen.length === names.length) break;
+}
+found["seen"] = seen;
+
+// The connection fails once, the server is busy once, and the token is old once.
+const keys = new Set<string | null>();
+const tokens: string[] = [];
+let tried = 0;
+const troubled = connect({
+  url,
+  token: () => (tried < 3 ? "cp_pat_old" : token),
+  send: async (request) => {
+    tried += 1;
+    keys.add(request.headers.get("Idempotency-Key"));
+    tokens.push(request.headers.get("Authorization") ?? "");
+    if (tried === 1) throw new TypeError("the connection broke");
+    if (tried === 2) return new Response(null, { status: 503, headers: { "Retry-After": "0" } });
+    return fetch(request);
+  },
+});
+const made = await told(projectsCreate({ client: troubled, body: { id: "late" } }));
+found["made"] = [made.id, tried, keys.size, new Set(tokens).size];
+console.log(JSON.stringify(found));
