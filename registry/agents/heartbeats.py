@@ -74,7 +74,7 @@ def record_heartbeat(
     move(
         agent,
         new,
-        reason=_reason(new, heartbeat, congestion_lag),
+        reason=reason_of(new, heartbeat.consumer_lag, congestion_lag),
         actor=actor.name,
         request_id=actor.request_id,
     )
@@ -124,9 +124,9 @@ def _is_back(agent: Agent, unbroken: bool, policy: LivenessPolicy) -> bool:
     return not judged.wait
 
 
-def _reason(state: State, heartbeat: Heartbeat, congestion_lag: int) -> str:
+def reason_of(state: State, consumer_lag: int, congestion_lag: int) -> str:
     if state is State.CONGESTED:
-        return f"{heartbeat.consumer_lag} unread messages; {congestion_lag} count as congested."
+        return f"{consumer_lag} unread messages; {congestion_lag} count as congested."
     if state is State.DRAINING:
         return "It beats, and drains as it was told before."
     return "It beats."

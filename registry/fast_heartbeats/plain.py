@@ -54,6 +54,10 @@ def read_body(body: bytes) -> PlainBody | None:
     return _with_report(document)
 
 
+def time_of(reported_at: int) -> datetime:
+    return _ZERO + reported_at * _MICROSECOND
+
+
 def _with_report(document: Any) -> PlainBody | None:
     if not isinstance(document, dict) or not _MEMBERS.issuperset(document):
         return None
