@@ -41,7 +41,12 @@ def main() -> int:
         with _sweeping(running):
             played = asyncio.run(
                 Fleet(
-                    token, options.agents, server.port, storm=options.storm, beats=options.connections
+                    token,
+                    options.agents,
+                    server.port,
+                    servers=(server.process.pid, running.postgres),
+                    storm=options.storm,
+                    beats=options.connections,
                 ).play(options.seconds)
             )
             time.sleep(6)  # one more sweep
