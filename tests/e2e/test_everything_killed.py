@@ -1,4 +1,4 @@
-"""kill -9 of web, worker, beat, Valkey and Postgres in turn, while a fleet beats.
+"""kill -9 of web, worker, beat, Valkey and Postgres in turn, while a fleet beats and others join.
 
 FLEET=10000 plays a large one; a small one shows the same.
 """
@@ -6,6 +6,7 @@ FLEET=10000 plays a large one; a small one shows the same.
 from __future__ import annotations
 
 import http.client
+import itertools
 import json
 import os
 import signal
@@ -22,6 +23,7 @@ from tests.e2e.launcher import Up
 
 FLEET = int(os.environ.get("FLEET", "200"))
 CLIENTS = 8
+JOINS = 100_000
 # The clients beat without a pause; a lease must outlast one round of theirs and one restart.
 LIVENESS = {
     "HEARTBEAT_INTERVAL_SECONDS": "5",
@@ -74,6 +76,40 @@ class Client(threading.Thread):
             self.refused.add(answer.status)
 
 
+class Joiner(threading.Thread):
+    """Joins one agent after the other, come what may, and keeps the credentials that it was told."""
+
+    def __init__(self, port: int, token: str, number: int) -> None:
+        super().__init__(daemon=True)
+        self.port, self.token, self.number = port, token, number
+        self.told: dict[str, str] = {}
+        self.failed, self.refused = 0, set[int]()
+        self.stopping = threading.Event()
+
+    def run(self) -> None:
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)
+        for tries in itertools.count():
+            if self.stopping.wait(0.05):
+                return
+            try:
+                self._join(connection, f"j{self.number}-{tries}")
+            except (OSError, http.client.HTTPException):
+                self.failed += 1
+                connection.close()
+
+    def _join(self, connection: http.client.HTTPConnection, name: str) -> None:
+        body = {"name": name, "topic_name": f"dcm.agent.{name}", "environment": "storm"}
+        headers = {"Authorization": f"Bearer {self.token}", "Content-Type": "application/json"}
+        said = json.dumps({**body, "service_types": ["vm"], "cost": "low"})
+        connection.request("POST", "/api/v1/agents:join", said, headers)
+        answer = connection.getresponse()
+        told = json.loads(answer.read())
+        if answer.status == 201:
+            self.told[told["agent"]["agent_id"]] = told["token"]
+        else:
+            self.refused.add(answer.status)
+
+
 class Fleet:
     def __init__(self, up: Up) -> None:
         self.up = up
@@ -94,8 +130,8 @@ class Fleet:
         found = self.ask("POST", "agents", {**agent, "service_types": ["vm"], "cost": "low"})
         return str(found["agent_id"])
 
-    def everybody(self) -> Iterator[dict[str, Any]]:
-        path = "agents?limit=200&only=agent_id,health_status,last_heartbeat"
+    def everybody(self, environment: str = "prod") -> Iterator[dict[str, Any]]:
+        path = f"agents?limit=200&environment={environment}&only=agent_id,health_status,last_heartbeat"
         cursor = ""
         while cursor is not None:
             page = self.ask("GET", path + (f"&cursor={cursor}" if cursor else ""))
@@ -128,7 +164,10 @@ def a_round_of_all(clients: list[Client], seconds: float = 60 + FLEET / 20) -> N
 def test_nothing_that_was_acknowledged_is_lost_and_nobody_is_wrongly_unavailable(fleet):
     agents = [fleet.register(number) for number in range(FLEET)]
     clients = [Client(fleet.up.port, fleet.token, agents[start::CLIENTS]) for start in range(CLIENTS)]
-    for one in clients:
+    said = {"name": "storm", "name_pattern": "j*", "uses": JOINS, "expires_in_seconds": 3600}
+    invitation = fleet.ask("POST", "join-tokens", said)["token"]
+    joiners = [Joiner(fleet.up.port, invitation, number) for number in range(4)]
+    for one in (*clients, *joiners):
         one.start()
     a_round_of_all(clients)
 
@@ -136,7 +175,7 @@ def test_nothing_that_was_acknowledged_is_lost_and_nobody_is_wrongly_unavailable
         kill(fleet.up, name)
         time.sleep(PAUSE_SECONDS)
         a_round_of_all(clients)
-    for one in clients:
+    for one in (*clients, *joiners):
         one.stopping.set()
         one.join(30)
 
@@ -146,10 +185,26 @@ def test_nothing_that_was_acknowledged_is_lost_and_nobody_is_wrongly_unavailable
     lost = [a for a in agents if _time(found[a]["last_heartbeat"]) < _time(told[a])]
     assert lost == []
     assert {one["health_status"] for one in found.values()} == {"ready"}
-    assert fleet.ask("GET", "events?after=0&type=agent.unavailable")["items"] == []
+    silent = fleet.ask("GET", "events?after=0&type=agent.unavailable&limit=200")["items"]
+    assert [one for one in silent if one["data"]["environment"] == "prod"] == []
     # It was real: requests did fail, and none was refused but for want of the database.
     assert sum(one.failed for one in clients) > 0
-    assert set().union(*(one.refused for one in clients)) <= {502, 503}
+    assert set().union(*(one.refused for one in (*clients, *joiners))) <= {502, 503}
+    _every_join_holds(fleet, joiners)
+
+
+def _every_join_holds(fleet: Fleet, joiners: list[Joiner]) -> None:
+    """Every credential that was told is good, and every agent has cost one use: no half joins."""
+    told = {agent: token for one in joiners for agent, token in one.told.items()}
+    joined = {one["agent_id"] for one in fleet.everybody("storm")}
+    assert len(told) > 100
+    assert sum(one.failed for one in joiners) > 0
+    assert set(told) <= joined
+    assert fleet.ask("GET", "join-tokens")["items"][0]["uses_left"] == JOINS - len(joined)
+    for agent, token in told.items():
+        client = Client(fleet.up.port, token, [agent])
+        client._beat(http.client.HTTPConnection("127.0.0.1", fleet.up.port, timeout=10), agent)
+        assert agent in client.told
 
 
 def _time(text: str) -> datetime:
