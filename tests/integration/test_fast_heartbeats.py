@@ -308,14 +308,30 @@ def test_who_comes_back_too_often_has_to_beat_first(web, token, agent):
     )
 
 
-def test_a_draining_agent_or_one_with_another_token_does_not_return_fast(web, token, agent):
+def test_a_silent_agent_does_not_return_with_the_token_of_another(web, token, agent):
+    silence("unavailable")
+
+    assert web.fast(token_for("agent"), agent)[0].status == 403
+    assert Agent.objects.get().state == "unavailable"
+
+
+def test_a_silent_agent_does_not_return_with_a_revoked_token(web, token, agent):
+    silence("unavailable")
+    revoke(token)
+
+    assert web.fast(token, agent)[0].status == 401
+    assert Agent.objects.get().state == "unavailable"
+
+
+def test_what_is_more_than_a_return_is_left_to_django(web, token, agent):
     silence("unavailable", drain_reason="upgrade")
     answer, fast = web.fast(token, agent)
     assert (json.loads(answer.body)["health_status"], fast) == ("draining", False)
 
-    silence("unavailable", drain_reason="")
-    assert web.fast(token_for("agent"), agent)[0].status == 403
-    assert Agent.objects.get().state == "unavailable"
+    silence("unknown", drain_reason="")
+    answer, fast = web.fast(token, agent, {**BEAT, **REPORT})
+    assert (json.loads(answer.body)["health_status"], fast) == ("ready", False)
+    assert AgentReport.objects.get().versions == REPORT["versions"]
 
 
 def test_a_fleet_that_returns_at_once_shares_a_transaction(web, token):
