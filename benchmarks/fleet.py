@@ -49,16 +49,18 @@ def load(url: str, agents: int, beating: int) -> list[Beating]:
     return fleet
 
 
-def load_principals(url: str, count: int) -> list[str]:
-    """So many principals with the role `agent`; return a token of each. Raises psycopg.Error."""
-    fleet = [Beating(uuid.uuid4(), new_token(Prefix.AGENT)) for _ in range(count)]
-    with psycopg.connect(url) as connection:
-        _name(connection, fleet)
-        for statement in _PRINCIPALS:
-            connection.execute(statement)
+def load_join_token(url: str, uses: int) -> str:
+    """A join token with so many uses, for any name. Raises psycopg.Error."""
+    secret = new_token(Prefix.JOIN)
     with psycopg.connect(url, autocommit=True) as connection:
-        connection.execute("VACUUM ANALYZE")
-    return [one.token for one in fleet]
+        connection.execute(
+            "INSERT INTO registry_jointoken (id, name, hint, digest, name_pattern, environment,"
+            " service_types, needs_approval, may_take_over, uses_left, created_by, expires_at)"
+            " VALUES (gen_random_uuid(), 'storm', 'cp_joi_', %s, '*', '', '[]', false, false, %s, 'bench',"
+            " now() + interval '1 day')",
+            [hashlib.sha256(secret.encode()).digest(), uses],
+        )
+    return secret
 
 
 def _name(connection: psycopg.Connection[tuple[object, ...]], fleet: list[Beating]) -> None:

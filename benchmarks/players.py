@@ -1,4 +1,4 @@
-"""A fleet played from one process: it registers all at once, and beats as often as it is told."""
+"""A fleet played from one process: all its agents join at once, and beat as often as they are told."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ import random
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 from benchmarks.lines import Answer, Lines
 from benchmarks.load import Measured
+from benchmarks.machine import seconds_of
 
 _BODY = b'{"timestamp":"2026-11-21T09:30:00Z","consumer_lag":0}'
 _TRY_AGAIN = frozenset({0, 429, 503})
@@ -21,29 +23,33 @@ _TICK = 0.005
 
 @dataclass(slots=True)
 class Member:
-    """An agent of the fleet. beat: its whole heartbeat, once it knows its id."""
+    """An agent of the fleet. beat: its whole heartbeat, once it has joined."""
 
     number: int
-    token: str
     beat: bytes = b""
 
 
 @dataclass(slots=True)
 class Played:
-    """late: seconds by which heartbeats were started after they were due."""
+    """late: seconds by which heartbeats were started after they were due. spent: processor seconds."""
 
     registered: Measured = field(default_factory=Measured)
     beaten: Measured = field(default_factory=Measured)
     late: list[float] = field(default_factory=list)
     again: int = 0
     interval: float = 0.0
+    spent: float = 0.0
 
 
 class Fleet:
-    """storm: connections that register. beats: connections that beat."""
+    """servers: whose processor time is counted. storm: connections that join. beats: that beat."""
 
-    def __init__(self, tokens: list[str], port: int, *, storm: int, beats: int) -> None:
-        self._members = [Member(number, token) for number, token in enumerate(tokens)]
+    def __init__(
+        self, join_token: str, agents: int, port: int, *, servers: tuple[int, ...], storm: int, beats: int
+    ) -> None:
+        self._servers = servers
+        self._join_token = join_token
+        self._members = [Member(number) for number in range(agents)]
         self._storm, self._lines, self._workers = Lines(port, storm), Lines(port, beats), storm
         self._due: list[tuple[float, int]] = []
         self._under_way: set[asyncio.Task[None]] = set()
@@ -52,9 +58,10 @@ class Fleet:
     async def play(self, seconds: float) -> Played:
         """Register all, while those that have registered beat already; then measure heartbeats so long."""
         clock = asyncio.create_task(self._keep_beating())
-        began, rest = time.perf_counter(), iter(self._members)
+        began, rest, spent = time.perf_counter(), iter(self._members), seconds_of(self._servers)
         await asyncio.gather(*(self._register_from(rest) for _ in range(self._workers)))
         self.played.registered.seconds = time.perf_counter() - began
+        self.played.spent = seconds_of(self._servers) - spent
         # What beat during the storm is no measure of the quiet after it: a lease long it settles.
         await asyncio.sleep(self.played.interval)
         self.played.beaten, self.played.late, began = Measured(), [], time.perf_counter()
@@ -71,7 +78,7 @@ class Fleet:
             await self._register(member)
 
     async def _register(self, member: Member) -> None:
-        request = _registration(member)
+        request = _joining(member, self._join_token)
         for tries in range(20):
             began = time.perf_counter()
             answer = await self._storm.ask(request)
@@ -85,9 +92,9 @@ class Fleet:
             await asyncio.sleep(random.uniform(0, min(30, 2**tries)))
         self.played.registered.errors += 1
 
-    def _follow(self, member: Member, told: dict[str, object]) -> None:
-        member.beat = _heartbeat(str(told["agent_id"]), member.token)
-        self._plan(member.number, told)
+    def _follow(self, member: Member, told: dict[str, Any]) -> None:
+        member.beat = _heartbeat(told["agent"]["agent_id"], told["token"])
+        self._plan(member.number, told["agent"])
 
     def _plan(self, number: int, told: dict[str, object]) -> None:
         self.played.interval = float(str(told["heartbeat_interval"]))
@@ -126,7 +133,7 @@ def _note(measured: Measured, began: float) -> None:
     measured.latencies.append(time.perf_counter() - began)
 
 
-def _registration(member: Member) -> bytes:
+def _joining(member: Member, token: str) -> bytes:
     said = {
         "name": f"s{member.number}",
         "environment": f"e{member.number % 100}",
@@ -134,7 +141,7 @@ def _registration(member: Member) -> bytes:
         "cost": "low",
         "topic_name": f"dcm.agent.s{member.number}",
     }
-    return _request("POST", "/api/v1/agents", member.token, json.dumps(said).encode())
+    return _request("POST", "/api/v1/agents:join", token, json.dumps(said).encode())
 
 
 def _heartbeat(agent_id: str, token: str) -> bytes:

@@ -17,6 +17,7 @@ from controlplane.events import watchers as events
 from controlplane.wsgi_bridge import Application, Bridge, Receive, Scope, Send
 from overrides import fast_reads as effective
 from registry.fast_heartbeats import FastHeartbeats, is_heartbeat
+from registry.fast_joins import JOIN_ROUTE, FastJoins
 
 # Below the patience of those who stop us: `make up` gives 3 s, the image 20 s.
 _DRAIN_SECONDS = 15.0
@@ -37,6 +38,9 @@ class Router:
         self._routes: dict[str, Application] = {events.ROUTE: self._watchers}
         if settings.EFFECTIVE_SNAPSHOT_MIB:
             self._routes[effective.ROUTE] = self._effective
+        self._joins = FastJoins(self._bridge) if settings.JOINS_AT_ONCE else None
+        if self._joins:
+            self._routes[JOIN_ROUTE] = self._joins
         self._heartbeats = FastHeartbeats(self._bridge) if settings.HEARTBEAT_CONNECTIONS else None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -54,6 +58,8 @@ class Router:
         self._watchers.stop()
         if self._heartbeats:
             await self._heartbeats.close()
+        if self._joins:
+            await self._joins.close()
         await self._effective.close()
         await self._bridge.close(_DRAIN_SECONDS)
         await send({"type": "lifespan.shutdown.complete"})

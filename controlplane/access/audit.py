@@ -27,37 +27,53 @@ class Mutation:
     before: Mapping[str, Any] | None
     after: Mapping[str, Any] | None
     data: Mapping[str, Any]
-    scope: Scope
+    scope: Scope = Scope()
+
+
+@dataclass(frozen=True, slots=True)
+class Deed:
+    """A mutation, what kind of thing it changed, and who did it."""
+
+    object_type: str
+    mutation: Mutation
+    actor: Actor
 
 
 def record_many(object_type: str, mutations: Sequence[Mutation], *, actor: Actor) -> None:
-    """Write audit rows and events of many mutations, each with one COPY."""
+    """Write audit rows and events of many mutations by one actor, each with one COPY."""
+    record_deeds([Deed(object_type, one, actor) for one in mutations])
+
+
+def record_deeds(deeds: Sequence[Deed]) -> None:
+    """Write audit rows and events of mutations by many actors, each with one COPY."""
     if not connection.in_atomic_block:
         raise RuntimeError("mutations were recorded outside of a transaction")
     copy_rows(
         AuditRecord,
         (*_OF_ACTION, *SEGMENTS, "before", "after", "reason", "request_id"),
-        (
-            (
-                actor.principal_id,
-                actor.name,
-                one.event_type.name,
-                object_type,
-                one.object_id,
-                *one.scope.path,
-                as_json(one.before),
-                as_json(one.after),
-                actor.reason,
-                actor.request_id,
-            )
-            for one in mutations
-        ),
+        (_audited(one.object_type, one.mutation, one.actor) for one in deeds),
     )
-    log.append_many(
-        [(one.event_type, one.object_id, one.data, one.scope) for one in mutations],
-        object_type=object_type,
-        actor=actor.name,
-        request_id=actor.request_id,
+    log.append_each([_told(one.object_type, one.mutation, one.actor) for one in deeds])
+
+
+def _audited(object_type: str, done: Mutation, actor: Actor) -> tuple[Any, ...]:
+    return (
+        actor.principal_id,
+        actor.name,
+        done.event_type.name,
+        object_type,
+        done.object_id,
+        *done.scope.path,
+        as_json(done.before),
+        as_json(done.after),
+        actor.reason,
+        actor.request_id,
+    )
+
+
+def _told(object_type: str, done: Mutation, actor: Actor) -> log.Entry:
+    return log.Entry(
+        done.event_type, object_type, done.object_id, done.data, actor.name, done.scope, actor.request_id
     )
 
 

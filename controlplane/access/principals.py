@@ -59,7 +59,7 @@ def create_principal(name: str, *, kind: str, actor: Actor, password: str = "") 
         name,
         actor=actor,
         before=None,
-        after=_shown(principal),
+        after=shown_principal(principal),
         data={"principal": name, "kind": kind},
     )
     return principal
@@ -73,7 +73,7 @@ def set_active(name: str, *, is_active: bool, actor: Actor) -> Principal:
         raise UnknownPrincipal(f"There is no principal {name[:80]!r}.")
     if principal.is_active == is_active:
         return principal
-    before = _shown(principal)
+    before = shown_principal(principal)
     principal.is_active = is_active
     principal.save(update_fields=["is_active"])
     _keep_an_administrator()
@@ -83,7 +83,7 @@ def set_active(name: str, *, is_active: bool, actor: Actor) -> Principal:
         name,
         actor=actor,
         before=before,
-        after=_shown(principal),
+        after=shown_principal(principal),
         data={"principal": name, "is_active": is_active},
     )
     return principal
@@ -147,7 +147,7 @@ def bind_role(principal: Principal, role: Role, scope: Scope, *, actor: Actor) -
     except IntegrityError as error:
         raise NameTaken(f"{principal.name} is {role} at {scope} already.") from error
     binding.refresh_from_db()
-    _record_binding(event_types.ROLE_BOUND, binding, actor=actor, before=None, after=_bound(binding))
+    _record_binding(event_types.ROLE_BOUND, binding, actor=actor, before=None, after=shown_binding(binding))
     return binding
 
 
@@ -160,7 +160,7 @@ def unbind_role(binding_id: UUID, *, actor: Actor) -> None:
         raise UnknownRoleBinding("There is no such role binding.")
     RoleBinding.objects.filter(id=binding_id).delete()
     _keep_an_administrator()
-    _record_binding(event_types.ROLE_UNBOUND, binding, actor=actor, before=_bound(binding), after=None)
+    _record_binding(event_types.ROLE_UNBOUND, binding, actor=actor, before=shown_binding(binding), after=None)
 
 
 def _keep_an_administrator() -> None:
@@ -192,7 +192,7 @@ def _record_binding(
     )
 
 
-def _bound(binding: RoleBinding) -> dict[str, Any]:
+def shown_binding(binding: RoleBinding) -> dict[str, Any]:
     return {
         "principal": binding.principal.name,
         "role": binding.role,
@@ -200,5 +200,5 @@ def _bound(binding: RoleBinding) -> dict[str, Any]:
     }
 
 
-def _shown(principal: Principal) -> dict[str, Any]:
+def shown_principal(principal: Principal) -> dict[str, Any]:
     return {"name": principal.name, "kind": principal.kind, "is_active": principal.is_active}

@@ -7,6 +7,7 @@ meet. Numbering happens when somebody reads: docs/adr/0008 has the reasoning.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from django.db import connection, transaction
@@ -47,6 +48,42 @@ def append(
     )
 
 
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """An event as `append` takes it, to append many."""
+
+    event_type: EventType
+    object_type: str
+    object_id: str
+    data: Mapping[str, Any]
+    actor: str
+    scope: Scope = Scope()
+    request_id: str = ""
+
+
+def append_each(entries: Sequence[Entry]) -> None:
+    """Write many events with one COPY."""
+    for one in entries:
+        types.check(one.event_type, one.data)
+    copy_rows(
+        Event,
+        ("id", "type", "object_type", "object_id", *SEGMENTS, "actor", "request_id", "data"),
+        (
+            (
+                uuid7(),
+                one.event_type.name,
+                one.object_type,
+                one.object_id,
+                *one.scope.path,
+                one.actor,
+                one.request_id,
+                as_json(one.data),
+            )
+            for one in entries
+        ),
+    )
+
+
 def append_many(
     events: Sequence[tuple[EventType, str, Mapping[str, Any], Scope]],
     *,
@@ -55,24 +92,11 @@ def append_many(
     request_id: str = "",
 ) -> None:
     """Write many events of one kind of object: type, object id, data and scope of each."""
-    for event_type, _, data, _ in events:
-        types.check(event_type, data)
-    copy_rows(
-        Event,
-        ("id", "type", "object_type", "object_id", *SEGMENTS, "actor", "request_id", "data"),
-        (
-            (
-                uuid7(),
-                event_type.name,
-                object_type,
-                object_id,
-                *scope.path,
-                actor,
-                request_id,
-                as_json(data),
-            )
+    append_each(
+        [
+            Entry(event_type, object_type, object_id, data, actor, scope, request_id)
             for event_type, object_id, data, scope in events
-        ),
+        ]
     )
 
 

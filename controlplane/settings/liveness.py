@@ -15,6 +15,7 @@ __all__ = [
     "HEARTBEAT_CONNECTIONS",
     "HEARTBEAT_INTERVAL_SECONDS",
     "HEARTBEAT_JITTER",
+    "JOINS_AT_ONCE",
     "LEASE_SECONDS",
     "PROVIDER_FAILURES",
     "PROVIDER_RECOVERIES",
@@ -57,6 +58,11 @@ HEARTBEAT_CONNECTIONS = env.integer(
     "HEARTBEAT_CONNECTIONS",
     default=2,
     meaning="Connections of each web worker that write heartbeats together. 0: Django takes each one alone.",
+)
+JOINS_AT_ONCE = env.integer(
+    "JOINS_AT_ONCE",
+    default=256,
+    meaning="Agents that each web worker lets in in one transaction at most. 0: Django takes each one alone.",
 )
 FLEET_GUARD_PERCENT = env.integer(
     "FLEET_GUARD_PERCENT",

@@ -12,7 +12,7 @@ from controlplane.wsgi_bridge import Message, Send
 
 Header = tuple[bytes, bytes]
 _OF_ONE_ANSWER = {b"x-request-id", b"etag"}
-_LEARNED_FROM = (200, 304)
+_LEARNED_FROM = (200, 201, 304)
 
 
 class Specimens:
@@ -39,5 +39,5 @@ class Specimens:
         # What sets a cookie is about one caller, and nothing to give to others.
         if status not in _LEARNED_FROM or b"set-cookie" in names:
             return
-        varying: set[Any] = _OF_ONE_ANSWER | ({b"content-length"} if status == 200 else set())
+        varying: set[Any] = _OF_ONE_ANSWER | ({b"content-length"} if status != 304 else set())
         self._headers[secure, status] = [header for header in headers if header[0] not in varying]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -26,10 +26,18 @@ def guard_of(environment: str) -> int:
     """The id of an environment's guard; it is made with the first agent that names it."""
     found = FleetGuard.objects.filter(environment=environment).values_list("id", flat=True).first()
     if found is None:
-        names = (environment, WHOLE_FLEET)
-        FleetGuard.objects.bulk_create([FleetGuard(environment=one) for one in names], ignore_conflicts=True)
+        make_guards({environment})
         found = FleetGuard.objects.get(environment=environment).id
     return found
+
+
+def make_guards(environments: Set[str]) -> None:
+    """Make the guards that these environments, and the fleet, lack."""
+    known = FleetGuard.objects.filter(environment__in=environments).values_list("environment", flat=True)
+    if missing := environments - set(known):
+        # In order, so that two who make the same ones cannot wait for each other.
+        guards = [FleetGuard(environment=one) for one in sorted(missing | {WHOLE_FLEET})]
+        FleetGuard.objects.bulk_create(guards, ignore_conflicts=True)
 
 
 def judge_guards(counts: Mapping[int | None, Counts], policy: GuardPolicy, *, now: datetime) -> None:

@@ -94,7 +94,7 @@ def _show_life(agent: Agent, heartbeat: Heartbeat, how: _How) -> None:
     new = after_heartbeat(
         heartbeat.consumer_lag, congestion_lag=how.congestion_lag, draining=bool(agent.drain_reason)
     )
-    reason = _reason(new, heartbeat, how.congestion_lag)
+    reason = reason_of(new, heartbeat.consumer_lag, how.congestion_lag)
     move(agent, new, reason=reason, actor=how.actor.name, request_id=how.actor.request_id)
 
 
@@ -141,9 +141,9 @@ def _is_back(agent: Agent, unbroken: bool, policy: LivenessPolicy) -> bool:
     return not judged.wait
 
 
-def _reason(state: State, heartbeat: Heartbeat, congestion_lag: int) -> str:
+def reason_of(state: State, consumer_lag: int, congestion_lag: int) -> str:
     if state is State.CONGESTED:
-        return f"{heartbeat.consumer_lag} unread messages; {congestion_lag} count as congested."
+        return f"{consumer_lag} unread messages; {congestion_lag} count as congested."
     if state is State.DRAINING:
         return "It beats, and drains as it was told before."
     return "It beats."

@@ -24,6 +24,9 @@ class Invitation:
             message = f"Your join token does not let this agent in: {wrong[0].message}"
             raise InvalidRequest(message, errors=wrong)
 
+    def admits(self, registration: Registration) -> bool:
+        return not any(self._refusals(registration))
+
     def _refusals(self, registration: Registration) -> Iterator[FieldError]:
         if not matches(self.name_pattern, registration.name):
             message = f"Names must match {self.name_pattern!r}."

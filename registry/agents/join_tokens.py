@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -79,11 +79,21 @@ def find_join_token(secret: str) -> JoinToken:
     return token
 
 
-def use(token: JoinToken) -> None:
-    """Count one use, in the transaction of the join. Two that meet cannot both have the last one."""
-    valid = JoinToken.objects.filter(id=token.id, uses_left__gt=0, revoked_at=None, expires_at__gt=Now())
-    if not valid.update(uses_left=F("uses_left") - 1):
-        raise NotAuthenticated("This join token is used up, or has just ended. Ask for a new one.")
+def valid_join_tokens(digests: Iterable[bytes]) -> dict[bytes, JoinToken]:
+    """Those of the tokens with these digests that still let somebody in."""
+    found = JoinToken.objects.filter(
+        digest__in=digests, uses_left__gt=0, revoked_at=None, expires_at__gt=Now()
+    )
+    return {bytes(one.digest): one for one in found}
+
+
+def use(token: JoinToken, count: int = 1) -> bool:
+    """Count uses, in the transaction of the join; False if so many are not left.
+
+    Two that meet cannot both have the last one.
+    """
+    valid = JoinToken.objects.filter(id=token.id, uses_left__gte=count, revoked_at=None, expires_at__gt=Now())
+    return bool(valid.update(uses_left=F("uses_left") - count))
 
 
 @transaction.atomic

@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 
 from django.db import transaction
 
 from controlplane.access import audit, principals
 from controlplane.access.actors import Actor
+from controlplane.access.enrolling import Enrolment, bind, deeds_of, enrol
 from controlplane.access.models import Principal, PrincipalKind, Token
 from controlplane.access.roles import Role
-from controlplane.errors import NameTaken
+from controlplane.errors import NameTaken, NotAuthenticated
 from controlplane.ids import uuid7
 from controlplane.scopes import Scope
 from registry import event_types
+from registry.agents.admitting import Newcomer, admit, deed_of
 from registry.agents.invitations import Invitation
-from registry.agents.join_tokens import use
+from registry.agents.join_tokens import use, valid_join_tokens
 from registry.agents.liveness import LivenessPolicy
 from registry.agents.registering import register
 from registry.agents.registration import Registration
 from registry.agents.states import State
 from registry.models import Agent, JoinToken
+
+# Principals that stand for one agent.
+OWN_PREFIX = "agent."
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,13 +39,92 @@ class Joined:
     created: bool
 
 
+@dataclass(frozen=True, slots=True)
+class Joining:
+    """An agent at the door. digest: of the join token that it shows."""
+
+    digest: bytes
+    registration: Registration
+    request_id: str
+
+
+class _UsedUp(Exception):
+    """So many at once do not have this token's uses. The argument is its digest."""
+
+
+def join_many(joinings: Sequence[Joining], policy: LivenessPolicy) -> list[Joined | None]:
+    """Let in all new agents that their tokens admit, in one transaction; None where `join` must judge.
+
+    A token that has fewer uses left than agents show it is left to `join` with all of them.
+    """
+    left: set[bytes] = set()
+    while True:
+        try:
+            return _join_usual(joinings, left, policy)
+        except _UsedUp as error:
+            left.add(error.args[0])
+
+
+@transaction.atomic
+def _join_usual(joinings: Sequence[Joining], left: Set[bytes], policy: LivenessPolicy) -> list[Joined | None]:
+    tokens = valid_join_tokens({one.digest for one in joinings} - left)
+    candidates = {
+        place: _candidate(one, tokens[one.digest])
+        for place, one in enumerate(joinings)
+        if one.digest in tokens and _invitation(tokens[one.digest]).admits(one.registration)
+    }
+    admitted = admit([newcomer for newcomer, _ in candidates.values()], policy) if candidates else set()
+    entered = {place: one for place, one in candidates.items() if one[0].id in admitted}
+    if not entered:
+        return [None] * len(joinings)
+    enrolments = [enrolment for _, enrolment in entered.values()]
+    enrol(enrolments)
+    audit.record_deeds([deed for one in entered.values() for deed in (*deeds_of(one[1]), deed_of(one[0]))])
+    for digest, count in sorted(Counter(joinings[place].digest for place in entered).items()):
+        if not use(tokens[digest], count):
+            raise _UsedUp(digest)
+    bind(enrolments)
+    agents = {one.id: one for one in Agent.objects.shown().filter(id__in=admitted)}
+    return [
+        Joined(agents[entered[place][0].id], entered[place][1].secret, True) if place in entered else None
+        for place in range(len(joinings))
+    ]
+
+
+def _candidate(one: Joining, token: JoinToken) -> tuple[Newcomer, Enrolment]:
+    """The principal is new each time: what a former holder of the name has is not inherited."""
+    enrolment = Enrolment(f"{OWN_PREFIX}{uuid7().hex}", _host(token, one.request_id))
+    actor = Actor(enrolment.id, enrolment.name, one.request_id)
+    return Newcomer(one.registration, actor, _initial(token), enrolment.digest), enrolment
+
+
+def _host(token: JoinToken, request_id: str) -> Actor:
+    return Actor(None, f"join token {token.name}"[:63], request_id)
+
+
+def _initial(token: JoinToken) -> State:
+    return State.REGISTERED if token.needs_approval else State.READY
+
+
+def _invitation(token: JoinToken) -> Invitation:
+    return Invitation(token.name_pattern, token.environment, frozenset(token.service_types))
+
+
 @transaction.atomic
 def join(token: JoinToken, registration: Registration, *, request_id: str, policy: LivenessPolicy) -> Joined:
     """Let the agent in. Raises InvalidRequest, NotAuthenticated, NameTaken."""
-    invitation = Invitation(token.name_pattern, token.environment, frozenset(token.service_types))
-    invitation.check(registration)
-    use(token)
-    actor = Actor(None, f"join token {token.name}"[:63], request_id)
+    _invitation(token).check(registration)
+    [joined] = join_many([Joining(bytes(token.digest), registration, request_id)], policy)
+    return joined or _join_exactly(token, registration, request_id, policy)
+
+
+def _join_exactly(
+    token: JoinToken, registration: Registration, request_id: str, policy: LivenessPolicy
+) -> Joined:
+    """A name that is taken, or a token that has just ended."""
+    if not use(token):
+        raise NotAuthenticated("This join token is used up, or has just ended. Ask for a new one.")
+    actor = _host(token, request_id)
     known = Agent.objects.filter(name=registration.name).first()
     if known is not None and not token.may_take_over:
         raise NameTaken(
@@ -54,7 +140,7 @@ def join(token: JoinToken, registration: Registration, *, request_id: str, polic
         actor=Actor(principal.id, principal.name, request_id),
         any_agent=False,
         policy=policy,
-        initial=State.REGISTERED if token.needs_approval else State.READY,
+        initial=_initial(token),
     )
     return Joined(agent, secret, created)
 
@@ -69,10 +155,6 @@ def rotate(agent: Agent, *, actor: Actor) -> str:
     secret = _new_credential(principal, actor)
     _note(agent, actor)
     return secret
-
-
-# Principals that stand for one agent.
-OWN_PREFIX = "agent."
 
 
 def own_principal(agent: Agent) -> Principal | None:

@@ -76,7 +76,6 @@ def _exactly(agent_id: UUID, heartbeat: Heartbeat, **how: Any) -> Renewed | Cont
         return error
 
 
-@transaction.atomic
 def _renew_usual(
     beats: Mapping[UUID, Heartbeat],
     actor: Actor,
@@ -84,18 +83,23 @@ def _renew_usual(
     policy: LivenessPolicy,
     congestion_lag: int,
 ) -> Sequence[Renewed]:
-    """Renew the leases of all whose state and report stay as they are."""
-    rows = recordset(_row(agent_id, beats[agent_id], congestion_lag) for agent_id in sorted(beats))
+    rows = [_row(agent_id, beats[agent_id], congestion_lag) for agent_id in sorted(beats)]
+    return renew_rows(rows, any_agent=any_agent, principal_id=actor.principal_id, policy=policy)
+
+
+@transaction.atomic
+def renew_rows(
+    rows: Sequence[Mapping[str, Any]], *, any_agent: bool, principal_id: UUID | None, policy: LivenessPolicy
+) -> Sequence[Renewed]:
+    """Renew the leases of all whose state and report stay as these rows say."""
+    said: dict[str, Any] = {
+        "rows": recordset(rows),
+        "any": any_agent,
+        "principal": principal_id,
+        "lease": policy.lease.total_seconds(),
+    }
     with connection.cursor() as cursor:
-        cursor.execute(
-            _RENEW,
-            {
-                "rows": rows,
-                "any": any_agent,
-                "principal": actor.principal_id,
-                "lease": policy.lease.total_seconds(),
-            },
-        )
+        cursor.execute(_RENEW, said)
         return [Renewed(*row) for row in cursor.fetchall()]
 
 

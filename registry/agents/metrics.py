@@ -17,6 +17,7 @@ from registry.agents.states import State
 from registry.models import Agent, FleetGuard, SweepRecord
 
 HEARTBEATS = Counter("cp_heartbeats_total", "Heartbeats received.", ["result"])
+JOINS = Counter("cp_agent_joins_total", "Agents that asked to join with a join token.", ["result"])
 
 
 @contextmanager

@@ -11,8 +11,8 @@ from django.db.models.functions import Now
 from controlplane.access import audit
 from controlplane.access.actors import Actor
 from controlplane.errors import NameTaken
-from controlplane.events.types import EventType
 from registry import event_types
+from registry.agents.admitting import Newcomer, admit, deed_of
 from registry.agents.guards import guard_of
 from registry.agents.liveness import LivenessPolicy
 from registry.agents.registration import FACTS, Registration
@@ -37,9 +37,30 @@ def register(
     has to approve it. Returns the agent and whether it is new. Raises NameTaken for a name or a topic that
     is somebody else's.
     """
-    agent, created = _insert_or_find(registration, actor, initial)
-    if not created:
-        _refresh(agent, registration, actor, any_agent=any_agent)
+    newcomer = Newcomer(registration, actor, initial)
+    known = _find(registration.name)
+    if known is None and admit([newcomer], policy):
+        audit.record_deeds([deed_of(newcomer)])
+        return Agent.objects.shown().get(id=newcomer.id), True
+    # Two first registrations of one name may meet: the second refreshes what the first has made. A DCM agent
+    # that gets a 4xx never asks again (environment-agents.md 2.1), so that must be none.
+    agent = known or _find(registration.name)
+    if agent is None:
+        raise NameTaken(f"The topic {registration.topic_name!r} is another agent's.")
+    _refresh(agent, registration, actor, any_agent=any_agent)
+    _begin_again(agent, registration, policy)
+    move(
+        agent,
+        after_registration(State(agent.state), initial, draining=bool(agent.drain_reason)),
+        reason="Registered again.",
+        actor=actor.name,
+        request_id=actor.request_id,
+    )
+    return Agent.objects.shown().get(id=agent.id), False
+
+
+def _begin_again(agent: Agent, registration: Registration, policy: LivenessPolicy) -> None:
+    """A new lease, under the next number: who has the former one is a double."""
     follow_task_types(agent.id, registration.task_types)
     begun = {
         "renewed_at": Now(),
@@ -49,48 +70,12 @@ def register(
     }
     again = {**begun, "generation": F("generation") + 1}
     Lease.objects.update_or_create(agent=agent, defaults=again, create_defaults=begun)
-    move(
-        agent,
-        after_registration(State(agent.state), initial, draining=bool(agent.drain_reason)),
-        reason="Registered again.",
-        actor=actor.name,
-        request_id=actor.request_id,
-    )
-    return Agent.objects.shown().get(id=agent.id), created
-
-
-def _insert_or_find(registration: Registration, actor: Actor, initial: State) -> tuple[Agent, bool]:
-    """Two first registrations of one name may meet: the second refreshes what the first has made.
-
-    A DCM agent that gets a 4xx never asks again (environment-agents.md 2.1), so that must be none.
-    """
-    if known := _find(registration.name):
-        return known, False
-    try:
-        return _insert(registration, actor, initial), True
-    except NameTaken:
-        if made_meanwhile := _find(registration.name):
-            return made_meanwhile, False
-        raise  # it is the topic that is another agent's
 
 
 def _find(name: str) -> Agent | None:
     """The lease's row first, as heartbeats and the sweep do."""
     list(Lease.objects.select_for_update(of=("self",)).filter(agent__name=name).values_list("agent_id"))
     return Agent.objects.select_for_update().filter(name=name).first()
-
-
-def _insert(registration: Registration, actor: Actor, initial: State) -> Agent:
-    waits = initial is State.REGISTERED
-    agent = Agent(
-        **registration.facts(),
-        state=initial.value,
-        state_reason="It waits for approval." if waits else "Registered.",
-        registered_by=actor.principal_id,
-    )
-    _save(agent, registration, insert=True)
-    _record(event_types.AGENT_REGISTERED, agent, actor, before=None)
-    return agent
 
 
 def _refresh(agent: Agent, registration: Registration, actor: Actor, *, any_agent: bool) -> None:
@@ -101,24 +86,9 @@ def _refresh(agent: Agent, registration: Registration, actor: Actor, *, any_agen
         setattr(agent, name, value)
     if _facts(agent) == before:
         return
-    _save(agent, registration, insert=False)
-    _record(event_types.AGENT_CHANGED, agent, actor, before=before)
-
-
-def _save(agent: Agent, registration: Registration, *, insert: bool) -> None:
-    agent.updated_at = Now()
-    try:
-        with transaction.atomic():
-            agent.save(force_insert=insert, force_update=not insert)
-    except IntegrityError as error:
-        raise NameTaken(
-            f"The name {agent.name!r} or the topic {registration.topic_name!r} is another agent's."
-        ) from error
-
-
-def _record(event_type: EventType, agent: Agent, actor: Actor, *, before: dict[str, Any] | None) -> None:
+    _save(agent, registration)
     audit.record(
-        event_type,
+        event_types.AGENT_CHANGED,
         "agent",
         str(agent.id),
         actor=actor,
@@ -126,6 +96,17 @@ def _record(event_type: EventType, agent: Agent, actor: Actor, *, before: dict[s
         after=_facts(agent),
         data={"agent_id": str(agent.id), "name": agent.name, "environment": agent.environment},
     )
+
+
+def _save(agent: Agent, registration: Registration) -> None:
+    agent.updated_at = Now()
+    try:
+        with transaction.atomic():
+            agent.save(force_update=True)
+    except IntegrityError as error:
+        raise NameTaken(
+            f"The name {agent.name!r} or the topic {registration.topic_name!r} is another agent's."
+        ) from error
 
 
 def _facts(agent: Agent) -> dict[str, Any]:

@@ -19,13 +19,13 @@ class State(StrEnum):
     RETIRED = "retired"
 
 
-_SILENT = frozenset({State.UNAVAILABLE, State.UNKNOWN})
+SILENT = frozenset({State.UNAVAILABLE, State.UNKNOWN})
 _WORKING = frozenset({State.READY, State.CONGESTED, State.DRAINING})
 # From anywhere an agent can be retired, and can have to be approved anew: somebody took its name over.
 _ALWAYS = frozenset({State.RETIRED, State.REGISTERED})
 TRANSITIONS: dict[State, frozenset[State]] = {
     State.REGISTERED: frozenset({State.READY, State.DRAINING, State.RETIRED}),
-    **{one: (_WORKING | _SILENT | _ALWAYS) - {one} for one in _WORKING},
+    **{one: (_WORKING | SILENT | _ALWAYS) - {one} for one in _WORKING},
     State.UNAVAILABLE: _WORKING | _ALWAYS,
     State.UNKNOWN: _WORKING | _ALWAYS | {State.UNAVAILABLE},
     # A new registration brings it back; a heartbeat only if nobody but silence had retired it.

@@ -142,8 +142,8 @@ class Batches:
 
 def _moment(taken: Taken, policy: LivenessPolicy) -> Moment:
     renewed_at = _ZERO + timedelta(microseconds=taken.now)
-    return Moment(_json(renewed_at), _json(renewed_at + policy.lease), policy)
+    return Moment(as_json(renewed_at), as_json(renewed_at + policy.lease), policy)
 
 
-def _json(at: datetime) -> str:
+def as_json(at: datetime) -> str:
     return msgspec.json.encode(at).decode()

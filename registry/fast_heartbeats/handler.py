@@ -4,23 +4,32 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
+from uuid import UUID
 
 import msgspec
 from django.conf import settings
 
 from controlplane.api.request_ids import choose, new_request_id
-from controlplane.wsgi_bridge import Message, Receive, Scope, Send
+from controlplane.thread_batches import ThreadBatches
+from controlplane.wsgi_bridge import Receive, Scope, Send
 from overrides.fast_reads.figures import Figures
 from overrides.fast_reads.specimens import Header, Specimens
+from registry.agents.liveness import LivenessPolicy
+from registry.agents.many_heartbeats import Renewed
 from registry.agents.metrics import HEARTBEATS
-from registry.fast_heartbeats.batches import Batches, Told
+from registry.agents.policies import damping_policy, liveness_policy
+from registry.agents.returning import Returner, ReturnPolicy, take_back
+from registry.fast_heartbeats.batches import Batches, Moment, Told, as_json
 from registry.fast_heartbeats.connection import Beat
-from registry.fast_heartbeats.plain import PlainBody, PlainHead, PlainHeads, read_body
+from registry.fast_heartbeats.plain import PlainBody, agent_of, read_body, time_of
+from registry.plain_heads import PlainHead, PlainHeads, once_more, whole_body
 
 _BEFORE, _AFTER = "/api/v1/agents/", "/heartbeat"
 # As Django's resolver names it.
 _ROUTE = "api/v1/agents/<uuid:agent_id>/heartbeat"
+# Their rows are held until all of them are written.
+_MOST_RETURNS = 256
 Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 _chance = random.Random()  # noqa: S311  (jitter is no secret)
 
@@ -38,25 +47,27 @@ class FastHeartbeats:
         self._heads = PlainHeads()
         self._specimens = Specimens()
         self._batches = Batches(settings.HEARTBEAT_CONNECTIONS)
+        self._returns = ThreadBatches(_take_back, most=_MOST_RETURNS, name="returns")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         started = time.perf_counter()
-        head = self._heads.read(scope)
-        if head is None:
+        agent = agent_of(scope["path"])
+        head = self._heads.read(scope, "PUT") if agent else None
+        if head is None or agent is None:
             await self._django(scope, receive, send)
             return
-        body = await _read(receive)
+        body = await whole_body(receive)
         if body is None:  # the client has left
             return
         learned = self._specimens.of(head.secure, 200)
-        told = None if learned is None else await self._renew(head, body)
+        request_id = choose(head.request_id) if head.request_id else new_request_id()
+        told = None if learned is None else await self._renew(agent, head, body, request_id)
         if told is None or learned is None:
             send = self._specimens.watching(send, secure=head.secure)
-            await self._django(scope, _again(body, receive), send)
+            await self._django(scope, once_more(body, receive), send)
             return
         said, answer = told
-        request_id = choose(head.request_id) if head.request_id else new_request_id()
-        content = _content(head.agent, said, answer)
+        content = _content(agent, said, answer)
         headers: list[Header] = [
             *learned,
             (b"x-request-id", request_id.encode()),
@@ -70,38 +81,35 @@ class FastHeartbeats:
     async def close(self) -> None:
         self._figures.write()
         await self._batches.close()
+        await self._returns.close()
 
-    async def _renew(self, head: PlainHead, body: bytes) -> tuple[PlainBody, Told] | None:
+    async def _renew(
+        self, agent: str, head: PlainHead, body: bytes, request_id: str
+    ) -> tuple[PlainBody, Told] | None:
         said = read_body(body)
         if said is None:
             return None
-        told = await self._batches.renew(Beat(head.key, head.digest, said.reported_at, said.lag, said.report))
+        key = bytes.fromhex(agent.replace("-", ""))
+        told = await self._batches.renew(Beat(key, head.digest, said.reported_at, said.lag, said.report))
+        if told is None:
+            told = await self._returns.ask(
+                Returner(
+                    UUID(bytes=key), head.digest, time_of(said.reported_at), said.lag, said.report, request_id
+                )
+            )
         return None if told is None else (said, told)
 
 
-async def _read(receive: Receive) -> bytes | None:
-    message = await receive()
-    if message["type"] == "http.request" and not message.get("more_body"):
-        return bytes(message.get("body", b""))
-    pieces = bytearray()
-    while message["type"] == "http.request":
-        pieces += message.get("body", b"")
-        if not message.get("more_body"):
-            return bytes(pieces)
-        message = await receive()
-    return None
+def _take_back(returners: Sequence[Returner]) -> list[Told | None]:
+    """In a thread, in a transaction."""
+    policy = liveness_policy()
+    backs = take_back(returners, ReturnPolicy(policy, damping_policy(policy), settings.CONGESTION_LAG))
+    return [None if one is None else _told(one, policy) for one in backs]
 
 
-def _again(body: bytes, receive: Receive) -> Receive:
-    """The body once more, for Django; then whatever comes."""
-    left = [body]
-
-    async def received() -> Message:
-        if left:
-            return {"type": "http.request", "body": left.pop(), "more_body": False}
-        return await receive()
-
-    return received
+def _told(renewed: Renewed, policy: LivenessPolicy) -> Told:
+    moment = Moment(as_json(renewed.renewed_at), as_json(renewed.expires_at), policy)
+    return Told(moment, renewed.generation, renewed.configuration_etag.encode())
 
 
 def _content(agent: str, said: PlainBody, told: Told) -> bytes:

@@ -1,4 +1,4 @@
-"""kill -9 of web, worker, beat, Valkey and Postgres in turn, while a fleet beats.
+"""kill -9 of web, worker, beat, Valkey and Postgres in turn, while a fleet beats and others join.
 
 FLEET=10000 plays a large one; a small one shows the same.
 """
@@ -6,6 +6,7 @@ FLEET=10000 plays a large one; a small one shows the same.
 from __future__ import annotations
 
 import http.client
+import itertools
 import json
 import os
 import signal
@@ -16,6 +17,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from datetime import datetime
 from typing import Any
+from uuid import UUID
 
 import psycopg
 import pytest
@@ -28,6 +30,8 @@ CLIENTS = 8
 # Each agent beats once in so long; a lease must outlast one round that a restart has held up.
 EVERY_SECONDS = 0.5 + FLEET / 1000
 LEASE_SECONDS = 15 + FLEET // 250
+# Who joins meanwhile, does so here, and does not beat.
+JOINING, JOINS = "storm", 100_000
 LIVENESS = {
     "HEARTBEAT_INTERVAL_SECONDS": "5",
     "LEASE_SECONDS": str(LEASE_SECONDS),
@@ -93,15 +97,49 @@ class Client(threading.Thread):
         return answer.status == 200
 
 
+class Joiner(threading.Thread):
+    """Joins one agent after the other, come what may, and keeps the credentials that it was told."""
+
+    def __init__(self, port: int, token: str, number: int) -> None:
+        super().__init__(daemon=True)
+        self.port, self.token, self.number = port, token, number
+        self.told: dict[str, str] = {}
+        self.failed, self.refused = 0, set[int]()
+        self.stopping = threading.Event()
+
+    def run(self) -> None:
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)
+        for tries in itertools.count():
+            if self.stopping.wait(0.05):
+                return
+            try:
+                self._join(connection, f"j{self.number}-{tries}")
+            except (OSError, http.client.HTTPException):
+                self.failed += 1
+                connection.close()
+
+    def _join(self, connection: http.client.HTTPConnection, name: str) -> None:
+        body = {"name": name, "topic_name": f"dcm.agent.{name}", "environment": JOINING}
+        headers = {"Authorization": f"Bearer {self.token}", "Content-Type": "application/json"}
+        said = json.dumps({**body, "service_types": ["vm"], "cost": "low"})
+        connection.request("POST", "/api/v1/agents:join", said, headers)
+        answer = connection.getresponse()
+        told = json.loads(answer.read())
+        if answer.status == 201:
+            self.told[told["agent"]["agent_id"]] = told["token"]
+        else:
+            self.refused.add(answer.status)
+
+
 class Fleet:
     def __init__(self, up: Up) -> None:
         self.up = up
         self.token = (up.data_dir / "admin.token").read_text().strip()
 
-    def ask(self, path: str) -> Any:
-        request = urllib.request.Request(
-            f"{self.up.url}/api/v1/{path}", headers={"Authorization": f"Bearer {self.token}"}
-        )
+    def ask(self, path: str, said: object = None) -> Any:
+        body = None if said is None else json.dumps(said).encode()
+        headers = {"Authorization": f"Bearer {self.token}", "Content-Type": "application/json"}
+        request = urllib.request.Request(f"{self.up.url}/api/v1/{path}", body, headers)
         with urllib.request.urlopen(request, timeout=20) as answer:
             return json.loads(answer.read())
 
@@ -114,7 +152,7 @@ class Fleet:
         return agents
 
     def everybody(self) -> Iterator[dict[str, Any]]:
-        path = "agents?limit=200&only=agent_id,health_status,last_heartbeat"
+        path = "agents?limit=200&only=agent_id,environment,health_status,last_heartbeat"
         cursor = ""
         while cursor is not None:
             page = self.ask(path + (f"&cursor={cursor}" if cursor else ""))
@@ -148,7 +186,10 @@ def test_nothing_that_was_acknowledged_is_lost_and_nobody_is_wrongly_unavailable
     loaded = fleet.load()
     agents = [str(one.agent) for one in loaded]
     clients = [Client(fleet.up.port, loaded[start::CLIENTS]) for start in range(CLIENTS)]
-    for one in clients:
+    said = {"name": "storm", "name_pattern": "j*", "uses": JOINS, "expires_in_seconds": 3600}
+    invitation = fleet.ask("join-tokens", said)["token"]
+    joiners = [Joiner(fleet.up.port, invitation, number) for number in range(4)]
+    for one in (*clients, *joiners):
         one.start()
     a_round_of_all(clients)
 
@@ -156,23 +197,38 @@ def test_nothing_that_was_acknowledged_is_lost_and_nobody_is_wrongly_unavailable
         kill(fleet.up, name)
         time.sleep(PAUSE_SECONDS)
         a_round_of_all(clients)
-    for one in clients:
+    for one in (*clients, *joiners):
         one.stopping.set()
         one.join(30)
 
-    found = {one["agent_id"]: one for one in fleet.everybody()}
+    found = {one["agent_id"]: one for one in fleet.everybody() if one["environment"] != JOINING}
     told = {agent: at for one in clients for agent, at in one.told.items()}
     assert set(found) == set(told) == set(agents)
     lost = [a for a in agents if _time(found[a]["last_heartbeat"]) < _time(told[a])]
     assert lost == []
     assert {one["health_status"] for one in found.values()} == {"ready"}
-    assert fleet.ask("events?after=0&type=agent.unavailable")["items"] == []
+    silent = fleet.ask("events?after=0&type=agent.unavailable&limit=200")["items"]
+    assert [one for one in silent if one["data"]["environment"] != JOINING] == []
     # It was real: requests did fail, and none was refused but for want of the database.
     taken, failed = sum(one.taken for one in clients), sum(one.failed for one in clients)
     longest = max(one.longest for one in clients)
     print(f"{FLEET} agents: {taken} heartbeats taken, {failed} failed, none later than {longest:.1f} s")
     assert failed > 0
-    assert set().union(*(one.refused for one in clients)) <= {502, 503}
+    assert set().union(*(one.refused for one in (*clients, *joiners))) <= {502, 503}
+    _every_join_holds(fleet, joiners)
+
+
+def _every_join_holds(fleet: Fleet, joiners: list[Joiner]) -> None:
+    """Every credential that was told is good, and every agent has cost one use: no half joins."""
+    told = {agent: token for one in joiners for agent, token in one.told.items()}
+    joined = {one["agent_id"] for one in fleet.everybody() if one["environment"] == JOINING}
+    assert len(told) > 100
+    assert sum(one.failed for one in joiners) > 0
+    assert set(told) <= joined
+    assert fleet.ask("join-tokens")["items"][0]["uses_left"] == JOINS - len(joined)
+    client = Client(fleet.up.port, [])
+    for agent, token in told.items():
+        assert client._beat(Beating(UUID(agent), token))
 
 
 def _time(text: str) -> datetime:

@@ -19,6 +19,7 @@ from django.utils import timezone
 from controlplane.access.models import Principal, RoleBinding, Token
 from controlplane.access.tokens import digest
 from controlplane.asgi import Router
+from controlplane.events.models import Event
 from registry.agents import policies
 from registry.agents.token_uses import note_token_uses
 from registry.models import Agent, AgentReport, Lease, Provider, SweepRecord
@@ -263,9 +264,96 @@ def test_generation_and_configuration_reach_the_agent(web, token, agent):
     assert known(answer) == known(web.beat(token, agent, to=web.router._bridge))
 
 
-@pytest.mark.parametrize("state", ["unavailable", "unknown", "retired"])
-def test_a_silent_agent_returns_by_the_exact_way_and_is_fast_again(web, token, agent, state):
-    Agent.objects.update(state=state, retired_for_silence=True)
+def silence(state, **more):
+    Agent.objects.update(state=state, **more)
+    Lease.objects.update(expires_at=Now() - timedelta(seconds=5), generation=1)
+
+
+def after_return():
+    """What a return leaves behind, without the times that are its own."""
+    agent, lease, event = Agent.objects.get(), Lease.objects.get(), Event.objects.latest("id")
+    times = [agent.flapped_at, agent.steady_since, agent.state_since]
+    return (
+        (agent.state, agent.state_reason, round(agent.flap_penalty, 1), [one is None for one in times]),
+        (lease.state, lease.consumer_lag, lease.reported_at, lease.expires_at - lease.renewed_at),
+        (event.type, event.object_id, event.actor, event.request_id, event.data),
+    )
+
+
+@pytest.mark.parametrize("lag", [0, 500])
+@pytest.mark.parametrize("state", ["unavailable", "unknown"])
+def test_a_silent_agent_returns_both_ways_alike(web, token, agent, state, lag):
+    said, found = {**BEAT, "consumer_lag": lag}, []
+    for to in (None, web.router._bridge):
+        silence(state, flap_penalty=0, flapped_at=None, steady_since=None)
+        left = web.left_to_django
+        answer = web.beat(token, agent, said, to=to, X_Request_ID="back-1")
+        assert web.left_to_django == left
+        found.append((known(answer), after_return()))
+
+    assert found[0] == found[1]
+    assert web.fast(token, agent, said)[1]
+
+
+def test_who_comes_back_too_often_has_to_beat_first(web, token, agent):
+    took = []
+    for _ in range(3):
+        silence("unavailable")
+        took.append(web.fast(token, agent))
+
+    states = [json.loads(answer.body)["health_status"] for answer, _ in took]
+    assert ([fast for _, fast in took], states) == (
+        [True, False, False],
+        ["ready", "unavailable", "unavailable"],
+    )
+
+
+def test_a_silent_agent_does_not_return_with_the_token_of_another(web, token, agent):
+    silence("unavailable")
+
+    assert web.fast(token_for("agent"), agent)[0].status == 403
+    assert Agent.objects.get().state == "unavailable"
+
+
+def test_a_silent_agent_does_not_return_with_a_revoked_token(web, token, agent):
+    silence("unavailable")
+    revoke(token)
+
+    assert web.fast(token, agent)[0].status == 401
+    assert Agent.objects.get().state == "unavailable"
+
+
+def test_what_is_more_than_a_return_is_left_to_django(web, token, agent):
+    silence("unavailable", drain_reason="upgrade")
+    answer, fast = web.fast(token, agent)
+    assert (json.loads(answer.body)["health_status"], fast) == ("draining", False)
+
+    silence("unknown", drain_reason="")
+    answer, fast = web.fast(token, agent, {**BEAT, **REPORT})
+    assert (json.loads(answer.body)["health_status"], fast) == ("ready", False)
+    assert AgentReport.objects.get().versions == REPORT["versions"]
+
+
+def test_a_fleet_that_returns_at_once_shares_a_transaction(web, token):
+    agents = [register(token, f"r{n}") for n in range(20)]
+    for one in agents:
+        web.beat(token, one)
+    silence("unavailable")
+    left, held = web.left_to_django, threading.Event()
+    web.router._heartbeats._returns._thread.submit(held.wait, 10)
+    asked = [web.start(token, path_of(one), text(BEAT)) for one in agents]
+    time.sleep(0.3)
+    held.set()
+
+    assert [one.result(15).status for one in asked] == [200] * 20
+    assert web.left_to_django == left
+    assert Agent.objects.filter(state="ready").count() == 20
+    assert Event.objects.filter(type="agent.ready").count() == 20
+    assert Agent.objects.values("state_since").distinct().count() <= 3
+
+
+def test_who_was_retired_for_silence_returns_by_the_exact_way_and_is_fast_again(web, token, agent):
+    Agent.objects.update(state="retired", retired_for_silence=True)
 
     answer, fast = web.fast(token, agent)
 

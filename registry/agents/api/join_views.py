@@ -30,7 +30,9 @@ from registry.agents.join_tokens import (
     note_refusal,
     revoke_join_token,
 )
-from registry.agents.joining import join, rotate
+from registry.agents.joining import Joined, join, rotate
+from registry.agents.liveness import LivenessPolicy
+from registry.agents.metrics import JOINS
 from registry.agents.policies import liveness_policy
 from registry.models import Agent, JoinToken
 
@@ -191,6 +193,8 @@ class JoinTokenItem(Endpoint):
 
 
 class AgentJoin(Endpoint):
+    """Plain joins never come here: registry.fast_joins takes them."""
+
     actions = {"POST": Action.AGENT_JOIN}
     authentication_classes = (JoinTokenAuthentication,)
 
@@ -228,9 +232,13 @@ class AgentJoin(Endpoint):
             raise PermissionDenied("Join with a join token: Authorization: Bearer cp_joi_…")
         registration = shapes.registration_from(parse_body(shapes.RegistrationWrite, request))
         policy = liveness_policy()
-        joined = join(token, registration, request_id=current_request_id(), policy=policy)
-        shown = {"agent": shapes.show_agent(joined.agent, policy), "token": joined.secret}
-        return Response(shown, status=201 if joined.created else 200)
+        try:
+            joined = join(token, registration, request_id=current_request_id(), policy=policy)
+        except ControlplaneError as error:
+            JOINS.labels(error.code).inc()
+            raise
+        JOINS.labels("accepted").inc()
+        return Response(show_joined(joined, policy), status=201 if joined.created else 200)
 
 
 class AgentRotation(Endpoint):
@@ -258,6 +266,10 @@ class AgentRotation(Endpoint):
         secret = rotate(agent, actor=actor_of(request, query["change_message"]))
         shown = {"agent": shapes.show_agent(agent, liveness_policy()), "token": secret}
         return _shown_once(shown, 200)
+
+
+def show_joined(joined: Joined, policy: LivenessPolicy) -> dict[str, Any]:
+    return {"agent": shapes.show_agent(joined.agent, policy), "token": joined.secret}
 
 
 def _shown_once(shown: dict[str, Any], status: int) -> Response:
