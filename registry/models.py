@@ -27,7 +27,7 @@ from registry.publishing.rows import (  # Django looks for models here
     DataPlane,
     PublishingTeam,
 )
-from registry.task_types.models import ServedTaskType
+from registry.task_types.models import ServedTaskType, TaskTypeName
 
 __all__ = [
     "Agent",
@@ -51,6 +51,7 @@ __all__ = [
     "PublishingTeam",
     "ServedTaskType",
     "SweepRecord",
+    "TaskTypeName",
 ]
 
 

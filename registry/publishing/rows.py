@@ -215,6 +215,8 @@ class ClaimRecord(models.Model):
                 name="agent_config_claim_is_unique",
             )
         ]
+        # Who serves a task type, in whatever data plane.
+        indexes = [models.Index(fields=["name", "kind"], name="agent_config_claim_by_name")]
 
     def __str__(self) -> str:
         return f"{self.team} has {self.kind} {self.name} in {self.data_plane_id}"
