@@ -27,6 +27,7 @@ from registry.publishing.rows import (  # Django looks for models here
     DataPlane,
     PublishingTeam,
 )
+from registry.reachability.rows import AgentEndpoint
 from registry.task_types.models import ServedTaskType, TaskTypeName
 
 __all__ = [
@@ -39,6 +40,7 @@ __all__ = [
     "AgentConfigQuarantine",
     "AgentConfigRelease",
     "AgentConfigStatus",
+    "AgentEndpoint",
     "AgentReport",
     "AgentTally",
     "ClaimRecord",

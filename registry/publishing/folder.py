@@ -24,8 +24,9 @@ from controlplane.access.actors import Actor, system
 from controlplane.errors import ControlplaneError, UnknownVersion
 from registry import event_types
 from registry.agent_configs.claims import DocumentId
+from registry.publishing.locking import lock_publishing
 from registry.publishing.publishing import FOLDER, Wanted, delete_document, put_document
-from registry.publishing.recomputing import lock_publishing, recompute_all
+from registry.publishing.recomputing import recompute_all
 from registry.publishing.rows import AgentConfig, AgentConfigFolder
 from registry.publishing.teams import check_team_name
 

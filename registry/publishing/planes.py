@@ -22,7 +22,8 @@ from registry import event_types
 from registry.agent_configs.dialects import Dialect
 from registry.agent_configs.rendering import as_config_map, as_json
 from registry.publishing import stored
-from registry.publishing.recomputing import lock_publishing, recompute_all
+from registry.publishing.locking import lock_publishing
+from registry.publishing.recomputing import recompute_all
 from registry.publishing.rows import AgentConfigBundle, DataPlane
 
 _NAME = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")

@@ -17,6 +17,7 @@ from registry.publishing.reading import read
 from registry.publishing.rows import DataPlane, PublishingTeam
 from registry.publishing.statuses import Standing, standings
 from registry.publishing.worlds import Document, load_documents, load_ownership, load_world
+from registry.reachability.outcomes import load_outcomes, probe_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +83,7 @@ def _with(
     now: datetime,
 ) -> list[Document]:
     found = {one.id: one for one in documents}
+    outcomes = load_outcomes()
     organisations = dict(PublishingTeam.objects.values_list("name", "organisation"))
     for one in changes:
         reading = readings.get(one.id)
@@ -89,7 +91,8 @@ def _with(
             found.pop(one.id, None)
         elif reading.content is not None:
             before = found.get(one.id)
-            found[one.id] = _published(one.id, reading, before, organisations.get(one.id.namespace, ""), now)
+            new = _published(one.id, reading, before, organisations.get(one.id.namespace, ""), now)
+            found[one.id] = replace(new, probe=probe_of(reading.content, outcomes))
     return list(found.values())
 
 

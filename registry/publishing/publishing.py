@@ -30,9 +30,10 @@ from registry.agent_configs.documents import Reading
 from registry.agent_configs.serving import is_flapping
 from registry.publishing import policies, stored
 from registry.publishing.clock import database_now
+from registry.publishing.locking import lock_publishing
 from registry.publishing.quarantining import keep_as_it_was, readmit_fixed
 from registry.publishing.reading import read
-from registry.publishing.recomputing import lock_publishing, recompute_all
+from registry.publishing.recomputing import recompute_all
 from registry.publishing.rows import DOCUMENT_LENGTH, AgentConfig, AgentConfigGeneration
 from registry.publishing.teams import check_team_name
 

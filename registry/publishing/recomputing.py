@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Any
 
 import structlog
-from django.db import connection, transaction
+from django.db import transaction
 
 from controlplane.access.actors import Actor
 from controlplane.events import log as event_log
@@ -22,23 +22,13 @@ from registry.publishing import stored
 from registry.publishing.clock import database_now
 from registry.publishing.inputs import inputs_of_all, inputs_of_plane
 from registry.publishing.keeping import forget_old_bundles, store_history
+from registry.publishing.locking import lock_publishing
 from registry.publishing.rows import AgentConfigBundle, DataPlane
 from registry.publishing.statuses import store_statuses
 from registry.publishing.worlds import Loaded, load_documents, load_ownership, load_world
 
-# Any number that nothing else locks.
-_LOCK = 7_402_114
 _TOLD = 1000
 log = structlog.get_logger(__name__)
-
-
-def lock_publishing() -> None:
-    """Wait until nobody else publishes or recomputes; it holds to the end of the transaction.
-
-    Taken before any row is, so that two publications never wait for each other.
-    """
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_LOCK])
 
 
 @transaction.atomic

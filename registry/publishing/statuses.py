@@ -62,6 +62,7 @@ def standings(
             document.reading,
             mine,
             bundle,
+            document.probe,
             acks=_acks(plane, input_, loaded.applied),
             quarantined=instead is not None and instead.content is None,
             source_synced=document.synced,
@@ -149,7 +150,7 @@ def _as_told(one: Condition, instead: Instead | None) -> Condition:
     if instead is None or one.type is not Type.ACCEPTED:
         return one
     served = f"Generation {instead.generation} is served." if instead.generation else "It is left out."
-    reason = "Suspected" if instead.reason == "suspected" else "Quarantined"
+    reason = {"suspected": "Suspected", "unreachable": "Unreachable"}.get(instead.reason, "Quarantined")
     return replace(
         one, status=Status.FALSE, reason=reason, message=f"{instead.message} {served}".strip()[:1000]
     )

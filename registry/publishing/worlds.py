@@ -13,6 +13,7 @@ from django.db.models import Q
 
 from registry.agent_configs.bundles import Bundle, Input
 from registry.agent_configs.claims import ClaimKey, ClaimKind, DocumentId, Published
+from registry.agent_configs.conditions import Probe
 from registry.agent_configs.content import Content
 from registry.agent_configs.dialects import Dialect
 from registry.agent_configs.documents import Reading
@@ -34,13 +35,15 @@ from registry.publishing.rows import (
     DataPlane,
     PublishingTeam,
 )
+from registry.reachability.outcomes import load_outcomes, probe_of
+from registry.reachability.policies import gate_new
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
     """A stored document, or one that is only tried. key: of its row; None of one that has none.
 
-    generation, reading: of the latest; published: what may be served.
+    generation, reading: of the latest; published: what may be served; probe: of its agents' endpoints.
     """
 
     key: UUID | None
@@ -48,6 +51,7 @@ class Document:
     generation: int
     reading: Reading
     synced: bool = True
+    probe: Probe | None = None
 
     @property
     def id(self) -> DocumentId:
@@ -81,11 +85,13 @@ def load_documents(*, now: datetime) -> list[Document]:
     """All documents that are published, in their order."""
     organisations = dict(PublishingTeam.objects.values_list("name", "organisation"))
     synced = AgentConfigFolder.objects.values_list("is_synced", flat=True).first() is not False
+    outcomes = load_outcomes()
     rows = AgentConfig.objects.filter(deleted_at=None).defer("text", "recent_changes")
-    return [
+    found = [
         _document(row, organisations.get(row.team, ""), synced=synced or row.source != "folder", now=now)
         for row in rows.order_by("source", "team", "name").iterator(chunk_size=2000)
     ]
+    return [replace(one, probe=probe_of(one.published.content, outcomes)) for one in found]
 
 
 def load_ownership() -> Ownership:
@@ -103,7 +109,12 @@ def load_world(
 ) -> Loaded:
     """What this data plane is given, and may be."""
     taking_part = tuple(one for one in documents if _takes(plane, one))
-    exceptions = {**_trial(plane, taking_part), **_quarantined(plane, taking_part, now=now)}
+    active = load_bundle(plane, plane.active_revision)
+    exceptions = {
+        **_unreachable(taking_part, active),
+        **_trial(plane, taking_part),
+        **_quarantined(plane, taking_part, now=now),
+    }
     world = World(
         [_as_given(one, exceptions.get(one.id)) for one in taking_part],
         target_of(plane),
@@ -111,7 +122,7 @@ def load_world(
         load_history(plane),
         policies.policy(),
         policies.gates(),
-        load_bundle(plane, plane.active_revision),
+        active,
         frozenset(plane.approved),
         frozenset(plane.rejected),
         policies.grace(),
@@ -225,6 +236,20 @@ def _quarantined(
         fallback = row.fallback if content else 0
         found[by_key[row.document_id].id] = Instead(row.reason, row.message, fallback, content)
     return found
+
+
+def _unreachable(documents: Iterable[Document], active: Bundle | None) -> dict[DocumentId, Instead]:
+    """New documents whose agents do not answer, where the policy keeps them out. What is served stays."""
+    if not gate_new():
+        return {}
+    served = active.documents() if active else frozenset()
+    return {
+        one.id: Instead("unreachable", one.probe.message, 0, None)
+        for one in documents
+        if one.id not in served
+        and one.probe
+        and (one.probe.reachable is False or one.probe.reason == "NotProbed")
+    }
 
 
 def _trial(plane: DataPlane, documents: Iterable[Document]) -> dict[DocumentId, Instead]:
