@@ -31,6 +31,7 @@ __all__ = [
     "AGENT_CONFIGS_REMOVAL_PERCENT",
     "AGENT_CONFIGS_RESERVED_TASK_TYPES",
     "AGENT_CONFIGS_SERVICE_CONFIG_BYTES",
+    "AGENT_CONFIGS_SIGNING_KEYS",
     "AGENT_CONFIGS_SIMULTANEOUS",
     "AGENT_CONFIGS_STRICT_ENDPOINTS",
     "AGENT_CONFIGS_TLS_REQUIRED",
@@ -196,4 +197,10 @@ AGENT_CONFIGS_ADMISSION = env.parsed(
     _one_of("deny", "warn"),
     default="deny",
     meaning="What Kubernetes' webhook says of claims that another team has: `deny` new ones, or `warn`.",
+)
+AGENT_CONFIGS_SIGNING_KEYS = env.names(
+    "AGENT_CONFIGS_SIGNING_KEYS",
+    default="",
+    meaning="Files of Ed25519 private keys (PEM) with which served configurations are signed: each of them"
+    " signs, so that keys can be replaced. None: nothing is signed.",
 )

@@ -143,9 +143,10 @@ def etag_of(plane: DataPlane, wanted: Format) -> str:
     digest = rows.values_list("digest", flat=True).first()
     if digest is None:
         raise UnknownBundle(f"No bundle of {plane.name} is in force yet.")
-    # A ConfigMap says its revision, and is named as the data plane is described.
-    more = f".{plane.active_revision}.v{plane.version}" if wanted is Format.CONFIG_MAP else ""
-    return f'"{digest}.{wanted.value}{more}"'
+    # A ConfigMap is named as the data plane is described.
+    more = f".v{plane.version}" if wanted is Format.CONFIG_MAP else ""
+    # With the revision: equal documents of two revisions are acknowledged, and signed, apart.
+    return f'"{digest}.{wanted.value}.{plane.active_revision}{more}"'
 
 
 def configuration(plane: DataPlane, wanted: Format) -> Served:

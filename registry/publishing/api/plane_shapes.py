@@ -8,6 +8,7 @@ from rest_framework import serializers
 
 from controlplane.api.fields import Query, StrictSerializer, Text, Whole
 from controlplane.api.pages import PageQuery
+from controlplane.events.shapes import MAX_WAIT_SECONDS
 from overrides.api.serializers import AnyJSONField
 from registry.agent_configs.conditions import AckState
 from registry.publishing.api.shapes import HeldRead
@@ -99,6 +100,13 @@ class DataPlanePage(serializers.Serializer[Any]):
 
 class ConfigQuery(Query):
     format = serializers.ChoiceField(choices=FORMATS, required=False, default="yaml")
+    wait = serializers.IntegerField(
+        required=False,
+        default=0,
+        min_value=0,
+        max_value=MAX_WAIT_SECONDS,
+        help_text="Seconds to wait, with If-None-Match, while nothing is new (long poll).",
+    )
 
 
 class AckErrorWrite(StrictSerializer):
