@@ -161,6 +161,27 @@ def test_a_preview_tells_what_would_move_and_keeps_nothing(api, plane):
     assert "acme-sensor" in api.get("data-planes/eu/config").content.decode()
 
 
+def test_a_preview_tells_nothing_of_another_organisations_agents(api, plane, settings):
+    ours, us = client("editor")
+    theirs, them = client("editor")
+    api.put("agent-config-teams/acme", {"publishers": [ours], "organisation": "acme-inc"})
+    api.put("agent-config-teams/rival", {"publishers": [theirs], "organisation": "rival-inc"})
+    settings.AGENT_CONFIGS_AT_ONCE = 0
+    # It waits for the next look, so that every preview would tell it.
+    published(us)
+    shared = text("rival").replace("rival-sensor.svc", "acme-sensor.svc")
+    items = [{"team": "rival", "name": "agents", "text": shared}]
+
+    told = them.post("agent-configs:preview", {"items": items}).json()
+
+    (outcome,) = told["data_planes"]
+    assert outcome["changes"] == ["+ agent rival-sensor", "+ task type rival_sensor at rival-sensor"]
+    (observation,) = outcome["documents"][0]["observations"]
+    assert "another organisation's agent" in observation["message"]
+    assert "acme" not in json.dumps(told).replace("acme-sensor.svc", "")
+    assert "+ agent acme-sensor" in json.dumps(api.post("agent-configs:preview", {"items": items}).json())
+
+
 def test_a_loser_is_told_who_has_the_name_and_why_and_hand_over_moves_it(api, plane):
     published(api)
     lost = published(api, "sensors", said=text("sensors", "acme_sensor")).json()
