@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
 from typing import Any
 
 from django.conf import settings
@@ -20,12 +21,13 @@ from registry.agent_configs.documents import Reading
 from registry.agent_configs.envelopes import PREFIX
 from registry.agent_configs.history import fresh
 from registry.agent_configs.recomputing import World
+from registry.agent_configs.relations import names_of, related
 from registry.agent_configs.verdicts import Verdict, for_reader
 from registry.publishing.clock import database_now
 from registry.publishing.metrics import ADMISSIONS
 from registry.publishing.reading import read_parsed
 from registry.publishing.rows import DataPlane
-from registry.publishing.worlds import load_documents, load_ownership, load_world
+from registry.publishing.worlds import Document, load_contest, load_documents, load_ownership
 
 API_VERSION, KIND, SOURCE = "admission.k8s.io/v1", "AdmissionReview", "kubernetes"
 # Kubernetes may cut longer warnings, and all of them together at 4096 bytes.
@@ -82,23 +84,31 @@ def _nameable(value: Any, name: str) -> Any:
 def _conflicts(document: DocumentId, reading: Reading, old: Any) -> Iterator[Verdict]:
     """Claims that the document would newly lose, once each, whatever the data plane."""
     now = database_now()
-    known = [one for one in load_documents(now=now) if one.id != document]
     ownership = load_ownership()
     before = read_parsed(old, source="admission") if isinstance(old, Mapping) else None
     published = Published(document, document.namespace, 1, reading.content, now)
     was = replace(published, content=before.content if before else None)
+    known = _related(document, (published, was), now=now)
+    names = {*names_of([published, was, *(one.published for one in known)])}
     seen = set()
     for plane in DataPlane.objects.order_by("name"):
-        world = load_world(plane, known, ownership, now=now).world
-        found = _decision(world, published).newly_dropped(_decision(world, was), document)
+        world = load_contest(plane, known, ownership, names=names, now=now)
+        found = _decision(world, published, now).newly_dropped(_decision(world, was, now), document)
         for verdict in found:
             if verdict.claim.key not in seen:
                 seen.add(verdict.claim.key)
                 yield for_reader(verdict, "")
 
 
-def _decision(world: World, published: Published) -> Decision:
-    now = database_now()
+def _related(document: DocumentId, wanted: Sequence[Published], *, now: datetime) -> list[Document]:
+    """Those alone that can decide about it: of thousands, a few, and Kubernetes waits three seconds."""
+    known = [one for one in load_documents(now=now) if one.id != document]
+    by_endpoint = settings.AGENT_CONFIGS_STRICT_ENDPOINTS
+    near = related([one.published for one in known], wanted, by_endpoint=by_endpoint)
+    return [one for one in known if one.id in near]
+
+
+def _decision(world: World, published: Published, now: datetime) -> Decision:
     naming = replace(world.policy.naming, dialect=world.target.dialect)
     history = fresh(world.history, now=now, grace=world.grace)
     return decide(

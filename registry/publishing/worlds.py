@@ -130,6 +130,27 @@ def load_world(
     return Loaded(world, taking_part, exceptions, _applied(plane, world.active))
 
 
+def load_contest(
+    plane: DataPlane,
+    documents: Collection[Document],
+    ownership: Ownership,
+    *,
+    names: Collection[str],
+    now: datetime,
+) -> World:
+    """As much of this data plane's world as a decision about these names needs; of bundles nothing."""
+    taking_part = tuple(one for one in documents if _takes(plane, one))
+    exceptions = {**_trial(plane, taking_part), **_quarantined(plane, taking_part, now=now)}
+    return World(
+        [_as_given(one, exceptions.get(one.id)) for one in taking_part],
+        target_of(plane),
+        ownership,
+        load_history(plane, names),
+        policies.policy(),
+        grace=policies.grace(),
+    )
+
+
 def load_bundle(plane: DataPlane, revision: int) -> Bundle | None:
     if not revision:
         return None
@@ -146,8 +167,12 @@ def _applied(plane: DataPlane, active: Bundle | None) -> frozenset[Input]:
     return frozenset(applied.inputs) if applied else frozenset()
 
 
-def load_history(plane: DataPlane) -> dict[tuple[str, ClaimKey], Standing]:
-    rows = ClaimRecord.objects.filter(data_plane=plane).values_list(*_CLAIM)
+def load_history(
+    plane: DataPlane, names: Collection[str] | None = None
+) -> dict[tuple[str, ClaimKey], Standing]:
+    """names: of these alone; None: of all."""
+    found = ClaimRecord.objects.filter(data_plane=plane)
+    rows = (found if names is None else found.filter(name__in=names)).values_list(*_CLAIM)
     return {
         (team, ClaimKey(ClaimKind(kind), name, version, pin)): Standing(
             DocumentId(source, team, document), first, established, gone

@@ -142,7 +142,7 @@ def test_a_difference_names_agents_and_task_types():
 
 
 def test_what_belongs_to_hidden_teams_alone_is_not_told():
-    """The same two bundles; what moved between somebody seen and somebody hidden names the one that is seen."""
+    """What moved between one who is seen and one who is hidden names the one who is seen."""
     before = bundle_of(
         published("stays", "acme", content({"t": "a"}, {"a": agent("x.y:1")})),
         published("goes", "other", content({"u": "b", "v": "b"}, None, "u")),
