@@ -29,7 +29,12 @@ def inputs_of_all(now: datetime) -> str:
         rows = cursor.fetchone()
     quarantines = AgentConfigQuarantine.objects.filter(Q(until=None) | Q(until__gt=now)).order_by("id")
     kept = [list(map(str, one)) for one in quarantines.values_list("id", "data_plane_id", "fallback")]
-    said = [repr(policies.policy().naming), repr(policies.gates()), repr(policies.patience())]
+    said = [
+        repr(policies.policy().naming),
+        repr(policies.gates()),
+        repr(policies.patience()),
+        repr(policies.timeouts()),
+    ]
     more = [settings.AGENT_CONFIGS_MODE, settings.AGENT_CONFIGS_GRACE_SECONDS, *_judging(), _answering()]
     return digest_of([hour, list(rows), kept, said, more])
 

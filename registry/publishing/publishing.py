@@ -39,7 +39,6 @@ from registry.publishing.teams import check_team_name
 
 API, FOLDER = "api", "folder"
 _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")
-_GENERATIONS_KEPT = 20
 _CHANGES_KEPT = 100
 
 
@@ -244,7 +243,8 @@ def _save(row: AgentConfig) -> None:
 
 def _keep_generation(row: AgentConfig) -> None:
     AgentConfigGeneration.objects.create(document=row, number=row.generation, content=row.content)
-    old = AgentConfigGeneration.objects.filter(document=row, number__lte=row.generation - _GENERATIONS_KEPT)
+    oldest = row.generation - settings.AGENT_CONFIGS_GENERATIONS_KEPT
+    old = AgentConfigGeneration.objects.filter(document=row, number__lte=oldest)
     # What is served in place of the latest must outlive it.
     kept = row.quarantines.values_list("fallback", flat=True)
     old.exclude(number__in=[*kept]).delete()

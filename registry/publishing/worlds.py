@@ -190,6 +190,7 @@ def target_of(plane: DataPlane) -> Target:
         tuple(plane.enabled_plugins),
         plane.platform,
         tuple(plane.placeholders),
+        *policies.timeouts(),
     )
 
 
