@@ -38,6 +38,7 @@ __all__ = [
     "AGENT_CONFIGS_SERVICE_CONFIG_BYTES",
     "AGENT_CONFIGS_SIGNING_KEYS",
     "AGENT_CONFIGS_SIMULTANEOUS",
+    "AGENT_CONFIGS_STAGE_PERCENT",
     "AGENT_CONFIGS_STRICT_ENDPOINTS",
     "AGENT_CONFIGS_TLS_REQUIRED",
 ]
@@ -238,4 +239,10 @@ AGENT_CONFIGS_GENERATIONS_KEPT = env.integer(
     default=20,
     minimum=2,
     meaning="Generations of a document that are kept, to serve an older one while the latest is to blame.",
+)
+AGENT_CONFIGS_STAGE_PERCENT = env.integer(
+    "AGENT_CONFIGS_STAGE_PERCENT",
+    default=100,
+    minimum=1,
+    meaning="A change goes on to the next stage once so many of the data planes before it work with theirs.",
 )

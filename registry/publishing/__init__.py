@@ -5,7 +5,11 @@ The decisions are those of `registry.agent_configs`, which is pure; here is what
 rows           tables
 stored         contents, bundles and conditions as JSON, and back
 policies       what the settings say
+documents      what is published, loaded once
 worlds         rows -> World: everything that a recompute depends on
+staging        data planes that are given changes before others
+signing        signatures of what is served
+following      waiting for the next bundle
 publishing     put, delete and quarantine documents
 recomputing    the next bundle of each data plane, under one lock
 statuses       how each document stands in each data plane

@@ -24,10 +24,11 @@ from registry.agent_configs.recomputing import World
 from registry.agent_configs.relations import names_of, related
 from registry.agent_configs.verdicts import Verdict, for_reader
 from registry.publishing.clock import database_now
+from registry.publishing.documents import Document, load_documents
 from registry.publishing.metrics import ADMISSIONS
 from registry.publishing.reading import read_parsed
 from registry.publishing.rows import DataPlane
-from registry.publishing.worlds import Document, load_contest, load_documents, load_ownership
+from registry.publishing.worlds import load_contest, load_ownership
 
 API_VERSION, KIND, SOURCE = "admission.k8s.io/v1", "AdmissionReview", "kubernetes"
 # Kubernetes may cut longer warnings, and all of them together at 4096 bytes.

@@ -15,6 +15,7 @@ from django.db.models import Q
 from registry.agent_configs.content import digest_of
 from registry.publishing import policies
 from registry.publishing.rows import AgentConfigQuarantine, DataPlane
+from registry.publishing.staging import earlier_planes
 from registry.reachability.policies import gate_new
 from registry.reachability.rows import AgentEndpoint
 
@@ -42,7 +43,8 @@ def inputs_of_all(now: datetime) -> str:
 def inputs_of_plane(plane: DataPlane, common: str) -> str:
     own: list[Any] = [plane.version, plane.active_revision, plane.applied_revision, plane.ack_state]
     alerted = plane.alerted_revision == plane.active_revision
-    return digest_of([common, own, alerted, plane.trial, sorted(plane.approved), sorted(plane.rejected)])
+    lists = [sorted(plane.approved), sorted(plane.rejected), list(earlier_planes(plane))]
+    return digest_of([common, own, alerted, plane.trial, *lists])
 
 
 def _judging() -> list[Any]:

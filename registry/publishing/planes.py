@@ -48,6 +48,7 @@ class Described:
     placeholders: tuple[str, ...] = ()
     teams: tuple[str, ...] = ()
     principal: str = ""
+    stage: int = 0
     config_map: Mapping[str, str] = field(default_factory=dict)
 
 

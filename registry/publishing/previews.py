@@ -13,10 +13,11 @@ from registry.agent_configs.gates import Gate, Held
 from registry.agent_configs.recomputing import recompute
 from registry.agent_configs.rendering import digest
 from registry.publishing.clock import database_now
+from registry.publishing.documents import Document, load_documents
 from registry.publishing.reading import read
 from registry.publishing.rows import DataPlane, PublishingTeam
 from registry.publishing.statuses import Standing, standings
-from registry.publishing.worlds import Document, load_documents, load_ownership, load_world
+from registry.publishing.worlds import load_ownership, load_world
 from registry.reachability.outcomes import load_outcomes, probe_of
 
 

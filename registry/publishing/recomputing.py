@@ -20,12 +20,13 @@ from registry.agent_configs.recomputing import Recomputed, recompute
 from registry.agent_configs.rendering import as_yaml, digest
 from registry.publishing import stored
 from registry.publishing.clock import database_now
+from registry.publishing.documents import load_documents
 from registry.publishing.inputs import inputs_of_all, inputs_of_plane
 from registry.publishing.keeping import forget_old_bundles, store_history
 from registry.publishing.locking import lock_publishing
 from registry.publishing.rows import AgentConfigBundle, DataPlane
 from registry.publishing.statuses import store_statuses
-from registry.publishing.worlds import Loaded, load_documents, load_ownership, load_world
+from registry.publishing.worlds import Loaded, load_ownership, load_world
 
 _TOLD = 1000
 log = structlog.get_logger(__name__)
@@ -37,7 +38,8 @@ def recompute_all(actor: Actor) -> list[str]:
     lock_publishing()
     now = database_now()
     common = inputs_of_all(now)
-    planes = DataPlane.objects.order_by("name")
+    # A change comes to earlier stages first.
+    planes = DataPlane.objects.order_by("stage", "name")
     due = [plane for plane in planes if inputs_of_plane(plane, common) != plane.inputs_digest]
     if not due:
         return []

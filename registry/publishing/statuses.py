@@ -26,8 +26,9 @@ from registry.agent_configs.conditions import (
 )
 from registry.agent_configs.deciding import Decision
 from registry.publishing import stored
+from registry.publishing.documents import Document
 from registry.publishing.rows import AgentConfigStatus, DataPlane
-from registry.publishing.worlds import Document, Instead, Loaded
+from registry.publishing.worlds import Instead, Loaded
 
 _ANNOUNCED = (Type.VALID, Type.ACCEPTED, Type.CONFLICTED, Type.PROGRAMMED, Type.APPLIED, Type.STALE)
 # Of these an event is news only if it is bad: every new document would tell the same.

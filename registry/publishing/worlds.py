@@ -1,4 +1,4 @@
-"""Load everything that a recompute depends on: documents once, and per data plane what is its own."""
+"""Load everything that a recompute depends on: per data plane what is its own."""
 
 from __future__ import annotations
 
@@ -13,49 +13,25 @@ from django.db.models import Q
 
 from registry.agent_configs.bundles import Bundle, Input
 from registry.agent_configs.claims import ClaimKey, ClaimKind, DocumentId, Published
-from registry.agent_configs.conditions import Probe
 from registry.agent_configs.content import Content
 from registry.agent_configs.dialects import Dialect
-from registry.agent_configs.documents import Reading
 from registry.agent_configs.grants import Grant, Mode, Ownership, Release
 from registry.agent_configs.history import Standing
 from registry.agent_configs.recomputing import World
-from registry.agent_configs.serving import Generation, served
 from registry.agent_configs.targets import Target
 from registry.publishing import policies, stored
+from registry.publishing.documents import Document
 from registry.publishing.rows import (
-    AgentConfig,
     AgentConfigBundle,
-    AgentConfigFolder,
     AgentConfigGeneration,
     AgentConfigGrant,
     AgentConfigQuarantine,
     AgentConfigRelease,
     ClaimRecord,
     DataPlane,
-    PublishingTeam,
 )
-from registry.reachability.outcomes import load_outcomes, probe_of
+from registry.publishing.staging import earlier_planes
 from registry.reachability.policies import gate_new
-
-
-@dataclass(frozen=True, slots=True)
-class Document:
-    """A stored document, or one that is only tried. key: of its row; None of one that has none.
-
-    generation, reading: of the latest; published: what may be served; probe: of its agents' endpoints.
-    """
-
-    key: UUID | None
-    published: Published
-    generation: int
-    reading: Reading
-    synced: bool = True
-    probe: Probe | None = None
-
-    @property
-    def id(self) -> DocumentId:
-        return self.published.id
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,19 +55,6 @@ class Loaded:
     documents: tuple[Document, ...]
     exceptions: Mapping[DocumentId, Instead]
     applied: frozenset[Input] = frozenset()
-
-
-def load_documents(*, now: datetime) -> list[Document]:
-    """All documents that are published, in their order."""
-    organisations = dict(PublishingTeam.objects.values_list("name", "organisation"))
-    synced = AgentConfigFolder.objects.values_list("is_synced", flat=True).first() is not False
-    outcomes = load_outcomes()
-    rows = AgentConfig.objects.filter(deleted_at=None).defer("text", "recent_changes")
-    found = [
-        _document(row, organisations.get(row.team, ""), synced=synced or row.source != "folder", now=now)
-        for row in rows.order_by("source", "team", "name").iterator(chunk_size=2000)
-    ]
-    return [replace(one, probe=probe_of(one.published.content, outcomes)) for one in found]
 
 
 def load_ownership() -> Ownership:
@@ -126,6 +89,7 @@ def load_world(
         frozenset(plane.approved),
         frozenset(plane.rejected),
         policies.grace(),
+        earlier_planes(plane),
     )
     return Loaded(world, taking_part, exceptions, _applied(plane, world.active))
 
@@ -213,26 +177,6 @@ _CLAIM = (
 )
 
 
-def _document(row: AgentConfig, organisation: str, *, synced: bool, now: datetime) -> Document:
-    content = stored.read_content(row.content) if row.content else None
-    diagnostics = tuple(stored.read_diagnostic(one) for one in row.diagnostics)
-    reading = Reading(content if row.is_valid else None, diagnostics, row.name, row.is_parsed)
-    seen_at = row.content_seen_at or row.changed_at
-    last_good = Generation(row.content_generation, content, seen_at) if content else None
-    found = served(row.generation, reading, last_good, patience=policies.patience(), now=now)
-    published = Published(
-        row.document_id,
-        row.team,
-        found.number if found else row.generation,
-        found.content if found else None,
-        row.created_at,
-        stored.read_facts(row.facts),
-        stored.read_canary(row.canary),
-        organisation,
-    )
-    return Document(row.id, published, row.generation, reading, synced)
-
-
 def _takes(plane: DataPlane, one: Document) -> bool:
     team = one.published.team
     return not plane.teams or any(fnmatchcase(team, pattern) for pattern in plane.teams)
@@ -247,12 +191,15 @@ def _as_given(one: Document, instead: Instead | None) -> Published:
 def _quarantined(
     plane: DataPlane, documents: Iterable[Document], *, now: datetime
 ) -> dict[DocumentId, Instead]:
-    here = Q(data_plane=None) | Q(data_plane=plane)
+    # What a data plane of an earlier stage cannot take does not go on to later ones.
+    earlier = Q(data_plane__stage__lt=plane.stage, reason="rejected")
+    here = Q(data_plane=None) | Q(data_plane=plane) | earlier
     rows = AgentConfigQuarantine.objects.filter(here).filter(Q(until=None) | Q(until__gt=now))
     by_key = {one.key: one for one in documents}
-    # Those of all data planes last: they count more.
+    # Those of all data planes last, and its own before them: they count more.
     rows_here = sorted(
-        (row for row in rows if row.document_id in by_key), key=lambda row: not row.data_plane_id
+        (row for row in rows if row.document_id in by_key),
+        key=lambda row: (not row.data_plane_id, row.data_plane_id == plane.name),
     )
     wanted = {(row.document_id, row.fallback) for row in rows_here if row.fallback}
     contents = _generations(wanted)

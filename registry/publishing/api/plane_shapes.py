@@ -64,6 +64,13 @@ class DataPlaneWrite(StrictSerializer):
         max_length=63,
         help_text="Who reads the configuration and says how it went.",
     )
+    stage = Whole(
+        required=False,
+        default=0,
+        min_value=0,
+        max_value=100,
+        help_text="A change waits here until the data planes of smaller stages work with theirs.",
+    )
     config_map = ConfigMapName(
         required=False, default=dict, help_text="Name and namespace of `format=configmap`."
     )
@@ -78,6 +85,7 @@ class DataPlaneRead(serializers.Serializer[Any]):
     placeholders = serializers.ListField(child=serializers.CharField())
     teams = serializers.ListField(child=serializers.CharField())
     principal = serializers.CharField()
+    stage = serializers.IntegerField()
     config_map = serializers.DictField(child=serializers.CharField())
     version = serializers.IntegerField()
     active_revision = serializers.IntegerField(help_text="In force, and served; 0 is none.")

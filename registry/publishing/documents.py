@@ -1,0 +1,67 @@
+"""Load what is published: each document once, however many data planes are given it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+from uuid import UUID
+
+from registry.agent_configs.claims import DocumentId, Published
+from registry.agent_configs.conditions import Probe
+from registry.agent_configs.documents import Reading
+from registry.agent_configs.serving import Generation, served
+from registry.publishing import policies, stored
+from registry.publishing.rows import AgentConfig, AgentConfigFolder, PublishingTeam
+from registry.reachability.outcomes import load_outcomes, probe_of
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A stored document, or one that is only tried. key: of its row; None of one that has none.
+
+    generation, reading: of the latest; published: what may be served; probe: of its agents' endpoints.
+    """
+
+    key: UUID | None
+    published: Published
+    generation: int
+    reading: Reading
+    synced: bool = True
+    probe: Probe | None = None
+
+    @property
+    def id(self) -> DocumentId:
+        return self.published.id
+
+
+def load_documents(*, now: datetime) -> list[Document]:
+    """All documents that are published, in their order."""
+    organisations = dict(PublishingTeam.objects.values_list("name", "organisation"))
+    synced = AgentConfigFolder.objects.values_list("is_synced", flat=True).first() is not False
+    outcomes = load_outcomes()
+    rows = AgentConfig.objects.filter(deleted_at=None).defer("text", "recent_changes")
+    found = [
+        _document(row, organisations.get(row.team, ""), synced=synced or row.source != "folder", now=now)
+        for row in rows.order_by("source", "team", "name").iterator(chunk_size=2000)
+    ]
+    return [replace(one, probe=probe_of(one.published.content, outcomes)) for one in found]
+
+
+def _document(row: AgentConfig, organisation: str, *, synced: bool, now: datetime) -> Document:
+    content = stored.read_content(row.content) if row.content else None
+    diagnostics = tuple(stored.read_diagnostic(one) for one in row.diagnostics)
+    reading = Reading(content if row.is_valid else None, diagnostics, row.name, row.is_parsed)
+    seen_at = row.content_seen_at or row.changed_at
+    last_good = Generation(row.content_generation, content, seen_at) if content else None
+    found = served(row.generation, reading, last_good, patience=policies.patience(), now=now)
+    published = Published(
+        row.document_id,
+        row.team,
+        found.number if found else row.generation,
+        found.content if found else None,
+        row.created_at,
+        stored.read_facts(row.facts),
+        stored.read_canary(row.canary),
+        organisation,
+    )
+    return Document(row.id, published, row.generation, reading, synced)
