@@ -56,7 +56,8 @@ def _answer(request: Mapping[str, Any]) -> dict[str, Any]:
     document = DocumentId(SOURCE, str(request.get("namespace") or ""), name)
     if request.get("operation") == "DELETE":
         return {"allowed": True, "warnings": _short(_lost(old))}
-    reading = read_parsed(_nameable(new, name), source="admission")
+    is_real = request.get("dryRun") is not True
+    reading = read_parsed(_nameable(new, name), source="admission", counted=is_real)
     if reading.errors:
         return _denied([(one.path or "/", one.code.value, _place(one)) for one in reading.errors], reading)
     conflicts = list(_conflicts(document, reading, old))
@@ -86,7 +87,7 @@ def _conflicts(document: DocumentId, reading: Reading, old: Any) -> Iterator[Ver
     """Claims that the document would newly lose, once each, whatever the data plane."""
     now = database_now()
     ownership = load_ownership()
-    before = read_parsed(old, source="admission") if isinstance(old, Mapping) else None
+    before = read_parsed(old, source="admission", counted=False) if isinstance(old, Mapping) else None
     published = Published(document, document.namespace, 1, reading.content, now)
     was = replace(published, content=before.content if before else None)
     known = _related(document, (published, was), now=now)
@@ -118,7 +119,7 @@ def _decision(world: World, published: Published, now: datetime) -> Decision:
 
 
 def _lost(old: Any) -> list[str]:
-    reading = read_parsed(old, source="admission") if isinstance(old, Mapping) else None
+    reading = read_parsed(old, source="admission", counted=False) if isinstance(old, Mapping) else None
     routes = reading.content.routes if reading and reading.content else {}
     return [f"Task type {name} loses its agent {agent}." for name, agent in sorted(routes.items())]
 

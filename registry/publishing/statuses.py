@@ -88,15 +88,11 @@ def store_statuses(
         assert document.key is not None
         row = rows.pop(document.key, None) or AgentConfigStatus()
         standing = found[document.id]
+        if _says(row, standing):
+            continue
         before = [stored.read_condition(one, plane.name) for one in row.conditions]
         conditions = with_times(standing.conditions, before, now=now)
         written = [stored.write_condition(one) for one in conditions]
-        if (row.conditions, row.conflicts, row.observations) == (
-            written,
-            standing.conflicts,
-            standing.observations,
-        ):
-            continue
         events += _news(plane, document, before, conditions)
         changed.append(
             AgentConfigStatus(
@@ -110,6 +106,13 @@ def store_statuses(
     _write(changed, [row.id for row in rows.values()])
     if events:
         event_log.append_many(events, object_type="agent_config", actor="system:agent_configs")
+
+
+def _says(row: AgentConfigStatus, standing: Standing) -> bool:
+    """True if the row says all of this already, whenever that began: so do nearly all of thousands."""
+    told = [stored.write_condition(one) for one in standing.conditions]
+    known = [{**one, "last_transition_at": None} for one in row.conditions]
+    return (known, row.conflicts, row.observations) == (told, standing.conflicts, standing.observations)
 
 
 def _write(changed: Sequence[AgentConfigStatus], gone: Sequence[int]) -> None:

@@ -271,6 +271,20 @@ def test_the_webhook_denies_new_conflicts_and_never_old_ones_or_deletions(api, p
     assert "acme_sensor" in warned["warnings"][0]
 
 
+def test_the_webhook_counts_nothing_of_a_dry_run(api, plane):
+    def counted() -> list[str]:
+        told = api.get("/metrics").content.decode().splitlines()
+        return [one for one in told if "admission" in one and not one.startswith("#")]
+
+    admit(api, object=config_map())
+    before = counted()
+
+    admit(api, object=config_map(), dryRun=True)
+    assert counted() == before
+    admit(api, "UPDATE", object=config_map(), oldObject=config_map())
+    assert counted() != before
+
+
 def test_the_webhook_knows_a_name_that_is_still_to_be_generated(api, plane):
     made = config_map()
     made["metadata"] = {"generateName": "flyteplugins-agentservice-acme-", "namespace": "acme"}

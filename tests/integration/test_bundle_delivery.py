@@ -21,7 +21,7 @@ from django.core.management import call_command
 from django.core.management.base import SystemCheckError
 
 from registry.publishing.signing import read_key, signed_text
-from tests.api.test_agent_configs import published
+from tests.api.test_agent_configs import published, text
 from tests.api_client import Api, token_for
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -52,6 +52,20 @@ def test_every_format_has_the_digest_of_its_bytes_and_no_signature_without_a_key
     assert answer["Repr-Digest"] == f"sha-256=:{expected}:"
     assert "X-Config-Signature" not in answer
     assert answer["ETag"] != api.get("data-planes/eu-1/config?format=yaml")["ETag"] or wanted == "yaml"
+
+
+def test_a_document_that_changes_nothing_leaves_the_etag(api):
+    api.put("data-planes/eu-1", {})
+    published(api)
+    before = api.get("data-planes/eu-1/config")["ETag"]
+
+    said = "# the same, in other words\n" + text("acme")
+    changed = api.put("agent-configs/acme/agents", {"text": said}, If_Match='"v1"')
+
+    assert (changed.status_code, changed["ETag"]) == (200, '"v2"')
+    assert api.get("data-planes/eu-1/config")["ETag"] == before
+    api.put("agent-configs/acme/agents", {"text": text("acme", "other")}, If_Match='"v2"')
+    assert api.get("data-planes/eu-1/config")["ETag"] != before
 
 
 def test_each_key_signs_the_data_plane_the_revision_and_the_bytes(api, settings, tmp_path):
