@@ -60,6 +60,9 @@ def held_by(
     approved: digests that somebody approved; rejected: digests that the data plane could not take.
     """
     gates = gates or Gates()
+    if before is not None and digest(before) == digest(bundle):
+        # In force already: nothing is given out that could be held.
+        return ()
     text = as_yaml(bundle)
     found = [*_unreadable(bundle, text), *_large(text, gates)]
     if digest(bundle) not in approved:
@@ -67,7 +70,7 @@ def held_by(
         if digest(bundle) in rejected:
             found.append(Held(Gate.REJECTED, "The data plane rejected exactly this configuration."))
         found += _too_early(bundle, before, waits_for)
-        if gates.approval_required and (before is None or digest(before) != digest(bundle)):
+        if gates.approval_required:
             found.append(Held(Gate.NEEDS_APPROVAL, "Every change waits for an approval here."))
     return tuple(found)
 
@@ -96,7 +99,7 @@ def _large(text: str, gates: Gates) -> Iterator[Held]:
 
 def _too_early(bundle: Bundle, before: Bundle | None, waits_for: Sequence[str]) -> Iterator[Held]:
     """A data plane that has nothing at all does not wait."""
-    if waits_for and before is not None and digest(before) != digest(bundle):
+    if waits_for and before is not None:
         more = f" and {len(waits_for) - 1} more" if len(waits_for) > 1 else ""
         message = f"It waits until {waits_for[0]}{more} of an earlier stage work with theirs."
         yield Held(Gate.EARLIER_STAGE, message)

@@ -24,7 +24,7 @@ from registry.agent_configs.recomputing import World
 from registry.agent_configs.relations import names_of, related
 from registry.agent_configs.verdicts import Verdict, for_reader
 from registry.publishing.clock import database_now
-from registry.publishing.documents import Document, load_documents
+from registry.publishing.documents import Document, load_documents, load_older
 from registry.publishing.metrics import ADMISSIONS
 from registry.publishing.reading import read_parsed
 from registry.publishing.rows import DataPlane
@@ -90,8 +90,7 @@ def _conflicts(document: DocumentId, reading: Reading, old: Any) -> Iterator[Ver
     before = read_parsed(old, source="admission", counted=False) if isinstance(old, Mapping) else None
     published = Published(document, document.namespace, 1, reading.content, now)
     was = replace(published, content=before.content if before else None)
-    known = _related(document, (published, was), now=now)
-    names = {*names_of([published, was, *(one.published for one in known)])}
+    known, names = _related(document, (published, was), now=now)
     seen = set()
     for plane in DataPlane.objects.order_by("name"):
         world = load_contest(plane, known, ownership, names=names, now=now)
@@ -102,12 +101,18 @@ def _conflicts(document: DocumentId, reading: Reading, old: Any) -> Iterator[Ver
                 yield for_reader(verdict, "")
 
 
-def _related(document: DocumentId, wanted: Sequence[Published], *, now: datetime) -> list[Document]:
-    """Those alone that can decide about it: of thousands, a few, and Kubernetes waits three seconds."""
+def _related(
+    document: DocumentId, wanted: Sequence[Published], *, now: datetime
+) -> tuple[list[Document], set[str]]:
+    """Those alone that can decide about it, and all names that they could claim.
+
+    Of thousands they are a few, and Kubernetes waits three seconds.
+    """
     known = [one for one in load_documents(now=now) if one.id != document]
-    by_endpoint = settings.AGENT_CONFIGS_STRICT_ENDPOINTS
-    near = related([one.published for one in known], wanted, by_endpoint=by_endpoint)
-    return [one for one in known if one.id in near]
+    said = [*(one.published for one in known), *load_older(known)]
+    near = related(said, wanted, by_endpoint=settings.AGENT_CONFIGS_STRICT_ENDPOINTS)
+    names = {*names_of([*wanted, *(one for one in said if one.id in near)])}
+    return [one for one in known if one.id in near], names
 
 
 def _decision(world: World, published: Published, now: datetime) -> Decision:

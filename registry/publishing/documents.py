@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import UUID
@@ -11,7 +12,14 @@ from registry.agent_configs.conditions import Probe
 from registry.agent_configs.documents import Reading
 from registry.agent_configs.serving import Generation, served
 from registry.publishing import policies, stored
-from registry.publishing.rows import AgentConfig, AgentConfigFolder, PublishingTeam
+from registry.publishing.rows import (
+    AgentConfig,
+    AgentConfigFolder,
+    AgentConfigGeneration,
+    AgentConfigQuarantine,
+    DataPlane,
+    PublishingTeam,
+)
 from registry.reachability.outcomes import load_outcomes, probe_of
 
 
@@ -45,6 +53,19 @@ def load_documents(*, now: datetime) -> list[Document]:
         for row in rows.order_by("source", "team", "name").iterator(chunk_size=2000)
     ]
     return [replace(one, probe=probe_of(one.published.content, outcomes)) for one in found]
+
+
+def load_older(documents: Iterable[Document]) -> list[Published]:
+    """What documents said before, of those that some data plane is given as they were."""
+    kept = set(AgentConfigQuarantine.objects.exclude(fallback=0).values_list("document_id", flat=True))
+    trials = DataPlane.objects.exclude(trial=None).values_list("trial", flat=True)
+    suspects = {stored.read_document_id(one) for trial in trials if trial for one in trial["suspects"]}
+    wanted = {one.key: one.published for one in documents if one.key in kept or one.id in suspects}
+    rows = AgentConfigGeneration.objects.filter(document_id__in=[*wanted])
+    return [
+        replace(wanted[key], content=stored.read_content(content))
+        for key, content in rows.values_list("document_id", "content")
+    ]
 
 
 def _document(row: AgentConfig, organisation: str, *, synced: bool, now: datetime) -> Document:

@@ -271,6 +271,19 @@ def test_the_webhook_denies_new_conflicts_and_never_old_ones_or_deletions(api, p
     assert "acme_sensor" in warned["warnings"][0]
 
 
+def test_the_webhook_knows_what_is_served_of_a_document_that_is_to_blame(api, plane):
+    """Its latest generation says nothing of the name that its older one has."""
+    published(api, "first", said=text("first", "taken"))
+    api.post("data-planes/eu/acks", {"revision": 2, "status": "APPLIED"})
+    api.put("agent-configs/first/agents", {"text": text("first", "other")}, If_Match='"v1"')
+    api.post("data-planes/eu/acks", {"revision": 3, "status": "REJECTED"})
+    assert "- taken" in api.get("data-planes/eu/config").content.decode().replace('"', "")
+
+    denied = admit(api, object=config_map(said=text(task="taken")))
+
+    assert [one["reason"] for one in denied["status"]["details"]["causes"]] == ["TaskTypeConflict"]
+
+
 def test_the_webhook_counts_nothing_of_a_dry_run(api, plane):
     def counted() -> list[str]:
         told = api.get("/metrics").content.decode().splitlines()
