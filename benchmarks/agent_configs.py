@@ -49,6 +49,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--teams", type=int, default=200)
     parser.add_argument("--each", type=int, default=10, help="documents of each team")
     parser.add_argument("--rounds", type=int, default=50)
+    parser.add_argument("--planes", type=int, default=10, help="data planes that the webhook decides for")
     parser.add_argument("--write", action="store_true", help="put the table into docs/performance.md")
     return parser.parse_args()
 
@@ -56,6 +57,7 @@ def _options() -> argparse.Namespace:
 def _measure(options: argparse.Namespace) -> list[Row]:
     from controlplane.access.actors import system  # Django must be set up
     from registry.agent_configs.claims import DocumentId
+    from registry.publishing.admission import review
     from registry.publishing.planes import Described, Format, configuration, etag_of, get_plane, put_plane
     from registry.publishing.previews import Change, preview
     from registry.publishing.publishing import Wanted, put_document
@@ -82,6 +84,10 @@ def _measure(options: argparse.Namespace) -> list[Row]:
         unchanged.append(_timed(lambda: recompute_all(actor)))
     change = Change(names[0], _text(names[0], 999))
     previewed = [_timed(lambda: preview([change])) for _ in range(max(3, options.rounds // 5))]
+    admitted = [_timed(lambda: review(_review())) for _ in range(options.rounds)]
+    for number in range(2, options.planes + 1):
+        put_plane(f"bench{number}", Described(), actor=actor)
+    crowded = [_timed(lambda: review(_review())) for _ in range(options.rounds)]
     asked = [_timed(lambda: etag_of(get_plane("bench"), Format.YAML)) for _ in range(options.rounds)]
     return [
         _row("publish: read, check, store, audit", published),
@@ -89,6 +95,8 @@ def _measure(options: argparse.Namespace) -> list[Row]:
         _row("recompute after one change", changed, target="p99 < 2000"),
         _row("look when nothing changed", unchanged),
         _row("preview of one change", previewed),
+        _row("webhook: may a new document be written", admitted, target="p99 < 1000"),
+        _row(f"the same with {options.planes} data planes", crowded, target="p99 < 1000"),
         _row("ask for the ETag in force", asked),
         Row(f"size of the bundle: {len(served.body) / 1024:.0f} KiB", ""),
     ]
@@ -101,6 +109,14 @@ def _text(one: object, number: int) -> str:
         f"        endpoint: {name}-{number}.svc.cluster.local:8000\n        insecure: true\n"
         f"    supportedTaskTypes:\n    - {name}.sensor\n    - {name}.query\n"
     )
+
+
+def _review() -> dict[str, object]:
+    name = "flyteplugins-agentservice-new"
+    data = {"agents.yaml": _text("team1-doc1x", 1).replace("- team1-doc1x.query", "- team1-doc1.query")}
+    document = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": data}
+    asked = {"uid": "u", "operation": "CREATE", "namespace": "team1", "name": name, "object": document}
+    return {"request": asked}
 
 
 def _timed(work: Callable[[], object]) -> float:

@@ -18,6 +18,7 @@ from controlplane.wsgi_bridge import Application, Bridge, Receive, Scope, Send
 from overrides import fast_reads as effective
 from registry.fast_heartbeats import FastHeartbeats, is_heartbeat
 from registry.fast_joins import JOIN_ROUTE, FastJoins
+from registry.publishing.bundle_waiting import is_configuration
 
 # Below the patience of those who stop us: `make up` gives 3 s, the image 20 s.
 _DRAIN_SECONDS = 15.0
@@ -48,6 +49,8 @@ class Router:
             await self._live(receive, send)
         elif self._heartbeats and is_heartbeat(scope["path"]):
             await self._heartbeats(scope, receive, send)
+        elif is_configuration(scope["path"]):
+            await self._watchers(scope, receive, send)
         else:
             await self._routes.get(scope["path"], self._bridge)(scope, receive, send)
 

@@ -26,6 +26,8 @@ Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 # Shared by providers for their customers (RFC 6598), and not private to `ipaddress`.
 _CARRIER_GRADE_NAT = ipaddress.ip_network("100.64.0.0/10")
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
+# Azure's machine agent, at a public address that leads nowhere else.
+_WIRE_SERVER = ipaddress.ip_address("168.63.129.16")
 _SECONDS = 10.0
 _MAX_BYTES = 16 * 1024 * 1024
 
@@ -51,7 +53,7 @@ def is_allowed(address: Address, allowed: Sequence[Network]) -> bool:
             inner = ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
         if inner is not None:
             return is_allowed(inner, allowed)
-    elif address in _CARRIER_GRADE_NAT:
+    elif address in _CARRIER_GRADE_NAT or address == _WIRE_SERVER:
         return False
     return address.is_global and not address.is_multicast
 
@@ -70,7 +72,7 @@ def check_target(url: str, allowed: Sequence[Network]) -> Target:
     path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
     if any(ord(one) <= 32 or ord(one) > 126 for one in path + parts.hostname):
         raise _refused("A URL is plain ASCII, without spaces.")
-    addresses = _resolve(parts.hostname, port)
+    addresses = resolve(parts.hostname, port)
     if not all(is_allowed(ipaddress.ip_address(one), allowed) for one in addresses):
         raise _refused(
             f"{parts.hostname} is an address within our own networks, which we do not ask. "
@@ -140,7 +142,8 @@ def _read(answer: http.client.HTTPResponse, until: float, max_bytes: int) -> byt
     return b"".join(chunks)
 
 
-def _resolve(host: str, port: int) -> list[str]:
+def resolve(host: str, port: int) -> list[str]:
+    """All addresses of a host. Raises RemoteFailed."""
     try:
         found: Sequence[Any] = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:

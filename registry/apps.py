@@ -10,8 +10,10 @@ class RegistryConfig(AppConfig):
         from registry.agents.metrics import AgentCounts, FleetFigures
         from registry.providers.metrics import ProviderCounts
         from registry.publishing.metrics import AgentConfigFigures
+        from registry.reachability.metrics import EndpointFigures
 
         collect_at_scrape(AgentCounts())
         collect_at_scrape(FleetFigures())
         collect_at_scrape(ProviderCounts())
         collect_at_scrape(AgentConfigFigures())
+        collect_at_scrape(EndpointFigures())

@@ -5,6 +5,8 @@ from typing import Any
 from django.conf import settings
 from django.core.checks import CheckMessage, Error, register
 
+from registry.publishing.signing import unusable
+
 
 @register
 def lease_outlives_missed_heartbeats(**kwargs: Any) -> list[CheckMessage]:
@@ -18,3 +20,11 @@ def lease_outlives_missed_heartbeats(**kwargs: Any) -> list[CheckMessage]:
             id="registry.E001",
         )
     ]
+
+
+@register
+def signing_keys_can_be_used(**kwargs: Any) -> list[CheckMessage]:
+    """At start, not when the first data plane asks."""
+    found = unusable(settings.AGENT_CONFIGS_SIGNING_KEYS)
+    hint = "Make one with: openssl genpkey -algorithm ed25519 -out key.pem"
+    return [Error(message, hint=hint, id="registry.E002") for message in found]

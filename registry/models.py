@@ -27,7 +27,8 @@ from registry.publishing.rows import (  # Django looks for models here
     PublishingTeam,
 )
 from registry.publishing.source_rows import AgentConfigCluster, AgentConfigFolder
-from registry.task_types.models import ServedTaskType
+from registry.reachability.rows import AgentEndpoint
+from registry.task_types.models import ServedTaskType, TaskTypeName
 
 __all__ = [
     "Agent",
@@ -40,6 +41,7 @@ __all__ = [
     "AgentConfigQuarantine",
     "AgentConfigRelease",
     "AgentConfigStatus",
+    "AgentEndpoint",
     "AgentReport",
     "AgentTally",
     "ClaimRecord",
@@ -52,6 +54,7 @@ __all__ = [
     "PublishingTeam",
     "ServedTaskType",
     "SweepRecord",
+    "TaskTypeName",
 ]
 
 

@@ -8,6 +8,7 @@ from django.conf import settings
 from registry.agents import life_cycle, sweep, tallies, token_uses
 from registry.providers import expiry
 from registry.publishing import looking
+from registry.reachability import checking
 
 
 @shared_task(name="registry.sweep_leases")
@@ -35,3 +36,8 @@ def tend_agents() -> None:
 @shared_task(name="registry.recompute_agent_configs")
 def recompute_agent_configs() -> None:
     looking.look()
+
+
+@shared_task(name="registry.probe_agent_endpoints")
+def probe_agent_endpoints() -> None:
+    checking.check_endpoints()

@@ -13,6 +13,7 @@ import re
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from http import HTTPStatus
 from typing import Any
 
 from django.conf import settings
@@ -42,8 +43,10 @@ class _Answer:
     watch: Watch | None
 
     async def send(self, send: Send) -> None:
-        length = (b"content-length", str(len(self.body)).encode())
-        headers = [*self.headers, length]
+        headers = self.headers
+        # Of a 304 it would be the length of what is not sent.
+        if self.status != HTTPStatus.NOT_MODIFIED:
+            headers = [*headers, (b"content-length", str(len(self.body)).encode())]
         await send({"type": "http.response.start", "status": self.status, "headers": headers})
         await send({"type": "http.response.body", "body": self.body})
 

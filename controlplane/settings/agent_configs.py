@@ -12,11 +12,13 @@ __all__ = [
     "AGENT_CONFIGS_AT_ONCE",
     "AGENT_CONFIGS_BUNDLES_KEPT",
     "AGENT_CONFIGS_BUNDLE_BYTES",
+    "AGENT_CONFIGS_DEFAULT_TIMEOUT_SECONDS",
     "AGENT_CONFIGS_DOCUMENTS_PER_TEAM",
     "AGENT_CONFIGS_DOCUMENT_BYTES",
     "AGENT_CONFIGS_FLAG_CONFLICTS",
     "AGENT_CONFIGS_FLAPS",
     "AGENT_CONFIGS_FLAP_WINDOW_SECONDS",
+    "AGENT_CONFIGS_GENERATIONS_KEPT",
     "AGENT_CONFIGS_GRACE_SECONDS",
     "AGENT_CONFIGS_KUBERNETES_EVENTS",
     "AGENT_CONFIGS_KUBERNETES_KUBECONFIG",
@@ -26,9 +28,12 @@ __all__ = [
     "AGENT_CONFIGS_KUBERNETES_SELECTOR",
     "AGENT_CONFIGS_KUBERNETES_SETTLE_SECONDS",
     "AGENT_CONFIGS_LAST_GOOD_SECONDS",
+    "AGENT_CONFIGS_LIST_TIMEOUT_SECONDS",
     "AGENT_CONFIGS_LONGEST_TIMEOUT_SECONDS",
     "AGENT_CONFIGS_MAX_AGENTS",
+    "AGENT_CONFIGS_MAX_FILES",
     "AGENT_CONFIGS_MAX_TASK_TYPES",
+    "AGENT_CONFIGS_MISTAKES_TOLD",
     "AGENT_CONFIGS_MODE",
     "AGENT_CONFIGS_NAMESPACED_IDS",
     "AGENT_CONFIGS_PATH",
@@ -38,7 +43,9 @@ __all__ = [
     "AGENT_CONFIGS_REMOVAL_PERCENT",
     "AGENT_CONFIGS_RESERVED_TASK_TYPES",
     "AGENT_CONFIGS_SERVICE_CONFIG_BYTES",
+    "AGENT_CONFIGS_SIGNING_KEYS",
     "AGENT_CONFIGS_SIMULTANEOUS",
+    "AGENT_CONFIGS_STAGE_PERCENT",
     "AGENT_CONFIGS_STRICT_ENDPOINTS",
     "AGENT_CONFIGS_TLS_REQUIRED",
 ]
@@ -241,4 +248,46 @@ AGENT_CONFIGS_KUBERNETES_PROBE_PORT = env.integer(
     "AGENT_CONFIGS_KUBERNETES_PROBE_PORT",
     default=8090,
     meaning="Port at which the watcher answers the kubelet's probes. 0: none.",
+)
+AGENT_CONFIGS_SIGNING_KEYS = env.names(
+    "AGENT_CONFIGS_SIGNING_KEYS",
+    default="",
+    meaning="Files of Ed25519 private keys (PEM) with which served configurations are signed: each of them"
+    " signs, so that keys can be replaced. None: nothing is signed.",
+)
+AGENT_CONFIGS_MAX_FILES = env.integer(
+    "AGENT_CONFIGS_MAX_FILES",
+    default=100,
+    minimum=1,
+    meaning="Files in one ConfigMap.",
+)
+AGENT_CONFIGS_MISTAKES_TOLD = env.integer(
+    "AGENT_CONFIGS_MISTAKES_TOLD",
+    default=100,
+    minimum=1,
+    meaning="Mistakes of one document that are told, and warnings; the others are counted.",
+)
+AGENT_CONFIGS_DEFAULT_TIMEOUT_SECONDS = env.integer(
+    "AGENT_CONFIGS_DEFAULT_TIMEOUT_SECONDS",
+    default=10,
+    minimum=1,
+    meaning="The timeout of an agent's calls where its document says none.",
+)
+AGENT_CONFIGS_LIST_TIMEOUT_SECONDS = env.integer(
+    "AGENT_CONFIGS_LIST_TIMEOUT_SECONDS",
+    default=3,
+    minimum=1,
+    meaning="The same for listing: propeller waits for it when it starts.",
+)
+AGENT_CONFIGS_GENERATIONS_KEPT = env.integer(
+    "AGENT_CONFIGS_GENERATIONS_KEPT",
+    default=20,
+    minimum=2,
+    meaning="Generations of a document that are kept, to serve an older one while the latest is to blame.",
+)
+AGENT_CONFIGS_STAGE_PERCENT = env.integer(
+    "AGENT_CONFIGS_STAGE_PERCENT",
+    default=100,
+    minimum=1,
+    meaning="A change goes on to the next stage once so many of the data planes before it work with theirs.",
 )

@@ -11,6 +11,7 @@ from controlplane.settings.liveness import *
 from controlplane.settings.logs import *
 from controlplane.settings.outgoing import *
 from controlplane.settings.overrides import *
+from controlplane.settings.probes import *
 from controlplane.settings.queue import *
 from controlplane.settings.security import *
 from controlplane.settings.web import *

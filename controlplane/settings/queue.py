@@ -6,6 +6,7 @@ from controlplane.settings import environment as env
 from controlplane.settings.agent_configs import AGENT_CONFIGS_RECOMPUTE_SECONDS
 from controlplane.settings.liveness import SWEEP_INTERVAL_SECONDS
 from controlplane.settings.overrides import OVERRIDES_RELOAD_SECONDS, OVERRIDES_SOURCE
+from controlplane.settings.probes import AGENT_PROBE_LOOK_SECONDS
 
 __all__ = [
     "CACHES",
@@ -84,6 +85,11 @@ CELERY_BEAT_SCHEDULE: dict[str, dict[str, Any]] = {
         "task": "registry.recompute_agent_configs",
         "schedule": AGENT_CONFIGS_RECOMPUTE_SECONDS,
         "options": {"expires": AGENT_CONFIGS_RECOMPUTE_SECONDS},
+    },
+    "probe the endpoints of published agents": {
+        "task": "registry.probe_agent_endpoints",
+        "schedule": AGENT_PROBE_LOOK_SECONDS,
+        "options": {"expires": AGENT_PROBE_LOOK_SECONDS},
     },
     "note that tokens of beating agents are in use": {
         "task": "registry.note_token_uses",

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from registry.agent_configs.claims import Canary, Claim, ClaimKind, DocumentId, Published
 from registry.agent_configs.content import Deployment, Operation
@@ -53,7 +54,10 @@ class Input:
 
 @dataclass(frozen=True, slots=True)
 class Bundle:
-    """What a data plane shall be told. agents by id, routes by name, both sorted."""
+    """What a data plane shall be told. agents by id, routes by name, both sorted.
+
+    written: what `rendering` made of it. A bundle never changes, so that is made once.
+    """
 
     target: Target
     agents: Mapping[str, Agent] = field(default_factory=dict)
@@ -61,6 +65,7 @@ class Bundle:
     defaults: tuple[str, ...] = ()
     inputs: tuple[Input, ...] = ()
     dropped: tuple[Verdict, ...] = ()
+    written: dict[str, Any] = field(default_factory=dict, init=False, compare=False, repr=False)
 
     @property
     def supported(self) -> tuple[str, ...]:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
-from registry.agent_configs.content import Content, Deployment, digest_of
+from registry.agent_configs.content import Content, digest_of
 from registry.agent_configs.dialects import Dialect
 
 
@@ -125,7 +125,7 @@ def agent_claims(one: Published, naming: Naming) -> Iterator[Claim]:
     for name, deployment in _content(one).agents.items():
         agent = naming.agent_id(one.team, name)
         key = ClaimKey(ClaimKind.AGENT, agent)
-        digest = digest_of([_comparable(deployment), str(one.canary or "")])
+        digest = digest_of([deployment.members, str(one.canary or "")])
         yield Claim(key, one.id, one.team, one.organisation, agent, digest, name)
 
 
@@ -142,7 +142,3 @@ def default_claims(one: Published) -> Iterator[Claim]:
 
 def _content(one: Published) -> Content:
     return one.content or Content()
-
-
-def _comparable(deployment: Deployment) -> dict[str, object]:
-    return asdict(deployment)

@@ -49,11 +49,15 @@ class Condition:
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """What a reachability check found. reachable: None if nobody could tell. vantage: from where."""
+    """What a reachability check found. reachable: None if nobody could tell. vantage: from where.
+
+    reason: why nobody could tell.
+    """
 
     reachable: bool | None
     vantage: str = ""
     message: str = ""
+    reason: str = ""
 
 
 class AckState(StrEnum):
@@ -98,7 +102,7 @@ def conditions_of(situation: Situation) -> tuple[Condition, ...]:
         _valid(situation),
         _accepted(situation),
         _conflicted(situation),
-        _reachable(situation),
+        reachability(situation.probe, situation.published.generation),
         _programmed(situation),
         *_applied(situation),
         _stale(situation),
@@ -171,11 +175,12 @@ def _conflicted(found: Situation) -> Condition:
     return Condition(Type.CONFLICTED, Status.TRUE, lost[0].reason, message, generation)
 
 
-def _reachable(found: Situation) -> Condition:
-    generation, probe = found.published.generation, found.probe
+def reachability(probe: Probe | None, generation: int) -> Condition:
+    """What a probe means for a document. Without one nothing is known, which is nobody's fault."""
     if probe is None or probe.reachable is None:
         message = probe.message if probe else "No agent of the document was probed yet."
-        return Condition(Type.REACHABLE, Status.UNKNOWN, "NotProbed", message, generation)
+        reason = (probe.reason if probe else "") or "NotProbed"
+        return Condition(Type.REACHABLE, Status.UNKNOWN, reason, message, generation)
     message = f"{probe.message} (seen from {probe.vantage})" if probe.vantage else probe.message
     if probe.reachable:
         return Condition(Type.REACHABLE, Status.TRUE, "Reachable", message, generation)

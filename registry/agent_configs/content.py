@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
@@ -30,6 +30,17 @@ class Deployment:
     default_timeout: int | None = None
     timeouts: Mapping[Operation, int] = field(default_factory=dict)
 
+    @property
+    def members(self) -> dict[str, Any]:
+        """As JSON. Thousands are written at each recompute, and `asdict` takes ten times as long."""
+        return {
+            "endpoint": self.endpoint,
+            "insecure": self.insecure,
+            "service_config": self.service_config,
+            "default_timeout": self.default_timeout,
+            "timeouts": dict(self.timeouts),
+        }
+
 
 @dataclass(frozen=True, slots=True)
 class Content:
@@ -48,7 +59,7 @@ class Content:
         """The same for equal contents, however they were written."""
         return digest_of(
             {
-                "agents": {name: asdict(one) for name, one in self.agents.items()},
+                "agents": {name: one.members for name, one in self.agents.items()},
                 "routes": dict(self.routes),
                 "defaults": sorted(self.defaults),
             }

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Set
+from dataclasses import dataclass, replace
 from typing import Any
 
 from registry.agent_configs.bundles import Bundle, Route
 from registry.agent_configs.rendering import configuration
+
+_STRANGER = "another organisation"
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +82,33 @@ def difference(before: Bundle | None, after: Bundle) -> BundleDifference:
     )
 
 
+def seen_by(
+    found: BundleDifference, before: Bundle | None, after: Bundle, hidden: Set[str]
+) -> BundleDifference:
+    """The difference for somebody who may not see some teams: what is theirs alone is left out."""
+    if not hidden:
+        return found
+    strangers = {name for one in (before, after) if one for name in _agents_of(one, hidden)}
+    defaults = {one.task_type.lower() for one in _routes_of(before, after) if one.team not in hidden}
+
+    def pairs(moved: Iterable[Moved]) -> tuple[Moved, ...]:
+        seen = (one for one in moved if {one.before.team, one.after.team} - hidden)
+        return tuple(Moved(_veiled(one.before, hidden), _veiled(one.after, hidden)) for one in seen)
+
+    return replace(
+        found,
+        agents_added=tuple(one for one in found.agents_added if one not in strangers),
+        agents_removed=tuple(one for one in found.agents_removed if one not in strangers),
+        agents_changed=tuple(one for one in found.agents_changed if one.agent not in strangers),
+        task_types_added=tuple(one for one in found.task_types_added if one.team not in hidden),
+        task_types_removed=tuple(one for one in found.task_types_removed if one.team not in hidden),
+        task_types_moved=pairs(found.task_types_moved),
+        task_types_rerouted=pairs(found.task_types_rerouted),
+        defaults_added=tuple(one for one in found.defaults_added if one in defaults),
+        defaults_removed=tuple(one for one in found.defaults_removed if one in defaults),
+    )
+
+
 def summary(found: BundleDifference) -> tuple[str, ...]:
     """One line for each thing that changes, for people."""
     return (
@@ -95,6 +124,18 @@ def summary(found: BundleDifference) -> tuple[str, ...]:
         *(f"~ platform: {one}" for one in found.platform_changed),
         *(f"! propeller must restart for {one}" for one in found.restarts),
     )
+
+
+def _agents_of(bundle: Bundle, teams: Set[str]) -> Iterator[str]:
+    yield from (name for name, one in bundle.agents.items() if one.team in teams)
+
+
+def _routes_of(*bundles: Bundle | None) -> Iterator[Route]:
+    yield from (route for one in bundles if one for route in one.routes)
+
+
+def _veiled(route: Route, hidden: Set[str]) -> Route:
+    return replace(route, agent=_STRANGER, team=_STRANGER) if route.team in hidden else route
 
 
 def _changed(before: Bundle, after: Bundle) -> Iterator[AgentChange]:

@@ -46,7 +46,7 @@ class Reading:
 def read_document(text: str, limits: Limits | None = None) -> Reading:
     """Read a document from its text: a ConfigMap, or the bare configuration."""
     limits = limits or Limits()
-    findings = Findings()
+    findings = Findings(limits.mistakes_told)
     # A text in UTF-8 is never shorter than its characters, so most are never encoded to be counted.
     if len(text) > limits.document_bytes or len(text.encode(errors="replace")) > limits.document_bytes:
         findings.error(Place(), Code.TOO_LARGE, f"A document has at most {limits.document_bytes} bytes.")
@@ -59,7 +59,8 @@ def read_document(text: str, limits: Limits | None = None) -> Reading:
 
 def read_object(value: Any, limits: Limits | None = None) -> Reading:
     """Read a document that was parsed already; only texts within it have lines and columns."""
-    return _read(value, "", limits or Limits(), Findings())
+    limits = limits or Limits()
+    return _read(value, "", limits, Findings(limits.mistakes_told))
 
 
 def _read(value: Any, text: str, limits: Limits, findings: Findings) -> Reading:
@@ -80,7 +81,7 @@ def _read(value: Any, text: str, limits: Limits, findings: Findings) -> Reading:
 
 
 def _payloads(root: Node, texts: dict[str, str], limits: Limits, findings: Findings) -> Iterator[Node]:
-    for name, node in files_of(root, findings):
+    for name, node in files_of(root, findings, limits.files):
         if not name:
             yield node
         elif len(node.value.encode(errors="replace")) > limits.document_bytes:

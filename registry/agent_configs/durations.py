@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 MICROSECOND = 1000
 MILLISECOND = 1000 * MICROSECOND
@@ -41,6 +42,7 @@ def parse(text: str) -> int:
     return -total if text.startswith("-") else total
 
 
+@lru_cache(maxsize=1024)
 def write(nanoseconds: int) -> str:
     """The duration as Go writes it: 90 seconds are `1m30s`."""
     if nanoseconds < 0:

@@ -11,7 +11,6 @@ from registry.agent_configs.payloads import ROOTS
 PREFIX = "flyteplugins-agentservice-"
 _NAME = re.compile(rf"{PREFIX}[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 _MEMBERS = ("apiVersion", "kind", "metadata", "data", "immutable")
-_MOST_FILES = 100
 # Kubernetes' limit for names of objects.
 _LONGEST_NAME = 253
 
@@ -45,7 +44,7 @@ def check_envelope(node: Node, findings: Findings) -> None:
     _check_name(node, findings)
 
 
-def files_of(node: Node, findings: Findings) -> Iterator[tuple[str, Node]]:
+def files_of(node: Node, findings: Findings, most: int) -> Iterator[tuple[str, Node]]:
     """The files in the data by name; the RFC's nested form comes under the empty name, as it stands."""
     data = node.value.get("data")
     place = node.place.below("data")
@@ -54,8 +53,8 @@ def files_of(node: Node, findings: Findings) -> Iterator[tuple[str, Node]]:
             place if data is not None else node.place, Code.INVALID_ENVELOPE, "A ConfigMap has data."
         )
         return
-    if len(data) > _MOST_FILES:
-        findings.error(place, Code.TOO_LARGE, f"These are {len(data)} files, more than {_MOST_FILES}.")
+    if len(data) > most:
+        findings.error(place, Code.TOO_LARGE, f"These are {len(data)} files, more than {most}.")
         return
     nested = {name: value for name, value in data.items() if not isinstance(value, str)}
     for name, text in data.items():

@@ -5,7 +5,7 @@ A bundle that is held changes nothing: the last one that passed stays in force.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -24,6 +24,7 @@ class Gate(StrEnum):
     REMOVES_TOO_MUCH = "removes_too_much"
     NEEDS_APPROVAL = "needs_approval"
     REJECTED = "rejected"
+    EARLIER_STAGE = "earlier_stage"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,19 +51,26 @@ def held_by(
     gates: Gates | None = None,
     approved: frozenset[str] = frozenset(),
     rejected: frozenset[str] = frozenset(),
+    *,
+    waits_for: Sequence[str] = (),
 ) -> tuple[Held, ...]:
     """Everything that holds a bundle. before: the one in force.
 
+    waits_for: data planes that are given changes earlier, and are not done with them.
     approved: digests that somebody approved; rejected: digests that the data plane could not take.
     """
     gates = gates or Gates()
+    if before is not None and digest(before) == digest(bundle):
+        # In force already: nothing is given out that could be held.
+        return ()
     text = as_yaml(bundle)
     found = [*_unreadable(bundle, text), *_large(text, gates)]
     if digest(bundle) not in approved:
         found += _removals(bundle, before, gates)
         if digest(bundle) in rejected:
             found.append(Held(Gate.REJECTED, "The data plane rejected exactly this configuration."))
-        if gates.approval_required and (before is None or digest(before) != digest(bundle)):
+        found += _too_early(bundle, before, waits_for)
+        if gates.approval_required:
             found.append(Held(Gate.NEEDS_APPROVAL, "Every change waits for an approval here."))
     return tuple(found)
 
@@ -87,6 +95,14 @@ def _large(text: str, gates: Gates) -> Iterator[Held]:
     size = len(text.encode())
     if size > gates.bytes:
         yield Held(Gate.TOO_LARGE, f"The bundle has {size} bytes, more than {gates.bytes}.")
+
+
+def _too_early(bundle: Bundle, before: Bundle | None, waits_for: Sequence[str]) -> Iterator[Held]:
+    """A data plane that has nothing at all does not wait."""
+    if waits_for and before is not None:
+        more = f" and {len(waits_for) - 1} more" if len(waits_for) > 1 else ""
+        message = f"It waits until {waits_for[0]}{more} of an earlier stage work with theirs."
+        yield Held(Gate.EARLIER_STAGE, message)
 
 
 def _removals(bundle: Bundle, before: Bundle | None, gates: Gates) -> Iterator[Held]:

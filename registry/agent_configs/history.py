@@ -51,11 +51,16 @@ def remembered(
         if name not in holders:
             robbed = activated and name in lost
             gone_at = None if name in lost else before.gone_at or now
-            found[name] = replace(before, established=before.established and not robbed, gone_at=gone_at)
+            found[name] = _with(before, before.document, before.established and not robbed, gone_at)
     for name, documents in holders.items():
         before = history.get(name) or Standing(min(documents), now)
         document = before.document if before.document in documents else min(documents)
-        found[name] = replace(
-            before, document=document, established=activated or before.established, gone_at=None
-        )
+        found[name] = _with(before, document, activated or before.established, None)
     return found
+
+
+def _with(before: Standing, document: DocumentId, established: bool, gone_at: datetime | None) -> Standing:
+    """The same one where nothing changed, as for nearly all of thousands."""
+    if (before.document, before.established, before.gone_at) == (document, established, gone_at):
+        return before
+    return replace(before, document=document, established=established, gone_at=gone_at)

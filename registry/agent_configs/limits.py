@@ -28,11 +28,13 @@ BUILT_IN_TASK_TYPES = frozenset(
 class Limits:
     """What keeps a hostile or mistaken document from costing others anything.
 
-    document_bytes: of the whole text. agents, task_types: in one document. longest_timeout: nanoseconds.
+    document_bytes: of the whole text. files: of a ConfigMap. agents, task_types: in one document.
+    longest_timeout: nanoseconds. mistakes_told: of each severity; the others are counted.
     allowed_hosts: host names, addresses and networks that are let through though they would be denied.
     """
 
     document_bytes: int = 1 << 20
+    files: int = 100
     agents: int = 100
     task_types: int = 1000
     service_config_bytes: int = 16 << 10
@@ -40,3 +42,4 @@ class Limits:
     tls_required: bool = False
     allowed_hosts: frozenset[str] = frozenset()
     reserved_task_types: frozenset[str] = BUILT_IN_TASK_TYPES
+    mistakes_told: int = 100

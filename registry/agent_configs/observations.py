@@ -63,7 +63,9 @@ def _about_pair(ours: _Located, theirs: _Located) -> Observation:
     same = _same(ours, theirs)
     subject = Subject.ENDPOINT_SHARED if same else Subject.ENDPOINT_SETTINGS_MISMATCH
     more = "" if same else " with other settings; Flyte uses those of either for both"
-    message = f"{ours.agent} has the endpoint of {theirs.agent}{more}."
+    is_ours = ours.document.organisation == theirs.document.organisation
+    whose = theirs.agent if is_ours else "another organisation's agent"
+    message = f"{ours.agent} has the endpoint of {whose}{more}."
     is_warning = not same or ours.document.team != theirs.document.team
     return Observation(ours.document.id, subject, message, theirs.document.id, is_warning)
 

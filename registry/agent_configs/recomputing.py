@@ -33,6 +33,7 @@ class World:
     approved: frozenset[str] = frozenset()
     rejected: frozenset[str] = frozenset()
     grace: timedelta = GRACE
+    waits_for: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +53,9 @@ def recompute(world: World, *, now: datetime) -> Recomputed:
     history = fresh(world.history, now=now, grace=world.grace)
     decision = decide(world.documents, world.ownership, history, replace(world.policy, naming=naming))
     bundle = build(world.documents, decision, world.target)
-    held = held_by(bundle, world.active, world.gates, world.approved, world.rejected)
+    held = held_by(
+        bundle, world.active, world.gates, world.approved, world.rejected, waits_for=world.waits_for
+    )
     return Recomputed(
         bundle,
         decision,

@@ -7,7 +7,7 @@ and split them at dots. Texts are quoted, so that no YAML takes `no` or `1.10` f
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
 
@@ -23,7 +23,12 @@ _DIGEST = "controlplane/sha256"
 
 
 def configuration(bundle: Bundle) -> dict[str, Any]:
-    """The document: what every format below writes."""
+    """The document: what every format below writes. Nobody changes it."""
+    document: dict[str, Any] = _once(bundle, "document", _configuration)
+    return document
+
+
+def _configuration(bundle: Bundle) -> dict[str, Any]:
     words = bundle.target.words
     section: dict[str, Any] = {
         **bundle.target.platform,
@@ -40,11 +45,11 @@ def configuration(bundle: Bundle) -> dict[str, Any]:
 
 def digest(bundle: Bundle) -> str:
     """SHA-256 of the document's canonical JSON: equal documents are one revision."""
-    return digest_of(configuration(bundle))
+    return str(_once(bundle, "digest", lambda one: digest_of(configuration(one))))
 
 
 def as_yaml(bundle: Bundle) -> str:
-    return _yaml(configuration(bundle))
+    return str(_once(bundle, "yaml", lambda one: _yaml(configuration(one))))
 
 
 def as_json(bundle: Bundle) -> str:
@@ -65,6 +70,12 @@ def as_config_map(bundle: Bundle, *, name: str, namespace: str, revision: int = 
             "data": {bundle.target.words.file: as_yaml(bundle)},
         }
     )
+
+
+def _once(bundle: Bundle, what: str, make: Callable[[Bundle], Any]) -> Any:
+    if what not in bundle.written:
+        bundle.written[what] = make(bundle)
+    return bundle.written[what]
 
 
 def _agent(agent: Agent, words: Words, bundle: Bundle) -> dict[str, Any]:

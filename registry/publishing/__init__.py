@@ -5,7 +5,11 @@ The decisions are those of `registry.agent_configs`, which is pure; here is what
 rows           tables
 stored         contents, bundles and conditions as JSON, and back
 policies       what the settings say
+documents      what is published, loaded once
 worlds         rows -> World: everything that a recompute depends on
+staging        data planes that are given changes before others
+signing        signatures of what is served
+bundle_waiting waiting for the next bundle
 publishing     put, delete and quarantine documents
 recomputing    the next bundle of each data plane, under one lock
 statuses       how each document stands in each data plane
@@ -14,5 +18,6 @@ acks           what data planes say of a bundle; the search for the document to 
 handing_over   teams, grants, releases, transfers
 previews       what would happen
 admission      the same for Kubernetes' webhook
+following      sources that are read again and again: the last good stays
 folder         documents from a mounted folder
 """

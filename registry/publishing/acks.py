@@ -27,9 +27,10 @@ from registry.agent_configs.conditions import AckState
 from registry.agent_configs.serving import suspects
 from registry.publishing import stored
 from registry.publishing.clock import database_now
+from registry.publishing.locking import lock_publishing
 from registry.publishing.planes import get_plane
 from registry.publishing.quarantining import blame
-from registry.publishing.recomputing import lock_publishing, recompute_all
+from registry.publishing.recomputing import recompute_all
 from registry.publishing.rows import AgentConfig, AgentConfigBundle, DataPlane
 from registry.publishing.worlds import load_bundle
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
 from typing import Any
 
 from django.conf import settings
@@ -20,12 +21,14 @@ from registry.agent_configs.documents import Reading
 from registry.agent_configs.envelopes import PREFIX
 from registry.agent_configs.history import fresh
 from registry.agent_configs.recomputing import World
+from registry.agent_configs.relations import names_of, related
 from registry.agent_configs.verdicts import Verdict, for_reader
 from registry.publishing.clock import database_now
+from registry.publishing.documents import Document, load_documents, load_older
 from registry.publishing.metrics import ADMISSIONS
 from registry.publishing.reading import read_parsed
 from registry.publishing.rows import DataPlane
-from registry.publishing.worlds import load_documents, load_ownership, load_world
+from registry.publishing.worlds import load_contest, load_ownership
 
 API_VERSION, KIND, SOURCE = "admission.k8s.io/v1", "AdmissionReview", "kubernetes"
 # Kubernetes may cut longer warnings, and all of them together at 4096 bytes.
@@ -53,7 +56,8 @@ def _answer(request: Mapping[str, Any]) -> dict[str, Any]:
     document = DocumentId(SOURCE, str(request.get("namespace") or ""), name)
     if request.get("operation") == "DELETE":
         return {"allowed": True, "warnings": _short(_lost(old))}
-    reading = read_parsed(_nameable(new, name), source="admission")
+    is_real = request.get("dryRun") is not True
+    reading = read_parsed(_nameable(new, name), source="admission", counted=is_real)
     if reading.errors:
         return _denied([(one.path or "/", one.code.value, _place(one)) for one in reading.errors], reading)
     conflicts = list(_conflicts(document, reading, old))
@@ -82,23 +86,36 @@ def _nameable(value: Any, name: str) -> Any:
 def _conflicts(document: DocumentId, reading: Reading, old: Any) -> Iterator[Verdict]:
     """Claims that the document would newly lose, once each, whatever the data plane."""
     now = database_now()
-    known = [one for one in load_documents(now=now) if one.id != document]
     ownership = load_ownership()
-    before = read_parsed(old, source="admission") if isinstance(old, Mapping) else None
+    before = read_parsed(old, source="admission", counted=False) if isinstance(old, Mapping) else None
     published = Published(document, document.namespace, 1, reading.content, now)
     was = replace(published, content=before.content if before else None)
+    known, names = _related(document, (published, was), now=now)
     seen = set()
     for plane in DataPlane.objects.order_by("name"):
-        world = load_world(plane, known, ownership, now=now).world
-        found = _decision(world, published).newly_dropped(_decision(world, was), document)
+        world = load_contest(plane, known, ownership, names=names, now=now)
+        found = _decision(world, published, now).newly_dropped(_decision(world, was, now), document)
         for verdict in found:
             if verdict.claim.key not in seen:
                 seen.add(verdict.claim.key)
                 yield for_reader(verdict, "")
 
 
-def _decision(world: World, published: Published) -> Decision:
-    now = database_now()
+def _related(
+    document: DocumentId, wanted: Sequence[Published], *, now: datetime
+) -> tuple[list[Document], set[str]]:
+    """Those alone that can decide about it, and all names that they could claim.
+
+    Of thousands they are a few, and Kubernetes waits three seconds.
+    """
+    known = [one for one in load_documents(now=now) if one.id != document]
+    said = [*(one.published for one in known), *load_older(known)]
+    near = related(said, wanted, by_endpoint=settings.AGENT_CONFIGS_STRICT_ENDPOINTS)
+    names = {*names_of([*wanted, *(one for one in said if one.id in near)])}
+    return [one for one in known if one.id in near], names
+
+
+def _decision(world: World, published: Published, now: datetime) -> Decision:
     naming = replace(world.policy.naming, dialect=world.target.dialect)
     history = fresh(world.history, now=now, grace=world.grace)
     return decide(
@@ -107,7 +124,7 @@ def _decision(world: World, published: Published) -> Decision:
 
 
 def _lost(old: Any) -> list[str]:
-    reading = read_parsed(old, source="admission") if isinstance(old, Mapping) else None
+    reading = read_parsed(old, source="admission", counted=False) if isinstance(old, Mapping) else None
     routes = reading.content.routes if reading and reading.content else {}
     return [f"Task type {name} loses its agent {agent}." for name, agent in sorted(routes.items())]
 

@@ -23,8 +23,9 @@ from controlplane.access.actors import Actor
 from controlplane.errors import ControlplaneError, UnknownVersion
 from controlplane.events.types import EventType
 from registry.agent_configs.claims import DocumentId
+from registry.publishing.locking import lock_publishing
 from registry.publishing.publishing import Wanted, delete_document, put_document
-from registry.publishing.recomputing import lock_publishing, recompute_all
+from registry.publishing.recomputing import recompute_all
 from registry.publishing.rows import AgentConfig
 from registry.publishing.source_rows import SourceRow
 

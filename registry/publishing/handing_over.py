@@ -15,10 +15,12 @@ from registry.agent_configs.claims import Claim, ClaimKind, Naming, agent_claims
 from registry.agent_configs.grants import Grant, Transfer, transferred
 from registry.publishing import policies
 from registry.publishing.clock import database_now
-from registry.publishing.recomputing import lock_publishing, recompute_all
+from registry.publishing.documents import load_documents
+from registry.publishing.locking import lock_publishing
+from registry.publishing.recomputing import recompute_all
 from registry.publishing.rows import AgentConfigGrant, AgentConfigRelease
 from registry.publishing.teams import check_team_name
-from registry.publishing.worlds import load_documents, load_ownership
+from registry.publishing.worlds import load_ownership
 
 
 @transaction.atomic

@@ -15,6 +15,9 @@ from django.db.models import Q
 from registry.agent_configs.content import digest_of
 from registry.publishing import policies
 from registry.publishing.rows import AgentConfigQuarantine, DataPlane
+from registry.publishing.staging import earlier_planes
+from registry.reachability.policies import gate_new
+from registry.reachability.rows import AgentEndpoint
 
 _HOUR = 3600
 
@@ -27,20 +30,36 @@ def inputs_of_all(now: datetime) -> str:
         rows = cursor.fetchone()
     quarantines = AgentConfigQuarantine.objects.filter(Q(until=None) | Q(until__gt=now)).order_by("id")
     kept = [list(map(str, one)) for one in quarantines.values_list("id", "data_plane_id", "fallback")]
-    said = [repr(policies.policy().naming), repr(policies.gates()), repr(policies.patience())]
-    more = [settings.AGENT_CONFIGS_MODE, settings.AGENT_CONFIGS_GRACE_SECONDS, *_judging()]
+    said = [
+        repr(policies.policy().naming),
+        repr(policies.gates()),
+        repr(policies.patience()),
+        repr(policies.timeouts()),
+    ]
+    more = [settings.AGENT_CONFIGS_MODE, settings.AGENT_CONFIGS_GRACE_SECONDS, *_judging(), _answering()]
     return digest_of([hour, list(rows), kept, said, more])
 
 
 def inputs_of_plane(plane: DataPlane, common: str) -> str:
     own: list[Any] = [plane.version, plane.active_revision, plane.applied_revision, plane.ack_state]
     alerted = plane.alerted_revision == plane.active_revision
-    return digest_of([common, own, alerted, plane.trial, sorted(plane.approved), sorted(plane.rejected)])
+    lists = [sorted(plane.approved), sorted(plane.rejected), list(earlier_planes(plane))]
+    return digest_of([common, own, alerted, plane.trial, *lists])
 
 
 def _judging() -> list[Any]:
     found = policies.policy()
     return [sorted(found.reserved_task_types), found.simultaneous.value, found.flag, found.strict_endpoints]
+
+
+def _answering() -> list[list[str]]:
+    """Only where the policy keeps documents out whose agents do not answer."""
+    if not gate_new():
+        return []
+    rows = AgentEndpoint.objects.order_by("endpoint", "insecure").values_list(
+        "endpoint", "insecure", "status"
+    )
+    return [list(map(str, one)) for one in rows.exclude(checked_at=None)]
 
 
 _ROWS = """

@@ -22,7 +22,8 @@ from registry import event_types
 from registry.agent_configs.dialects import Dialect
 from registry.agent_configs.rendering import as_config_map, as_json
 from registry.publishing import stored
-from registry.publishing.recomputing import lock_publishing, recompute_all
+from registry.publishing.locking import lock_publishing
+from registry.publishing.recomputing import recompute_all
 from registry.publishing.rows import AgentConfigBundle, DataPlane
 
 _NAME = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
@@ -47,6 +48,7 @@ class Described:
     placeholders: tuple[str, ...] = ()
     teams: tuple[str, ...] = ()
     principal: str = ""
+    stage: int = 0
     config_map: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -142,9 +144,10 @@ def etag_of(plane: DataPlane, wanted: Format) -> str:
     digest = rows.values_list("digest", flat=True).first()
     if digest is None:
         raise UnknownBundle(f"No bundle of {plane.name} is in force yet.")
-    # A ConfigMap says its revision, and is named as the data plane is described.
-    more = f".{plane.active_revision}.v{plane.version}" if wanted is Format.CONFIG_MAP else ""
-    return f'"{digest}.{wanted.value}{more}"'
+    # A ConfigMap is named as the data plane is described.
+    more = f".v{plane.version}" if wanted is Format.CONFIG_MAP else ""
+    # With the revision: equal documents of two revisions are acknowledged, and signed, apart.
+    return f'"{digest}.{wanted.value}.{plane.active_revision}{more}"'
 
 
 def configuration(plane: DataPlane, wanted: Format) -> Served:

@@ -18,6 +18,7 @@ from registry.agent_configs.serving import Patience
 def limits() -> Limits:
     return Limits(
         document_bytes=settings.AGENT_CONFIGS_DOCUMENT_BYTES,
+        files=settings.AGENT_CONFIGS_MAX_FILES,
         agents=settings.AGENT_CONFIGS_MAX_AGENTS,
         task_types=settings.AGENT_CONFIGS_MAX_TASK_TYPES,
         service_config_bytes=settings.AGENT_CONFIGS_SERVICE_CONFIG_BYTES,
@@ -25,6 +26,15 @@ def limits() -> Limits:
         tls_required=settings.AGENT_CONFIGS_TLS_REQUIRED,
         allowed_hosts=frozenset(settings.AGENT_CONFIGS_ALLOWED_HOSTS),
         reserved_task_types=_reserved(),
+        mistakes_told=settings.AGENT_CONFIGS_MISTAKES_TOLD,
+    )
+
+
+def timeouts() -> tuple[int, int]:
+    """Of an agent's calls where its document says nothing, and of listing; nanoseconds."""
+    return (
+        settings.AGENT_CONFIGS_DEFAULT_TIMEOUT_SECONDS * SECOND,
+        settings.AGENT_CONFIGS_LIST_TIMEOUT_SECONDS * SECOND,
     )
 
 

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass, replace
 from datetime import datetime
 
 from registry.agent_configs.claims import DocumentId, Published
-from registry.agent_configs.differences import summary
+from registry.agent_configs.differences import seen_by, summary
 from registry.agent_configs.documents import Reading
-from registry.agent_configs.gates import Held
+from registry.agent_configs.gates import Gate, Held
 from registry.agent_configs.recomputing import recompute
 from registry.agent_configs.rendering import digest
 from registry.publishing.clock import database_now
+from registry.publishing.documents import Document, load_documents
 from registry.publishing.reading import read
 from registry.publishing.rows import DataPlane, PublishingTeam
 from registry.publishing.statuses import Standing, standings
-from registry.publishing.worlds import Document, load_documents, load_ownership, load_world
+from registry.publishing.worlds import load_ownership, load_world
+from registry.reachability.outcomes import load_outcomes, probe_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +52,8 @@ class Preview:
     outcomes: tuple[Outcome, ...]
 
 
-def preview(changes: Sequence[Change]) -> Preview:
-    """All changes together, in every data plane."""
+def preview(changes: Sequence[Change], *, hidden: Set[str] = frozenset()) -> Preview:
+    """All changes together, in every data plane. hidden: teams of which the reader is told nothing."""
     now = database_now()
     readings = {one.id: read(one.text, source="preview") for one in changes if one.text is not None}
     documents = _with(load_documents(now=now), changes, readings, now=now)
@@ -61,17 +63,24 @@ def preview(changes: Sequence[Change]) -> Preview:
     for plane in DataPlane.objects.order_by("name"):
         loaded = load_world(plane, documents, ownership, now=now)
         found = recompute(loaded.world, now=now)
+        difference = seen_by(found.difference, loaded.world.active, found.bundle, hidden)
         about = replace(loaded, documents=tuple(one for one in loaded.documents if one.id in asked))
         outcomes.append(
             Outcome(
                 plane.name,
                 digest(found.bundle),
-                summary(found.difference),
-                found.held,
+                summary(difference),
+                _held_as_told(found.held, hidden),
                 standings(plane, about, found.decision, found.bundle),
             )
         )
     return Preview(readings, tuple(outcomes))
+
+
+def _held_as_told(held: Sequence[Held], hidden: Set[str]) -> tuple[Held, ...]:
+    """Where something would be misread is somewhere in the whole document, which has everybody's agents."""
+    veiled = "What would be written is not what Flyte would read. Administrators are told where."
+    return tuple(replace(one, message=veiled) if hidden and one.gate is Gate.MISREAD else one for one in held)
 
 
 def _with(
@@ -82,6 +91,7 @@ def _with(
     now: datetime,
 ) -> list[Document]:
     found = {one.id: one for one in documents}
+    outcomes = load_outcomes()
     organisations = dict(PublishingTeam.objects.values_list("name", "organisation"))
     for one in changes:
         reading = readings.get(one.id)
@@ -89,7 +99,8 @@ def _with(
             found.pop(one.id, None)
         elif reading.content is not None:
             before = found.get(one.id)
-            found[one.id] = _published(one.id, reading, before, organisations.get(one.id.namespace, ""), now)
+            new = _published(one.id, reading, before, organisations.get(one.id.namespace, ""), now)
+            found[one.id] = replace(new, probe=probe_of(reading.content, outcomes))
     return list(found.values())
 
 

@@ -30,15 +30,15 @@ from registry.agent_configs.documents import Reading
 from registry.agent_configs.serving import is_flapping
 from registry.publishing import policies, stored
 from registry.publishing.clock import database_now
+from registry.publishing.locking import lock_publishing
 from registry.publishing.quarantining import keep_as_it_was, readmit_fixed
 from registry.publishing.reading import read
-from registry.publishing.recomputing import lock_publishing, recompute_all
+from registry.publishing.recomputing import recompute_all
 from registry.publishing.rows import DOCUMENT_LENGTH, AgentConfig, AgentConfigGeneration
 from registry.publishing.teams import check_team_name
 
 API, FOLDER, KUBERNETES = "api", "folder", "kubernetes"
 _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")
-_GENERATIONS_KEPT = 20
 _CHANGES_KEPT = 100
 
 
@@ -246,7 +246,8 @@ def _save(row: AgentConfig) -> None:
 
 def _keep_generation(row: AgentConfig) -> None:
     AgentConfigGeneration.objects.create(document=row, number=row.generation, content=row.content)
-    old = AgentConfigGeneration.objects.filter(document=row, number__lte=row.generation - _GENERATIONS_KEPT)
+    oldest = row.generation - settings.AGENT_CONFIGS_GENERATIONS_KEPT
+    old = AgentConfigGeneration.objects.filter(document=row, number__lte=oldest)
     # What is served in place of the latest must outlive it.
     kept = row.quarantines.values_list("fallback", flat=True)
     old.exclude(number__in=[*kept]).delete()

@@ -11,7 +11,8 @@ from controlplane.access import audit
 from controlplane.access.actors import Actor, system
 from controlplane.errors import UnknownAgentConfig
 from registry import event_types
-from registry.publishing.recomputing import lock_publishing, recompute_all
+from registry.publishing.locking import lock_publishing
+from registry.publishing.recomputing import recompute_all
 from registry.publishing.rows import AgentConfig, AgentConfigQuarantine, DataPlane
 
 REJECTED, FLAPPING, MANUAL = REASONS = ("rejected", "flapping", "manual")

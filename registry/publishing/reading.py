@@ -15,8 +15,10 @@ def read(text: str, *, source: str) -> Reading:
     return _counted(reading, source)
 
 
-def read_parsed(value: Any, *, source: str) -> Reading:
-    """The same of what a Kubernetes API has parsed already."""
+def read_parsed(value: Any, *, source: str, counted: bool = True) -> Reading:
+    """The same of what a Kubernetes API has parsed already. counted: not where nothing was published."""
+    if not counted:
+        return read_object(value, policies.limits())
     with VALIDATION_SECONDS.time():
         reading = read_object(value, policies.limits())
     return _counted(reading, source)

@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Any
 
 import structlog
-from django.db import connection, transaction
+from django.db import transaction
 
 from controlplane.access.actors import Actor
 from controlplane.events import log as event_log
@@ -20,25 +20,16 @@ from registry.agent_configs.recomputing import Recomputed, recompute
 from registry.agent_configs.rendering import as_yaml, digest
 from registry.publishing import stored
 from registry.publishing.clock import database_now
+from registry.publishing.documents import load_documents
 from registry.publishing.inputs import inputs_of_all, inputs_of_plane
 from registry.publishing.keeping import forget_old_bundles, store_history
+from registry.publishing.locking import lock_publishing
 from registry.publishing.rows import AgentConfigBundle, DataPlane
 from registry.publishing.statuses import store_statuses
-from registry.publishing.worlds import Loaded, load_documents, load_ownership, load_world
+from registry.publishing.worlds import Loaded, load_ownership, load_world
 
-# Any number that nothing else locks.
-_LOCK = 7_402_114
 _TOLD = 1000
 log = structlog.get_logger(__name__)
-
-
-def lock_publishing() -> None:
-    """Wait until nobody else publishes or recomputes; it holds to the end of the transaction.
-
-    Taken before any row is, so that two publications never wait for each other.
-    """
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_LOCK])
 
 
 @transaction.atomic
@@ -47,7 +38,8 @@ def recompute_all(actor: Actor) -> list[str]:
     lock_publishing()
     now = database_now()
     common = inputs_of_all(now)
-    planes = DataPlane.objects.order_by("name")
+    # A change comes to earlier stages first.
+    planes = DataPlane.objects.order_by("stage", "name")
     due = [plane for plane in planes if inputs_of_plane(plane, common) != plane.inputs_digest]
     if not due:
         return []

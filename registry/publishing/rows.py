@@ -143,6 +143,7 @@ class DataPlane(models.Model):
     teams: Any = models.JSONField(default=list)
     # Who reads it and says how it went; administrators may, too.
     principal = models.CharField(max_length=63, blank=True, default="")
+    stage = models.IntegerField(default=0, db_default=0)
     config_map: Any = models.JSONField(default=dict)
     created_at = models.DateTimeField(db_default=Now())
     # Of everything that the last recompute saw; equal inputs need no other.
@@ -215,6 +216,7 @@ class ClaimRecord(models.Model):
                 name="agent_config_claim_is_unique",
             )
         ]
+        indexes = [models.Index(fields=["name", "kind"], name="agent_config_claim_by_name")]
 
     def __str__(self) -> str:
         return f"{self.team} has {self.kind} {self.name} in {self.data_plane_id}"

@@ -26,8 +26,9 @@ from registry.agent_configs.conditions import (
 )
 from registry.agent_configs.deciding import Decision
 from registry.publishing import stored
+from registry.publishing.documents import Document
 from registry.publishing.rows import AgentConfigStatus, DataPlane
-from registry.publishing.worlds import Document, Instead, Loaded
+from registry.publishing.worlds import Instead, Loaded
 
 _ANNOUNCED = (Type.VALID, Type.ACCEPTED, Type.CONFLICTED, Type.PROGRAMMED, Type.APPLIED, Type.STALE)
 # Of these an event is news only if it is bad: every new document would tell the same.
@@ -62,6 +63,7 @@ def standings(
             document.reading,
             mine,
             bundle,
+            document.probe,
             acks=_acks(plane, input_, loaded.applied),
             quarantined=instead is not None and instead.content is None,
             source_synced=document.synced,
@@ -86,15 +88,11 @@ def store_statuses(
         assert document.key is not None
         row = rows.pop(document.key, None) or AgentConfigStatus()
         standing = found[document.id]
+        if _says(row, standing):
+            continue
         before = [stored.read_condition(one, plane.name) for one in row.conditions]
         conditions = with_times(standing.conditions, before, now=now)
         written = [stored.write_condition(one) for one in conditions]
-        if (row.conditions, row.conflicts, row.observations) == (
-            written,
-            standing.conflicts,
-            standing.observations,
-        ):
-            continue
         events += _news(plane, document, before, conditions)
         changed.append(
             AgentConfigStatus(
@@ -108,6 +106,13 @@ def store_statuses(
     _write(changed, [row.id for row in rows.values()])
     if events:
         event_log.append_many(events, object_type="agent_config", actor="system:agent_configs")
+
+
+def _says(row: AgentConfigStatus, standing: Standing) -> bool:
+    """True if the row says all of this already, whenever that began: so do nearly all of thousands."""
+    told = [stored.write_condition(one) for one in standing.conditions]
+    known = [{**one, "last_transition_at": None} for one in row.conditions]
+    return (known, row.conflicts, row.observations) == (told, standing.conflicts, standing.observations)
 
 
 def _write(changed: Sequence[AgentConfigStatus], gone: Sequence[int]) -> None:
@@ -149,7 +154,7 @@ def _as_told(one: Condition, instead: Instead | None) -> Condition:
     if instead is None or one.type is not Type.ACCEPTED:
         return one
     served = f"Generation {instead.generation} is served." if instead.generation else "It is left out."
-    reason = "Suspected" if instead.reason == "suspected" else "Quarantined"
+    reason = {"suspected": "Suspected", "unreachable": "Unreachable"}.get(instead.reason, "Quarantined")
     return replace(
         one, status=Status.FALSE, reason=reason, message=f"{instead.message} {served}".strip()[:1000]
     )

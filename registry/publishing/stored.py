@@ -19,7 +19,7 @@ from registry.agent_configs.verdicts import Verdict, for_reader
 
 def write_content(content: Content) -> dict[str, Any]:
     return {
-        "agents": {name: asdict(one) for name, one in content.agents.items()},
+        "agents": {name: one.members for name, one in content.agents.items()},
         "routes": dict(content.routes),
         "defaults": sorted(content.defaults),
     }
@@ -55,10 +55,10 @@ def write_bundle(bundle: Bundle) -> dict[str, Any]:
     target = asdict(bundle.target)
     return {
         "target": {**target, "release": list(bundle.target.release)},
-        "agents": {name: asdict(one) for name, one in bundle.agents.items()},
-        "routes": [{**asdict(one), "document": write_document(one.document)} for one in bundle.routes],
+        "agents": {name: _write_agent(one) for name, one in bundle.agents.items()},
+        "routes": [_write_route(one) for one in bundle.routes],
         "defaults": list(bundle.defaults),
-        "inputs": [{**asdict(one), "document": write_document(one.document)} for one in bundle.inputs],
+        "inputs": [_write_input(one) for one in bundle.inputs],
         "dropped": [write_verdict(one) for one in bundle.dropped],
     }
 
@@ -133,6 +133,28 @@ def read_condition(said: dict[str, Any], data_plane: str) -> Condition:
         data_plane if type_ is Type.APPLIED else "",
         datetime.fromisoformat(at) if at else None,
     )
+
+
+def _write_agent(one: Agent) -> dict[str, Any]:
+    canary = write_canary(one.canary)
+    return {"id": one.id, "deployment": one.deployment.members, "team": one.team, "canary": canary}
+
+
+def _write_route(one: Route) -> dict[str, Any]:
+    return {
+        "task_type": one.task_type,
+        "agent": one.agent,
+        "team": one.team,
+        "document": write_document(one.document),
+        "version": one.version,
+        "pin": one.pin,
+        "mapped": one.mapped,
+    }
+
+
+def _write_input(one: Input) -> dict[str, Any]:
+    document = write_document(one.document)
+    return {"document": document, "generation": one.generation, "digest": one.digest}
 
 
 def _deployment(said: dict[str, Any]) -> Deployment:

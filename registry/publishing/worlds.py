@@ -1,4 +1,4 @@
-"""Load everything that a recompute depends on: documents once, and per data plane what is its own."""
+"""Load everything that a recompute depends on: per data plane what is its own."""
 
 from __future__ import annotations
 
@@ -15,15 +15,13 @@ from registry.agent_configs.bundles import Bundle, Input
 from registry.agent_configs.claims import ClaimKey, ClaimKind, DocumentId, Published
 from registry.agent_configs.content import Content
 from registry.agent_configs.dialects import Dialect
-from registry.agent_configs.documents import Reading
 from registry.agent_configs.grants import Grant, Mode, Ownership, Release
 from registry.agent_configs.history import Standing
 from registry.agent_configs.recomputing import World
-from registry.agent_configs.serving import Generation, served
 from registry.agent_configs.targets import Target
 from registry.publishing import policies, stored
+from registry.publishing.documents import Document
 from registry.publishing.rows import (
-    AgentConfig,
     AgentConfigBundle,
     AgentConfigGeneration,
     AgentConfigGrant,
@@ -31,27 +29,9 @@ from registry.publishing.rows import (
     AgentConfigRelease,
     ClaimRecord,
     DataPlane,
-    PublishingTeam,
 )
-from registry.publishing.source_rows import AgentConfigCluster, AgentConfigFolder
-
-
-@dataclass(frozen=True, slots=True)
-class Document:
-    """A stored document, or one that is only tried. key: of its row; None of one that has none.
-
-    generation, reading: of the latest; published: what may be served.
-    """
-
-    key: UUID | None
-    published: Published
-    generation: int
-    reading: Reading
-    synced: bool = True
-
-    @property
-    def id(self) -> DocumentId:
-        return self.published.id
+from registry.publishing.staging import earlier_planes
+from registry.reachability.policies import gate_new
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,22 +57,6 @@ class Loaded:
     applied: frozenset[Input] = frozenset()
 
 
-def load_documents(*, now: datetime) -> list[Document]:
-    """All documents that are published, in their order."""
-    organisations = dict(PublishingTeam.objects.values_list("name", "organisation"))
-    stale = _stale_sources()
-    rows = AgentConfig.objects.filter(deleted_at=None).defer("text", "recent_changes")
-    return [
-        _document(row, organisations.get(row.team, ""), synced=row.source not in stale, now=now)
-        for row in rows.order_by("source", "team", "name").iterator(chunk_size=2000)
-    ]
-
-
-def _stale_sources() -> set[str]:
-    rows = (("folder", AgentConfigFolder), ("kubernetes", AgentConfigCluster))
-    return {name for name, row in rows if row.objects.filter(is_synced=False).exists()}
-
-
 def load_ownership() -> Ownership:
     grants = AgentConfigGrant.objects.values_list("team", "pattern", "kind").order_by("id")
     releases = AgentConfigRelease.objects.values_list("team", "kind", "name")
@@ -108,7 +72,12 @@ def load_world(
 ) -> Loaded:
     """What this data plane is given, and may be."""
     taking_part = tuple(one for one in documents if _takes(plane, one))
-    exceptions = {**_trial(plane, taking_part), **_quarantined(plane, taking_part, now=now)}
+    active = load_bundle(plane, plane.active_revision)
+    exceptions = {
+        **_unreachable(taking_part, active),
+        **_trial(plane, taking_part),
+        **_quarantined(plane, taking_part, now=now),
+    }
     world = World(
         [_as_given(one, exceptions.get(one.id)) for one in taking_part],
         target_of(plane),
@@ -116,12 +85,34 @@ def load_world(
         load_history(plane),
         policies.policy(),
         policies.gates(),
-        load_bundle(plane, plane.active_revision),
+        active,
         frozenset(plane.approved),
         frozenset(plane.rejected),
         policies.grace(),
+        earlier_planes(plane),
     )
     return Loaded(world, taking_part, exceptions, _applied(plane, world.active))
+
+
+def load_contest(
+    plane: DataPlane,
+    documents: Collection[Document],
+    ownership: Ownership,
+    *,
+    names: Collection[str],
+    now: datetime,
+) -> World:
+    """As much of this data plane's world as a decision about these names needs; of bundles nothing."""
+    taking_part = tuple(one for one in documents if _takes(plane, one))
+    exceptions = {**_trial(plane, taking_part), **_quarantined(plane, taking_part, now=now)}
+    return World(
+        [_as_given(one, exceptions.get(one.id)) for one in taking_part],
+        target_of(plane),
+        ownership,
+        load_history(plane, names),
+        policies.policy(),
+        grace=policies.grace(),
+    )
 
 
 def load_bundle(plane: DataPlane, revision: int) -> Bundle | None:
@@ -140,8 +131,12 @@ def _applied(plane: DataPlane, active: Bundle | None) -> frozenset[Input]:
     return frozenset(applied.inputs) if applied else frozenset()
 
 
-def load_history(plane: DataPlane) -> dict[tuple[str, ClaimKey], Standing]:
-    rows = ClaimRecord.objects.filter(data_plane=plane).values_list(*_CLAIM)
+def load_history(
+    plane: DataPlane, names: Collection[str] | None = None
+) -> dict[tuple[str, ClaimKey], Standing]:
+    """names: of these alone; None: of all."""
+    found = ClaimRecord.objects.filter(data_plane=plane)
+    rows = (found if names is None else found.filter(name__in=names)).values_list(*_CLAIM)
     return {
         (team, ClaimKey(ClaimKind(kind), name, version, pin)): Standing(
             DocumentId(source, team, document), first, established, gone
@@ -159,6 +154,7 @@ def target_of(plane: DataPlane) -> Target:
         tuple(plane.enabled_plugins),
         plane.platform,
         tuple(plane.placeholders),
+        *policies.timeouts(),
     )
 
 
@@ -181,26 +177,6 @@ _CLAIM = (
 )
 
 
-def _document(row: AgentConfig, organisation: str, *, synced: bool, now: datetime) -> Document:
-    content = stored.read_content(row.content) if row.content else None
-    diagnostics = tuple(stored.read_diagnostic(one) for one in row.diagnostics)
-    reading = Reading(content if row.is_valid else None, diagnostics, row.name, row.is_parsed)
-    seen_at = row.content_seen_at or row.changed_at
-    last_good = Generation(row.content_generation, content, seen_at) if content else None
-    found = served(row.generation, reading, last_good, patience=policies.patience(), now=now)
-    published = Published(
-        row.document_id,
-        row.team,
-        found.number if found else row.generation,
-        found.content if found else None,
-        row.created_at,
-        stored.read_facts(row.facts),
-        stored.read_canary(row.canary),
-        organisation,
-    )
-    return Document(row.id, published, row.generation, reading, synced)
-
-
 def _takes(plane: DataPlane, one: Document) -> bool:
     team = one.published.team
     return not plane.teams or any(fnmatchcase(team, pattern) for pattern in plane.teams)
@@ -215,12 +191,15 @@ def _as_given(one: Document, instead: Instead | None) -> Published:
 def _quarantined(
     plane: DataPlane, documents: Iterable[Document], *, now: datetime
 ) -> dict[DocumentId, Instead]:
-    here = Q(data_plane=None) | Q(data_plane=plane)
+    # What a data plane of an earlier stage cannot take does not go on to later ones.
+    earlier = Q(data_plane__stage__lt=plane.stage, reason="rejected")
+    here = Q(data_plane=None) | Q(data_plane=plane) | earlier
     rows = AgentConfigQuarantine.objects.filter(here).filter(Q(until=None) | Q(until__gt=now))
     by_key = {one.key: one for one in documents}
-    # Those of all data planes last: they count more.
+    # Those of all data planes last, and its own before them: they count more.
     rows_here = sorted(
-        (row for row in rows if row.document_id in by_key), key=lambda row: not row.data_plane_id
+        (row for row in rows if row.document_id in by_key),
+        key=lambda row: (not row.data_plane_id, row.data_plane_id == plane.name),
     )
     wanted = {(row.document_id, row.fallback) for row in rows_here if row.fallback}
     contents = _generations(wanted)
@@ -230,6 +209,20 @@ def _quarantined(
         fallback = row.fallback if content else 0
         found[by_key[row.document_id].id] = Instead(row.reason, row.message, fallback, content)
     return found
+
+
+def _unreachable(documents: Iterable[Document], active: Bundle | None) -> dict[DocumentId, Instead]:
+    """New documents whose agents do not answer, where the policy keeps them out. What is served stays."""
+    if not gate_new():
+        return {}
+    served = active.documents() if active else frozenset()
+    return {
+        one.id: Instead("unreachable", one.probe.message, 0, None)
+        for one in documents
+        if one.id not in served
+        and one.probe
+        and (one.probe.reachable is False or one.probe.reason == "NotProbed")
+    }
 
 
 def _trial(plane: DataPlane, documents: Iterable[Document]) -> dict[DocumentId, Instead]:

@@ -1,4 +1,4 @@
-"""Which agents serve which task types."""
+"""Which agents serve which task types, and all names of task types that anybody knows."""
 
 from __future__ import annotations
 
@@ -24,3 +24,17 @@ class ServedTaskType(models.Model):
 
     def __str__(self) -> str:
         return f"{self.name} {self.version}"
+
+
+class TaskTypeName(models.Model):
+    """A view (migration 0050): names that agents serve, without a team, and names that teams publish."""
+
+    name = models.CharField(primary_key=True, max_length=200)
+    team = models.CharField(max_length=63)
+
+    class Meta:
+        app_label = "registry"
+        managed = False
+
+    def __str__(self) -> str:
+        return self.name

@@ -164,6 +164,27 @@ def test_a_preview_tells_what_would_move_and_keeps_nothing(api, plane):
     assert "acme-sensor" in api.get("data-planes/eu/config").content.decode()
 
 
+def test_a_preview_tells_nothing_of_another_organisations_agents(api, plane, settings):
+    ours, us = client("editor")
+    theirs, them = client("editor")
+    api.put("agent-config-teams/acme", {"publishers": [ours], "organisation": "acme-inc"})
+    api.put("agent-config-teams/rival", {"publishers": [theirs], "organisation": "rival-inc"})
+    settings.AGENT_CONFIGS_AT_ONCE = 0
+    # It waits for the next look, so that every preview would tell it.
+    published(us)
+    shared = text("rival").replace("rival-sensor.svc", "acme-sensor.svc")
+    items = [{"team": "rival", "name": "agents", "text": shared}]
+
+    told = them.post("agent-configs:preview", {"items": items}).json()
+
+    (outcome,) = told["data_planes"]
+    assert outcome["changes"] == ["+ agent rival-sensor", "+ task type rival_sensor at rival-sensor"]
+    (observation,) = outcome["documents"][0]["observations"]
+    assert "another organisation's agent" in observation["message"]
+    assert "acme" not in json.dumps(told).replace("acme-sensor.svc", "")
+    assert "+ agent acme-sensor" in json.dumps(api.post("agent-configs:preview", {"items": items}).json())
+
+
 def test_a_loser_is_told_who_has_the_name_and_why_and_hand_over_moves_it(api, plane):
     published(api)
     lost = published(api, "sensors", said=text("sensors", "acme_sensor")).json()
@@ -251,6 +272,33 @@ def test_the_webhook_denies_new_conflicts_and_never_old_ones_or_deletions(api, p
     warned = admit(api, object=config_map())
     assert warned["allowed"]
     assert "acme_sensor" in warned["warnings"][0]
+
+
+def test_the_webhook_knows_what_is_served_of_a_document_that_is_to_blame(api, plane):
+    """Its latest generation says nothing of the name that its older one has."""
+    published(api, "first", said=text("first", "taken"))
+    api.post("data-planes/eu/acks", {"revision": 2, "status": "APPLIED"})
+    api.put("agent-configs/first/agents", {"text": text("first", "other")}, If_Match='"v1"')
+    api.post("data-planes/eu/acks", {"revision": 3, "status": "REJECTED"})
+    assert "- taken" in api.get("data-planes/eu/config").content.decode().replace('"', "")
+
+    denied = admit(api, object=config_map(said=text(task="taken")))
+
+    assert [one["reason"] for one in denied["status"]["details"]["causes"]] == ["TaskTypeConflict"]
+
+
+def test_the_webhook_counts_nothing_of_a_dry_run(api, plane):
+    def counted() -> list[str]:
+        told = api.get("/metrics").content.decode().splitlines()
+        return [one for one in told if "admission" in one and not one.startswith("#")]
+
+    admit(api, object=config_map())
+    before = counted()
+
+    admit(api, object=config_map(), dryRun=True)
+    assert counted() == before
+    admit(api, "UPDATE", object=config_map(), oldObject=config_map())
+    assert counted() != before
 
 
 def test_the_webhook_knows_a_name_that_is_still_to_be_generated(api, plane):

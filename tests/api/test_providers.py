@@ -395,21 +395,23 @@ def test_an_agent_says_which_task_types_it_serves(agent_api):
         assert agent["task_types"] == [{"version": "", **one} for one in served]
     Agent.objects.filter(name="a2").update(state="unavailable")
 
+    unpublished = {"teams": [], "data_planes": 0}
     listed = agent_api.get("task-types").json()["items"]
     spark = agent_api.get("task-types/spark").json()
 
     assert listed == [
-        {"name": "ray", "versions": [""], "agents": 1, "live_agents": 0},
-        {"name": "spark", "versions": ["v1", "v2"], "agents": 2, "live_agents": 1},
+        {"name": "ray", "versions": [""], "agents": 1, "live_agents": 0, **unpublished},
+        {"name": "spark", "versions": ["v1", "v2"], "agents": 2, "live_agents": 1, **unpublished},
     ]
-    assert spark["name"] == "spark"
+    assert (spark["name"], spark["published"]) == ("spark", [])
     assert [(one["version"], one["agent"], one["health_status"]) for one in spark["items"]] == [
         ("v1", "a1", "ready"),
         ("v1", "a2", "unavailable"),
         ("v2", "a1", "ready"),
     ]
     assert len(agent_api.get("task-types/spark?version=v2").json()["items"]) == 1
-    assert agent_api.get("task-types/none").json()["code"] == "unknown_task_type"
+    missing = agent_api.get("task-types/Spar_k").json()
+    assert (missing["code"], "Did you mean 'spark'?" in missing["detail"]) == ("unknown_task_type", True)
     first = agent_api.get("task-types?limit=1").json()
     assert agent_api.get(f"task-types?limit=1&cursor={first['next_cursor']}").json()["items"] == listed[1:]
 

@@ -134,6 +134,29 @@ def test_one_teams_worst_document_changes_nothing_for_others(plane, settings):
     assert (served(), revision()) == before
 
 
+def test_limits_and_timeouts_are_those_of_the_settings(plane, settings):
+    publish("acme", text("acme-sensor", "acme_sensor"))
+    assert 'defaultTimeout: "10s"' in served()
+    settings.AGENT_CONFIGS_DEFAULT_TIMEOUT_SECONDS = 7
+    settings.AGENT_CONFIGS_LIST_TIMEOUT_SECONDS = 2
+    settings.AGENT_CONFIGS_MISTAKES_TOLD = 1
+    settings.AGENT_CONFIGS_GENERATIONS_KEPT = 2
+    settings.AGENT_CONFIGS_MAX_FILES = 1
+
+    assert recompute_all(ACTOR) == ["eu"]
+    assert 'defaultTimeout: "7s"' in served()
+    assert 'ListAgents: "2s"' in served()
+    with pytest.raises(InvalidAgentConfig) as refused:
+        publish("beta", text("beta-sensor", "a b", "c d"))
+    assert (len(refused.value.errors), refused.value.members["omitted"]) == (1, 1)
+    two = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: flyteplugins-agentservice-x}\n"
+    with pytest.raises(InvalidAgentConfig, match="more than 1"):
+        publish("beta", f"{two}data: {{a.yaml: '', b.yaml: ''}}")
+    for number in range(3):
+        publish("acme", text("acme-sensor", f"acme_{number}"))
+    assert get_document(name("acme")).generations.count() == 2
+
+
 def test_a_team_cannot_publish_without_end(plane, settings):
     settings.AGENT_CONFIGS_DOCUMENTS_PER_TEAM = 2
     publish("acme", text("a", "ta"), "one")

@@ -198,7 +198,9 @@ class PreviewAgentConfigs(Endpoint):
         for one in items:
             check_may_publish(caller_of(request), one["team"])
         changes = [Change(_named(one), one["text"]) for one in items]
-        return Response(_show_preview(changes, preview(changes), caller_of(request)))
+        caller = caller_of(request)
+        found = preview(changes, hidden=frozenset(hidden_teams(caller)))
+        return Response(_show_preview(changes, found, caller))
 
 
 class AdmitAgentConfig(Endpoint):

@@ -99,6 +99,7 @@ _DESCRIBED = {
     "placeholders": [],
     "teams": [],
     "principal": "flyte-eu-1",
+    "stage": 1,
     "config_map": {"namespace": "flyte"},
 }
 _PLANE = {

@@ -8,6 +8,7 @@ from rest_framework import serializers
 
 from controlplane.api.fields import Query, StrictSerializer, Text, Whole
 from controlplane.api.pages import PageQuery
+from controlplane.events.shapes import MAX_WAIT_SECONDS
 from overrides.api.serializers import AnyJSONField
 from registry.agent_configs.conditions import AckState
 from registry.publishing.api.shapes import HeldRead
@@ -63,6 +64,13 @@ class DataPlaneWrite(StrictSerializer):
         max_length=63,
         help_text="Who reads the configuration and says how it went.",
     )
+    stage = Whole(
+        required=False,
+        default=0,
+        min_value=0,
+        max_value=100,
+        help_text="A change waits here until the data planes of smaller stages work with theirs.",
+    )
     config_map = ConfigMapName(
         required=False, default=dict, help_text="Name and namespace of `format=configmap`."
     )
@@ -77,6 +85,7 @@ class DataPlaneRead(serializers.Serializer[Any]):
     placeholders = serializers.ListField(child=serializers.CharField())
     teams = serializers.ListField(child=serializers.CharField())
     principal = serializers.CharField()
+    stage = serializers.IntegerField()
     config_map = serializers.DictField(child=serializers.CharField())
     version = serializers.IntegerField()
     active_revision = serializers.IntegerField(help_text="In force, and served; 0 is none.")
@@ -99,6 +108,13 @@ class DataPlanePage(serializers.Serializer[Any]):
 
 class ConfigQuery(Query):
     format = serializers.ChoiceField(choices=FORMATS, required=False, default="yaml")
+    wait = serializers.IntegerField(
+        required=False,
+        default=0,
+        min_value=0,
+        max_value=MAX_WAIT_SECONDS,
+        help_text="Seconds to wait, with If-None-Match, while nothing is new (long poll).",
+    )
 
 
 class AckErrorWrite(StrictSerializer):

@@ -1,6 +1,8 @@
-"""Doors to data planes and their bundles."""
+"""Doors to data planes, and what they are given."""
 
 from __future__ import annotations
+
+from http import HTTPStatus
 
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase
@@ -8,21 +10,20 @@ from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from controlplane.access.callers import Caller
 from controlplane.access.roles import Action
 from controlplane.api.endpoints import Endpoint, ReasonedQuery, actor_of, caller_of, mutation
 from controlplane.api.etags import parse_precondition, respond, version_etag
 from controlplane.api.fields import Query, parse_body
 from controlplane.api.pages import PageQuery, page_response, paginate
 from controlplane.api.yaml_body import MEDIA_TYPE
-from controlplane.errors import PermissionDenied, UnknownBundle
+from controlplane.events.log import last_number
+from controlplane.events.watching import HEADER
 from registry.agent_configs.conditions import AckState
 from registry.agent_configs.dialects import Dialect
-from registry.agent_configs.differences import difference, summary
-from registry.publishing import stored
 from registry.publishing.acks import AckError, Acknowledgement, acknowledge
 from registry.publishing.api import examples
 from registry.publishing.api import plane_shapes as shapes
+from registry.publishing.bundle_waiting import next_bundle
 from registry.publishing.planes import (
     Described,
     Format,
@@ -34,8 +35,9 @@ from registry.publishing.planes import (
     get_plane,
     put_plane,
 )
-from registry.publishing.rows import AgentConfigBundle, DataPlane
-from registry.publishing.teams import hidden_teams
+from registry.publishing.rows import DataPlane
+from registry.publishing.signing import repr_digest, signatures
+from registry.publishing.teams import check_sees_all
 
 _TAGS = ["data planes"]
 
@@ -53,7 +55,7 @@ class DataPlaneCollection(Endpoint):
     )
     def get(self, request: Request) -> Response:
         query = PageQuery.parse(request)
-        _check_sees_all(caller_of(request))
+        check_sees_all(caller_of(request))
         page = paginate(request, DataPlane.objects.all(), order=("name",), query=query)
         return page_response(request, page, shapes.show_plane)
 
@@ -76,7 +78,7 @@ class DataPlaneItem(Endpoint):
     )
     def get(self, request: Request, name: str) -> Response:
         Query.parse(request)
-        _check_sees_all(caller_of(request))
+        check_sees_all(caller_of(request))
         return _answer(get_plane(name))
 
     @extend_schema(
@@ -126,8 +128,10 @@ class DataPlaneConfig(Endpoint):
         operation_id="data_planes_config",
         summary="The configuration that is in force",
         description=(
-            "One complete document. Ask again with If-None-Match: 304 costs almost nothing. To learn of a "
-            "new one at once, follow the events `agent_config_bundle.activated`."
+            "One complete document. Ask again with If-None-Match: 304 costs almost nothing, and with `wait` "
+            "it comes only when the time is over, or something about the data plane changed.\n\n"
+            "`Repr-Digest` (RFC 9530) is of the bytes as they are served. If keys are set, "
+            "`X-Config-Signature` has an Ed25519 signature by each, by the key's id."
         ),
         tags=_TAGS,
         parameters=[
@@ -141,21 +145,19 @@ class DataPlaneConfig(Endpoint):
         examples=examples.CONFIG,
     )
     def get(self, request: Request, name: str) -> HttpResponseBase:
-        wanted = Format(shapes.ConfigQuery.parse(request)["format"])
+        query = shapes.ConfigQuery.parse(request)
+        wanted, caller = Format(query["format"]), caller_of(request)
+        # Read before the data plane is: what happens meanwhile ends the waiting at once.
+        seen = last_number() if query["wait"] else 0
         plane = get_plane(name)
-        check_may_follow(caller_of(request), plane)
+        check_may_follow(caller, plane)
         answer = respond(request, None, etag=etag_of(plane, wanted))
-        if answer.status_code == 304:
+        if answer.status_code == HTTPStatus.NOT_MODIFIED:
+            if query["wait"]:
+                watch = next_bundle(plane.name, caller, after=seen, seconds=query["wait"])
+                answer[HEADER] = watch.header()
             return answer
-        found = configuration(plane, wanted)
-        headers = {
-            "ETag": found.etag,
-            "Cache-Control": "private, no-cache",
-            "X-Config-Revision": str(found.revision),
-            "X-Config-Digest": found.digest,
-        }
-        kind = "application/json" if wanted is Format.JSON else MEDIA_TYPE
-        return HttpResponse(found.body, content_type=kind, headers=headers)
+        return _configuration(plane, wanted)
 
 
 class DataPlaneAcks(Endpoint):
@@ -204,83 +206,22 @@ class ApproveBundle(Endpoint):
         return _answer(approve(name, said["digest"], actor=actor_of(request, query["change_message"])))
 
 
-class BundleCollection(Endpoint):
-    actions = {"GET": Action.AGENT_CONFIG_READ}
-
-    @extend_schema(
-        operation_id="agent_config_bundles_list",
-        summary="List bundles, the newest first",
-        tags=_TAGS,
-        parameters=[shapes.BundleListQuery],
-        responses=shapes.BundlePage,
-        examples=examples.BUNDLES,
-    )
-    def get(self, request: Request) -> Response:
-        query = shapes.BundleListQuery.parse(request)
-        _check_sees_all(caller_of(request))
-        rows = AgentConfigBundle.objects.defer("text", "body")
-        if "data_plane" in query:
-            rows = rows.filter(data_plane=query["data_plane"])
-        page = paginate(request, rows, order=("-id",), query=query)
-        return page_response(request, page, shapes.show_bundle_summary)
-
-
-class BundleItem(Endpoint):
-    actions = {"GET": Action.AGENT_CONFIG_READ}
-
-    @extend_schema(
-        operation_id="agent_config_bundles_get",
-        summary="Read one bundle, with what took part and what did not",
-        tags=_TAGS,
-        responses=shapes.BundleRead,
-        examples=examples.BUNDLE,
-    )
-    def get(self, request: Request, name: str, revision: int) -> Response:
-        Query.parse(request)
-        _check_sees_all(caller_of(request))
-        return Response(shapes.show_bundle(_bundle(name, revision)))
-
-
-class BundleDifference(Endpoint):
-    actions = {"GET": Action.AGENT_CONFIG_READ}
-
-    @extend_schema(
-        operation_id="agent_config_bundles_diff",
-        summary="What changed from one bundle to another",
-        tags=_TAGS,
-        responses=shapes.BundleDifferenceRead,
-        examples=examples.BUNDLE_DIFFERENCE,
-    )
-    def get(self, request: Request, name: str, revision: int, other: int) -> Response:
-        Query.parse(request)
-        _check_sees_all(caller_of(request))
-        before, after = (stored.read_bundle(_bundle(name, one).body) for one in (revision, other))
-        found = difference(before, after)
-        return Response({"changes": list(summary(found)), "restarts": list(found.restarts)})
+def _configuration(plane: DataPlane, wanted: Format) -> HttpResponse:
+    found = configuration(plane, wanted)
+    body = found.body.encode()
+    headers = {
+        "ETag": found.etag,
+        "Cache-Control": "private, no-cache",
+        "X-Config-Revision": str(found.revision),
+        "X-Config-Digest": found.digest,
+        "Repr-Digest": repr_digest(body),
+    }
+    if signed := signatures(plane.name, found.revision, body):
+        headers["X-Config-Signature"] = signed
+    kind = "application/json" if wanted is Format.JSON else MEDIA_TYPE
+    return HttpResponse(body, content_type=kind, headers=headers)
 
 
 def _answer(plane: DataPlane, status: int = 200) -> Response:
     headers = {"ETag": version_etag(plane.version)}
     return Response(shapes.show_plane(plane), status=status, headers=headers)
-
-
-def _bundle(name: str, revision: int) -> AgentConfigBundle:
-    # A path may say any number; Postgres counts revisions in 32 bits.
-    known = revision < 2**31
-    row = (
-        AgentConfigBundle.objects.filter(data_plane=get_plane(name), revision=revision).first()
-        if known
-        else None
-    )
-    if row is None:
-        raise UnknownBundle(f"There is no revision {revision} of {name}.")
-    return row
-
-
-def _check_sees_all(caller: Caller) -> None:
-    """Bundles hold what all organisations publish."""
-    if hidden_teams(caller):
-        raise PermissionDenied(
-            "Bundles hold documents of organisations that you do not publish for.",
-            action=Action.AGENT_CONFIG_RULE.value,
-        )

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from registry.publishing.api import claim_views, config_views, plane_views, source_views
+from registry.publishing.api import bundle_views, claim_views, config_views, plane_views, source_views
 
 urlpatterns = [
     path("agent-configs", config_views.AgentConfigCollection.as_view()),
@@ -22,11 +22,11 @@ urlpatterns = [
     path("agent-config-claims:release", claim_views.ReleaseClaim.as_view()),
     path("agent-config-claims:transfer", claim_views.TransferClaim.as_view()),
     path("agent-config-conflicts", claim_views.ConflictCollection.as_view()),
-    path("agent-config-bundles", plane_views.BundleCollection.as_view()),
-    path("agent-config-bundles/<str:name>/<int:revision>", plane_views.BundleItem.as_view()),
+    path("agent-config-bundles", bundle_views.BundleCollection.as_view()),
+    path("agent-config-bundles/<str:name>/<int:revision>", bundle_views.BundleItem.as_view()),
     path(
         "agent-config-bundles/<str:name>/<int:revision>/diff/<int:other>",
-        plane_views.BundleDifference.as_view(),
+        bundle_views.BundleDifference.as_view(),
     ),
     path("data-planes", plane_views.DataPlaneCollection.as_view()),
     path("data-planes/<str:name>:approve", plane_views.ApproveBundle.as_view()),

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from registry.agent_configs.dialects import WORDS, Dialect
-from registry.agent_configs.differences import difference, summary
+from registry.agent_configs.differences import difference, seen_by, summary
 from registry.agent_configs.gates import Gate, Gates, held_by
 from registry.agent_configs.recomputing import World, recompute
 from registry.agent_configs.rendering import configuration, digest
@@ -139,6 +139,31 @@ def test_a_difference_names_agents_and_task_types():
     )
     (change,) = found.agents_changed
     assert [(one.before, one.after) for one in change.fields] == [("10s", "1ns"), ("x.y:1", "x.y:2")]
+
+
+def test_what_belongs_to_hidden_teams_alone_is_not_told():
+    """What moved between one who is seen and one who is hidden names the one who is seen."""
+    before = bundle_of(
+        published("stays", "acme", content({"t": "a"}, {"a": agent("x.y:1")})),
+        published("goes", "other", content({"u": "b", "v": "b"}, None, "u")),
+    )
+    after = bundle_of(
+        published("stays", "acme", content({"t": "a", "v": "a"}, {"a": agent("x.y:2")})),
+        published("comes", "third", content({"w": "c"})),
+    )
+    found = difference(before, after)
+
+    def told(*hidden):
+        return summary(seen_by(found, before, after, frozenset(hidden)))
+
+    assert told() == summary(found)
+    assert told("other", "third") == (
+        "~ agent a: endpoint",
+        "> task type v: another organisation -> a, another organisation -> acme",
+        "! propeller must restart for default-for-task-types",
+    )
+    assert told("acme")[:2] == ("+ agent c", "- agent b")
+    assert not any(" a:" in one or "acme" in one for one in told("acme"))
 
 
 def test_a_first_bundle_is_a_difference_too():

@@ -18,6 +18,7 @@ from registry.agent_configs.differences import difference
 from registry.agent_configs.gates import Gates
 from registry.agent_configs.grants import Grant, Mode, Ownership
 from registry.agent_configs.recomputing import Recomputed, World, recompute
+from registry.agent_configs.relations import related
 from registry.agent_configs.rendering import as_json, as_yaml, digest
 from registry.agent_configs.targets import Target
 from tests.flyte_loader import LoadedConfig, LoadedDeployment, load
@@ -174,6 +175,21 @@ def test_an_invalid_document_changes_nothing_for_others(world):
     ours, theirs = again(world, list(world.documents)), again(world, [*world.documents, empty])
 
     assert ours == theirs
+
+
+@given(worlds, st.data())
+def test_a_document_is_decided_about_by_those_alone_that_it_has_to_do_with(world, data):
+    """What the webhook asks: of thousands of documents it loads a few."""
+    one = data.draw(st.sampled_from(list(world.documents)))
+    history = again(world, list(world.documents)).history
+    near = related(world.documents, [one], by_endpoint=world.policy.strict_endpoints)
+    few = [other for other in world.documents if other.id in near]
+    event(f"{len(few)} of {len(world.documents)}")
+
+    all_, some = again(world, world.documents, history=history), again(world, few, history=history)
+
+    assert one in few
+    assert some.decision.of(one.id) == all_.decision.of(one.id)
 
 
 @given(worlds)

@@ -1,0 +1,23 @@
+"""Which data planes are given a change first. Pure: the reasons are in docs/adr/0035."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """A data plane on the way. is_settled: it works with what it was given last, and nothing waits there."""
+
+    name: str
+    stage: int
+    is_settled: bool
+
+
+def waits_for(stage: int, planes: Iterable[Progress], *, percent: int) -> tuple[str, ...]:
+    """The data planes of earlier stages that have to settle first; none once enough of them did."""
+    earlier = [one for one in planes if one.stage < stage]
+    open_ = [one.name for one in earlier if not one.is_settled]
+    settled = len(earlier) - len(open_)
+    return () if settled * 100 >= percent * len(earlier) else tuple(sorted(open_))

@@ -1,0 +1,90 @@
+"""Doors to the bundles that data planes were given."""
+
+from __future__ import annotations
+
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from controlplane.access.roles import Action
+from controlplane.api.endpoints import Endpoint, caller_of
+from controlplane.api.fields import Query
+from controlplane.api.pages import page_response, paginate
+from controlplane.errors import UnknownBundle
+from registry.agent_configs.differences import difference, summary
+from registry.publishing import stored
+from registry.publishing.api import examples
+from registry.publishing.api import plane_shapes as shapes
+from registry.publishing.planes import get_plane
+from registry.publishing.rows import AgentConfigBundle
+from registry.publishing.teams import check_sees_all
+
+_TAGS = ["data planes"]
+
+
+class BundleCollection(Endpoint):
+    actions = {"GET": Action.AGENT_CONFIG_READ}
+
+    @extend_schema(
+        operation_id="agent_config_bundles_list",
+        summary="List bundles, the newest first",
+        tags=_TAGS,
+        parameters=[shapes.BundleListQuery],
+        responses=shapes.BundlePage,
+        examples=examples.BUNDLES,
+    )
+    def get(self, request: Request) -> Response:
+        query = shapes.BundleListQuery.parse(request)
+        check_sees_all(caller_of(request))
+        rows = AgentConfigBundle.objects.defer("text", "body")
+        if "data_plane" in query:
+            rows = rows.filter(data_plane=query["data_plane"])
+        page = paginate(request, rows, order=("-id",), query=query)
+        return page_response(request, page, shapes.show_bundle_summary)
+
+
+class BundleItem(Endpoint):
+    actions = {"GET": Action.AGENT_CONFIG_READ}
+
+    @extend_schema(
+        operation_id="agent_config_bundles_get",
+        summary="Read one bundle, with what took part and what did not",
+        tags=_TAGS,
+        responses=shapes.BundleRead,
+        examples=examples.BUNDLE,
+    )
+    def get(self, request: Request, name: str, revision: int) -> Response:
+        Query.parse(request)
+        check_sees_all(caller_of(request))
+        return Response(shapes.show_bundle(_bundle(name, revision)))
+
+
+class BundleDifference(Endpoint):
+    actions = {"GET": Action.AGENT_CONFIG_READ}
+
+    @extend_schema(
+        operation_id="agent_config_bundles_diff",
+        summary="What changed from one bundle to another",
+        tags=_TAGS,
+        responses=shapes.BundleDifferenceRead,
+        examples=examples.BUNDLE_DIFFERENCE,
+    )
+    def get(self, request: Request, name: str, revision: int, other: int) -> Response:
+        Query.parse(request)
+        check_sees_all(caller_of(request))
+        before, after = (stored.read_bundle(_bundle(name, one).body) for one in (revision, other))
+        found = difference(before, after)
+        return Response({"changes": list(summary(found)), "restarts": list(found.restarts)})
+
+
+def _bundle(name: str, revision: int) -> AgentConfigBundle:
+    # A path may say any number; Postgres counts revisions in 32 bits.
+    known = revision < 2**31
+    row = (
+        AgentConfigBundle.objects.filter(data_plane=get_plane(name), revision=revision).first()
+        if known
+        else None
+    )
+    if row is None:
+        raise UnknownBundle(f"There is no revision {revision} of {name}.")
+    return row

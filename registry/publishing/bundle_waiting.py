@@ -1,0 +1,22 @@
+"""Wait for the next bundle of a data plane: a long poll that holds a connection and no thread."""
+
+from __future__ import annotations
+
+import re
+
+from controlplane.access.callers import Caller
+from controlplane.events.watching import Watch
+from controlplane.scopes import Scope
+
+_PATH = re.compile(r"/api/v1/data-planes/[^/]+/config")
+
+
+def is_configuration(path: str) -> bool:
+    """True for requests that may wait: controlplane.events.watchers stands in front of them."""
+    return _PATH.fullmatch(path) is not None
+
+
+def next_bundle(name: str, caller: Caller, *, after: int, seconds: int) -> Watch:
+    """Anything new about the data plane after that event: then its configuration is looked at again."""
+    whose = str(caller.principal_id)
+    return Watch(after, whose, (Scope(),), object_type="data_plane", object_id=name, wait=seconds)

@@ -1,0 +1,42 @@
+"""Which documents a decision about one of them needs."""
+
+from __future__ import annotations
+
+from registry.agent_configs.relations import names_of, related
+from tests.unit.agent_configs.making import agent, content, published
+
+
+def names(found):
+    return sorted(one.name for one in found)
+
+
+def test_a_name_or_a_team_relates_over_any_number_of_steps():
+    wanted = published("wanted", "acme", content({"t": "a"}))
+    elsewhere = published("elsewhere", "other", content({"x": "y"}))
+    documents = [
+        published("rival", "beta", content({"t": "b"})),
+        published("rivals-rival", "gamma", content({"u": "b"})),
+        published("of-a-rivals-team", "gamma", content({"v": "c"})),
+        published("same-team", "acme", content({"w": "d"})),
+        elsewhere,
+    ]
+
+    assert names(related(documents, [wanted])) == [
+        "of-a-rivals-team",
+        "rival",
+        "rivals-rival",
+        "same-team",
+    ]
+    assert names(related(documents, [elsewhere])) == ["elsewhere"]
+
+
+def test_an_endpoint_relates_only_where_it_decides():
+    one = published("one", "acme", content({"t": "a"}, {"a": agent("X.y:1")}))
+    other = published("other", "beta", content({"u": "b"}, {"b": agent("x.y:1")}))
+
+    assert names(related([other], [one])) == []
+    assert names(related([other], [one], by_endpoint=True)) == ["other"]
+
+
+def test_names_are_those_that_a_claim_could_have():
+    assert set(names_of([published("d", "acme", content({"t": "a"}))])) == {"t", "a", "acme--a"}
