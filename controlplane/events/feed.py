@@ -51,6 +51,8 @@ class Feed:
         self.news = asyncio.Event()
 
     def join(self) -> None:
+        if self._watchers == 0:
+            self._forget()
         self._watchers += 1
         if self._task is None or self._task.done():
             self._task = asyncio.get_running_loop().create_task(self._read_on())
@@ -88,7 +90,9 @@ class Feed:
             self._take(news)
             if len(news.told) < _AT_ONCE:
                 await asyncio.sleep(_PAUSE_SECONDS)
-        # Whoever comes next begins with what is newest then.
+
+    def _forget(self) -> None:
+        """Whoever comes after a time without watchers begins with what is newest then."""
         self._kept.clear()
         self.last = None
 
