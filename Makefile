@@ -17,7 +17,7 @@ endif
 export UV_NO_PROGRESS := 1
 export PYTHONUNBUFFERED := 1
 
-.PHONY: bench-lists bench-agent-configs bench-fleet help up test check format lint types contracts migrations-check openapi openapi-check settings sdk lock bench-resolve bench-heartbeats clean
+.PHONY: screenshots bench-lists bench-agent-configs bench-fleet help up test check format lint types contracts migrations-check openapi openapi-check settings sdk lock bench-resolve bench-heartbeats clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -27,6 +27,9 @@ up: .venv/.up ## Start everything on this machine; PORT=, DATA_DIR=, DEMO=0 are 
 
 test: .venv/.dev ## Run the whole test suite against real services that it starts itself
 	@exec $(BIN)/python -m pytest $(ARGS)
+
+screenshots: .venv/.dev ## Write docs/images/console/ from the demo's data; needs Chromium
+	SCREENSHOTS=docs/images/console $(BIN)/python -m pytest tests/browser -k hinders_nobody
 
 check: .venv/.dev lint types contracts migrations-check openapi-check test ## Everything CI runs
 

@@ -1,15 +1,18 @@
-"""Pages of the console."""
+"""Pages of the console. What has a page of a section's name appears in the navigation."""
 
 from django.contrib.auth.views import LogoutView
 from django.urls import path
 
-from console import views
+from console import dashboard, search
+from console.fleet import pages as fleet
 from console.login import LoginPage
+from console.overrides import pages as overrides
 
 urlpatterns = [
-    path("", views.dashboard, name="dashboard"),
-    path("overrides", views.overrides, name="overrides"),
-    path("agents", views.agents, name="agents"),
+    path("", dashboard.dashboard, name="dashboard"),
+    path("overrides", overrides.effective, name="overrides"),
+    path("agents", fleet.agents, name="agents"),
+    path("search", search.search, name="search"),
     path("login", LoginPage.as_view(), name="login"),
     path("logout", LogoutView.as_view(next_page="login"), name="logout"),
 ]
