@@ -6,11 +6,17 @@ from django.urls import path
 from console import dashboard, search
 from console.fleet import pages as fleet
 from console.login import LoginPage
+from console.overrides import editor, history
 from console.overrides import pages as overrides
 
 urlpatterns = [
     path("", dashboard.dashboard, name="dashboard"),
     path("overrides", overrides.effective, name="overrides"),
+    path("overrides/compare", overrides.compare, name="overrides-compare"),
+    path("overrides/<str:resource_type>/copy", overrides.copy, name="overrides-copy"),
+    path("overrides/<str:resource_type>/edit", editor.edit, name="override-edit"),
+    path("overrides/<str:resource_type>/fields", editor.fields, name="override-fields"),
+    path("overrides/<str:resource_type>/history", history.history, name="override-history"),
     path("agents", fleet.agents, name="agents"),
     path("search", search.search, name="search"),
     path("login", LoginPage.as_view(), name="login"),

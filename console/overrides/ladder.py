@@ -1,58 +1,80 @@
-"""Effective values as rows of a page: pointers in words, values in their plainest form."""
+"""Effective values as a ladder: one row for a setting, one column for a rung, each with what it says."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from overrides.answers import Effective
-from overrides.resolution import Layer, Leaf, Removed
+from controlplane.scopes import Scope
+from overrides.answers import Effective, EffectiveType
+from overrides.resolution import Because, Layer, Leaf, Refused, Removed
 from overrides.resource_types import ResourceType
+
+_BECAUSE = {
+    Because.LESS_SPECIFIC: "a more specific scope says something else",
+    Because.NOT_THE_LEAST: "the least value applies, and this is not it",
+    Because.NOT_THE_GREATEST: "the greatest value applies, and this is not it",
+}
+_WINS = "it is the most specific that says anything"
+
+
+@dataclass(frozen=True, slots=True)
+class Rung:
+    """A column: the platform's defaults, or one scope of the ladder."""
+
+    label: str
+    scope: Scope
+    is_default: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What one layer says of one setting, and whether that applies."""
+
+    value: str
+    layer: Layer
+    wins: bool
+    why: str
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One setting: its value, the layer that it is from, and what that layer hides."""
+    """One setting. value: what applies; empty where nothing does, and `instead` says why."""
 
     name: str
     value: str
-    source: Layer
-    lost: tuple[tuple[str, Layer], ...]
+    instead: str
+    cells: tuple[tuple[Rung, tuple[Said, ...]], ...]
 
-
-@dataclass(frozen=True, slots=True)
-class RefusedRow:
-    """A value that is set, and that a guard rail keeps from applying here."""
-
-    name: str
-    value: str
-    source: Layer
-    rail: str
-    because: str
+    @property
+    def said(self) -> list[Said]:
+        """All that is said, what applies first."""
+        return sorted((one for _, cell in self.cells for one in cell), key=lambda one: not one.wins)
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
     type: ResourceType
+    rungs: tuple[Rung, ...]
     rows: tuple[Row, ...]
-    removed: tuple[Row, ...]
-    refused: tuple[RefusedRow, ...]
+    # What is set at the scope itself, if anything.
+    own: Layer | None
 
 
 def tables(effective: Effective) -> list[Table]:
-    return [
-        Table(
-            one.resource_type,
-            tuple(_row(leaf, in_words(leaf.value)) for leaf in one.resolved.leaves),
-            tuple(_row(gone, "") for gone in one.resolved.removed),
-            tuple(
-                RefusedRow(readable(it.pointer), in_words(it.value), it.source, it.rail.name, it.because)
-                for it in one.resolved.refused
-            ),
-        )
-        for one in effective.types
-    ]
+    return [_table(one, effective.scope) for one in effective.types]
+
+
+def rungs_of(scope: Scope, layers: Sequence[Layer]) -> tuple[Rung, ...]:
+    """The ladder of the scope, and below it the platform's defaults if there are any."""
+    defaults = [Rung("platform default", Scope(), True)] if any(one.is_default for one in layers) else []
+    return (*defaults, *(Rung(level_name(rung), rung) for rung in scope.ladder()))
+
+
+def level_name(scope: Scope) -> str:
+    return scope.level.name.lower().replace("_", "-")
 
 
 def readable(pointer: str) -> str:
@@ -66,6 +88,44 @@ def in_words(value: Any) -> str:
     return value if isinstance(value, str) and value else json.dumps(value, ensure_ascii=False)
 
 
-def _row(found: Leaf | Removed, value: str) -> Row:
-    lost = tuple((in_words(one.value), one.layer) for one in found.shadowed)
-    return Row(readable(found.pointer), value, found.source, lost)
+def _table(one: EffectiveType, scope: Scope) -> Table:
+    rungs = rungs_of(scope, one.layers)
+    own = next((layer for layer in one.layers if layer.scope == scope and not layer.is_default), None)
+    found = one.resolved
+    rows = (
+        *(_row(rungs, it.pointer, in_words(it.value), "", _of_leaf(it)) for it in found.leaves),
+        *(_row(rungs, it.pointer, "", "removed", _of_removed(it)) for it in found.removed),
+        *(_row(rungs, it.pointer, "", _refusal(it), [_of_refused(it)]) for it in found.refused),
+    )
+    return Table(one.resource_type, rungs, rows, own)
+
+
+def _row(rungs: Sequence[Rung], pointer: str, value: str, instead: str, said: Sequence[Said]) -> Row:
+    cells = tuple((rung, tuple(one for one in said if _lies_at(one.layer, rung))) for rung in rungs)
+    return Row(readable(pointer), value, instead, cells)
+
+
+def _lies_at(layer: Layer, rung: Rung) -> bool:
+    # All defaults stand in one column, those of a domain too.
+    return rung.is_default if layer.is_default else not rung.is_default and layer.scope == rung.scope
+
+
+def _of_leaf(leaf: Leaf) -> list[Said]:
+    return [Said(in_words(leaf.value), leaf.source, True, _WINS), *_shadowed(leaf)]
+
+
+def _of_removed(gone: Removed) -> list[Said]:
+    return [Said("null", gone.source, True, "null here removes what is inherited"), *_shadowed(gone)]
+
+
+def _of_refused(one: Refused) -> Said:
+    return Said(in_words(one.value), one.source, False, _refusal(one))
+
+
+def _refusal(one: Refused) -> str:
+    return f"refused by the guard rail {one.rail.name}: {one.because}"
+
+
+def _shadowed(found: Leaf | Removed) -> Iterator[Said]:
+    for one in found.shadowed:
+        yield Said(in_words(one.value), one.layer, False, _BECAUSE[one.because])

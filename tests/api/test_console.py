@@ -1,5 +1,6 @@
 """The console: log in, look, and be told clearly what is wrong."""
 
+import html
 import re
 import time
 from datetime import UTC, datetime, timedelta
@@ -205,7 +206,7 @@ def test_where_nothing_is_set_the_page_says_how_to_set_something_there(db):
     client = Client()
     client.force_login(make_person())
 
-    text = client.get("/overrides?domain=staging").content.decode()
+    text = html.unescape(client.get("/overrides?domain=staging").content.decode())
 
     assert '/api/v1/overrides/task_resource?domain=staging"' in text
 

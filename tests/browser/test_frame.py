@@ -12,10 +12,14 @@ from controlplane.access.roles import Role
 from controlplane.scopes import Scope
 from tests.api_client import ACTOR
 
+WORKFLOW = "project=flytesnacks&domain=development&workflow=MyExampleWorkflow"
 # name of the picture, address
 PAGES = {
     "dashboard": "/",
-    "effective": "/overrides?project=flytesnacks&domain=development&workflow=MyExampleWorkflow",
+    "effective": f"/overrides?{WORKFLOW}",
+    "edit": f"/overrides/task_resource/edit?{WORKFLOW}",
+    "history": f"/overrides/task_resource/history?{WORKFLOW}",
+    "compare": "/overrides/compare?project=flytesnacks&other_project=billing",
     "fleet": "/agents",
     "search": "/search?q=flyte",
 }
