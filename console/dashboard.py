@@ -12,9 +12,13 @@ from controlplane.access.callers import Caller
 from controlplane.access.roles import Action
 from controlplane.events import log
 from controlplane.events.models import Event
+from overrides.file_source import source_state
 from overrides.models import Override
+from registry.models import FleetGuard
+from registry.publishing.rows import AgentConfigStatus
 
 _RECENT = 10
+_CONFLICTS = 5
 
 
 @page
@@ -25,9 +29,19 @@ def dashboard(request: HttpRequest, caller: Caller) -> HttpResponse:
     log.number_committed()
     events = Event.objects.within(caller.scopes_for(Action.EVENT_READ)).exclude(seq=None)
     changed = Override.objects.within(caller.scopes_for(Action.OVERRIDE_READ))
+    sees_agents = caller.verdict(Action.AGENT_READ).allowed
     context = {
-        "agents": counts.counts() if caller.verdict(Action.AGENT_READ).allowed else {},
+        "guards": FleetGuard.objects.exclude(engaged_at=None).annotate(now=Now()) if sees_agents else [],
+        "source": source_state() if caller.scopes_for(Action.OVERRIDE_READ) else None,
+        "conflicts": _conflicts() if caller.verdict(Action.AGENT_CONFIG_READ).allowed else [],
+        "agents": counts.counts() if sees_agents else {},
         "events": events.annotate(now=Now()).order_by("-seq")[:_RECENT],
         "overrides": changed.annotate(now=Now()).order_by("-revision")[:_RECENT],
     }
     return render(request, "console/dashboard/page.html", context)
+
+
+def _conflicts() -> list[AgentConfigStatus]:
+    """Documents of teams that lost a claim to another team's."""
+    lost = AgentConfigStatus.objects.exclude(conflicts=[]).select_related("document", "data_plane")
+    return list(lost.order_by("id")[:_CONFLICTS])

@@ -50,7 +50,7 @@ def _found(asked: str, caller: Caller) -> Iterator[Found]:
     yield from _scopes(asked, caller)
     for one in current_catalogue().types.values():
         if word in one.name or word in one.title.lower():
-            yield Found("resource type", one.title, f"{reverse('overrides')}#{one.name}")
+            yield Found("resource type", one.title, reverse("resource-type", args=[one.name]))
     if caller.verdict(Action.AGENT_READ).allowed:
         for agent in Agent.objects.filter(name__icontains=asked).order_by("name")[:_MOST]:
             yield Found("agent", agent.name, reverse("agents"))

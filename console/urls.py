@@ -3,7 +3,7 @@
 from django.contrib.auth.views import LogoutView
 from django.urls import path
 
-from console import dashboard, search
+from console import dashboard, resource_types, search
 from console.fleet import pages as fleet
 from console.login import LoginPage
 from console.overrides import editor, history
@@ -17,6 +17,10 @@ urlpatterns = [
     path("overrides/<str:resource_type>/edit", editor.edit, name="override-edit"),
     path("overrides/<str:resource_type>/fields", editor.fields, name="override-fields"),
     path("overrides/<str:resource_type>/history", history.history, name="override-history"),
+    path("resource-types", resource_types.types, name="resource-types"),
+    path("resource-types:new", resource_types.edit, name="resource-type-new"),
+    path("resource-types/<str:resource_type>", resource_types.one_type, name="resource-type"),
+    path("resource-types/<str:resource_type>/edit", resource_types.edit, name="resource-type-edit"),
     path("agents", fleet.agents, name="agents"),
     path("search", search.search, name="search"),
     path("login", LoginPage.as_view(), name="login"),

@@ -52,10 +52,10 @@ def wanted_from(request: HttpRequest) -> Wanted:
     confirm = said.get("confirm", "").strip()
     return Wanted(
         said.get("text", ""),
-        _number(said.get("version", "0"), "/version"),
+        number_from(said.get("version", "0"), "/version"),
         reason,
         said.get("force") == "on",
-        _number(confirm, "/confirm") if confirm else None,
+        number_from(confirm, "/confirm") if confirm else None,
     )
 
 
@@ -63,13 +63,13 @@ def terms_of(wanted: Wanted, caller: Caller, scope: Scope, *, saves: bool) -> Te
     """The terms of a save, or of a look at what it would do. Raises PermissionDenied."""
     if wanted.force:
         caller.require(Action.OVERRIDE_FORCE, scope)
-    begun = (
-        Precondition(versions=frozenset({wanted.version}))
-        if wanted.version
-        else Precondition(must_be_new=True)
-    )
     limits = Limits(confirm=wanted.confirm if saves else None, wants_plan=True, asks=saves)
-    return Terms(precondition=begun, force=wanted.force, limits=limits)
+    return Terms(precondition=begun_at(wanted.version), force=wanted.force, limits=limits)
+
+
+def begun_at(version: int) -> Precondition:
+    """Only if what stands is what the person began with; 0: only if nothing stands."""
+    return Precondition(versions=frozenset({version})) if version else Precondition(must_be_new=True)
 
 
 def scope_form(caller: Caller, asked: dict[str, str], prefix: str = "") -> dict[str, Any]:
@@ -82,7 +82,8 @@ def scope_form(caller: Caller, asked: dict[str, str], prefix: str = "") -> dict[
     }
 
 
-def _number(text: str, pointer: str) -> int:
+def number_from(text: str, pointer: str) -> int:
+    """Raises InvalidRequest."""
     if not (text.isascii() and text.isdecimal() and len(text) < 10):
         raise _bad(pointer, f"{text[:20]!r} is not a number.")
     return int(text)

@@ -21,13 +21,14 @@ _MOST_SCOPES = 500
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """own: overrides set at exactly this scope. below: at it and below it."""
+    """own: overrides set at exactly this scope. below: at it and below it. heading: of those that follow."""
 
     label: str
     scope: Scope
     own: int
     below: int
     children: tuple[Node, ...] = ()
+    heading: str = ""
     is_current: bool = False
     is_open: bool = False
 
@@ -50,7 +51,17 @@ def scope_tree(caller: Caller, current: Scope, *, only_set: bool) -> list[Node]:
     projects = [Scope(project=one) for one in choices.projects(caller)[:_MOST_PROJECTS]]
     roots = [Scope(), *top, *projects]
     nodes = [_node(one, counted, below, current) for one in roots]
-    return [one for one in nodes if one.below or one.is_current or one.is_open or not only_set]
+    return _headed(one for one in nodes if one.below or one.is_current or one.is_open or not only_set)
+
+
+def _headed(nodes: Iterable[Node]) -> list[Node]:
+    """Domains and projects stand on one rung of the tree; the first of each says which they are."""
+    found: list[Node] = []
+    for one in nodes:
+        kind = "Projects" if one.scope.project else "Domains" if one.scope.domain else ""
+        is_first = kind and kind not in {it.heading for it in found}
+        found.append(replace(one, heading=kind) if is_first else one)
+    return found
 
 
 def _counted(rows: Iterable[Override], segment: str) -> Counter[Scope]:

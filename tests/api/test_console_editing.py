@@ -3,6 +3,7 @@
 import html
 
 import pytest
+from django.db.models.functions import Now
 from django.test import Client
 
 from console.overrides import differing, forms
@@ -15,8 +16,9 @@ from controlplane.scopes import Scope
 from overrides.addresses import Address
 from overrides.editing import get_override, put_override
 from overrides.merging import MergeRule, Strategy
-from overrides.models import Override
+from overrides.models import Override, SourceState
 from overrides.resource_types import BUILT_IN
+from registry.models import FleetGuard
 from tests.api_client import ACTOR
 
 WORKFLOW = "project=flytesnacks&domain=development&workflow=MyExampleWorkflow"
@@ -238,3 +240,63 @@ def test_three_documents_show_where_both_sides_changed_the_same():
     )  # fmt: skip
 
     assert [(one.name, one.conflict) for one in found] == [("a", True), ("b", False)]
+
+
+DEFINITION = (
+    "name: training_limits\nstrategy: merge\nschema: {type: object, properties: {hours: {type: integer}}}\n"
+)
+
+
+def test_a_type_is_checked_before_it_is_saved_and_listed_at_once(browser):
+    checked = browser.post("/resource-types:new", {"do": "check", "version": "0", "text": DEFINITION})
+    assert "good definition" in shown(checked)
+    assert browser.get("/resource-types/training_limits").status_code == 404
+
+    saved = browser.post("/resource-types:new", {"do": "save", "version": "0", "text": DEFINITION})
+
+    assert saved["Location"] == "/resource-types/training_limits"
+    assert "own, v1" in shown(browser.get("/resource-types"))
+    assert "hours" in shown(browser.get("/resource-types/training_limits"))
+
+
+def test_a_type_is_not_changed_under_rows_that_would_not_fit(browser):
+    browser.post("/resource-types:new", {"do": "save", "version": "0", "text": DEFINITION})
+    put_override(Address("training_limits", Scope(project="billing")), {"hours": 5}, actor=ACTOR)
+    narrower = DEFINITION.replace("type: integer", "type: string")
+
+    edit = "/resource-types/training_limits/edit"
+    answer = browser.post(edit, {"do": "check", "version": "1", "text": narrower})
+
+    assert answer.status_code == 409
+    assert "project=billing" in shown(answer)
+    assert "type: string" in shown(answer), "the text stays"
+    other = browser.post(
+        edit, {"do": "save", "version": "1", "text": DEFINITION.replace("training", "other")}
+    )
+    assert other.status_code == 400
+    stale = browser.post(edit, {"do": "save", "version": "7", "text": DEFINITION})
+    assert stale.status_code == 412
+
+
+def test_only_who_may_define_types_gets_the_editor(browser):
+    editor = person(Role.EDITOR)
+
+    assert editor.get("/resource-types").status_code == 200
+    assert editor.get("/resource-types:new").status_code == 403
+    assert "Define a type" not in shown(editor.get("/resource-types"))
+
+
+def test_the_dashboard_tells_of_an_engaged_guard_and_of_files_that_are_not_in_force(browser, settings):
+    assert "all well" in shown(browser.get("/"))
+    FleetGuard.objects.update_or_create(
+        environment="edge", defaults={"engaged_at": Now(), "reason": "5 of 6 agents are silent."}
+    )
+    settings.OVERRIDES_SOURCE = "file"
+    error = {"file": "a.yaml", "line": 3, "message": "This is no YAML."}
+    SourceState.objects.update(state="failing", report={"errors": [error]})
+
+    page = shown(browser.get("/"))
+
+    assert "5 of 6 agents are silent." in page
+    assert "a.yaml:3" in page
+    assert "all well" not in page

@@ -20,6 +20,10 @@ PAGES = {
     "edit": f"/overrides/task_resource/edit?{WORKFLOW}",
     "history": f"/overrides/task_resource/history?{WORKFLOW}",
     "compare": "/overrides/compare?project=flytesnacks&other_project=billing",
+    "types": "/resource-types",
+    "type": "/resource-types/task_resource",
+    "type-editor": "/resource-types:new",
+    "copy": f"/overrides/task_resource/copy?{WORKFLOW}",
     "fleet": "/agents",
     "search": "/search?q=flyte",
 }
