@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.db.models.functions import Now
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -15,7 +17,9 @@ from controlplane.events.models import Event
 from overrides.file_source import source_state
 from overrides.models import Override
 from registry.models import FleetGuard
+from registry.publishing.api.shapes import show_conflicts
 from registry.publishing.rows import AgentConfigStatus
+from registry.publishing.teams import hidden_teams
 
 _RECENT = 10
 _CONFLICTS = 5
@@ -33,7 +37,7 @@ def dashboard(request: HttpRequest, caller: Caller) -> HttpResponse:
     context = {
         "guards": FleetGuard.objects.exclude(engaged_at=None).annotate(now=Now()) if sees_agents else [],
         "source": source_state() if caller.scopes_for(Action.OVERRIDE_READ) else None,
-        "conflicts": _conflicts() if caller.verdict(Action.AGENT_CONFIG_READ).allowed else [],
+        "conflicts": _conflicts(caller) if caller.verdict(Action.AGENT_CONFIG_READ).allowed else [],
         "agents": counts.counts() if sees_agents else {},
         "events": events.annotate(now=Now()).order_by("-seq")[:_RECENT],
         "overrides": changed.annotate(now=Now()).order_by("-revision")[:_RECENT],
@@ -41,7 +45,8 @@ def dashboard(request: HttpRequest, caller: Caller) -> HttpResponse:
     return render(request, "console/dashboard/page.html", context)
 
 
-def _conflicts() -> list[AgentConfigStatus]:
-    """Documents of teams that lost a claim to another team's."""
-    lost = AgentConfigStatus.objects.exclude(conflicts=[]).select_related("document", "data_plane")
-    return list(lost.order_by("id")[:_CONFLICTS])
+def _conflicts(caller: Caller) -> list[tuple[AgentConfigStatus, list[dict[str, Any]]]]:
+    """Documents that lost a claim, as far as the API would tell this caller."""
+    lost = AgentConfigStatus.objects.exclude(conflicts=[]).select_related("document")
+    seen = lost.exclude(document__team__in=hidden_teams(caller)).order_by("id")[:_CONFLICTS]
+    return [(one, show_conflicts(one.conflicts, caller)) for one in seen]

@@ -19,9 +19,21 @@ from overrides.merging import MergeRule, Strategy
 from overrides.models import Override, SourceState
 from overrides.resource_types import BUILT_IN
 from registry.models import FleetGuard
+from registry.publishing.rows import AgentConfig, AgentConfigStatus, DataPlane
 from tests.api_client import ACTOR
 
 WORKFLOW = "project=flytesnacks&domain=development&workflow=MyExampleWorkflow"
+LOST = {
+    "kind": "task_type",
+    "name": "spark",
+    "version": "",
+    "pin": "",
+    "reason": "Taken",
+    "because": "",
+    "message": "spark is taken.",
+    "needs_review": False,
+    "winner": None,
+}
 PLACE = Address("task_resource", Scope("development", "flytesnacks", "MyExampleWorkflow"))
 EDIT = f"/overrides/task_resource/edit?{WORKFLOW}"
 TASK_RESOURCE = BUILT_IN["task_resource"].schema
@@ -162,7 +174,9 @@ def test_a_copy_opens_the_editor_at_the_other_scope_with_what_is_set_here(browse
 def test_history_compares_any_two_versions_and_goes_back_after_a_look(browser):
     put_override(PLACE, {"limits": {"cpu": "5"}}, actor=ACTOR)
     history = f"/overrides/task_resource/history?{WORKFLOW}"
-    assert "<del>2Gi</del>" in shown(browser.get(f"{history}&from=1&to=2"))
+    page = shown(browser.get(f"{history}&from=1&to=2"))
+    assert "<del>2Gi</del>" in page
+    assert 'data-user="admin-person"' in page
 
     looked = browser.post(history, {"do": "preview", "to_version": "1"})
     assert "<ins>2Gi</ins>" in shown(looked)
@@ -299,4 +313,16 @@ def test_the_dashboard_tells_of_an_engaged_guard_and_of_files_that_are_not_in_fo
 
     assert "5 of 6 agents are silent." in page
     assert "a.yaml:3" in page
+    assert "all well" not in page
+
+
+def test_the_dashboard_tells_of_claims_that_collide(browser):
+    document = AgentConfig.objects.create(source="api", team="ml", name="spark", text="", digest="")
+    plane = DataPlane.objects.create(name="eu-1")
+    AgentConfigStatus.objects.create(document=document, data_plane=plane, conflicts=[LOST])
+
+    page = shown(browser.get("/"))
+
+    assert "ml/spark lost a claim in eu-1." in page
+    assert "spark is taken" in page
     assert "all well" not in page
