@@ -74,6 +74,16 @@ def write_override(
 
 
 @transaction.atomic
+def preview_override(
+    address: Address, attributes: Attributes | None, *, actor: Actor, terms: Terms = Terms()
+) -> Plan:
+    """What `write_override` would do, and raise; nothing is kept."""
+    plan = write_override(address, attributes, actor=actor, terms=terms)
+    transaction.set_rollback(True)
+    return plan
+
+
+@transaction.atomic
 def patch_override(address: Address, patch: Attributes, *, actor: Actor, terms: Terms = Terms()) -> Override:
     """Merge a patch (RFC 7396) into what is set here: null takes a member out, so that it inherits again."""
     catalogue, standing = _look(address, actor)

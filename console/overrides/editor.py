@@ -8,7 +8,6 @@ from typing import Any
 
 from django.conf import settings
 from django.contrib import messages
-from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 
@@ -30,7 +29,7 @@ from controlplane.errors import (
 from controlplane.scopes import Scope
 from overrides.addresses import Address
 from overrides.catalogue import Catalogue
-from overrides.editing import write_override
+from overrides.editing import preview_override, write_override
 from overrides.editions import current_catalogue
 from overrides.effective import effective_attributes
 from overrides.history import get_version
@@ -104,11 +103,8 @@ def _write(
 ) -> Plan:
     """Save, or do everything but keep it."""
     terms = terms_of(wanted, caller, address.scope, saves=saves)
-    with transaction.atomic():
-        plan = write_override(address, attributes, actor=actor_of(caller, wanted.reason), terms=terms)
-        if not saves:
-            transaction.set_rollback(True)
-    return plan
+    act = write_override if saves else preview_override
+    return act(address, attributes, actor=actor_of(caller, wanted.reason), terms=terms)
 
 
 def _saved(request: HttpRequest, address: Address, plan: Plan) -> HttpResponse:
