@@ -28,8 +28,8 @@ up: .venv/.up ## Start everything on this machine; PORT=, DATA_DIR=, DEMO=0 are 
 test: .venv/.dev ## Run the whole test suite against real services that it starts itself
 	@exec $(BIN)/python -m pytest $(ARGS)
 
-screenshots: .venv/.dev ## Write docs/images/console/ from the demo's data; needs Chromium
-	SCREENSHOTS=docs/images/console $(BIN)/python -m pytest tests/browser -k hinders_nobody
+screenshots: .venv/.dev ## Write docs/images/ from the demo's data; needs Chromium
+	SCREENSHOTS=docs/images $(BIN)/python -m pytest tests/browser -k hinders_nobody
 
 check: .venv/.dev lint types contracts migrations-check openapi-check test ## Everything CI runs
 

@@ -25,6 +25,8 @@ from tests.conftest import System
 _NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 WIDE, NARROW = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
 
+_IN_THE_DOCS = ("effective", "edit", "types")
+
 
 def _chromium() -> str:
     found = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, _NAMES)), None)
@@ -97,8 +99,7 @@ def log_in(context: BrowserContext, live: System, person: Principal) -> None:
 @pytest.fixture
 def look(page: Page, tmp_path: Path) -> Callable[[str, str], None]:
     """Look at an address in both themes, wide and narrow: nothing that hinders people, and pictures."""
-    folder = Path(os.environ.get("SCREENSHOTS") or tmp_path)
-    folder.mkdir(parents=True, exist_ok=True)
+    wanted = os.environ.get("SCREENSHOTS", "")
 
     def run(name: str, address: str) -> None:
         page.set_viewport_size(WIDE)
@@ -112,7 +113,9 @@ def look(page: Page, tmp_path: Path) -> Callable[[str, str], None]:
                 assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), (
                     f"{address} {width}"
                 )
-                page.screenshot(path=folder / f"{name}-{theme}-{width}.png")
+                page.screenshot(path=tmp_path / f"{name}-{theme}-{width}.png")
+        if wanted and name in _IN_THE_DOCS:
+            shutil.copy(tmp_path / f"{name}-light-wide.png", Path(wanted) / f"{name}.png")
 
     return run
 
