@@ -21,6 +21,7 @@ from controlplane.access.roles import Action
 from controlplane.api.problems import STATUS_BY_ERROR
 from controlplane.errors import (
     ControlplaneError,
+    InvalidAttributes,
     MalformedBody,
     PermissionDenied,
     UnknownVersion,
@@ -160,7 +161,11 @@ def _show(
 def _form(address: Address, attributes: Attributes) -> dict[str, Any]:
     catalogue = current_catalogue()
     one = catalogue.get(address.resource_type)
-    read = one.read(attributes) if isinstance(attributes, dict) else {}
+    try:
+        read = one.read(attributes)
+    except InvalidAttributes:
+        # The save will say what is wrong; the text must be shown whatever it says.
+        read = {}
     inherited = _inherited(address, catalogue)
     return {
         "type": one,

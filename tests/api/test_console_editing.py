@@ -106,7 +106,13 @@ def test_what_somebody_else_saved_meanwhile_is_shown_beside_what_was_typed(brows
 
 @pytest.mark.parametrize(
     ("text", "words"),
-    [("limits: [", "line"), ("limit: {}", "limit"), ("- a", "an object"), ("limits: {cpu: '0.1'}", "below")],
+    [
+        ("limits: [", "line"),
+        ("limit: {}", "limit"),
+        ("- a", "an object"),
+        ("limits: {cpu: '0.1'}", "below"),
+        ("limits: {ephemeralStorage: 1Gi, ephemeral_storage: 2Gi}", "ephemeralStorage"),
+    ],
 )
 def test_a_text_that_is_no_override_is_explained_and_kept(browser, text, words):
     put_override(PLACE, {"defaults": {"cpu": "1"}}, actor=ACTOR)

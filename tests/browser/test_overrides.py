@@ -55,6 +55,17 @@ def test_an_override_is_edited_previewed_and_saved_with_the_keyboard_alone(page:
     assert get_override(PLACE).attributes["limits"]["cpu"] == "8"
 
 
+def test_a_field_that_was_just_left_is_in_the_preview(page: Page) -> None:
+    page.goto(EDIT)
+    # A slow line: the click comes long before the YAML does.
+    page.route(re.compile("/fields"), lambda route: (page.wait_for_timeout(300), route.continue_())[1])
+
+    page.get_by_label("limits › memory").fill("4Gi")
+    page.get_by_role("button", name="Preview", exact=True).click()
+
+    expect(page.locator("#plan ins").first).to_have_text("4Gi")
+
+
 def test_a_conflict_on_save_loses_nothing_that_was_typed(page: Page) -> None:
     page.goto(EDIT)
     page.locator("#yaml").fill("limits: {cpu: '8'} # my reasons")

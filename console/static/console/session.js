@@ -29,6 +29,11 @@
     const form = event.target.closest("form[data-draft]");
     if (form) keep(form);
   });
+  // The server rewrote a part of the form.
+  document.addEventListener("htmx:oobAfterSwap", (event) => {
+    const form = event.target.closest("form[data-draft]");
+    if (form) keep(form);
+  });
   document.addEventListener("click", (event) => {
     const button = event.target.closest("[data-draft-discard]");
     if (!button) return;
