@@ -17,7 +17,7 @@ endif
 export UV_NO_PROGRESS := 1
 export PYTHONUNBUFFERED := 1
 
-.PHONY: bench-lists bench-agent-configs bench-fleet bench-watchers help up test check format lint types contracts migrations-check openapi openapi-check release-api settings sdk lock bench-resolve bench-heartbeats clean
+.PHONY: screenshots bench-lists bench-agent-configs bench-fleet bench-watchers help up test check format lint types contracts migrations-check openapi openapi-check release-api settings sdk lock bench-resolve bench-heartbeats clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -30,6 +30,9 @@ ALL_TESTS := -n auto --maxprocesses 4 --dist loadfile
 
 test: .venv/.dev ## Run the whole test suite against real services that it starts itself; ARGS="tests/unit -x"
 	@exec $(BIN)/python -m pytest $(or $(ARGS),$(ALL_TESTS))
+
+screenshots: .venv/.dev ## Write docs/images/ from the demo's data; needs Chromium
+	SCREENSHOTS=docs/images $(BIN)/python -m pytest tests/browser -k hinders_nobody
 
 check: .venv/.dev lint types contracts migrations-check openapi-check test ## Everything CI runs
 

@@ -1,15 +1,28 @@
-"""Pages of the console."""
+"""Pages of the console. What has a page of a section's name appears in the navigation."""
 
 from django.contrib.auth.views import LogoutView
 from django.urls import path
 
-from console import views
+from console import dashboard, resource_types, search
+from console.fleet import pages as fleet
 from console.login import LoginPage
+from console.overrides import editor, history
+from console.overrides import pages as overrides
 
 urlpatterns = [
-    path("", views.dashboard, name="dashboard"),
-    path("overrides", views.overrides, name="overrides"),
-    path("agents", views.agents, name="agents"),
+    path("", dashboard.dashboard, name="dashboard"),
+    path("overrides", overrides.effective, name="overrides"),
+    path("overrides/compare", overrides.compare, name="overrides-compare"),
+    path("overrides/<str:resource_type>/copy", overrides.copy, name="overrides-copy"),
+    path("overrides/<str:resource_type>/edit", editor.edit, name="override-edit"),
+    path("overrides/<str:resource_type>/fields", editor.fields, name="override-fields"),
+    path("overrides/<str:resource_type>/history", history.history, name="override-history"),
+    path("resource-types", resource_types.types, name="resource-types"),
+    path("resource-types:new", resource_types.edit, name="resource-type-new"),
+    path("resource-types/<str:resource_type>", resource_types.one_type, name="resource-type"),
+    path("resource-types/<str:resource_type>/edit", resource_types.edit, name="resource-type-edit"),
+    path("agents", fleet.agents, name="agents"),
+    path("search", search.search, name="search"),
     path("login", LoginPage.as_view(), name="login"),
     path("logout", LogoutView.as_view(next_page="login"), name="logout"),
 ]

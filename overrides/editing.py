@@ -17,6 +17,7 @@ from overrides.editions import current_catalogue
 from overrides.merging import Attributes, merge_patch
 from overrides.models import Override
 from overrides.ownership import Outcome, replaced
+from overrides.plans import Plan
 from overrides.projects import check_known
 from overrides.standing import Standing, load_standing
 
@@ -55,6 +56,31 @@ def put_override(
     check(terms.precondition, standing.present_version)
     _write(standing, wanted, catalogue, actor, terms)
     return _standing_at(address), standing.attributes is None
+
+
+@transaction.atomic
+def write_override(
+    address: Address, attributes: Attributes | None, *, actor: Actor, terms: Terms = Terms()
+) -> Plan:
+    """Put the attributes, or with None delete; return what that does. For those who look before they save."""
+    catalogue, standing = _look(address, actor)
+    if attributes is None and standing.attributes is None:
+        raise nothing_at(address)
+    wanted = None if attributes is None else catalogue.get(address.resource_type).read(attributes)
+    if wanted is not None:
+        catalogue.get(address.resource_type).check(wanted)
+    check(terms.precondition, standing.present_version)
+    return _write(standing, wanted, catalogue, actor, terms)
+
+
+@transaction.atomic
+def preview_override(
+    address: Address, attributes: Attributes | None, *, actor: Actor, terms: Terms = Terms()
+) -> Plan:
+    """What `write_override` would do, and raise; nothing is kept."""
+    plan = write_override(address, attributes, actor=actor, terms=terms)
+    transaction.set_rollback(True)
+    return plan
 
 
 @transaction.atomic
@@ -134,8 +160,8 @@ def _look(address: Address, actor: Actor) -> tuple[Catalogue, Standing]:
 
 def _write(
     standing: Standing, wanted: Attributes | None, catalogue: Catalogue, actor: Actor, terms: Terms
-) -> None:
+) -> Plan:
     rule = catalogue.get(standing.address.resource_type).rule
     outcome = replaced(standing.attributes, standing.owners, wanted, rule, terms.manager)
     refuse_claims(standing.address, outcome, force=terms.force)
-    commit([Draft(standing, wanted, outcome.owners)], catalogue, actor=actor, limits=terms.limits)
+    return commit([Draft(standing, wanted, outcome.owners)], catalogue, actor=actor, limits=terms.limits)

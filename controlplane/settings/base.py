@@ -39,6 +39,8 @@ INSTALLED_APPS = [
     "rest_framework",
     "drf_spectacular",
     "drf_spectacular_sidecar",
+    # Only its static files: htmx.
+    "django_htmx",
     *APPS_WITH_TABLES,
     *APPS_WITHOUT_TABLES,
 ]

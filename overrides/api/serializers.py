@@ -61,6 +61,10 @@ class OverrideWrite(StrictSerializer):
     attributes = AttributesField()
 
 
+class OverridePreviewWrite(StrictSerializer):
+    attributes = AttributesField(required=False, help_text="Absent: the override is removed.")
+
+
 class OverrideRead(serializers.Serializer[Any]):
     id = serializers.UUIDField(allow_null=True)
     resource_type = serializers.CharField()

@@ -38,6 +38,7 @@ urlpatterns = [
     ),
     path("overrides/<str:resource_type>/blame", history_views.Blame.as_view()),
     path("overrides/<str:resource_type>:rollback", history_views.OverrideRollback.as_view()),
+    path("overrides/<str:resource_type>:preview", views.OverridePreview.as_view()),
     path("overrides/<str:resource_type>", views.OverrideItem.as_view()),
     path("guard-rails", rail_views.RailCollection.as_view()),
     path("guard-rails/<str:name>", rail_views.RailItem.as_view()),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from drf_spectacular.utils import extend_schema
@@ -20,9 +21,10 @@ from controlplane.scopes import SEGMENTS, Level
 from overrides.addresses import Address
 from overrides.api import examples
 from overrides.api import serializers as shapes
+from overrides.api.plan_shapes import PlanRead, show_plan
 from overrides.api.terms import terms_from
 from overrides.api.time_travel import ScopeAsOfQuery, as_of
-from overrides.editing import delete_override, get_override, patch_override, put_override
+from overrides.editing import delete_override, get_override, patch_override, preview_override, put_override
 from overrides.history import override_as_of, standing_as_of
 from overrides.models import Override
 
@@ -159,6 +161,38 @@ class OverrideItem(Endpoint):
             terms=terms_from(request, query, [address.scope]),
         )
         return Response(status=204)
+
+
+class OverridePreview(Endpoint):
+    actions = {"POST": Action.OVERRIDE_WRITE}
+    has_versions = True
+
+    @extend_schema(
+        operation_id="overrides_preview",
+        summary="See what a change of one override would do",
+        description=(
+            "Checks all that a PUT checks, If-Match too, and answers the plan: what differs in the document, "
+            "which effective values change, at how many scopes. Nothing is kept. Without `attributes`: what "
+            "removing it would do. `affected_scopes` is the number to confirm."
+        ),
+        tags=["overrides"],
+        parameters=[shapes.OverrideMutationQuery],
+        request=shapes.OverridePreviewWrite,
+        responses=PlanRead,
+        examples=[examples.OVERRIDE_WRITE, examples.PLAN],
+    )
+    @mutation
+    def post(self, request: Request, resource_type: str) -> Response:
+        query = shapes.OverrideMutationQuery.parse(request)
+        address = address_from(request, resource_type, query, Action.OVERRIDE_WRITE)
+        terms = terms_from(request, query, [address.scope], wants_plan=True)
+        plan = preview_override(
+            address,
+            parse_body(shapes.OverridePreviewWrite, request).get("attributes"),
+            actor=actor_of(request, query["change_message"]),
+            terms=replace(terms, limits=replace(terms.limits, asks=False)),
+        )
+        return Response(show_plan(plan))
 
 
 def address_from(request: Request, resource_type: str, query: dict[str, Any], action: Action) -> Address:

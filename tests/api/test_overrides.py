@@ -240,3 +240,20 @@ def test_a_list_shows_only_what_the_caller_may_read(api):
     assert {one["scope"]["project"] for one in shown} == {"flytesnacks"}
     assert len(shown) == 2
     assert Api(token_for("agent")).get("overrides").status_code == 403
+
+
+def test_a_preview_answers_the_plan_and_keeps_nothing(api):
+    url = "overrides/task_resource"
+    api.put(f"{url}?project=flytesnacks", {"attributes": {"limits": {"cpu": "2"}}})
+
+    body = {"attributes": {"limits": {"cpu": "3"}}}
+    blind = api.post(f"{url}:preview?project=flytesnacks", body)
+    changed = api.post(f"{url}:preview?project=flytesnacks", body, If_Match='"v1"').json()
+    removed = api.post(f"{url}:preview?project=flytesnacks", {}, If_Match='"v1"').json()
+    wrong = api.post(f"{url}:preview?project=flytesnacks", {"attributes": {"limit": 1}}, If_Match='"v1"')
+
+    assert (blind.status_code, wrong.status_code) == (428, 422)
+    assert changed["changes"][0]["differences"] == [{"leaf": "/limits/cpu", "before": "2", "after": "3"}]
+    assert changed["affected_scopes"] == 4, "the project, and the project in each of three domains"
+    assert removed["summary"]["deleted"] == 1
+    assert api.get(f"{url}?project=flytesnacks").json()["version"] == 1

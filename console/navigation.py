@@ -1,0 +1,59 @@
+"""The sections of the console, in the order of the side navigation.
+
+A section appears as soon as a page has its name in console/urls.py: until then nothing links to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import groupby
+
+from django.urls import NoReverseMatch, reverse
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """page: the name of its route. key: what is pressed after `g`."""
+
+    page: str
+    title: str
+    group: str
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    section: Section
+    url: str
+    is_current: bool
+
+
+SECTIONS = (
+    Section("dashboard", "Dashboard", "", "d"),
+    Section("overrides", "Overrides", "Configuration", "o"),
+    Section("resource-types", "Resource types", "Configuration", "r"),
+    Section("agents", "Fleet", "Agents", "f"),
+    Section("environments", "Environments", "Agents", "e"),
+    Section("agent-configs", "Agent configs", "Agents", "c"),
+    Section("task-types", "Task types", "Agents", "t"),
+    Section("audit", "Audit", "Records", "a"),
+    Section("events", "Events", "Records", "v"),
+    Section("tokens", "Tokens", "Access", "k"),
+    Section("role-bindings", "Role bindings", "Access", "b"),
+    Section("docs", "API docs", "Help", "p"),
+)
+
+
+def entries(path: str) -> Iterator[Entry]:
+    """The sections that have a page; the one that the path lies in is marked."""
+    for section in SECTIONS:
+        try:
+            url = reverse(section.page)
+        except NoReverseMatch:
+            continue
+        yield Entry(section, url, path == url or (url != "/" and path.startswith(f"{url}/")))
+
+
+def groups(path: str) -> list[tuple[str, list[Entry]]]:
+    return [(name, list(found)) for name, found in groupby(entries(path), lambda one: one.section.group)]

@@ -1,0 +1,145 @@
+"""Resource types: what can be overridden, and operators' own types, changed at run time."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from django.contrib import messages
+from django.db import transaction
+from django.db.models import Count
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+
+from console.overrides.asking import begun_at, number_from
+from console.pages import actor_of, page
+from controlplane import yaml_text
+from controlplane.access.callers import Caller
+from controlplane.access.roles import Action
+from controlplane.api.problems import STATUS_BY_ERROR
+from controlplane.errors import ControlplaneError, FieldError, InvalidRequest, PermissionDenied
+from overrides.editions import current_catalogue
+from overrides.models import Override
+from overrides.resource_types import ResourceType
+from overrides.resource_types.shape import check_shape
+from overrides.type_editing import delete_type, get_definition, put_type
+
+_NEW = """name: training_limits
+title: Training limits
+meaning: What one training may use.
+strategy: merge
+schema:
+  type: object
+  properties:
+    max_hours: {type: integer, minimum: 1, description: Hours until it is stopped.}
+    spot: {type: boolean, description: Whether machines may be taken away.}
+  additionalProperties: false
+example: {max_hours: 12}
+"""
+
+
+@page
+def types(request: HttpRequest, caller: Caller) -> HttpResponse:
+    within = Override.objects.within(caller.scopes_for(Action.OVERRIDE_READ))
+    counted = within.order_by("resource_type").values("resource_type").annotate(count=Count("pk"))
+    counts = {row["resource_type"]: row["count"] for row in counted}
+    rows = [(one, counts.get(one.name, 0)) for one in current_catalogue().types.values()]
+    context = {"rows": rows, "may_write": caller.verdict(Action.TYPE_WRITE).allowed}
+    return render(request, "console/resource_types/list.html", context)
+
+
+@page
+def one_type(request: HttpRequest, caller: Caller, resource_type: str) -> HttpResponse:
+    one = current_catalogue().get(resource_type)
+    set_at = Override.objects.within(caller.scopes_for(Action.OVERRIDE_READ)).filter(resource_type=one.name)
+    context = {
+        "type": one,
+        "count": set_at.count(),
+        "first": set_at.order_by("project", "domain", "workflow", "launch_plan")[:20],
+        "schema": _pretty(one.schema),
+        "example": yaml_text.dump(dict(one.example)) if one.example else "",
+        "defaults": yaml_text.dump(dict(one.defaults)) if one.defaults else "",
+        "may_write": not one.is_built_in and caller.verdict(Action.TYPE_WRITE).allowed,
+    }
+    return render(request, "console/resource_types/one.html", context)
+
+
+@page
+def edit(request: HttpRequest, caller: Caller, resource_type: str = "") -> HttpResponse:
+    """Check against the schema of schemas and against every stored row; then save."""
+    caller.require(Action.TYPE_WRITE)
+    if request.method == "POST":
+        return _changed(request, caller, resource_type)
+    if not resource_type:
+        return _show(request, "", _NEW, 0)
+    standing = get_definition(resource_type)
+    return _show(request, resource_type, yaml_text.dump(standing.definition), standing.version)
+
+
+def _changed(request: HttpRequest, caller: Caller, resource_type: str) -> HttpResponse:
+    text, step = request.POST.get("text", ""), request.POST.get("do", "check")
+    version = number_from(request.POST.get("version", "0"), "/version")
+    saves = step in ("save", "delete")
+    try:
+        with transaction.atomic():
+            one = _apply(request, caller, resource_type, delete=step == "delete")
+            if not saves:
+                transaction.set_rollback(True)
+    except PermissionDenied:
+        raise
+    except ControlplaneError as error:
+        status = STATUS_BY_ERROR[type(error)]
+        return _show(request, resource_type, text, version, {"problem": error}, status=status)
+    if not saves:
+        return _show(request, resource_type, text, version, {"checked": one})
+    told = f"Saved as version {one.version}." if one else f"{resource_type} is removed."
+    messages.success(request, told, extra_tags=_draft(resource_type))
+    return redirect(reverse("resource-type", args=[one.name]) if one else reverse("resource-types"))
+
+
+def _apply(request: HttpRequest, caller: Caller, resource_type: str, *, delete: bool) -> ResourceType | None:
+    actor = actor_of(caller, request.POST.get("reason", "").strip()[:500])
+    begun = begun_at(number_from(request.POST.get("version", "0"), "/version"))
+    if delete:
+        delete_type(resource_type, actor=actor, precondition=begun)
+        return None
+    definition = _definition(request.POST.get("text", ""), resource_type)
+    return put_type(definition, actor=actor, precondition=begun)[0]
+
+
+def _definition(text: str, resource_type: str) -> Mapping[str, Any]:
+    definition = check_shape(yaml_text.load(text))
+    if resource_type and definition["name"] != resource_type:
+        message = f"This page is about {resource_type}. A type keeps its name; define a new one instead."
+        raise InvalidRequest(message, errors=[FieldError("/name", "other_name", message)])
+    return definition
+
+
+def _show(
+    request: HttpRequest,
+    resource_type: str,
+    text: str,
+    version: int,
+    found: Mapping[str, Any] | None = None,
+    *,
+    status: int = 200,
+) -> HttpResponse:
+    context = {
+        "name": resource_type,
+        "text": text,
+        "version": version,
+        "draft": _draft(resource_type),
+        "is_answer": request.method == "POST",
+        **(found or {}),
+    }
+    return render(request, "console/resource_types/edit.html", context, status=status)
+
+
+def _draft(resource_type: str) -> str:
+    return f"resource-type:{resource_type}"
+
+
+def _pretty(schema: Mapping[str, Any]) -> str:
+    return json.dumps(schema, indent=2, ensure_ascii=False)

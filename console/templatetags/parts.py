@@ -1,0 +1,50 @@
+"""The parts that pages are made of."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import template
+from django.urls import reverse
+from django.utils.http import urlencode
+
+from controlplane.scopes import SEGMENTS, Scope
+
+register = template.Library()
+
+
+@register.inclusion_tag("console/parts/empty.html")
+def empty(title: str, why: str, command: str = "") -> dict[str, Any]:
+    """A list with nothing in it: what it is, why it is empty, and a first command to copy."""
+    return {"title": title, "why": why, "command": command}
+
+
+@register.inclusion_tag("console/parts/copy_as.html")
+def copy_as(**texts: str) -> dict[str, Any]:
+    """Buttons that copy the same thing as curl, cpctl, YAML."""
+    names = {"curl": "curl", "cpctl": "cpctl", "yaml": "YAML"}
+    return {"texts": [(names.get(name, name), text) for name, text in texts.items() if text]}
+
+
+@register.inclusion_tag("console/parts/badge.html")
+def badge(word: str, title: str = "") -> dict[str, Any]:
+    """A state, by icon and text: colour alone tells nothing to many."""
+    return {"word": word, "title": title}
+
+
+@register.inclusion_tag("console/parts/pager.html", takes_context=True)
+def pager(context: Any, page: Any) -> dict[str, Any]:
+    request = context["request"]
+    return {"page": page, "request": request, "is_first": not request.GET.get("cursor")}
+
+
+@register.simple_tag
+def scope_url(page: str, scope: Any, *arguments: str) -> str:
+    """The address of a page about a scope."""
+    said = {name: value for name in SEGMENTS if (value := getattr(scope, name))}
+    return f"{reverse(page, args=arguments)}{'?' if said else ''}{urlencode(said)}"
+
+
+@register.filter
+def query(scope: Scope) -> str:
+    return urlencode({name: value for name, value in scope.segments.items() if value})

@@ -1,0 +1,131 @@
+"""A real browser on the running system, logged in, with the demo."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from django.conf import settings
+from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
+from django.contrib.sessions.backends.db import SessionStore
+from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+
+from controlplane.access import principals
+from controlplane.access.models import Principal, PrincipalKind
+from controlplane.access.roles import Role
+from controlplane.demo import seed
+from controlplane.scopes import Scope
+from tests.api_client import ACTOR
+from tests.conftest import System
+
+_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+WIDE, NARROW = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
+
+_IN_THE_DOCS = ("effective", "edit", "types")
+
+
+def _chromium() -> str:
+    found = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, _NAMES)), None)
+    if found:
+        return found
+    why = "No Chromium here. Install the package `chromium`, or name one with CHROMIUM=/path/to/it."
+    if os.environ.get("CI"):
+        pytest.fail(why)
+    pytest.skip(why)
+
+
+@pytest.fixture(scope="package")
+def chromium() -> Iterator[Browser]:
+    """One browser for all tests of this package, and for no other.
+
+    Playwright keeps an event loop running in this thread as long as it lives.
+    """
+    path = _chromium()
+    os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "1"
+    try:
+        with sync_playwright() as playwright:
+            # Containers give no sandbox to root, and little /dev/shm.
+            flags = ["--no-sandbox", "--disable-dev-shm-usage"]
+            browser = playwright.chromium.launch(executable_path=path, args=flags)
+            yield browser
+            browser.close()
+    finally:
+        os.environ.pop("DJANGO_ALLOW_ASYNC_UNSAFE", None)
+
+
+@pytest.fixture
+def jane(chromium: Browser, live: System) -> Principal:
+    """An administrator, and the demo."""
+    seed()
+    person = principals.create_principal("jane", kind=PrincipalKind.PERSON, actor=ACTOR)
+    principals.bind_role(person, Role.ADMIN, Scope(), actor=ACTOR)
+    return person
+
+
+@pytest.fixture
+def page(chromium: Browser, live: System, jane: Principal) -> Iterator[Page]:
+    """A page of Jane's browser; `goto("/agents")` works. A script error fails the test."""
+    context = chromium.new_context(base_url=live.url, viewport=WIDE, reduced_motion="reduce")
+    log_in(context, live, jane)
+    one = context.new_page()
+    one.set_default_timeout(10_000)
+    broken: list[str] = []
+    one.on("pageerror", lambda error: broken.append(str(error)))
+    one.on("console", lambda said: broken.append(said.text) if _refused_by_policy(said.text) else None)
+    yield one
+    context.close()
+    assert not broken
+
+
+def _refused_by_policy(text: str) -> bool:
+    return "Content Security Policy" in text
+
+
+def log_in(context: BrowserContext, live: System, person: Principal) -> None:
+    session = SessionStore()
+    session[SESSION_KEY] = str(person.pk)
+    session[BACKEND_SESSION_KEY] = settings.AUTHENTICATION_BACKENDS[0]
+    session[HASH_SESSION_KEY] = person.get_session_auth_hash()
+    session.save()
+    context.add_cookies(
+        [{"name": settings.SESSION_COOKIE_NAME, "value": session.session_key or "", "url": live.url}]
+    )
+
+
+@pytest.fixture
+def look(page: Page, tmp_path: Path) -> Callable[[str, str], None]:
+    """Look at an address in both themes, wide and narrow: nothing that hinders people, and pictures."""
+    wanted = os.environ.get("SCREENSHOTS", "")
+
+    def run(name: str, address: str) -> None:
+        page.set_viewport_size(WIDE)
+        page.goto(address)
+        for theme in ("light", "dark"):
+            # As the switch does it, without its click: the narrow header has none.
+            page.evaluate("theme => { document.documentElement.dataset.theme = theme }", theme)
+            for width, size in (("wide", WIDE), ("narrow", NARROW)):
+                page.set_viewport_size(size)
+                assert hindrances(page) == [], f"{address} {theme} {width}"
+                assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), (
+                    f"{address} {width}"
+                )
+                page.screenshot(path=tmp_path / f"{name}-{theme}-{width}.png")
+        if wanted and name in _IN_THE_DOCS:
+            shutil.copy(tmp_path / f"{name}-light-wide.png", Path(wanted) / f"{name}.png")
+
+    return run
+
+
+def hindrances(page: Page) -> list[str]:
+    """What axe finds serious or critical."""
+    found = Axe().run(page).response["violations"]
+    return [
+        f"{one['id']}: {node['target']} {node['failureSummary']}"
+        for one in found
+        if one["impact"] in ("serious", "critical")
+        for node in one["nodes"][:3]
+    ]

@@ -1,0 +1,73 @@
+"""Every page as people meet it: both themes, two widths, without a mouse."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from playwright.sync_api import Page, expect
+
+from controlplane.access import principals
+from controlplane.access.roles import Role
+from controlplane.scopes import Scope
+from tests.api_client import ACTOR
+
+WORKFLOW = "project=flytesnacks&domain=development&workflow=MyExampleWorkflow"
+# name of the picture, address
+PAGES = {
+    "dashboard": "/",
+    "effective": f"/overrides?{WORKFLOW}",
+    "edit": f"/overrides/task_resource/edit?{WORKFLOW}",
+    "history": f"/overrides/task_resource/history?{WORKFLOW}",
+    "compare": "/overrides/compare?project=flytesnacks&other_project=billing",
+    "types": "/resource-types",
+    "type": "/resource-types/task_resource",
+    "type-editor": "/resource-types:new",
+    "copy": f"/overrides/task_resource/copy?{WORKFLOW}",
+    "fleet": "/agents",
+    "search": "/search?q=flyte",
+}
+
+
+def test_every_page_hinders_nobody_in_either_theme(page: Page, look: Callable[[str, str], None]) -> None:
+    for name, address in PAGES.items():
+        look(name, address)
+
+
+def test_the_keyboard_leads_everywhere(page: Page) -> None:
+    page.goto("/")
+    page.keyboard.press("g")
+    page.keyboard.press("f")
+    expect(page.get_by_role("heading", name="Agents", exact=True)).to_be_visible()
+
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog", name="Keyboard")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("dialog", name="Keyboard")).to_be_hidden()
+
+    page.keyboard.press("/")
+    page.keyboard.type("recomm")
+    page.keyboard.press("Enter")
+    page.wait_for_url(re.compile("/search"))
+    page.keyboard.press("j")
+    page.keyboard.press("Enter")
+    page.wait_for_url(re.compile("project=recommender"))
+
+
+def test_the_theme_stays_as_chosen(page: Page) -> None:
+    page.goto("/")
+    page.get_by_role("button", name="dark").click()
+    page.reload()
+
+    assert page.evaluate("getComputedStyle(document.documentElement).colorScheme") == "dark"
+    expect(page.get_by_role("button", name="dark")).to_have_attribute("aria-pressed", "true")
+
+
+def test_the_dashboard_follows_what_happens(page: Page) -> None:
+    page.goto("/")
+    expect(page.locator("[data-live-badge]")).to_have_text("live")
+
+    person = principals.create_principal("newcomer", kind="service", actor=ACTOR)
+    principals.bind_role(person, Role.VIEWER, Scope(), actor=ACTOR)
+
+    expect(page.locator("#recent")).to_contain_text("newcomer")

@@ -1,0 +1,101 @@
+"""Editing overrides as people do it, without a mouse and against each other."""
+
+from __future__ import annotations
+
+import re
+
+from django.conf import settings
+from playwright.sync_api import Page, expect
+
+from controlplane.access.actors import system
+from controlplane.scopes import Scope
+from overrides.addresses import Address
+from overrides.editing import get_override, put_override
+from tests.browser.conftest import hindrances
+
+PLACE = Address("task_resource", Scope("development", "flytesnacks", "MyExampleWorkflow"))
+WORKFLOW = "project=flytesnacks&domain=development&workflow=MyExampleWorkflow"
+EDIT = f"/overrides/task_resource/edit?{WORKFLOW}"
+
+
+def tab_to(page: Page, words: str) -> None:
+    """Press Tab until the focus lies on what has this name."""
+    for _ in range(120):
+        page.keyboard.press("Tab")
+        name = page.evaluate(
+            "(document.activeElement.labels?.[0] ?? document.activeElement).innerText?.trim() ?? ''"
+        )
+        if name.startswith(words):
+            return
+    raise AssertionError(f"Tab never came to {words!r}")
+
+
+def test_an_override_is_edited_previewed_and_saved_with_the_keyboard_alone(page: Page) -> None:
+    page.goto(f"/overrides?{WORKFLOW}")
+    tab_to(page, "Edit")
+    page.keyboard.press("Enter")
+    page.wait_for_url(re.compile("/edit"))
+
+    tab_to(page, "limits › cpu")
+    page.keyboard.press("Control+a")
+    page.keyboard.type("8")
+    with page.expect_response(re.compile("/fields")):
+        page.keyboard.press("Tab")
+    expect(page.locator("#yaml")).to_have_value(re.compile("cpu: '8'"))
+
+    tab_to(page, "Preview")
+    page.keyboard.press("Enter")
+    expect(page.locator("#plan")).to_be_focused()
+    expect(page.locator("#plan ins").first).to_have_text("8")
+    assert hindrances(page) == []
+
+    tab_to(page, "Save")
+    page.keyboard.press("Enter")
+    expect(page.locator("#toasts")).to_contain_text("Saved as version 2")
+    assert get_override(PLACE).attributes["limits"]["cpu"] == "8"
+
+
+def test_a_field_that_was_just_left_is_in_the_preview(page: Page) -> None:
+    page.goto(EDIT)
+    # A slow line: the click comes long before the YAML does.
+    page.route(re.compile("/fields"), lambda route: (page.wait_for_timeout(300), route.continue_())[1])
+
+    page.get_by_label("limits › memory").fill("4Gi")
+    page.get_by_role("button", name="Preview", exact=True).click()
+
+    expect(page.locator("#plan ins").first).to_have_text("4Gi")
+
+
+def test_a_conflict_on_save_loses_nothing_that_was_typed(page: Page) -> None:
+    page.goto(EDIT)
+    page.locator("#yaml").fill("limits: {cpu: '8'} # my reasons")
+    put_override(PLACE, {"limits": {"cpu": "5"}}, actor=system("colleague"))
+
+    page.get_by_role("button", name="Preview", exact=True).click()
+
+    expect(page.get_by_role("heading", name="Somebody was quicker")).to_be_visible()
+    expect(page.locator("#yaml")).to_have_value("limits: {cpu: '8'} # my reasons")
+    expect(page.locator("#conflict")).to_contain_text("both changed it")
+    assert hindrances(page) == []
+    page.get_by_role("button", name="Preview", exact=True).click()
+    page.get_by_role("button", name="Save").click()
+    expect(page.locator("#toasts")).to_contain_text("Saved as version 3")
+
+
+def test_what_was_typed_outlives_the_session(page: Page) -> None:
+    page.goto(EDIT)
+    page.locator("#yaml").fill("limits: {cpu: '9'}")
+    cookies = page.context.cookies()
+    # A session ends on the server; the cookie of the CSRF token stays.
+    page.context.clear_cookies(name=settings.SESSION_COOKIE_NAME)
+
+    with page.expect_response(re.compile("/fields")):
+        page.locator("#yaml").type(" ")
+    expect(page.get_by_role("dialog", name="You are logged out")).to_be_visible()
+    page.context.add_cookies(cookies)
+    page.goto(EDIT)
+
+    expect(page.locator("#yaml")).to_have_value(re.compile("cpu: '9'"))
+    expect(page.get_by_text("What you typed before is back.")).to_be_visible()
+    page.get_by_role("button", name="Throw it away").click()
+    expect(page.locator("#yaml")).to_have_value(re.compile("cpu: '3'"))
