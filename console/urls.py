@@ -4,14 +4,27 @@ from django.contrib.auth.views import LogoutView
 from django.urls import path
 
 from console import dashboard, search
+from console.fleet import actions, agent, guards, task_types
 from console.fleet import pages as fleet
 from console.login import LoginPage
 from console.overrides import pages as overrides
+from console.records import audit
 
 urlpatterns = [
     path("", dashboard.dashboard, name="dashboard"),
     path("overrides", overrides.effective, name="overrides"),
     path("agents", fleet.agents, name="agents"),
+    path("agents/<uuid:agent_id>", agent.agent, name="agent"),
+    path("agents/<uuid:agent_id>/approve", actions.approve, name="agent-approve"),
+    path("agents/<uuid:agent_id>/drain", actions.drain, name="agent-drain"),
+    path("agents/<uuid:agent_id>/resume", actions.resume, name="agent-resume"),
+    path("agents/<uuid:agent_id>/retire", actions.retire, name="agent-retire"),
+    path("agents/<uuid:agent_id>/remove", actions.remove, name="agent-remove"),
+    path("fleet-guards", guards.guards, name="guards"),
+    path("fleet-guards/overrule", guards.ruling, name="guard-ruling"),
+    path("task-types", task_types.task_types, name="task-types"),
+    path("task-types/<str:name>", task_types.task_type, name="task-type"),
+    path("audit", audit.audit, name="audit"),
     path("search", search.search, name="search"),
     path("login", LoginPage.as_view(), name="login"),
     path("logout", LogoutView.as_view(next_page="login"), name="logout"),
