@@ -53,10 +53,14 @@ def actor_of(caller: Caller, reason: str = "") -> Actor:
 
 def page_of(request: HttpRequest, caller: Caller, rows: Any, *, order: tuple[str, ...]) -> Page:
     """One keyset page of a list, by the `cursor` in the address: as the API's lists. Raises InvalidCursor."""
-    asked = Request(request)
-    asked.user = caller  # type: ignore[assignment]  # as DRF has it after authentication
+    asked, person = Request(request), request.user
     query: dict[str, Any] = {"limit": DEFAULT_LIMIT, "cursor": request.GET.get("cursor", "")}
-    return paginate(asked, rows, order=order, query=query)
+    try:
+        asked.user = caller  # type: ignore[assignment]  # as DRF has it after authentication
+        return paginate(asked, rows, order=order, query=query)
+    finally:
+        # DRF sets it on Django's request as well, and the frame shows who is logged in.
+        request.user = person
 
 
 def is_part(request: HttpRequest) -> bool:

@@ -4,11 +4,15 @@ from django.contrib.auth.views import LogoutView
 from django.urls import path
 
 from console import dashboard, search
+from console.agent_configs import checking, conflicts, documents, planes
 from console.fleet import actions, agent, guards, task_types
 from console.fleet import pages as fleet
 from console.login import LoginPage
 from console.overrides import pages as overrides
 from console.records import audit
+
+# A document of a folder may lie in a folder of its own.
+_DOCUMENT = "<str:source>/<str:team>/<path:name>"
 
 urlpatterns = [
     path("", dashboard.dashboard, name="dashboard"),
@@ -24,6 +28,19 @@ urlpatterns = [
     path("fleet-guards/overrule", guards.ruling, name="guard-ruling"),
     path("task-types", task_types.task_types, name="task-types"),
     path("task-types/<str:name>", task_types.task_type, name="task-type"),
+    path("agent-configs", documents.documents, name="agent-configs"),
+    path("agent-configs/conflicts", conflicts.conflicts, name="agent-config-conflicts"),
+    path("agent-configs/conflicts/hand-over", conflicts.hand_over, name="agent-config-transfer"),
+    path("agent-configs/give-up", conflicts.give_up, name="agent-config-release"),
+    path("agent-configs/try", checking.check, name="agent-config-check"),
+    path("agent-configs/folder", documents.folder, name="agent-config-folder"),
+    path("agent-configs/planes", planes.planes, name="data-planes"),
+    path("agent-configs/planes/<str:name>", planes.plane, name="data-plane"),
+    path("agent-configs/planes/<str:name>/approve", planes.approval, name="data-plane-approval"),
+    path("agent-configs/planes/<str:name>/<int:revision>", planes.bundle, name="bundle"),
+    path(f"agent-configs/leave-out/{_DOCUMENT}", documents.leave_out, name="agent-config-quarantine"),
+    path(f"agent-configs/let-in/{_DOCUMENT}", documents.let_in, name="agent-config-readmit"),
+    path(f"agent-configs/documents/{_DOCUMENT}", documents.document, name="agent-config"),
     path("audit", audit.audit, name="audit"),
     path("search", search.search, name="search"),
     path("login", LoginPage.as_view(), name="login"),

@@ -13,11 +13,11 @@ from console.copying import curl
 from console.fleet import timeline
 from console.fleet.pages import is_late
 from console.pages import page
+from console.records import history
 from controlplane.access.callers import Caller
 from controlplane.access.models import Principal, Token
 from controlplane.access.roles import Action
 from controlplane.errors import UnknownAgent
-from controlplane.events import log
 from controlplane.events.models import Event
 from registry.agents.policies import liveness_policy
 from registry.agents.states import State
@@ -33,7 +33,7 @@ _STATE_OF = {kind.name: state.value for state, kind in BY_STATE.items()}
 def agent(request: HttpRequest, caller: Caller, agent_id: UUID) -> HttpResponse:
     caller.require(Action.AGENT_READ)
     found = shown_agent(agent_id)
-    events = _events(found)
+    events = history.of("agent", str(found.id), caller, most=_TOLD)
     now = found.now  # type: ignore[attr-defined]  # annotated
     context = {
         "agent": found,
@@ -77,12 +77,6 @@ def actions(found: Agent) -> list[tuple[str, str]]:
     if state is not State.RETIRED:
         offered.append(("agent-retire", "Retire"))
     return [*offered, ("agent-remove", "Remove")]
-
-
-def _events(found: Agent) -> list[Event]:
-    log.number_committed()
-    rows = Event.objects.filter(object_type="agent", object_id=str(found.id)).exclude(seq=None)
-    return list(rows.order_by("-seq")[:_TOLD])
 
 
 def _changes(events: list[Event]) -> list[tuple[Any, str, str]]:

@@ -50,6 +50,15 @@ def hidden_teams(caller: Caller) -> list[str]:
     return list(teams.values_list("name", flat=True))
 
 
+def check_sees_all(caller: Caller) -> None:
+    """Bundles hold what all organisations publish. Raises PermissionDenied."""
+    if hidden_teams(caller):
+        raise PermissionDenied(
+            "Bundles hold documents of organisations that you do not publish for.",
+            action=Action.AGENT_CONFIG_RULE.value,
+        )
+
+
 def organisations_of(caller: Caller) -> set[str]:
     """Everybody sees teams without an organisation."""
     mine = PublishingTeam.objects.filter(publishers__contains=[caller.name])

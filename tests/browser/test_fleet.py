@@ -6,8 +6,15 @@ from collections.abc import Callable
 
 from playwright.sync_api import Page, expect
 
+from registry.agent_configs.claims import DocumentId
 from registry.models import Agent, ServedTaskType
+from registry.publishing.planes import Described, put_plane
+from registry.publishing.publishing import Wanted, put_document
+from registry.publishing.rows import AgentConfigStatus
+from tests.api.test_agent_configs import text
+from tests.api_client import ACTOR
 
+HAND_OVER = "/agent-configs/conflicts/hand-over?kind=task_type&name=acme_sensor&from_team=acme&to_team=rival"
 # name of the picture, address
 PAGES = {
     "agents": "/agents",
@@ -16,6 +23,16 @@ PAGES = {
     "task-types": "/task-types",
     "task-type": "/task-types/spark",
     "audit": "/audit",
+}
+CONFIG_PAGES = {
+    "agent-configs": "/agent-configs",
+    "agent-config": "/agent-configs/documents/api/acme/agents",
+    "agent-config-conflicts": "/agent-configs/conflicts",
+    "agent-config-hand-over": HAND_OVER,
+    "agent-config-try": "/agent-configs/try?team=acme&name=agents",
+    "data-planes": "/agent-configs/planes",
+    "data-plane": "/agent-configs/planes/eu",
+    "bundle": "/agent-configs/planes/eu/2?against=1",
 }
 
 
@@ -26,6 +43,33 @@ def test_every_page_about_agents_hinders_nobody(page: Page, look: Callable[[str,
     pages = {**PAGES, "agent": f"/agents/{agent.id}", "agent-drain": f"/agents/{agent.id}/drain"}
     for name, address in pages.items():
         look(name, address)
+
+
+def publish(*documents: tuple[str, str]) -> None:
+    put_plane("eu", Described(), actor=ACTOR)
+    for team, task in documents:
+        put_document(Wanted(DocumentId("api", team, "agents"), text(team, task)), actor=ACTOR)
+
+
+def test_every_page_about_configurations_hinders_nobody(page: Page, look: Callable[[str, str], None]) -> None:
+    publish(("acme", "acme_sensor"), ("rival", "acme_sensor"))
+    for name, address in CONFIG_PAGES.items():
+        look(name, address)
+
+
+def test_a_claim_is_handed_over_without_a_mouse(page: Page) -> None:
+    publish(("acme", "acme_sensor"), ("rival", "acme_sensor"))
+    page.goto("/agent-configs/conflicts")
+    page.get_by_role("link", name="Hand acme_sensor over to rival").focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="What will happen")).to_be_visible()
+    page.get_by_label("Why").focus()
+    page.keyboard.type("They run it now.")
+    page.keyboard.press("Enter")
+
+    expect(page.locator("#toasts")).to_contain_text("belongs to rival now")
+    (conflict,) = AgentConfigStatus.objects.exclude(conflicts=[]).get().conflicts
+    assert conflict["winner"]["team"] == "rival"
 
 
 def test_an_agent_is_drained_without_a_mouse(page: Page) -> None:
