@@ -7,8 +7,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-_ABSENT: Any = object()
-
 
 @dataclass(frozen=True, slots=True)
 class Line:
@@ -25,8 +23,13 @@ def lines(before: Any, after: Any) -> list[Line]:
     return [
         Line(name, _told(old, name), _told(new, name))
         for name in dict.fromkeys([*old, *new])
-        if old.get(name, _ABSENT) != new.get(name, _ABSENT)
+        if name not in old or name not in new or _differ(old[name], new[name])
     ]
+
+
+def _differ(one: Any, other: Any) -> bool:
+    """As JSON has it: in Python `True == 1`."""
+    return type(one) is not type(other) or bool(one != other)
 
 
 def _leaves(value: Any, name: str = "") -> Iterator[tuple[str, Any]]:

@@ -37,6 +37,15 @@ PAGES = [
     "/fleet-guards",
     "/task-types",
     "/audit",
+    "/environments",
+    "/events",
+    "/tokens",
+    "/role-bindings",
+    "/join-tokens",
+    "/agent-configs",
+    "/agent-configs/conflicts",
+    "/agent-configs/planes",
+    "/agent-configs/try",
     "/search?q=flyte",
 ]
 

@@ -19,10 +19,15 @@ HAND_OVER = "/agent-configs/conflicts/hand-over?kind=task_type&name=acme_sensor&
 PAGES = {
     "agents": "/agents",
     "agents-none": "/agents?q=nobody",
+    "environments": "/environments",
     "guards": "/fleet-guards",
     "task-types": "/task-types",
     "task-type": "/task-types/spark",
     "audit": "/audit",
+    "events": "/events",
+    "tokens": "/tokens",
+    "role-bindings": "/role-bindings",
+    "join-tokens": "/join-tokens",
 }
 CONFIG_PAGES = {
     "agent-configs": "/agent-configs",
