@@ -16,10 +16,12 @@ from console.copying import curl
 from console.pages import actor_of, page, page_of
 from controlplane.access.callers import Caller
 from controlplane.access.roles import Action
+from registry.agents import tallies
 from registry.agents.api.guard_views import RulingWrite
 from registry.agents.fleet_guard import Ruling
-from registry.agents.guards import overrule
+from registry.agents.guards import WHOLE_FLEET, overrule
 from registry.agents.policies import guard_policy
+from registry.agents.states import State
 from registry.models import FleetGuard
 
 _WORDS = {
@@ -33,8 +35,12 @@ _WORDS = {
 def guards(request: HttpRequest, caller: Caller) -> HttpResponse:
     caller.require(Action.AGENT_READ)
     policy = guard_policy()
+    found = page_of(request, caller, FleetGuard.objects.annotate(now=Now()), order=("environment",))
+    by_environment = tallies.counts()
+    by_environment[WHOLE_FLEET] = tallies.total(by_environment)
     context = {
-        "found": page_of(request, caller, FleetGuard.objects.annotate(now=Now()), order=("environment",)),
+        "found": found,
+        "guards": [(one, _now(by_environment.get(one.environment, {}))) for one in found.items],
         "policy": policy,
         "percent": round(policy.share * 100),
         "lift_percent": round(policy.lift_share * 100),
@@ -76,6 +82,16 @@ def ruling(request: HttpRequest, caller: Caller) -> HttpResponse:
         overrule(environment, word, lasting=timedelta(seconds=wanted["seconds"]), actor=actor)
 
     return confirmed(request, change, act)
+
+
+def _now(states: Mapping[State, int]) -> dict[str, int]:
+    """How many agents there are, and how many of them are silent."""
+    gone = states.get(State.RETIRED, 0)
+    return {
+        "agents": sum(states.values()) - gone,
+        "unknown": states.get(State.UNKNOWN, 0),
+        "unavailable": states.get(State.UNAVAILABLE, 0),
+    }
 
 
 def _body(environment: str, word: str) -> dict[str, str]:

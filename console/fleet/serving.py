@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from django.db import connection
 from django.db.models import Count
@@ -20,7 +21,7 @@ def served_in(environments: Sequence[str]) -> dict[str, list[Served]]:
     providers = _providers(environments)
     found: dict[str, list[Served]] = {}
     with connection.cursor() as cursor:
-        asked = {"names": list(environments), "work": _TAKE_WORK, "gone": State.RETIRED.value}
+        asked: dict[str, Any] = {"names": list(environments), "work": _TAKE_WORK, "gone": State.RETIRED.value}
         cursor.execute(_SERVED, asked)
         for environment, name, agents, working in cursor.fetchall():
             here = providers.get((environment, name), (0, 0))

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from registry.agents.states import State
 
 WIDTH = 1100
-_BAR_X, _BAR_WIDTH, _BAR_HEIGHT = 300, 380, 22
-_TYPE_X, _TYPE_STEP = 780, 30
-_LEAST_HEIGHT, _GAP = 52, 14
+_BAR_X, _BAR_WIDTH = 300, 380
+_TYPE_STEP = 30
+_LEAST_HEIGHT, _GAP = 56, 16
 _MOST_TYPES = 8
 
 
@@ -58,6 +58,10 @@ class Row:
     bars: tuple[Bar, ...]
     types: tuple[tuple[Served, int], ...]
     more: int
+
+    @property
+    def bottom(self) -> int:
+        return self.top + self.height
 
 
 @dataclass(frozen=True, slots=True)
