@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import wraps
 from http import HTTPStatus
-from typing import Any, Concatenate, ParamSpec
+from types import SimpleNamespace
+from typing import Any, Concatenate, ParamSpec, cast
 
 from django.contrib.auth.views import redirect_to_login
 from django.http import HttpRequest, HttpResponse
@@ -53,14 +54,10 @@ def actor_of(caller: Caller, reason: str = "") -> Actor:
 
 def page_of(request: HttpRequest, caller: Caller, rows: Any, *, order: tuple[str, ...]) -> Page:
     """One keyset page of a list, by the `cursor` in the address: as the API's lists. Raises InvalidCursor."""
-    asked, person = Request(request), request.user
+    # Not a Request around this one: its user would become the page's.
+    asked = cast(Request, SimpleNamespace(query_params=request.GET, path=request.path, user=caller))
     query: dict[str, Any] = {"limit": DEFAULT_LIMIT, "cursor": request.GET.get("cursor", "")}
-    try:
-        asked.user = caller  # type: ignore[assignment]  # as DRF has it after authentication
-        return paginate(asked, rows, order=order, query=query)
-    finally:
-        # DRF sets it on Django's request as well, and the frame shows who is logged in.
-        request.user = person
+    return paginate(asked, rows, order=order, query=query)
 
 
 def is_part(request: HttpRequest) -> bool:
