@@ -21,13 +21,14 @@ from console.pages import actor_of, page, page_of
 from console.records import history
 from controlplane.access.callers import Caller
 from controlplane.access.roles import Action
+from controlplane.errors import PermissionDenied
 from registry.agent_configs.claims import DocumentId
 from registry.publishing.api.shapes import show_conflicts
 from registry.publishing.folder import confirm, folder_state
 from registry.publishing.publishing import API, FOLDER, visible_document
 from registry.publishing.quarantining import quarantine, readmit
 from registry.publishing.rows import AgentConfig, AgentConfigStatus, ClaimRecord
-from registry.publishing.teams import hidden_teams
+from registry.publishing.teams import check_may_publish, hidden_teams
 
 _TOLD = 20
 
@@ -71,6 +72,7 @@ def document(request: HttpRequest, caller: Caller, source: str, team: str, name:
         "quarantines": row.quarantines.order_by("id"),
         "history": history.of("agent_config", str(row), caller, most=_TOLD),
         "may_rule": caller.verdict(Action.AGENT_CONFIG_RULE).allowed,
+        "may_publish": _may_publish(caller, team),
         "curl": curl(
             request, "GET", f"agent-configs/{quote(team, safe='')}/{quote(name)}?source={quote(source)}"
         ),
@@ -161,6 +163,14 @@ def _fitting(rows: QuerySet[AgentConfig], asked: dict[str, str]) -> QuerySet[Age
 
 def _words(row: AgentConfig) -> list[tuple[str, str]]:
     return [(one.data_plane_id, standings.word(one.conditions, one.conflicts)) for one in row.statuses.all()]
+
+
+def _may_publish(caller: Caller, team: str) -> bool:
+    try:
+        check_may_publish(caller, team)
+    except PermissionDenied:
+        return False
+    return True
 
 
 def _address(row: AgentConfig) -> str:

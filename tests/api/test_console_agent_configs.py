@@ -64,6 +64,8 @@ def test_a_document_shows_its_text_its_claims_and_what_happened(browser):
     assert "agent_config.published" in page
     assert 'aria-label="Give acme_sensor up"' in page
     assert shown(browser, "/agent-configs/documents/api/acme/nothing", 404)
+    unasked = shown(logged_in("vera", Role.VIEWER), "/agent-configs/documents/api/acme/agents")
+    assert not re.search("Change it|Leave it out|Give up</a>", unasked)
 
 
 def test_a_conflict_names_both_and_the_rule_and_is_handed_over(browser):

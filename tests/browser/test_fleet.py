@@ -7,6 +7,7 @@ from collections.abc import Callable
 from playwright.sync_api import Page, expect
 
 from registry.agent_configs.claims import DocumentId
+from registry.agents import life_cycle
 from registry.models import Agent, ServedTaskType
 from registry.publishing.planes import Described, put_plane
 from registry.publishing.publishing import Wanted, put_document
@@ -91,3 +92,13 @@ def test_an_agent_is_drained_without_a_mouse(page: Page) -> None:
     expect(page.locator("#toasts")).to_contain_text("gets no more work")
     expect(page.locator("#agent .notice")).to_contain_text("Kernel update.")
     assert Agent.objects.get(name="prod-eu-1").drain_reason == "Kernel update."
+
+
+def test_rows_that_are_seen_follow_what_happens(page: Page) -> None:
+    page.goto("/agents?q=prod-eu")
+    expect(page.locator("[data-live-badge]")).to_have_text("live")
+    agent = Agent.objects.get(name="prod-eu-2")
+
+    life_cycle.drain(agent.id, reason="Kernel update.", until=None, actor=ACTOR)
+
+    expect(page.locator("#rows")).to_contain_text("Kernel update.")
