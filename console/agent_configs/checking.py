@@ -33,7 +33,7 @@ _NAMES = ("team", "name", "text", "generation", "reason")
 def check(request: HttpRequest, caller: Caller) -> HttpResponse:
     if not caller.scopes_for(Action.AGENT_CONFIG_PUBLISH):
         caller.require(Action.AGENT_CONFIG_PUBLISH)
-    context: dict[str, Any] = {"tab": "agent-config-check"}
+    context: dict[str, Any] = {"tab": "agent-config-check", "draft": _draft(request)}
     if request.method != "POST":
         context["said"] = _begun(request, caller)
         return render(request, "console/agent_configs/check.html", context)
@@ -65,6 +65,11 @@ def _begun(request: HttpRequest, caller: Caller) -> dict[str, Any]:
     return {**said, "text": row.text, "generation": row.generation}
 
 
+def _draft(request: HttpRequest) -> str:
+    """By what the browser keeps what is typed: one draft for each document that is changed."""
+    return f"agent-config:{request.GET.get('team', '')}/{request.GET.get('name', '')}"
+
+
 def _previewed(document: DocumentId, text: str, caller: Caller) -> dict[str, Any]:
     found = preview([Change(document, text)])
     reading = found.readings[document]
@@ -92,7 +97,8 @@ def _publish(request: HttpRequest, caller: Caller, wanted: Wanted, said: dict[st
         row, _ = put_document(
             _as_it_stands(wanted), actor=actor_of(caller, said.get("reason", "")), precondition=precondition
         )
-    messages.success(request, f"{row} is published, generation {row.generation}.")
+    said_of_it = f"{row} is published, generation {row.generation}."
+    messages.success(request, said_of_it, extra_tags=_draft(request))
     return redirect("agent-config", row.source, row.team, row.name)
 
 

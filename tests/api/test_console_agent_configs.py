@@ -205,6 +205,8 @@ def test_the_box_publishes_what_was_seen_and_no_more(browser):
     published = browser.post(
         "/agent-configs/try", {**said, "text": changed.replace("\n", "\r\n"), "generation": "1"}
     )
+    # The browser need not keep what is saved.
+    assert 'data-draft-saved="agent-config:' in shown(browser, published["Location"])
     stale = browser.post("/agent-configs/try", {**said, "text": text("acme"), "generation": "1"})
 
     assert [one.status_code for one in (unseen, published, stale)] == [412, 302, 412]

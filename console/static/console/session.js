@@ -15,7 +15,8 @@
     const draft = JSON.parse(localStorage.getItem(PREFIX + form.dataset.draft) || "null");
     if (!draft || Date.now() - draft.at > DAYS) return;
     const changed = fieldsOf(form).filter((one) => (draft.fields[one.name] ?? one.value) !== one.value);
-    if (!changed.length) return;
+    // Another version and the same text is no draft; but a draft keeps the version that it began with.
+    if (!changed.some((one) => one.type !== "hidden")) return forget(form.dataset.draft);
     changed.forEach((one) => { one.value = draft.fields[one.name]; });
     const notice = form.querySelector("[data-draft-notice]");
     if (notice) notice.hidden = false;
@@ -28,6 +29,11 @@
     const form = event.target.closest("form[data-draft]");
     if (form) keep(form);
   });
+  // The server rewrote a part of the form.
+  document.addEventListener("htmx:oobAfterSwap", (event) => {
+    const form = event.target.closest("form[data-draft]");
+    if (form) keep(form);
+  });
   document.addEventListener("click", (event) => {
     const button = event.target.closest("[data-draft-discard]");
     if (!button) return;
@@ -36,7 +42,11 @@
   });
   // The page after a save names the draft that it made needless.
   document.querySelectorAll("[data-draft-saved]").forEach((one) => forget(one.dataset.draftSaved));
-  document.querySelectorAll("form[data-draft]:not([data-draft-keep-server])").forEach(restore);
+  // What the server answers to a preview is newer than any draft.
+  document.querySelectorAll("form[data-draft]").forEach((one) => {
+    if ("draftKeepServer" in one.dataset) keep(one);
+    else restore(one);
+  });
 
   document.addEventListener("htmx:responseError", (event) => {
     const status = event.detail.xhr.status;
