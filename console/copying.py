@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from shlex import quote
+from shlex import join, quote
 from typing import Any
 
 from django.http import HttpRequest
@@ -16,3 +16,8 @@ def curl(request: HttpRequest, method: str, path: str, body: Any = None) -> str:
     if body is not None:
         words += ["-H", "'Content-Type: application/json'", "-d", quote(json.dumps(body, ensure_ascii=False))]
     return " ".join([*words, quote(f"{request.scheme}://{request.get_host()}/api/v1/{path}")])
+
+
+def cpctl(*words: str) -> str:
+    """Names are what agents and people chose: quoted, they stay names."""
+    return join(["cpctl", *words])

@@ -9,7 +9,7 @@ from uuid import UUID
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
-from console.copying import curl
+from console.copying import cpctl, curl
 from console.fleet import timeline
 from console.fleet.pages import is_late
 from console.pages import page
@@ -51,7 +51,7 @@ def agent(request: HttpRequest, caller: Caller, agent_id: UUID) -> HttpResponse:
         "skew": _skew(found),
         "copies": {
             "curl": curl(request, "GET", f"agents/{found.id}"),
-            "cpctl": f"cpctl agents show {found.name}",
+            "cpctl": cpctl("agents", "show", found.name),
         },
     }
     return render(request, "console/fleet/agent.html", context)

@@ -9,7 +9,7 @@ from django.shortcuts import render
 from django.utils.http import urlencode
 
 from console.choices import offered
-from console.copying import curl
+from console.copying import cpctl, curl
 from console.fleet import asking
 from console.fleet.counts import CHOICES, LATE
 from console.pages import page, page_of
@@ -69,9 +69,9 @@ def _copies(request: HttpRequest, asked: dict[str, str]) -> dict[str, str]:
     state = asked["state"]
     if state:
         said |= {"late": "true"} if state == LATE else {"health_status": state}
-    words = "".join(f" --{name} {asked[name]}" for name in ("environment", "state") if asked[name])
+    words = [word for name in ("environment", "state") if asked[name] for word in (f"--{name}", asked[name])]
     return {
         "curl": curl(request, "GET", f"agents{'?' if said else ''}{urlencode(said)}"),
         # Its command line knows these two filters alone.
-        "cpctl": f"cpctl agents list{words}" if set(said) <= {"environment", "health_status"} else "",
+        "cpctl": cpctl("agents", "list", *words) if set(said) <= {"environment", "health_status"} else "",
     }

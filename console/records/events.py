@@ -10,7 +10,7 @@ from django.shortcuts import render
 from django.utils.http import urlencode
 
 from console.choices import offered
-from console.copying import curl
+from console.copying import cpctl, curl
 from console.pages import page, page_of
 from controlplane.access.callers import Caller
 from controlplane.access.roles import Action
@@ -33,7 +33,6 @@ def events(request: HttpRequest, caller: Caller) -> HttpResponse:
     known = all(value.isprintable() for value in filters.values())
     found = page_of(request, caller, rows.filter(**filters) if known else rows.none(), order=("-seq",))
     meanings = {one.name: one.meaning for one in types.registered()}
-    query = urlencode(filters)
     context = {
         "asked": asked,
         "filtered": bool(filters),
@@ -43,7 +42,7 @@ def events(request: HttpRequest, caller: Caller) -> HttpResponse:
         # An older page stands still: what is new comes on the first one.
         "is_live": not request.GET.get("cursor"),
         "newest": found.items[0].seq if found.items else 0,
-        "copies": _copies(request, found.items, query),
+        "copies": _copies(request, found.items, filters),
     }
     return render(request, "console/records/events.html", context)
 
@@ -52,8 +51,13 @@ def _whole(event: Event) -> str:
     return json.dumps(show_event(event), ensure_ascii=False, indent=2, default=str)
 
 
-def _copies(request: HttpRequest, shown: list[Event], query: str) -> dict[str, str]:
-    """A stream that goes on where the page ends: nothing is missed between the two."""
-    after = f"after={shown[0].seq}&" if shown else ""
-    stream = curl(request, "GET", f"events?{after}{query}".rstrip("?&"))
-    return {"curl": stream.replace("curl ", "curl -N -H 'Accept: text/event-stream' ", 1)}
+def _copies(request: HttpRequest, shown: list[Event], filters: dict[str, str]) -> dict[str, str]:
+    """Streams that go on where the page ends: nothing is missed between the two."""
+    newest = {"after": str(shown[0].seq)} if shown else {}
+    told = {**newest, **filters}
+    stream = curl(request, "GET", f"events{'?' if told else ''}{urlencode(told)}")
+    options = [word for name, value in told.items() for word in (f"--{name.replace('_', '-')}", value)]
+    return {
+        "curl": stream.replace("curl ", "curl -N -H 'Accept: text/event-stream' ", 1),
+        "cpctl": cpctl("events", "--watch", *options),
+    }

@@ -66,6 +66,7 @@ def test_an_administrator_makes_tokens_of_services_and_others_do_not(browser):
     assert token.expires_at is None
     assert editor.get("/tokens?principal=ci").status_code == 403
     assert editor.post("/tokens?principal=ci", {"name": "x", "days": "1"}).status_code == 403
+    assert editor.get(f"/tokens/{token.id}/revoke").status_code == 404
     assert editor.post(f"/tokens/{token.id}/revoke", {}).status_code == 404
     assert "laptop" in text_of(editor.post("/tokens", {"name": "laptop", "days": "1"}))
 
@@ -188,6 +189,7 @@ def test_events_go_on_where_the_page_ends(browser, api):
     missed = api.get(f"events?after={newest}&type=project.created").json()["items"]
 
     assert f"events?after={newest}&amp;type=project.created" in page
+    assert f"cpctl events --watch --after {newest} --type project.created" in page
     assert [one["object_id"] for one in missed] == ["maps"]
     assert 'data-live=""' in page
 

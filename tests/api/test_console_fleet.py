@@ -1,6 +1,8 @@
 """Pages about agents: look, ask, and change them as the API would."""
 
+import html
 import re
+import shlex
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -104,6 +106,17 @@ def test_an_agents_page_tells_how_it_was_and_why(browser, agent):
     assert "ready → " in text
     assert text.count("Kernel update.") >= 2
     assert "agents show prod-eu-1" in text
+
+
+def test_what_is_copied_runs_nothing_that_an_agent_has_in_its_name(browser, agent):
+    Agent.objects.filter(id=agent.id).update(name="a; rm -rf $HOME", environment="it's")
+
+    page = html.unescape(text_of(browser.get(f"/agents/{agent.id}")))
+    listed = html.unescape(text_of(browser.get("/agents?environment=it%27s")))
+
+    assert "cpctl agents show 'a; rm -rf $HOME'" in page
+    commands = re.findall(r'data-copy="(cpctl [^\n]*?)" aria-label', listed)
+    assert [shlex.split(one) for one in commands] == [["cpctl", "agents", "list", "--environment", "it's"]]
 
 
 def test_an_agent_that_is_not_there_is_a_page_and_no_error(browser):

@@ -34,7 +34,8 @@ def test_bars_share_the_whole_width_and_the_rarest_state_is_seen():
 def test_types_lie_around_the_middle_and_what_does_not_fit_is_counted():
     few, many = picture([environment(types=3, ready=1), environment(types=11, ready=1)]).rows
 
-    assert [y for _, y in few.types][1] == few.middle
+    above, middle, below = (y for _, y in few.types)
+    assert above < middle == few.middle < below
     assert (len(many.types), many.more) == (8, 3)
     assert all(many.top <= y <= many.top + many.height for _, y in many.types)
 
