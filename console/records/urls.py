@@ -6,5 +6,6 @@ from console.records import audit, events
 
 urlpatterns = [
     path("audit", audit.audit, name="audit"),
+    path("audit/export", audit.export, name="audit-export"),
     path("events", events.events, name="events"),
 ]

@@ -1,5 +1,8 @@
 """Pages about access and records: tokens, roles, join tokens, audit log, events, environments."""
 
+import csv
+import io
+import json
 import re
 from datetime import timedelta
 
@@ -9,6 +12,7 @@ from django.utils import timezone
 
 from console.records import changes
 from controlplane.access import principals
+from controlplane.access.actors import Actor
 from controlplane.access.models import AuditRecord, PrincipalKind, RoleBinding, Token
 from controlplane.access.roles import Role
 from controlplane.access.tokens import digest
@@ -167,6 +171,23 @@ def test_the_audit_log_tells_before_and_after_and_keeps_to_its_filters(browser):
     assert "role_binding" not in page.split("<tbody>")[1]
     assert "fits these filters" in text_of(browser.get("/audit?actor=nobody"))
     assert "fits these filters" in text_of(browser.get("/audit?actor=%00"))
+
+
+def test_the_audit_log_is_exported_as_it_is_filtered(browser):
+    actor = Actor(None, "tests", reason="=HYPERLINK(1)")
+    principals.create_principal("ci", kind=PrincipalKind.SERVICE, actor=actor)
+
+    as_csv = browser.get("/audit/export?format=csv&object_type=principal&object_id=ci")
+    (row,) = csv.DictReader(io.StringIO(text_of(as_csv)))
+    (line,) = text_of(browser.get("/audit/export?object_type=principal&object_id=ci")).splitlines()
+
+    assert as_csv["Content-Disposition"] == 'attachment; filename="audit.csv"'
+    assert (row["actor"], row["before"], json.loads(row["after"])["name"]) == ("tests", "", "ci")
+    # A spreadsheet would run it.
+    assert row["reason"] == "'=HYPERLINK(1)"
+    assert json.loads(line)["reason"] == "=HYPERLINK(1)"
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT[\d:.]+\+00:00", row["at"])
+    assert logged_in("eve", Role.EDITOR).get("/audit/export").status_code == 403
 
 
 def test_who_reads_one_project_sees_its_events_alone(browser, api):
