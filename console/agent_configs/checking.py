@@ -31,8 +31,7 @@ _NAMES = ("team", "name", "text", "generation", "reason")
 
 @page
 def check(request: HttpRequest, caller: Caller) -> HttpResponse:
-    if not caller.scopes_for(Action.AGENT_CONFIG_PUBLISH):
-        caller.require(Action.AGENT_CONFIG_PUBLISH)
+    caller.require_somewhere(Action.AGENT_CONFIG_PUBLISH)
     context: dict[str, Any] = {"tab": "agent-config-check", "draft": _draft(request)}
     if request.method != "POST":
         context["said"] = _begun(request, caller)

@@ -31,8 +31,7 @@ _TRANSFER = ("kind", "name", "from_team", "to_team")
 
 @page
 def conflicts(request: HttpRequest, caller: Caller) -> HttpResponse:
-    if not caller.scopes_for(Action.AGENT_CONFIG_READ):
-        caller.require(Action.AGENT_CONFIG_READ)
+    caller.require_somewhere(Action.AGENT_CONFIG_READ)
     team = request.GET.get("team", "").strip()
     rows = AgentConfigStatus.objects.exclude(conflicts=[]).select_related("document")
     rows = rows.exclude(document__team__in=hidden_teams(caller))

@@ -35,7 +35,7 @@ _TOLD = 20
 
 @page
 def documents(request: HttpRequest, caller: Caller) -> HttpResponse:
-    _require_read(caller)
+    caller.require_somewhere(Action.AGENT_CONFIG_READ)
     asked = {name: request.GET.get(name, "").strip() for name in ("team", "source", "valid")}
     rows = AgentConfig.objects.filter(deleted_at=None).exclude(team__in=hidden_teams(caller))
     found = page_of(request, caller, _fitting(rows, asked), order=("team", "name", "source"))
@@ -56,7 +56,7 @@ def documents(request: HttpRequest, caller: Caller) -> HttpResponse:
 
 @page
 def document(request: HttpRequest, caller: Caller, source: str, team: str, name: str) -> HttpResponse:
-    _require_read(caller)
+    caller.require_somewhere(Action.AGENT_CONFIG_READ)
     row = visible_document(DocumentId(source, team, name), caller)
     context = {
         "row": row,
@@ -143,11 +143,6 @@ def folder(request: HttpRequest, caller: Caller) -> HttpResponse:
         change,
         lambda said: confirm(pending["digest"], actor=actor_of(caller, said.get("reason", ""))),
     )
-
-
-def _require_read(caller: Caller) -> None:
-    if not caller.scopes_for(Action.AGENT_CONFIG_READ):
-        caller.require(Action.AGENT_CONFIG_READ)
 
 
 def _fitting(rows: QuerySet[AgentConfig], asked: dict[str, str]) -> QuerySet[AgentConfig]:

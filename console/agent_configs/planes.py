@@ -120,6 +120,5 @@ def diff(before: str, after: str) -> list[tuple[str, str]]:
 
 
 def _require_read(caller: Caller) -> None:
-    if not caller.scopes_for(Action.AGENT_CONFIG_READ):
-        caller.require(Action.AGENT_CONFIG_READ)
+    caller.require_somewhere(Action.AGENT_CONFIG_READ)
     check_sees_all(caller)

@@ -23,9 +23,7 @@ _NAMES = ("type", "object_type", "object_id")
 
 @page
 def events(request: HttpRequest, caller: Caller) -> HttpResponse:
-    scopes = caller.scopes_for(Action.EVENT_READ)
-    if not scopes:
-        caller.require(Action.EVENT_READ)
+    scopes = caller.require_somewhere(Action.EVENT_READ)
     log.number_committed()
     asked = {name: request.GET.get(name, "").strip() for name in _NAMES}
     filters = {name: value for name, value in asked.items() if value}

@@ -7,7 +7,6 @@ import re
 from datetime import timedelta
 
 import pytest
-from django.test import Client
 from django.utils import timezone
 
 from console.records import changes
@@ -19,20 +18,12 @@ from controlplane.access.tokens import digest
 from controlplane.demo import seed
 from controlplane.scopes import Scope
 from registry.models import Agent, JoinToken, Provider
-from tests.api_client import ACTOR, Api
-
-
-def logged_in(name, role=Role.ADMIN, scope=Scope()):
-    person = principals.create_principal(name, kind=PrincipalKind.PERSON, actor=ACTOR)
-    principals.bind_role(person, role, scope, actor=ACTOR)
-    client = Client()
-    client.force_login(person)
-    return client
+from tests.api_client import ACTOR, Api, logged_in
 
 
 @pytest.fixture
 def browser(db):
-    return logged_in("jane")
+    return logged_in("jane", Role.ADMIN)
 
 
 def text_of(answer):

@@ -3,28 +3,16 @@
 import re
 
 import pytest
-from django.test import Client
 
 from console.agent_configs import planes as plane_pages
 from console.agent_configs import standings
-from controlplane.access import principals
-from controlplane.access.models import PrincipalKind
 from controlplane.access.roles import Role
-from controlplane.scopes import Scope
 from registry.publishing.folder import folder_state
 from registry.publishing.rows import AgentConfig, AgentConfigRelease, AgentConfigStatus, DataPlane
 from tests.api.test_agent_configs import text
-from tests.api_client import ACTOR
+from tests.api_client import logged_in
 
 TASK = "acme_sensor"
-
-
-def logged_in(name, role):
-    person = principals.create_principal(name, kind=PrincipalKind.PERSON, actor=ACTOR)
-    principals.bind_role(person, role, Scope(), actor=ACTOR)
-    client = Client()
-    client.force_login(person)
-    return client
 
 
 @pytest.fixture

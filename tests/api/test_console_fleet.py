@@ -10,24 +10,14 @@ from django.test import Client
 
 from console.fleet import timeline
 from console.fleet.impact import Standing, in_words, standing
-from controlplane.access import principals
-from controlplane.access.models import AuditRecord, PrincipalKind
+from controlplane.access.models import AuditRecord
 from controlplane.access.roles import Role
 from controlplane.demo import seed
-from controlplane.scopes import Scope
 from registry.agents.guards import guard_of
 from registry.agents.states import State
 from registry.agents.transitions import move
 from registry.models import Agent, FleetGuard, ServedTaskType
-from tests.api_client import ACTOR
-
-
-def logged_in(name, role):
-    person = principals.create_principal(name, kind=PrincipalKind.PERSON, actor=ACTOR)
-    principals.bind_role(person, role, Scope(), actor=ACTOR)
-    client = Client()
-    client.force_login(person)
-    return client
+from tests.api_client import logged_in
 
 
 @pytest.fixture
