@@ -11,9 +11,10 @@ from registry.agents import life_cycle
 from registry.models import Agent, ServedTaskType
 from registry.publishing.planes import Described, put_plane
 from registry.publishing.publishing import Wanted, put_document
-from registry.publishing.rows import AgentConfigStatus
+from registry.publishing.rows import AgentConfigStatus, DataPlane
 from tests.api.test_agent_configs import text
 from tests.api_client import ACTOR
+from tests.browser.conftest import hindrances
 
 HAND_OVER = "/agent-configs/conflicts/hand-over?kind=task_type&name=acme_sensor&from_team=acme&to_team=rival"
 # name of the picture, address
@@ -22,6 +23,7 @@ PAGES = {
     "agents-none": "/agents?q=nobody",
     "environments": "/environments",
     "guards": "/fleet-guards",
+    "guard-ruling": "/fleet-guards/overrule?environment=edge&ruling=engage",
     "task-types": "/task-types",
     "task-type": "/task-types/spark",
     "audit": "/audit",
@@ -102,3 +104,22 @@ def test_rows_that_are_seen_follow_what_happens(page: Page) -> None:
     life_cycle.drain(agent.id, reason="Kernel update.", until=None, actor=ACTOR)
 
     expect(page.locator("#rows")).to_contain_text("Kernel update.")
+
+
+def test_what_answers_a_form_hinders_nobody_either(page: Page) -> None:
+    publish(("acme", "acme_sensor"))
+    page.goto("/agent-configs/try?team=acme&name=agents")
+    page.get_by_label("Document").fill(text("acme", "bad name"))
+    page.get_by_role("button", name="Check it").click()
+    expect(page.get_by_text("It cannot be published")).to_be_visible()
+    assert hindrances(page) == []
+
+    DataPlane.objects.update(held={"digest": "d1", "reasons": [], "changes": ["everything goes"]})
+    page.goto("/agent-configs/planes/eu/approve")
+    assert hindrances(page) == []
+
+    page.goto("/tokens")
+    page.get_by_label("What for").fill("laptop")
+    page.get_by_role("button", name="Make it").click()
+    expect(page.locator(".secret")).to_contain_text("cp_pat_")
+    assert hindrances(page) == []
