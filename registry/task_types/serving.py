@@ -38,8 +38,10 @@ def counted(names: Sequence[str]) -> dict[str, dict[str, Any]]:
         agents=Count("agent", distinct=True), live_agents=Count("agent", distinct=True, filter=live)
     )
     found: dict[str, dict[str, Any]] = {
-        row["name"]: {"name": row["name"], "versions": [], **row} for row in counts
+        name: {"name": name, "versions": [], "agents": 0, "live_agents": 0} for name in names
     }
+    for row in counts:
+        found[row["name"]].update(row)
     versions = ServedTaskType.objects.filter(name__in=names).values_list("name", "version").distinct()
     for name, version in versions.order_by("name", "version"):
         found[name]["versions"].append(version)

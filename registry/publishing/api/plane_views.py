@@ -8,12 +8,14 @@ from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from controlplane.access.callers import Caller
 from controlplane.access.roles import Action
 from controlplane.api.endpoints import Endpoint, ReasonedQuery, actor_of, caller_of, mutation
 from controlplane.api.etags import parse_precondition, respond, version_etag
 from controlplane.api.fields import Query, parse_body
 from controlplane.api.pages import PageQuery, page_response, paginate
 from controlplane.api.yaml_body import MEDIA_TYPE
+from controlplane.errors import PermissionDenied, UnknownBundle
 from registry.agent_configs.conditions import AckState
 from registry.agent_configs.dialects import Dialect
 from registry.agent_configs.differences import difference, summary
@@ -29,12 +31,11 @@ from registry.publishing.planes import (
     configuration,
     delete_plane,
     etag_of,
-    get_bundle,
     get_plane,
     put_plane,
 )
 from registry.publishing.rows import AgentConfigBundle, DataPlane
-from registry.publishing.teams import check_sees_all
+from registry.publishing.teams import hidden_teams
 
 _TAGS = ["data planes"]
 
@@ -52,7 +53,7 @@ class DataPlaneCollection(Endpoint):
     )
     def get(self, request: Request) -> Response:
         query = PageQuery.parse(request)
-        check_sees_all(caller_of(request))
+        _check_sees_all(caller_of(request))
         page = paginate(request, DataPlane.objects.all(), order=("name",), query=query)
         return page_response(request, page, shapes.show_plane)
 
@@ -75,7 +76,7 @@ class DataPlaneItem(Endpoint):
     )
     def get(self, request: Request, name: str) -> Response:
         Query.parse(request)
-        check_sees_all(caller_of(request))
+        _check_sees_all(caller_of(request))
         return _answer(get_plane(name))
 
     @extend_schema(
@@ -216,7 +217,7 @@ class BundleCollection(Endpoint):
     )
     def get(self, request: Request) -> Response:
         query = shapes.BundleListQuery.parse(request)
-        check_sees_all(caller_of(request))
+        _check_sees_all(caller_of(request))
         rows = AgentConfigBundle.objects.defer("text", "body")
         if "data_plane" in query:
             rows = rows.filter(data_plane=query["data_plane"])
@@ -236,8 +237,8 @@ class BundleItem(Endpoint):
     )
     def get(self, request: Request, name: str, revision: int) -> Response:
         Query.parse(request)
-        check_sees_all(caller_of(request))
-        return Response(shapes.show_bundle(get_bundle(name, revision)))
+        _check_sees_all(caller_of(request))
+        return Response(shapes.show_bundle(_bundle(name, revision)))
 
 
 class BundleDifference(Endpoint):
@@ -252,8 +253,8 @@ class BundleDifference(Endpoint):
     )
     def get(self, request: Request, name: str, revision: int, other: int) -> Response:
         Query.parse(request)
-        check_sees_all(caller_of(request))
-        before, after = (stored.read_bundle(get_bundle(name, one).body) for one in (revision, other))
+        _check_sees_all(caller_of(request))
+        before, after = (stored.read_bundle(_bundle(name, one).body) for one in (revision, other))
         found = difference(before, after)
         return Response({"changes": list(summary(found)), "restarts": list(found.restarts)})
 
@@ -261,3 +262,25 @@ class BundleDifference(Endpoint):
 def _answer(plane: DataPlane, status: int = 200) -> Response:
     headers = {"ETag": version_etag(plane.version)}
     return Response(shapes.show_plane(plane), status=status, headers=headers)
+
+
+def _bundle(name: str, revision: int) -> AgentConfigBundle:
+    # A path may say any number; Postgres counts revisions in 32 bits.
+    known = revision < 2**31
+    row = (
+        AgentConfigBundle.objects.filter(data_plane=get_plane(name), revision=revision).first()
+        if known
+        else None
+    )
+    if row is None:
+        raise UnknownBundle(f"There is no revision {revision} of {name}.")
+    return row
+
+
+def _check_sees_all(caller: Caller) -> None:
+    """Bundles hold what all organisations publish."""
+    if hidden_teams(caller):
+        raise PermissionDenied(
+            "Bundles hold documents of organisations that you do not publish for.",
+            action=Action.AGENT_CONFIG_RULE.value,
+        )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.db.models import Count, Q
 from drf_spectacular.utils import OpenApiExample, extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -12,9 +13,10 @@ from rest_framework.response import Response
 from controlplane.access.roles import Action
 from controlplane.api.endpoints import Endpoint
 from controlplane.api.pages import PageQuery, page_response, paginate
-from registry.agents.states import State
+from controlplane.errors import UnknownTaskType
+from registry.agents.states import LIVE, State
 from registry.models import ServedTaskType
-from registry.task_types.serving import counted, serving
+from registry.task_types.names import NAME
 
 _STATES = [(one.value, one.value) for one in State]
 _LISTED = {"name": "spark", "versions": ["v1", "v2"], "agents": 3, "live_agents": 2}
@@ -75,8 +77,8 @@ class TaskTypes(Endpoint):
     def get(self, request: Request) -> Response:
         query = PageQuery.parse(request)
         page = paginate(request, ServedTaskType.objects.distinct("name"), order=("name",), query=query)
-        found = counted([one.name for one in page.items])
-        return page_response(request, page, lambda one: found[one.name])
+        counted = _counted([one.name for one in page.items])
+        return page_response(request, page, lambda one: counted[one.name])
 
 
 class TaskTypeItem(Endpoint):
@@ -98,13 +100,30 @@ class TaskTypeItem(Endpoint):
     )
     def get(self, request: Request, name: str) -> Response:
         query = ServingAgentQuery.parse(request)
-        rows = serving(name)
+        rows = ServedTaskType.objects.filter(name=name).select_related("agent")
+        if not NAME.fullmatch(name) or not rows.exists():
+            raise UnknownTaskType(f"No agent serves the task type {name[:128]!r}.")
         if "version" in query:
             rows = rows.filter(version=query["version"])
         page = paginate(request, rows, order=("version", "id"), query=query)
         response = page_response(request, page, _show)
         response.data = {"name": name, **response.data}
         return response
+
+
+def _counted(names: list[str]) -> dict[str, dict[str, Any]]:
+    live = Q(agent__state__in=[state.value for state in LIVE])
+    rows = ServedTaskType.objects.filter(name__in=names).values("name")
+    counts = rows.annotate(
+        agents=Count("agent", distinct=True), live_agents=Count("agent", distinct=True, filter=live)
+    )
+    found: dict[str, dict[str, Any]] = {
+        row["name"]: {"name": row["name"], "versions": [], **row} for row in counts
+    }
+    versions = ServedTaskType.objects.filter(name__in=names).values_list("name", "version").distinct()
+    for name, version in versions.order_by("name", "version"):
+        found[name]["versions"].append(version)
+    return found
 
 
 def _show(one: ServedTaskType) -> dict[str, Any]:
