@@ -37,10 +37,12 @@ SECTIONS = (
     Section("environments", "Environments", "Agents", "e"),
     Section("agent-configs", "Agent configs", "Agents", "c"),
     Section("task-types", "Task types", "Agents", "t"),
+    Section("guards", "Fleet guards", "Agents", "u"),
     Section("audit", "Audit", "Records", "a"),
     Section("events", "Events", "Records", "v"),
     Section("tokens", "Tokens", "Access", "k"),
     Section("role-bindings", "Role bindings", "Access", "b"),
+    Section("join-tokens", "Join tokens", "Access", "j"),
     Section("docs", "API docs", "Help", "p"),
 )
 

@@ -53,7 +53,7 @@ def _found(asked: str, caller: Caller) -> Iterator[Found]:
             yield Found("resource type", one.title, reverse("resource-type", args=[one.name]))
     if caller.verdict(Action.AGENT_READ).allowed:
         for agent in Agent.objects.filter(name__icontains=asked).order_by("name")[:_MOST]:
-            yield Found("agent", agent.name, reverse("agents"))
+            yield Found("agent", agent.name, reverse("agent", args=[agent.id]))
 
 
 def _scopes(asked: str, caller: Caller) -> Iterator[Found]:

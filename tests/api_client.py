@@ -80,3 +80,12 @@ def token_for(*roles: str, scope: Scope = Scope()) -> str:
 def make_project(name: str = "flytesnacks") -> str:
     create_project(name, actor=ACTOR)
     return name
+
+
+def logged_in(name: str, role: Role, scope: Scope = Scope()) -> Client:
+    """A browser of a new person with this role."""
+    person = principals.create_principal(name, kind=PrincipalKind.PERSON, actor=ACTOR)
+    principals.bind_role(person, role, scope, actor=ACTOR)
+    client = Client()
+    client.force_login(person)
+    return client

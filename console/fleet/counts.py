@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.db.models import Count, Q
 
 from registry.agents.policies import liveness_policy
-from registry.agents.querysets import AgentQuerySet, late
+from registry.agents.querysets import late
 from registry.agents.states import State
 from registry.models import Agent
 
@@ -17,17 +17,6 @@ def counts() -> dict[str, int]:
     """Agents by state. The late ones are live, so they are counted there too."""
     told = {choice: Count("pk", filter=_in_state(choice)) for choice in CHOICES}
     found: dict[str, int] = Agent.objects.aggregate(**told)
-    return found
-
-
-def matching(*, state: str, environment: str) -> AgentQuerySet:
-    """Agents that fit; an empty filter fits all, a word that we do not know none."""
-    found = Agent.objects.shown().order_by("name")
-    if state:
-        found = found.filter(_in_state(state))
-    if environment:
-        # Postgres refuses NUL in a text; no environment has one.
-        found = found.filter(environment=environment) if environment.isprintable() else found.none()
     return found
 
 

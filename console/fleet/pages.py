@@ -1,44 +1,77 @@
-"""Agents as a list."""
+"""Agents as a list: a page of rows at a time, however many there are."""
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.utils.http import urlencode
 
 from console.choices import offered
-from console.fleet import counts
-from console.pages import page
+from console.copying import cpctl, curl
+from console.fleet import asking
+from console.fleet.counts import CHOICES, LATE
+from console.pages import page, page_of
 from controlplane.access.callers import Caller
 from controlplane.access.roles import Action
+from controlplane.errors import InvalidRequest
+from registry.agents import tallies
 from registry.agents.policies import liveness_policy
 from registry.agents.states import LIVE
-from registry.models import Agent
-
-_SHOWN_AGENTS = 200
+from registry.models import Agent, FleetGuard
 
 
 @page
 def agents(request: HttpRequest, caller: Caller) -> HttpResponse:
     caller.require(Action.AGENT_READ)
-    filters = {name: request.GET.get(name, "") for name in ("state", "environment")}
-    found = list(counts.matching(**filters)[: _SHOWN_AGENTS + 1])
+    asked = {name: request.GET.get(name, "").strip() for name in asking.NAMES}
+    by_environment = tallies.counts()
     context = {
-        "agents": [(agent, _is_late(agent)) for agent in found[:_SHOWN_AGENTS]],
-        "more": len(found) > _SHOWN_AGENTS,
-        "shown": _SHOWN_AGENTS,
-        "filters": filters,
-        "filtered": any(filters.values()),
-        "states": offered(counts.CHOICES, filters["state"]),
-        "environments": offered(_environments(), filters["environment"]),
+        "asked": asked,
+        "filtered": any(value for name, value in asked.items() if name != "sort"),
+        "states": offered(CHOICES, asked["state"]),
+        "chips": _chips(by_environment, asked),
+        "environments": offered(by_environment, asked["environment"]),
+        "sorts": asking.SORTS,
+        "guards": FleetGuard.objects.exclude(engaged_at=None).order_by("environment"),
+        "copies": _copies(request, asked),
     }
-    return render(request, "console/fleet/agents.html", context)
+    try:
+        found = page_of(request, caller, asking.fitting(asked), order=asking.order(asked))
+    except InvalidRequest as error:
+        # With the form: only the selector has to be written anew.
+        return render(request, "console/fleet/agents.html", {**context, "problem": error}, status=422)
+    rows = [(agent, is_late(agent)) for agent in found.items]
+    return render(request, "console/fleet/agents.html", {**context, "agents": rows, "found": found})
 
 
-def _environments() -> list[str]:
-    rows = Agent.objects.order_by("environment").values_list("environment", flat=True)
-    return list(rows.distinct()[:200])
-
-
-def _is_late(agent: Agent) -> bool:
+def is_late(agent: Agent) -> bool:
     now = agent.now  # type: ignore[attr-defined]  # annotated
     return agent.state in LIVE and liveness_policy().is_late(agent.lease.renewed_at, now=now)
+
+
+def _chips(by_environment: Any, asked: dict[str, str]) -> list[tuple[str, int, str]]:
+    """How many are in each state, of the environment that is asked for; and where one sees them."""
+    here = asked["environment"]
+    chosen = {here: by_environment.get(here, {})} if here else by_environment
+    totals = tallies.total(chosen)
+    kept = {name: value for name, value in asked.items() if value and name != "state"}
+    return [
+        (state.value, count, urlencode({**kept, "state": state.value}))
+        for state, count in totals.items()
+        if count
+    ]
+
+
+def _copies(request: HttpRequest, asked: dict[str, str]) -> dict[str, str]:
+    said = {name: value for name, value in asked.items() if value and name != "state"}
+    state = asked["state"]
+    if state:
+        said |= {"late": "true"} if state == LATE else {"health_status": state}
+    words = [word for name in ("environment", "state") if asked[name] for word in (f"--{name}", asked[name])]
+    return {
+        "curl": curl(request, "GET", f"agents{'?' if said else ''}{urlencode(said)}"),
+        # Its command line knows these two filters alone.
+        "cpctl": cpctl("agents", "list", *words) if set(said) <= {"environment", "health_status"} else "",
+    }

@@ -42,6 +42,13 @@ class Caller:
         """The scopes below which the caller may do this: what its lists show."""
         return scopes_where(self.grants, action)
 
+    def require_somewhere(self, action: Action) -> list[Scope]:
+        """The scopes below which the caller may do this. Raise PermissionDenied if there is none."""
+        found = self.scopes_for(action)
+        if not found:
+            self.require(action)
+        return found
+
     def actor(self, request_id: str, reason: str = "") -> Actor:
         return Actor(self.principal_id, self.name, request_id, reason)
 

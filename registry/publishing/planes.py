@@ -164,6 +164,16 @@ def configuration(plane: DataPlane, wanted: Format) -> Served:
     return Served(row.revision, row.digest, etag, text)
 
 
+def get_bundle(name: str, revision: int) -> AgentConfigBundle:
+    """Raises UnknownDataPlane, UnknownBundle."""
+    rows = AgentConfigBundle.objects.filter(data_plane=get_plane(name), revision=revision)
+    # A path may say any number; Postgres counts revisions in 32 bits.
+    found = rows.first() if revision < 2**31 else None
+    if found is None:
+        raise UnknownBundle(f"There is no revision {revision} of {name}.")
+    return found
+
+
 def described(plane: DataPlane) -> dict[str, Any]:
     """As its operator described it."""
     return {name: getattr(plane, name) for name in _columns(Described())}

@@ -14,6 +14,7 @@ from django.db import IntegrityError, transaction
 
 from controlplane.access import audit
 from controlplane.access.actors import Actor
+from controlplane.access.callers import Caller
 from controlplane.errors import (
     FieldError,
     InvalidAgentConfig,
@@ -35,7 +36,7 @@ from registry.publishing.quarantining import keep_as_it_was, readmit_fixed
 from registry.publishing.reading import read
 from registry.publishing.recomputing import recompute_all
 from registry.publishing.rows import DOCUMENT_LENGTH, AgentConfig, AgentConfigGeneration
-from registry.publishing.teams import check_team_name
+from registry.publishing.teams import check_team_name, hidden_teams
 
 API, FOLDER, KUBERNETES = "api", "folder", "kubernetes"
 _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")
@@ -122,6 +123,13 @@ def get_document(document: DocumentId) -> AgentConfig:
     if row is None:
         raise UnknownAgentConfig(f"There is no document {str(document)[:200]!r}.")
     return row
+
+
+def visible_document(document: DocumentId, caller: Caller) -> AgentConfig:
+    """Raises UnknownAgentConfig, also for one that the caller may not see."""
+    if document.namespace in hidden_teams(caller):
+        raise UnknownAgentConfig(f"There is no document {str(document)[:200]!r}.")
+    return get_document(document)
 
 
 def takes_effect_at_once() -> bool:

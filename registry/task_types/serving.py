@@ -1,12 +1,17 @@
-"""Follow what agents say of the task types that they serve."""
+"""Follow what agents say of the task types that they serve, and tell who serves which."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 from uuid import UUID
 
+from django.db.models import Count, Q, QuerySet
+
+from controlplane.errors import UnknownTaskType
+from registry.agents.states import LIVE
 from registry.models import ServedTaskType
-from registry.task_types.names import TaskType
+from registry.task_types.names import NAME, TaskType
 
 
 def follow_task_types(agent_id: UUID, served: Sequence[TaskType]) -> None:
@@ -23,3 +28,29 @@ def follow_task_types(agent_id: UUID, served: Sequence[TaskType]) -> None:
 
 def _stored(agent_id: UUID) -> list[tuple[int, str, str]]:
     return list(ServedTaskType.objects.filter(agent_id=agent_id).values_list("id", "name", "version"))
+
+
+def counted(names: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """By task type: its versions, how many agents serve any of them, how many of those are live."""
+    live = Q(agent__state__in=[state.value for state in LIVE])
+    rows = ServedTaskType.objects.filter(name__in=names).values("name")
+    counts = rows.annotate(
+        agents=Count("agent", distinct=True), live_agents=Count("agent", distinct=True, filter=live)
+    )
+    found: dict[str, dict[str, Any]] = {
+        name: {"name": name, "versions": [], "agents": 0, "live_agents": 0} for name in names
+    }
+    for row in counts:
+        found[row["name"]].update(row)
+    versions = ServedTaskType.objects.filter(name__in=names).values_list("name", "version").distinct()
+    for name, version in versions.order_by("name", "version"):
+        found[name]["versions"].append(version)
+    return found
+
+
+def serving(name: str) -> QuerySet[ServedTaskType]:
+    """Who serves it, in any version. Raises UnknownTaskType if nobody does."""
+    rows = ServedTaskType.objects.filter(name=name).select_related("agent")
+    if not NAME.fullmatch(name) or not rows.exists():
+        raise UnknownTaskType(f"No agent serves the task type {name[:128]!r}.")
+    return rows

@@ -11,6 +11,7 @@ from django.test import Client
 from structlog.testing import capture_logs
 
 from console.fleet import counts as fleet
+from console.fleet.asking import fitting
 from console.login import ALLOWED_FAILURES, count_attempt
 from console.overrides import ladder
 from console.templatetags.times import ago
@@ -34,6 +35,18 @@ PAGES = [
     "/agents",
     "/agents?state=ready",
     "/agents?state=late",
+    "/fleet-guards",
+    "/task-types",
+    "/audit",
+    "/environments",
+    "/events",
+    "/tokens",
+    "/role-bindings",
+    "/join-tokens",
+    "/agent-configs",
+    "/agent-configs/conflicts",
+    "/agent-configs/planes",
+    "/agent-configs/try",
     "/search?q=flyte",
 ]
 
@@ -297,7 +310,7 @@ def test_the_dashboard_counts_agents_and_the_late_ones_as_the_agents_page_shows_
     }
 
     assert late == {"prod-eu-1"}
-    assert {agent.name for agent in fleet.matching(state="late", environment="")} == late
+    assert {agent.name for agent in fitting({"state": "late"})} == late
     assert fleet.counts() == {
         **dict.fromkeys(State, 0),
         "ready": 5,

@@ -53,6 +53,12 @@
     }
   }
 
+  // What no event tells of, such as heartbeats: data-every is in seconds.
+  document.querySelectorAll("[data-every]").forEach(({ id, dataset }) => setInterval(() => {
+    const part = document.getElementById(id);
+    if (part && !document.hidden && !part.contains(document.activeElement)) htmx.trigger(part, "live");
+  }, dataset.every * 1000));
+
   let isRunning = false;
   async function run() {
     if (isRunning) return;

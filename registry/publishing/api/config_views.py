@@ -17,13 +17,20 @@ from controlplane.api.fields import Query, parse_body
 from controlplane.api.json_body import StrictJSONParser, limit_of, read_body
 from controlplane.api.pages import page_response, paginate
 from controlplane.api.yaml_body import MEDIA_TYPE
-from controlplane.errors import MalformedBody, UnknownAgentConfig
+from controlplane.errors import MalformedBody
 from registry.agent_configs.claims import Canary, DocumentId, Facts
 from registry.publishing import stored
 from registry.publishing.admission import review
 from registry.publishing.api import examples, shapes
 from registry.publishing.previews import Change, Outcome, Preview, preview
-from registry.publishing.publishing import API, Wanted, delete_document, get_document, put_document
+from registry.publishing.publishing import (
+    API,
+    Wanted,
+    delete_document,
+    get_document,
+    put_document,
+    visible_document,
+)
 from registry.publishing.quarantining import quarantine, readmit
 from registry.publishing.rows import AgentConfig
 from registry.publishing.teams import check_may_publish, hidden_teams
@@ -92,7 +99,7 @@ class AgentConfigItem(Endpoint):
     )
     def get(self, request: Request, team: str, name: str) -> Response:
         source = shapes.SourceQuery.parse(request)["source"]
-        row = _visible(DocumentId(source, team, name), caller_of(request))
+        row = visible_document(DocumentId(source, team, name), caller_of(request))
         return _answer(row, request)
 
     @extend_schema(
@@ -230,12 +237,6 @@ def _wanted(document: DocumentId, said: dict[str, Any]) -> Wanted:
 
 def _named(said: Mapping[str, Any]) -> DocumentId:
     return DocumentId(said["source"], said["team"], said["name"])
-
-
-def _visible(document: DocumentId, caller: Caller) -> AgentConfig:
-    if document.namespace in hidden_teams(caller):
-        raise UnknownAgentConfig(f"There is no document {str(document)[:200]!r}.")
-    return get_document(document)
 
 
 def _answer(row: AgentConfig, request: Request, status: int = 200) -> Response:

@@ -1,0 +1,14 @@
+"""Pages about who may do what."""
+
+from django.urls import path
+
+from console.access import join_tokens, role_bindings, tokens
+
+urlpatterns = [
+    path("tokens", tokens.tokens, name="tokens"),
+    path("tokens/<uuid:token_id>/revoke", tokens.revoke, name="token-revoke"),
+    path("role-bindings", role_bindings.role_bindings, name="role-bindings"),
+    path("role-bindings/<uuid:binding_id>/remove", role_bindings.take_away, name="role-binding-remove"),
+    path("join-tokens", join_tokens.join_tokens, name="join-tokens"),
+    path("join-tokens/<uuid:token_id>/revoke", join_tokens.revoke, name="join-token-revoke"),
+]

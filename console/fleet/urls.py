@@ -1,0 +1,19 @@
+"""Pages about agents, their environments, guards and task types."""
+
+from django.urls import path
+
+from console.fleet import actions, agent, environments, guards, task_types
+
+urlpatterns = [
+    path("agents/<uuid:agent_id>", agent.agent, name="agent"),
+    path("agents/<uuid:agent_id>/approve", actions.approve, name="agent-approve"),
+    path("agents/<uuid:agent_id>/drain", actions.drain, name="agent-drain"),
+    path("agents/<uuid:agent_id>/resume", actions.resume, name="agent-resume"),
+    path("agents/<uuid:agent_id>/retire", actions.retire, name="agent-retire"),
+    path("agents/<uuid:agent_id>/remove", actions.remove, name="agent-remove"),
+    path("environments", environments.environments, name="environments"),
+    path("fleet-guards", guards.guards, name="guards"),
+    path("fleet-guards/overrule", guards.ruling, name="guard-ruling"),
+    path("task-types", task_types.task_types, name="task-types"),
+    path("task-types/<str:name>", task_types.task_type, name="task-type"),
+]

@@ -1,0 +1,11 @@
+"""Pages about what was done and what happened."""
+
+from django.urls import path
+
+from console.records import audit, events
+
+urlpatterns = [
+    path("audit", audit.audit, name="audit"),
+    path("audit/export", audit.export, name="audit-export"),
+    path("events", events.events, name="events"),
+]

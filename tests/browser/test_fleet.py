@@ -1,0 +1,125 @@
+"""Pages about agents and what they are given, as people meet them; changes made without a mouse."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from playwright.sync_api import Page, expect
+
+from registry.agent_configs.claims import DocumentId
+from registry.agents import life_cycle
+from registry.models import Agent, ServedTaskType
+from registry.publishing.planes import Described, put_plane
+from registry.publishing.publishing import Wanted, put_document
+from registry.publishing.rows import AgentConfigStatus, DataPlane
+from tests.api.test_agent_configs import text
+from tests.api_client import ACTOR
+from tests.browser.conftest import hindrances
+
+HAND_OVER = "/agent-configs/conflicts/hand-over?kind=task_type&name=acme_sensor&from_team=acme&to_team=rival"
+# name of the picture, address
+PAGES = {
+    "agents": "/agents",
+    "agents-none": "/agents?q=nobody",
+    "environments": "/environments",
+    "guards": "/fleet-guards",
+    "guard-ruling": "/fleet-guards/overrule?environment=edge&ruling=engage",
+    "task-types": "/task-types",
+    "task-type": "/task-types/spark",
+    "audit": "/audit",
+    "events": "/events",
+    "tokens": "/tokens",
+    "role-bindings": "/role-bindings",
+    "join-tokens": "/join-tokens",
+}
+CONFIG_PAGES = {
+    "agent-configs": "/agent-configs",
+    "agent-config": "/agent-configs/documents/api/acme/agents",
+    "agent-config-conflicts": "/agent-configs/conflicts",
+    "agent-config-hand-over": HAND_OVER,
+    "agent-config-try": "/agent-configs/try?team=acme&name=agents",
+    "data-planes": "/agent-configs/planes",
+    "data-plane": "/agent-configs/planes/eu",
+    "bundle": "/agent-configs/planes/eu/2?against=1",
+}
+
+
+def test_every_page_about_agents_hinders_nobody(page: Page, look: Callable[[str, str], None]) -> None:
+    agent = Agent.objects.get(name="prod-eu-1")
+    Agent.objects.filter(name="prod-eu-1").update(labels={"team": "ml", "region": "eu"})
+    ServedTaskType.objects.create(agent=agent, name="spark", version="v2")
+    pages = {**PAGES, "agent": f"/agents/{agent.id}", "agent-drain": f"/agents/{agent.id}/drain"}
+    for name, address in pages.items():
+        look(name, address)
+
+
+def publish(*documents: tuple[str, str]) -> None:
+    put_plane("eu", Described(), actor=ACTOR)
+    for team, task in documents:
+        put_document(Wanted(DocumentId("api", team, "agents"), text(team, task)), actor=ACTOR)
+
+
+def test_every_page_about_configurations_hinders_nobody(page: Page, look: Callable[[str, str], None]) -> None:
+    publish(("acme", "acme_sensor"), ("rival", "acme_sensor"))
+    for name, address in CONFIG_PAGES.items():
+        look(name, address)
+
+
+def test_a_claim_is_handed_over_without_a_mouse(page: Page) -> None:
+    publish(("acme", "acme_sensor"), ("rival", "acme_sensor"))
+    page.goto("/agent-configs/conflicts")
+    page.get_by_role("link", name="Hand acme_sensor over to rival").focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="What will happen")).to_be_visible()
+    page.get_by_label("Why").focus()
+    page.keyboard.type("They run it now.")
+    page.keyboard.press("Enter")
+
+    expect(page.locator("#toasts")).to_contain_text("belongs to rival now")
+    (conflict,) = AgentConfigStatus.objects.exclude(conflicts=[]).get().conflicts
+    assert conflict["winner"]["team"] == "rival"
+
+
+def test_an_agent_is_drained_without_a_mouse(page: Page) -> None:
+    page.goto("/agents?q=prod-eu-1")
+    page.keyboard.press("j")
+    page.keyboard.press("Enter")
+    page.get_by_role("link", name="Drain").focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="What will happen")).to_be_visible()
+    page.get_by_label("Why").focus()
+    page.keyboard.type("Kernel update.")
+    page.keyboard.press("Enter")
+
+    expect(page.locator("#toasts")).to_contain_text("gets no more work")
+    expect(page.locator("#agent .notice")).to_contain_text("Kernel update.")
+    assert Agent.objects.get(name="prod-eu-1").drain_reason == "Kernel update."
+
+
+def test_rows_that_are_seen_follow_what_happens(page: Page) -> None:
+    page.goto("/agents?q=prod-eu")
+    expect(page.locator("[data-live-badge]")).to_have_text("live")
+    agent = Agent.objects.get(name="prod-eu-2")
+
+    life_cycle.drain(agent.id, reason="Kernel update.", until=None, actor=ACTOR)
+
+    expect(page.locator("#rows")).to_contain_text("Kernel update.")
+
+
+def test_what_answers_a_form_hinders_nobody_either(page: Page) -> None:
+    publish(("acme", "acme_sensor"))
+    page.goto("/agent-configs/try?team=acme&name=agents")
+    page.get_by_label("Document").fill(text("acme", "bad name"))
+    page.get_by_role("button", name="Check it").click()
+    expect(page.get_by_text("It cannot be published")).to_be_visible()
+    assert hindrances(page) == []
+
+    DataPlane.objects.update(held={"digest": "d1", "reasons": [], "changes": ["everything goes"]})
+    page.goto("/agent-configs/planes/eu/approve")
+    assert hindrances(page) == []
+
+    page.goto("/tokens")
+    page.get_by_label("What for").fill("laptop")
+    page.get_by_role("button", name="Make it").click()
+    expect(page.locator(".secret")).to_contain_text("cp_pat_")
+    assert hindrances(page) == []
