@@ -118,7 +118,7 @@ def _options() -> argparse.Namespace:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--agents", type=int, default=100_000)
-    parser.add_argument("--storm", type=int, default=64, help="connections that join")
+    parser.add_argument("--storm", type=int, default=256, help="connections that join")
     parser.add_argument("--connections", type=int, default=256, help="connections that beat")
     parser.add_argument("--seconds", type=float, default=60.0, help="of heartbeats that are measured")
     parser.add_argument("--write", action="store_true", help="put the table into docs/performance.md")
