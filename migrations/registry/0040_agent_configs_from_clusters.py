@@ -13,7 +13,7 @@ VALUES (1, true, '', '', '[]', NULL, NULL, NULL, '', '{}');
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('registry', '0010_agent_configs'),
+        ('registry', '0020_retired_for_silence'),
     ]
 
     operations = [
