@@ -82,4 +82,6 @@ def build(name: str) -> Any:
     else:
         holder.command(name)(found)
     group: Any = typer.main.get_command(holder)
-    return group.commands[name]
+    from cpctl.commands.showing import with_languages
+
+    return with_languages(group.commands[name])

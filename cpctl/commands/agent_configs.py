@@ -46,7 +46,7 @@ def list_documents(
 def get_document(name: Document, *, output: options.Output = Format.TABLE) -> None:
     """Print a document as it was published; with -o json all that is known of it."""
     found = SESSION.api().get(_path(name)).json()
-    say(document(found, output) if output in (Format.JSON, Format.YAML) else found["text"].rstrip("\n"))
+    say(*(document(found, output) if output.is_whole else [found["text"].rstrip("\n")]))
 
 
 @agent_configs.command()
@@ -223,8 +223,7 @@ def _precondition(name: str) -> dict[str, str]:
 
 
 def _show(value: Any, how: Format, lines: list[str]) -> None:
-    for line in [document(value, how)] if how in (Format.JSON, Format.YAML) else lines:
-        say(line)
+    say(*(document(value, how) if how.is_whole else lines))
 
 
 def _mistakes(found: Any, file: str) -> list[str]:

@@ -104,8 +104,8 @@ def go_on(plan: Any, question: str, how: Format, *, yes: bool) -> bool:
 
 
 def _show(plan: Any, how: Format) -> None:
-    if how in (Format.JSON, Format.YAML):
-        return say(document(plan, how))
+    if how.is_whole:
+        return say(*document(plan, how))
     for line in plan_lines(plan, SESSION.paint()):
         say(line)
     return None

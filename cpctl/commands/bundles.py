@@ -37,7 +37,7 @@ def list_bundles(
 def get_bundle(plane: Plane, revision: Revision = None, *, output: options.Output = Format.TABLE) -> None:
     """Print what a data plane is given; with -o json all that is known of it."""
     found = SESSION.api().get(f"{BUNDLE.path}/{segment(plane)}/{_revision(plane, revision)}").json()
-    say(document(found, output) if output in (Format.JSON, Format.YAML) else found["text"].rstrip("\n"))
+    say(*(document(found, output) if output.is_whole else [found["text"].rstrip("\n")]))
 
 
 @bundle.command("diff")
@@ -54,8 +54,7 @@ def diff_bundles(
     path = f"{BUNDLE.path}/{segment(plane)}/{first}/diff/{_revision(plane, second)}"
     found = SESSION.api().get(path).json()
     lines = [signed(line, SESSION.paint()) for line in found["changes"]]
-    for line in [document(found, output)] if output in (Format.JSON, Format.YAML) else lines:
-        say(line)
+    say(*(document(found, output) if output.is_whole else lines))
     if found["changes"]:
         raise typer.Exit(Exit.DIFFERS)
 

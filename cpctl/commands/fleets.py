@@ -89,8 +89,8 @@ def create_join_token(
         **{"needs_approval": needs_approval, "may_take_over": may_take_over},
     }
     made = SESSION.api().post("join-tokens", body, query={"dry_run": dry_run}).json()
-    if output in (Format.JSON, Format.YAML):
-        say(document(made, output))
+    if output.is_whole:
+        say(*document(made, output))
     elif not dry_run:
         say(made["token"])
 
