@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cpctl import completing
-from cpctl.columns import Kind
+from cpctl.columns import Kind, field
 from cpctl.commands import options
 from cpctl.commands.getting import KindName, find
 from cpctl.errors import TimedOut, UsageError
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 _FIELDS = {"state": "health_status"}
 
 
+_TYPES = (field("NAME"), field("MEANING"))
 events = typer.Typer(help="What happened, and what happens.")
 _After = Annotated[int, typer.Option(min=0, help="The last number that you have.")]
 _Type = Annotated[str, typer.Option(help="Only of this type, such as agent.registered.")]
@@ -70,6 +71,14 @@ def watch_events(
 ) -> None:
     """Follow what happens: from now on, or after a number."""
     _watch({"type": type, "object_type": object_type, "object_id": object_id}, after, output)
+
+
+@events.command("types")
+def list_types(*, output: options.Output = Format.TABLE, no_headers: options.NoHeaders = False) -> None:
+    """List the types of events, and what each means."""
+    # They come in one answer, and know no pages.
+    found = SESSION.api().get("event-types").json()["items"]
+    say(*listing(_TYPES, found, how=output, name_of=lambda one: str(one["name"]), headers=not no_headers))
 
 
 def wait(

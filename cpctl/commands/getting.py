@@ -107,7 +107,7 @@ def show(kind: Kind, items: Sequence[Any], how: Format, *, headers: bool = True)
 
 def find(api: Api, kind: Kind, name: str, query: dict[str, Any] | None = None) -> Any:
     """One thing. Agents are asked for by id, and found by name too."""
-    if kind.name == "agents" and not _is_id(name):
+    if kind.name == "agents" and not is_id(name):
         for agent in api.items(kind.path, {"q": name}):
             if agent["name"] == name:
                 return agent
@@ -118,7 +118,7 @@ def find(api: Api, kind: Kind, name: str, query: dict[str, Any] | None = None) -
     return api.get(f"{kind.path}/{place}", query).json()
 
 
-def _is_id(name: str) -> bool:
+def is_id(name: str) -> bool:
     return len(name) == 36 and name.count("-") == 4
 
 
