@@ -116,7 +116,9 @@ def _wrong(operation: dict[str, Any], query: str, headers: Any, body: bytes) -> 
     if body and headers["Content-Type"] not in content:
         yield f"it takes no {headers['Content-Type']}"
     elif body and headers["Content-Type"] == JSON:
-        yield from (one.message for one in _misfits(content[JSON]["schema"], json.loads(body)))
+        schema, said = content[JSON]["schema"], json.loads(body)
+        yield from (one.message for one in _misfits(schema, said))
+        yield from (f"there is no field {name}" for name in set(said) - set(_resolved(schema)["properties"]))
     elif not body and operation.get("requestBody", {}).get("required"):
         yield "it wants a body"
 

@@ -56,6 +56,7 @@ explain effective {HERE} taskResources
 explain --flyte
 diff -f document.yaml
 apply -f document.yaml --manager git --prune --force --yes -m Why
+apply -f document.yaml --replace --yes -m Why
 edit {HERE} --yes -m Why
 history
 history task_resource {HERE}
