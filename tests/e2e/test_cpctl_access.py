@@ -10,6 +10,7 @@ import yaml
 from controlplane.access.principals import create_token
 from tests.api_client import ACTOR, AGENT, Api, make_principal
 from tests.cpctl_runner import Cpctl
+from tests.e2e.test_cpctl_agents import CONFIG
 
 TYPE = {
     "name": "workflow_priority",
@@ -120,7 +121,8 @@ def test_teams_grants_planes_and_quarantine(cpctl):
     done(cpctl, *group, "grants", "withdraw", grant)
     assert shown(cpctl, "agent-configs grants list", ".items | length") == ["0"]
 
-    Api(cpctl.token).put("agent-configs/acme/sensors", {"text": "plugins: {}\n"})
+    (cpctl.folder / "a.yaml").write_text(CONFIG)
+    done(cpctl, *group, "publish", "acme/sensors", "-f", "a.yaml")
     assert "quarantined" in done(cpctl, *group, "quarantine", "acme/sensors", "-m", "It loops.")
     assert "It loops." in cpctl(*group, "get", "acme/sensors", "-o", "json").out
     assert "admitted" in done(cpctl, *group, "readmit", "acme/sensors")
