@@ -231,7 +231,7 @@ class _Parser:
         minus = self._takes("-")
         token = self._next()
         if token.kind == "number":
-            return json.loads(token.text) * (-1 if minus else 1)
+            return (float if "." in token.text else int)(token.text) * (-1 if minus else 1)
         if token.kind == "string" and not minus:
             return self._string(token)
         if token.text in _WORDS and not minus:

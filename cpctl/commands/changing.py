@@ -64,7 +64,7 @@ def take_back(path: str, what: str, terms: options.Decision) -> None:
     """End what has an id and no versions, such as a token."""
     terms.ask(f"End {what}?")
     SESSION.api().send("DELETE", path, query=terms.query())
-    terms.tell(f"{what} is ended.")
+    terms.tell(f"{what[0].upper()}{what[1:]} is ended.")
 
 
 def over_what_stands(path: str) -> dict[str, str]:

@@ -100,4 +100,4 @@ def revoke_join_token(
 ) -> None:
     """Let nobody in with it any more. Agents that came stay."""
     terms = options.Decision(message, dry_run, yes)
-    changing.take_back(changing.place_of(JOIN_TOKEN, token), f"The join token {token}", terms)
+    changing.take_back(changing.place_of(JOIN_TOKEN, token), f"the join token {token}", terms)

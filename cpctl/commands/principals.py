@@ -99,7 +99,7 @@ def create_token(
 def revoke_token(token: changing.Id, *, dry_run: options.DryRun = False, yes: options.Yes = False) -> None:
     """End a token at once."""
     terms = options.Decision("", dry_run, yes)
-    changing.take_back(changing.place_of(kind_named("tokens"), token), f"The token {token}", terms)
+    changing.take_back(changing.place_of(kind_named("tokens"), token), f"the token {token}", terms)
 
 
 @roles.command("list")
@@ -135,7 +135,7 @@ def grant_role(
 def revoke_role(binding: changing.Id, *, dry_run: options.DryRun = False, yes: options.Yes = False) -> None:
     """Take a role back, by the id that `list` shows."""
     terms = options.Decision("", dry_run, yes)
-    changing.take_back(changing.place_of(kind_named("role-bindings"), binding), f"The role {binding}", terms)
+    changing.take_back(changing.place_of(kind_named("role-bindings"), binding), f"the role {binding}", terms)
 
 
 def _switch(name: str, terms: options.Decision, *, on: bool) -> None:

@@ -80,7 +80,7 @@ def remove_provider(
 ) -> None:
     """Forget a provider. Its agent may register it again."""
     terms = options.Decision(message, dry_run, yes)
-    changing.take_back(changing.place_of(_kind(agent), provider), f"The provider {provider}", terms)
+    changing.take_back(changing.place_of(_kind(agent), provider), f"the provider {provider}", terms)
 
 
 def summary(*, output: options.Output = Format.TABLE, no_headers: options.NoHeaders = False) -> None:

@@ -103,7 +103,7 @@ def withdraw_grant(
 ) -> None:
     """Take a grant back, by the id that `list` shows."""
     terms = options.Decision(message, dry_run, yes)
-    changing.take_back(changing.place_of(GRANT, grant), f"The grant {grant}", terms)
+    changing.take_back(changing.place_of(GRANT, grant), f"the grant {grant}", terms)
 
 
 @sources.command("list")

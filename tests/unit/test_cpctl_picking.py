@@ -44,7 +44,7 @@ FLEET = {
         (".items[].lag.nothing?", []),
         ("[..|.lag?] | map(select(.))", ["[3,1]"]),
         ("1 == true, null == false", ["false", "false"]),
-        (".items[0].lag | -1, tostring", ["-1", "3"]),
+        (".items[0].lag | -1, 007, 0.5, tostring", ["-1", "7", "0.5", "3"]),
         ('"tab\\tbell\\u0007"', ["tab\tbell\N{REPLACEMENT CHARACTER}"]),
     ],
 )
