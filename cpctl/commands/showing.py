@@ -37,8 +37,8 @@ def how_or_file(said: Any) -> Format:
 def _chosen(ctx: typer.Context, said: Format) -> Format:
     """What `--jq` or `--template` pick goes before what `-o` is by itself."""
     picked: Format | None = ctx.meta.get(_KEY)
-    if picked and said.pick:
-        raise UsageError("Say one of -o jsonpath=, --jq and --template.")
+    if picked and (said.pick or said.file):
+        raise UsageError("Say one of -o jsonpath=, --jq, --template and a file.")
     return picked or said
 
 

@@ -139,3 +139,11 @@ def test_every_command_that_shows_something_takes_them(tmp_path, arguments, code
     )
 
     assert (ran.returncode, ran.stdout) == (code, out), ran.stderr
+
+
+def test_a_part_does_not_go_to_a_file():
+    command = [sys.executable, "-m", "cpctl", "get", "overrides", "-o", "a.yaml", "--jq", "."]
+
+    ran = subprocess.run(command, capture_output=True, text=True, check=False)
+
+    assert (ran.returncode, "and a file" in ran.stderr) == (2, True)
