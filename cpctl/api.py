@@ -1,6 +1,6 @@
 """The one place that speaks HTTP: pages, retries, idempotency keys, ETags, problem documents.
 
-Not the generated client: importing that takes 0.4 s, and an enum value of a newer server breaks it.
+Not the generated client: importing that takes 0.4 s, and models of one version are not those of another.
 """
 
 from __future__ import annotations

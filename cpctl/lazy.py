@@ -32,12 +32,20 @@ COMMANDS = {
     "rollback": Listed("history", "rollback", "Go back to a version or a revision."),
     "export": Listed("moving", "export", "Write everything that is set, as YAML that `apply` takes."),
     "import": Listed("moving", "imports", "Bring settings over from Flyte."),
+    "overrides": Listed("rules", "overrides", "Overrides: delete, compare, and where they come from."),
+    "projects": Listed("scopes", "projects", "Projects: list, create, change."),
+    "domains": Listed("scopes", "domains", "Domains: list, create."),
+    "resource-types": Listed("rules", "resource_types", "Resource types: create, update, delete."),
+    "guard-rails": Listed("rules", "guard_rails", "Guard rails: set, delete."),
     "agents": Listed("agents", "agents", "Agents: list, show, watch, drain, approve and more."),
     "agent-configs": Listed("agent_configs", "agent_configs", "Publish, preview, conflicts, bundles."),
     "task-types": Listed("looking", "task_types", "Task types, and which agents serve them."),
     "events": Listed("following", "events", "What happened, and what happens."),
     "wait": Listed("following", "wait", "Wait until a field has a value."),
     "audit": Listed("looking", "audit", "Show who did what."),
+    "principals": Listed("principals", "principals", "Principals: list, create, switch off and on."),
+    "tokens": Listed("principals", "tokens", "Tokens: list, create, revoke."),
+    "roles": Listed("principals", "roles", "Roles: who has which where; grant, revoke."),
     "login": Listed("access", "login", "Keep a server and a token, after trying them."),
     "logout": Listed("access", "logout", "Forget the token of the context."),
     "whoami": Listed("access", "whoami", "Show who you are, and what you may do where."),
@@ -82,4 +90,6 @@ def build(name: str) -> Any:
     else:
         holder.command(name)(found)
     group: Any = typer.main.get_command(holder)
-    return group.commands[name]
+    from cpctl.commands.showing import with_languages
+
+    return with_languages(group.commands[name])

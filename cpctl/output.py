@@ -7,21 +7,47 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
-from typing import IO, Any
+from typing import IO, Any, ClassVar
 
 Item = Mapping[str, Any]
 _CODES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "strike": "2;9"}
 GAP = "   "
 
 
-class Format(StrEnum):
-    TABLE = "table"
-    WIDE = "wide"
-    JSON = "json"
-    YAML = "yaml"
-    NAME = "name"
-    CSV = "csv"
+@dataclass(frozen=True, slots=True)
+class Format:
+    """How to show an answer. pick: the lines of what is picked out of it."""
+
+    name: str
+    pick: Callable[[Any], list[str]] | None = None
+
+    TABLE: ClassVar[Format]
+    WIDE: ClassVar[Format]
+    JSON: ClassVar[Format]
+    YAML: ClassVar[Format]
+    NAME: ClassVar[Format]
+    CSV: ClassVar[Format]
+
+    @property
+    def is_whole(self) -> bool:
+        """Is the answer taken as the API says it, and not as a table?"""
+        return self.pick is not None or self in (Format.JSON, Format.YAML)
+
+    @property
+    def file(self) -> str:
+        """What is no format is the name of a file, where one may be said."""
+        return "" if self.pick or self.name in FORMATS else self.name
+
+    def __str__(self) -> str:
+        return self.name
+
+
+Format.TABLE, Format.WIDE = Format("table"), Format("wide")
+Format.JSON, Format.YAML = Format("json"), Format("yaml")
+Format.NAME, Format.CSV = Format("name"), Format("csv")
+FORMATS = {
+    one.name: one for one in (Format.TABLE, Format.WIDE, Format.JSON, Format.YAML, Format.NAME, Format.CSV)
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +85,9 @@ def paint_for(said: str, stream: IO[str]) -> Paint:
     return Paint(wants_colour(said, os.environ, terminal=stream.isatty()))
 
 
-def say(text: str = "") -> None:
-    sys.stdout.write(text + "\n")
+def say(*lines: str) -> None:
+    for line in lines:
+        sys.stdout.write(line + "\n")
 
 
 def note(text: str) -> None:
@@ -127,10 +154,8 @@ def listing(
     headers: bool = True,
 ) -> list[str]:
     """A list in the format that was asked for."""
-    if how is Format.JSON:
-        return [as_json({"items": items})]
-    if how is Format.YAML:
-        return [as_yaml({"items": items})]
+    if how.is_whole:
+        return document({"items": items}, how)
     if how is Format.NAME:
         return [name_of(item) for item in items]
     if how is Format.CSV:
@@ -139,6 +164,15 @@ def listing(
     return table(shown, items, headers=headers)
 
 
-def document(value: Any, how: Format) -> str:
-    """One object: JSON if asked for, else YAML."""
-    return as_json(value) if how is Format.JSON else as_yaml(value)
+def document(value: Any, how: Format) -> list[str]:
+    """One object: what is picked out of it, JSON if asked for, else YAML."""
+    if how.pick is not None:
+        return how.pick(value)
+    return [as_json(value) if how is Format.JSON else as_yaml(value)]
+
+
+def one_of_many(value: Any, how: Format) -> list[str]:
+    """One object of those that keep coming: on one line, or as one YAML document."""
+    if how is Format.JSON:
+        return [json.dumps(value, ensure_ascii=False)]
+    return [*(["---"] if how is Format.YAML else []), *document(value, how)]

@@ -16,7 +16,8 @@ def python(folder: Path) -> None:
     """The package `controlplane_client`, with the layer that cpctl uses too. A warning is an error."""
     where = ("--path", str(ROOT / "openapi.yaml"), "--config", str(HERE / "python.yaml"))
     how = ("--meta", "setup", "--fail-on-warning", "--overwrite", "--output-path", str(folder))
-    _run(sys.executable, "-m", "openapi_python_client", "generate", *where, *how, cwd=ROOT)
+    ours = ("--custom-template-path", str(HERE / "python_templates"))
+    _run(sys.executable, "-m", "openapi_python_client", "generate", *where, *how, *ours, cwd=ROOT)
     package = folder / "controlplane_client"
     shutil.rmtree(package / "thin", ignore_errors=True)
     shutil.copy(HERE / "session.py", package)

@@ -56,8 +56,8 @@ def logout() -> None:
 def whoami(output: options.Output = Format.TABLE) -> None:
     """Show who you are, and what you may do where."""
     who = SESSION.api().get("me").json()
-    if output in (Format.JSON, Format.YAML):
-        return say(document(who, output))
+    if output.is_whole:
+        return say(*document(who, output))
     if output is Format.NAME:
         return say(who["name"])
     say(f"{who['name']} ({who['kind']}) at {SESSION.chosen().server}")

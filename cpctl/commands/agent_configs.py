@@ -9,8 +9,8 @@ import typer
 
 from cpctl import completing, files
 from cpctl.agent_kinds import AGENT_CONFIG, CLAIM, CONFLICT
-from cpctl.commands import bundles, getting, options
-from cpctl.errors import ApiError, UsageError
+from cpctl.commands import bundles, changing, getting, options, publishing
+from cpctl.errors import UsageError
 from cpctl.exits import Exit
 from cpctl.output import Format, document, say, signed
 from cpctl.paths import YAML, segment
@@ -19,11 +19,15 @@ from cpctl.session import SESSION
 agent_configs = typer.Typer(help="Publish, preview, conflicts, bundles.", no_args_is_help=True)
 agent_configs.add_typer(bundles.bundle, name="bundle")
 agent_configs.add_typer(bundles.planes, name="planes")
+agent_configs.add_typer(publishing.teams, name="teams")
+agent_configs.add_typer(publishing.grants, name="grants")
+agent_configs.add_typer(publishing.sources, name="sources")
 Document = Annotated[
     str,
     typer.Argument(metavar="TEAM/NAME", help="Such as acme/sensors.", autocompletion=completing.documents),
 ]
 File = Annotated[str, typer.Option("-f", "--file", help="File, or - for standard input.")]
+Source = Annotated[str, typer.Option(help="Where it is from, such as folder.")]
 ClaimKind = Annotated[str, typer.Argument(metavar="KIND", help="task_type or agent.")]
 ClaimName = Annotated[str, typer.Argument(metavar="NAME", help="Such as acme_sensor.")]
 
@@ -46,7 +50,7 @@ def list_documents(
 def get_document(name: Document, *, output: options.Output = Format.TABLE) -> None:
     """Print a document as it was published; with -o json all that is known of it."""
     found = SESSION.api().get(_path(name)).json()
-    say(document(found, output) if output in (Format.JSON, Format.YAML) else found["text"].rstrip("\n"))
+    say(*(document(found, output) if output.is_whole else [found["text"].rstrip("\n")]))
 
 
 @agent_configs.command()
@@ -91,7 +95,7 @@ def publish(
     """
     text = _text(file)
     terms = options.Decision(message, dry_run, yes)
-    headers = _precondition(name)
+    headers = changing.over_what_stands(_path(name))
     for line in _outcomes(_previewed(name, text)):
         SESSION.tell(line)
     terms.ask(f"Publish {name}?")
@@ -116,6 +120,36 @@ def delete(
     terms.ask(f"Delete {name}?")
     api.send("DELETE", _path(name), query=terms.query(), headers={"If-Match": etag})
     terms.tell(f"{name} is deleted.")
+
+
+@agent_configs.command()
+def quarantine(
+    name: Document,
+    *,
+    source: Source = "api",
+    message: Annotated[str, typer.Option("-m", "--message", help="Why. Its authors read it.")] = "",
+    dry_run: options.DryRun = False,
+    yes: options.Yes = False,
+) -> None:
+    """Serve a document no more, until it is readmitted."""
+    team, document = _named(name)
+    body = {"team": team, "name": document, "source": source, **({"message": message} if message else {})}
+    publishing.stop(body, "quarantine", options.Decision(message, dry_run, yes))
+
+
+@agent_configs.command()
+def readmit(
+    name: Document,
+    *,
+    source: Source = "api",
+    message: options.Message = "",
+    dry_run: options.DryRun = False,
+    yes: options.Yes = False,
+) -> None:
+    """Serve a document again that was quarantined."""
+    team, document = _named(name)
+    body = {"team": team, "name": document, "source": source}
+    publishing.stop(body, "readmit", options.Decision(message, dry_run, yes))
 
 
 @agent_configs.command()
@@ -212,19 +246,8 @@ def _previewed(said: str, text: str | None) -> Any:
     return SESSION.api().post("agent-configs:preview", body).json()
 
 
-def _precondition(name: str) -> dict[str, str]:
-    """Over what stands, or only if nothing does."""
-    try:
-        return {"If-Match": SESSION.api().get(_path(name)).etag}
-    except ApiError as error:
-        if error.status != 404:
-            raise
-        return {"If-None-Match": "*"}
-
-
 def _show(value: Any, how: Format, lines: list[str]) -> None:
-    for line in [document(value, how)] if how in (Format.JSON, Format.YAML) else lines:
-        say(line)
+    say(*(document(value, how) if how.is_whole else lines))
 
 
 def _mistakes(found: Any, file: str) -> list[str]:

@@ -8,13 +8,15 @@ import typer
 
 from cpctl import completing
 from cpctl.agent_kinds import AGENT
-from cpctl.commands import fleets, getting, options
+from cpctl.commands import fleets, getting, options, providers
 from cpctl.output import Format, say
 from cpctl.session import SESSION
 
 agents = typer.Typer(help="Agents: list, show, watch, drain, approve and more.", no_args_is_help=True)
 agents.add_typer(fleets.guards, name="guards")
 agents.add_typer(fleets.join_tokens, name="join-tokens")
+agents.add_typer(providers.providers, name="providers")
+agents.command("summary")(providers.summary)
 Name = Annotated[str, typer.Argument(metavar="NAME", autocompletion=completing.agents)]
 Environment = Annotated[str, typer.Option(help="Only agents of this environment.")]
 

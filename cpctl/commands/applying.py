@@ -22,6 +22,10 @@ Paths = Annotated[list[str], typer.Option("-f", "--file", help="File, folder, or
 Deep = Annotated[bool, typer.Option("-R", "--recursive", help="Look into sub-folders too.")]
 Prune = Annotated[bool, typer.Option("--prune", help="Take out what this manager states no more.")]
 
+Replace = Annotated[
+    bool, typer.Option("--replace", help="Also take out what is set at these scopes and not stated.")
+]
+
 
 class Dry(StrEnum):
     NONE = "none"
@@ -37,6 +41,7 @@ def apply(
     domain: options.Domain = "",
     manager: options.Manager = "",
     prune: Prune = False,
+    replace: Replace = False,
     force: options.Force = False,
     confirm: options.Confirm = None,
     message: options.Message = "",
@@ -49,6 +54,7 @@ def apply(
     \b
     cpctl apply -f billing.yaml
     cpctl apply -f settings/ -R --manager git --prune -p billing --yes
+    cpctl apply -f billing.yaml --replace
     """
     bundle = files.read(file, deep=recursive)
     if dry_run is Dry.CLIENT:
@@ -56,6 +62,10 @@ def apply(
     if prune and not manager:
         raise UsageError("--prune takes out what a manager stated before: say which, with --manager.")
     terms = options.Terms(message, manager, force, confirm)
+    if replace:
+        return _replace(
+            bundle, terms, dry_run=dry_run is Dry.SERVER, yes=yes, alone=not (prune or project or domain)
+        )
     scope = options.scope_of((project, domain, "", ""))
     query = terms.query(prune=prune, **scope)
     plan = planned(bundle, query)
@@ -68,6 +78,15 @@ def apply(
         query["confirm"] = plan["affected_scopes"]
     done = _send(bundle, query)
     return SESSION.tell(f"Applied as revision {done['revision']}: {summary_line(done)}")
+
+
+def _replace(bundle: files.Bundle, terms: options.Terms, *, alone: bool, dry_run: bool, yes: bool) -> None:
+    if not alone:
+        raise UsageError("--replace goes by the scopes of the documents: without --prune, -p and -d.")
+    from cpctl.commands.replacing import replace_documents
+
+    with _places(bundle.place):
+        replace_documents(bundle, terms, dry_run=dry_run, yes=yes)
 
 
 def diff(
@@ -104,8 +123,8 @@ def go_on(plan: Any, question: str, how: Format, *, yes: bool) -> bool:
 
 
 def _show(plan: Any, how: Format) -> None:
-    if how in (Format.JSON, Format.YAML):
-        return say(document(plan, how))
+    if how.is_whole:
+        return say(*document(plan, how))
     for line in plan_lines(plan, SESSION.paint()):
         say(line)
     return None

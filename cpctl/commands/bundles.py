@@ -8,7 +8,7 @@ import typer
 
 from cpctl import completing
 from cpctl.agent_kinds import BUNDLE, DATA_PLANE
-from cpctl.commands import getting, options
+from cpctl.commands import changing, getting, options
 from cpctl.errors import UsageError
 from cpctl.exits import Exit
 from cpctl.output import Format, document, say, signed
@@ -18,6 +18,10 @@ from cpctl.session import SESSION
 bundle = typer.Typer(help="Bundles: revisions of what a data plane is given.", no_args_is_help=True)
 planes = typer.Typer(help="Data planes.", no_args_is_help=True)
 Plane = Annotated[str, typer.Argument(metavar="PLANE", autocompletion=completing.planes)]
+_SETTINGS = (
+    *("dialect", "release", "enabled_plugins", "platform", "placeholders", "teams"),
+    *("principal", "config_map"),
+)
 Revision = Annotated[int | None, typer.Argument(metavar="[REVISION]", help="None: the one in force.")]
 
 
@@ -37,7 +41,7 @@ def list_bundles(
 def get_bundle(plane: Plane, revision: Revision = None, *, output: options.Output = Format.TABLE) -> None:
     """Print what a data plane is given; with -o json all that is known of it."""
     found = SESSION.api().get(f"{BUNDLE.path}/{segment(plane)}/{_revision(plane, revision)}").json()
-    say(document(found, output) if output in (Format.JSON, Format.YAML) else found["text"].rstrip("\n"))
+    say(*(document(found, output) if output.is_whole else [found["text"].rstrip("\n")]))
 
 
 @bundle.command("diff")
@@ -54,8 +58,7 @@ def diff_bundles(
     path = f"{BUNDLE.path}/{segment(plane)}/{first}/diff/{_revision(plane, second)}"
     found = SESSION.api().get(path).json()
     lines = [signed(line, SESSION.paint()) for line in found["changes"]]
-    for line in [document(found, output)] if output in (Format.JSON, Format.YAML) else lines:
-        say(line)
+    say(*(document(found, output) if output.is_whole else lines))
     if found["changes"]:
         raise typer.Exit(Exit.DIFFERS)
 
@@ -70,6 +73,44 @@ def list_planes(*, output: options.Output = Format.TABLE, no_headers: options.No
 def show_plane(plane: Plane, *, output: options.Output = Format.YAML) -> None:
     """Show everything about one data plane."""
     getting.describe(kind=DATA_PLANE.name, name=plane, output=output)
+
+
+@planes.command("set")
+def set_plane(
+    plane: Plane,
+    *,
+    file: Annotated[str, typer.Option("-f", "--file", help="The rest, as the API has it.")] = "",
+    release: Annotated[str, typer.Option(help="Flyte's, such as 1.16.0.")] = "",
+    dialect: Annotated[str, typer.Option(help="agent, connector or connector-v2.")] = "",
+    principal: Annotated[str, typer.Option(help="Who reads its configuration.")] = "",
+    message: options.Message = "",
+    dry_run: options.DryRun = False,
+    yes: options.Yes = False,
+    output: options.Output = Format.TABLE,
+) -> None:
+    """Register a data plane, or change what is said of it. What is not said stays.
+
+    \b
+    cpctl agent-configs planes set eu-1 --release 1.16.0 --principal flyte-eu-1
+    """
+    stands = changing.standing(changing.place_of(DATA_PLANE, plane))
+    told = changing.said(release=release, dialect=dialect, principal=principal)
+    more = changing.object_in(file) if file else {}
+    body = {**{key: stands[key] for key in _SETTINGS if key in stands}, **more, **told}
+    changing.put(DATA_PLANE, plane, body, options.Decision(message, dry_run, yes), output)
+
+
+@planes.command("remove")
+def remove_plane(
+    plane: Plane,
+    *,
+    message: options.Message = "",
+    dry_run: options.DryRun = False,
+    yes: options.Yes = False,
+) -> None:
+    """Forget a data plane, with its bundles."""
+    terms = options.Decision(message, dry_run, yes)
+    changing.delete(changing.place_of(DATA_PLANE, plane), plane, terms)
 
 
 @planes.command("approve")

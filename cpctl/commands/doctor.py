@@ -39,8 +39,8 @@ class Finding:
 def doctor(output: options.Output = Format.TABLE) -> None:
     """Check configuration, address, clock, versions and permissions. Exits 1 if something is wrong."""
     found = list(_findings())
-    if output in (Format.JSON, Format.YAML):
-        say(document({"items": [one.shown() for one in found]}, output))
+    if output.is_whole:
+        say(*document({"items": [one.shown() for one in found]}, output))
     else:
         paint = SESSION.paint()
         for one in found:

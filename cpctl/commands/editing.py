@@ -73,7 +73,7 @@ def _put(api: Api, edited: _Edit, *, dry_run: bool, yes: bool) -> None:
 
     def attempt(edit: _Edit) -> None:
         _send(api, edit, dry_run=True)
-        _show(edit)
+        show_difference(edit.seen.text, edit.text)
         if dry_run:
             return None
         SESSION.confirm("Save this?", yes=yes)
@@ -99,13 +99,14 @@ def _send(api: Api, edited: _Edit, *, dry_run: bool) -> None:
     api.send("PUT", "overrides/document", edited.text, query=query, headers=headers, media=YAML)
 
 
-def _show(edited: _Edit) -> None:
+def show_difference(before: str, after: str) -> None:
+    """What changes from one text of a document to the other."""
     import difflib
 
     paint = SESSION.paint()
     # The status is the server's report, not a part of what is put back.
-    before, after = (text.partition("\nstatus:")[0].splitlines() for text in (edited.seen.text, edited.text))
-    for line in list(difflib.unified_diff(before, after, lineterm="", n=2))[2:]:
+    was, now = (text.partition("\nstatus:")[0].splitlines() for text in (before, after))
+    for line in list(difflib.unified_diff(was, now, lineterm="", n=2))[2:]:
         style = {"+": "green", "-": "red"}.get(line[:1])
         say(paint(style, line) if style else line)
 

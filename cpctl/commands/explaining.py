@@ -42,8 +42,8 @@ def explain(
     name, pointer = pointer_of(_path(what or []))
     query = {**scope, "as_of": as_of, "resource_type": _type_named(api, name)}
     answer = api.get("overrides/effective", {**query, "strategy": "flyte" if flyte else ""}).json()
-    if output in (Format.JSON, Format.YAML):
-        return say(document(answer, output))
+    if output.is_whole:
+        return say(*document(answer, output))
     shown = False
     for one in answer["items"]:
         for leaf, stated in stated_by_pointer(one).items():
@@ -75,7 +75,7 @@ def _below(leaf: str, pointer: str) -> bool:
 def _show(title: str, ladder: list[Rung]) -> bool:
     for line in ladder_lines(title, ladder, SESSION.paint()):
         say(line)
-    say()
+    say("")
     return True
 
 

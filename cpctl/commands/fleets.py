@@ -8,9 +8,8 @@ from typing import Annotated
 import typer
 
 from cpctl.agent_kinds import FLEET_GUARD, JOIN_TOKEN
-from cpctl.commands import getting, options
-from cpctl.output import Format, document, say
-from cpctl.paths import segment
+from cpctl.commands import changing, getting, options
+from cpctl.output import Format
 from cpctl.session import SESSION
 
 guards = typer.Typer(
@@ -82,17 +81,13 @@ def create_join_token(
     cpctl agents join-tokens create "eu fleet" --name-pattern "eu-*" --uses 10 --yes > join.token
     """
     terms = options.Decision("", dry_run, yes)
-    terms.ask(f"Let agents in that are called {name_pattern}, {uses} times?")
     body = {
         **{"name": name, "name_pattern": name_pattern, "environment": environment, "uses": uses},
         **{"expires_in_seconds": seconds, "service_types": service_type or []},
         **{"needs_approval": needs_approval, "may_take_over": may_take_over},
     }
-    made = SESSION.api().post("join-tokens", body, query={"dry_run": dry_run}).json()
-    if output in (Format.JSON, Format.YAML):
-        say(document(made, output))
-    elif not dry_run:
-        say(made["token"])
+    asked = f"Let agents in that are called {name_pattern}, {uses} times?"
+    changing.create_secret(JOIN_TOKEN, body, terms, output, asked=asked)
 
 
 @join_tokens.command("revoke")
@@ -105,6 +100,4 @@ def revoke_join_token(
 ) -> None:
     """Let nobody in with it any more. Agents that came stay."""
     terms = options.Decision(message, dry_run, yes)
-    terms.ask(f"Revoke {token}?")
-    SESSION.api().send("DELETE", f"join-tokens/{segment(token)}", query=terms.query())
-    terms.tell("It is revoked.")
+    changing.take_back(changing.place_of(JOIN_TOKEN, token), f"the join token {token}", terms)

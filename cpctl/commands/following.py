@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 import time
 from typing import TYPE_CHECKING, Annotated, Any
@@ -10,12 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cpctl import completing
-from cpctl.columns import Kind
+from cpctl.columns import Kind, field
 from cpctl.commands import options
 from cpctl.commands.getting import KindName, find
 from cpctl.errors import TimedOut, UsageError
 from cpctl.kinds import EVENT_COLUMNS, kind_named
-from cpctl.output import GAP, Format, as_cell, as_text, document, listing, say
+from cpctl.output import GAP, Format, as_cell, as_text, listing, one_of_many, say
 from cpctl.session import SESSION
 
 if TYPE_CHECKING:
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
 _FIELDS = {"state": "health_status"}
 
 
+_TYPES = (field("NAME"), field("MEANING"))
 events = typer.Typer(help="What happened, and what happens.")
 _After = Annotated[int, typer.Option(min=0, help="The last number that you have.")]
 _Type = Annotated[str, typer.Option(help="Only of this type, such as agent.registered.")]
@@ -73,6 +73,14 @@ def watch_events(
     _watch({"type": type, "object_type": object_type, "object_id": object_id}, after, output)
 
 
+@events.command("types")
+def list_types(*, output: options.Output = Format.TABLE, no_headers: options.NoHeaders = False) -> None:
+    """List the types of events, and what each means."""
+    # They come in one answer, and know no pages.
+    found = SESSION.api().get("event-types").json()["items"]
+    say(*listing(_TYPES, found, how=output, name_of=lambda one: str(one["name"]), headers=not no_headers))
+
+
 def wait(
     *,
     kind: KindName,
@@ -117,17 +125,14 @@ def _watch(query: dict[str, Any], after: int, how: Format) -> None:
 
     api = SESSION.api()
     for event in watching.watch(api, query, after=after or watching.last_seq(api)):
-        say(_line(event, how))
+        say(*_lines(event, how))
         sys.stdout.flush()
 
 
-def _line(event: Any, how: Format) -> str:
-    """One event on one line, or as one YAML document."""
-    if how is Format.JSON:
-        return json.dumps(event, ensure_ascii=False)
-    if how is Format.YAML:
-        return "---\n" + document(event, how)
+def _lines(event: Any, how: Format) -> list[str]:
+    if how.is_whole:
+        return one_of_many(event, how)
     if how is Format.NAME:
-        return str(event["seq"])
+        return [str(event["seq"])]
     shown = [column for column in EVENT_COLUMNS if how is Format.WIDE or not column.wide]
-    return GAP.join(as_cell(column.value(event)) for column in shown)
+    return [GAP.join(as_cell(column.value(event)) for column in shown)]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,10 +9,10 @@ import typer
 
 from cpctl import completing
 from cpctl.columns import Kind
-from cpctl.commands import options
+from cpctl.commands import options, showing
 from cpctl.errors import NotFound, UsageError
 from cpctl.kinds import kind_named
-from cpctl.output import Format, document, listing, say, table
+from cpctl.output import FORMATS, Format, document, listing, one_of_many, say, table
 from cpctl.paths import YAML, segment
 from cpctl.scopes import scope_text
 from cpctl.session import SESSION
@@ -41,10 +40,7 @@ def get(
     service_type: options.ServiceType = "",
     state: options.State = "",
     selector: options.Selector = "",
-    output: Annotated[
-        str,
-        typer.Option("-o", "--output", help="table, wide, json, yaml, name, csv; or a file, for overrides."),
-    ] = "table",
+    output: showing.OutputOrFile = Format.TABLE,
     no_headers: options.NoHeaders = False,
     limit: options.Limit = None,
     watch: Annotated[bool, typer.Option("--watch", help="Go on, and show what changes.")] = False,
@@ -59,11 +55,10 @@ def get(
     """
     wanted = kind_named(kind)
     names = (project, domain, workflow, launch_plan)
-    if output not in set(Format):
-        return _to_file(wanted, names, as_of, output)
-    how = Format(output)
+    if output.file:
+        return _to_file(wanted, names, as_of, output.file)
     if name:
-        return _one(wanted, name, names, as_of, how)
+        return _one(wanted, name, names, as_of, output)
     filters = {
         **dict(zip(("project", "domain", "workflow", "launch_plan"), names, strict=True)),
         **{"as_of": as_of, "resource_type": resource_type, "level": level},
@@ -72,8 +67,8 @@ def get(
     }
     query = _filters(wanted, filters)
     if watch:
-        return _watch(SESSION.api(), wanted, query, how)
-    return show(wanted, _items(SESSION.api(), wanted, query, limit), how, headers=not no_headers)
+        return _watch(SESSION.api(), wanted, query, output)
+    return show(wanted, _items(SESSION.api(), wanted, query, limit), output, headers=not no_headers)
 
 
 def describe(
@@ -112,7 +107,7 @@ def show(kind: Kind, items: Sequence[Any], how: Format, *, headers: bool = True)
 
 def find(api: Api, kind: Kind, name: str, query: dict[str, Any] | None = None) -> Any:
     """One thing. Agents are asked for by id, and found by name too."""
-    if kind.name == "agents" and not _is_id(name):
+    if kind.name == "agents" and not is_id(name):
         for agent in api.items(kind.path, {"q": name}):
             if agent["name"] == name:
                 return agent
@@ -123,7 +118,7 @@ def find(api: Api, kind: Kind, name: str, query: dict[str, Any] | None = None) -
     return api.get(f"{kind.path}/{place}", query).json()
 
 
-def _is_id(name: str) -> bool:
+def is_id(name: str) -> bool:
     return len(name) == 36 and name.count("-") == 4
 
 
@@ -148,8 +143,8 @@ def _one(kind: Kind, name: str, names: Sequence[str], as_of: str, how: Format) -
     if kind.name == "overrides":
         query = {**options.scope_of(names), "as_of": as_of}
     item = find(SESSION.api(), kind, name, query)
-    if how in (Format.JSON, Format.YAML):
-        say(document(item, how))
+    if how.is_whole:
+        say(*document(item, how))
     else:
         show(kind, [item], how)
 
@@ -159,7 +154,7 @@ def _to_file(kind: Kind, names: Sequence[str], as_of: str, path: str) -> None:
     from cpctl import files
 
     if kind.name != "overrides" or not path.endswith((".yaml", ".yml", ".json")):
-        known = ", ".join(Format)
+        known = ", ".join(FORMATS)
         raise UsageError(f"-o takes {known}; for overrides also a file that ends in .yaml or .json.")
     scope = options.scope_of(names)
     accept = "application/json" if path.endswith(".json") else YAML
@@ -193,10 +188,8 @@ def _watch(api: Api, kind: Kind, query: dict[str, str], how: Format) -> None:
 
 def _show_changed(kind: Kind, item: Any, how: Format) -> None:
     """One line each, or one YAML document."""
-    if how is Format.JSON:
-        say(json.dumps(item, ensure_ascii=False))
-    elif how is Format.YAML:
-        say("---\n" + document(item, how))
+    if how.is_whole:
+        say(*one_of_many(item, how))
     else:
         shown = [column for column in kind.columns if how is Format.WIDE or not column.wide]
         say(kind.label(item) if how is Format.NAME else table(shown, [item], headers=False)[0])

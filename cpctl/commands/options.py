@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from cpctl import completing
-from cpctl.output import Format
+from cpctl.commands import showing
 from cpctl.scopes import scope_query
 from cpctl.session import SESSION
 
@@ -17,7 +17,7 @@ Project = Annotated[str, typer.Option("-p", "--project", help="Project.", autoco
 Domain = Annotated[str, typer.Option("-d", "--domain", help="Domain.", autocompletion=completing.domains)]
 Workflow = Annotated[str, typer.Option("-w", "--workflow", help="Workflow; needs project and domain.")]
 LaunchPlan = Annotated[str, typer.Option("--launch-plan", help="Launch plan; needs a workflow.")]
-Output = Annotated[Format, typer.Option("-o", "--output", help="How to show it.")]
+Output = showing.Output
 NoHeaders = Annotated[bool, typer.Option("--no-headers", help="Leave the titles of columns out.")]
 AsOf = Annotated[str, typer.Option("--as-of", help="Look back: a revision, or an RFC 3339 time.")]
 Message = Annotated[str, typer.Option("-m", "--message", help="Why; kept in the history and the audit log.")]

@@ -105,7 +105,9 @@ class _Comparison:
             self.seen.add(pair)
         was, now = _flat(self.old, was), _flat(self.new, now)
         yield from _types(place, was, now, sent=sent)
-        yield from _values(place, was, now, sent=sent)
+        if sent:
+            # In an answer every list of values is open: clients keep what they do not know.
+            yield from _values(place, was, now)
         yield from self._fields(place, was, now, sent=sent)
         for part in ("items", "additionalProperties"):
             if isinstance(was.get(part), dict) and isinstance(now.get(part), dict):
@@ -133,20 +135,15 @@ def _types(place: str, was: Schema, now: Schema, *, sent: bool) -> Iterator[str]
         yield f"{place}: is {_and(after)}, was {_and(before)}"
 
 
-def _values(place: str, was: Schema, now: Schema, *, sent: bool) -> Iterator[str]:
+def _values(place: str, was: Schema, now: Schema) -> Iterator[str]:
     before, after = was.get("enum"), now.get("enum")
-    if sent:
-        if after is not None:
-            lost = set(before) - set(after) if before is not None else {"anything else"}
-            yield from (f"{place}: no longer takes {one}" for one in map(str, lost))
-        for name, way in _LIMITS.items():
-            limit = now.get(name)
-            if limit is not None and (name not in was or (limit - was[name]) * way > 0):
-                yield f"{place}: {name} is {limit}, was {was.get(name, 'none')}"
-    elif before is not None:
-        more = set(after) - set(before) if after is not None else {"anything"}
-        # Generated clients refuse a value that they do not know.
-        yield from (f"{place}: may be {one}" for one in map(str, more))
+    if after is not None:
+        lost = set(before) - set(after) if before is not None else {"anything else"}
+        yield from (f"{place}: no longer takes {one}" for one in map(str, lost))
+    for name, way in _LIMITS.items():
+        limit = now.get(name)
+        if limit is not None and (name not in was or (limit - was[name]) * way > 0):
+            yield f"{place}: {name} is {limit}, was {was.get(name, 'none')}"
 
 
 def _kinds(schema: Schema) -> set[str]:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import importlib
+import pickle
 import pkgutil
 import re
 import subprocess
 import sys
+from enum import Enum
 from pathlib import Path
 from typing import Any
 
@@ -91,6 +93,31 @@ def test_it_sends_yaml_as_text(sdk, live):
 
     assert plan.summary.created == 1
     assert Api(token_for("admin")).get("overrides").json()["items"] == []
+
+
+def test_what_only_a_newer_server_knows_is_kept(sdk):
+    models = importlib.import_module("controlplane_client.models")
+    said = {"name": "eu", "kind": "robot", "is_active": True}
+    said |= {"id": "019a9f5e-7c00-7000-8000-000000000011", "created_at": "2026-11-21T09:30:00Z"}
+
+    principal = models.PrincipalRead.from_dict(said)
+
+    assert (principal.kind, principal.kind.name, str(principal.kind)) == ("robot", "UNKNOWN", "robot")
+    assert principal.to_dict()["kind"] == "robot"
+    assert principal.kind == pickle.loads(pickle.dumps(principal.kind))
+    assert {principal.kind: 1}["robot"] == 1
+    assert models.PrincipalKind("person") is models.PrincipalKind.PERSON
+    assert "robot" not in list(models.PrincipalKind)
+    with pytest.raises(ValueError, match="7"):
+        models.PrincipalKind(7)
+
+
+def test_no_list_of_values_of_an_answer_is_closed(sdk):
+    models = importlib.import_module("controlplane_client.models")
+    lists = [one for name in models.__all__ if issubclass(one := getattr(models, name), Enum)]
+
+    assert len(lists) > 10
+    assert [one for one in lists if one("of-tomorrow").value != "of-tomorrow"] == []
 
 
 def layer(sdk: Any) -> Any:

@@ -84,6 +84,7 @@ def test_pages_errors_etags_tries_and_a_watch(package, live):
     assert (found["attributes"], found["leaf"]) == ({"max_parallelism": 9}, 9)
     # Three tries with an old token, and one with the new: the same key each time.
     assert found["made"] == ["late", 4, 1, 2]
+    assert found["tomorrow"] == ["of-tomorrow", 3, "controlplane-client-typescript/0.1.0"]
 
 
 def test_a_team_moves_in_and_an_agent_comes_and_goes(package, live):

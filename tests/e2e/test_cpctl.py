@@ -149,6 +149,28 @@ def test_apply_asks_at_a_terminal_and_without_one_wants_yes(cpctl):
     assert len(Api(cpctl.token).get("overrides").json()["items"]) == 2
 
 
+def test_apply_keeps_what_a_document_leaves_out_and_replace_takes_it_away(applied):
+    less = yaml.safe_load(DOCUMENT)
+    del less["spec"]["taskResources"]
+    less["spec"]["workflowExecutionConfig"]["maxParallelism"] = 50
+    (applied.folder / "less.yaml").write_text(yaml.safe_dump(less))
+
+    assert applied("apply", "-f", "less.yaml", "--yes").code == 0
+    assert len(applied("get", "overrides", "-o", "name").shown) == 2
+    tried = applied("apply", "-f", "less.yaml", "--replace", "--dry-run", "server")
+    assert (tried.code, "-    defaults:" in tried.out) == (0, True)
+    assert applied("apply", "-f", "less.yaml", "--replace").code == 2
+    assert applied("apply", "-f", "less.yaml", "--replace", "--prune", "--manager", "git").code == 2
+    assert len(applied("get", "overrides", "-o", "name").shown) == 2
+
+    ran = applied("apply", "-f", "less.yaml", "--replace", "--yes", "-m", "Less")
+    assert ran.code == 0, ran.err
+    (left,) = json.loads(applied("get", "overrides", "-o", "json").out)["items"]
+    assert left["attributes"] == {"max_parallelism": 50}
+    other = "kind: project\nid: x\n"
+    assert applied("apply", "-f", "-", "--replace", "--yes", stdin=other).code == 2
+
+
 def test_production_wants_its_name_typed(cpctl):
     (cpctl.folder / "a.yaml").write_text(DOCUMENT)
     (cpctl.folder / "token").write_text(cpctl.token)

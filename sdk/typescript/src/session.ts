@@ -10,6 +10,9 @@ const LONGEST_MS = 30_000;
 // The server sends a bookmark more often than this; silence means a dead connection.
 const SILENCE_MS = 90_000;
 const STREAM = "text/event-stream";
+const AGENT = "controlplane-client-typescript/0.1.0";
+// Browsers name themselves; from elsewhere the header would cost them one more request before each.
+const BROWSER = "document" in globalThis || "WorkerGlobalScope" in globalThis;
 
 export type Token = string | (() => string | Promise<string>);
 export type Send = (request: Request) => Promise<Response>;
@@ -148,6 +151,7 @@ async function patient(request: Request, how: { send: Send; timeoutMs: number; t
   if (request.method === "POST" && !request.headers.has("Idempotency-Key")) {
     request.headers.set("Idempotency-Key", crypto.randomUUID());
   }
+  if (!BROWSER && !request.headers.has("User-Agent")) request.headers.set("User-Agent", AGENT);
   const again = request.method === "GET" || request.method === "POST";
   let renewed = typeof how.token === "string";
   for (let tried = 1; ; tried += 1) {
@@ -169,18 +173,31 @@ async function patient(request: Request, how: { send: Send; timeoutMs: number; t
   }
 }
 
+// The answer, in time and whole; of a stream only its beginning.
 async function once(request: Request, how: { send: Send; timeoutMs: number }): Promise<[Response | null, unknown]> {
-  const limit = request.headers.get("Accept") === STREAM ? SILENCE_MS : how.timeoutMs;
+  const streams = request.headers.get("Accept") === STREAM;
+  const limit = streams ? SILENCE_MS : how.timeoutMs;
   const timer = new AbortController();
   const clock = setTimeout(() => timer.abort(new Error(`no answer in ${limit} ms`)), limit);
   try {
     const signal = AbortSignal.any([request.signal, timer.signal]);
-    return [await how.send(new Request(request.clone(), { signal })), null];
+    const answer = await how.send(new Request(request.clone(), { signal }));
+    return [streams ? answer : await whole(answer, signal), null];
   } catch (error) {
     return [null, error];
   } finally {
     clearTimeout(clock);
   }
+}
+
+async function whole(answer: Response, signal: AbortSignal): Promise<Response> {
+  // Statuses such as 204 allow no body, not even an empty one.
+  if (!answer.body) return answer;
+  signal.throwIfAborted();
+  const late = new Promise<never>((_, reject) => {
+    signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+  });
+  return new Response(await Promise.race([answer.arrayBuffer(), late]), answer);
 }
 
 async function lastSeq(client: Client): Promise<number> {

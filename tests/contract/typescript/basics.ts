@@ -75,4 +75,33 @@ const troubled = connect({
 });
 const made = await told(projectsCreate({ client: troubled, body: { id: "late" } }));
 found["made"] = [made.id, tried, keys.size, new Set(tokens).size];
+
+// A body that never ends is given up in time, and one that breaks off is asked for again.
+let asked = 0;
+const agents = new Set<string | null>();
+const body = (text: string, end: (stream: ReadableStreamDefaultController) => void) =>
+  new ReadableStream({
+    start(stream) {
+      stream.enqueue(new TextEncoder().encode(text));
+      end(stream);
+    },
+  });
+const json = { headers: { "Content-Type": "application/json" } };
+const bodies = [
+  () => new Response(body('{"items"', () => undefined), json),
+  () => new Response(body('{"items"', (stream) => stream.error(new TypeError("the connection broke"))), json),
+  // A state that only a newer server knows.
+  () => new Response('{"items": [{"name": "a", "health_status": "of-tomorrow"}], "next_cursor": null}', json),
+];
+const slow = connect({
+  url,
+  token,
+  timeoutMs: 200,
+  send: async (request) => {
+    agents.add(request.headers.get("User-Agent"));
+    return bodies[asked++]!();
+  },
+});
+const fromTomorrow = await told(agentsList({ client: slow }));
+found["tomorrow"] = [fromTomorrow.items[0]?.health_status, asked, ...agents];
 console.log(JSON.stringify(found));

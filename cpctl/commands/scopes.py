@@ -1,0 +1,108 @@
+"""`projects` and `domains`: what scopes are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import StrEnum
+from typing import Annotated, Any
+
+import typer
+
+from cpctl import completing
+from cpctl.commands import changing, getting, options
+from cpctl.errors import UsageError
+from cpctl.kinds import kind_named
+from cpctl.output import Format
+from cpctl.session import SESSION
+
+projects = typer.Typer(help="Projects: list, create, change.", no_args_is_help=True)
+domains = typer.Typer(help="Domains: list, create.", no_args_is_help=True)
+NewId = Annotated[str, typer.Argument(metavar="ID", help="Lower-case letters, digits, inner hyphens.")]
+Project = Annotated[str, typer.Argument(metavar="ID", autocompletion=completing.projects)]
+Title = Annotated[str, typer.Option("--name", help="What people call it.")]
+Description = Annotated[str, typer.Option(help="What it is.")]
+Labels = Annotated[list[str] | None, typer.Option("--label", help="Such as team=ml; repeat it.")]
+
+
+class State(StrEnum):
+    ACTIVE = "active"
+    ARCHIVED = "archived"
+
+
+@projects.command("list")
+def list_projects(*, output: options.Output = Format.TABLE, no_headers: options.NoHeaders = False) -> None:
+    """List projects."""
+    getting.list_of(kind_named("projects"), {}, output, headers=not no_headers)
+
+
+@projects.command("create")
+def create_project(
+    project: NewId,
+    *,
+    name: Title = "",
+    description: Description = "",
+    label: Labels = None,
+    dry_run: options.DryRun = False,
+    yes: options.Yes = False,
+    output: options.Output = Format.TABLE,
+) -> None:
+    """Create a project.
+
+    \b
+    cpctl projects create recommender --label team=ml
+    """
+    body = changing.said(id=project, name=name, description=description, labels=_labels(label))
+    terms = options.Decision("", dry_run, yes)
+    changing.create(kind_named("projects"), body, terms, output, asked=f"Create the project {project}?")
+
+
+@projects.command("update")
+def update_project(
+    project: Project,
+    *,
+    name: Title = "",
+    description: Description = "",
+    label: Labels = None,
+    state: Annotated[State | None, typer.Option(help="archived projects run nothing.")] = None,
+    dry_run: options.DryRun = False,
+    yes: options.Yes = False,
+    output: options.Output = Format.TABLE,
+) -> None:
+    """Change what is said of a project. Labels are replaced whole."""
+    body = changing.said(name=name, description=description, labels=_labels(label), state=state)
+    if not body:
+        raise UsageError("Say what shall change.", hint=f"cpctl projects update {project} --name NAME")
+    kind = kind_named("projects")
+    terms = options.Decision("", dry_run, yes)
+    terms.ask(f"Change the project {project}?")
+    path = changing.place_of(kind, project)
+    done: Any = SESSION.api().send("PATCH", path, body, query=terms.query()).json()
+    getting.show(kind, [done], output)
+
+
+@domains.command("list")
+def list_domains(*, output: options.Output = Format.TABLE, no_headers: options.NoHeaders = False) -> None:
+    """List domains."""
+    getting.list_of(kind_named("domains"), {}, output, headers=not no_headers)
+
+
+@domains.command("create")
+def create_domain(
+    domain: NewId,
+    *,
+    name: Title = "",
+    dry_run: options.DryRun = False,
+    yes: options.Yes = False,
+    output: options.Output = Format.TABLE,
+) -> None:
+    """Create a domain."""
+    body = changing.said(id=domain, name=name)
+    terms = options.Decision("", dry_run, yes)
+    changing.create(kind_named("domains"), body, terms, output, asked=f"Create the domain {domain}?")
+
+
+def _labels(written: Sequence[str] | None) -> dict[str, str] | None:
+    pairs = [one.partition("=") for one in written or ()]
+    if wrong := [key for key, sign, _ in pairs if not (key and sign)]:
+        raise UsageError(f"{wrong[0]!r} is not KEY=VALUE.")
+    return {key: value for key, _, value in pairs} or None

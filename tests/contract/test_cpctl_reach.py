@@ -1,0 +1,228 @@
+"""cpctl reaches what the API can: every operation, or a reason why not; and asks only what is described."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Callable, Iterator
+from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import dataclass, fields
+from functools import cache
+from io import StringIO
+from pathlib import Path
+
+import pytest
+import yaml
+
+from cpctl.main import app
+from cpctl.session import SESSION, Session
+from tests.contract.described_server import OPERATIONS, request_example, serving
+
+ID = "019a9f5e-7c00-7000-8000-000000000001"
+HERE = "-p flytesnacks -d development"
+DOCUMENT = "kind: overrides\nproject: flytesnacks\nspec: {workflowExecutionConfig: {maxParallelism: 4}}\n"
+LINES = f"""
+get overrides {HERE} -w train --type task_resource --level workflow --as-of 3
+get overrides {HERE} -o out.yaml
+get override task_resource {HERE}
+get agents --environment prod --service-type vm --state ready -l team=ml
+get agent {ID}
+get fleet-guards
+get task-types
+get agent-configs -o csv
+get data-planes -o wide
+get bundles
+get claims
+get conflicts
+get teams -o wide
+get team acme
+get grants
+get projects
+get project flytesnacks
+get domains
+get domain development
+get resource-types --as-of 3
+get resource-type task_resource
+get guard-rails --type task_resource
+get guard-rail cpu-cap
+get revisions
+get revision 41
+get principals
+get principal ada
+get tokens
+get role-bindings
+get audit
+explain effective {HERE} taskResources
+explain --flyte
+diff -f document.yaml
+apply -f document.yaml --manager git --prune --force --yes -m Why
+apply -f document.yaml --replace --yes -m Why
+edit {HERE} --yes -m Why
+history
+history task_resource {HERE}
+history task_resource {HERE} --diff 1..2
+blame task_resource {HERE}
+rollback task_resource --to-version 1 {HERE} --yes
+rollback --to-revision 1 {HERE} --yes
+export
+export --format configmap
+import flyteadmin https://flyte.example.com --yes
+import flytectl-files flytectl.yaml --kind task-resource-attribute --create-projects --yes
+overrides delete task_resource {HERE} --yes -m Why
+overrides compare --from 0 --to 41 -p flytesnacks
+overrides source
+overrides confirm --yes
+projects list
+projects create ml --name ML --description Learning --label team=ml --yes
+projects update ml --state archived --label team=ml --yes --dry-run
+domains list
+domains create staging --name Staging --yes
+resource-types create -f type.yaml --yes -m Why
+resource-types update workflow_priority -f type.yaml --yes
+resource-types delete workflow_priority --yes
+guard-rails set cpu-cap -f rail.yaml --accept-existing --yes -m Why
+guard-rails delete cpu-cap --yes
+agents list --sort name --search a
+agents summary
+agents drain {ID} --reason Kernel --until 2026-11-22T09:30:00Z --yes
+agents resume {ID} --yes
+agents approve {ID} --yes
+agents deregister {ID} --yes
+agents retire {ID} --yes
+agents rotate {ID} --yes
+agents remove {ID} --force --yes
+agents guards list --engaged
+agents guards overrule lift prod --yes
+agents join-tokens list
+agents join-tokens create eu --name-pattern "a*" --service-type vm --yes
+agents join-tokens revoke {ID} --yes
+agents providers list {ID}
+agents providers show {ID} kubevirt
+agents providers history {ID} kubevirt
+agents providers remove {ID} kubevirt --yes
+agent-configs list --team acme --source api --invalid
+agent-configs get acme/sensors
+agent-configs validate acme/sensors -f config.yaml
+agent-configs preview acme/sensors -f config.yaml
+agent-configs publish acme/sensors -f config.yaml --yes
+agent-configs delete acme/sensors --yes
+agent-configs quarantine acme/sensors --source folder -m "Wrong" --yes
+agent-configs readmit acme/sensors --yes
+agent-configs status acme/sensors
+agent-configs conflicts --data-plane eu-1
+agent-configs claims --team acme
+agent-configs hand-over task_type acme_sensor --from acme --to other --yes
+agent-configs release task_type acme_sensor --team acme --yes
+agent-configs bundle list
+agent-configs bundle get eu-1
+agent-configs bundle diff eu-1 1 2
+agent-configs planes list
+agent-configs planes set eu-1 -f plane.yaml --release 1.16.0 --dialect connector --principal flyte --yes
+agent-configs planes approve eu-1 --yes
+agent-configs planes remove eu-1 --yes
+agent-configs teams list
+agent-configs teams set acme --publisher acme-ci --organisation acme --yes
+agent-configs grants list
+agent-configs grants give acme "acme_*" --kind agent --yes
+agent-configs grants withdraw {ID} --yes
+agent-configs sources list
+agent-configs sources confirm kubernetes --yes
+task-types list
+task-types show spark --version v1
+events
+events types
+audit --actor ada --object-type override --object-id x --request y
+principals list
+principals create ci --kind service --yes
+principals disable ci --yes
+principals enable ci --yes
+tokens list --principal ci
+tokens create CI --principal ci --expires-at 2027-11-21T09:30:00Z --yes
+tokens revoke {ID} --yes
+roles list --principal ci
+roles grant ci editor {HERE} --yes
+roles revoke {ID} --yes
+whoami
+can-i override.write {HERE}
+""".strip().splitlines()
+NOT_REACHED = {
+    "agents_register": "agents do it",
+    "agents_join": "agents do it",
+    "agents_heartbeat": "agents do it",
+    "agents_heartbeat_many": "agents do it",
+    "providers_register": "agents do it",
+    "data_planes_config": "data planes ask it; `agent-configs bundle get` shows the same",
+    "data_planes_acknowledge": "data planes say it",
+    "agent_configs_admit": "Kubernetes asks it",
+    "overrides_put": "`apply` and `edit` set what documents say",
+    "overrides_patch": "`apply` and `edit` set what documents say",
+    "overrides_effective_batch": "for programs; `explain` asks about one scope",
+    "override_versions_get": "`history -o yaml` shows all of them whole",
+}
+
+
+@dataclass(frozen=True)
+class Ran:
+    shown: str
+    asked: frozenset[str]
+    wrong: list[str]
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory) -> Iterator[Callable[[str], Ran]]:
+    """Runs a line, here and not as a process of its own, once however often it is asked for."""
+    folder = tmp_path_factory.mktemp("cpctl")
+    write_files(folder)
+    with serving() as server, pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        patch.setenv("CPCTL_CONFIG", str(folder / "none.json"))
+        patch.setenv("CPCTL_TOKEN", "secret")
+        patch.setenv("EDITOR", "sed -i 1s/^/#/")
+        patch.delenv("VISUAL", raising=False)
+
+        @cache
+        def once(line: str) -> Ran:
+            server.asked.clear()
+            server.wrong.clear()
+            shown = StringIO()
+            with redirect_stdout(shown), redirect_stderr(shown):
+                app(["--server", server.url, *shlex.split(line)], prog_name="cpctl", standalone_mode=False)
+            return Ran(shown.getvalue(), frozenset(server.asked), list(server.wrong))
+
+        yield once
+    for one in fields(Session):
+        setattr(SESSION, one.name, one.default)
+
+
+def write_files(folder: Path) -> None:
+    """What the lines name."""
+    (folder / "document.yaml").write_text(DOCUMENT)
+    (folder / "flytectl.yaml").write_text("project: shop\ndomain: production\n")
+    (folder / "config.yaml").write_text("plugins: {}\n")
+    for file, operation in (
+        ("type.yaml", "resource_types_create"),
+        ("rail.yaml", "guard_rails_put"),
+        ("plane.yaml", "data_planes_put"),
+    ):
+        (folder / file).write_text(yaml.safe_dump(request_example(operation)))
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_a_command_asks_what_is_described_and_shows_what_is_answered(run, line):
+    ran = run(line)
+
+    assert ran.wrong == []
+    assert ran.shown
+
+
+def test_every_operation_is_reached_or_there_is_a_reason(run):
+    reached = frozenset[str]().union(*(run(line).asked for line in LINES))
+
+    assert set(OPERATIONS) - reached == set(NOT_REACHED)
+
+
+def test_what_is_picked_out_of_an_answer(run):
+    picked = run("get agents --jq '.items[0] | {name, state: .health_status}'").shown
+    state = run(f"get agent {ID} -o jsonpath={{.health_status}}").shown
+
+    assert json.loads(picked)["state"] == state.strip() == "ready"
