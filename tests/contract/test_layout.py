@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import re
 import subprocess
+import tomllib
 from importlib import import_module
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
 from django.apps import apps
 from django.conf import settings
 from django.db.migrations.loader import MigrationLoader
+from packaging.requirements import Requirement
 
 from controlplane.events import types
 from overrides.api.urls import urlpatterns
@@ -77,3 +80,14 @@ def test_no_file_is_longer_than_a_reader_likes():
     ]
 
     assert long == []
+
+
+def test_cpctl_installs_no_version_of_anything_that_it_was_not_tested_with():
+    """It is installed without our lock: a later series of typer had other classes, and every call failed."""
+    said = tomllib.loads((ROOT / "cpctl" / "pyproject.toml").read_text())["project"]["dependencies"]
+    ours = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]["dev"]
+
+    for one in map(Requirement, said):
+        assert one.specifier.contains(version(one.name))
+        assert any(bound.operator == "<" for bound in one.specifier), one
+        assert one.name == "pyyaml" or str(one) in {str(Requirement(dev)) for dev in ours}
