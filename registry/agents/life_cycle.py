@@ -16,6 +16,7 @@ from controlplane.access.actors import Actor, system
 from controlplane.access.principals import set_active
 from controlplane.errors import Conflict, StillInUse, UnknownAgent
 from registry import event_types
+from registry.agents.admissions import note_approval
 from registry.agents.joining import own_principal
 from registry.agents.states import LIVE, State
 from registry.agents.transitions import move
@@ -31,6 +32,7 @@ def approve(agent_id: UUID, *, actor: Actor) -> Agent:
     agent = _locked(agent_id)
     if agent.state != State.REGISTERED:
         raise Conflict(f"This agent is {agent.state}: it does not wait for approval.")
+    note_approval(agent.registered_by)
     wanted = State.DRAINING if agent.drain_reason else State.READY
     return _moved(agent, wanted, actor.reason or f"Approved by {actor.name}.", actor)
 
