@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from uuid import UUID
 
+from django.db.models import QuerySet
+
 from controlplane.access.actors import Actor
 from controlplane.bulk_rows import as_json, copy_rows
 from controlplane.errors import PermissionDenied
@@ -33,7 +35,7 @@ def state_for(actor: Actor, registration: Registration) -> State:
 
     The terms outlive the agent's record: who was removed does not come back as somebody else.
     """
-    terms = Admission.objects.filter(principal_id=actor.principal_id).first()
+    terms = _terms_of(actor.principal_id).first()
     if terms is None:
         return State.READY
     if terms.name != registration.name:
@@ -43,4 +45,9 @@ def state_for(actor: Actor, registration: Registration) -> State:
 
 
 def note_approval(principal_id: UUID | None) -> None:
-    Admission.objects.filter(principal_id=principal_id).update(needs_approval=False)
+    _terms_of(principal_id).update(needs_approval=False)
+
+
+def _terms_of(principal_id: UUID | None) -> QuerySet[Admission]:
+    everybody = Admission.objects.all()
+    return everybody.none() if principal_id is None else everybody.filter(principal_id=principal_id)
