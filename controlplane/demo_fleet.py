@@ -14,6 +14,8 @@ SILENT = "edge-silent"
 LATE = "staging-late"
 # Between "late" (1.5 intervals) and the end of the lease (3 intervals).
 _LATE_INTERVALS = 2.2
+# It joined with a token of its own, was removed, or was sent away: the others go on.
+_NOT_OURS = (403, 404, 410)
 
 
 class Fleet:
@@ -39,7 +41,13 @@ class Fleet:
 
     def _beat(self, agent_id: str, now: float) -> None:
         body = {"timestamp": datetime.now(UTC).isoformat(), "consumer_lag": 0}
-        told = self._call("PUT", f"/api/v1/agents/{agent_id}/heartbeat", body)
+        try:
+            told = self._call("PUT", f"/api/v1/agents/{agent_id}/heartbeat", body)
+        except urllib.error.HTTPError as refused:
+            if refused.code not in _NOT_OURS:
+                raise
+            del self._due[agent_id]
+            return
         late = agent_id in self._late
         wait = told["heartbeat_interval"] * _LATE_INTERVALS if late else told["next_heartbeat_in_seconds"]
         self._due[agent_id] = now + wait
@@ -52,7 +60,7 @@ def run(url: str, token: str) -> None:
         try:
             fleet.step(time.monotonic())
         except urllib.error.HTTPError as error:
-            if error.code != 404 and error.code < 500:
+            if error.code < 500:
                 raise
         except OSError:
             pass

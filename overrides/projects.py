@@ -73,7 +73,7 @@ def check_labels(labels: Mapping[str, str], pointer: str = "/labels") -> None:
     wrong = [
         FieldError(f"{pointer}/{escape(name)}", "malformed", f"{name!r}={value!r} is not a Kubernetes label.")
         for name, value in labels.items()
-        if not (re.search(QUALIFIED_NAME, name) and re.search(LABEL_VALUE, value))
+        if not (re.fullmatch(QUALIFIED_NAME, name) and re.fullmatch(LABEL_VALUE, value))
     ]
     if len(labels) > MAX_LABELS:
         wrong.append(FieldError(pointer, "too_many", f"A project has {MAX_LABELS} labels at most."))

@@ -31,6 +31,7 @@ from registry.reachability.rows import AgentEndpoint
 from registry.task_types.models import ServedTaskType, TaskTypeName
 
 __all__ = [
+    "Admission",
     "Agent",
     "AgentConfig",
     "AgentConfigBundle",
@@ -123,6 +124,22 @@ class AgentTally(models.Model):
 
     def __str__(self) -> str:
         return f"{self.step:+} {self.state} in {self.environment}"
+
+
+class Admission(models.Model):
+    """The terms on which a join token let an agent in. They hold for the credential that it got."""
+
+    # No key, and kept when the agent's record is removed: the credential is still there.
+    principal_id = models.UUIDField(primary_key=True)
+    name = models.CharField(max_length=255)
+    # Empty: any.
+    environment = models.CharField(max_length=255, blank=True)
+    service_types: Any = models.JSONField()
+    # Until an operator has approved it.
+    needs_approval = models.BooleanField()
+
+    def __str__(self) -> str:
+        return self.name
 
 
 class JoinToken(models.Model):

@@ -68,6 +68,10 @@ def find_token(secret: str) -> Token:
     """
     if not tokens.looks_like_token(secret):
         raise NotAuthenticated("This is no token of ours, or a character is missing. Check what you sent.")
+    if secret.startswith(tokens.Prefix.JOIN):
+        raise NotAuthenticated(
+            "A join token opens POST /api/v1/agents:join alone. Use the token you got there."
+        )
     found = Token.objects.filter(digest=tokens.digest(secret))
     token = found.select_related("principal").annotate(now=Now()).first()
     if token is None:

@@ -55,9 +55,9 @@ def _check_labels(project: Project) -> None:
     if len(labels) > _MOST_LABELS:
         raise invalid(f"labels map cannot exceed {_MOST_LABELS} entries")
     for name, value in labels.items():
-        if not re.search(QUALIFIED_NAME, name):
+        if not re.fullmatch(QUALIFIED_NAME, name):
             raise invalid(f"invalid label key [{name}]: [{_NO_KEY}]")
-        if not re.search(LABEL_VALUE, value):
+        if not re.fullmatch(LABEL_VALUE, value):
             raise invalid(f"invalid label value [{value}]: [{_NO_VALUE}]")
 
 

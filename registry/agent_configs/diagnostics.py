@@ -6,6 +6,7 @@ A `Node` is a value with its place; `Findings` collects what is said about nodes
 from __future__ import annotations
 
 import difflib
+import json
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -142,8 +143,8 @@ class Findings:
 
 
 def shown(value: Any) -> str:
-    """A value as a message quotes it: never a whole document."""
-    text = repr(value)
+    """A value as a message quotes it, in YAML's words: never a whole document."""
+    text = json.dumps(value) if value is None or isinstance(value, bool) else repr(value)
     return text if len(text) <= 80 else f"{text[:77]}..."
 
 

@@ -85,21 +85,21 @@ class Transfer:
 def transferred(ownership: Ownership, order: Transfer, claims: Iterable[Claim]) -> Ownership:
     """Ownership after a transfer; the next bundle has the name in one place alone.
 
-    Raises InvalidRequest if the new owner does not claim the name: nobody would serve it.
+    Raises InvalidRequest if the new owner does not claim the name, for nobody would serve it; or if the team
+    that is to give it has nothing to give, for then another one is meant.
     """
-    wanted = (order.kind, order.name, order.to_team)
-    if not any((one.key.kind, one.key.name, one.team) == wanted for one in claims):
+    claiming = {one.team for one in claims if (one.key.kind, one.key.name) == (order.kind, order.name)}
+    former = Grant(order.from_team, order.name, order.kind)
+    if order.from_team not in claiming and former not in ownership.grants:
+        message = f"{order.from_team} has neither a claim to {order.name} nor a grant of it. Look who has it."
+        raise InvalidRequest(message, errors=[FieldError("/from_team", "no_claim", message)])
+    if order.to_team not in claiming:
         message = f"{order.to_team} publishes no claim to {order.name} yet. Publish it, then transfer."
         raise InvalidRequest(message, errors=[FieldError("/to_team", "no_claim", message)])
-    kept = (
-        one
-        for one in ownership.grants
-        if (one.team, one.pattern, one.kind) != (order.from_team, order.name, order.kind)
-    )
     grant = Grant(order.to_team, order.name, order.kind)
     released = Release(order.to_team, order.kind, order.name)
     return replace(
         ownership,
-        grants=(*(one for one in kept if one != grant), grant),
+        grants=(*(one for one in ownership.grants if one not in (former, grant)), grant),
         releases=ownership.releases - {released},
     )

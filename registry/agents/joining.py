@@ -13,10 +13,11 @@ from controlplane.access.actors import Actor
 from controlplane.access.enrolling import Enrolment, bind, deeds_of, enrol
 from controlplane.access.models import Principal, PrincipalKind, Token
 from controlplane.access.roles import Role
-from controlplane.errors import NameTaken, NotAuthenticated
+from controlplane.errors import Conflict, NameTaken, NotAuthenticated
 from controlplane.ids import uuid7
 from controlplane.scopes import Scope
 from registry import event_types
+from registry.agents.admissions import note_admissions
 from registry.agents.admitting import Newcomer, admit, deed_of
 from registry.agents.invitations import Invitation
 from registry.agents.join_tokens import use, valid_join_tokens
@@ -79,6 +80,9 @@ def _join_usual(joinings: Sequence[Joining], left: Set[bytes], policy: LivenessP
         return [None] * len(joinings)
     enrolments = [enrolment for _, enrolment in entered.values()]
     enrol(enrolments)
+    note_admissions(
+        (one[1].id, one[0].registration, tokens[joinings[place].digest]) for place, one in entered.items()
+    )
     audit.record_deeds([deed for one in entered.values() for deed in (*deeds_of(one[1]), deed_of(one[0]))])
     for digest, count in sorted(Counter(joinings[place].digest for place in entered).items()):
         if not use(tokens[digest], count):
@@ -134,13 +138,13 @@ def _join_exactly(
     principal = _new_principal(actor)
     if known is not None:
         _hand_over(known, principal, actor)
+    note_admissions([(principal.id, registration, token)])
     secret = _new_credential(principal, actor)
     agent, created = register(
         registration,
         actor=Actor(principal.id, principal.name, request_id),
         any_agent=False,
         policy=policy,
-        initial=_initial(token),
     )
     return Joined(agent, secret, created)
 
@@ -151,6 +155,8 @@ def rotate(agent: Agent, *, actor: Actor) -> str:
     principal = own_principal(agent)
     if principal is None:
         raise NameTaken("This agent has no credential of its own: it registered with a shared token.")
+    if not principal.is_active:
+        raise Conflict("This agent was sent away, and its token with it. Let it join again.")
     _revoke_all(principal, actor)
     secret = _new_credential(principal, actor)
     _note(agent, actor)

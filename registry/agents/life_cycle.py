@@ -10,12 +10,14 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import QuerySet
 from django.db.models.functions import Now
+from django.utils import timezone
 
 from controlplane.access import audit
 from controlplane.access.actors import Actor, system
 from controlplane.access.principals import set_active
-from controlplane.errors import Conflict, StillInUse, UnknownAgent
+from controlplane.errors import Conflict, FieldError, InvalidRequest, StillInUse, UnknownAgent
 from registry import event_types
+from registry.agents.admissions import note_approval
 from registry.agents.joining import own_principal
 from registry.agents.states import LIVE, State
 from registry.agents.transitions import move
@@ -31,14 +33,18 @@ def approve(agent_id: UUID, *, actor: Actor) -> Agent:
     agent = _locked(agent_id)
     if agent.state != State.REGISTERED:
         raise Conflict(f"This agent is {agent.state}: it does not wait for approval.")
+    note_approval(agent.registered_by)
     wanted = State.DRAINING if agent.drain_reason else State.READY
     return _moved(agent, wanted, actor.reason or f"Approved by {actor.name}.", actor)
 
 
 @transaction.atomic
 def drain(agent_id: UUID, *, reason: str, until: datetime | None, actor: Actor) -> Agent:
-    """Give the agent no more work, until told otherwise or a time has come."""
+    """Give the agent no more work, for now or until a time. Raises Conflict, InvalidRequest."""
     agent = _locked(agent_id)
+    if until is not None and until <= timezone.now():
+        message = "This time is over. Give one that is still to come, or none."
+        raise InvalidRequest(message, errors=[FieldError("/until", "over", message)])
     if agent.state == State.RETIRED:
         raise Conflict("This agent has left; there is nothing to drain.")
     before = _wish(agent)

@@ -12,6 +12,7 @@ from controlplane.access import audit
 from controlplane.access.actors import Actor
 from controlplane.errors import NameTaken
 from registry import event_types
+from registry.agents.admissions import state_for
 from registry.agents.admitting import Newcomer, admit, deed_of
 from registry.agents.guards import guard_of
 from registry.agents.liveness import LivenessPolicy
@@ -29,14 +30,13 @@ def register(
     actor: Actor,
     any_agent: bool,
     policy: LivenessPolicy,
-    initial: State = State.READY,
 ) -> tuple[Agent, bool]:
     """Create the agent, or refresh it if its name is known; its lease begins.
 
-    any_agent: the actor may also refresh what others registered. initial: ready, or registered if somebody
-    has to approve it. Returns the agent and whether it is new. Raises NameTaken for a name or a topic that
-    is somebody else's.
+    any_agent: the actor may also refresh what others registered. Returns the agent and whether it is new.
+    Raises NameTaken for a name or a topic that is somebody else's, and what `state_for` raises.
     """
+    initial = state_for(actor, registration)
     newcomer = Newcomer(registration, actor, initial)
     known = _find(registration.name)
     if known is None and admit([newcomer], policy):

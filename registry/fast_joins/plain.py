@@ -19,8 +19,8 @@ _Name = Annotated[str, Meta(pattern=_PLAIN, max_length=255)]
 _Word = Annotated[str, Meta(pattern=_PLAIN, max_length=63)]
 _Total = Annotated[str, Meta(pattern=_PLAIN, max_length=32)]
 _Count = Annotated[int, Meta(ge=0, le=2**31 - 1)]
-_LabelName = Annotated[str, Meta(pattern=QUALIFIED_NAME)]
-_LabelValue = Annotated[str, Meta(pattern=LABEL_VALUE, max_length=63)]
+_LabelName = Annotated[str, Meta(pattern=rf"(?:{QUALIFIED_NAME})\Z")]
+_LabelValue = Annotated[str, Meta(pattern=rf"(?:{LABEL_VALUE})\Z", max_length=63)]
 
 
 class _Resources(Struct, forbid_unknown_fields=True):

@@ -58,6 +58,9 @@ def _wrong(registration: ProviderRegistration, provider_id: str | None) -> Itera
         yield FieldError("/schema_version", "malformed", "A schema version is such as v1 or v1alpha1.")
     if not _is_address(registration.endpoint):
         yield FieldError("/endpoint", "malformed", "An endpoint is a URI such as http://kubevirt:8081/vms.")
+    elif "@" in urlsplit(registration.endpoint).netloc:
+        message = "An endpoint has no user and no password: everybody who may read agents would see them."
+        yield FieldError("/endpoint", "has_user", message)
 
 
 def _is_address(text: str) -> bool:

@@ -69,6 +69,22 @@ def test_a_silent_agent_that_drains_is_unavailable_and_comes_back_draining(api, 
     assert state(api, agent_id) == "draining"
 
 
+def test_a_drain_cannot_end_before_it_begins(api):
+    agent_id = register(api)
+
+    refused = api.post(f"agents/{agent_id}:drain", {"reason": "x", "until": "2020-01-01T00:00:00Z"})
+
+    assert (refused.status_code, refused.json()["errors"][0]["pointer"]) == (400, "/until")
+    assert state(api, agent_id) == "ready"
+
+
+@pytest.mark.parametrize("labels", [{"a": "b\n"}, {"a\n": "b"}])
+def test_no_label_ends_with_a_new_line(api, labels):
+    refused = api.post("agents", {**AGENT, "labels": labels})
+
+    assert (refused.status_code, refused.json()["code"]) == (400, "invalid_request")
+
+
 def test_the_time_of_a_drain_ends_it(api):
     agent_id = register(api)
     api.post(f"agents/{agent_id}:drain", {"reason": "x", "until": "2999-01-01T00:00:00Z"})

@@ -110,7 +110,8 @@ def test_a_join_token_opens_no_other_door_and_no_other_token_opens_this_one(api)
     secret = invite(api)
 
     for method, path in (("GET", "agents"), ("POST", "agents"), ("GET", "me")):
-        assert Api(secret)(method, path, AGENT if method == "POST" else None).status_code == 401
+        refused = Api(secret)(method, path, AGENT if method == "POST" else None)
+        assert (refused.status_code, "agents:join" in refused.json()["detail"]) == (401, True)
     for other in (token_for("admin"), ""):
         assert Api(other).post("agents:join", AGENT).status_code == 401
     assert Api(token_for("editor")).post("join-tokens", INVITATION).status_code == 403
@@ -209,3 +210,67 @@ def test_two_joins_that_meet_cannot_both_have_the_last_use():
     assert answers == [201, *[401] * 7]
     assert Agent.objects.count() == 1
     assert Token.objects.filter(principal__name__startswith="agent.").count() == 1
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        ({"name": "a2", "topic_name": "dcm.agent.a2"}, 403),
+        ({"environment": "elsewhere"}, 400),
+        ({"service_types": ["vm", "gpu"]}, 400),
+    ],
+)
+def test_an_agents_own_token_serves_for_no_more_than_it_was_let_in_for(api, body, status):
+    said = {**AGENT, "environment": "prod", "service_types": ["vm"]}
+    own = Api(
+        Api(invite(api, environment="prod", service_types=["vm"])).post("agents:join", said).json()["token"]
+    )
+
+    assert own.post("agents", {**said, **body}).status_code == status
+    assert own.post("agents", {**said, "capacity": 3}).status_code == 200
+    assert Agent.objects.values_list("name", "environment", "service_types").get() == ("a1", "prod", ["vm"])
+
+
+def test_who_was_removed_does_not_come_back_as_somebody_else(api):
+    found = joined(api)
+    api.delete(f"agents/{found['agent']['agent_id']}?force=true")
+
+    refused = Api(found["token"]).post("agents", {**AGENT, "name": "a2"})
+
+    assert (refused.status_code, AGENT["name"] in refused.json()["detail"]) == (403, True)
+    assert Api(found["token"]).post("agents", AGENT).status_code == 201
+
+
+@pytest.mark.parametrize("removed", [False, True])
+def test_neither_a_goodbye_nor_a_removal_stands_for_an_approval(api, removed):
+    found = Api(invite(api, needs_approval=True)).post("agents:join", AGENT).json()
+    agent_id, own = found["agent"]["agent_id"], Api(found["token"])
+    assert own.post(f"agents/{agent_id}:deregister").status_code == 200
+    if removed:
+        assert api.delete(f"agents/{agent_id}").status_code == 204
+
+    again = own.post("agents", AGENT).json()
+    assert again["health_status"] == "registered"
+
+    assert api.post(f"agents/{again['agent_id']}:approve").json()["health_status"] == "ready"
+    own.post(f"agents/{again['agent_id']}:deregister")
+    assert own.post("agents", AGENT).json()["health_status"] == "ready"
+
+
+def test_who_takes_a_name_over_may_need_an_approval_too(api):
+    joined(api)
+    found = Api(invite(api, needs_approval=True, may_take_over=True)).post("agents:join", AGENT).json()
+    own = Api(found["token"])
+
+    own.post(f"agents/{found['agent']['agent_id']}:deregister")
+
+    assert own.post("agents", AGENT).json()["health_status"] == "registered"
+
+
+def test_who_was_sent_away_gets_no_new_token(api):
+    agent_id = joined(api)["agent"]["agent_id"]
+    api.post(f"agents/{agent_id}:retire")
+
+    refused = api.post(f"agents/{agent_id}:rotate")
+
+    assert (refused.status_code, "join again" in refused.json()["detail"]) == (409, True)

@@ -134,6 +134,7 @@ def test_a_changed_type_frees_the_old_one_if_the_new_one_is_free(agent_api, path
         ({"metadata": []}, "", 400, "/metadata"),
         ({"schema_version": "alpha"}, "", 422, "/schema_version"),
         ({"endpoint": "not a uri"}, "", 422, "/endpoint"),
+        ({"endpoint": "http://me:secret@kubevirt/vms"}, "", 422, "/endpoint"),
         ({}, "?id=Upper", 422, "?id"),
     ],
 )

@@ -68,3 +68,13 @@ def test_a_near_miss_is_told(api):
         True,
     )
     assert "Did you mean" not in api.get("task-types/zzz").json()["detail"]
+
+
+def test_what_is_published_no_more_is_neither_listed_nor_meant(api):
+    published(api)
+
+    assert api.delete("agent-configs/acme/agents", If_Match='"v1"').status_code == 204
+
+    assert api.get("agent-config-claims?name=acme_sensor").json()["items"][0]["gone_at"]
+    assert api.get("task-types").json()["items"] == []
+    assert "Did you mean" not in api.get("task-types/acme_sensor").json()["detail"]

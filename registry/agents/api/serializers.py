@@ -37,7 +37,7 @@ class LabelsField(serializers.DictField):
     def to_internal_value(self, data: Any) -> Any:
         labels: dict[str, str] = super().to_internal_value(data)
         for name, value in labels.items():
-            if not (re.search(QUALIFIED_NAME, name) and re.search(LABEL_VALUE, value)):
+            if not (re.fullmatch(QUALIFIED_NAME, name) and re.fullmatch(LABEL_VALUE, value)):
                 raise serializers.ValidationError(
                     {name: f"{name!r}={value!r} is not a Kubernetes label."}, code="malformed"
                 )

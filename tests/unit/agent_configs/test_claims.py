@@ -174,6 +174,16 @@ class TestOwnership:
         with pytest.raises(InvalidRequest, match="publishes no claim"):
             transferred(Ownership(), order, [one.claim for one in decide([self.older]).verdicts])
 
+    def test_a_transfer_from_somebody_who_has_nothing_is_refused(self):
+        order = Transfer(ClaimKind.TASK_TYPE, "acme_t", "akme", "other")
+        claims = [one.claim for one in decide([self.older, self.newer]).verdicts]
+
+        with pytest.raises(InvalidRequest, match="akme has neither"):
+            transferred(Ownership(), order, claims)
+        assert transferred(Ownership(grants=(Grant("akme", "acme_t"),)), order, claims).grants == (
+            Grant("other", "acme_t"),
+        )
+
 
 class TestHistory:
     first = published("first", "acme", content({"t": "a"}))

@@ -496,3 +496,12 @@ def test_the_example_of_the_guide_is_valid():
 
     assert reading.diagnostics == ()
     assert reading.content.routes == {"acme_sensor": "acme-sensor"}
+
+
+def test_a_message_quotes_nothing_and_truth_in_the_words_of_yaml():
+    errors = read_document(of("agents: null\nsupportedTaskTypes: true")).errors
+
+    assert [one.message for one in errors] == [
+        "A list is wanted here, not null.",
+        "A list is wanted here, not true.",
+    ]
