@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from registry.agent_configs.conditions import Status, Type
@@ -18,6 +19,28 @@ def word(conditions: Sequence[Mapping[str, Any]], conflicts: Sequence[Any]) -> s
     if Status.FALSE.value in (found.get(Type.VALID.value), found.get(Type.ACCEPTED.value)):
         return "refused"
     return "pending"
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """Whether the endpoints of a document answer. since: when it became so, in ISO 8601; may be empty."""
+
+    word: str
+    reason: str
+    message: str
+    since: str
+
+
+_REACH = {Status.TRUE.value: "reachable", Status.FALSE.value: "unreachable"}
+
+
+def reachable(conditions: Sequence[Mapping[str, Any]]) -> Reach | None:
+    """None if nothing says."""
+    said = next((one for one in conditions if one["type"] == Type.REACHABLE.value), None)
+    if said is None:
+        return None
+    word = _REACH.get(said["status"], "not_known")
+    return Reach(word, said["reason"], said["message"], said["last_transition_at"] or "")
 
 
 def lines(text: str, diagnostics: Sequence[Mapping[str, Any]]) -> list[tuple[str, list[Mapping[str, Any]]]]:
