@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from registry.agent_configs.conditions import Status, Type
@@ -23,12 +24,12 @@ def word(conditions: Sequence[Mapping[str, Any]], conflicts: Sequence[Any]) -> s
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """Whether the endpoints of a document answer. since: when it became so, in ISO 8601; may be empty."""
+    """Whether the endpoints of a document answer. since: when it became so, if that is known."""
 
     word: str
     reason: str
     message: str
-    since: str
+    since: datetime | None
 
 
 _REACH = {Status.TRUE.value: "reachable", Status.FALSE.value: "unreachable"}
@@ -40,7 +41,8 @@ def reachable(conditions: Sequence[Mapping[str, Any]]) -> Reach | None:
     if said is None:
         return None
     word = _REACH.get(said["status"], "not_known")
-    return Reach(word, said["reason"], said["message"], said["last_transition_at"] or "")
+    since = said["last_transition_at"]
+    return Reach(word, said["reason"], said["message"], datetime.fromisoformat(since) if since else None)
 
 
 def lines(text: str, diagnostics: Sequence[Mapping[str, Any]]) -> list[tuple[str, list[Mapping[str, Any]]]]:

@@ -24,7 +24,6 @@ PAGES = {
     "type": "/resource-types/task_resource",
     "type-editor": "/resource-types:new",
     "copy": f"/overrides/task_resource/copy?{WORKFLOW}",
-    "fleet": "/agents",
     "search": "/search?q=flyte",
 }
 
@@ -32,6 +31,8 @@ PAGES = {
 def test_every_page_hinders_nobody_in_either_theme(page: Page, look: Callable[[str, str], None]) -> None:
     for name, address in PAGES.items():
         look(name, address)
+    page.context.clear_cookies()
+    look("login", "/login")
 
 
 def test_the_keyboard_leads_everywhere(page: Page) -> None:
