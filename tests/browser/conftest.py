@@ -24,7 +24,7 @@ from tests.conftest import System
 
 _NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 WIDE, NARROW = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
-IN_THE_DOCS = {"width": 1280, "height": 720}
+IN_THE_DOCS = {"width": 1280, "height": 700}
 
 
 def _chromium() -> str:

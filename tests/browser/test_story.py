@@ -48,7 +48,7 @@ def test_a_team_moves_in_changes_its_mind_and_sees_its_agent_return(page: Page) 
 def _bring_files(client: Client) -> None:
     files = {"flytectl_files": {"tra.yaml": FILE}, "manager": "team-shop", "create_projects": True}
     plan = client("POST", "overrides:import?dry_run=true", files)
-    assert plan["summary"]["created"] == 1
+    assert plan["plan"]["summary"]["created"] == 1
     assert not Override.objects.filter(project="shop").exists()
     client("POST", "overrides:import", files)
 
@@ -59,6 +59,7 @@ def _review_edit_and_go_back(page: Page) -> None:
     expect(cpu_at(page)).to_have_text("2")
     page.locator("#task_resource").get_by_role("link", name="Edit").click()
     page.locator("#yaml").fill("limits: {cpu: '6', memory: 2Gi}")
+    page.get_by_label("Take values over").check()
     page.get_by_role("button", name="Preview", exact=True).click()
     expect(page.locator("#plan ins").first).to_have_text("6")
     page.get_by_role("button", name="Save").click()
@@ -81,12 +82,10 @@ def _fall_silent_and_return(page: Page, client: Client) -> None:
     agent = client("POST", "agents", AGENT)["agent_id"]
     page.goto("/agents")
     row = page.locator("#rows tr", has_text="a1")
-    expect(row.locator(".state")).to_have_text("registered")
-
     beat = {"timestamp": "2026-11-21T09:30:00Z", "consumer_lag": 0}
     client("PUT", f"agents/{agent}/heartbeat", beat)
     expect(row.locator(".state")).to_have_text("ready")
-    expect(row.locator(".state")).to_have_text("unavailable")
+    expect(row.locator(".state")).to_have_text("unavailable", timeout=10_000)
     client("PUT", f"agents/{agent}/heartbeat", beat)
     expect(row.locator(".state")).to_have_text("ready")
 
