@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from controlplane.access import principals
 from controlplane.access.roles import Role
@@ -70,5 +70,22 @@ def test_the_dashboard_follows_what_happens(page: Page) -> None:
 
     person = principals.create_principal("newcomer", kind="service", actor=ACTOR)
     principals.bind_role(person, Role.VIEWER, Scope(), actor=ACTOR)
+
+    expect(page.locator("#recent")).to_contain_text("newcomer")
+
+
+def test_what_happens_before_the_page_listens_is_not_missed(page: Page) -> None:
+    held: list[Route] = []
+
+    # Playwright marks its handlers, which a list's own method does not take.
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    page.route("**/api/v1/events", hold)
+    page.goto("/")
+
+    principals.create_principal("newcomer", kind="service", actor=ACTOR)
+    expect(page.locator("#recent")).not_to_contain_text("newcomer")
+    held[0].continue_()
 
     expect(page.locator("#recent")).to_contain_text("newcomer")
