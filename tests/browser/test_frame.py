@@ -9,6 +9,7 @@ from playwright.sync_api import Page, Route, expect
 
 from controlplane.access import principals
 from controlplane.access.roles import Role
+from controlplane.events import log
 from controlplane.scopes import Scope
 from tests.api_client import ACTOR
 
@@ -82,10 +83,13 @@ def test_what_happens_before_the_page_listens_is_not_missed(page: Page) -> None:
         held.append(route)
 
     page.route("**/api/v1/events", hold)
+    shown = log.last_number()
     page.goto("/")
 
     principals.create_principal("newcomer", kind="service", actor=ACTOR)
     expect(page.locator("#recent")).not_to_contain_text("newcomer")
+    # Asked so, and not for what is new: how far back that reaches is chance.
+    assert held[0].request.headers["last-event-id"] == str(shown)
     held[0].continue_()
 
     expect(page.locator("#recent")).to_contain_text("newcomer")
