@@ -20,6 +20,7 @@ from controlplane.api.pages import DEFAULT_LIMIT, Page, paginate
 from controlplane.api.problems import STATUS_BY_ERROR
 from controlplane.api.request_ids import current_request_id
 from controlplane.errors import ControlplaneError, PermissionDenied
+from controlplane.events import log
 
 Path = ParamSpec("Path")
 View = Callable[Concatenate[HttpRequest, Caller, Path], HttpResponse]
@@ -32,6 +33,9 @@ def page(view: View[Path]) -> Callable[Concatenate[HttpRequest, Path], HttpRespo
     def run(request: HttpRequest, /, *args: Path.args, **kwargs: Path.kwargs) -> HttpResponse:
         if not isinstance(request.user, Principal):
             return _log_in_first(request)
+        if not is_part(request):
+            # Before anything is read: the page follows from here, and misses nothing until it listens.
+            request.followed_from = log.last_given()  # type: ignore[attr-defined]  # the frame's
         try:
             return view(request, caller_for(request.user), *args, **kwargs)
         except PermissionDenied as error:

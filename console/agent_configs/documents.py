@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 from urllib.parse import quote
 
-from django.conf import settings
 from django.db.models import Prefetch, QuerySet
 from django.db.models.functions import Now
 from django.http import HttpRequest, HttpResponse
@@ -13,7 +12,7 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.utils.http import urlencode
 
-from console.agent_configs import standings
+from console.agent_configs import sources, standings
 from console.choices import offered
 from console.confirming import Change, Field, confirmed
 from console.copying import curl
@@ -23,9 +22,10 @@ from controlplane.access.callers import Caller
 from controlplane.access.roles import Action
 from controlplane.errors import PermissionDenied
 from registry.agent_configs.claims import DocumentId
+from registry.config_maps.sources import FOLLOWED
 from registry.publishing.api.shapes import show_conflicts
-from registry.publishing.folder import confirm, folder_state
-from registry.publishing.publishing import API, FOLDER, visible_document
+from registry.publishing.clock import database_now
+from registry.publishing.publishing import API, visible_document
 from registry.publishing.quarantining import quarantine, readmit
 from registry.publishing.rows import AgentConfig, AgentConfigStatus, ClaimRecord
 from registry.publishing.teams import check_may_publish, hidden_teams
@@ -44,10 +44,11 @@ def documents(request: HttpRequest, caller: Caller) -> HttpResponse:
         "tab": "agent-configs",
         "asked": asked,
         "filtered": any(asked.values()),
-        "sources": offered((API, FOLDER), asked["source"]),
+        "sources": offered((API, *FOLLOWED), asked["source"]),
         "found": found,
         "documents": [(one, _words(one)) for one in found.items],
-        "folder": folder_state() if settings.AGENT_CONFIGS_PATH else None,
+        "followed": sources.followed(caller),
+        "now": database_now(),
         "may_rule": caller.verdict(Action.AGENT_CONFIG_RULE).allowed,
         "curl": curl(request, "GET", f"agent-configs{'?' if query else ''}{query}"),
     }
@@ -58,14 +59,16 @@ def documents(request: HttpRequest, caller: Caller) -> HttpResponse:
 def document(request: HttpRequest, caller: Caller, source: str, team: str, name: str) -> HttpResponse:
     caller.require_somewhere(Action.AGENT_CONFIG_READ)
     row = visible_document(DocumentId(source, team, name), caller)
+    stands = list(row.statuses.order_by("data_plane"))
     context = {
         "row": row,
-        "now": AgentConfig.objects.filter(pk=row.pk).values_list(Now(), flat=True)[0],
+        "now": database_now(),
         "lines": standings.lines(row.text, row.diagnostics),
         "standings": [
             (one, standings.word(one.conditions, one.conflicts), show_conflicts(one.conflicts, caller))
-            for one in row.statuses.order_by("data_plane")
+            for one in stands
         ],
+        "reachable": next((found for one in stands if (found := standings.reachable(one.conditions))), None),
         "claims": ClaimRecord.objects.filter(source=source, team=team, document=name).order_by(
             "data_plane", "kind", "name"
         )[:200],
@@ -120,28 +123,6 @@ def let_in(request: HttpRequest, caller: Caller, source: str, team: str, name: s
     )
     return confirmed(
         request, change, lambda said: readmit(row, actor=actor_of(caller, said.get("reason", "")))
-    )
-
-
-@page
-def folder(request: HttpRequest, caller: Caller) -> HttpResponse:
-    """The folder lost more than half of its documents: somebody has to say that this is meant."""
-    caller.require(Action.AGENT_CONFIG_RULE)
-    pending = folder_state().pending or {"digest": "", "documents": []}
-    change = Change(
-        "Let the documents go that the folder has lost?",
-        tuple(f"{one} is taken away." for one in pending["documents"][:_TOLD])
-        or ("No removal waits for a confirmation any more.",),
-        "Let them go",
-        reverse("agent-configs"),
-        "The folder is followed with its next look.",
-        (Field("reason", "Why"),),
-        is_grave=True,
-    )
-    return confirmed(
-        request,
-        change,
-        lambda said: confirm(pending["digest"], actor=actor_of(caller, said.get("reason", ""))),
     )
 
 

@@ -20,6 +20,7 @@ from registry.publishing import stored
 from registry.publishing.api.plane_shapes import show_plane
 from registry.publishing.planes import approve, get_bundle, get_plane
 from registry.publishing.rows import AgentConfigBundle, DataPlane
+from registry.publishing.staging import earlier_planes
 from registry.publishing.teams import check_sees_all
 
 _LONGEST = 5000
@@ -48,6 +49,7 @@ def plane(request: HttpRequest, caller: Caller, name: str) -> HttpResponse:
         "plane": found,
         "shown": show_plane(found),
         "state": state(found),
+        "waits_for": earlier_planes(found),
         "history": history.of("data_plane", name, caller, most=_TOLD),
         "found": page_of(request, caller, bundles, order=("-id",)),
         "may_rule": caller.verdict(Action.AGENT_CONFIG_RULE).allowed,

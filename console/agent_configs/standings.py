@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from registry.agent_configs.conditions import Status, Type
@@ -18,6 +20,29 @@ def word(conditions: Sequence[Mapping[str, Any]], conflicts: Sequence[Any]) -> s
     if Status.FALSE.value in (found.get(Type.VALID.value), found.get(Type.ACCEPTED.value)):
         return "refused"
     return "pending"
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """Whether the endpoints of a document answer. since: when it became so, if that is known."""
+
+    word: str
+    reason: str
+    message: str
+    since: datetime | None
+
+
+_REACH = {Status.TRUE.value: "reachable", Status.FALSE.value: "unreachable"}
+
+
+def reachable(conditions: Sequence[Mapping[str, Any]]) -> Reach | None:
+    """None if nothing says."""
+    said = next((one for one in conditions if one["type"] == Type.REACHABLE.value), None)
+    if said is None:
+        return None
+    word = _REACH.get(said["status"], "not_known")
+    since = said["last_transition_at"]
+    return Reach(word, said["reason"], said["message"], datetime.fromisoformat(since) if since else None)
 
 
 def lines(text: str, diagnostics: Sequence[Mapping[str, Any]]) -> list[tuple[str, list[Mapping[str, Any]]]]:

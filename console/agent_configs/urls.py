@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from console.agent_configs import checking, conflicts, documents, planes
+from console.agent_configs import checking, conflicts, documents, planes, sources
 
 # A document of a folder may lie in a folder of its own.
 _DOCUMENT = "<str:source>/<str:team>/<path:name>"
@@ -13,7 +13,7 @@ urlpatterns = [
     path("agent-configs/conflicts/hand-over", conflicts.hand_over, name="agent-config-transfer"),
     path("agent-configs/give-up", conflicts.give_up, name="agent-config-release"),
     path("agent-configs/try", checking.check, name="agent-config-check"),
-    path("agent-configs/folder", documents.folder, name="agent-config-folder"),
+    path("agent-configs/sources/<str:name>", sources.removal, name="agent-config-removal"),
     path("agent-configs/planes", planes.planes, name="data-planes"),
     path("agent-configs/planes/<str:name>", planes.plane, name="data-plane"),
     path("agent-configs/planes/<str:name>/approve", planes.approval, name="data-plane-approval"),

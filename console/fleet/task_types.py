@@ -1,25 +1,25 @@
-"""Task types: which there are, and who serves one."""
+"""Task types: which there are, who publishes one, and which agents serve it."""
 
 from __future__ import annotations
 
 from urllib.parse import quote
 
-from django.db.models.functions import Now
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
+from console.agent_configs import standings
 from console.copying import curl
 from console.pages import page, page_of
 from controlplane.access.callers import Caller
 from controlplane.access.roles import Action
-from registry.models import ServedTaskType
-from registry.task_types.serving import counted, serving
+from registry.publishing.clock import database_now
+from registry.task_types import published
 
 
 @page
 def task_types(request: HttpRequest, caller: Caller) -> HttpResponse:
     caller.require(Action.AGENT_READ)
-    rows = ServedTaskType.objects.distinct("name")
+    rows = published.names_seen_by(caller)
     said = request.GET.get("q", "").strip()
     if said:
         rows = rows.filter(name__icontains=said) if said.isprintable() else rows.none()
@@ -27,7 +27,7 @@ def task_types(request: HttpRequest, caller: Caller) -> HttpResponse:
     context = {
         "found": found,
         "said": said,
-        "rows": sorted(counted([one.name for one in found.items]).values(), key=lambda one: one["name"]),
+        "rows": published.summaries([one.name for one in found.items], caller).values(),
         "curl": curl(request, "GET", "task-types"),
     }
     return render(request, "console/fleet/task_types.html", context)
@@ -36,10 +36,12 @@ def task_types(request: HttpRequest, caller: Caller) -> HttpResponse:
 @page
 def task_type(request: HttpRequest, caller: Caller, name: str) -> HttpResponse:
     caller.require(Action.AGENT_READ)
-    rows = serving(name).annotate(now=Now())
+    publications, rows = published.find(name, caller)
     context = {
         "name": name,
+        "published": [(one, standings.reachable(one.conditions)) for one in publications],
         "found": page_of(request, caller, rows, order=("version", "id")),
+        "now": database_now(),
         "curl": curl(request, "GET", f"task-types/{quote(name, safe='')}"),
     }
     return render(request, "console/fleet/task_type.html", context)

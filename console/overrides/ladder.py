@@ -9,6 +9,7 @@ from typing import Any
 
 from controlplane.scopes import Scope
 from overrides.answers import Effective, EffectiveType
+from overrides.rails import GuardRail
 from overrides.resolution import Because, Layer, Leaf, Refused, Removed
 from overrides.resource_types import ResourceType
 
@@ -55,10 +56,22 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
+class Rail:
+    """A guard rail that governs a setting here. bounds: what it allows, in words."""
+
+    name: str
+    setting: str
+    bounds: str
+    scope: Scope
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class Table:
     type: ResourceType
     rungs: tuple[Rung, ...]
     rows: tuple[Row, ...]
+    rails: tuple[Rail, ...]
     # What is set at the scope itself, if anything.
     own: Layer | None
 
@@ -97,7 +110,22 @@ def _table(one: EffectiveType, scope: Scope) -> Table:
         *(_row(rungs, it.pointer, "", "removed", _of_removed(it)) for it in found.removed),
         *(_row(rungs, it.pointer, "", _refusal(it), [_of_refused(it)]) for it in found.refused),
     )
-    return Table(one.resource_type, rungs, rows, own)
+    return Table(one.resource_type, rungs, rows, tuple(map(_rail, one.rails)), own)
+
+
+def _rail(one: GuardRail) -> Rail:
+    return Rail(one.name, " › ".join(one.path), "; ".join(_bounds(one)), one.scope, one.reason)
+
+
+def _bounds(one: GuardRail) -> Iterator[str]:
+    if one.minimum is not None:
+        yield f"{in_words(one.minimum)} at least"
+    if one.maximum is not None:
+        yield f"{in_words(one.maximum)} at most"
+    if one.allowed is not None:
+        yield f"only {', '.join(map(in_words, one.allowed))}"
+    if one.lock_below is not None:
+        yield f"locked below the level {one.lock_below.name.lower().replace('_', '-')}"
 
 
 def _row(rungs: Sequence[Rung], pointer: str, value: str, instead: str, said: Sequence[Said]) -> Row:

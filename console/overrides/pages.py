@@ -9,19 +9,21 @@ from urllib.parse import urlencode
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 
+from console.copying import cpctl, curl
 from console.overrides import differing, ladder, tree
 from console.overrides.asking import address_of, scope_form, segments_of
 from console.pages import page
 from console.templatetags.parts import scope_url
+from controlplane import yaml_text
 from controlplane.access.callers import Caller
 from controlplane.access.roles import Action
 from controlplane.errors import ControlplaneError, PermissionDenied
 from controlplane.scopes import Scope
+from overrides.answers import Effective
 from overrides.editions import current_catalogue
 from overrides.effective import effective_attributes
 from overrides.file_source import source_state
 from overrides.plans import differences
-from overrides.resolution import Layer
 from overrides.resource_types import ResourceType
 from overrides.sources import reads_files
 
@@ -30,10 +32,7 @@ from overrides.sources import reads_files
 class Shown:
     """A ladder, and whether this caller may change its last rung."""
 
-    type: ResourceType
-    rungs: tuple[ladder.Rung, ...]
-    rows: tuple[ladder.Row, ...]
-    own: Layer | None
+    ladder: ladder.Table
     may_edit: bool
 
 
@@ -88,7 +87,7 @@ def _effective(
     try:
         scope = Scope(**asked)
         caller.require(Action.OVERRIDE_READ, scope)
-        found = ladder.tables(effective_attributes(scope))
+        found = effective_attributes(scope)
     except PermissionDenied as error:
         # With the form: who may read one project begins at "any", and is only one choice away.
         return {"problem": error, "denied": True}, 403
@@ -97,13 +96,28 @@ def _effective(
     settable = _settable(caller, scope)
     answer = {
         "scope": scope,
-        "tables": [Shown(one.type, one.rungs, one.rows, one.own, one.type.name in settable) for one in found],
-        "unset": [one for name, one in settable.items() if name not in {it.type.name for it in found}],
+        "tables": [Shown(one, one.type.name in settable) for one in ladder.tables(found)],
+        "unset": [
+            one for name, one in settable.items() if name not in {it.resource_type.name for it in found.types}
+        ],
+        "copy": _copies(request, found),
         "tree": tree.scope_tree(caller, scope, only_set=only_set),
         "nothing_title": f"Nothing is set at {scope} or above it.",
         "command": _first_command(request, scope),
     }
     return answer, 200
+
+
+def _copies(request: HttpRequest, found: Effective) -> dict[str, str]:
+    """What the page shows, for a shell and for a file."""
+    said = {name: value for name, value in found.scope.segments.items() if value}
+    words = [word for name, value in said.items() for word in (f"--{name.replace('_', '-')}", value)]
+    values = {one.resource_type.name: dict(one.resolved.attributes) for one in found.types}
+    return {
+        "curl": curl(request, "GET", f"overrides/effective{'?' if said else ''}{urlencode(said)}"),
+        "cpctl": cpctl("explain", *words),
+        "yaml": yaml_text.dump(values) if values else "",
+    }
 
 
 def _settable(caller: Caller, scope: Scope) -> dict[str, ResourceType]:

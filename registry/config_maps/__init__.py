@@ -11,5 +11,6 @@ reflecting  list, watch and list again: one thread for each namespace
 storing     what is known is published, by one watcher at a time
 telling     Events on the ConfigMaps
 probes      whether the watcher is alive, for the kubelet
+sources     how the followed sources stand, the folder and the cluster
 watching    all of it, until told to stop
 """

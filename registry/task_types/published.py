@@ -8,19 +8,22 @@ from __future__ import annotations
 import difflib
 import json
 from collections import defaultdict
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from django.db import connection
-from django.db.models import Count
+from django.db.models import Count, QuerySet
 
 from controlplane.access.callers import Caller
 from controlplane.access.roles import Action
+from controlplane.errors import UnknownTaskType
 from registry.agent_configs.task_types import look_alike
-from registry.models import AgentConfigStatus, ClaimRecord, TaskTypeName
+from registry.models import AgentConfigStatus, ClaimRecord, ServedTaskType, TaskTypeName
 from registry.publishing.teams import hidden_teams
+from registry.task_types.names import NAME
+from registry.task_types.serving import counted
 
 # Among so many names a near miss is looked for.
 _NAMES_COMPARED = 2000
@@ -76,6 +79,24 @@ def publications(name: str, caller: Caller) -> list[Publication]:
         elif one.losers:
             found.append(_veiled(one))
     return found
+
+
+def find(name: str, caller: Caller) -> tuple[list[Publication], QuerySet[ServedTaskType]]:
+    """Who publishes it, and which agents serve it in any version. Raises UnknownTaskType if nobody does."""
+    rows = ServedTaskType.objects.filter(name=name).select_related("agent")
+    is_legal = NAME.fullmatch(name) is not None
+    found = publications(name, caller) if is_legal else []
+    if not found and not (is_legal and rows.exists()):
+        message = f"Nobody serves or publishes the task type {name[:128]!r}."
+        raise UnknownTaskType(message + hint(name, caller))
+    return found, rows
+
+
+def summaries(names: Sequence[str], caller: Caller) -> dict[str, dict[str, Any]]:
+    """For each name: the agents that serve it, and the teams that publish it."""
+    agents, teams = counted(names), owners(names, caller)
+    nobody: dict[str, Any] = {"teams": [], "data_planes": 0}
+    return {name: {**agents[name], **teams.get(name, nobody)} for name in names}
 
 
 def owners(names: Collection[str], caller: Caller) -> dict[str, dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""Follow what agents say of the task types that they serve, and tell who serves which."""
+"""Follow what agents say of the task types that they serve, and count who serves which."""
 
 from __future__ import annotations
 
@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Count, Q, QuerySet
+from django.db.models import Count, Q
 
-from controlplane.errors import UnknownTaskType
 from registry.agents.states import LIVE
 from registry.models import ServedTaskType
-from registry.task_types.names import NAME, TaskType
+from registry.task_types.names import TaskType
 
 
 def follow_task_types(agent_id: UUID, served: Sequence[TaskType]) -> None:
@@ -46,11 +45,3 @@ def counted(names: Sequence[str]) -> dict[str, dict[str, Any]]:
     for name, version in versions.order_by("name", "version"):
         found[name]["versions"].append(version)
     return found
-
-
-def serving(name: str) -> QuerySet[ServedTaskType]:
-    """Who serves it, in any version. Raises UnknownTaskType if nobody does."""
-    rows = ServedTaskType.objects.filter(name=name).select_related("agent")
-    if not NAME.fullmatch(name) or not rows.exists():
-        raise UnknownTaskType(f"No agent serves the task type {name[:128]!r}.")
-    return rows

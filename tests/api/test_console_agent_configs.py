@@ -3,12 +3,14 @@
 import re
 
 import pytest
+from django.db.models import F
+from django.db.models.functions import Now
 
 from console.agent_configs import planes as plane_pages
 from console.agent_configs import standings
 from controlplane.access.roles import Role
-from registry.publishing.folder import folder_state
 from registry.publishing.rows import AgentConfig, AgentConfigRelease, AgentConfigStatus, DataPlane
+from registry.publishing.source_rows import AgentConfigCluster, AgentConfigFolder
 from tests.api.test_agent_configs import text
 from tests.api_client import logged_in
 
@@ -146,17 +148,79 @@ def test_a_document_is_left_out_and_let_in(browser):
     assert row.quarantines.count() == 0
 
 
-def test_a_folder_that_lost_much_waits_for_a_word(browser, settings, tmp_path):
+def test_sources_tell_how_they_stand_and_a_removal_waits_for_a_word(browser, settings, tmp_path):
+    assert "AGENT_CONFIGS_PATH" in shown(browser, "/agent-configs")
     settings.AGENT_CONFIGS_PATH = str(tmp_path)
-    row = folder_state()
-    row.pending = {"digest": "d1", "documents": ["folder/acme/a.yaml"]}
+    settings.AGENT_CONFIGS_KUBERNETES_NAMESPACES = ["teams"]
+    pending = {"digest": "d1", "documents": ["folder/acme/a.yaml"]}
+    AgentConfigFolder.objects.update(pending=pending, loaded_at=Now())
+    AgentConfigCluster.objects.update(is_synced=False, problems=["teams: no answer"])
+
+    listed = shown(browser, "/agent-configs")
+    asked = shown(browser, "/agent-configs/sources/folder")
+    stranger = logged_in("vera", Role.VIEWER)
+    unasked = shown(stranger, "/agent-configs")
+
+    assert 'class="state awaiting_confirmation"' in listed
+    assert 'class="state failing"' in listed
+    assert "teams: no answer" in listed
+    assert "teams: no answer" not in unasked
+    assert "Look, and confirm" not in unasked
+    assert "folder/acme/a.yaml is taken away" in asked
+    assert 'name="digest" value="d1"' in asked
+    assert shown(stranger, "/agent-configs/sources/folder", 403)
+    assert shown(browser, "/agent-configs/sources/moon", 404)
+
+
+def test_a_removal_is_confirmed_as_it_was_shown(browser, settings, tmp_path):
+    settings.AGENT_CONFIGS_PATH = str(tmp_path)
+    AgentConfigFolder.objects.update(pending={"digest": "d2", "documents": ["folder/acme/a.yaml"]})
+
+    other = browser.post("/agent-configs/sources/folder", {"digest": "d1", "reason": "Meant."})
+    assert AgentConfigFolder.objects.get().confirmed_digest == ""
+    browser.post("/agent-configs/sources/folder", {"digest": "d2", "reason": "Meant."})
+
+    assert other.status_code == 404
+    assert AgentConfigFolder.objects.get().confirmed_digest == "d2"
+
+
+@pytest.mark.parametrize(
+    ("status", "word"), [("True", "reachable"), ("False", "unreachable"), ("Unknown", "not_known")]
+)
+def test_a_document_tells_whether_its_endpoints_answer(browser, status, word):
+    row = AgentConfigStatus.objects.get(document__team="acme")
+    for one in row.conditions:
+        if one["type"] == "Reachable":
+            one.update(status=status, reason="Asked", message="Said the probe.")
     row.save()
 
-    assert "It lost 1 documents" in shown(browser, "/agent-configs")
-    assert "folder/acme/a.yaml is taken away" in shown(browser, "/agent-configs/folder")
-    browser.post("/agent-configs/folder", {"reason": "Meant."})
+    page = shown(browser, "/agent-configs/documents/api/acme/agents")
+    assert f'class="state {word}" title="Asked"' in page
+    assert "Said the probe." in page
+    assert f'class="state {word}"' in shown(browser, f"/task-types/{TASK}")
 
-    assert folder_state().confirmed_digest == "d1"
+
+def test_a_task_type_tells_who_has_it_where_and_who_lost_by_which_rule(browser):
+    listed, one = shown(browser, "/task-types"), shown(browser, f"/task-types/{TASK}")
+
+    assert '<td data-label="Published by">acme</td>' in listed
+    assert "acme-sensor.svc.cluster.local:8000" in one
+    assert 'href="/agent-configs/documents/api/acme/agents"' in one
+    assert "api/rival/agents</a>" in one
+    assert "rule <strong>established</strong>" in one
+    assert "No registered agent says" in one
+
+
+def test_a_data_plane_tells_its_stage_and_whom_it_waits_for(browser, api):
+    assert "changes come to it at once" in shown(browser, "/agent-configs/planes/eu")
+    api.put("data-planes/us", {"stage": 2})
+
+    waiting = shown(browser, "/agent-configs/planes/us")
+    DataPlane.objects.filter(name="eu").update(applied_revision=F("active_revision"), ack_state="APPLIED")
+    settled = shown(browser, "/agent-configs/planes/us")
+
+    assert 'changes wait for <a href="/agent-configs/planes/eu">eu</a>' in waiting
+    assert "the earlier stages are through" in settled
 
 
 def test_the_box_finds_every_mistake_at_its_place_and_keeps_the_text(browser):

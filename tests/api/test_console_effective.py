@@ -1,5 +1,7 @@
 """The page of effective values tells of guard rails and platform defaults."""
 
+from html import unescape
+
 import pytest
 from django.test import Client
 
@@ -51,3 +53,30 @@ def test_a_platform_default_is_called_so(browser, defaults):
 
     assert "platform default" in page
     assert '<td data-label="Value" class="value">25</td>' in page
+
+
+def test_what_a_guard_rail_allows_is_said_where_it_governs(browser):
+    put_override(Address("workflow_execution_config", Scope()), {"max_parallelism": 50}, actor=ACTOR)
+    rule = {"maximum": 100, "minimum": 2, "lock_below": "project_domain"}
+    place = Scope(domain="production")
+    put_rail(
+        RailWrite("cap", place, "workflow_execution_config", "/max_parallelism", rule, "Ask us for more."),
+        actor=ACTOR,
+    )
+
+    inside = browser.get("/overrides?domain=production").content.decode()
+    outside = browser.get("/overrides?domain=staging").content.decode()
+
+    assert "2 at least; 100 at most; locked below the level project-domain" in inside
+    assert "Guard rail cap of domain=production: Ask us for more." in inside
+    assert "Guard rail" not in outside
+
+
+def test_the_values_on_the_page_are_copied_as_a_request_a_command_and_yaml(browser):
+    put_override(Address("workflow_execution_config", Scope()), {"max_parallelism": 50}, actor=ACTOR)
+
+    page = unescape(browser.get("/overrides?domain=production").content.decode())
+
+    assert "/api/v1/overrides/effective?domain=production" in page
+    assert "cpctl explain --domain production" in page
+    assert "workflow_execution_config:\n  max_parallelism: 50\n" in page

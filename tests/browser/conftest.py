@@ -24,8 +24,7 @@ from tests.conftest import System
 
 _NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 WIDE, NARROW = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
-
-_IN_THE_DOCS = ("effective", "edit", "types")
+IN_THE_DOCS = {"width": 1280, "height": 700}
 
 
 def _chromium() -> str:
@@ -98,7 +97,7 @@ def log_in(context: BrowserContext, live: System, person: Principal) -> None:
 
 @pytest.fixture
 def look(page: Page, tmp_path: Path) -> Callable[[str, str], None]:
-    """Look at an address in both themes, wide and narrow: nothing that hinders people, and pictures."""
+    """Look at an address in both themes, wide and narrow: nothing that hinders people, and a picture."""
     wanted = os.environ.get("SCREENSHOTS", "")
 
     def run(name: str, address: str) -> None:
@@ -114,10 +113,17 @@ def look(page: Page, tmp_path: Path) -> Callable[[str, str], None]:
                     f"{address} {width}"
                 )
                 page.screenshot(path=tmp_path / f"{name}-{theme}-{width}.png")
-        if wanted and name in _IN_THE_DOCS:
-            shutil.copy(tmp_path / f"{name}-light-wide.png", Path(wanted) / f"{name}.png")
+        if wanted:
+            _picture(page, Path(wanted) / f"{name}.png")
 
     return run
+
+
+def _picture(page: Page, path: Path) -> None:
+    """For the guides: light, wide, and what one sees without scrolling."""
+    page.evaluate("document.documentElement.dataset.theme = 'light'")
+    page.set_viewport_size(IN_THE_DOCS)
+    page.screenshot(path=path)
 
 
 def hindrances(page: Page) -> list[str]:

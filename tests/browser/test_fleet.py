@@ -41,6 +41,8 @@ CONFIG_PAGES = {
     "data-planes": "/agent-configs/planes",
     "data-plane": "/agent-configs/planes/eu",
     "bundle": "/agent-configs/planes/eu/2?against=1",
+    "task-type-published": "/task-types/acme_sensor",
+    "agent-config-quarantine": "/agent-configs/leave-out/api/acme/agents",
 }
 
 
@@ -61,6 +63,7 @@ def publish(*documents: tuple[str, str]) -> None:
 
 def test_every_page_about_configurations_hinders_nobody(page: Page, look: Callable[[str, str], None]) -> None:
     publish(("acme", "acme_sensor"), ("rival", "acme_sensor"))
+    put_plane("us", Described(stage=1), actor=ACTOR)
     for name, address in CONFIG_PAGES.items():
         look(name, address)
 

@@ -6,7 +6,8 @@
   const parts = () => [...document.querySelectorAll("[data-live]")];
   if (!parts().length || !badge) return;
   let stop = null;
-  let after = "";
+  // From what the page already shows: what happens until the stream stands is told as well.
+  let after = badge.dataset.after;
   const due = new Set();
 
   function show(state) {

@@ -10,12 +10,11 @@ from controlplane.access.roles import Action
 from controlplane.api.endpoints import Endpoint, caller_of
 from controlplane.api.fields import Query
 from controlplane.api.pages import page_response, paginate
-from controlplane.errors import UnknownBundle
 from registry.agent_configs.differences import difference, summary
 from registry.publishing import stored
 from registry.publishing.api import examples
 from registry.publishing.api import plane_shapes as shapes
-from registry.publishing.planes import get_plane
+from registry.publishing.planes import get_bundle
 from registry.publishing.rows import AgentConfigBundle
 from registry.publishing.teams import check_sees_all
 
@@ -56,7 +55,7 @@ class BundleItem(Endpoint):
     def get(self, request: Request, name: str, revision: int) -> Response:
         Query.parse(request)
         check_sees_all(caller_of(request))
-        return Response(shapes.show_bundle(_bundle(name, revision)))
+        return Response(shapes.show_bundle(get_bundle(name, revision)))
 
 
 class BundleDifference(Endpoint):
@@ -72,19 +71,6 @@ class BundleDifference(Endpoint):
     def get(self, request: Request, name: str, revision: int, other: int) -> Response:
         Query.parse(request)
         check_sees_all(caller_of(request))
-        before, after = (stored.read_bundle(_bundle(name, one).body) for one in (revision, other))
+        before, after = (stored.read_bundle(get_bundle(name, one).body) for one in (revision, other))
         found = difference(before, after)
         return Response({"changes": list(summary(found)), "restarts": list(found.restarts)})
-
-
-def _bundle(name: str, revision: int) -> AgentConfigBundle:
-    # A path may say any number; Postgres counts revisions in 32 bits.
-    known = revision < 2**31
-    row = (
-        AgentConfigBundle.objects.filter(data_plane=get_plane(name), revision=revision).first()
-        if known
-        else None
-    )
-    if row is None:
-        raise UnknownBundle(f"There is no revision {revision} of {name}.")
-    return row

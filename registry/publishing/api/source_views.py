@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
-from django.conf import settings
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from controlplane.access.callers import Caller
 from controlplane.access.roles import Action
 from controlplane.api.endpoints import Endpoint, ReasonedQuery, actor_of, caller_of, mutation
 from controlplane.api.fields import Query, StrictSerializer, Text, parse_body
-from registry.config_maps.storing import SOURCE as CLUSTER
+from registry.config_maps.sources import FOLLOWED, standing
 from registry.publishing.api import examples
-from registry.publishing.folder import SOURCE as FOLDER
-from registry.publishing.following import OFF, STATES, Source, confirm_removal, state_of
+from registry.publishing.following import STATES, confirm_removal
 
-FOLLOWED = {one.name: one for one in (FOLDER, CLUSTER)}
 NAMES = [(one, one) for one in FOLLOWED]
 STATE_NAMES = [(one, one) for one in STATES]
 _TAGS = ["agent configurations"]
@@ -74,7 +71,7 @@ class SourceCollection(Endpoint):
     )
     def get(self, request: Request) -> Response:
         Query.parse(request)
-        items = [_show(one, caller_of(request)) for one in FOLLOWED.values()]
+        items = [asdict(standing(one, caller_of(request))) for one in FOLLOWED.values()]
         return Response({"items": items, "next_cursor": None})
 
 
@@ -97,27 +94,4 @@ class ConfirmRemoval(Endpoint):
         said = parse_body(RemovalConfirmation, request)
         source = FOLLOWED[said["source"]]
         confirm_removal(source, said["digest"], actor=actor_of(request, query["change_message"]))
-        return Response(_show(source, caller_of(request)))
-
-
-def _show(source: Source, caller: Caller) -> dict[str, Any]:
-    """Problems name documents of any organisation, so only who rules all of them sees them."""
-    row = source.rows._default_manager.get(id=1)
-    rules = caller.verdict(Action.AGENT_CONFIG_RULE).allowed
-    pending = row.pending and {**row.pending, "documents": row.pending["documents"] if rules else []}
-    return {
-        "source": source.name,
-        "state": state_of(row) if _is_set_up(source) else OFF,
-        "checked_at": row.checked_at,
-        "loaded_at": row.loaded_at,
-        "problem_count": len(row.problems),
-        "problems": row.problems if rules else [],
-        "pending": pending,
-        "watcher": getattr(row, "watcher", ""),
-        "counts": getattr(row, "counts", {}),
-    }
-
-
-def _is_set_up(source: Source) -> bool:
-    said = settings.AGENT_CONFIGS_PATH, settings.AGENT_CONFIGS_KUBERNETES_NAMESPACES
-    return bool(dict(zip(FOLLOWED, said, strict=True))[source.name])
+        return Response(asdict(standing(source, caller_of(request))))
