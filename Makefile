@@ -26,7 +26,7 @@ up: .venv/.up ## Start everything on this machine; PORT=, DATA_DIR=, DEMO=0 are 
 	@exec $(BIN)/python manage.py up --port "$(PORT)" --data-dir "$(DATA_DIR)" $(if $(filter 0,$(DEMO)),--no-demo)
 
 # Each process has services of its own; a file's tests stay together, for what they share.
-ALL_TESTS := -n auto --maxprocesses 4 --dist loadfile
+ALL_TESTS := -n auto --maxprocesses 3 --dist loadfile
 
 test: .venv/.dev ## Run the whole test suite against real services that it starts itself; ARGS="tests/unit -x"
 	@exec $(BIN)/python -m pytest $(or $(ARGS),$(ALL_TESTS))

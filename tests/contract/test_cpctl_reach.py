@@ -156,6 +156,7 @@ NOT_REACHED = {
     "agent_configs_admit": "Kubernetes asks it",
     "overrides_put": "`apply` and `edit` set what documents say",
     "overrides_patch": "`apply` and `edit` set what documents say",
+    "overrides_preview": "`diff` and `apply --dry-run` show the same",
     "overrides_effective_batch": "for programs; `explain` asks about one scope",
     "override_versions_get": "`history -o yaml` shows all of them whole",
 }

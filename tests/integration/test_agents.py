@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from django.contrib.postgres.functions import TransactionNow
 from django.db import connections
 from django.db.models.functions import Now
 
@@ -36,7 +37,8 @@ def make_agents(count: int) -> list[Agent]:
 
 
 def expire(**filters: object) -> None:
-    Lease.objects.filter(**filters).update(expires_at=Now() - timedelta(seconds=1))
+    """Before the transaction began, in which the sweep looks: the test is in it too, and may be slow."""
+    Lease.objects.filter(**filters).update(expires_at=TransactionNow() - timedelta(seconds=1))
 
 
 def long_up() -> None:
@@ -158,9 +160,9 @@ def test_first_registrations_of_one_name_that_meet_make_one_agent_and_refuse_nob
         finally:
             connections.close_all()
 
-    with ThreadPoolExecutor(8) as pool:
-        created = list(pool.map(register_it, range(8)))
+    with ThreadPoolExecutor(5) as pool:
+        created = list(pool.map(register_it, range(5)))
 
-    assert sorted(created) == [False] * 7 + [True]
+    assert sorted(created) == [False] * 4 + [True]
     assert Agent.objects.count() == 1
     assert Event.objects.filter(type="agent.registered").count() == 1

@@ -18,7 +18,7 @@ from tests.fake_kubernetes import PREFIX, FakeKubernetes
 PACE = Pace(first=0.01, longest=0.05, relist=300, empty=0.01, watch=60, connect=1, answer=1)
 
 
-def wait_for(claim, seconds: float = 5.0) -> None:
+def wait_for(claim, seconds: float = 20.0) -> None:
     until = time.monotonic() + seconds
     while not claim():
         assert time.monotonic() < until, "it did not come true in time"
