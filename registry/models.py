@@ -181,6 +181,8 @@ class FleetGuard(models.Model):
     # As the sweep counted last: agents that fall silent, among how many.
     due_count = models.IntegerField(db_default=0)
     agent_count = models.IntegerField(db_default=0)
+    # Of the configuration that the data plane of this name is given (publishing/announcing.py).
+    configuration_etag = models.CharField(max_length=160, db_default="")
     # The operator's word, while it holds.
     ruling = models.CharField(max_length=8, db_default="")
     ruling_until = models.DateTimeField(null=True)
@@ -217,7 +219,6 @@ class Lease(models.Model):
     )
     # Counts registrations: an agent that sees another number than its own has a double.
     generation = models.IntegerField(db_default=1)
-    configuration_etag = models.CharField(max_length=80, db_default="")
     # Whose heartbeats may be taken without asking again (permits.py); a trigger takes it away.
     token_digest = models.BinaryField(max_length=32, null=True)
     token_expires_at = models.DateTimeField(null=True)
@@ -227,6 +228,11 @@ class Lease(models.Model):
 
     class Meta:
         indexes = [models.Index(fields=["token_digest"], name="lease_by_token")]
+
+    @property
+    def configuration_etag(self) -> str:
+        """Of the configuration of the agent's environment; empty without one."""
+        return self.guard.configuration_etag if self.guard else ""
 
     def __str__(self) -> str:
         return f"{self.agent_id} until {self.expires_at}"

@@ -99,7 +99,8 @@ def _show_life(agent: Agent, heartbeat: Heartbeat, how: _How) -> None:
 
 
 def _locked_lease(agent_id: UUID) -> Lease:
-    lease = Lease.objects.select_for_update().annotate(now=Now()).filter(agent_id=agent_id).first()
+    leases = Lease.objects.select_for_update(of=("self",)).select_related("guard").annotate(now=Now())
+    lease = leases.filter(agent_id=agent_id).first()
     if lease is None:
         raise UnknownAgent("We do not know this agent. Register it again: POST /api/v1/agents.")
     # Only now: joined to the lock, it would be as it was before we waited for a sweep that marked it.

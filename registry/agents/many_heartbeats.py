@@ -134,5 +134,5 @@ SET renewed_at = now(), expires_at = now() + %(lease)s * interval '1 second', re
         WHEN lease.vouched_at IS NOT NULL THEN now() END
 FROM usual WHERE lease.agent_id = usual.id
 RETURNING lease.agent_id, lease.state, lease.renewed_at, lease.expires_at, lease.generation,
-    lease.configuration_etag
+    COALESCE((SELECT configuration_etag FROM registry_fleetguard WHERE id = lease.guard_id), '')
 """

@@ -23,6 +23,6 @@ def late(interval: timedelta) -> Q:
 
 class AgentQuerySet(models.QuerySet["Agent"]):
     def shown(self) -> AgentQuerySet:
-        """With lease, report and the database's clock, by which lateness is judged: one query."""
-        shown: AgentQuerySet = self.select_related("lease", "report").annotate(now=Now())
+        """With lease, guard, report and the database's clock, by which lateness is judged: one query."""
+        shown: AgentQuerySet = self.select_related("lease__guard", "report").annotate(now=Now())
         return shown

@@ -168,6 +168,7 @@ WHERE lease.agent_id = beat.id AND lease.token_digest = beat.digest
     AND (lease.token_expires_at IS NULL OR lease.token_expires_at > now())
     AND lease.state = CASE WHEN beat.lag >= $7::bigint THEN 'congested' ELSE 'ready' END
     AND (beat.report IS NULL OR beat.report = lease.report_digest)
-RETURNING beat.place, lease.generation, lease.configuration_etag, now(),
+RETURNING beat.place, lease.generation,
+    (SELECT configuration_etag FROM registry_fleetguard WHERE id = lease.guard_id), now(),
     (SELECT live_count FROM registry_sweeprecord WHERE id = 1)
 """

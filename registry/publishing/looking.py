@@ -7,6 +7,7 @@ from django.db import transaction
 from controlplane.access.actors import system
 from registry.config_maps.storing import mark_silent_watcher
 from registry.publishing.acks import tell_silent_planes
+from registry.publishing.announcing import announce
 from registry.publishing.clock import database_now
 from registry.publishing.folder import synchronise
 from registry.publishing.publishing import forget_tombstones
@@ -23,4 +24,6 @@ def look() -> list[str]:
         now = database_now()
         forget_tombstones(now=now)
         tell_silent_planes(now=now)
-    return recompute_all(_ACTOR)
+    given = recompute_all(_ACTOR)
+    announce()
+    return given

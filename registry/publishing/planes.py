@@ -144,6 +144,11 @@ def etag_of(plane: DataPlane, wanted: Format) -> str:
     digest = rows.values_list("digest", flat=True).first()
     if digest is None:
         raise UnknownBundle(f"No bundle of {plane.name} is in force yet.")
+    return etag_of_bundle(plane, digest, wanted)
+
+
+def etag_of_bundle(plane: DataPlane, digest: str, wanted: Format) -> str:
+    """The bundle with this digest is the one in force."""
     # A ConfigMap is named as the data plane is described.
     more = f".v{plane.version}" if wanted is Format.CONFIG_MAP else ""
     # With the revision: equal documents of two revisions are acknowledged, and signed, apart.

@@ -20,6 +20,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from django.core.management import call_command
 from django.core.management.base import SystemCheckError
 
+from registry.publishing.looking import look
 from registry.publishing.signing import read_key, signed_text
 from tests.api.test_agent_configs import published, text
 from tests.api_client import Api, token_for
@@ -52,6 +53,40 @@ def test_every_format_has_the_digest_of_its_bytes_and_no_signature_without_a_key
     assert answer["Repr-Digest"] == f"sha-256=:{expected}:"
     assert "X-Config-Signature" not in answer
     assert answer["ETag"] != api.get("data-planes/eu-1/config?format=yaml")["ETag"] or wanted == "yaml"
+
+
+def test_agents_are_told_which_configuration_their_environment_has(api):
+    said = {"service_types": ["vm"], "cost": "low"}
+    here, there = (
+        api.post(
+            "agents", {**said, "name": one, "environment": one, "topic_name": f"dcm.agent.{one}"}
+        ).json()["agent_id"]
+        for one in ("eu-1", "us-1")
+    )
+    beat = {"timestamp": "2026-11-21T09:30:00Z", "consumer_lag": 0}
+
+    def told(agent: str) -> str:
+        look()
+        return api.put(f"agents/{agent}/heartbeat", beat).json()["configuration_etag"]
+
+    assert told(here) == ""
+    plane = api.put("data-planes/eu-1", {})
+    published(api)
+    first = told(here)
+    assert api.get("data-planes/eu-1/config", If_None_Match=first).status_code == 304
+    published(api, team="beta")
+
+    assert told(here) != first
+    assert told(here) == api.get("data-planes/eu-1/config")["ETag"]
+    many = api.post("agents:heartbeat", {"items": [{"agent_id": here, **beat}]}).json()["items"][0]
+    assert (
+        many["heartbeat"]["configuration_etag"]
+        == told(here)
+        == api.get(f"agents/{here}").json()["configuration_etag"]
+    )
+    assert told(there) == ""
+    api.delete("data-planes/eu-1", If_Match=plane["ETag"])
+    assert told(here) == ""
 
 
 def test_a_document_that_changes_nothing_leaves_the_etag(api):

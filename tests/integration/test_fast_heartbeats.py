@@ -22,7 +22,7 @@ from controlplane.asgi import Router
 from controlplane.events.models import Event
 from registry.agents import policies
 from registry.agents.token_uses import note_token_uses
-from registry.models import Agent, AgentReport, Lease, Provider, SweepRecord
+from registry.models import Agent, AgentReport, FleetGuard, Lease, Provider, SweepRecord
 from tests.api_client import AGENT, Api, token_for
 from tests.asgi_client import Worker, close_connections
 
@@ -254,7 +254,7 @@ def test_what_is_told_is_what_is_stored(web, token, agent):
 
 def test_generation_and_configuration_reach_the_agent(web, token, agent):
     register(token, "a1")
-    Lease.objects.update(configuration_etag='"v7"')
+    FleetGuard.objects.update(configuration_etag='"v7"')
 
     answer, fast = web.fast(token, agent)
 

@@ -18,6 +18,10 @@ from registry.agents.states import State
 MOST_HEARTBEATS = 1000
 _MAX_LAG = 2**63 - 1
 _MOST_PARTS = 100
+CONFIGURATION_ETAG = (
+    "Of the YAML that the data plane is given which has the name of the agent's environment; empty without"
+    " one."
+)
 CONDITION_STATUSES = [(one, one) for one in ("true", "false", "unknown")]
 PROVIDER_STATUSES = [(one, one) for one in ("ready", "unhealthy", "unavailable")]
 _chance = random.Random()  # noqa: S311  (jitter is no secret)
@@ -104,7 +108,7 @@ class HeartbeatRead(serializers.Serializer[Any]):
         child=serializers.CharField(),
         help_text="What the agent is asked to do: `drain`, or `wait` for approval.",
     )
-    configuration_etag = serializers.CharField(help_text="Of the agent's configuration; empty without one.")
+    configuration_etag = serializers.CharField(help_text=CONFIGURATION_ETAG)
 
 
 class OneOfManyRead(serializers.Serializer[Any]):

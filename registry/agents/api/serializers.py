@@ -12,7 +12,7 @@ from controlplane.api.endpoints import MutationQuery, ReasonedQuery
 from controlplane.api.fields import StrictSerializer, Text, Whole
 from controlplane.api.pages import PageQuery
 from overrides.resource_types.schemas import LABEL_VALUE, QUALIFIED_NAME
-from registry.agents.api.heartbeat_shapes import PROVIDER_STATUSES
+from registry.agents.api.heartbeat_shapes import CONFIGURATION_ETAG, PROVIDER_STATUSES
 from registry.agents.clocks import skew_ms, with_clock
 from registry.agents.finding import ORDERS
 from registry.agents.liveness import LivenessPolicy
@@ -149,7 +149,7 @@ class AgentRead(serializers.Serializer[Any]):
     heartbeat_interval = serializers.IntegerField(help_text="Seconds between heartbeats.")
     next_heartbeat_in_seconds = serializers.FloatField(help_text="The interval with jitter: beat again then.")
     generation = serializers.IntegerField(help_text="Counts registrations under this name.")
-    configuration_etag = serializers.CharField(help_text="Of the agent's configuration; empty without one.")
+    configuration_etag = serializers.CharField(help_text=CONFIGURATION_ETAG)
     conditions = serializers.ListField(
         child=serializers.DictField(),
         help_text="As the agent said last, beside a heartbeat; and ours: ClockSynced.",
