@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -14,10 +14,14 @@ from django.db.models.functions import Now
 
 from controlplane.access import audit, tokens
 from controlplane.access.actors import Actor
+from controlplane.access.models import AuditRecord
 from controlplane.errors import NotAuthenticated, UnknownJoinToken
 from registry import event_types
 from registry.agents.invitations import Invitation
 from registry.models import JoinToken
+
+_QUIET = timedelta(minutes=1)
+_LOOKED_THROUGH = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,12 +104,23 @@ def use(token: JoinToken, count: int = 1) -> bool:
 def note_refusal(secret: str, reason: str, *, request_id: str) -> None:
     """Put into the audit log that a join was refused: a token may have been stolen.
 
-    Secrets that were never ours are not noted, or anybody could fill the log.
+    Secrets that were never ours are not noted, nor is the same reason again within a minute, or anybody,
+    and every agent that tries again, could fill the log.
     """
     token = JoinToken.objects.filter(digest=tokens.digest(secret)).first()
-    if token is not None:
+    if token is not None and reason not in _noted_lately(token):
         actor = Actor(None, f"join token {token.name}"[:63], request_id, reason)
         _record(event_types.JOIN_TOKEN_REFUSED, token, actor, {"reason": reason}, before=None, after=None)
+
+
+def _noted_lately(token: JoinToken) -> set[str]:
+    """Why somebody with this token was refused within the last minute, as far as its newest records tell."""
+    newest = AuditRecord.objects.filter(object_type="join_token", object_id=str(token.id)).order_by("-id")
+    return {
+        one.reason
+        for one in newest.annotate(now=Now())[:_LOOKED_THROUGH]
+        if one.action == event_types.JOIN_TOKEN_REFUSED.name and one.now - one.at < _QUIET
+    }
 
 
 def _shown(token: JoinToken) -> dict[str, Any]:

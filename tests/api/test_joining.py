@@ -97,13 +97,20 @@ def test_a_token_that_is_used_up_revoked_or_over_lets_nobody_in(api):
         refused = Api(secret).post("agents:join", {**AGENT, "name": "a2", "topic_name": "dcm.agent.a2"})
         assert (refused.status_code, word in refused.json()["detail"]) == (401, True), secret
     assert Agent.objects.count() == 1
-    # Each that is known, and not the one that nobody made.
+    Api(once).post("agents:join", {**AGENT, "name": "a3", "topic_name": "dcm.agent.a3"})
+    # Each that is known, and not the one that nobody made; and none again within a minute.
     noted = AuditRecord.objects.filter(action="join_token.refused").values_list("reason", flat=True)
     assert [word for reason in noted for word in ("used up", "revoked", "expired") if word in reason] == [
         "used up",
         "revoked",
         "expired",
     ]
+    with connection.cursor() as cursor:
+        cursor.execute("SET LOCAL session_replication_role = replica")  # records never change, but here
+        cursor.execute("UPDATE access_auditrecord SET at = at - interval '2 minutes'")
+        cursor.execute("SET LOCAL session_replication_role = DEFAULT")
+    Api(once).post("agents:join", {**AGENT, "name": "a3", "topic_name": "dcm.agent.a3"})
+    assert AuditRecord.objects.filter(action="join_token.refused", reason__contains="used up").count() == 2
 
 
 def test_a_join_token_opens_no_other_door_and_no_other_token_opens_this_one(api):
