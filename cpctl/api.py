@@ -119,7 +119,7 @@ class Api:
             tried += 1
             answer = self._once(request, timeout)
             after = answer.headers.of("Retry-After")
-            wait = pause(tried, answer.status, again=again, retry_after=after, luck=random.random())  # noqa: S311
+            wait = pause(tried, answer.status, again=again, retry_after=after, luck=random.random())  # noqa: S311  (jitter)
             if wait is None or not self._tries:
                 return _checked(answer, self.context.server)
             self._trace(f"* trying again in {wait:.1f} s")

@@ -46,7 +46,7 @@ def _rest(api: Api, failed: int, error: Exception) -> None:
     if isinstance(error, urllib.error.HTTPError):
         status, retry_after = error.code, error.headers.get("Retry-After", "")
         error.close()
-    wait = pause(failed, status, again=True, retry_after=retry_after, luck=random.random())  # noqa: S311
+    wait = pause(failed, status, again=True, retry_after=retry_after, luck=random.random())  # noqa: S311  (jitter)
     if wait is None:
         # Asked in the ordinary way, the server says what is wrong.
         api.get("events", {"limit": 1})

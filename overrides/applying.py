@@ -70,12 +70,6 @@ def apply_statements(statements: Sequence[Statement], *, options: ApplyOptions, 
     return commit(drafts, catalogue, actor=actor, limits=options.limits)
 
 
-def addresses_touched(statements: Sequence[Statement], options: ApplyOptions) -> list[Address]:
-    """Every address that applying could change: what the caller needs the right to write."""
-    stated = {statement.address: statement for statement in statements}
-    return [*stated, *_pruned(options, stated)]
-
-
 def _pruned(options: ApplyOptions, stated: dict[Address, Statement]) -> list[Address]:
     if not options.prune:
         return []

@@ -7,24 +7,13 @@ else waits for that row.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 
 from django.db import connection
 
 from controlplane.access.actors import Actor
 from controlplane.errors import FieldError, InvalidRequest
-from controlplane.scopes import Scope
-from overrides.models import Revision, RevisionCounter, ScopeHead
-
-
-@dataclass(frozen=True, slots=True)
-class Changes:
-    """What happened after some revision. everything: forget all; else only what these scopes cover."""
-
-    revision: int
-    everything: bool
-    scopes: tuple[Scope, ...]
+from overrides.models import Revision, RevisionCounter
 
 
 def lock_revisions() -> int:
@@ -50,15 +39,6 @@ def take_revision(actor: Actor, *, changes: int, everything: bool = False) -> Re
         changes=changes,
         everything=everything,
     )
-
-
-def changes_since(revision: int) -> Changes:
-    """Say what changed after the revision: whose kept answers are stale."""
-    now = current_revision()
-    later = Revision.objects.filter(revision__gt=revision, revision__lte=now)
-    if later.filter(everything=True).exists():
-        return Changes(now, True, ())
-    return Changes(now, False, tuple(head.scope for head in ScopeHead.objects.filter(revision__gt=revision)))
 
 
 def revision_at(moment: datetime) -> int:

@@ -172,7 +172,7 @@ class _Tries:
         """Seconds until the next try; None: this was the last. No answer: the connection failed."""
         self._tried += 1
         status, after = (0, "") if answer is None else (answer.status_code, _retry_after(answer))
-        luck = random.random()  # noqa: S311
+        luck = random.random()  # noqa: S311  (jitter)
         return pause(self._tried, status, again=self._again, retry_after=after, luck=luck)
 
 
@@ -238,7 +238,7 @@ async def _events(http: httpx.AsyncClient, query: Mapping[str, str]) -> AsyncIte
 def _rest(failed: int, error: Exception) -> float:
     """Seconds before coming back. Raises where that would not help."""
     status, after = (error.status, error.retry_after) if isinstance(error, Problem) else (0, "")
-    wait = pause(failed, status, again=True, retry_after=after, luck=random.random())  # noqa: S311
+    wait = pause(failed, status, again=True, retry_after=after, luck=random.random())  # noqa: S311  (jitter)
     if wait is None:
         raise error
     return wait

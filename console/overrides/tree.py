@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from django.db.models import Count
+from django.db.models import Count, QuerySet
 
 from console import choices
 from controlplane.access.callers import Caller
@@ -64,8 +64,8 @@ def _headed(nodes: Iterable[Node]) -> list[Node]:
     return found
 
 
-def _counted(rows: Iterable[Override], segment: str) -> Counter[Scope]:
-    found = rows.order_by(segment).values(segment).annotate(count=Count("pk"))  # type: ignore[attr-defined]
+def _counted(rows: QuerySet[Override], segment: str) -> Counter[Scope]:
+    found = rows.order_by(segment).values(segment).annotate(count=Count("pk"))
     return Counter({Scope(**{segment: it[segment]}): it["count"] for it in found[:1000]})
 
 

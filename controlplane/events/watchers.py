@@ -180,7 +180,7 @@ class _Watcher:
     def _noted(self) -> None:
         self._access = self._feed.access
         # Not all at once: ten thousand watchers may have come together.
-        self._ask_at = asyncio.get_running_loop().time() + _ASK_AGAIN_SECONDS * random.uniform(0.7, 1.3)  # noqa: S311
+        self._ask_at = asyncio.get_running_loop().time() + _ASK_AGAIN_SECONDS * random.uniform(0.7, 1.3)  # noqa: S311  (jitter)
 
     def _must_ask(self) -> bool:
         rights_changed = bool(self._feed.access) and self._feed.access != self._access

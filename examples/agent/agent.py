@@ -40,7 +40,7 @@ class Refused(Exception):
 
 def pause(tries: int) -> float:
     """Full jitter: anything up to a limit that doubles, so that a fleet does not come back in step."""
-    return random.uniform(0, min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** min(tries, 16)))  # noqa: S311
+    return random.uniform(0, min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** min(tries, 16)))  # noqa: S311  (jitter)
 
 
 class ControlPlane:
@@ -52,14 +52,14 @@ class ControlPlane:
 
     def call(self, method: str, path: str, body: Any = None) -> Any:
         """Raises Refused, OSError (no connection) or http.client.HTTPException (half an answer)."""
-        request = urllib.request.Request(  # noqa: S310
+        request = urllib.request.Request(  # noqa: S310  (an address that its operator gave)
             f"{self.url}/api/v1/{path}",
             method=method,
             data=None if body is None else json.dumps(body).encode(),
             headers={"Authorization": f"Bearer {self.token}", "Content-Type": "application/json"},
         )
         try:
-            with urllib.request.urlopen(request, timeout=10) as answer:  # noqa: S310
+            with urllib.request.urlopen(request, timeout=10) as answer:  # noqa: S310  (an address that its operator gave)
                 return json.loads(answer.read() or b"null")
         except urllib.error.HTTPError as error:
             raise _refused(error) from None
@@ -118,7 +118,7 @@ class Providers(threading.Thread):
 
 def probe(endpoint: str) -> str:
     try:
-        with urllib.request.urlopen(f"{endpoint}/health", timeout=PROBE_TIMEOUT) as answer:  # noqa: S310
+        with urllib.request.urlopen(f"{endpoint}/health", timeout=PROBE_TIMEOUT) as answer:  # noqa: S310  (an address that its operator gave)
             healthy = json.loads(answer.read(65536))["status"] == "healthy"
     except (OSError, http.client.HTTPException, ValueError, KeyError, TypeError):
         return "unavailable"

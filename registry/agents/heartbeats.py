@@ -72,7 +72,7 @@ def _record(agent_id: UUID, heartbeat: Heartbeat, how: _How) -> Agent:
     if agent.state == State.RETIRED and not agent.retired_for_silence:
         _renew(lease, replace(heartbeat, report=None), how.policy)
         return agent
-    unbroken = lease.expires_at >= lease.now  # type: ignore[attr-defined]
+    unbroken = lease.expires_at >= lease.now  # type: ignore[attr-defined]  # annotated
     _renew(lease, heartbeat, how.policy)
     if heartbeat.report and heartbeat.report.digest != bytes(lease.report_digest or b""):
         _follow(agent, heartbeat.report, how)
@@ -84,7 +84,7 @@ def _record(agent_id: UUID, heartbeat: Heartbeat, how: _How) -> Agent:
 
 def _follow(agent: Agent, report: Report, how: _How) -> None:
     store_report(agent.id, report)
-    held = providers.locked(agent, agent.lease, agent.now)  # type: ignore[attr-defined]
+    held = providers.locked(agent, agent.lease, agent.now)  # type: ignore[attr-defined]  # annotated
     by = By(how.actor.name, how.actor.request_id)
     if follow_report(held, report.said, by=by, policy=how.policy):
         Lease.objects.filter(agent_id=agent.id).update(report_digest=None)
@@ -111,7 +111,7 @@ def _locked_lease(agent_id: UUID) -> Lease:
 
 
 def _renew(lease: Lease, heartbeat: Heartbeat, policy: LivenessPolicy) -> None:
-    now: datetime = lease.now  # type: ignore[attr-defined]
+    now: datetime = lease.now  # type: ignore[attr-defined]  # annotated
     lease.renewed_at, lease.expires_at = now, now + policy.lease
     lease.reported_at, lease.consumer_lag = heartbeat.reported_at, heartbeat.consumer_lag
     changed = {name: getattr(lease, name) for name in _RENEWED}
@@ -132,7 +132,7 @@ def _is_back(agent: Agent, unbroken: bool, policy: LivenessPolicy) -> bool:
         record,
         unbroken=unbroken,
         policy=damping_policy(policy),
-        now=agent.now,  # type: ignore[attr-defined]
+        now=agent.now,  # type: ignore[attr-defined]  # annotated
     )
     agent.flap_penalty, agent.flapped_at = judged.record.penalty, judged.record.at
     agent.steady_since = judged.record.steady_since

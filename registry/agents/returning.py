@@ -87,7 +87,7 @@ def _permitted(said: dict[UUID, Returner]) -> list[Lease]:
 
 
 def _judge(said: Returner, agent: Agent, lease: Lease, policy: ReturnPolicy) -> _Back | None:
-    now: datetime = lease.now  # type: ignore[attr-defined]
+    now: datetime = lease.now  # type: ignore[attr-defined]  # annotated
     state = after_heartbeat(said.consumer_lag, congestion_lag=policy.congestion_lag)
     flaps = FlapRecord(agent.flap_penalty, agent.flapped_at, agent.steady_since)
     if agent.state == State.UNAVAILABLE:

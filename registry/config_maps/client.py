@@ -52,7 +52,7 @@ class KubernetesCluster:
     @contextmanager
     def watch(self, namespace: str, version: str) -> Iterator[Iterator[bytes]]:
         """Watchers that began together must not end together."""
-        seconds = self.pace.watch * (1 + random.random() / 4)  # noqa: S311
+        seconds = self.pace.watch * (1 + random.random() / 4)  # noqa: S311  (jitter)
         query = {
             "watch": "true",
             "allowWatchBookmarks": "true",

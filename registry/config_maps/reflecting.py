@@ -131,4 +131,4 @@ class Reflector(threading.Thread):
 
     def _pause(self, *, asked: float = 0.0) -> None:
         self.failures += 1
-        self.stop.wait(self.pace.delay(self.failures, chance=random.random(), asked=asked))  # noqa: S311
+        self.stop.wait(self.pace.delay(self.failures, chance=random.random(), asked=asked))  # noqa: S311  (jitter)

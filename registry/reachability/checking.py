@@ -70,7 +70,7 @@ def _probe_all(rows: Sequence[AgentEndpoint]) -> dict[int, Outcome]:
 def _store(row: AgentEndpoint, outcome: Outcome) -> bool:
     """Returns whether something else is thought of the endpoint than before."""
     found = judged(row.finding, outcome, policies.patience())
-    seconds = seconds_to_next(found, settings.AGENT_PROBE_SECONDS, random.random())  # noqa: S311
+    seconds = seconds_to_next(found, settings.AGENT_PROBE_SECONDS, random.random())  # noqa: S311  (jitter)
     known = found.outcome
     AgentEndpoint.objects.filter(id=row.id).update(
         status=known.status.value,

@@ -174,7 +174,7 @@ class TokenCollection(Endpoint):
         )
         response = Response(shapes.show_token(token) | {"token": secret}, status=201)
         # What is kept for a repeated request lies in a plain column.
-        response.shown_again = shapes.show_token(token) | {"token": None}  # type: ignore[attr-defined]
+        response.shown_again = shapes.show_token(token) | {"token": None}  # type: ignore[attr-defined]  # endpoints.py
         return response
 
 

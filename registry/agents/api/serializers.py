@@ -230,7 +230,7 @@ def registration_from(said: dict[str, Any]) -> Registration:
 def show_agent(agent: Agent, policy: LivenessPolicy) -> dict[str, Any]:
     """An agent as the API shows it; `agent` comes from `AgentQuerySet.shown`."""
     lease, report = agent.lease, getattr(agent, "report", None)
-    late = agent.state in LIVE and policy.is_late(lease.renewed_at, now=agent.now)  # type: ignore[attr-defined]
+    late = agent.state in LIVE and policy.is_late(lease.renewed_at, now=agent.now)  # type: ignore[attr-defined]  # annotated
     skew = skew_ms(lease.reported_at, lease.renewed_at)
     return {
         "agent_id": str(agent.id),
