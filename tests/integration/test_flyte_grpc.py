@@ -421,8 +421,9 @@ def test_a_stop_lets_calls_end(live, started):
 
     assert process.wait(20) == 0
     thread.join(20)
-    # The last one was turned away at the door, none in the middle.
-    assert answered[-1] is grpc.StatusCode.UNAVAILABLE
+    # The last one was turned away at the door, none in the middle. One that had come, and that no thread had
+    # taken yet when the door was shut, is cancelled by gRPC itself.
+    assert answered[-1] in (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.CANCELLED)
     assert Api(token_for("admin")).get("overrides").json()["items"][0]["version"] >= 1
 
 
