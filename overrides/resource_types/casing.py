@@ -14,6 +14,7 @@ from typing import Any
 
 from controlplane.errors import FieldError, InvalidAttributes
 from overrides.leaves import escape
+from overrides.resource_types.subschemas import target_of
 
 Schema = Mapping[str, Any]
 
@@ -91,8 +92,6 @@ def _target(schema: Schema, root: Schema) -> Schema:
         reference = schema.get("$ref")
         if not isinstance(reference, str) or not reference.startswith("#/"):
             return schema
-        found: Any = root
-        for step in reference[2:].split("/"):
-            found = found.get(step.replace("~1", "/").replace("~0", "~"), {})
-        schema = found if isinstance(found, Mapping) else {}
+        target = target_of(reference, root)
+        schema = target if isinstance(target, Mapping) else {}
     return {}

@@ -61,11 +61,11 @@ class ResourceType:
 
     @cached_property
     def _partial(self) -> Checker:
-        return Checker(self.schema)
+        return Checker(self.schema, trusted=self.is_built_in)
 
     @cached_property
     def _whole(self) -> Checker:
-        return Checker(self.resolved_schema or {})
+        return Checker(self.resolved_schema or {}, bounded=False)
 
     def read(self, attributes: Attributes, pointer: str = "/attributes") -> Attributes:
         """Return attributes as they are stored: snake_case, in the type's own spelling.

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
-
-from jsonschema import Draft202012Validator
-from jsonschema.exceptions import SchemaError
 
 from controlplane.errors import FieldError, InvalidAttributes, InvalidTypeDefinition
 from controlplane.scopes import Level
@@ -19,10 +15,8 @@ from overrides.resource_types.casing import camel
 from overrides.resource_types.definition import ResourceType
 from overrides.resource_types.partial import partial_schema
 from overrides.resource_types.shape import MERGE_BY_KEY
+from overrides.resource_types.vetting import compilation_error, schema_errors
 
-# What the overrides document puts beside a type's attributes (documents.py).
-MARKS = ("inherited", "source")
-MAX_BYTES = 64 * 1024
 # Paths below /api/v1/overrides/ that are not types.
 RESERVED_NAMES = frozenset(
     {"blame", "diff", "document", "documents", "effective", "export", "revisions", "source", "types"}
@@ -36,11 +30,26 @@ def define(document: Mapping[str, Any], *, version: int) -> ResourceType:
 
     The document has passed `shape.check_shape`; here is asked whether it makes sense.
     """
-    found = [*_bad_names(document), *_bad_schema(document["schema"])]
-    if found:
+    if found := [*_bad_names(document), *schema_errors(document["schema"])]:
         raise _invalid(found)
+    one = _read(document, version)
+    if found := [*_bad_rules(document), *compilation_error(one.schema, "/schema"), *_bad_samples(one)]:
+        raise _invalid(found)
+    return _with_samples(one)
+
+
+def restore(document: Mapping[str, Any], *, version: int) -> ResourceType:
+    """Return the type that a stored document defines, without asking again whether it may be defined.
+
+    Rules for definitions become stricter. A type that was legal is readable; where its schema cannot be
+    compiled any more, checking says so, and no other type is touched.
+    """
+    return _with_samples(_read(document, version))
+
+
+def _read(document: Mapping[str, Any], version: int) -> ResourceType:
     rule = _rule(document)
-    one = ResourceType(
+    return ResourceType(
         name=document["name"],
         number=None,
         title=document.get("title") or document["name"].replace("_", " ").capitalize(),
@@ -55,8 +64,9 @@ def define(document: Mapping[str, Any], *, version: int) -> ResourceType:
         hints=document.get("hints", {}),
         version=version,
     )
-    if found := [*_bad_rules(document), *_bad_samples(one)]:
-        raise _invalid(found)
+
+
+def _with_samples(one: ResourceType) -> ResourceType:
     return replace(one, defaults=one.read(one.defaults), example=one.read(one.example))
 
 
@@ -68,64 +78,6 @@ def _bad_names(document: Mapping[str, Any]) -> Iterator[FieldError]:
         yield FieldError("/name", "reserved", f"{name!r} is the name of a path of the API.")
     if len(key) > 63 or not _DOCUMENT_KEY.fullmatch(key):
         yield FieldError("/document_key", "malformed", "A document key is in lowerCamelCase.")
-
-
-def _bad_schema(schema: Mapping[str, Any]) -> Iterator[FieldError]:
-    if len(json.dumps(schema)) > MAX_BYTES:
-        yield FieldError("/schema", "too_long", f"A schema has {MAX_BYTES} bytes at most.")
-        return
-    try:
-        Draft202012Validator.check_schema(schema)
-    except SchemaError as error:
-        where = "/schema" + "".join(f"/{escape(str(step))}" for step in error.absolute_path)
-        yield FieldError(where, "not_a_schema", f"This is not JSON Schema 2020-12: {error.message}"[:300])
-        return
-    if schema.get("type") != "object":
-        yield FieldError("/schema/type", "wrong_type", 'Attributes are an object: say "type": "object".')
-    for mark in MARKS:
-        if mark in schema.get("properties", {}):
-            message = f"The overrides document uses {mark!r} for itself. Choose another name."
-            yield FieldError(f"/schema/properties/{mark}", "reserved", message)
-    yield from _bad_words(schema, "/schema")
-    yield from _same_in_camel_case(schema, "/schema")
-
-
-def _bad_words(schema: Any, where: str) -> Iterator[FieldError]:
-    """Nothing may be fetched from elsewhere, and every pattern must compile here."""
-    if isinstance(schema, list):
-        for index, item in enumerate(schema):
-            yield from _bad_words(item, f"{where}/{index}")
-    elif isinstance(schema, Mapping):
-        for word in ("$ref", "$dynamicRef", "$id"):
-            if isinstance(said := schema.get(word), str) and not said.startswith("#/$defs/"):
-                message = f"{word} may only point into this schema's own $defs."
-                yield FieldError(f"{where}/{word}", "remote_reference", message)
-        if isinstance(pattern := schema.get("pattern"), str) and not _compiles(pattern):
-            yield FieldError(f"{where}/pattern", "malformed", "This pattern cannot be compiled.")
-        for name, below in schema.items():
-            yield from _bad_words(below, f"{where}/{escape(name)}")
-
-
-def _same_in_camel_case(schema: Any, where: str) -> Iterator[FieldError]:
-    """The overrides document could not tell such members from each other."""
-    if not isinstance(schema, Mapping):
-        return
-    members = schema.get("properties")
-    spelled: dict[str, str] = {}
-    for name in members if isinstance(members, Mapping) else ():
-        if (other := spelled.setdefault(camel(name), name)) != name:
-            message = f"{other!r} and {name!r} are the same in camelCase. Choose another name."
-            yield FieldError(f"{where}/properties/{escape(name)}", "repeated_name", message)
-    for name, below in schema.items():
-        yield from _same_in_camel_case(below, f"{where}/{escape(name)}")
-
-
-def _compiles(pattern: str) -> bool:
-    try:
-        re.compile(pattern)
-    except re.error:
-        return False
-    return True
 
 
 def _rule(document: Mapping[str, Any]) -> MergeRule:
@@ -196,4 +148,6 @@ def _bad_samples(one: ResourceType) -> Iterator[FieldError]:
 
 def _invalid(found: list[FieldError]) -> InvalidTypeDefinition:
     more = f" And {len(found) - 1} more." if len(found) > 1 else ""
-    return InvalidTypeDefinition(f"{found[0].pointer}: {found[0].message}{more}", errors=found)
+    return InvalidTypeDefinition(
+        f"{found[0].pointer}: {found[0].message}{more}".removeprefix(": "), errors=found
+    )

@@ -66,9 +66,10 @@ def _partial(schema: Any, path: SchemaPath, rule: MergeRule) -> Schema:
 def _named_item(schema: Any, path: SchemaPath, rule: MergeRule) -> Schema:
     key = rule.keyed_lists[path]
     item = _partial(schema, (*path, ANY_ITEM), rule)
+    declared = schema.get("properties", {}).get(key) if isinstance(schema, Mapping) else None
     item["properties"] = {
         **item.get("properties", {}),
-        key: {"type": "string", "minLength": 1, **schema.get("properties", {}).get(key, {})},
+        key: {"type": "string", "minLength": 1, **(declared if isinstance(declared, Mapping) else {})},
         REMOVE: {"type": "boolean", "const": True},
     }
     item["required"] = [key]

@@ -16,7 +16,9 @@ QUALITY_OF_SERVICE = ResourceType(
             tier=choice("A named class.", "UNDEFINED", "HIGH", "MEDIUM", "LOW"),
             spec=object_of(
                 "In place of a tier.",
-                queueing_budget=text("Seconds, as 30s or 1.5s.", pattern=DURATION, examples=["30s"]),
+                queueing_budget=text(
+                    "Seconds, as 30s or 1.5s; 315576000000s at most.", pattern=DURATION, examples=["30s"]
+                ),
             ),
         ),
         # Flyte's oneof `designation`: one or the other.

@@ -13,16 +13,27 @@ from overrides.quantities import QUANTITY
 
 Schema = dict[str, Any]
 
+_NAME_HINT = "Use 1 to 63 letters, digits, -, _ or ., after an optional DNS name of at most 253 and a slash."
 # A qualified name of Kubernetes (apimachinery util/validation): an optional DNS prefix, and 63 characters.
 QUALIFIED_NAME = (
     r"^(?=.{1,253}/|[^/]*$)([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?"
     r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$"
 )
+# The same for a schema, whose patterns have no lookahead.
+LABEL_NAME: Schema = {
+    "type": "string",
+    "pattern": QUALIFIED_NAME.replace("(?=.{1,253}/|[^/]*$)", ""),
+    "allOf": [{"pattern": "^([-.a-z0-9]{1,253}/)?[^/]*$", "x-hint": _NAME_HINT}],
+    "x-hint": _NAME_HINT,
+}
 LABEL_VALUE = r"^([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$"
 # Kubernetes' IsEnvVarName.
 ENV_VAR_NAME = r"^[-._a-zA-Z][-._a-zA-Z0-9]*$"
-# Seconds, as protobuf's JSON form of a Duration.
-DURATION = r"^[0-9]+(\.[0-9]{1,9})?s$"
+# Seconds, as protobuf's JSON form of a Duration, which ends at 315,576,000,000 (10,000 years).
+DURATION = (
+    r"^([0-9]{1,11}|[0-2][0-9]{11}|30[0-9]{10}|31[0-4][0-9]{9}|315[0-4][0-9]{8}|3155[0-6][0-9]{7}"
+    r"|31557[0-5][0-9]{6}|315576000000)(\.[0-9]{1,9})?s$"
+)
 
 
 def text(description: str = "", **more: Any) -> Schema:

@@ -56,6 +56,8 @@ _CHECKER = Checker(DEFINITION)
 def check_shape(definition: Any) -> Mapping[str, Any]:
     """Return the definition. Raises InvalidTypeDefinition with everything that is of the wrong shape."""
     if found := _CHECKER.errors(definition, ""):
-        raise InvalidTypeDefinition(f"{found[0].pointer}: {found[0].message}", errors=found)
+        raise InvalidTypeDefinition(
+            f"{found[0].pointer}: {found[0].message}".removeprefix(": "), errors=found
+        )
     assert isinstance(definition, Mapping)
     return definition

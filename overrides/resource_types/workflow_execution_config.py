@@ -7,8 +7,8 @@ from overrides.merging import Attributes, MergeRule, Strategy
 from overrides.resource_types.definition import ResourceType
 from overrides.resource_types.schemas import (
     ENV_VAR_NAME,
+    LABEL_NAME,
     LABEL_VALUE,
-    QUALIFIED_NAME,
     choice,
     flag,
     free_object,
@@ -50,14 +50,14 @@ _security_context = object_of(
         )
     ),
 )
-_execution_env = object_of(
-    name=text(), type=text(), extant=free_object(""), spec=free_object(""), version=text()
-)
-
-_label_name = {
-    "type": "string",
-    "pattern": QUALIFIED_NAME,
-    "x-hint": "Letters, digits, - _ and . between; 63 at most; a DNS name and / may stand before.",
+_execution_env = {
+    **object_of(name=text(), type=text(), extant=free_object(""), spec=free_object(""), version=text()),
+    # Flyte's oneof `environment`: one or the other.
+    "not": {
+        "required": ["extant", "spec"],
+        "properties": {"extant": {"type": "object"}, "spec": {"type": "object"}},
+    },
+    "x-hint": "Set extant or spec, not both.",
 }
 _label_value = text(
     pattern=LABEL_VALUE,
@@ -93,8 +93,8 @@ WORKFLOW_EXECUTION_CONFIG = ResourceType(
         max_parallelism=whole("Nodes that run at once; 0 means no limit.", minimum=0, maximum=_INT32_MAX),
         security_context=_security_context,
         raw_output_data_config=object_of(output_location_prefix=text("Where offloaded data goes.")),
-        labels=object_of(values=map_of_text("Of the task pods.", names=_label_name, values=_label_value)),
-        annotations=object_of(values=map_of_text("Of the task pods.", names=_label_name)),
+        labels=object_of(values=map_of_text("Of the task pods.", names=LABEL_NAME, values=_label_value)),
+        annotations=object_of(values=map_of_text("Of the task pods.", names=LABEL_NAME)),
         interruptible=flag("Whether tasks may run on machines that can be taken away."),
         overwrite_cache=flag("Compute anew what is cached, and overwrite it."),
         envs=object_of(values=list_of(named_item("key", key=_env_var_name, value=text()), "Merged by key.")),
