@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from controlplane.errors import FieldError
 from controlplane.scopes import Scope
 from overrides.rails import GuardRail
 from overrides.resolution import Layer, Resolved
@@ -19,6 +20,18 @@ class EffectiveType:
     resolved: Resolved
     rails: tuple[GuardRail, ...] = ()
     layers: tuple[Layer, ...] = ()
+
+    @property
+    def warnings(self) -> tuple[FieldError, ...]:
+        """What is wrong with what applies. Flyte's writes and deletions may leave it so."""
+        found = [
+            FieldError("", "level_not_allowed", f"It is set at {layer.scope}: {reason}")
+            for layer in self.layers
+            if (reason := self.resource_type.not_at.get(layer.scope.level)) and not layer.is_default
+        ]
+        if self.resolved.attributes:
+            found += self.resource_type.resolved_errors(self.resolved.attributes)
+        return tuple(found)
 
 
 @dataclass(frozen=True, slots=True)

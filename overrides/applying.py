@@ -6,7 +6,7 @@ that it names again; with `prune` also out of those that it names no more.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from django.db import transaction
@@ -15,12 +15,13 @@ from controlplane.access.actors import Actor
 from controlplane.errors import FieldError, InvalidRequest, ManagedElsewhere
 from controlplane.scopes import Scope
 from overrides.addresses import Address, Statement
-from overrides.catalogue import Catalogue
+from overrides.catalogue import Catalogue, RuleChange
 from overrides.changing import Draft, Limits, begin, commit
 from overrides.editing import claim_error
 from overrides.merging import Attributes, canonical
 from overrides.ownership import Outcome, applied
 from overrides.plans import Plan
+from overrides.removals import Removals
 from overrides.standing import Standing, load_standing, managed_by
 from overrides.validation import check_stated
 
@@ -30,14 +31,15 @@ _TOLD = 200
 @dataclass(frozen=True, slots=True)
 class ApplyOptions:
     """manager: whose statements these are. force: take values from other managers. prune: remove what the
-    manager owns at or below `prune_within` and states no more. confirm, asks: see changing.Limits.
+    manager owns at or below `prune_within` and states no more. confirm, asks: see changing.Limits; a prune
+    that removes much asks as well.
     """
 
     manager: str
     force: bool = False
     prune: bool = False
     prune_within: tuple[Scope, ...] = (Scope(),)
-    confirm: int | None = None
+    confirm: str = ""
     asks: bool = True
     wants_plan: bool = True
 
@@ -47,34 +49,55 @@ class ApplyOptions:
 
 
 @transaction.atomic
-def apply_statements(statements: Sequence[Statement], *, options: ApplyOptions, actor: Actor) -> Plan:
+def apply_statements(
+    statements: Sequence[Statement],
+    *,
+    options: ApplyOptions,
+    actor: Actor,
+    earlier: Catalogue | None = None,
+) -> Plan:
     """Apply them. Raises InvalidRequest if one address is stated twice, ManagedElsewhere, and as `commit`."""
     catalogue = begin(actor)
+    rules = RuleChange(earlier or catalogue, catalogue)
     _refuse_repeated(statements)
     stated = {statement.address: statement for statement in statements}
-    pruned = _pruned(options, stated)
+    owned = managed_by(options.manager, within=options.prune_within) if options.prune else []
+    standing = load_standing([*stated, *(address for address in owned if address not in stated)])
     # Each must be legal by itself: only then can it be merged.
-    check_stated(statements, catalogue)
+    check_stated([(it, standing[it.address].attributes) for it in statements], rules)
+    drafts = _drafts(standing, stated, catalogue, options)
+    removals = _removals(drafts, stated, len(owned), options) if options.prune else None
+    return commit(drafts, catalogue, actor=actor, limits=options.limits, earlier=earlier, removals=removals)
+
+
+def _drafts(
+    standing: Mapping[Address, Standing],
+    stated: Mapping[Address, Statement],
+    catalogue: Catalogue,
+    options: ApplyOptions,
+) -> list[Draft]:
+    """Raises ManagedElsewhere."""
     drafting = _Drafting(catalogue, options)
     drafts, claims = [], []
-    for address, now in load_standing([*stated, *pruned]).items():
-        draft, found = drafting.draft(now, stated.get(address))
+    for address, now in standing.items():
+        draft, errors = drafting.draft(now, stated.get(address))
         drafts.append(draft)
-        claims += found
+        claims += errors
     if claims and not options.force:
         raise ManagedElsewhere(
             f"{len(claims)} fields are managed by somebody else. {claims[0].message} "
             "Leave them out, agree with the manager, or take them over with force=true.",
             errors=claims[:_TOLD],
         )
-    return commit(drafts, catalogue, actor=actor, limits=options.limits)
+    return drafts
 
 
-def _pruned(options: ApplyOptions, stated: dict[Address, Statement]) -> list[Address]:
-    if not options.prune:
-        return []
-    owned = managed_by(options.manager, within=options.prune_within)
-    return [address for address in owned if address not in stated]
+def _removals(
+    drafts: Sequence[Draft], stated: Mapping[Address, Statement], owned: int, options: ApplyOptions
+) -> Removals:
+    """What pruning takes away, whole or in part, of what the manager has in reach."""
+    pruned = [draft.address for draft in drafts if draft.changes and draft.address not in stated]
+    return Removals(tuple(pruned), owned, what=f"overrides that {options.manager} manages in reach")
 
 
 @dataclass(slots=True)

@@ -28,6 +28,7 @@ from overrides.editions import current_catalogue
 from overrides.history import standing_as_of
 from overrides.installation import KINDS, Made, apply_document
 from overrides.models import Domain, GuardRailRow, Override, Project, ProjectState, TypeDefinition
+from overrides.ownership import managed_part
 from overrides.plans import Plan
 from overrides.rail_documents import rail_document
 
@@ -96,16 +97,37 @@ def read_statements(documents: Iterable[Sent]) -> list[Statement]:
 def apply_bundle(sent: Sequence[Sent], *, options: ApplyOptions, actor: Actor) -> Applied:
     """Apply documents of all kinds, all or nothing; what overrides need comes first."""
     # Before anything is made: two bundles that bring the same project wait for each other.
-    begin(actor)
+    earlier = begin(actor)
     about, overrides = read_bundle(sent)
     made = [apply_document(one, actor) for kind in KINDS for one in about if one.value["kind"] == kind]
     statements = read_statements(overrides)
-    return Applied(tuple(made), apply_statements(statements, options=options, actor=actor))
+    plan = apply_statements(statements, options=options, actor=actor, earlier=earlier)
+    return Applied(tuple(made), plan)
 
 
-def export_documents(*, as_of: int | None = None) -> list[dict[str, Any]]:
-    """Every document of the installation, in the order in which they can be applied."""
-    return [*_about_installation(as_of), *_override_documents(as_of)]
+@dataclass(frozen=True, slots=True)
+class ExportFilter:
+    """Overrides at or below a scope, and of them the values of a manager. as_of: a revision."""
+
+    scope: Scope = Scope()
+    manager: str = ""
+    as_of: int | None = None
+
+    @property
+    def is_whole(self) -> bool:
+        return self.scope == Scope() and not self.manager
+
+
+EVERYTHING = ExportFilter()
+
+
+def export_documents(wanted: ExportFilter = EVERYTHING) -> list[dict[str, Any]]:
+    """Every document that is wanted, in the order in which they can be applied.
+
+    Projects, domains, types and rails belong to nobody's part: only an export of everything has them.
+    """
+    about = _about_installation(wanted.as_of) if wanted.is_whole else ()
+    return [*about, *_override_documents(wanted)]
 
 
 def as_config_map(documents: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -180,16 +202,22 @@ def _about_installation(as_of: int | None) -> Iterator[dict[str, Any]]:
         yield {"apiVersion": API_VERSION, "kind": "guardRail", **_sorted(rail_document(rail))}
 
 
-def _override_documents(as_of: int | None) -> Iterator[dict[str, Any]]:
-    rows: Any = Override.objects.all()
-    if as_of is not None:
-        rows = standing_as_of(as_of)
-    types = current_catalogue(as_of).types
+def _override_documents(wanted: ExportFilter) -> Iterator[dict[str, Any]]:
+    rows: Any = Override.objects.all() if wanted.as_of is None else standing_as_of(wanted.as_of)
+    rows = rows.within([wanted.scope])
+    if wanted.manager:
+        rows = rows.managed_by(wanted.manager)
+    types = current_catalogue(wanted.as_of).types
     specs: dict[Scope, dict[str, Any]] = {}
     for row in rows.order_by("project", "domain", "workflow", "launch_plan", "resource_type").iterator():
         one = types[row.resource_type]
+        attributes = row.attributes
+        if wanted.manager:
+            attributes = managed_part(attributes, row.owners, one.rule, wanted.manager)
+        if attributes is None:
+            continue
         scope = Scope(**{name: getattr(row, name) for name in SEGMENTS})
-        specs.setdefault(scope, {})[one.document_key] = _sorted(one.show(row.attributes))
+        specs.setdefault(scope, {})[one.document_key] = _sorted(one.show(attributes))
     for scope, spec in specs.items():
         yield {"apiVersion": API_VERSION, "kind": KIND, **entry_of(scope), "spec": _sorted(spec)}
 

@@ -7,9 +7,7 @@ overrides, history, audit rows and events: all of it in the caller's transaction
 
 from __future__ import annotations
 
-import sys
-from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -24,19 +22,19 @@ from controlplane.errors import (
     UnknownDomain,
     UnknownProject,
 )
-from controlplane.scopes import Level, Scope, by_project
+from controlplane.scopes import by_project
 from overrides import storing
 from overrides.addresses import Address, Statement
-from overrides.catalogue import Catalogue
+from overrides.blast_radius import BlastRadius, measure
+from overrides.catalogue import Catalogue, RuleChange
+from overrides.confirmation import Effect, confirmation_for, digest_of, objection_to
 from overrides.editions import current_catalogue
-from overrides.families import load_family, registered_pairs
-from overrides.impact import Affected, Comparison, targets_of
-from overrides.layers import default_layers
+from overrides.impact import Affected
 from overrides.merging import Attributes, canonical
 from overrides.ownership import Owners
 from overrides.plans import Plan, PlannedChange, effective_changes, kind_of
-from overrides.platform_defaults import platform_defaults
 from overrides.projects import check_listed, known_names
+from overrides.removals import Removals, wants_confirmation
 from overrides.revisions import lock_revisions
 from overrides.sources import check_writable
 from overrides.standing import Standing
@@ -78,14 +76,19 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What the caller agrees to. confirm: the number of affected scopes that it was told of."""
+    """What the caller agrees to. confirm: the number of affected scopes, or the digest of the plan."""
 
-    confirm: int | None = None
+    confirm: str = ""
     wants_plan: bool = False
-    # False for those that nobody could confirm: files are reviewed where they are kept.
+    # False for a dry run, and where nobody could confirm: files are reviewed where they are kept.
     asks: bool = True
     # False: what the type calls wrong is stored all the same. Guard rails hold always.
     checks: bool = True
+    # False: each row is checked by itself, at any level, and what it then contradicts is a warning.
+    checks_inherited: bool = True
+
+
+DEFAULT_LIMITS = Limits()
 
 
 def begin(actor: Actor) -> Catalogue:
@@ -98,24 +101,72 @@ def begin(actor: Actor) -> Catalogue:
     return current_catalogue()
 
 
-def commit(drafts: Sequence[Draft], catalogue: Catalogue, *, actor: Actor, limits: Limits = Limits()) -> Plan:
-    """Validate and write. Raises UnknownProject, InvalidAttributes, RailBroken, InheritedConflict, ..."""
+def commit(
+    drafts: Sequence[Draft],
+    catalogue: Catalogue,
+    *,
+    actor: Actor,
+    limits: Limits = DEFAULT_LIMITS,
+    earlier: Catalogue | None = None,
+    removals: Removals | None = None,
+) -> Plan:
+    """Validate and write. Raises UnknownProject, InvalidAttributes, RailBroken, InheritedConflict, ...
+
+    earlier: the catalogue before this transaction, where it has changed types or rails already: the plan,
+    the validity check and the confirmation are then about all of it. removals: what the drafts remove.
+    """
     _check_known(drafts)
-    changing = [one for one in drafts if one.changes]
-    stated = [one.statement for one in changing if one.after is not None]
-    check_stated(stated, catalogue, only_rails=not limits.checks)
-    affected, count = _measure(changing, catalogue, limits)
-    if limits.checks:
-        _refuse_what_would_be_invalid(affected)
-    _ask_for_confirmation(count, limits)
+    changing = [draft for draft in drafts if draft.changes]
+    rules = RuleChange(earlier or catalogue, catalogue)
+    writes = [(draft.statement, draft.standing.attributes) for draft in changing if draft.after is not None]
+    check_stated(writes, rules, only_rails=not limits.checks, any_level=not limits.checks_inherited)
+    asks_removal = removals is not None and wants_confirmation(removals)
+    exact = limits.wants_plan or bool(limits.confirm) or asks_removal
+    radius = measure(changing, rules, exact=exact)
+    if limits.checks and limits.checks_inherited:
+        _refuse_what_would_be_invalid(_refusable(radius.affected, changing, rules))
+    plan = _plan(drafts, rules, radius, limits, removals)
     revision = storing.store(changing, actor) if changing else 0
-    storing.move_declarations([one for one in drafts if not one.changes])
+    storing.move_declarations([draft for draft in drafts if not draft.changes])
+    return replace(plan, revision=revision)
+
+
+def _plan(
+    drafts: Sequence[Draft],
+    rules: RuleChange,
+    radius: BlastRadius,
+    limits: Limits,
+    removals: Removals | None,
+) -> Plan:
+    """Raises ConfirmationRequired, unless nothing changes or nobody is to be asked."""
+    parts = list(_digest_parts(drafts, rules, radius.count))
+    effect = Effect(radius.count, digest_of(parts), settings.CONFIRM_ABOVE_SCOPES, removals)
+    if parts and limits.asks:
+        _ask_for_confirmation(effect, limits)
     return Plan(
-        revision,
-        tuple(_planned(one, catalogue) for one in drafts),
-        count,
-        effective_changes(affected[:_TOLD]) if limits.wants_plan else (),
+        0,
+        tuple(_planned(draft, rules.after) for draft in drafts),
+        radius.count,
+        effective_changes(radius.affected[:_TOLD]) if limits.wants_plan else (),
+        effect.digest if parts else "",
+        confirmation_for(effect) if parts else None,
+        radius.kept_out,
     )
+
+
+def _digest_parts(drafts: Sequence[Draft], rules: RuleChange, affected: int) -> Iterator[str]:
+    """A text for each change, and none if nothing changes."""
+    changing = [draft for draft in drafts if draft.changes]
+    changed_rules = rules.scopes_by_type()
+    if changing or changed_rules:
+        yield f"{affected}"
+    for draft in sorted(changing, key=lambda draft: (by_project(draft.address.scope), str(draft.address))):
+        yield f"{draft.address} {draft.standing.version} {canonical([draft.after, draft.owners])}"
+    for name in sorted(changed_rules):
+        types = [catalogue.types.get(name) for catalogue in (rules.before, rules.after)]
+        yield f"{name} {[None if one is None else one.version for one in types]}"
+    for rail in rules.changed_rails():
+        yield f"{rail.name} {rail.origin.version} {rail.scope} {canonical(rail.origin.rule)}"
 
 
 def _check_known(drafts: Sequence[Draft]) -> None:
@@ -148,49 +199,21 @@ def _planned(draft: Draft, catalogue: Catalogue) -> PlannedChange:
     )
 
 
-def _measure(drafts: Sequence[Draft], catalogue: Catalogue, limits: Limits) -> tuple[list[Affected], int]:
-    """Where effective values change, and at how many scopes. Looks no closer than anybody asks."""
-    most = settings.CONFIRM_ABOVE_SCOPES or sys.maxsize
-    exact = limits.wants_plan or limits.confirm is not None
-    by_type: dict[str, list[Draft]] = defaultdict(list)
-    for draft in drafts:
-        by_type[draft.address.resource_type].append(draft)
-    affected: list[Affected] = []
-    felt: set[Scope] = set()
-    for name, of_type in by_type.items():
-        targets, comparison = _compare(name, of_type, catalogue)
-        if len(targets) <= most and not exact and not comparison.resource_type.may_resolve_badly:
-            felt |= targets
-            continue
-        found = comparison.affected(sorted(targets, key=lambda one: (one.level, by_project(one))))
-        affected += found
-        felt |= {one.scope for one in found}
-    return affected, len(felt)
+def _refusable(affected: Sequence[Affected], drafts: Sequence[Draft], rules: RuleChange) -> list[Affected]:
+    """The affected scopes of changed rules, and those that inherit a written row.
 
-
-def _compare(name: str, drafts: Sequence[Draft], catalogue: Catalogue) -> tuple[set[Scope], Comparison]:
-    changed = {draft.address.scope: draft for draft in drafts}
-    one = catalogue.get(name)
-    before = load_family(name, list(changed), known=set(changed))
-    for scope, draft in changed.items():
-        if draft.standing.attributes is not None:
-            before[scope] = canonical(draft.standing.attributes)
-    after = {scope: text for scope, text in before.items() if scope not in changed}
-    after |= {scope: canonical(it.after) for scope, it in changed.items() if it.after is not None}
-    defaults = platform_defaults()
-    own = default_layers(one, Scope(), defaults)
-    of_domains = [layer for scope in _domains(changed) for layer in default_layers(one, scope, defaults)]
-    layers = list({(layer.scope, id(layer.attributes)): layer for layer in [*own, *of_domains]}.values())
-    rails = catalogue.rails_of(name)
-    # Where only a rail of a workflow stands, what is inherited can resolve to something found nowhere else.
-    guarded = [rail.scope for rail in rails if rail.scope.level > Level.PROJECT_DOMAIN]
-    targets = targets_of(set(changed), [*before, *after, *guarded], registered_pairs(changed))
-    return targets, Comparison(one, before, after, rails, layers)
-
-
-def _domains(changed: Iterable[Scope]) -> list[Scope]:
-    defaults = platform_defaults()
-    return [scope for scope, _, _ in defaults.entries if scope.domain]
+    What only a deletion uncovers refuses nothing.
+    """
+    written = {
+        (draft.address.resource_type, draft.address.scope) for draft in drafts if draft.after is not None
+    }
+    changed_rules = rules.scopes_by_type()
+    return [
+        it
+        for it in affected
+        if it.resource_type.name in changed_rules
+        or any((it.resource_type.name, rung) in written for rung in it.scope.ladder())
+    ]
 
 
 def _refuse_what_would_be_invalid(affected: Sequence[Affected]) -> None:
@@ -211,15 +234,13 @@ def _refuse_what_would_be_invalid(affected: Sequence[Affected]) -> None:
     )
 
 
-def _ask_for_confirmation(count: int, limits: Limits) -> None:
-    most = settings.CONFIRM_ABOVE_SCOPES
-    if limits.confirm is not None and limits.confirm != count:
+def _ask_for_confirmation(effect: Effect, limits: Limits) -> None:
+    if (objection := objection_to(effect, limits.confirm)) is not None:
         raise ConfirmationRequired(
-            f"You confirmed {limits.confirm} scopes, and it would be {count}. Look at the plan again.",
-            affected=count,
-        )
-    if most and count > most and limits.confirm is None and limits.asks:
-        raise ConfirmationRequired(
-            f"This changes what applies at {count} scopes. If that is meant, send it with confirm={count}.",
-            affected=count,
+            f"{objection.reason} Review the plan with dry_run=true, then send confirm={objection.confirm} "
+            "to go ahead.",
+            affected=effect.affected,
+            confirm=objection.confirm,
+            reason=objection.reason,
+            removed=len(effect.removals.addresses) if effect.removals else 0,
         )

@@ -20,7 +20,7 @@ from overrides.catalogue import Catalogue
 from overrides.leaves import escape
 from overrides.merging import Attributes, canonical
 from overrides.resource_types import ResourceType
-from overrides.resource_types.operators import MARKS
+from overrides.resource_types.vetting import MARKS
 
 KIND = "overrides"
 CONFIG_MAP = "ConfigMap"
@@ -54,7 +54,7 @@ def unpacked(sent: Sent) -> Iterator[Sent]:
     """Yield the single documents: a ConfigMap's files are opened, a list is taken apart."""
     value = sent.value
     if isinstance(value, dict) and value.get("kind") == CONFIG_MAP:
-        yield from _files(sent, value.get("data") or {})
+        yield from _files(sent, value)
     elif isinstance(value, list):
         for index, entry in enumerate(value):
             yield replace(sent, value=entry, pointer=f"{sent.pointer}/{index}")
@@ -120,8 +120,12 @@ def entry_of(scope: Scope) -> dict[str, str]:
     return {said: getattr(scope, name) for name, said in names.items() if getattr(scope, name)}
 
 
-def _files(sent: Sent, data: Any) -> Iterator[Sent]:
-    pointer = f"{sent.pointer}/data"
+def _files(sent: Sent, config_map: Mapping[str, Any]) -> Iterator[Sent]:
+    member, data = _data_of(config_map)
+    pointer = f"{sent.pointer}/{member}"
+    if data is None:
+        message = "This ConfigMap has no data, so it sets nothing. Add `data` with one text for each file."
+        raise _invalid(pointer, "required", message)
     if not isinstance(data, Mapping) or not all(isinstance(text, str) for text in data.values()):
         raise _invalid(pointer, "wrong_type", "The data of a ConfigMap are texts by file name.")
     for name, text in data.items():
@@ -135,6 +139,15 @@ def _files(sent: Sent, data: Any) -> Iterator[Sent]:
             if isinstance(document, Mapping) and document.get("kind") == CONFIG_MAP:
                 raise _invalid(where, "not_allowed", "A ConfigMap cannot stand in another one.")
             yield from unpacked(Sent(document, where, sent.place))
+
+
+def _data_of(config_map: Mapping[str, Any]) -> tuple[str, Any]:
+    """The files and the pointer to them. RFC 3749 prints `data` below `metadata`, so that is read as well."""
+    metadata = config_map.get("metadata")
+    nested = metadata.get("data") if isinstance(metadata, Mapping) else None
+    if config_map.get("data") is None and nested is not None:
+        return "metadata/data", nested
+    return "data", config_map.get("data")
 
 
 def _scope_of(sent: Sent) -> Scope:
@@ -159,6 +172,9 @@ def _spec(sent: Sent) -> tuple[str, Mapping[str, Any]]:
     """The object with one member for each type, and where it stands."""
     document = _object(sent)
     _check_kind(sent, document)
+    if not document.keys() & {"spec", "overrides"}:
+        message = "The document has no `spec`, so it sets nothing. Add it, or write `spec: {}` on purpose."
+        raise _invalid(f"{sent.pointer}/spec", "required", message)
     member = "spec" if "spec" in document else "overrides"
     pointer, spec = f"{sent.pointer}/{member}", document.get(member)
     if not (spec is None or isinstance(spec, dict)):

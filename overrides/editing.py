@@ -4,21 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 from django.db import transaction
 
 from controlplane.access.actors import Actor
-from controlplane.errors import FieldError, ManagedElsewhere, UnknownOverride
+from controlplane.errors import (
+    FieldError,
+    InvalidAttributes,
+    InvalidRequest,
+    ManagedElsewhere,
+    UnknownOverride,
+)
 from controlplane.preconditions import Precondition, check
 from overrides.addresses import Address
 from overrides.catalogue import Catalogue
 from overrides.changing import Draft, Limits, begin, commit
 from overrides.editions import current_catalogue
+from overrides.json_patch import apply_patch
 from overrides.merging import Attributes, merge_patch
 from overrides.models import Override
 from overrides.ownership import Outcome, replaced
 from overrides.plans import Plan
 from overrides.projects import check_known
+from overrides.resource_types import ResourceType
 from overrides.standing import Standing, load_standing
 
 
@@ -83,17 +92,51 @@ def preview_override(
     return plan
 
 
-@transaction.atomic
 def patch_override(address: Address, patch: Attributes, *, actor: Actor, terms: Terms = Terms()) -> Override:
     """Merge a patch (RFC 7396) into what is set here: null takes a member out, so that it inherits again."""
+
+    def merged(resource_type: ResourceType, attributes: Attributes) -> Attributes:
+        return merge_patch(attributes, resource_type.read(patch))
+
+    return _patch(address, merged, actor, terms)
+
+
+def json_patch_override(
+    address: Address, operations: Any, *, actor: Actor, terms: Terms = Terms()
+) -> Override:
+    """Apply a JSON Patch (RFC 6902) to `{"attributes": …}` as it is set here.
+
+    Raises InvalidRequest for what is no patch, PatchFailed where it does not fit.
+    """
+
+    def patched(resource_type: ResourceType, attributes: Attributes) -> Attributes:
+        document = apply_patch({"attributes": attributes}, operations)
+        if not isinstance(document, dict) or set(document) != {"attributes"}:
+            message = "A patch may change `/attributes` and what is in it."
+            raise InvalidRequest(message, errors=[FieldError("", "not_allowed", message)])
+        if not isinstance(document["attributes"], dict):
+            message = "The attributes must stay an object."
+            raise InvalidAttributes(message, errors=[FieldError("/attributes", "wrong_type", message)])
+        return resource_type.read(document["attributes"])
+
+    return _patch(address, patched, actor, terms)
+
+
+@transaction.atomic
+def _patch(
+    address: Address,
+    revise: Callable[[ResourceType, Attributes], Attributes],
+    actor: Actor,
+    terms: Terms,
+) -> Override:
     catalogue, standing = _look(address, actor)
     if standing.attributes is None:
         raise nothing_at(address)
     # A patch names what it changes, so it may go without If-Match; a replacement may not.
     given = terms.precondition if terms.precondition and terms.precondition.given else None
     check(given, standing.version)
-    one = catalogue.get(address.resource_type)
-    _write(standing, merge_patch(standing.attributes, one.read(patch)), catalogue, actor, terms)
+    wanted = revise(catalogue.get(address.resource_type), standing.attributes)
+    _write(standing, wanted, catalogue, actor, terms)
     return _standing_at(address)
 
 

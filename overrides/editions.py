@@ -13,12 +13,21 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any
 
+import structlog
+from prometheus_client import Counter
+
+from controlplane.errors import ControlplaneError
 from controlplane.scopes import Level
 from overrides.catalogue import Catalogue
 from overrides.models import GuardRailRow, Revision, TypeDefinition
 from overrides.rails import GuardRail
 from overrides.resource_types import BUILT_IN, ResourceType
-from overrides.resource_types.operators import define, path_of
+from overrides.resource_types.operators import path_of, restore
+
+UNREADABLE_TYPES = Counter(
+    "cp_unreadable_resource_types_total", "Stored definitions that cannot be read.", ["resource_type"]
+)
+log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +56,17 @@ def catalogue_of(edition: Edition) -> Catalogue:
 
 
 def with_types(stored: Iterable[TypeDefinition]) -> dict[str, ResourceType]:
-    return {**BUILT_IN, **{row.name: define(row.definition, version=row.version) for row in stored}}
+    return {**BUILT_IN, **{row.name: one for row in stored if (one := _restored(row)) is not None}}
+
+
+def _restored(row: TypeDefinition) -> ResourceType | None:
+    """The type, or None: one definition that cannot be read must not take all types away."""
+    try:
+        return restore(row.definition, version=row.version)
+    except (ControlplaneError, AttributeError, LookupError, TypeError, ValueError) as error:
+        UNREADABLE_TYPES.labels(row.name).inc()
+        log.error("resource_type.left_out", resource_type=row.name, version=row.version, error=repr(error))
+        return None
 
 
 def rail_of(row: GuardRailRow) -> GuardRail:

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from controlplane.scopes import Scope
 from overrides.answers import Effective, EffectiveType, EffectiveValues, TypeValues
-from overrides.layers import Loaded, load_layers
+from overrides.flyte_strategy import as_flyte
+from overrides.layers import FLYTEADMIN_LAYERS, Loaded, load_layers
 from overrides.platform_defaults import platform_defaults
 from overrides.projects import check_listed
 from overrides.resolution import resolve, values_only
@@ -29,6 +30,12 @@ def effective_many(
     """The same for many scopes, with one query."""
     loaded, wanted = _load(scopes, resource_type, as_of)
     return [_effective(scope, wanted, loaded, resource_type) for scope in scopes]
+
+
+def flyte_attributes(scope: Scope, *, resource_type: str = "", as_of: int | None = None) -> Effective:
+    """What an execution gets at the scope by FlyteAdmin's rules, its code's defaults included."""
+    effective = effective_attributes(scope, resource_type=resource_type, as_of=as_of)
+    return as_flyte(effective, FLYTEADMIN_LAYERS, resource_type)
 
 
 def values_many(

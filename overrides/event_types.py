@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from controlplane.access.roles import Action
+from controlplane.events.audiences import declare_audience
 from controlplane.events.types import register
 from controlplane.scopes import SEGMENTS
 
@@ -13,12 +15,27 @@ _SCOPE: dict[str, Any] = {
     "required": list(SEGMENTS),
     "additionalProperties": False,
 }
+_ATTRIBUTES: dict[str, Any] = {"type": ["object", "null"]}
 _CHANGE: dict[str, Any] = {
     "resource_type": _TEXT,
     "scope": _SCOPE,
     "version": {"type": "integer"},
     "revision": {"type": "integer"},
+    "before": {**_ATTRIBUTES, "description": "Attributes before the change; null if nothing was set."},
+    "after": {**_ATTRIBUTES, "description": "Attributes after the change; null if nothing is set."},
+    "truncated": {
+        "type": "boolean",
+        "description": "True if before and after are null because they are too large for an event.",
+    },
+    "version_url": {"type": "string", "description": "Path of this version in the override's history."},
 }
+
+declare_audience("project", Action.PROJECT_READ)
+declare_audience("domain", Action.SELF_READ)
+declare_audience("override", Action.OVERRIDE_READ)
+declare_audience("resource_type", Action.SELF_READ)
+declare_audience("guard_rail", Action.OVERRIDE_READ)
+declare_audience("overrides_source", Action.OVERRIDE_READ)
 
 PROJECT_CREATED = register("project.created", "A project was registered.", project=_TEXT)
 PROJECT_UPDATED = register("project.updated", "A project was changed or archived.", project=_TEXT)

@@ -133,7 +133,7 @@ def _look(row: SourceState) -> str:
 
 def _take_over(folder: Folder, *, confirmed: bool) -> int:
     """Make the database say what the files say; return the revision, or 0 if nothing changed."""
-    catalogue = begin(FILES)
+    earlier = begin(FILES)
     about, overrides = read_bundle(folder.documents)
     for kind in KINDS:
         for one in about:
@@ -155,7 +155,7 @@ def _take_over(folder: Folder, *, confirmed: bool) -> int:
         said = stated.get(address)
         wanted = said.attributes if said else None
         drafts.append(Draft(now, wanted, {}, said.declared_in if said else "", said.pointer if said else ""))
-    return commit(drafts, catalogue, actor=FILES, limits=Limits(asks=False)).revision
+    return commit(drafts, catalogue, actor=FILES, limits=Limits(asks=False), earlier=earlier).revision
 
 
 def _once(statements: Sequence[Statement]) -> dict[Address, Statement]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from django.db.models import F, Q
+from django.db.models import F, OuterRef, Q, Subquery, TextField
+from django.db.models.functions import Cast
 
 from controlplane.errors import UnknownOverride, UnknownVersion
 from controlplane.scopes import Scope
@@ -15,7 +16,7 @@ from overrides.leaves import Path, leaves, pointer
 from overrides.merging import Attributes, MergeRule, canonical
 from overrides.models import OverrideVersion
 from overrides.projects import check_known
-from overrides.querysets import OverrideQuerySet
+from overrides.querysets import Differs, OverrideQuerySet
 
 _ADDRESS = ("project", "domain", "workflow", "launch_plan", "resource_type")
 
@@ -87,6 +88,20 @@ def changed_between(earlier: int, later: int) -> OverrideQuerySet[OverrideVersio
     within = OverrideVersion.objects.filter(revision__gt=earlier, revision__lte=later)
     last = within.order_by(*_ADDRESS, "-version").distinct(*_ADDRESS)
     found: OverrideQuerySet[OverrideVersion] = OverrideVersion.objects.filter(pk__in=last.values("pk"))
+    return found
+
+
+def differing_between(earlier: int, later: int) -> OverrideQuerySet[OverrideVersion]:
+    """Of `changed_between`, the addresses whose attributes differ between the two revisions.
+
+    What was changed and changed back, was created and deleted, or got another manager does not differ.
+    """
+    same_address = {name: OuterRef(name) for name in _ADDRESS}
+    past = OverrideVersion.objects.filter(revision__lte=earlier, **same_address).order_by("-version")
+    # As texts: as jsonb 1 and 1.0 are equal.
+    before = Cast(Subquery(past.values("attributes")[:1]), TextField())
+    differs = Differs(before, Cast("attributes", TextField()))
+    found: OverrideQuerySet[OverrideVersion] = changed_between(earlier, later).filter(differs)
     return found
 
 

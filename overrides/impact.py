@@ -37,61 +37,102 @@ class Affected:
     errors: tuple[FieldError, ...]
 
 
-@dataclass(slots=True)
-class Comparison:
-    """One type before and after a change: rows as canonical JSON by scope.
+@dataclass(frozen=True, slots=True, eq=False)
+class Rules:
+    """What the rows of one type are resolved by.
 
-    Most scopes resolve the same few documents, so each combination is resolved once, and what many
-    inherit is merged once. defaults: the platform's layers, whatever the target; resolving picks those
-    that cover it.
+    resource_type: None where the type does not exist. defaults: the platform's layers, whatever the
+    target; resolving picks those that cover it.
     """
 
-    resource_type: ResourceType
-    before: Texts
-    after: Texts
+    resource_type: ResourceType | None
     rails: Sequence[GuardRail] = ()
     defaults: Sequence[Layer] = ()
+
+    def key_at(self, target: Scope) -> tuple[Any, ...]:
+        """Equal for targets at which these rules treat the same rows alike."""
+        governing = tuple(rail.name for rail in self.rails if rail.scope.covers(target))
+        return governing, target.domain if self.defaults else ""
+
+
+@dataclass(slots=True)
+class Comparison:
+    """One type before and after a change: rows as canonical JSON by scope, and the rules for them.
+
+    earlier_rules: None if the rules stay the same. Most scopes resolve the same few documents, so each
+    combination is resolved once, and what many inherit is merged once.
+    """
+
+    before: Texts
+    after: Texts
+    rules: Rules
+    earlier_rules: Rules | None = None
     _known: dict[Any, Affected | None] = field(default_factory=dict)
     _resolved: dict[Any, dict[str, Any]] = field(default_factory=dict)
 
+    @property
+    def resource_type(self) -> ResourceType:
+        """The type after the change; where it is deleted, the type before."""
+        resource_type = self.rules.resource_type or (self.earlier_rules or self.rules).resource_type
+        assert resource_type is not None
+        return resource_type
+
     def affected(self, targets: Iterable[Scope]) -> list[Affected]:
         """The targets where something changes, each with its values before and after."""
-        found = []
-        for target in targets:
-            if (one := self._at(target)) is not None:
-                found.append(Affected(target, one.resource_type, one.before, one.after, one.errors))
-        return found
+        changes = ((target, self._at(target)) for target in targets)
+        return [
+            Affected(target, change.resource_type, change.before, change.after, change.errors)
+            for target, change in changes
+            if change is not None
+        ]
 
     def _at(self, target: Scope) -> Affected | None:
         ladder = target.ladder()
         old, new = _rows(ladder, self.before), _rows(ladder, self.after)
-        if old == new:
+        earlier = self.earlier_rules or self.rules
+        if old == new and earlier is self.rules:
             return None
-        governing = tuple(rail.name for rail in self.rails if rail.scope.covers(target))
-        where = (governing, target.domain if self.defaults else "")
-        key = (old, new, where)
+        key = (old, new, earlier.key_at(target), self.rules.key_at(target))
         if key not in self._known:
-            before, after = self._values(target, old, where), self._values(target, new, where)
-            self._known[key] = self._compare(target, before, after)
+            before = self._values(target, old, earlier, key[2])
+            self._known[key] = self._compare(target, before, self._values(target, new, self.rules, key[3]))
         return self._known[key]
 
     def _compare(self, target: Scope, before: Mapping[str, Any], after: Mapping[str, Any]) -> Affected | None:
-        if canonical(before) == canonical(after):
+        earlier = (self.earlier_rules or self.rules).resource_type
+        same = canonical(before) == canonical(after)
+        if same and earlier is self.rules.resource_type:
             return None
-        stood = {(one.pointer, one.code) for one in self.resource_type.resolved_errors(before)}
-        # Nothing at all is never wrong: then the type does not apply here.
-        errors = self.resource_type.resolved_errors(after) if after else []
-        new = tuple(one for one in errors if not before or (one.pointer, one.code) not in stood)
-        return Affected(target, self.resource_type, before, after, new)
+        errors = _new_errors(earlier, self.rules.resource_type, before, after)
+        return None if same and not errors else Affected(target, self.resource_type, before, after, errors)
 
-    def _values(self, target: Scope, rows: Rows, where: Any) -> dict[str, Any]:
+    def _values(self, target: Scope, rows: Rows, rules: Rules, where: Any) -> dict[str, Any]:
         """What the rows come to: the last one, laid over what those above it come to."""
-        key = (rows, where)
+        if rules.resource_type is None:
+            return {}
+        key = (id(rules), rows, where)
         if key not in self._resolved:
-            inherited = self._values(target, rows[:-1], where) if rows else {}
-            layers = [_layer(target, *rows[-1])] if rows else self.defaults
-            self._resolved[key] = values_only(target, layers, self.resource_type.rule, self.rails, inherited)
+            inherited = self._values(target, rows[:-1], rules, where) if rows else {}
+            layers = [_layer(target, *rows[-1])] if rows else rules.defaults
+            self._resolved[key] = values_only(
+                target, layers, rules.resource_type.rule, rules.rails, inherited
+            )
         return self._resolved[key]
+
+
+def _new_errors(
+    earlier: ResourceType | None,
+    resource_type: ResourceType | None,
+    before: Mapping[str, Any],
+    after: Mapping[str, Any],
+) -> tuple[FieldError, ...]:
+    """What is wrong with the values after the change, and was not before."""
+    # Nothing at all is never wrong: then the type does not apply here.
+    if resource_type is None or not after:
+        return ()
+    known = {(error.pointer, error.code) for error in earlier.resolved_errors(before)} if earlier else set()
+    errors = resource_type.resolved_errors(after)
+    return tuple(error for error in errors if not before or (error.pointer, error.code) not in known)
 
 
 def _layer(target: Scope, level: Level, text: str) -> Layer:

@@ -19,6 +19,7 @@ from django.db import connection
 from controlplane.scopes import Scope
 from overrides.catalogue import Catalogue
 from overrides.editions import Edition, catalogue_of
+from overrides.flyte_strategy import CODE_DEFAULTS
 from overrides.platform_defaults import PlatformDefaults
 from overrides.resolution import Layer
 from overrides.resource_types import ResourceType
@@ -66,6 +67,11 @@ def default_layers(one: ResourceType, target: Scope, defaults: PlatformDefaults)
 
 
 _OF_TYPE = Origin(changed_by="resource type")
+# Below the operator's file, in what FlyteAdmin would apply.
+FLYTEADMIN_LAYERS = {
+    name: Layer(Scope(), attributes, Origin(changed_by="FlyteAdmin"), is_default=True)
+    for name, attributes in CODE_DEFAULTS.items()
+}
 
 
 def load_layers(scopes: Iterable[Scope], *, resource_type: str = "", as_of: int | None = None) -> Loaded:

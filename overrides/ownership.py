@@ -89,6 +89,19 @@ def laid_over(
     return Outcome(left, _tidy(found), _sorted(claimed))
 
 
+def unchanged_leaves(before: Attributes | None, after: Attributes, rule: MergeRule) -> set[Path]:
+    """The leaves of `after` that stand in `before` with the same value."""
+    earlier, later = _leaves(before, rule), _leaves(after, rule)
+    return {path for path in later if _same(earlier, later, path)}
+
+
+def managed_part(attributes: Attributes, owners: Owners, rule: MergeRule, manager: str) -> Attributes | None:
+    """What of a document the manager manages; None if nothing. Applied by the manager, it changes nothing."""
+    others = {path for path in _leaves(attributes, rule) if manager not in owners.get(name_of(path), ())}
+    part: Any = _without(attributes, others, (), rule)
+    return None if part is ABSENT else part
+
+
 def _says_again(
     current: Attributes | None, owners: Owners, wanted: Attributes | None, rule: MergeRule, manager: str
 ) -> bool:

@@ -9,6 +9,7 @@ from typing import Any
 
 from controlplane.scopes import Scope
 from overrides.addresses import Address
+from overrides.confirmation import Confirmation
 from overrides.impact import Affected
 from overrides.leaves import ABSENT, leaves, name_of
 from overrides.merging import Attributes, MergeRule, canonical
@@ -58,16 +59,33 @@ class EffectiveChange:
 
 
 @dataclass(frozen=True, slots=True)
+class KeptOut:
+    """A stored value that a new or changed guard rail keeps from applying. leaf: as in Difference."""
+
+    scope: Scope
+    resource_type: str
+    leaf: str
+    value: Any
+    rail: str
+    because: str
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
     """What a change does. revision: the one it makes, or 0 if it changes nothing.
 
     affected: at how many scopes effective values change. effective: the first of those changes.
+    digest: identifies exactly this change, empty if it changes nothing. confirmation: what the change
+    must be confirmed with, if it must. kept_out: the values that changed guard rails keep from applying.
     """
 
     revision: int
     changes: tuple[PlannedChange, ...]
     affected: int
     effective: tuple[EffectiveChange, ...]
+    digest: str = ""
+    confirmation: Confirmation | None = None
+    kept_out: tuple[KeptOut, ...] = ()
 
     def count(self, kind: ChangeKind) -> int:
         return sum(one.kind is kind for one in self.changes)

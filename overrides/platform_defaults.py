@@ -55,6 +55,8 @@ def parse(document: Any) -> Iterator[tuple[Scope, str, Attributes]]:
     known = {"apiVersion", "kind", "spec", "domains"}
     if not isinstance(document, Mapping) or document.get("kind") != KIND or set(document) - known:
         raise InvalidRequest(f"Platform defaults are an object with `kind: {KIND}`, `spec` and `domains`.")
+    if not document.keys() & {"spec", "domains"}:
+        raise InvalidRequest("These platform defaults set nothing. Add `spec`, `domains` or both.")
     yield from _entries(Scope(), document.get("spec") or {}, "/spec")
     for domain, spec in (document.get("domains") or {}).items():
         yield from _entries(Scope(domain=domain), spec or {}, f"/domains/{domain}")

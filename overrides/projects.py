@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from django.db import IntegrityError, transaction
+from django.db.models import Case, When
 from django.db.models.functions import Now
 
 from controlplane.access import audit
@@ -26,6 +27,8 @@ from overrides.resource_types.schemas import LABEL_VALUE, QUALIFIED_NAME
 # As in FlyteAdmin.
 MAX_LABELS = 16
 
+# FlyteAdmin's default configuration has them in this order, and migration 0002 registers them all at once.
+_FIRST_DOMAINS = ("development", "staging", "production")
 _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 
 
@@ -109,6 +112,12 @@ def _record(fact: EventType, project: Project, actor: Actor, *, before: dict[str
 
 
 @transaction.atomic
+def domains_in_order() -> list[Domain]:
+    """As they were registered; those that every installation begins with in Flyte's own order."""
+    first = Case(*(When(id=name, then=number) for number, name in enumerate(_FIRST_DOMAINS)), default=99)
+    return list(Domain.objects.order_by("created_at", first, "id"))
+
+
 def create_domain(domain_id: str, *, name: str, actor: Actor) -> Domain:
     """Register a domain. Raises NameTaken, InvalidRequest."""
     _check_label(domain_id)

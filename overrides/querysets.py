@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Self, TypeVar
 
 from django.db import models
+from django.db.models.functions import Cast
 
 from controlplane.scoped_rows import ScopedQuerySet
 from controlplane.scopes import Scope
@@ -16,10 +17,51 @@ if TYPE_CHECKING:
 Row_co = TypeVar("Row_co", bound=models.Model, covariant=True)
 
 
+# The orders of a list of overrides; each ends with what tells rows apart.
+_BY_SCOPE = ("project", "domain", "workflow", "launch_plan", "resource_type")
+ORDERS: dict[str, tuple[str, ...]] = {
+    "id": ("id",),
+    "scope": _BY_SCOPE,
+    "resource_type": ("resource_type", "id"),
+    "changed_at": ("changed_at", "id"),
+    "changed_by": ("changed_by", "id"),
+}
+ORDERS |= {f"-{name}": tuple(f"-{field}" for field in fields) for name, fields in ORDERS.items()}
+
+
 class OverrideQuerySet(ScopedQuerySet[Row_co]):
     def of(self, resource_type: str, scope: Scope) -> Self:
         """The one address of a type at a scope."""
         return self.at(scope).filter(resource_type=resource_type)
+
+    def managed_by(self, manager: str) -> Self:
+        """Rows with a value that the manager manages."""
+        return self.filter(_Manages(models.F("owners"), models.Value(manager)))
+
+    def mentioning(self, text: str) -> Self:
+        """Rows with the text, in any case, in their scope, type, message or values."""
+        searched = self.alias(_values=Cast("attributes", models.TextField()))
+        columns = (*_BY_SCOPE, "change_message", "_values")
+        wanted = models.Q()
+        for column in columns:
+            wanted |= models.Q(**{f"{column}__icontains": text})
+        return searched.filter(wanted)
+
+
+class _Manages(models.Func):
+    """True if one of the leaves in `owners` has the manager."""
+
+    arg_joiner = ", '$.* ? (@[*] == $manager)'::jsonpath, jsonb_build_object('manager', "
+    template = "jsonb_path_exists(%(expressions)s::text))"
+    output_field = models.BooleanField()
+
+
+class Differs(models.Func):
+    """True if two values differ, where NULL is a value like any other."""
+
+    arg_joiner = " IS DISTINCT FROM "
+    template = "(%(expressions)s)"
+    output_field = models.BooleanField()
 
 
 class SpanQuerySet(models.QuerySet[Row_co]):

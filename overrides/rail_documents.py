@@ -12,7 +12,7 @@ from overrides.rail_editing import RailWrite
 from overrides.resource_types.checking import Checker
 
 _LEVELS = [name for name, _ in LEVEL_NAMES]
-_AMOUNT = {"type": ["number", "string"]}
+_AMOUNT = {"type": ["number", "string"], "maxLength": 64}
 RULE: dict[str, Any] = {
     "type": "object",
     "properties": {
@@ -50,7 +50,7 @@ _CHECKER = Checker(RAIL)
 def rail_from(said: Any) -> RailWrite:
     """Read a rail. Raises InvalidRequest with everything that is of the wrong shape, InvalidScope."""
     if found := _CHECKER.errors(said, ""):
-        raise InvalidRequest(f"{found[0].pointer}: {found[0].message}", errors=found)
+        raise InvalidRequest(f"{found[0].pointer}: {found[0].message}".removeprefix(": "), errors=found)
     segments = {name: value for name, value in said.get("scope", {}).items() if name != "level"}
     return RailWrite(
         name=said["name"],

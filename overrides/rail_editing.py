@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from django.db import transaction
@@ -17,13 +16,13 @@ from controlplane.events.types import EventType
 from controlplane.preconditions import Precondition, check
 from controlplane.scopes import Level, Scope
 from overrides import event_types
-from overrides.editions import current_catalogue, rail_of
-from overrides.families import load_family
+from overrides.changing import DEFAULT_LIMITS, Limits, commit
+from overrides.editions import current_catalogue
 from overrides.merging import REMOVE
 from overrides.models import GuardRailRow
+from overrides.plans import KeptOut, Plan
 from overrides.projects import check_known
 from overrides.quantities import amount
-from overrides.rails import GuardRail, breaches
 from overrides.resource_types import ResourceType
 from overrides.resource_types.operators import path_of, schema_at
 from overrides.revisions import lock_revisions, take_revision
@@ -43,6 +42,15 @@ class RailWrite:
     reason: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class RailPut:
+    """What a put of a rail did. plan: how it changes effective values."""
+
+    row: GuardRailRow
+    is_new: bool
+    plan: Plan
+
+
 @transaction.atomic
 def put_rail(
     wanted: RailWrite,
@@ -50,35 +58,57 @@ def put_rail(
     actor: Actor,
     precondition: Precondition | None = None,
     accept_existing: bool = False,
-) -> tuple[GuardRailRow, bool]:
-    """Put up a rail or change it. Returns it and whether it is new.
+    limits: Limits = DEFAULT_LIMITS,
+) -> RailPut:
+    """Put up a rail or change it.
 
-    Raises InvalidRequest, and StillInUse with the overrides that break it, unless those are accepted.
+    Raises InvalidRequest, InheritedConflict if some scope would resolve to something invalid, StillInUse
+    with the overrides that newly break it, unless those are accepted, and ConfirmationRequired.
     """
     lock_revisions()
-    one = current_catalogue().get(wanted.resource_type)
+    earlier = current_catalogue()
+    row, standing = store_rail(wanted, actor=actor, precondition=precondition)
+    plan = commit([], current_catalogue(), actor=actor, limits=limits, earlier=earlier)
+    if limits.asks and not accept_existing:
+        _refuse_if_broken(plan.kept_out)
+    revision = row.since_revision if row is not standing else 0
+    return RailPut(row, standing is None, replace(plan, revision=revision))
+
+
+def store_rail(
+    wanted: RailWrite, *, actor: Actor, precondition: Precondition | None = None
+) -> tuple[GuardRailRow, GuardRailRow | None]:
+    """Write a rail; what it does to values is the caller's to look at. The caller holds the lock.
+
+    Returns the rail, and the one that stood before: the same where nothing changes.
+    """
     check_known(wanted.scope)
-    _check_rule(wanted, one)
+    _check_rule(wanted, current_catalogue().get(wanted.resource_type))
     standing = GuardRailRow.objects.present().filter(name=wanted.name).first()
     check(precondition, standing.version if standing else None)
     if standing and _as_write(standing) == wanted:
-        return standing, False
-    row = _row(wanted, actor)
-    if not accept_existing:
-        _refuse_if_broken(rail_of(row), one)
-    return _store(row, standing, actor), standing is None
+        return standing, standing
+    return _store(_row(wanted, actor), standing, actor), standing
 
 
 @transaction.atomic
-def delete_rail(name: str, *, actor: Actor, precondition: Precondition | None = None) -> None:
-    """Take a rail away; statements that it kept out apply again. Raises UnknownGuardRail."""
+def delete_rail(
+    name: str, *, actor: Actor, precondition: Precondition | None = None, limits: Limits = DEFAULT_LIMITS
+) -> Plan:
+    """Take a rail away; statements that it kept out apply again.
+
+    Raises UnknownGuardRail, InheritedConflict, ConfirmationRequired.
+    """
     lock_revisions()
+    earlier = current_catalogue()
     standing = get_rail(name)
     check(precondition, standing.version)
     revision = take_revision(actor, changes=1, everything=True)
     standing.until_revision = revision.revision
     standing.save(update_fields=["until_revision"])
+    plan = commit([], current_catalogue(), actor=actor, limits=limits, earlier=earlier)
     _announce(event_types.RAIL_REMOVED, standing, actor, revision.revision, before=standing, after=None)
+    return replace(plan, revision=revision.revision)
 
 
 def get_rail(name: str) -> GuardRailRow:
@@ -144,13 +174,10 @@ def _bad_bounds(wanted: RailWrite) -> list[FieldError]:
     return found
 
 
-def _refuse_if_broken(rail: GuardRail, one: ResourceType) -> None:
-    """Look at what is stored where the rail holds, and at what is inherited there."""
+def _refuse_if_broken(kept_out: Sequence[KeptOut]) -> None:
     broken = [
-        FieldError("", "guard_rail_broken", f"{scope}: {breach.because}")
-        for scope, text in load_family(one.name, [rail.scope]).items()
-        if rail.scope.joined(scope) is not None
-        for breach in breaches([rail], scope.level, json.loads(text), one.rule)
+        FieldError("", "guard_rail_broken", f"{value.scope}: {value.leaf} {value.because}")
+        for value in kept_out
     ]
     if broken:
         raise StillInUse(

@@ -14,8 +14,10 @@ from overrides.changing import Draft, begin, commit
 from overrides.editing import Terms, refuse_claims
 from overrides.history import address_of, attributes_as_of, changed_between, get_version
 from overrides.merging import Attributes
+from overrides.models import Override
 from overrides.ownership import replaced
 from overrides.plans import Plan
+from overrides.removals import Removals
 from overrides.revisions import check_revision, current_revision
 from overrides.standing import load_standing
 
@@ -43,10 +45,15 @@ def roll_back(
     if resource_type:
         changed = changed.filter(resource_type=resource_type)
     addresses = [address_of(row) for row in changed]
-    return _restore(attributes_as_of(addresses, to_revision), actor, terms)
+    stored = Override.objects.within(scopes)
+    if resource_type:
+        stored = stored.filter(resource_type=resource_type)
+    return _restore(attributes_as_of(addresses, to_revision), actor, terms, stored=stored.count())
 
 
-def _restore(wanted: dict[Address, Attributes | None], actor: Actor, terms: Terms) -> Plan:
+def _restore(
+    wanted: dict[Address, Attributes | None], actor: Actor, terms: Terms, *, stored: int = 1
+) -> Plan:
     catalogue = begin(actor)
     standing = load_standing(wanted)
     drafts = []
@@ -56,4 +63,6 @@ def _restore(wanted: dict[Address, Attributes | None], actor: Actor, terms: Term
         outcome = replaced(now.attributes, now.owners, attributes, rule, terms.manager)
         refuse_claims(address, outcome, force=terms.force)
         drafts.append(Draft(now, attributes, outcome.owners))
-    return commit(drafts, catalogue, actor=actor, limits=terms.limits)
+    removed = tuple(draft.address for draft in drafts if draft.changes and draft.after is None)
+    removals = Removals(removed, stored, what="overrides in reach", expected=True)
+    return commit(drafts, catalogue, actor=actor, limits=terms.limits, removals=removals)

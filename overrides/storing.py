@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
 
 from django.db import connection
 
@@ -14,11 +15,16 @@ from controlplane.events.types import EventType
 from controlplane.ids import uuid7
 from controlplane.scopes import SEGMENTS, by_project
 from overrides import event_types
+from overrides.addresses import Address
+from overrides.merging import Attributes, canonical
 from overrides.models import OverrideVersion, Revision
 from overrides.revisions import take_revision
 
 if TYPE_CHECKING:
     from overrides.changing import Draft
+
+# Each process keeps the last 10,000 events for those who watch.
+_MAX_EVENT_BYTES = 8 * 1024
 
 
 def store(drafts: Sequence[Draft], actor: Actor) -> int:
@@ -79,9 +85,24 @@ def _mutation(draft: Draft, revision: Revision) -> audit.Mutation:
             "scope": address.scope.segments,
             "version": version,
             "revision": revision.revision,
+            **before_and_after(standing.attributes, draft.after),
+            "version_url": _version_url(address, version),
         },
         address.scope,
     )
+
+
+def before_and_after(before: Attributes | None, after: Attributes | None) -> dict[str, Any]:
+    """The attributes as an event carries them: whole, or not at all if they are large."""
+    truncated = len(canonical([before, after]).encode()) > _MAX_EVENT_BYTES
+    shown = (None, None) if truncated else (before, after)
+    return {"before": shown[0], "after": shown[1], "truncated": truncated}
+
+
+def _version_url(address: Address, version: int) -> str:
+    query = urlencode({name: value for name, value in address.scope.segments.items() if value})
+    path = f"/api/v1/overrides/{address.resource_type}/versions/{version}"
+    return f"{path}?{query}" if query else path
 
 
 def _event_type(draft: Draft) -> EventType:

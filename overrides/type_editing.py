@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 from django.db import transaction
@@ -17,36 +18,64 @@ from controlplane.preconditions import Precondition, check
 from controlplane.scopes import Scope
 from overrides import event_types
 from overrides.catalogue import Catalogue
+from overrides.changing import DEFAULT_LIMITS, Limits, commit
 from overrides.editions import current_catalogue
-from overrides.families import load_family, registered_pairs
-from overrides.impact import Comparison, targets_of
+from overrides.families import load_family
 from overrides.models import Override, Revision, TypeDefinition
+from overrides.plans import Plan
 from overrides.resource_types import BUILT_IN, ResourceType
 from overrides.resource_types.operators import define
-from overrides.revisions import lock_revisions, take_revision
+from overrides.revisions import current_revision, lock_revisions, take_revision
 
 _TOLD = 100
 
 
+@dataclass(frozen=True, slots=True)
+class TypePut:
+    """What a put of a type did. plan: how it changes effective values."""
+
+    resource_type: ResourceType
+    is_new: bool
+    plan: Plan
+
+
 @transaction.atomic
-def create_type(definition: Mapping[str, Any], *, actor: Actor) -> ResourceType:
+def create_type(definition: Mapping[str, Any], *, actor: Actor, limits: Limits = DEFAULT_LIMITS) -> TypePut:
     """Define a new type. Raises NameTaken, and as `put_type`."""
     lock_revisions()
     name = definition["name"]
     if TypeDefinition.objects.present().filter(name=name).exists():
         raise NameTaken(f"The resource type {name} exists already. Change it with PUT.")
-    return put_type(definition, actor=actor)[0]
+    return put_type(definition, actor=actor, limits=limits)
 
 
 @transaction.atomic
 def put_type(
-    definition: Mapping[str, Any], *, actor: Actor, precondition: Precondition | None = None
-) -> tuple[ResourceType, bool]:
-    """Define a type, or change its definition. Returns it and whether it is new.
+    definition: Mapping[str, Any],
+    *,
+    actor: Actor,
+    precondition: Precondition | None = None,
+    limits: Limits = DEFAULT_LIMITS,
+) -> TypePut:
+    """Define a type, or change its definition.
 
-    Raises InvalidTypeDefinition, NameTaken, StillInUse with the rows that the change would break.
+    Raises InvalidTypeDefinition, NameTaken, StillInUse with the rows that the change would break,
+    InheritedConflict if some scope would resolve to something invalid, ConfirmationRequired.
     """
     lock_revisions()
+    earlier = current_catalogue()
+    one, standing = store_type(definition, actor=actor, precondition=precondition)
+    plan = commit([], current_catalogue(), actor=actor, limits=limits, earlier=earlier)
+    changes = standing is None or standing.version != one.version
+    return TypePut(one, standing is None, replace(plan, revision=current_revision() if changes else 0))
+
+
+def store_type(
+    definition: Mapping[str, Any], *, actor: Actor, precondition: Precondition | None = None
+) -> tuple[ResourceType, TypeDefinition | None]:
+    """Write a definition that every stored row fits. The caller holds the lock, and looks at what it does
+    to effective values. Returns the type, and the definition that stood before.
+    """
     catalogue = current_catalogue()
     name = definition["name"]
     if name in BUILT_IN:
@@ -56,17 +85,20 @@ def put_type(
     _check_key(one, catalogue)
     check(precondition, standing.version if standing else None)
     if standing and standing.definition == dict(definition):
-        return catalogue.get(name), False
+        return catalogue.get(name), standing
     if standing:
         _refuse_what_would_break(one)
     _store(one, definition, standing, actor)
-    return one, standing is None
+    return one, standing
 
 
 @transaction.atomic
-def delete_type(name: str, *, actor: Actor, precondition: Precondition | None = None) -> None:
-    """Remove a type that nothing is set for. Raises StillInUse, UnknownResourceType."""
+def delete_type(
+    name: str, *, actor: Actor, precondition: Precondition | None = None, limits: Limits = DEFAULT_LIMITS
+) -> Plan:
+    """Remove a type that nothing is set for. Raises StillInUse, UnknownResourceType, ConfirmationRequired."""
     lock_revisions()
+    earlier = current_catalogue()
     if name in BUILT_IN:
         raise StillInUse(f"{name} is a built-in type; it cannot be removed.")
     standing = get_definition(name)
@@ -75,7 +107,9 @@ def delete_type(name: str, *, actor: Actor, precondition: Precondition | None = 
         raise StillInUse(f"{count} overrides of {name} are set. Remove them first.", overrides=count)
     revision = take_revision(actor, changes=1, everything=True)
     _end(standing, revision)
+    plan = commit([], current_catalogue(), actor=actor, limits=limits, earlier=earlier)
     _announce(event_types.TYPE_REMOVED, standing, revision, actor, before=standing.definition, after=None)
+    return replace(plan, revision=revision.revision)
 
 
 def get_definition(name: str) -> TypeDefinition:
@@ -119,25 +153,16 @@ def _check_key(one: ResourceType, catalogue: Catalogue) -> None:
 
 
 def _refuse_what_would_break(one: ResourceType) -> None:
-    """Look at every stored document and at everything that they resolve to."""
-    rows = load_family(one.name, [Scope()])
-    found = [
+    """Look at every stored document."""
+    errors = [
         FieldError("", error.code, f"{scope}: {error.pointer} {error.message}")
-        for scope, text in rows.items()
+        for scope, text in load_family(one.name, [Scope()]).items()
         for error in _errors_of(one, scope, text)
     ]
-    if not found:
-        comparison = Comparison(one, {}, rows)
-        targets = targets_of({Scope()}, rows, registered_pairs([Scope()]))
-        found = [
-            FieldError("", error.code, f"{it.scope} would resolve badly: {error.pointer} {error.message}")
-            for it in comparison.affected(targets)
-            for error in it.errors
-        ]
-    if found:
+    if errors:
         raise StillInUse(
-            f"{len(found)} stored documents would not fit any more. First: {found[0].message}",
-            errors=found[:_TOLD],
+            f"{len(errors)} stored documents would not fit any more. First: {errors[0].message}",
+            errors=errors[:_TOLD],
         )
 
 

@@ -65,11 +65,13 @@ class ApplyOverrides(Endpoint):
 
     @extend_schema(
         operation_id="overrides_apply",
-        summary="Apply many documents, all or nothing",
+        summary="Apply a set of documents",
         description=(
             "Each manager (`managed_by`) says all that it wants; what others manage stays. A value that "
             "somebody else manages is a 409 that names it, unless `force=true`. `dry_run=true` answers the "
-            "plan: which documents differ, which effective values change, at how many scopes."
+            "plan, however large: which documents differ, which effective values change, at how many scopes, "
+            "and what to `confirm`. A prune that removes all that the manager has in reach, or at least "
+            "20 overrides and more than a tenth, is a 409 until the plan's digest confirms it."
         ),
         tags=["overrides"],
         parameters=[ApplyQuery],
@@ -86,7 +88,8 @@ class ApplyOverrides(Endpoint):
             force=query["force"],
             prune=query["prune"],
             prune_within=(scope_from(query),),
-            confirm=query.get("confirm"),
+            confirm=query.get("confirm", ""),
+            asks=not query["dry_run"],
         )
         with located(request):
             authorise(caller_of(request), sent, options)

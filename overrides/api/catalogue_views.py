@@ -25,7 +25,8 @@ class ProjectCollection(Endpoint):
 
     @extend_schema(
         operation_id="projects_list",
-        summary="List the projects that you may read",
+        summary="List projects",
+        description="Lists the projects that the caller may read, archived projects included.",
         tags=["projects and domains"],
         parameters=[PageQuery],
         responses=shapes.ProjectPage,
@@ -40,7 +41,8 @@ class ProjectCollection(Endpoint):
 
     @extend_schema(
         operation_id="projects_create",
-        summary="Register a project",
+        summary="Create a project",
+        description="Overrides can be set for the project as soon as it exists.",
         tags=["projects and domains"],
         parameters=[MutationQuery],
         request=shapes.ProjectWrite,
@@ -72,7 +74,8 @@ class ProjectItem(Endpoint):
 
     @extend_schema(
         operation_id="projects_get",
-        summary="Read one project",
+        summary="Get one project",
+        description="Returns the project's name, description, labels and state.",
         tags=["projects and domains"],
         responses=shapes.ProjectRead,
         examples=[examples.PROJECT],
@@ -117,7 +120,8 @@ class DomainCollection(Endpoint):
 
     @extend_schema(
         operation_id="domains_list",
-        summary="List the domains",
+        summary="List domains",
+        description="Domains such as development, staging and production; every project has all of them.",
         tags=["projects and domains"],
         parameters=[PageQuery],
         responses=shapes.DomainPage,
@@ -130,7 +134,8 @@ class DomainCollection(Endpoint):
 
     @extend_schema(
         operation_id="domains_create",
-        summary="Register a domain, for all projects",
+        summary="Create a domain",
+        description="The new domain exists in every project at once.",
         tags=["projects and domains"],
         parameters=[MutationQuery],
         request=shapes.DomainWrite,
@@ -153,7 +158,8 @@ class DomainItem(Endpoint):
 
     @extend_schema(
         operation_id="domains_get",
-        summary="Read one domain",
+        summary="Get one domain",
+        description="Returns the domain's ID and display name.",
         tags=["projects and domains"],
         responses=shapes.DomainRead,
         examples=[examples.DOMAIN],

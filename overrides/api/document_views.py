@@ -29,9 +29,10 @@ from controlplane.scopes import Scope
 from overrides.api import examples
 from overrides.api.serializers import AttributesField, OverrideMutationQuery
 from overrides.api.terms import terms_from
-from overrides.api.time_travel import AsOfQuery, ScopeAsOfQuery, as_of
-from overrides.bundles import as_config_map, as_folder, export_documents, read_statements
+from overrides.api.time_travel import ScopeAsOfQuery, as_of
+from overrides.bundles import ExportFilter, as_config_map, as_folder, export_documents, read_statements
 from overrides.documents import Sent
+from overrides.projects import check_known
 from overrides.scope_documents import put_document, scope_document
 
 DOCUMENT_KINDS = [("overrides", "overrides")]
@@ -55,8 +56,16 @@ class OverridesDocument(serializers.Serializer[Any]):
     status = AttributesField(required=False, help_text="`version` of the whole document. Ignored in a PUT.")
 
 
-class ExportQuery(AsOfQuery):
-    """How to lay out an export."""
+class ExportQuery(ScopeAsOfQuery):
+    """What to export, and how to lay it out. The scope says from where down; leave it out for everything."""
+
+    managed_by = serializers.CharField(
+        required=False,
+        default="",
+        allow_blank=True,
+        max_length=63,
+        help_text="Only the values that this manager manages.",
+    )
 
     format = serializers.ChoiceField(
         choices=LAYOUTS,
@@ -73,7 +82,7 @@ class ScopeDocumentItem(Endpoint):
 
     @extend_schema(
         operation_id="overrides_document_get",
-        summary="All that applies at a scope, as one document",
+        summary="Get all settings of a scope as one document",
         description=(
             "YAML or JSON, by Accept. What is set at the scope stands as it is set; what is inherited whole "
             "is marked; single inherited values beside own ones are listed under `status`."
@@ -95,7 +104,7 @@ class ScopeDocumentItem(Endpoint):
 
     @extend_schema(
         operation_id="overrides_document_put",
-        summary="Set everything that is set at a scope, as one document",
+        summary="Replace all settings of a scope by one document",
         description=(
             "What the document sets is set; what it marks as inherited or leaves out is removed from the "
             "scope. Wants If-Match with the ETag of the document that you read."
@@ -130,10 +139,12 @@ class Export(Endpoint):
 
     @extend_schema(
         operation_id="overrides_export",
-        summary="Everything that is set in this installation",
+        summary="Export overrides",
         description=(
             "As YAML, or as JSON by Accept. The same content gives the same bytes. Applying an export to an "
-            "empty installation with `POST /api/v1/overrides:apply` makes it the same."
+            "empty installation with `POST /api/v1/overrides:apply` makes it the same. With a scope or a "
+            "manager: only overrides, at or below the scope, with the values of the manager; applied by that "
+            "manager they change nothing."
         ),
         tags=["overrides documents"],
         parameters=[ExportQuery],
@@ -146,8 +157,10 @@ class Export(Endpoint):
     )
     def get(self, request: Request) -> HttpResponseBase:
         query = ExportQuery.parse(request)
-        caller_of(request).require(Action.OVERRIDE_READ, Scope())
-        documents = export_documents(as_of=as_of(query))
+        scope = scope_from(query)
+        caller_of(request).require(Action.OVERRIDE_READ, scope)
+        check_known(scope)
+        documents = export_documents(ExportFilter(scope, query["managed_by"], as_of(query)))
         if query["format"] == "folder":
             return _download(as_folder(documents), "application/x-tar", "overrides.tar")
         if query["format"] == "configmap":

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
 from rest_framework import serializers
 
-from controlplane.api.fields import StrictSerializer, Text
-from controlplane.api.scopes import ScopeRead, ScopeWrite, show_scope
+from controlplane.api.scopes import ScopeRead, show_scope
+from controlplane.field_error import FieldError
 from controlplane.scopes import Scope
-from overrides.answers import Effective, EffectiveType, EffectiveValues
+from overrides.answers import Effective, EffectiveType
 from overrides.api.serializers import STRATEGIES, AnyJSONField, AttributesField
 from overrides.api.time_travel import ScopeAsOfQuery
 from overrides.layers import Origin
@@ -21,7 +22,8 @@ from overrides.resource_types.operators import pointer_of
 
 REASONS = [(one.value, one.value) for one in Because]
 KINDS = [("override", "override"), ("platform_default", "platform_default")]
-MAX_SCOPES = 1000
+# A source as an answer names it: whole, or by its index.
+ShowSource = Callable[[Layer], Any]
 _WHY_NOT = {
     Because.LESS_SPECIFIC: "a more specific scope sets it",
     Because.NOT_THE_LEAST: "the least of all layers applies here",
@@ -29,7 +31,7 @@ _WHY_NOT = {
 }
 
 
-class SourceRead(serializers.Serializer[Any]):
+class ValueSource(serializers.Serializer[Any]):
     """Where a value is set: the scope, and who set it when."""
 
     kind = serializers.ChoiceField(choices=KINDS)
@@ -43,87 +45,67 @@ class SourceRead(serializers.Serializer[Any]):
     declared_in = serializers.CharField(help_text="File and line, where overrides come from files.")
 
 
-class StatedRead(serializers.Serializer[Any]):
+class ShadowedValue(serializers.Serializer[Any]):
     value = AnyJSONField(help_text="What is set there; null takes an inherited value away.")
-    source = SourceRead()  # type: ignore[assignment]  # DRF takes it out of the class
+    source = ValueSource()  # type: ignore[assignment]  # DRF takes it out of the class
     because = serializers.ChoiceField(choices=REASONS, help_text="Why it does not apply.")
     why_not = serializers.CharField(help_text="The same in words.")
 
 
-class LeafRead(serializers.Serializer[Any]):
+class EffectiveLeaf(serializers.Serializer[Any]):
     pointer = serializers.CharField(help_text="JSON Pointer into `attributes`.")
     value = AnyJSONField()
-    source = SourceRead()  # type: ignore[assignment]  # DRF takes it out of the class
+    source = ValueSource()  # type: ignore[assignment]  # DRF takes it out of the class
     why = serializers.CharField(help_text="Why this value applies, in words.")
-    shadowed = StatedRead(many=True, help_text="What other scopes set here, the most specific first.")
+    shadowed = ShadowedValue(many=True, help_text="What other scopes set here, the most specific first.")
 
 
-class RemovedRead(serializers.Serializer[Any]):
+class RemovedValue(serializers.Serializer[Any]):
     pointer = serializers.CharField(help_text="Where the value would have been.")
-    source = SourceRead(help_text="The scope whose null took it away.")  # type: ignore[assignment]  # DRF takes it out of the class
-    shadowed = StatedRead(many=True)
+    source = ValueSource(help_text="The scope whose null took it away.")  # type: ignore[assignment]  # DRF takes it out of the class
+    shadowed = ShadowedValue(many=True)
 
 
-class RefusedRead(serializers.Serializer[Any]):
+class RefusedValue(serializers.Serializer[Any]):
     """A value that is set, and that a guard rail keeps from applying here."""
 
     pointer = serializers.CharField()
     value = AnyJSONField()
-    source = SourceRead()  # type: ignore[assignment]  # DRF takes it out of the class
+    source = ValueSource()  # type: ignore[assignment]  # DRF takes it out of the class
     rail = serializers.CharField(help_text="Name of the guard rail.")
     why_not = serializers.CharField()
 
 
-class RailInForceRead(serializers.Serializer[Any]):
+class ActiveRail(serializers.Serializer[Any]):
     name = serializers.CharField()
     scope = ScopeRead()
     pointer = serializers.CharField()
     reason = serializers.CharField()
 
 
+class EffectiveWarning(serializers.Serializer[Any]):
+    """A rule that the combined values break, such as a limit below its default."""
+
+    pointer = serializers.CharField(help_text="JSON Pointer into `attributes`.")
+    code = serializers.CharField()
+    message = serializers.CharField()
+    hint = serializers.CharField(help_text="What to do about it; may be empty.")
+
+
 class EffectiveTypeRead(serializers.Serializer[Any]):
     resource_type = serializers.CharField()
     strategy = serializers.ChoiceField(choices=STRATEGIES)
     attributes = AttributesField()
-    leaves = LeafRead(many=True)
-    removed = RemovedRead(many=True)
-    refused = RefusedRead(many=True)
-    rails = RailInForceRead(many=True, help_text="Guard rails that govern this type here.")
+    leaves = EffectiveLeaf(many=True)
+    removed = RemovedValue(many=True)
+    refused = RefusedValue(many=True)
+    rails = ActiveRail(many=True, help_text="Guard rails that govern this type here.")
+    warnings = EffectiveWarning(many=True, help_text="What is wrong with the combined attributes.")
 
 
 class EffectiveRead(serializers.Serializer[Any]):
     scope = ScopeRead()
     items = EffectiveTypeRead(many=True, help_text="Only types that are set somewhere on the ladder.")
-
-
-_LEFT_OUT = "Left out with `explain: false`."
-
-
-class BatchedTypeRead(EffectiveTypeRead):
-    leaves = LeafRead(many=True, required=False, help_text=_LEFT_OUT)
-    removed = RemovedRead(many=True, required=False, help_text=_LEFT_OUT)
-    refused = RefusedRead(many=True, required=False, help_text=_LEFT_OUT)
-    rails = RailInForceRead(many=True, required=False, help_text=_LEFT_OUT)
-
-
-class BatchedRead(serializers.Serializer[Any]):
-    scope = ScopeRead()
-    items = BatchedTypeRead(many=True, help_text="Only types that are set somewhere on the ladder.")
-
-
-class EffectiveBatchRead(serializers.Serializer[Any]):
-    items = BatchedRead(many=True, help_text="In the order of the scopes that were asked for.")
-
-
-class EffectiveBatchWrite(StrictSerializer):
-    scopes = serializers.ListField(child=ScopeWrite(), min_length=1, max_length=MAX_SCOPES)
-    resource_type = Text(required=False, default="", allow_blank=True, max_length=63)
-    as_of = Text(required=False, default="", allow_blank=True, max_length=63)
-    explain = serializers.BooleanField(
-        required=False,
-        default=True,
-        help_text="`false`: only the values. Much smaller and faster where nobody asks why.",
-    )
 
 
 class EffectiveQuery(ScopeAsOfQuery):
@@ -138,49 +120,51 @@ class EffectiveQuery(ScopeAsOfQuery):
     )
 
 
-def show_values(effective: EffectiveValues) -> dict[str, Any]:
-    return {
-        "scope": show_scope(effective.scope),
-        "items": [{**_show_kind(one.resource_type), "attributes": one.attributes} for one in effective.types],
-    }
-
-
 def show_effective(effective: Effective) -> dict[str, Any]:
+    return show_with(effective, _show_source)
+
+
+def show_with(effective: Effective, show_source: ShowSource) -> dict[str, Any]:
     return {
         "scope": show_scope(effective.scope),
-        "items": [_show_type(one) for one in effective.types],
+        "items": [_show_type(one, show_source) for one in effective.types],
     }
 
 
-def _show_type(one: EffectiveType) -> dict[str, Any]:
+def _show_type(one: EffectiveType, show_source: ShowSource) -> dict[str, Any]:
     resolved = one.resolved
     return {
-        **_show_kind(one.resource_type),
+        **show_kind(one.resource_type),
         "attributes": resolved.attributes,
         "leaves": [
             {
                 "pointer": leaf.pointer,
                 "value": leaf.value,
-                "source": _show_source(leaf.source),
+                "source": show_source(leaf.source),
                 "why": _why(leaf.source, leaf.shadowed),
-                "shadowed": [_show_stated(stated) for stated in leaf.shadowed],
+                "shadowed": [_show_stated(stated, show_source) for stated in leaf.shadowed],
             }
             for leaf in resolved.leaves
         ],
         "removed": [
             {
                 "pointer": gone.pointer,
-                "source": _show_source(gone.source),
-                "shadowed": [_show_stated(stated) for stated in gone.shadowed],
+                "source": show_source(gone.source),
+                "shadowed": [_show_stated(stated, show_source) for stated in gone.shadowed],
             }
             for gone in resolved.removed
         ],
-        "refused": [_show_refused(refused) for refused in resolved.refused],
+        "refused": [_show_refused(refused, show_source) for refused in resolved.refused],
         "rails": [_show_rail(rail) for rail in one.rails],
+        "warnings": [_show_warning(error) for error in one.warnings],
     }
 
 
-def _show_kind(one: ResourceType) -> dict[str, Any]:
+def _show_warning(error: FieldError) -> dict[str, Any]:
+    return {"pointer": error.pointer, "code": error.code, "message": error.message, "hint": error.hint}
+
+
+def show_kind(one: ResourceType) -> dict[str, Any]:
     return {"resource_type": one.name, "strategy": one.rule.strategy.value}
 
 
@@ -193,21 +177,21 @@ def _why(source: Layer, shadowed: tuple[Stated, ...]) -> str:
     return f"{place} sets it, and nothing more specific does."
 
 
-def _show_stated(one: Stated) -> dict[str, Any]:
+def _show_stated(one: Stated, show_source: ShowSource) -> dict[str, Any]:
     return {
         "value": one.value,
-        "source": _show_source(one.layer),
+        "source": show_source(one.layer),
         "because": one.because.value,
         "why_not": f"{one.layer.scope} sets it, but {_WHY_NOT[one.because]}.",
     }
 
 
-def _show_refused(one: Refused) -> dict[str, Any]:
+def _show_refused(one: Refused, show_source: ShowSource) -> dict[str, Any]:
     reason = f" {one.rail.reason}" if one.rail.reason else ""
     return {
         "pointer": one.pointer,
         "value": one.value,
-        "source": _show_source(one.source),
+        "source": show_source(one.source),
         "rail": one.rail.name,
         "why_not": f"The guard rail {one.rail.name!r} at {one.rail.scope} refuses it: {one.because}.{reason}",
     }
@@ -225,11 +209,11 @@ def _show_rail(rail: GuardRail) -> dict[str, Any]:
 def _show_source(layer: Layer) -> dict[str, Any]:
     """The same object for all leaves of a layer: a layer has many, and making it is not free."""
     origin: Origin = layer.origin
-    return _shown(layer.scope, origin, layer.is_default)
+    return source_content(layer.scope, origin, layer.is_default)
 
 
 @lru_cache(maxsize=4096)
-def _shown(scope: Scope, origin: Origin, is_default: bool) -> dict[str, Any]:
+def source_content(scope: Scope, origin: Origin, is_default: bool) -> dict[str, Any]:
     return {
         "kind": "platform_default" if is_default else "override",
         "scope": show_scope(scope),

@@ -11,11 +11,11 @@ from controlplane.api.endpoints import Endpoint, caller_of
 from controlplane.api.etags import respond
 from controlplane.api.fields import Query, parse_body
 from controlplane.api.scopes import scope_from
+from overrides.api import batch_shapes
+from overrides.api import effective_examples as examples
 from overrides.api import effective_shapes as shapes
-from overrides.api import examples
 from overrides.api.time_travel import as_of
-from overrides.effective import effective_many, values_many
-from overrides.flyte_strategy import as_flyte
+from overrides.effective import effective_attributes, effective_many, flyte_attributes, values_many
 
 
 class EffectiveOverrides(Endpoint):
@@ -24,7 +24,7 @@ class EffectiveOverrides(Endpoint):
 
     @extend_schema(
         operation_id="overrides_effective",
-        summary="What applies at a scope, and why",
+        summary="Get the effective values at a scope",
         description=(
             "Combines everything on the scope's ladder: platform defaults, global, domain, project, project "
             "and domain, workflow, launch plan; the more specific wins. Each leaf names its source and what "
@@ -39,9 +39,8 @@ class EffectiveOverrides(Endpoint):
         query = shapes.EffectiveQuery.parse(request)
         scope = scope_from(query)
         caller_of(request).require(Action.OVERRIDE_READ, scope)
-        (effective,) = effective_many([scope], resource_type=query["resource_type"], as_of=as_of(query))
-        if query["strategy"] == "flyte":
-            effective = as_flyte(effective)
+        read = flyte_attributes if query["strategy"] == "flyte" else effective_attributes
+        effective = read(scope, resource_type=query["resource_type"], as_of=as_of(query))
         return respond(request, shapes.show_effective(effective), etag=f'"{effective.fingerprint}"')
 
 
@@ -50,24 +49,26 @@ class EffectiveBatch(Endpoint):
 
     @extend_schema(
         operation_id="overrides_effective_batch",
-        summary="What applies at up to 1,000 scopes, with one query",
+        summary="Get the effective values at up to 1,000 scopes",
         description=(
-            "A read; POST because the question is long. Answers in the order of the question. With "
-            "`explain: false` only the values: much smaller and faster."
+            "A read; POST because the question is long. Answers in the order of the question. `source` is an "
+            "index into `sources`, which has each source once. With `explain: false` only the values: much "
+            "smaller and faster."
         ),
         tags=["overrides"],
-        request=shapes.EffectiveBatchWrite,
-        responses=shapes.EffectiveBatchRead,
+        request=batch_shapes.EffectiveBatchWrite,
+        responses=batch_shapes.EffectiveBatchRead,
         examples=[examples.EFFECTIVE_BATCH_WRITE, examples.EFFECTIVE_BATCH],
     )
     def post(self, request: Request) -> Response:
         Query.parse(request)
-        wanted = parse_body(shapes.EffectiveBatchWrite, request)
+        wanted = parse_body(batch_shapes.EffectiveBatchWrite, request)
         scopes = [scope_from(one) for one in wanted["scopes"]]
         caller = caller_of(request)
         for scope in scopes:
             caller.require(Action.OVERRIDE_READ, scope)
         question = {"resource_type": wanted["resource_type"], "as_of": as_of(wanted)}
         if not wanted["explain"]:
-            return Response({"items": [shapes.show_values(one) for one in values_many(scopes, **question)]})
-        return Response({"items": [shapes.show_effective(one) for one in effective_many(scopes, **question)]})
+            items = [batch_shapes.show_values(one) for one in values_many(scopes, **question)]
+            return Response({"sources": [], "items": items})
+        return Response(batch_shapes.show_batch(effective_many(scopes, **question)))

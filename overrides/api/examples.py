@@ -10,7 +10,7 @@ from overrides.resource_types import BUILT_IN
 from overrides.resource_types.operators import define
 
 WHEN = "2026-11-21T09:30:00Z"
-_GLOBAL = {"level": "global", "project": "", "domain": "", "workflow": "", "launch_plan": ""}
+GLOBAL_SCOPE = {"level": "global", "project": "", "domain": "", "workflow": "", "launch_plan": ""}
 SCOPE = {
     "level": "project_domain",
     "project": "flytesnacks",
@@ -18,7 +18,6 @@ SCOPE = {
     "workflow": "",
     "launch_plan": "",
 }
-_WORKFLOW = {**SCOPE, "level": "workflow", "workflow": "train"}
 ATTRIBUTES = {"defaults": {"cpu": "1", "memory": "500Mi"}}
 _OVERRIDE = {
     "id": "019a9f5e-7c00-7000-8000-000000000001",
@@ -33,59 +32,6 @@ _OVERRIDE = {
     "change_message": "Training ran out of memory.",
     "owners": {"/defaults/cpu": ["git"]},
     "declared_in": "",
-}
-_SOURCE = {
-    "kind": "override",
-    "scope": SCOPE,
-    "override_id": _OVERRIDE["id"],
-    "version": 2,
-    "revision": 41,
-    "changed_by": "admin",
-    "changed_at": WHEN,
-    "change_message": "Training ran out of memory.",
-    "declared_in": "",
-}
-_PLATFORM = {
-    **_SOURCE,
-    "scope": _GLOBAL,
-    "override_id": "019a9f5e-7c00-7000-8000-000000000002",
-    "version": 1,
-}
-_EFFECTIVE = {
-    "scope": _WORKFLOW,
-    "items": [
-        {
-            "resource_type": "task_resource",
-            "strategy": "merge",
-            "attributes": ATTRIBUTES,
-            "leaves": [
-                {
-                    "pointer": "/defaults/cpu",
-                    "value": "1",
-                    "source": _SOURCE,
-                    "why": "project=flytesnacks domain=development sets it, and nothing more specific does.",
-                    "shadowed": [
-                        {
-                            "value": "500m",
-                            "source": _PLATFORM,
-                            "because": "less_specific",
-                            "why_not": "global sets it, but a more specific scope sets it.",
-                        }
-                    ],
-                },
-                {
-                    "pointer": "/defaults/memory",
-                    "value": "500Mi",
-                    "source": _PLATFORM,
-                    "why": "global sets it, and nothing more specific does.",
-                    "shadowed": [],
-                },
-            ],
-            "removed": [],
-            "refused": [],
-            "rails": [],
-        }
-    ],
 }
 _DOCUMENT = {
     "apiVersion": 1,
@@ -102,6 +48,9 @@ PLAN_VALUE = {
     "revision": 42,
     "summary": {"created": 1, "updated": 0, "deleted": 0, "unchanged": 0},
     "affected_scopes": 1,
+    "digest": "9c1f4a86b1d24f0f8f4b6d0c3f1e7a52",
+    "confirm": None,
+    "confirm_reason": "",
     "installation": [],
     "changes": [
         {
@@ -114,6 +63,13 @@ PLAN_VALUE = {
         }
     ],
     "effective": [],
+    "kept_out": [],
+}
+_SMALL_PLAN = {
+    **PLAN_VALUE,
+    "summary": {"created": 0, "updated": 0, "deleted": 0, "unchanged": 0},
+    "affected_scopes": 0,
+    "changes": [],
 }
 _RAIL_WRITE = {
     "name": "cpu-cap",
@@ -125,7 +81,7 @@ _RAIL_WRITE = {
 }
 _RAIL = {
     **_RAIL_WRITE,
-    "scope": {**_GLOBAL, "level": "domain", "domain": "production"},
+    "scope": {**GLOBAL_SCOPE, "level": "domain", "domain": "production"},
     "version": 1,
     "changed_at": WHEN,
     "changed_by": "admin",
@@ -159,6 +115,7 @@ _SOURCE_STATE = {
     "pending": None,
 }
 _TYPE = show_resource_type(BUILT_IN["task_resource"])
+_OWN_TYPE = {**show_resource_type(define(_TYPE_WRITE, version=1)), "plan": _SMALL_PLAN}
 _PROJECT = {
     "id": "flytesnacks",
     "name": "Flyte snacks",
@@ -198,8 +155,15 @@ OVERRIDE_PATCHES = [
     )
     for media_type in ("application/json", "application/merge-patch+json")
 ]
-EFFECTIVE_BATCH_WRITE = request("Two scopes", {"scopes": [{}, {"domain": "development"}]})
-EFFECTIVE_BATCH = answer("One answer for each scope", {"items": [_EFFECTIVE]})
+OVERRIDE_PATCHES.append(
+    OpenApiExample(
+        "Raise memory and nothing else",
+        # The generator makes it a list.
+        value={"op": "replace", "path": "/attributes/defaults/memory", "value": "1Gi"},
+        request_only=True,
+        media_type="application/json-patch+json",
+    )
+)
 DOCUMENTS = [
     answer("As JSON", _DOCUMENT),
     _yaml("As YAML", _DOCUMENT, response_only=True, status_codes=["200"]),
@@ -237,17 +201,22 @@ RAILS = answer("A page", {"items": [_RAIL], "next_cursor": None})
 CHANGED_TYPES = [
     OpenApiExample(
         "The type",
-        value=show_resource_type(define(_TYPE_WRITE, version=1)),
+        value=_OWN_TYPE,
         response_only=True,
         status_codes=["200", "201"],
     )
 ]
 PLAN = answer("What changes", PLAN_VALUE)
-RAIL = OpenApiExample("The rail", value=_RAIL, response_only=True, status_codes=["200", "201"])
+RAIL = OpenApiExample("The rail", value=_RAIL, response_only=True, status_codes=["200"])
+RAIL_WITH_PLAN = OpenApiExample(
+    "The rail",
+    value={**_RAIL, "plan": _SMALL_PLAN},
+    response_only=True,
+    status_codes=["200", "201"],
+)
 RAIL_WRITE = request("A ceiling and a lock", _RAIL_WRITE)
 TYPE_WRITE = request("A type of your own", _TYPE_WRITE)
-OWN_TYPE = answer("The type", show_resource_type(define(_TYPE_WRITE, version=1)), "201")
-EFFECTIVE = answer("Two values, two sources", _EFFECTIVE)
+OWN_TYPE = answer("The type", _OWN_TYPE, "201")
 RESOURCE_TYPE = answer("Task resources", _TYPE)
 RESOURCE_TYPES = answer("One of eight", {"items": [_TYPE], "next_cursor": None})
 PROJECT_WRITE = request("A project", {k: v for k, v in _PROJECT.items() if not k.endswith("_at")})

@@ -9,7 +9,7 @@ from rest_framework import serializers
 from controlplane.api.fields import StrictSerializer, Whole
 from controlplane.api.pages import PageQuery
 from controlplane.api.scopes import ScopeQuery, ScopeRead, show_scope
-from overrides.api.plan_shapes import DifferenceRead
+from overrides.api.plan_shapes import LeafDifference
 from overrides.api.serializers import AnyJSONField, AttributesField, TermsQuery
 from overrides.api.time_travel import ScopeAsOfQuery
 from overrides.history import Blamed
@@ -38,7 +38,7 @@ class VersionPage(serializers.Serializer[Any]):
 class VersionDiffRead(serializers.Serializer[Any]):
     before = VersionRead()
     after = VersionRead()
-    differences = DifferenceRead(many=True)
+    differences = LeafDifference(many=True)
 
 
 class RevisionRead(serializers.Serializer[Any]):
@@ -66,7 +66,7 @@ class RevisionChangeRead(serializers.Serializer[Any]):
     before = AttributesField(allow_null=True)
     after = AttributesField(allow_null=True)
     last_change = VersionRead()
-    differences = DifferenceRead(many=True)
+    differences = LeafDifference(many=True)
 
 
 class RevisionDiffPage(serializers.Serializer[Any]):
@@ -74,7 +74,7 @@ class RevisionDiffPage(serializers.Serializer[Any]):
     next_cursor = serializers.CharField(allow_null=True)
 
 
-class BlamedRead(serializers.Serializer[Any]):
+class BlameLine(serializers.Serializer[Any]):
     pointer = serializers.CharField()
     value = AnyJSONField()
     version = serializers.IntegerField(help_text="The version since which it has this value.")
@@ -86,7 +86,7 @@ class BlamedRead(serializers.Serializer[Any]):
 
 
 class BlameRead(serializers.Serializer[Any]):
-    items = BlamedRead(many=True)
+    items = BlameLine(many=True)
 
 
 class VersionListQuery(ScopeQuery, PageQuery):
@@ -118,7 +118,9 @@ class OverrideRollback(StrictSerializer):
 
 class ScopeRollback(StrictSerializer):
     to_revision = Whole(min_value=0, help_text="All at and below the scope shall be as at this revision.")
-    resource_type = serializers.CharField(required=False, default="", help_text="Only this type.")
+    resource_type = serializers.CharField(
+        required=False, default="", allow_blank=True, help_text="Only this type."
+    )
 
 
 def show_version(version: OverrideVersion) -> dict[str, Any]:

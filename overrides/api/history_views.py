@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from django.db.models import QuerySet
+from django.db.models import Count, QuerySet
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from controlplane.access.callers import Caller
 from controlplane.access.roles import Action
 from controlplane.api.endpoints import Endpoint, actor_of, caller_of, mutation
 from controlplane.api.fields import Query, parse_body
 from controlplane.api.pages import PageQuery, page_response, paginate
 from controlplane.api.scopes import ScopeQuery, scope_from, show_scope
-from controlplane.errors import UnknownVersion
+from controlplane.errors import FieldError, InvalidRequest, UnknownVersion
 from controlplane.scopes import Scope
 from overrides.api import history_examples as examples
 from overrides.api import history_shapes as shapes
@@ -27,7 +29,7 @@ from overrides.history import (
     address_of,
     attributes_as_of,
     blame,
-    changed_between,
+    differing_between,
     get_version,
     versions_of,
 )
@@ -44,7 +46,8 @@ class VersionCollection(Endpoint):
 
     @extend_schema(
         operation_id="override_versions_list",
-        summary="Every version of one override, the newest first",
+        summary="List versions of an override, newest first",
+        description="Includes deletions: a version without attributes marks one.",
         tags=_TAGS,
         parameters=[shapes.VersionListQuery],
         responses=shapes.VersionPage,
@@ -62,7 +65,8 @@ class VersionItem(Endpoint):
 
     @extend_schema(
         operation_id="override_versions_get",
-        summary="One version of one override",
+        summary="Get one version of an override",
+        description="Returns the attributes as they were in that version, and who set them.",
         tags=_TAGS,
         parameters=[ScopeQuery],
         responses=shapes.VersionRead,
@@ -78,7 +82,8 @@ class VersionDiff(Endpoint):
 
     @extend_schema(
         operation_id="override_versions_diff",
-        summary="What differs between two versions of one override",
+        summary="Compare two versions of an override",
+        description="Lists the values that differ, with the value in each version.",
         tags=_TAGS,
         parameters=[ScopeQuery],
         responses=shapes.VersionDiffRead,
@@ -101,7 +106,8 @@ class Blame(Endpoint):
 
     @extend_schema(
         operation_id="overrides_blame",
-        summary="Who set each value of one override, when and why",
+        summary="List who last set each value of an override",
+        description="One line for each value: the version and revision that set it, who, when and why.",
         tags=_TAGS,
         parameters=[shapes.BlameQuery],
         responses=shapes.BlameRead,
@@ -120,7 +126,7 @@ class RevisionCollection(Endpoint):
 
     @extend_schema(
         operation_id="override_revisions_list",
-        summary="Every change of overrides, the newest first",
+        summary="List revisions, newest first",
         description="One item for each transaction: who, when, why, and how many overrides it changed.",
         tags=_TAGS,
         parameters=[PageQuery],
@@ -130,7 +136,8 @@ class RevisionCollection(Endpoint):
     def get(self, request: Request) -> Response:
         query = PageQuery.parse(request)
         page = paginate(request, _readable(request), order=("-revision",), query=query)
-        return page_response(request, page, shapes.show_revision)
+        shown = _shown(page.items, caller_of(request))
+        return page_response(request, page, lambda one: shown[one.revision])
 
 
 class RevisionItem(Endpoint):
@@ -138,7 +145,8 @@ class RevisionItem(Endpoint):
 
     @extend_schema(
         operation_id="override_revisions_get",
-        summary="One change of overrides",
+        summary="Get one revision",
+        description="Who changed overrides in this revision, when, why, and how many.",
         tags=_TAGS,
         responses=shapes.RevisionRead,
         examples=[examples.REVISION],
@@ -148,7 +156,7 @@ class RevisionItem(Endpoint):
         found = _readable(request).filter(revision=revision).first()
         if found is None:
             raise UnknownVersion(f"There is no revision {revision}.")
-        return Response(shapes.show_revision(found))
+        return Response(_shown([found], caller_of(request))[revision])
 
 
 class RevisionDiff(Endpoint):
@@ -156,8 +164,11 @@ class RevisionDiff(Endpoint):
 
     @extend_schema(
         operation_id="overrides_diff",
-        summary="What differs between two revisions",
-        description="Every override at or below the scope that differs, with its last change in between.",
+        summary="Compare two revisions",
+        description=(
+            "Every override at or below the scope that differs, with its last change in between. What was "
+            "changed and changed back, or only got another manager, does not differ."
+        ),
         tags=_TAGS,
         parameters=[shapes.RevisionDiffQuery],
         responses=shapes.RevisionDiffPage,
@@ -168,7 +179,10 @@ class RevisionDiff(Endpoint):
         scope = scope_from(query)
         caller_of(request).require(Action.OVERRIDE_READ, scope)
         earlier, later = check_revision(query["from"]), check_revision(query.get("to", current_revision()))
-        rows = changed_between(earlier, later).within([scope])
+        if earlier > later:
+            message = f"from={earlier} is later than to={later}. Swap them."
+            raise InvalidRequest(message, errors=[FieldError("?from", "not_allowed", message)])
+        rows = differing_between(earlier, later).within([scope])
         if "resource_type" in query:
             rows = rows.filter(resource_type=query["resource_type"])
         page = paginate(request, rows, order=("id",), query=query)
@@ -182,7 +196,7 @@ class OverrideRollback(Endpoint):
 
     @extend_schema(
         operation_id="overrides_rollback",
-        summary="Make an old version of one override stand again",
+        summary="Roll an override back to an earlier version",
         description=(
             "It becomes a new version; history stays. `dry_run=true` shows what would change. "
             "If-Match is honoured, not required."
@@ -211,7 +225,7 @@ class ScopeRollback(Endpoint):
 
     @extend_schema(
         operation_id="overrides_rollback_scope",
-        summary="Make everything at and below a scope as it was at a revision",
+        summary="Roll a scope back to an earlier revision",
         description="One new revision, all or nothing. `dry_run=true` shows what would change.",
         tags=_TAGS,
         parameters=[shapes.RollbackQuery],
@@ -241,6 +255,18 @@ def _readable(request: Request) -> QuerySet[Revision]:
     if Scope() in scopes:
         return Revision.objects.all()
     return Revision.objects.filter(revision__in=OverrideVersion.objects.within(scopes).values("revision"))
+
+
+def _shown(revisions: Sequence[Revision], caller: Caller) -> dict[int, dict[str, Any]]:
+    """Revisions by number. Changes that the caller may not read are not counted."""
+    shown = {one.revision: shapes.show_revision(one) for one in revisions}
+    scopes = caller.scopes_for(Action.OVERRIDE_READ)
+    if Scope() not in scopes:
+        rows = OverrideVersion.objects.within(scopes).filter(revision__in=list(shown))
+        counts = rows.values_list("revision").annotate(changes=Count("id"))
+        for revision, changes in counts.order_by():
+            shown[revision]["changes"] = changes
+    return shown
 
 
 def _differences(resource_type: str, before: Any, after: Any) -> list[dict[str, Any]]:

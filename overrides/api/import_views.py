@@ -10,12 +10,13 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from controlplane.access.roles import Action
-from controlplane.api.endpoints import Endpoint, ReasonedQuery, actor_of, caller_of, mutation
+from controlplane.api.endpoints import Endpoint, actor_of, caller_of, mutation
 from controlplane.api.fields import Flag, StrictSerializer, Text, parse_body
 from controlplane.errors import FieldError, InvalidRequest
 from controlplane.scopes import Scope
 from overrides.api import examples
 from overrides.api.plan_shapes import PlanRead, show_plan
+from overrides.api.serializers import ConfirmedQuery
 from overrides.applying import ApplyOptions
 from overrides.importing.applying import apply_findings, missing_names
 from overrides.importing.flyteadmin import read_flyteadmin
@@ -46,7 +47,7 @@ class OverridesImport(StrictSerializer):
     prune = Flag(required=False, default=False, help_text="Remove what the manager states no more.")
 
 
-class LeftOutRead(serializers.Serializer[Any]):
+class SkippedEntry(serializers.Serializer[Any]):
     place = serializers.CharField()
     line = serializers.IntegerField()
     column = serializers.IntegerField()
@@ -55,7 +56,7 @@ class LeftOutRead(serializers.Serializer[Any]):
 
 class ImportRead(serializers.Serializer[Any]):
     plan = PlanRead()
-    skipped = LeftOutRead(many=True, help_text="What was left out without harm.")
+    skipped = SkippedEntry(many=True, help_text="What was left out without harm.")
 
 
 class ImportOverrides(Endpoint):
@@ -64,21 +65,22 @@ class ImportOverrides(Endpoint):
 
     @extend_schema(
         operation_id="overrides_import",
-        summary="Import overrides from flytectl files or a running FlyteAdmin",
+        summary="Import overrides from flytectl files or FlyteAdmin",
         description=(
             "All or nothing: a file or row that cannot be read is an error that names it. `dry_run=true` "
-            "answers the report and the plan. The address of a FlyteAdmin must be public, or in a network "
+            "answers the report and the plan. With `prune`, a change that reaches many scopes or removes "
+            "many overrides must be confirmed. The address of a FlyteAdmin must be public, or in a network "
             "that the operator allows."
         ),
         tags=["overrides documents"],
-        parameters=[ReasonedQuery],
+        parameters=[ConfirmedQuery],
         request=OverridesImport,
         responses=ImportRead,
         examples=[examples.IMPORT, examples.IMPORTED],
     )
     @mutation
     def post(self, request: Request) -> Response:
-        query = ReasonedQuery.parse(request)
+        query = ConfirmedQuery.parse(request)
         wanted = parse_body(OverridesImport, request)
         # An import may name any scope, so nobody below the top may make us ask around.
         caller_of(request).require(Action.OVERRIDE_WRITE, Scope())
@@ -90,12 +92,23 @@ class ImportOverrides(Endpoint):
             caller_of(request).require(Action.PROJECT_WRITE, Scope())
         imported = apply_findings(
             findings,
-            options=ApplyOptions(wanted["manager"], force=wanted["force"], prune=wanted["prune"], asks=False),
+            options=_options(wanted, query),
             create_missing=wanted["create_projects"],
             actor=actor_of(request, query["change_message"]),
         )
-        skipped = [LeftOutRead(one).data for one in findings.skipped]
+        skipped = [SkippedEntry(one).data for one in findings.skipped]
         return Response({"plan": show_plan(imported.plan, imported.made), "skipped": skipped})
+
+
+def _options(wanted: dict[str, Any], query: dict[str, Any]) -> ApplyOptions:
+    """An import that removes nothing asks nothing: it is looked at in its source."""
+    return ApplyOptions(
+        wanted["manager"],
+        force=wanted["force"],
+        prune=wanted["prune"],
+        confirm=query.get("confirm", ""),
+        asks=wanted["prune"] and not query["dry_run"],
+    )
 
 
 def _read(wanted: dict[str, Any]) -> Findings:

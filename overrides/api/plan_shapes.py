@@ -12,14 +12,14 @@ from overrides.api.serializers import AnyJSONField
 from overrides.bundles import Applied
 from overrides.installation import Made
 from overrides.leaves import ABSENT
-from overrides.plans import ChangeKind, Difference, EffectiveChange, Plan, PlannedChange
+from overrides.plans import ChangeKind, Difference, EffectiveChange, KeptOut, Plan, PlannedChange
 
 CHANGE_KINDS = [(one.value, one.value) for one in ChangeKind]
 # More changes than this are counted, not listed: nobody reads ten thousand.
 LISTED = 1000
 
 
-class DifferenceRead(serializers.Serializer[Any]):
+class LeafDifference(serializers.Serializer[Any]):
     leaf = serializers.CharField(help_text="The value's place; items of lists stand by name, not by index.")
     before = AnyJSONField(required=False, help_text="Absent if there was none.")
     after = AnyJSONField(required=False, help_text="Absent if there is none any more.")
@@ -30,41 +30,65 @@ class PlannedChangeRead(serializers.Serializer[Any]):
     scope = ScopeRead()
     change = serializers.ChoiceField(choices=CHANGE_KINDS)
     version = serializers.IntegerField(help_text="The version that it gets.")
-    differences = DifferenceRead(many=True)
+    differences = LeafDifference(many=True)
     declared_in = serializers.CharField()
 
 
 class EffectiveChangeRead(serializers.Serializer[Any]):
     scope = ScopeRead()
     resource_type = serializers.CharField()
-    differences = DifferenceRead(many=True)
+    differences = LeafDifference(many=True)
 
 
-class SummaryRead(serializers.Serializer[Any]):
+class PlanSummary(serializers.Serializer[Any]):
     created = serializers.IntegerField()
     updated = serializers.IntegerField()
     deleted = serializers.IntegerField()
     unchanged = serializers.IntegerField()
 
 
-class MadeRead(serializers.Serializer[Any]):
+class InstallationChange(serializers.Serializer[Any]):
     kind = serializers.CharField()
     name = serializers.CharField()
     change = serializers.ChoiceField(choices=CHANGE_KINDS)
+
+
+class KeptOutValue(serializers.Serializer[Any]):
+    """A stored value that a new or changed guard rail keeps from applying."""
+
+    scope = ScopeRead()
+    resource_type = serializers.CharField()
+    leaf = serializers.CharField()
+    value = AnyJSONField()
+    rail = serializers.CharField(help_text="Name of the guard rail.")
+    why_not = serializers.CharField()
 
 
 class PlanRead(serializers.Serializer[Any]):
     """What a change does, or with dry_run would do."""
 
     revision = serializers.IntegerField(help_text="The revision that it makes; 0 if nothing changes.")
-    summary = SummaryRead()
+    summary = PlanSummary()
     affected_scopes = serializers.IntegerField(
         help_text="At how many scopes effective values change: where the type is set, and every registered "
-        "project in every domain. Send it as `confirm` where that is asked for."
+        "project in every domain."
     )
-    installation = MadeRead(many=True, help_text="Projects, domains, types and rails of the documents.")
+    digest = serializers.CharField(
+        help_text="Identifies exactly this change. Sent as `confirm`, it confirms all that the change does. "
+        "Empty if nothing changes."
+    )
+    confirm = serializers.CharField(
+        allow_null=True, help_text="What to send as `confirm`; null if no confirmation is needed."
+    )
+    confirm_reason = serializers.CharField(help_text="Why a confirmation is needed; else empty.")
+    installation = InstallationChange(
+        many=True, help_text="Projects, domains, types and rails of the documents, as far as they change."
+    )
     changes = PlannedChangeRead(many=True, help_text=f"What changes; {LISTED} at most are listed.")
     effective = EffectiveChangeRead(many=True, help_text="The first changes of effective values.")
+    kept_out = KeptOutValue(
+        many=True, help_text="Stored values that changed guard rails newly keep from applying; the first."
+    )
 
 
 def show_plan(plan: Plan, made: Sequence[Made] = ()) -> dict[str, Any]:
@@ -73,9 +97,17 @@ def show_plan(plan: Plan, made: Sequence[Made] = ()) -> dict[str, Any]:
         "revision": plan.revision,
         "summary": {kind.value: plan.count(kind) for kind in ChangeKind},
         "affected_scopes": plan.affected,
-        "installation": [{"kind": one.kind, "name": one.name, "change": one.change} for one in made],
+        "digest": plan.digest,
+        "confirm": plan.confirmation.confirm if plan.confirmation else None,
+        "confirm_reason": plan.confirmation.reason if plan.confirmation else "",
+        "installation": [
+            {"kind": one.kind, "name": one.name, "change": one.change}
+            for one in made
+            if one.change != ChangeKind.UNCHANGED
+        ],
         "changes": [_show_change(one) for one in changing[:LISTED]],
         "effective": [_show_effective(one) for one in plan.effective],
+        "kept_out": [_show_kept_out(value) for value in plan.kept_out[:LISTED]],
     }
 
 
@@ -108,4 +140,15 @@ def _show_effective(one: EffectiveChange) -> dict[str, Any]:
         "scope": show_scope(one.scope),
         "resource_type": one.resource_type,
         "differences": show_differences(one.differences),
+    }
+
+
+def _show_kept_out(value: KeptOut) -> dict[str, Any]:
+    return {
+        "scope": show_scope(value.scope),
+        "resource_type": value.resource_type,
+        "leaf": value.leaf,
+        "value": value.value,
+        "rail": value.rail,
+        "why_not": value.because,
     }

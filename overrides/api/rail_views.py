@@ -4,24 +4,28 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.db.models import QuerySet
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from controlplane.access.roles import Action
-from controlplane.api.endpoints import Endpoint, ReasonedQuery, actor_of, caller_of, mutation
+from controlplane.api.endpoints import Endpoint, actor_of, caller_of, mutation
 from controlplane.api.etags import parse_precondition, respond, version_etag
 from controlplane.api.pages import PageQuery, page_response, paginate
 from controlplane.api.scopes import ScopeRead, ScopeWrite, show_scope
-from controlplane.errors import FieldError, InvalidRequest, UnknownGuardRail
+from controlplane.errors import FieldError, InvalidRequest, NameTaken, UnknownGuardRail
+from controlplane.scoped_rows import overlapping
 from controlplane.scopes import LEVEL_NAMES
 from overrides.api import examples
-from overrides.api.serializers import AnyJSONField
+from overrides.api.plan_shapes import PlanRead, show_plan
+from overrides.api.serializers import AnyJSONField, ConfirmedQuery
+from overrides.api.terms import limits_from
 from overrides.api.time_travel import AsOfQuery, as_of
 from overrides.models import GuardRailRow
 from overrides.rail_documents import rail_from
-from overrides.rail_editing import delete_rail, get_rail, put_rail
+from overrides.rail_editing import delete_rail, put_rail
 
 
 class RailRule(serializers.Serializer[Any]):
@@ -72,7 +76,13 @@ class RailListQuery(PageQuery, AsOfQuery):
     resource_type = serializers.CharField(required=False, help_text="Only of this type.")
 
 
-class RailMutationQuery(ReasonedQuery):
+class GuardRailWithPlan(GuardRailRead):
+    """A guard rail, and how putting it up changes effective values."""
+
+    plan = PlanRead()
+
+
+class RailMutationQuery(ConfirmedQuery):
     accept_existing = serializers.BooleanField(
         required=False,
         default=False,
@@ -85,7 +95,10 @@ class RailCollection(Endpoint):
 
     @extend_schema(
         operation_id="guard_rails_list",
-        summary="List the guard rails",
+        summary="List guard rails",
+        description=(
+            "The locks, minimums, maximums and allowed values that constrain overrides, each with its scope."
+        ),
         tags=["guard rails"],
         parameters=[RailListQuery],
         responses=GuardRailPage,
@@ -93,7 +106,7 @@ class RailCollection(Endpoint):
     )
     def get(self, request: Request) -> Response:
         query = RailListQuery.parse(request)
-        rows = GuardRailRow.objects.as_of(as_of(query))
+        rows = _visible(request, as_of(query))
         if "resource_type" in query:
             rows = rows.filter(resource_type=query["resource_type"])
         return page_response(request, paginate(request, rows, order=("name",), query=query), show_rail)
@@ -105,7 +118,8 @@ class RailItem(Endpoint):
 
     @extend_schema(
         operation_id="guard_rails_get",
-        summary="Read one guard rail",
+        summary="Get one guard rail",
+        description="The answer carries an ETag; send it as `If-Match` to change or delete the guard rail.",
         tags=["guard rails"],
         parameters=[AsOfQuery],
         responses=GuardRailRead,
@@ -113,24 +127,26 @@ class RailItem(Endpoint):
     )
     def get(self, request: Request, name: str) -> Response:
         then = as_of(AsOfQuery.parse(request))
-        row = GuardRailRow.objects.as_of(then).filter(name=name).first()
+        row = _visible(request, then).filter(name=name).first()
         if row is None:
             raise UnknownGuardRail(f"There is no guard rail {name[:80]!r}.")
         return respond(request, show_rail(row), etag=version_etag(row.version))
 
     @extend_schema(
         operation_id="guard_rails_put",
-        summary="Put up a guard rail, or change it",
+        summary="Create or replace a guard rail",
         description=(
             "Lock a field below a level, or say its minimum, maximum or allowed values, for a scope and all "
             "below it. Writes that break it are refused; inherited values that break it do not apply there. "
-            "Refused with the overrides that break it already, unless `accept_existing=true`."
+            "Refused with the overrides that break it already, unless `accept_existing=true`, and if a scope "
+            "would resolve to something invalid. `plan` says what changes; with `dry_run=true` nothing is "
+            "kept and nothing needs to be accepted or confirmed."
         ),
         tags=["guard rails"],
         parameters=[RailMutationQuery],
         request=RailWriteShape,
-        responses={200: GuardRailRead, 201: GuardRailRead},
-        examples=[examples.RAIL_WRITE, examples.RAIL],
+        responses={200: GuardRailWithPlan, 201: GuardRailWithPlan},
+        examples=[examples.RAIL_WRITE, examples.RAIL_WITH_PLAN],
     )
     @mutation
     def put(self, request: Request, name: str) -> Response:
@@ -139,32 +155,45 @@ class RailItem(Endpoint):
         if wanted.name != name:
             message = f"The path says {name[:80]!r}, the body {wanted.name!r}."
             raise InvalidRequest(message, errors=[FieldError("/name", "other_name", message)])
-        _require(request, name)
         caller_of(request).require(Action.RAIL_WRITE, wanted.scope)
-        row, created = put_rail(
+        _require_own(request, name)
+        put = put_rail(
             wanted,
             actor=actor_of(request, query["change_message"]),
             precondition=parse_precondition(request),
             accept_existing=query["accept_existing"],
+            limits=limits_from(query, wants_plan=True),
         )
-        headers = {"ETag": version_etag(row.version)}
-        return Response(show_rail(row), status=201 if created else 200, headers=headers)
+        content = {**show_rail(put.row), "plan": show_plan(put.plan)}
+        headers = {"ETag": version_etag(put.row.version)}
+        return Response(content, status=201 if put.is_new else 200, headers=headers)
 
     @extend_schema(
         operation_id="guard_rails_delete",
-        summary="Take a guard rail away",
-        description="What it kept out applies again.",
+        summary="Delete a guard rail",
+        description="What it kept out applies again. `dry_run=true` answers 200 with the plan.",
         tags=["guard rails"],
-        parameters=[ReasonedQuery],
-        responses={204: None},
+        parameters=[ConfirmedQuery],
+        responses={200: PlanRead, 204: None},
+        examples=[examples.PLAN],
     )
     @mutation
     def delete(self, request: Request, name: str) -> Response:
-        query = ReasonedQuery.parse(request)
-        _require(request, name)
-        actor = actor_of(request, query["change_message"])
-        delete_rail(name, actor=actor, precondition=parse_precondition(request))
-        return Response(status=204)
+        query = ConfirmedQuery.parse(request)
+        _require_own(request, name)
+        plan = delete_rail(
+            name,
+            actor=actor_of(request, query["change_message"]),
+            precondition=parse_precondition(request),
+            limits=limits_from(query, wants_plan=query["dry_run"]),
+        )
+        return Response(show_plan(plan)) if query["dry_run"] else Response(status=204)
+
+
+def _visible(request: Request, then: int | None = None) -> QuerySet[GuardRailRow]:
+    """Rails that hold somewhere where the caller may read overrides."""
+    scopes = caller_of(request).scopes_for(Action.OVERRIDE_READ)
+    return GuardRailRow.objects.as_of(then).filter(overlapping(scopes))
 
 
 def show_rail(row: GuardRailRow) -> dict[str, Any]:
@@ -181,9 +210,17 @@ def show_rail(row: GuardRailRow) -> dict[str, Any]:
     }
 
 
-def _require(request: Request, name: str) -> None:
-    """A rail that stands may only be touched by who rules its scope; a new one has none yet."""
-    try:
-        caller_of(request).require(Action.RAIL_WRITE, get_rail(name).scope)
-    except UnknownGuardRail:
+def _require_own(request: Request, name: str) -> None:
+    """An existing rail may only be changed by callers who may write rails at its scope.
+
+    Of a rail that the caller may not read, only the name is disclosed, since names are unique.
+    Raises PermissionDenied, NameTaken for a PUT and UnknownGuardRail for a DELETE.
+    """
+    row = GuardRailRow.objects.present().filter(name=name).first()
+    if row is None:
         return
+    if not _visible(request).filter(name=name).exists():
+        if request.method == "PUT":
+            raise NameTaken(f"The guard rail name {name[:80]!r} is in use. Choose another name.")
+        raise UnknownGuardRail(f"There is no guard rail {name[:80]!r}.")
+    caller_of(request).require(Action.RAIL_WRITE, row.scope)

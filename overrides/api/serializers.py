@@ -13,9 +13,11 @@ from controlplane.api.pages import PageQuery
 from controlplane.api.scopes import ScopeQuery, ScopeRead, show_scope
 from controlplane.scopes import LEVEL_NAMES
 from overrides.api.time_travel import AsOfQuery
+from overrides.confirmation import PATTERN
 from overrides.merging import Strategy
 from overrides.models import Domain, Override, OverrideVersion, Project, ProjectState
 from overrides.projects import ProjectFields
+from overrides.querysets import ORDERS
 from overrides.resource_types import ResourceType
 from overrides.resource_types.operators import pointer_of
 
@@ -179,7 +181,18 @@ class DomainPage(serializers.Serializer[Any]):
     next_cursor = serializers.CharField(allow_null=True)
 
 
-class TermsQuery(ReasonedQuery):
+class ConfirmedQuery(ReasonedQuery):
+    """For changes that ask for a confirmation if they reach far."""
+
+    confirm = serializers.RegexField(
+        PATTERN,
+        required=False,
+        help_text="What the plan (`dry_run=true`) names as `confirm`: the number of affected scopes, or the "
+        "plan's digest. Needed where a change reaches many scopes or removes many overrides.",
+    )
+
+
+class TermsQuery(ConfirmedQuery):
     """On what terms something is changed."""
 
     managed_by = serializers.CharField(
@@ -191,11 +204,6 @@ class TermsQuery(ReasonedQuery):
     )
     force = serializers.BooleanField(
         required=False, default=False, help_text="Take values from their managers. Needs `override.force`."
-    )
-    confirm = serializers.IntegerField(
-        required=False,
-        min_value=0,
-        help_text="The number of affected scopes that you were told of, where that is large.",
     )
 
 
@@ -210,6 +218,23 @@ class OverrideListQuery(PageQuery, AsOfQuery):
     domain = serializers.CharField(required=False, help_text="Only of this domain.")
     workflow = serializers.CharField(required=False, help_text="Only of this workflow.")
     launch_plan = serializers.CharField(required=False, help_text="Only of this launch plan.")
+    managed_by = serializers.CharField(
+        required=False, max_length=63, help_text="Only with a value that this manager manages."
+    )
+    changed_by = serializers.CharField(
+        required=False, max_length=63, help_text="Only if this principal changed them last."
+    )
+    q = serializers.CharField(
+        required=False,
+        max_length=255,
+        help_text="A text in the scope, type, message or values; case does not matter.",
+    )
+    sort = serializers.ChoiceField(
+        choices=[(name, name) for name in ORDERS],
+        required=False,
+        default="id",
+        help_text="The order of the list; with a minus sign the other way round.",
+    )
 
 
 def show_override(override: Override) -> dict[str, Any]:

@@ -29,7 +29,7 @@ class FileErrorRead(serializers.Serializer[Any]):
     message = serializers.CharField()
 
 
-class PendingRead(serializers.Serializer[Any]):
+class PendingOverrideRemoval(serializers.Serializer[Any]):
     """A set of files that waits for a confirmation, because it would remove much."""
 
     digest = serializers.CharField(help_text="Send it to `source:confirm`.")
@@ -51,7 +51,7 @@ class SourceRead(serializers.Serializer[Any]):
     loaded_at = serializers.DateTimeField(allow_null=True)
     files = serializers.ListField(child=serializers.CharField())
     errors = FileErrorRead(many=True)  # type: ignore[assignment]  # DRF takes it out of the class
-    pending = PendingRead(allow_null=True)
+    pending = PendingOverrideRemoval(allow_null=True)
 
     class Meta:
         ref_name = "OverridesSource"
@@ -69,7 +69,11 @@ class Source(Endpoint):
 
     @extend_schema(
         operation_id="overrides_source",
-        summary="Where overrides come from",
+        summary="Get the source of overrides",
+        description=(
+            "Shows whether overrides are stored in the database or read from files, and for files when they "
+            "were last loaded and what is wrong with them."
+        ),
         tags=["source of overrides"],
         responses=SourceRead,
         examples=[examples.SOURCE],
@@ -85,7 +89,7 @@ class ConfirmSource(Endpoint):
 
     @extend_schema(
         operation_id="overrides_source_confirm",
-        summary="Let a set of files take effect that removes much",
+        summary="Confirm files that remove many overrides",
         description="It is loaded at the next look at the folder, if the files are still the same.",
         tags=["source of overrides"],
         parameters=[MutationQuery],

@@ -26,5 +26,11 @@ def terms_from(
         precondition=parse_precondition(request),
         manager=query["managed_by"],
         force=query["force"],
-        limits=Limits(confirm=query.get("confirm"), wants_plan=wants_plan),
+        limits=limits_from(query, wants_plan=wants_plan),
     )
+
+
+def limits_from(query: dict[str, Any], *, wants_plan: bool = False) -> Limits:
+    """What the caller confirms. A dry run is never asked to confirm anything."""
+    confirm, dry_run = query.get("confirm", ""), query["dry_run"]
+    return Limits(confirm=confirm, wants_plan=wants_plan, asks=not dry_run)

@@ -10,18 +10,20 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from controlplane.access.roles import Action
-from controlplane.api.endpoints import Endpoint, ReasonedQuery, actor_of, caller_of, mutation
+from controlplane.api.endpoints import Endpoint, actor_of, caller_of, mutation
 from controlplane.api.etags import parse_precondition, respond, version_etag
 from controlplane.errors import FieldError, InvalidRequest
 from controlplane.scopes import LEVEL_NAMES
 from overrides.api import examples
 from overrides.api import serializers as shapes
-from overrides.api.serializers import STRATEGIES, AttributesField
+from overrides.api.plan_shapes import PlanRead, show_plan
+from overrides.api.serializers import STRATEGIES, AttributesField, ConfirmedQuery
+from overrides.api.terms import limits_from
 from overrides.api.time_travel import AsOfQuery, as_of
 from overrides.editions import current_catalogue
 from overrides.resource_types import ResourceType
 from overrides.resource_types.shape import RULES, check_shape
-from overrides.type_editing import create_type, delete_type, put_type
+from overrides.type_editing import TypePut, create_type, delete_type, put_type
 
 MERGE_RULES = [(one, one) for one in RULES]
 
@@ -53,12 +55,19 @@ class ResourceTypeWrite(serializers.Serializer[Any]):
     hints = AttributesField(required=False, help_text="For forms.")
 
 
+class ResourceTypeWithPlan(shapes.ResourceTypeRead):
+    """A resource type, and how defining it changes effective values."""
+
+    plan = PlanRead()
+
+
 class ResourceTypeCollection(Endpoint):
     actions = {"GET": Action.SELF_READ, "POST": Action.TYPE_WRITE}
 
     @extend_schema(
         operation_id="resource_types_list",
-        summary="List the resource types",
+        summary="List resource types",
+        description="The built-in types of Flyte and the types that operators defined.",
         tags=["resource types"],
         parameters=[AsOfQuery],
         responses=shapes.ResourceTypeList,
@@ -70,22 +79,25 @@ class ResourceTypeCollection(Endpoint):
 
     @extend_schema(
         operation_id="resource_types_create",
-        summary="Define a resource type",
-        description="No code and no restart: it can be set, merged, explained and exported at once.",
+        summary="Create a resource type",
+        description=(
+            "No code and no restart: it can be set, merged, explained and exported at once. `plan` says "
+            "where its defaults apply; with `dry_run=true` nothing is kept."
+        ),
         tags=["resource types"],
-        parameters=[ReasonedQuery],
+        parameters=[ConfirmedQuery],
         request=ResourceTypeWrite,
-        responses={201: shapes.ResourceTypeRead},
+        responses={201: ResourceTypeWithPlan},
         examples=[examples.TYPE_WRITE, examples.OWN_TYPE],
     )
     @mutation
     def post(self, request: Request) -> Response:
-        query = ReasonedQuery.parse(request)
+        query = ConfirmedQuery.parse(request)
         definition = check_shape(request.data)
         actor = actor_of(request, query["change_message"])
-        one = create_type(definition, actor=actor)
-        response = _answer(one, status=201)
-        response["Location"] = f"{request.path}/{one.name}"
+        put = create_type(definition, actor=actor, limits=limits_from(query, wants_plan=True))
+        response = _answer(put, status=201)
+        response["Location"] = f"{request.path}/{put.resource_type.name}"
         return response
 
 
@@ -95,7 +107,11 @@ class ResourceTypeItem(Endpoint):
 
     @extend_schema(
         operation_id="resource_types_get",
-        summary="Read one resource type, with the schema of its attributes",
+        summary="Get one resource type",
+        description=(
+            "Includes the JSON Schema of its attributes, the merge strategy and the levels at which it can "
+            "be set."
+        ),
         tags=["resource types"],
         parameters=[AsOfQuery],
         responses=shapes.ResourceTypeRead,
@@ -107,46 +123,61 @@ class ResourceTypeItem(Endpoint):
 
     @extend_schema(
         operation_id="resource_types_put",
-        summary="Define a resource type, or change its definition",
-        description="A change that stored documents would not fit is refused with those documents.",
+        summary="Create or replace a resource type",
+        description=(
+            "A change that stored documents would not fit is refused with those documents, and so is one "
+            "by which a scope would resolve to something invalid. `plan` says which effective values change; "
+            "with `dry_run=true` nothing is kept."
+        ),
         tags=["resource types"],
-        parameters=[ReasonedQuery],
+        parameters=[ConfirmedQuery],
         request=ResourceTypeWrite,
-        responses={200: shapes.ResourceTypeRead, 201: shapes.ResourceTypeRead},
+        responses={200: ResourceTypeWithPlan, 201: ResourceTypeWithPlan},
         examples=[examples.TYPE_WRITE, *examples.CHANGED_TYPES],
     )
     @mutation
     def put(self, request: Request, resource_type: str) -> Response:
-        query = ReasonedQuery.parse(request)
+        query = ConfirmedQuery.parse(request)
         definition = check_shape(request.data)
         if definition["name"] != resource_type:
             message = f"The path says {resource_type[:80]!r}, the body {definition['name']!r}."
             raise InvalidRequest(message, errors=[FieldError("/name", "other_name", message)])
-        one, created = put_type(
+        put = put_type(
             definition,
             actor=actor_of(request, query["change_message"]),
             precondition=parse_precondition(request),
+            limits=limits_from(query, wants_plan=True),
         )
-        return _answer(one, status=201 if created else 200)
+        return _answer(put, status=201 if put.is_new else 200)
 
     @extend_schema(
         operation_id="resource_types_delete",
-        summary="Remove a resource type that nothing is set for",
+        summary="Delete an unused resource type",
+        description=(
+            "Refused while an override of the type exists. Built-in types cannot be deleted. `dry_run=true` "
+            "answers 200 with the plan."
+        ),
         tags=["resource types"],
-        parameters=[ReasonedQuery],
-        responses={204: None},
+        parameters=[ConfirmedQuery],
+        responses={200: PlanRead, 204: None},
+        examples=[examples.PLAN],
     )
     @mutation
     def delete(self, request: Request, resource_type: str) -> Response:
-        query = ReasonedQuery.parse(request)
+        query = ConfirmedQuery.parse(request)
         caller_of(request).require(Action.TYPE_WRITE)
-        actor = actor_of(request, query["change_message"])
-        delete_type(resource_type, actor=actor, precondition=parse_precondition(request))
-        return Response(status=204)
+        plan = delete_type(
+            resource_type,
+            actor=actor_of(request, query["change_message"]),
+            precondition=parse_precondition(request),
+            limits=limits_from(query, wants_plan=query["dry_run"]),
+        )
+        return Response(show_plan(plan)) if query["dry_run"] else Response(status=204)
 
 
-def _answer(one: ResourceType, *, status: int) -> Response:
-    return Response(shapes.show_resource_type(one), status=status, headers={"ETag": _etag(one)})
+def _answer(put: TypePut, *, status: int) -> Response:
+    content = {**shapes.show_resource_type(put.resource_type), "plan": show_plan(put.plan)}
+    return Response(content, status=status, headers={"ETag": _etag(put.resource_type)})
 
 
 def _etag(one: ResourceType) -> str:

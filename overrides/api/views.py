@@ -14,19 +14,28 @@ from controlplane.access.roles import Action
 from controlplane.api.endpoints import Endpoint, actor_of, caller_of, mutation
 from controlplane.api.etags import respond, version_etag
 from controlplane.api.fields import parse_body
-from controlplane.api.json_body import MergePatchParser
+from controlplane.api.json_body import JsonPatchParser, MergePatchParser
 from controlplane.api.pages import page_response, paginate
 from controlplane.api.scopes import scope_from
 from controlplane.scopes import SEGMENTS, Level
 from overrides.addresses import Address
 from overrides.api import examples
 from overrides.api import serializers as shapes
+from overrides.api.patch_shapes import JsonPatchOperation
 from overrides.api.plan_shapes import PlanRead, show_plan
 from overrides.api.terms import terms_from
 from overrides.api.time_travel import ScopeAsOfQuery, as_of
-from overrides.editing import delete_override, get_override, patch_override, preview_override, put_override
+from overrides.editing import (
+    delete_override,
+    get_override,
+    json_patch_override,
+    patch_override,
+    preview_override,
+    put_override,
+)
 from overrides.history import override_as_of, standing_as_of
 from overrides.models import Override
+from overrides.querysets import ORDERS
 
 
 class OverrideCollection(Endpoint):
@@ -34,7 +43,7 @@ class OverrideCollection(Endpoint):
 
     @extend_schema(
         operation_id="overrides_list",
-        summary="List what is set, scope by scope",
+        summary="List overrides",
         description="Overrides as they are set, not as they combine; only those that you may read.",
         tags=["overrides"],
         parameters=[shapes.OverrideListQuery],
@@ -46,10 +55,15 @@ class OverrideCollection(Endpoint):
         then = as_of(query)
         rows: Any = Override.objects.all() if then is None else standing_as_of(then)
         rows = rows.within(caller_of(request).scopes_for(Action.OVERRIDE_READ))
-        rows = rows.filter(**{k: query[k] for k in (*SEGMENTS, "resource_type") if k in query})
+        columns = (*SEGMENTS, "resource_type", "changed_by")
+        rows = rows.filter(**{name: query[name] for name in columns if name in query})
         if "level" in query:
             rows = rows.at_level(Level[query["level"].upper()])
-        page = paginate(request, rows, order=("id",), query=query)
+        if "managed_by" in query:
+            rows = rows.managed_by(query["managed_by"])
+        if "q" in query:
+            rows = rows.mentioning(query["q"])
+        page = paginate(request, rows, order=ORDERS[query["sort"]], query=query)
         return page_response(
             request, page, shapes.show_override if then is None else shapes.show_past_override
         )
@@ -65,7 +79,7 @@ class OverrideItem(Endpoint):
     has_versions = True
 
     def get_parsers(self) -> list[BaseParser]:
-        return [*super().get_parsers(), *([MergePatchParser()] if self._patches else [])]
+        return [*super().get_parsers(), *([MergePatchParser(), JsonPatchParser()] if self._patches else [])]
 
     @property
     def _patches(self) -> bool:
@@ -73,7 +87,7 @@ class OverrideItem(Endpoint):
 
     @extend_schema(
         operation_id="overrides_get",
-        summary="Read what is set at one scope",
+        summary="Get one override",
         description="404 where nothing is set, even if values are inherited; for those see `effective`.",
         tags=["overrides"],
         parameters=[ScopeAsOfQuery],
@@ -91,7 +105,7 @@ class OverrideItem(Endpoint):
 
     @extend_schema(
         operation_id="overrides_put",
-        summary="Set or replace what is set at one scope",
+        summary="Create or replace an override",
         description=(
             "Creates with 201; replaces with 200, and then wants If-Match with the ETag that you read. "
             "A member that is absent is inherited; a member that is null removes what would be inherited. "
@@ -117,16 +131,19 @@ class OverrideItem(Endpoint):
 
     @extend_schema(
         operation_id="overrides_patch",
-        summary="Change some of what is set at one scope",
+        summary="Change part of an override",
         description=(
             "JSON merge patch (RFC 7396) of the attributes set here: null takes a member out of this scope, "
-            "so that it is inherited again. If-Match is honoured, not required."
+            "so that it is inherited again. Or a JSON Patch (RFC 6902) with pointers into "
+            '`{"attributes": …}`: there null sets a null, and a `test` that fails, or a location that does '
+            "not exist, is a 409 that changes nothing. If-Match is honoured, not required."
         ),
         tags=["overrides"],
         parameters=[shapes.OverrideMutationQuery],
         request={
             "application/json": shapes.OverrideWrite,
             "application/merge-patch+json": shapes.OverrideWrite,
+            "application/json-patch+json": JsonPatchOperation(many=True),
         },
         responses=shapes.OverrideRead,
         examples=[*examples.OVERRIDE_PATCHES, examples.OVERRIDE],
@@ -135,17 +152,18 @@ class OverrideItem(Endpoint):
     def patch(self, request: Request, resource_type: str) -> Response:
         query = shapes.OverrideMutationQuery.parse(request)
         address = address_from(request, resource_type, query, Action.OVERRIDE_WRITE)
-        override = patch_override(
-            address,
-            parse_body(shapes.OverrideWrite, request)["attributes"],
-            actor=actor_of(request, query["change_message"]),
-            terms=terms_from(request, query, [address.scope]),
-        )
+        actor = actor_of(request, query["change_message"])
+        terms = terms_from(request, query, [address.scope])
+        if _media_type(request) == JsonPatchParser.media_type:
+            override = json_patch_override(address, request.data, actor=actor, terms=terms)
+        else:
+            patch = parse_body(shapes.OverrideWrite, request)["attributes"]
+            override = patch_override(address, patch, actor=actor, terms=terms)
         return _written(override, status=200)
 
     @extend_schema(
         operation_id="overrides_delete",
-        summary="Remove what is set at one scope",
+        summary="Delete an override",
         description="The scope inherits again. Wants If-Match with the ETag that you read.",
         tags=["overrides"],
         parameters=[shapes.OverrideMutationQuery],
@@ -169,7 +187,7 @@ class OverridePreview(Endpoint):
 
     @extend_schema(
         operation_id="overrides_preview",
-        summary="See what a change of one override would do",
+        summary="Preview a change of one override",
         description=(
             "Checks all that a PUT checks, If-Match too, and answers the plan: what differs in the document, "
             "which effective values change, at how many scopes. Nothing is kept. Without `attributes`: what "
@@ -200,6 +218,10 @@ def address_from(request: Request, resource_type: str, query: dict[str, Any], ac
     scope = scope_from(query)
     caller_of(request).require(action, scope)
     return Address(resource_type, scope)
+
+
+def _media_type(request: Request) -> str:
+    return (request.content_type or "").partition(";")[0].strip().lower()
 
 
 def _written(override: Override, *, status: int) -> Response:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import structlog
 from django.conf import settings
 from flyteidl.admin import matchable_resource_pb2 as flyte
 from flyteidl.admin.matchable_resource_pb2 import MatchingAttributes
@@ -27,6 +28,7 @@ from flyteidl.admin.workflow_attributes_pb2 import (
     WorkflowAttributesUpdateResponse,
 )
 from google.protobuf.message import Message
+from prometheus_client import Counter
 
 from controlplane.access.callers import Caller
 from controlplane.access.roles import Action
@@ -35,14 +37,14 @@ from controlplane.scopes import Level, Scope
 from overrides.addresses import Address
 from overrides.changing import Limits
 from overrides.editing import Terms, revise_override
-from overrides.effective import effective_attributes
 from overrides.flyte import messages
 from overrides.flyte.errors import Code, FlyteError, invalid
 from overrides.flyte.targets import LEVELS, Target, check_target, target_of, unrecognized
-from overrides.flyte_strategy import as_flyte
-from overrides.layers import load_layers
+from overrides.flyte_strategy import project_config
+from overrides.layers import FLYTEADMIN_LAYERS, load_layers
 from overrides.merging import Attributes
 from overrides.models import Domain, Override, Project
+from overrides.platform_defaults import platform_defaults
 from overrides.resource_types import BUILT_IN, ResourceType
 
 _GOT: dict[Level, type[Any]] = {
@@ -65,6 +67,10 @@ _ATTRIBUTES: dict[Level, type[Any]] = {
     Level.PROJECT_DOMAIN: ProjectDomainAttributes,
     Level.WORKFLOW: WorkflowAttributes,
 }
+UNREADABLE_ROWS = Counter(
+    "cp_flyte_unreadable_rows_total", "Stored rows that Flyte's messages cannot hold.", ["resource_type"]
+)
+log = structlog.get_logger(__name__)
 _EXECUTION_CONFIG = BUILT_IN["workflow_execution_config"]
 _PLUGIN_OVERRIDE = BUILT_IN["plugin_override"]
 
@@ -78,7 +84,10 @@ def update(request: Any, caller: Caller) -> Message:
     _check(target)
     if not request.attributes.HasField("matching_attributes"):
         raise invalid("missing matching_attributes")
-    stated = messages.stated_in(request.attributes.matching_attributes)
+    try:
+        stated = messages.stated_in(request.attributes.matching_attributes)
+    except messages.NotOnTheWire as error:
+        raise invalid(f"proto: {error}") from error
     if stated is None:
         raise unrecognized(target)
     one, attributes = stated
@@ -98,7 +107,7 @@ def get(request: Any, caller: Caller) -> Message:
     if one is None or found is None:
         raise FlyteError(Code.NOT_FOUND, target.missing(messages.type_label(request.resource_type)))
     scope, attributes = found
-    return _answer(target.level, scope, messages.message_of(one, attributes))
+    return _answer(target.level, scope, _message(one, scope, attributes))
 
 
 def delete(request: Any, caller: Caller) -> Message:
@@ -121,13 +130,23 @@ def list_all(request: Any, caller: Caller) -> Message:
     answer = flyte.ListMatchableAttributesResponse()
     for level in reversed(LEVELS):
         for row in rows.at_level(level).order_by("project", "domain", "workflow").iterator():
-            answer.configurations.add(
-                project=row.project,
-                domain=row.domain,
-                workflow=row.workflow,
-                attributes=messages.message_of(one, row.attributes),
-            )
+            if (matching := _readable(one, row)) is not None:
+                answer.configurations.add(
+                    project=row.project, domain=row.domain, workflow=row.workflow, attributes=matching
+                )
     return answer
+
+
+def _readable(one: ResourceType, row: Override) -> MatchingAttributes | None:
+    """The row as Flyte's message. A row that Flyte cannot hold is left out: it must not hide all others."""
+    try:
+        return messages.message_of(one, row.attributes)
+    except messages.NotOnTheWire as error:
+        UNREADABLE_ROWS.labels(one.name).inc()
+        log.warning(
+            "flyte.row_left_out", resource_type=one.name, scope=str(row.scope), error=str(error)[:500]
+        )
+        return None
 
 
 def _check(target: Target, *, reads_project: bool = False) -> None:
@@ -139,8 +158,8 @@ def _check(target: Target, *, reads_project: bool = False) -> None:
 def _revise(
     one: ResourceType, scope: Scope, revise: Callable[[Attributes | None], Attributes | None], caller: Caller
 ) -> None:
-    # Flyte's clients cannot be asked to confirm.
-    limits = Limits(asks=False, checks=settings.FLYTE_STRICT_VALIDATION)
+    # Flyte's clients cannot confirm, and FlyteAdmin takes each row whole: what it inherits is not looked at.
+    limits = Limits(asks=False, checks=settings.FLYTE_STRICT_VALIDATION, checks_inherited=False)
     actor = caller.actor(current_request_id())
     revise_override(Address(one.name, scope), revise, actor=actor, terms=Terms(limits=limits))
 
@@ -165,9 +184,19 @@ def _most_specific(target: Target, one: ResourceType) -> tuple[Scope, Attributes
 
 def _project_execution_config(scope: Scope) -> Message:
     """A project's config is never missing: it is filled from the platform's defaults."""
-    effective = as_flyte(effective_attributes(scope, resource_type=_EXECUTION_CONFIG.name))
-    attributes = effective.types[0].resolved.attributes if effective.types else {}
-    return _answer(Level.PROJECT, scope, messages.message_of(_EXECUTION_CONFIG, attributes))
+    loaded = load_layers([scope], resource_type=_EXECUTION_CONFIG.name)
+    layers = loaded.of(_EXECUTION_CONFIG, scope, platform_defaults())
+    attributes = project_config(layers, FLYTEADMIN_LAYERS[_EXECUTION_CONFIG.name])
+    return _answer(Level.PROJECT, scope, _message(_EXECUTION_CONFIG, scope, attributes))
+
+
+def _message(one: ResourceType, scope: Scope, attributes: Attributes) -> MatchingAttributes:
+    try:
+        return messages.message_of(one, attributes)
+    except messages.NotOnTheWire as error:
+        UNREADABLE_ROWS.labels(one.name).inc()
+        message = f"the attributes stored at {scope} cannot be sent, set them again: {error}"
+        raise FlyteError(Code.INTERNAL, message) from error
 
 
 def _answer(level: Level, scope: Scope, matching: MatchingAttributes) -> Message:

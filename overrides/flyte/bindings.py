@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -17,6 +18,8 @@ from overrides.flyte.errors import Code, FlyteError, invalid
 
 SERVICE = admin_pb2.DESCRIPTOR.services_by_name["AdminService"]
 _VERBS = ("get", "put", "post", "delete")
+_INDEXED = re.compile(r"(?P<name>.*)\[(?P<index>.*)\]")
+_WHOLE = re.compile(r"[-+]?[0-9]{1,19}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,21 +48,31 @@ class Binding:
 
 
 def bindings_of(rpcs: Iterable[str]) -> tuple[Binding, ...]:
-    return tuple(_binding(rpc) for rpc in rpcs)
+    """The first binding of each call; the others are only for calls that are not answered here."""
+    return tuple(_bindings(rpc)[0] for rpc in rpcs)
 
 
-def _binding(rpc: str) -> Binding:
+def _bindings(rpc: str) -> tuple[Binding, ...]:
     method = SERVICE.methods_by_name[rpc]
     rule: Any = method.GetOptions().Extensions[annotations_pb2.http]  # type: ignore[index]  # a stub's gap
+    return tuple(_binding(method, one) for one in (rule, *rule.additional_bindings))
+
+
+def _binding(method: Any, rule: Any) -> Binding:
     verb = next(verb for verb in _VERBS if getattr(rule, verb))
     return Binding(
-        rpc,
+        method.name,
         verb.upper(),
         tuple(getattr(rule, verb).strip("/").split("/")),
         GetMessageClass(method.input_type),
         GetMessageClass(method.output_type),
         has_body=bool(rule.body),
     )
+
+
+# Of every call that Flyte has, answered here or not. Paths begin with api/v1/ and a collection.
+ALL = tuple(binding for rpc in SERVICE.methods_by_name for binding in _bindings(rpc))
+COLLECTIONS = tuple(dict.fromkeys(binding.segments[2] for binding in ALL))
 
 
 def match(bindings: Iterable[Binding], method: str, path: str) -> tuple[Binding, dict[str, str]]:
@@ -92,25 +105,31 @@ def bind_query(message: Message, query: Mapping[str, list[str]], *, bound: Itera
     """
     taken = set(bound)
     for name, values in query.items():
-        found = _find(message, name.split("."))
-        if found is None or name in taken:
-            continue
-        inner, field = found
-        if len(values) > 1:
-            raise invalid(f'too many values for field "{field.name}": {", ".join(values)}')
-        try:
-            setattr(inner, field.name, _parse(field, values[0]))
-        except ValueError as error:
-            raise invalid(f'parsing field "{field.name}": {error}') from error
+        key, texts = name, values
+        if indexed := _INDEXED.fullmatch(name):
+            key, texts = indexed["name"], [indexed["index"], *values]
+        path = key.split(".")
+        if path[0] not in taken:
+            _bind(message, path, texts)
 
 
-def _find(message: Message, path: list[str]) -> tuple[Message, Field] | None:
+def _bind(message: Message, path: list[str], values: list[str]) -> None:
     field = _field(message.DESCRIPTOR, path[0])
-    if field is None or field.is_repeated:
-        return None
-    if field.message_type is not None:
-        return _find(getattr(message, field.name), path[1:]) if path[1:] else None
-    return None if path[1:] else (message, field)
+    if field is None:
+        return
+    if path[1:]:
+        if field.message_type is None or field.is_repeated:
+            raise invalid(f'invalid path: "{path[0]}" is not a message')
+        inner = getattr(message, field.name)
+        inner.SetInParent()
+        _bind(inner, path[1:], values)
+        return
+    if len(values) > 1:
+        raise invalid(f'too many values for field "{field.name}": {", ".join(values)}')
+    try:
+        setattr(message, field.name, _parse(field, values[0]))
+    except ValueError as error:
+        raise invalid(f'parsing field "{field.name}": {error}') from error
 
 
 def _field(descriptor: MessageKind, name: str) -> Field | None:
@@ -119,6 +138,8 @@ def _field(descriptor: MessageKind, name: str) -> Field | None:
 
 
 def _parse(field: Field, text: str) -> object:
+    if field.message_type is not None:
+        raise ValueError(f'unsupported message type: "{field.message_type.full_name}"')
     if field.enum_type is not None:
         return _enum_number(field.enum_type, text)
     return _SCALARS.get(field.cpp_type, str)(text)
@@ -127,8 +148,8 @@ def _parse(field: Field, text: str) -> object:
 def _enum_number(kind: EnumKind, text: str) -> int:
     if (named := kind.values_by_name.get(text)) is not None:
         return int(named.number)
-    if text.isascii() and text.isdecimal() and int(text) in kind.values_by_number:
-        return int(text)
+    if _WHOLE.fullmatch(text) and (number := int(text)) in kind.values_by_number:
+        return number
     raise ValueError(f'"{text}" is not a valid value')
 
 

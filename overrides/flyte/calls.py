@@ -15,10 +15,12 @@ from prometheus_client import Counter, Histogram
 
 from controlplane.access.authentication import caller_by_header
 from controlplane.access.callers import ANONYMOUS_READER, Caller
+from controlplane.access.throttles import count_token
 from controlplane.errors import ControlplaneError, NotAuthenticated
 from overrides.flyte import attributes, projects
 from overrides.flyte.bindings import bindings_of
 from overrides.flyte.errors import Code, FlyteError, from_ours, invalid
+from overrides.flyte.storable import check_storable
 
 CALLS = Counter("cp_flyte_calls_total", "Calls of Flyte's API.", ["call", "transport", "code"])
 DURATION = Histogram(
@@ -58,6 +60,7 @@ _CALLS = {
     "GetVersion": Call(projects.version, open=True),
 }
 BINDINGS = bindings_of(_CALLS)
+ANSWERED = frozenset(_CALLS)
 
 
 def answer(rpc: str, request: Message, *, authorization: str, transport: str) -> Message:
@@ -77,12 +80,14 @@ def answer(rpc: str, request: Message, *, authorization: str, transport: str) ->
 def _answer(rpc: str, request: Message, authorization: str) -> Message:
     call = _CALLS[rpc]
     try:
-        return call.answer(request, _caller(call, authorization))
+        caller = _caller(call, authorization)
+        check_storable(request)
+        return call.answer(request, caller)
     except FlyteError:
         raise
     except ControlplaneError as error:
         raise from_ours(error) from error
-    except DataError as error:  # above all NUL, which Postgres cannot store
+    except DataError as error:  # such as a time beyond what Postgres has
         raise invalid("A text has a character that cannot be stored, or a number is too large.") from error
     except (OperationalError, InterfaceError) as error:
         log.warning("database.unavailable", error=str(error).strip())
@@ -98,7 +103,9 @@ def _caller(call: Call, authorization: str) -> Caller | None:
     if call.open:
         return None
     if authorization:
-        return caller_by_header(authorization)[0]
+        caller, token = caller_by_header(authorization)
+        count_token(token)
+        return caller
     if call.reads and settings.ANONYMOUS_READ:
         return ANONYMOUS_READER
     raise NotAuthenticated("Send your token as metadata or header: authorization: Bearer cp_pat_…")

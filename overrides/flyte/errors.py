@@ -58,11 +58,17 @@ HTTP_STATUS = {
 
 
 class FlyteError(Exception):
-    """What a Flyte client is told. `message` is upstream's text where upstream has one."""
+    """What a Flyte client is told. `message` is upstream's text where upstream has one.
 
-    def __init__(self, code: Code, message: str, details: Iterable[Message] = ()) -> None:
+    retry_after: seconds after which the same call may succeed; 0 if waiting does not help.
+    """
+
+    def __init__(
+        self, code: Code, message: str, details: Iterable[Message] = (), *, retry_after: int = 0
+    ) -> None:
         super().__init__(message)
         self.code = code
+        self.retry_after = retry_after
         self.message = message.encode()[:_LONGEST_MESSAGE].decode(errors="ignore")
         self.details = tuple(details)
 
@@ -94,7 +100,8 @@ def from_ours(error: errors.ControlplaneError) -> FlyteError:
     """Tell one of our errors. Flyte's clients show the message alone, so it has the field errors too."""
     code = next((code for kind, code in _CODES if isinstance(error, kind)), Code.INVALID_ARGUMENT)
     told = [_line(one) for one in error.errors[:_TOLD]]
-    return FlyteError(code, "\n".join([error.detail, *told]))
+    wait = int(error.members.get("retry_after", 0))
+    return FlyteError(code, "\n".join([error.detail, *told]), retry_after=wait)
 
 
 def _line(one: errors.FieldError) -> str:

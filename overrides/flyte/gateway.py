@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from urllib.parse import quote
+
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.utils.encoding import iri_to_uri
 from django.views.decorators.csrf import csrf_exempt
 from google.protobuf.message import Message
 
+from controlplane.access.throttles import count_anonymous
 from controlplane.api.json_body import read_body
-from controlplane.errors import BodyTooLarge
-from overrides.flyte import bindings, calls, swagger
+from controlplane.errors import BodyTooLarge, MalformedBody, TooManyAttempts
+from controlplane.wsgi_environ import RAW_PATH
+from overrides.flyte import bindings, calls, queries, swagger
+from overrides.flyte.bindings import SERVICE
 from overrides.flyte.errors import HTTP_STATUS, Code, FlyteError, from_ours
 from overrides.flyte.marshalers import Marshaler, choose
 
@@ -19,9 +25,11 @@ _METHODS = ("GET", "HEAD", "PUT", "POST", "DELETE", "PATCH")
 
 @csrf_exempt  # by token only: no cookie is looked at
 def gateway(request: HttpRequest) -> HttpResponse:
+    if (clean := queries.clean_path(request.path_info)) != request.path_info:
+        return _redirect(clean, request.META.get("QUERY_STRING", ""))
     inbound, outbound = choose(request.META.get("CONTENT_TYPE", ""), request.META.get("HTTP_ACCEPT", ""))
     try:
-        message = _answer(request, inbound)
+        message = _counted_answer(request, inbound)
         response = _response(outbound, message, 200)
     except FlyteError as error:
         response = _response(outbound, error.status(), HTTP_STATUS[error.code])
@@ -29,17 +37,44 @@ def gateway(request: HttpRequest) -> HttpResponse:
             response["WWW-Authenticate"] = (
                 error.message.replace("\n", " ").encode("ascii", "replace").decode()
             )
+        if error.retry_after:
+            response["Retry-After"] = str(error.retry_after)
     response["Grpc-Metadata-Content-Type"] = "application/grpc"
     return response
 
 
+def _counted_answer(request: HttpRequest, inbound: Marshaler) -> Message:
+    """As `_answer`. Calls without a valid token are counted by address; calls with one in `calls`."""
+    try:
+        if not _authorization(request):
+            count_anonymous(request)
+        return _answer(request, inbound)
+    except FlyteError as error:
+        if error.code is Code.UNAUTHENTICATED and _authorization(request):
+            _count_guess(request)
+        raise
+    except TooManyAttempts as error:
+        raise from_ours(error) from error
+
+
+def _count_guess(request: HttpRequest) -> None:
+    try:
+        count_anonymous(request)
+    except TooManyAttempts as error:
+        raise from_ours(error) from error
+
+
 def _answer(request: HttpRequest, inbound: Marshaler) -> Message:
-    binding, variables = bindings.match(calls.BINDINGS, _method(request), request.path_info)
+    path = queries.path_of(request.META.get(RAW_PATH) or request.path_info.encode())
+    binding, variables = bindings.match(bindings.ALL, _method(request), path)
+    if binding.rpc not in calls.ANSWERED:
+        raise FlyteError(Code.UNIMPLEMENTED, f"unknown method {binding.rpc} for service {SERVICE.full_name}")
     message = binding.request()
     if binding.has_body:
         inbound.load(_body(request), message)
     else:
-        bindings.bind_query(message, dict(request.GET.lists()), bound=variables)
+        query = queries.parse_query(request.META.get("QUERY_STRING", ""))
+        bindings.bind_query(message, query, bound=variables)
     bindings.bind_path(message, variables)
     return calls.answer(binding.rpc, message, authorization=_authorization(request), transport="http")
 
@@ -55,7 +90,7 @@ def _method(request: HttpRequest) -> str:
 def _body(request: HttpRequest) -> bytes:
     try:
         return read_body(request, settings.MAX_BODY_BYTES)
-    except BodyTooLarge as error:
+    except (BodyTooLarge, MalformedBody) as error:
         raise from_ours(error) from error
 
 
@@ -71,11 +106,19 @@ def _response(marshaler: Marshaler, message: Message, status: int) -> HttpRespon
     return response
 
 
+def _redirect(path: str, query: str) -> HttpResponse:
+    response = HttpResponse(status=307)
+    response["Location"] = iri_to_uri(quote(path) + (f"?{query}" if query else ""))
+    return response
+
+
+@csrf_exempt
 def openapi(request: HttpRequest) -> JsonResponse:
-    """`GET /api/v1/openapi`: the description that generators of Flyte clients read."""
+    """`/api/v1/openapi`: the description that generators of Flyte clients read."""
     return JsonResponse(swagger.document())
 
 
+@csrf_exempt
 def healthcheck(request: HttpRequest) -> HttpResponse:
-    """`GET /healthcheck`: FlyteAdmin's own probe, which says nothing."""
+    """`/healthcheck`, with any method: FlyteAdmin's own probe, which says nothing."""
     return HttpResponse(status=200, content_type="text/plain")

@@ -110,7 +110,7 @@ def _bind(server: grpc.Server, listening: Listening) -> int:
 
 def _add_health_and_reflection(server: grpc.Server) -> None:
     servicer = health.HealthServicer()
-    for name in ("", SERVICE.full_name):
+    for name in ("", "flyteadmin", SERVICE.full_name):
         servicer.set(name, health_pb2.HealthCheckResponse.SERVING)
     health_pb2_grpc.add_HealthServicer_to_server(servicer, server)
     names = (SERVICE.full_name, _AUTH.full_name, health.SERVICE_NAME, reflection.SERVICE_NAME)

@@ -6,7 +6,7 @@ from enum import Enum
 
 from google.protobuf.message import DecodeError, Message
 
-from overrides.flyte import protojson
+from overrides.flyte import json_reading, protojson
 from overrides.flyte.errors import invalid
 
 
@@ -31,7 +31,7 @@ class Marshaler(Enum):
     def load(self, body: bytes, message: Message) -> None:
         """Raises FlyteError."""
         if self is not Marshaler.PROTOBUF:
-            protojson.loads(body, message, strict=self is Marshaler.SNAKE_JSON)
+            json_reading.loads(body, message, strict=self is Marshaler.SNAKE_JSON)
             return
         try:
             message.MergeFromString(body)

@@ -13,6 +13,7 @@ from flyteidl.admin import matchable_resource_pb2 as flyte
 from google.protobuf import json_format
 
 from overrides.flyte.descriptors import MessageKind
+from overrides.flyte.json_reading import MAX_DEPTH
 from overrides.merging import REMOVE, Attributes
 from overrides.resource_types import BUILT_IN, ResourceType
 
@@ -20,6 +21,10 @@ _BY_NUMBER = {one.number: one for one in BUILT_IN.values() if one.number is not 
 _TARGET = flyte.MatchingAttributes.DESCRIPTOR.oneofs_by_name["target"]
 # What stands in these is free JSON, in which null is a value.
 _FREE = {"google.protobuf.Struct", "google.protobuf.Value", "google.protobuf.ListValue"}
+
+
+class NotOnTheWire(ValueError):
+    """Attributes that Flyte's message cannot hold, or a message that cannot be stored."""
 
 
 def type_of(number: int) -> ResourceType | None:
@@ -34,23 +39,42 @@ def type_label(number: int) -> str:
 
 
 def stated_in(message: flyte.MatchingAttributes) -> tuple[ResourceType, Attributes] | None:
-    """The type and the attributes to store; None where no member of the oneof is set."""
+    """The type and the attributes to store; None where no member of the oneof is set.
+
+    Raises NotOnTheWire for what protobuf transports and JSON cannot hold: a Duration of more than 10,000
+    years, NaN and infinities, a deeper nesting than other readers of the attributes allow.
+    """
     name = message.WhichOneof("target")
     if name is None:
         return None
     target = getattr(message, name)
-    attributes: Attributes = json_format.MessageToDict(target, preserving_proto_field_name=True)
+    try:
+        attributes: Attributes = json_format.MessageToDict(target, preserving_proto_field_name=True)
+    except (json_format.Error, ValueError) as error:
+        raise NotOnTheWire(str(error)) from error
+    if _depth(attributes) > MAX_DEPTH:
+        raise NotOnTheWire(f"exceeded maximum recursion depth {MAX_DEPTH}")
     return _BY_NUMBER[_number(name)], attributes
 
 
 def message_of(one: ResourceType, attributes: Attributes) -> flyte.MatchingAttributes:
-    """Stored attributes as Flyte's message."""
+    """Stored attributes as Flyte's message. Raises NotOnTheWire."""
     message = flyte.MatchingAttributes()
     field = next(field for field in _TARGET.fields if _number(field.name) == one.number)
     target = getattr(message, field.name)
     target.SetInParent()
     kept = _flytes(attributes, field.message_type)
-    json_format.ParseDict(kept, target, ignore_unknown_fields=True)
+    try:
+        json_format.ParseDict(kept, target, ignore_unknown_fields=True)
+    except (
+        json_format.Error,
+        ValueError,
+        TypeError,
+        AttributeError,
+        ArithmeticError,
+        RecursionError,
+    ) as error:
+        raise NotOnTheWire(f"{one.name}: {error}") from error
     return message
 
 
@@ -72,6 +96,14 @@ def _flytes(value: Any, message: MessageKind | None) -> Any:
     if isinstance(value, list):
         return [_flytes(item, message) for item in value if item is not None and not _removes(item)]
     return value
+
+
+def _depth(value: Any) -> int:
+    depth, level = 0, [value]
+    while level := [one for one in level if isinstance(one, (dict, list))]:
+        depth += 1
+        level = [below for one in level for below in (one.values() if isinstance(one, dict) else one)]
+    return depth
 
 
 def _member(message: MessageKind | None, name: str) -> MessageKind | None:

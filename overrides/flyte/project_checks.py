@@ -7,7 +7,6 @@ import re
 from flyteidl.admin.project_pb2 import Project
 
 from overrides.flyte.errors import invalid
-from overrides.resource_types.schemas import LABEL_VALUE, QUALIFIED_NAME
 
 _ID = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 _LONGEST_ID = 63
@@ -15,21 +14,31 @@ _LONGEST_NAME = 64
 _LONGEST_DESCRIPTION = 300
 _MOST_LABELS = 16
 # Kubernetes' own words (apimachinery util/validation).
-_NO_LABEL = (
-    "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start "
-    "and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is "
-    "'[a-z0-9]([-a-z0-9]*[a-z0-9])?')"
+_EXAMPLES = "must start and end with an alphanumeric character (e.g. {}, regex used for validation is '{}')"
+_NO_LABEL = "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and " + (
+    _EXAMPLES.format("'my-name',  or '123-abc'", "[a-z0-9]([-a-z0-9]*[a-z0-9])?")
+)
+_NO_SUBDOMAIN = (
+    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and "
+    + _EXAMPLES.format("'example.com'", r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
+)
+_NO_NAME = "must consist of alphanumeric characters, '-', '_' or '.', and " + (
+    _EXAMPLES.format("'MyName',  or 'my.name',  or '123-abc'", "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]")
 )
 _NO_KEY = (
-    "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an "
-    "alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is "
-    "'([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')"
+    "a qualified name must consist of alphanumeric characters, '-', '_' or '.', and "
+    + _EXAMPLES.format("'MyName',  or 'my.name',  or '123-abc'", "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]")
+    + " with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"
 )
 _NO_VALUE = (
-    "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must "
-    "start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used "
-    "for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')"
+    "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and "
+    + _EXAMPLES.format(
+        "'MyValue',  or 'my_value',  or '12345'", "(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?"
+    )
 )
+_SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
+_NAME = re.compile("([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]")
+_LONGEST_SUBDOMAIN = 253
 
 
 def check_project(project: Project, *, name_required: bool) -> None:
@@ -39,13 +48,12 @@ def check_project(project: Project, *, name_required: bool) -> None:
     if not project.id:
         raise invalid("missing project_id")
     _check_labels(project)
-    if len(project.id) > _LONGEST_ID:
-        raise invalid(f"invalid project id [{project.id}]: [must be no more than {_LONGEST_ID} characters]")
-    if not _ID.fullmatch(project.id):
-        raise invalid(f"invalid project id [{project.id}]: [{_NO_LABEL}]")
-    if len(project.name) > _LONGEST_NAME:
+    if wrong := _wrong_text(project.id, _ID, _NO_LABEL, _LONGEST_ID):
+        raise invalid(f"invalid project id [{project.id}]: [{wrong}]")
+    # In bytes, as Go counts.
+    if len(project.name.encode()) > _LONGEST_NAME:
         raise invalid(f"project_name cannot exceed {_LONGEST_NAME} characters")
-    if len(project.description) > _LONGEST_DESCRIPTION:
+    if len(project.description.encode()) > _LONGEST_DESCRIPTION:
         raise invalid(f"project_description cannot exceed {_LONGEST_DESCRIPTION} characters")
     _check_state_and_domains(project)
 
@@ -55,10 +63,36 @@ def _check_labels(project: Project) -> None:
     if len(labels) > _MOST_LABELS:
         raise invalid(f"labels map cannot exceed {_MOST_LABELS} entries")
     for name, value in labels.items():
-        if not re.fullmatch(QUALIFIED_NAME, name):
-            raise invalid(f"invalid label key [{name}]: [{_NO_KEY}]")
-        if not re.fullmatch(LABEL_VALUE, value):
-            raise invalid(f"invalid label value [{value}]: [{_NO_VALUE}]")
+        if wrong := _wrong_key(name):
+            raise invalid(f"invalid label key [{name}]: [{wrong}]")
+        if wrong := "" if not value else _wrong_text(value, _NAME, _NO_VALUE, _LONGEST_ID):
+            raise invalid(f"invalid label value [{value}]: [{wrong}]")
+
+
+def _wrong_key(key: str) -> str:
+    """All that IsQualifiedName says, as Go prints a list of texts."""
+    *prefixes, name = key.split("/")
+    if len(prefixes) > 1:
+        return _NO_KEY
+    found = []
+    if prefixes == [""]:
+        found.append("prefix part must be non-empty")
+    elif prefixes:
+        wrong = _wrong_texts(prefixes[0], _SUBDOMAIN, _NO_SUBDOMAIN, _LONGEST_SUBDOMAIN)
+        found += [f"prefix part {one}" for one in wrong]
+    if not name:
+        found.append("name part must be non-empty")
+    found += [f"name part {one}" for one in _wrong_texts(name, _NAME, _NO_NAME, _LONGEST_ID)]
+    return " ".join(found)
+
+
+def _wrong_text(text: str, pattern: re.Pattern[str], message: str, longest: int) -> str:
+    return " ".join(_wrong_texts(text, pattern, message, longest))
+
+
+def _wrong_texts(text: str, pattern: re.Pattern[str], message: str, longest: int) -> list[str]:
+    too_long = [f"must be no more than {longest} characters"] if len(text.encode()) > longest else []
+    return [*too_long, *([] if pattern.fullmatch(text) else [message])]
 
 
 def _check_state_and_domains(project: Project) -> None:

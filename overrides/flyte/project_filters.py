@@ -1,21 +1,20 @@
 """FlyteAdmin's filters, sort keys and page tokens of project lists, as conditions of the database.
 
-Source: flyteadmin's common/filters and repositories; flyte-attributes.md section 4.
+Source: flyteadmin's manager/impl/util/filters.go, common/filters.go and common/sorting.go.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from django.db.models import Q
+from django.db.models import BooleanField, F, Func, Q, Value
 from django.utils.dateparse import parse_datetime
 
 from overrides.flyte.errors import invalid
 
-_FILTER = re.compile(r"(?P<function>\w+)\((?P<field>[^,()]+),(?P<values>[^()]*)\)")
-# Their columns and ours. They also have `id` (a number), `labels` (bytes) and `deleted_at` (never set).
+# Their columns and ours. `id` counts projects as they are registered, so that the time sorts alike.
 _COLUMNS = {
     "identifier": "id",
     "name": "name",
@@ -24,10 +23,42 @@ _COLUMNS = {
     "created_at": "created_at",
     "updated_at": "updated_at",
 }
+_SORTED_BY = {**_COLUMNS, "id": "created_at"}
 _TIMES = {"created_at", "updated_at"}
+# What a field may begin with, and how errors name it.
+_ENTITIES = {
+    "task": "t",
+    "workflow": "w",
+    "launch_plan": "l",
+    "execution": "e",
+    "node_execution": "ne",
+    "task_execution": "te",
+    "entities": "nen",
+    "named_entity_metadata": "nem",
+    "project": "p",
+    "signal": "s",
+    "admin_tag": "at",
+    "execution_admin_tag": "eat",
+    "execution_tag": "et",
+}
+_PROJECT = "p"
+_TOKEN = re.compile(r"[-+]?[0-9]{1,19}")
+_LARGEST = 2**63 - 1
+# flyteidl's enum Sort.Direction.
+_DIRECTIONS = {0: "-", 1: ""}
+
+
+class _Like(Func):
+    """SQL's LIKE with the caller's own % and _."""
+
+    template = "%(expressions)s"
+    arg_joiner = " LIKE "
+    output_field = BooleanField()
+
+
 _ONE: dict[str, Callable[[str, Any], Q]] = {
-    "contains": lambda column, value: Q(**{f"{column}__contains": value}),
-    "not_like": lambda column, value: ~Q(**{f"{column}__regex": _pattern(str(value))}),
+    "contains": lambda column, value: Q(_Like(F(column), Value(f"%{value}%"))),
+    "not_like": lambda column, value: ~Q(_Like(F(column), Value(value))),
     "gt": lambda column, value: Q(**{f"{column}__gt": value}),
     "gte": lambda column, value: Q(**{f"{column}__gte": value}),
     "lt": lambda column, value: Q(**{f"{column}__lt": value}),
@@ -45,46 +76,70 @@ def condition(filters: str) -> Q:
     """All filters of `eq(project.name,x)+ne(state,1)` together. Raises FlyteError."""
     found = Q()
     for text in filters.split("+"):
-        match = _FILTER.fullmatch(text.strip())
-        if match is None:
-            raise invalid(f"invalid value for filters: [{text}]")
-        found &= _one(match["function"], match["field"].strip(), match["values"])
+        function, field, values = split_filter(text)
+        found &= _condition(function, _column(field), values.split(";"))
     return found
 
 
-def ordering(key: str, *, ascending: bool) -> list[str]:
-    """For `order_by`. Raises FlyteError."""
-    if not key:
+def ordering(sort: Any) -> list[str]:
+    """For `order_by`. sort: flyteidl's Sort message. Raises FlyteError."""
+    if sort.key == "deleted_at":  # never set
         return ["id"]
-    column = _COLUMNS.get(key)
+    column = _SORTED_BY.get(sort.key)
     if column is None:
-        raise invalid(f"invalid sort key '{key}'")
-    return [column if ascending else f"-{column}", "id"]
+        raise invalid(f"invalid sort key '{sort.key}'")
+    if sort.direction not in _DIRECTIONS:
+        raise invalid(f"invalid sort order specified: {sort.direction}")
+    return [f"{_DIRECTIONS[sort.direction]}{column}", "id"]
 
 
 def offset(token: str) -> int:
-    """Raises FlyteError."""
+    """How many rows to skip. Raises FlyteError."""
     if not token:
         return 0
-    if not (token.isascii() and token.isdecimal() and len(token) < 10):
+    number = int(token) if _TOKEN.fullmatch(token) else -1
+    if not 0 <= number <= _LARGEST:
         raise invalid(f"invalid pagination token {token} for ListProjects")
-    return int(token)
+    return number
 
 
-def _one(function: str, field: str, values: str) -> Q:
-    column = _COLUMNS.get(field.removeprefix("project."))
-    if function not in _ONE and function not in _MANY:
-        raise invalid(f"unrecognized filter function: {function}")
-    if column is None:
-        raise invalid(f"'project.{field.removeprefix('project.')}' is invalid filter")
-    read = [_value(column, text.strip()) for text in values.split(";")]
+def split_filter(text: str) -> tuple[str, str, str]:
+    r"""Function, field and values: what the groups of `(.+)\((.+),\s?(.+)\)` match first.
+
+    By searching from the end, because that expression takes cubic time. Raises FlyteError.
+    """
+    end = text.rfind(")")
+    comma = text.rfind(",", 0, max(end - 1, 0))
+    opening = text.rfind("(", 1, max(comma - 1, 1))
+    if min(end, comma, opening) < 0 or "\n" in text:
+        raise invalid("invalid value for filters")
+    values = text[comma + 1 : end]
+    if len(values) > 1 and values[0] in " \t\r\f":
+        values = values[1:]
+    return text[:opening], text[opening + 1 : comma], values
+
+
+def _column(field: str) -> str:
+    prefix, dot, rest = field.partition(".")
+    entity = _ENTITIES.get(prefix) if dot else None
+    name = rest if entity else field
+    if entity not in (None, _PROJECT):
+        raise invalid(f"'{entity}' entity is not allowed in filters")
+    if name not in _COLUMNS:
+        raise invalid(f"'{_PROJECT}.{name}' is invalid filter")
+    return _COLUMNS[name]
+
+
+def _condition(function: str, column: str, texts: Sequence[str]) -> Q:
     if function in _MANY:
-        return _MANY[function](column, read)
-    if len(read) > 1:
+        return _MANY[function](column, [_value(column, text) for text in texts])
+    if function not in _ONE:
+        raise invalid(f"unrecognized filter function: {function}")
+    if len(texts) > 1:
         raise invalid(f"invalid value for filters: {function} takes one value")
     if function in ("contains", "not_like") and column in {"state", *_TIMES}:
         raise invalid(f"invalid value for filters: {function} is for texts")
-    return _ONE[function](column, read[0])
+    return _ONE[function](column, _value(column, texts[0]))
 
 
 def _value(column: str, text: str) -> Any:
@@ -101,8 +156,3 @@ def _value(column: str, text: str) -> Any:
     if when is None or when.tzinfo is None:
         raise invalid(f"invalid value for filters: [{text}] is no time, such as 2026-01-31T12:00:00Z")
     return when
-
-
-def _pattern(like: str) -> str:
-    """SQL's LIKE as a regular expression."""
-    return "^" + re.escape(like).replace("%", ".*").replace("_", ".") + "$"

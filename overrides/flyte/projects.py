@@ -18,10 +18,14 @@ from controlplane.scopes import Scope
 from overrides.flyte import project_filters
 from overrides.flyte.errors import Code, FlyteError, invalid
 from overrides.flyte.project_checks import check_project
-from overrides.models import Domain, Project, ProjectState
-from overrides.projects import ProjectFields, create_project, require_readable, update_project
-
-_ASCENDING = 1
+from overrides.models import Project, ProjectState
+from overrides.projects import (
+    ProjectFields,
+    create_project,
+    domains_in_order,
+    require_readable,
+    update_project,
+)
 
 
 def register(request: Any, caller: Caller) -> Message:
@@ -71,14 +75,11 @@ def get(request: Any, caller: Caller) -> Message:
 
 def list_all(request: Any, caller: Caller) -> Message:
     """Without a filter, archived projects are left out; limit 0 means all."""
-    rows = Project.objects.readable_in(caller.scopes_for(Action.PROJECT_READ))
-    if request.filters:
-        rows = rows.filter(project_filters.condition(request.filters))
-    else:
-        rows = rows.exclude(state=ProjectState.ARCHIVED)
+    condition = project_filters.condition(request.filters) if request.filters else None
+    by = project_filters.ordering(request.sort_by) if request.HasField("sort_by") else ["id"]
     begin = project_filters.offset(request.token)
-    ascending = request.sort_by.direction == _ASCENDING
-    rows = rows.order_by(*project_filters.ordering(request.sort_by.key, ascending=ascending))
+    rows = Project.objects.readable_in(caller.scopes_for(Action.PROJECT_READ)).order_by(*by)
+    rows = rows.exclude(state=ProjectState.ARCHIVED) if condition is None else rows.filter(condition)
     page = list(rows[begin : begin + request.limit] if request.limit else rows[begin:])
     domains = _domains()
     full = bool(request.limit) and len(page) == request.limit
@@ -98,7 +99,7 @@ def version(request: Any, caller: None) -> Message:
 
 
 def _domains() -> list[flyte.Domain]:
-    return [flyte.Domain(id=one.id, name=one.name) for one in Domain.objects.order_by("id")]
+    return [flyte.Domain(id=one.id, name=one.name) for one in domains_in_order()]
 
 
 def _message(project: Project, domains: list[flyte.Domain]) -> flyte.Project:

@@ -6,7 +6,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import transaction
 
 from controlplane.access.actors import Actor
-from controlplane.errors import ControlplaneError, RemoteFailed
+from controlplane.errors import ConfirmationRequired, ControlplaneError, RemoteFailed
 from overrides.applying import ApplyOptions
 from overrides.importing.applying import Imported, apply_findings
 from overrides.importing.flyteadmin import read_flyteadmin
@@ -34,6 +34,7 @@ class Command(BaseCommand):
             one.add_argument("--create-projects", action="store_true", help="create what is not registered")
             one.add_argument("--force", action="store_true", help="take values from other managers")
             one.add_argument("--prune", action="store_true", help="remove what the manager states no more")
+            one.add_argument("--confirm", default="", help="what --dry-run says that must be confirmed")
 
     def handle(self, *args: Any, **options: Any) -> None:
         findings = self._read(options)
@@ -48,10 +49,13 @@ class Command(BaseCommand):
             with transaction.atomic():
                 imported = self._apply(findings, options)
                 transaction.set_rollback(options["dry_run"])
+        except ConfirmationRequired as error:
+            advice = f"Look at it with --dry-run, then add --confirm {error.members['confirm']}."
+            raise CommandError(f"{error.members['reason']} {advice}", returncode=_BAD_INPUT) from error
         except ControlplaneError as error:
             told = "\n".join(f"wrong     {one.pointer}: {one.message}" for one in error.errors)
             raise CommandError(f"{error.detail}\n{told}".strip(), returncode=_BAD_INPUT) from error
-        self._tell(imported, dry_run=options["dry_run"])
+        self._tell(imported, dry_run=options["dry_run"], prunes=options["prune"])
 
     def _read(self, options: dict[str, Any]) -> Findings:
         try:
@@ -67,13 +71,19 @@ class Command(BaseCommand):
             raise CommandError(f"A file cannot be read: {error}", returncode=_BAD_INPUT) from error
 
     def _apply(self, findings: Findings, options: dict[str, Any]) -> Imported:
-        wanted = ApplyOptions(options["manager"], force=options["force"], prune=options["prune"], asks=False)
+        wanted = ApplyOptions(
+            options["manager"],
+            force=options["force"],
+            prune=options["prune"],
+            confirm=options["confirm"],
+            asks=options["prune"] and not options["dry_run"],
+        )
         actor = Actor(None, "system:import", reason=f"Imported from {options['source']}.")
         return apply_findings(
             findings, options=wanted, create_missing=options["create_projects"], actor=actor
         )
 
-    def _tell(self, imported: Imported, *, dry_run: bool) -> None:
+    def _tell(self, imported: Imported, *, dry_run: bool, prunes: bool) -> None:
         for made in imported.made:
             self.stdout.write(f"created   {made.kind} {made.name}")
         for change in imported.plan.changes:
@@ -81,6 +91,9 @@ class Command(BaseCommand):
         counts = ", ".join(f"{imported.plan.count(kind)} {kind.value}" for kind in ChangeKind)
         word = "Would be" if dry_run else "Imported"
         self.stdout.write(f"{word}: {counts}; effective at {imported.plan.affected} scopes.")
+        confirmation = imported.plan.confirmation
+        if dry_run and prunes and confirmation:
+            self.stdout.write(f"{confirmation.reason} To do it, add --confirm {confirmation.confirm}.")
 
 
 def _texts(paths: list[Path]) -> dict[str, str]:
