@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from controlplane.access.roles import Action
+from controlplane.events.audiences import declare_audience
 from controlplane.events.types import EventType, register
 from registry.agents.states import State
 from registry.providers.health import Health
@@ -12,6 +14,21 @@ _MOVE: dict[str, Any] = {**_AGENT, "from": _TEXT, "reason": _TEXT}
 
 _WHOLE: dict[str, Any] = {"type": "integer"}
 _GUARD: dict[str, Any] = {"environment": _TEXT, "silent": _WHOLE, "agents": _WHOLE, "reason": _TEXT}
+
+for _kind in ("agent", "environment", "fleet_guard", "provider"):
+    declare_audience(_kind, Action.AGENT_READ)
+declare_audience("join_token", Action.ACCESS_READ)
+for _kind in (
+    "agent_config",
+    "publishing_team",
+    "agent_config_grant",
+    "agent_config_claim",
+    "agent_config_part",
+):
+    declare_audience(_kind, Action.AGENT_CONFIG_READ)
+# Bundles are made of what every team publishes, and sources hold documents of every team.
+for _kind in ("data_plane", "agent_config_bundle", "agent_config_folder", "agent_config_cluster"):
+    declare_audience(_kind, Action.AGENT_CONFIG_READ, holds_all_teams=True)
 
 AGENT_REGISTERED = register("agent.registered", "An agent is known now.", **_AGENT)
 AGENT_CHANGED = register("agent.changed", "An agent registered again, with other facts.", **_AGENT)
@@ -25,6 +42,27 @@ BY_STATE: dict[State, EventType] = {
     State.UNKNOWN: register("agent.unknown", "An agent fell silent with too many others.", **_MOVE),
 }
 AGENT_REMOVED = register("agent.removed", "An agent's record is gone.", **_AGENT)
+# An alert: somebody should stop one of the two.
+AGENT_DUPLICATED = register(
+    "agent.duplicated",
+    "Two processes use the name and credential of one agent; the second is refused.",
+    **_AGENT,
+    instance_uuid=_TEXT,
+    refused_instance_uuid=_TEXT,
+)
+_SECONDS: dict[str, Any] = {"type": ["integer", "null"]}
+AGENT_LEASE_CHANGED = register(
+    "agent.lease_changed",
+    "The lease of one agent was set, or follows its environment again.",
+    **_AGENT,
+    lease_seconds=_SECONDS,
+)
+ENVIRONMENT_LEASE_CHANGED = register(
+    "environment.lease_changed",
+    "The lease of an environment's agents was set, or follows the installation again.",
+    environment=_TEXT,
+    lease_seconds=_SECONDS,
+)
 AGENT_ROTATED = register("agent.rotated", "An agent got a new credential.", **_AGENT)
 _JOIN_TOKEN: dict[str, Any] = {"join_token_id": _TEXT, "name": _TEXT}
 JOIN_TOKEN_MADE = register("join_token.created", "A join token was made.", **_JOIN_TOKEN)
@@ -129,8 +167,20 @@ BUNDLE_HELD = register(
     gate=_TEXT,
     message=_TEXT,
 )
+PART_HELD = register(
+    "agent_config_part.held",
+    "A team's change is not given to a data plane; what the team had there stays in force.",
+    data_plane=_TEXT,
+    team=_TEXT,
+    digest=_TEXT,
+    gate=_TEXT,
+    message=_TEXT,
+)
 BUNDLE_APPROVED = register(
-    "agent_config_bundle.approved", "Somebody let a held bundle go.", data_plane=_TEXT, digest=_TEXT
+    "agent_config_bundle.approved",
+    "An administrator approved a bundle, or a team's change, that was held.",
+    data_plane=_TEXT,
+    digest=_TEXT,
 )
 BUNDLE_APPLIED = register(
     "agent_config_bundle.applied", "A data plane works with a bundle.", **_GIVEN, state=_TEXT

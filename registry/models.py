@@ -10,10 +10,12 @@ from django.db.models.functions import Now
 
 from controlplane.ids import uuid7
 from registry.agents.fleet_guard import Ruling
+from registry.agents.join_rows import Admission, JoinToken, RepeatableJoin
 from registry.agents.querysets import AgentQuerySet
 from registry.agents.registration import Cost
 from registry.agents.states import State
 from registry.providers.models import Provider, ProviderChange
+from registry.publishing.part_rows import AgentConfigPace, AgentConfigPart
 from registry.publishing.rows import (  # Django looks for models here
     AgentConfig,
     AgentConfigBundle,
@@ -39,6 +41,8 @@ __all__ = [
     "AgentConfigFolder",
     "AgentConfigGeneration",
     "AgentConfigGrant",
+    "AgentConfigPace",
+    "AgentConfigPart",
     "AgentConfigQuarantine",
     "AgentConfigRelease",
     "AgentConfigStatus",
@@ -53,6 +57,7 @@ __all__ = [
     "Provider",
     "ProviderChange",
     "PublishingTeam",
+    "RepeatableJoin",
     "ServedTaskType",
     "SweepRecord",
     "TaskTypeName",
@@ -79,6 +84,8 @@ class Agent(models.Model):
     state_since = models.DateTimeField(db_default=Now())
     # Said of a retired agent: the sweep retired it, and one heartbeat undoes that.
     retired_for_silence = models.BooleanField(default=False, db_default=False)
+    # Said of a retired agent: an operator retired it, so a DCM agent's restart must not bring it back.
+    dismissed = models.BooleanField(default=False, db_default=False)
     # How often it came back lately, and since when it beats without a pause (damping.py).
     flap_penalty = models.FloatField(db_default=0)
     flapped_at = models.DateTimeField(null=True)
@@ -126,50 +133,6 @@ class AgentTally(models.Model):
         return f"{self.step:+} {self.state} in {self.environment}"
 
 
-class Admission(models.Model):
-    """The terms on which a join token let an agent in. They hold for the credential that it got."""
-
-    # No key, and kept when the agent's record is removed: the credential is still there.
-    principal_id = models.UUIDField(primary_key=True)
-    name = models.CharField(max_length=255)
-    # Empty: any.
-    environment = models.CharField(max_length=255, blank=True)
-    service_types: Any = models.JSONField()
-    # Until an operator has approved it.
-    needs_approval = models.BooleanField()
-
-    def __str__(self) -> str:
-        return self.name
-
-
-class JoinToken(models.Model):
-    """Lets agents in that have no credential yet: whom it admits, how often and until when."""
-
-    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
-    name = models.CharField(max_length=63)
-    hint = models.CharField(max_length=16)
-    digest = models.BinaryField(max_length=32, unique=True)
-    # "*" stands for any characters.
-    name_pattern = models.CharField(max_length=255)
-    environment = models.CharField(max_length=255, blank=True, default="")
-    service_types: Any = models.JSONField(default=list)
-    needs_approval = models.BooleanField(default=False)
-    may_take_over = models.BooleanField(default=False)
-    uses_left = models.IntegerField()
-    created_by = models.CharField(max_length=63)
-    created_at = models.DateTimeField(db_default=Now(), editable=False)
-    expires_at = models.DateTimeField()
-    revoked_at = models.DateTimeField(null=True)
-
-    class Meta:
-        constraints = [
-            models.CheckConstraint(name="join_token_uses", condition=models.Q(uses_left__gte=0)),
-        ]
-
-    def __str__(self) -> str:
-        return self.name
-
-
 class FleetGuard(models.Model):
     """One row for each environment that agents named, and one with an empty name for the whole fleet."""
 
@@ -183,8 +146,14 @@ class FleetGuard(models.Model):
     agent_count = models.IntegerField(db_default=0)
     # Of the configuration that the data plane of this name is given (publishing/announcing.py).
     configuration_etag = models.CharField(max_length=160, db_default="")
-    # The operator's word, while it holds.
+    # When an agent of the environment was last heard, and since when there was no silence (hearing.py).
+    heard_at = models.DateTimeField(null=True)
+    hearing_since = models.DateTimeField(null=True)
+    # The lease of the environment's agents in seconds; empty: LEASE_SECONDS.
+    lease_seconds = models.IntegerField(null=True)
+    # The operator's ruling, while it is in force.
     ruling = models.CharField(max_length=8, db_default="")
+    ruled_at = models.DateTimeField(null=True)
     ruling_until = models.DateTimeField(null=True)
     ruling_by = models.CharField(max_length=63, db_default="")
 
@@ -219,6 +188,13 @@ class Lease(models.Model):
     )
     # Counts registrations: an agent that sees another number than its own has a double.
     generation = models.IntegerField(db_default=1)
+    # Set for this agent alone; empty: its environment's, or LEASE_SECONDS.
+    lease_seconds = models.IntegerField(null=True)
+    # The process that holds the name, and another process that asked for it meanwhile (instances.py).
+    instance_uuid = models.UUIDField(null=True)
+    rival_uuid = models.UUIDField(null=True)
+    rival_since = models.DateTimeField(null=True)
+    rival_announced = models.BooleanField(default=False, db_default=False)
     # Whose heartbeats may be taken without asking again (permits.py); a trigger takes it away.
     token_digest = models.BinaryField(max_length=32, null=True)
     token_expires_at = models.DateTimeField(null=True)
@@ -233,6 +209,13 @@ class Lease(models.Model):
     def configuration_etag(self) -> str:
         """Of the configuration of the agent's environment; empty without one."""
         return self.guard.configuration_etag if self.guard else ""
+
+    @property
+    def set_seconds(self) -> int | None:
+        """The lease that is set for the agent or its environment; None if nothing is."""
+        if self.lease_seconds is None and self.guard is not None:
+            return self.guard.lease_seconds
+        return self.lease_seconds
 
     def __str__(self) -> str:
         return f"{self.agent_id} until {self.expires_at}"

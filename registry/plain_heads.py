@@ -13,25 +13,26 @@ from overrides.fast_reads.plain import PlainRequests, is_our_host
 _TYPES = {b"application/json", b"application/json; charset=utf-8"}
 _LONGEST_BODY = 64 * 1024
 # They change the answer, or mean that somebody else is asking.
-_UNUSUAL = frozenset(
-    {b"cookie", b"origin", b"transfer-encoding", b"expect", b"x-forwarded-host", b"idempotency-key"}
-)
+_KEY = b"idempotency-key"
+_UNUSUAL = frozenset({b"cookie", b"origin", b"transfer-encoding", b"expect", b"x-forwarded-host", _KEY})
 _SCHEME = b"Bearer "
 
 
 @dataclass(slots=True)  # not frozen: that costs a microsecond
 class PlainHead:
-    """digest: of the token."""
+    """digest: of the token. key: the Idempotency-Key, where it is taken."""
 
     digest: bytes
     secure: bool
     request_id: str | None
+    key: str | None = None
 
 
 class PlainHeads:
-    """Reads heads by the settings of the process."""
+    """Reads heads by the settings of the process. takes_keys: an Idempotency-Key is nothing unusual."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, takes_keys: bool = False) -> None:
+        self._unusual = _UNUSUAL - {_KEY} if takes_keys else _UNUSUAL
         self._requests = PlainRequests()
 
     def read(self, scope: Mapping[str, Any], method: str) -> PlainHead | None:
@@ -41,7 +42,7 @@ class PlainHeads:
         sent = scope["headers"]
         headers = dict(sent)
         # A header that is sent twice is joined for Django.
-        if len(headers) < len(sent) or not _UNUSUAL.isdisjoint(headers):
+        if len(headers) < len(sent) or not self._unusual.isdisjoint(headers):
             return None
         authorization = headers.get(b"authorization", b"")
         secure = self._requests.is_secure(scope["scheme"], headers)
@@ -55,11 +56,17 @@ class PlainHeads:
             return None
         request_id = headers.get(b"x-request-id")
         said = None if request_id is None else request_id.decode("latin-1")
-        return PlainHead(sha256(authorization[len(_SCHEME) :]).digest(), secure, said)
+        key = headers.get(_KEY)
+        return PlainHead(
+            sha256(authorization[len(_SCHEME) :]).digest(),
+            secure,
+            said,
+            None if key is None else key.decode("latin-1"),
+        )
 
 
 async def whole_body(receive: Receive) -> bytes | None:
-    """The body; None if the client has left."""
+    """The body; None if the client left before its end, or its chunks make no sense."""
     message = await receive()
     if message["type"] == "http.request" and not message.get("more_body"):
         return bytes(message.get("body", b""))

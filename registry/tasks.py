@@ -5,7 +5,7 @@ from datetime import timedelta
 from celery import shared_task
 from django.conf import settings
 
-from registry.agents import life_cycle, sweep, tallies, token_uses
+from registry.agents import life_cycle, repeated_joins, sweep, tallies, token_uses
 from registry.providers import expiry
 from registry.publishing import looking
 from registry.reachability import checking
@@ -30,6 +30,7 @@ def tend_agents() -> None:
         retire_after=timedelta(days=settings.AGENT_RETIRE_AFTER_DAYS),
         remove_after=timedelta(days=settings.AGENT_REMOVE_AFTER_DAYS),
     )
+    repeated_joins.forget_old_keys()
     tallies.fold()
 
 

@@ -13,7 +13,9 @@ verdicts.for_reader                    a verdict without the names of another or
 conditions.conditions_of, Situation, with_times    how a document stands
 targets.Target                         a data plane: dialect, release, plugins, the platform's own settings
 bundles.build, Bundle                  all accepted claims as one complete configuration
+parts.divided, Division                which documents of each team count, and whose change is held
 gates.held_by, Gates                   what a bundle must pass before it is given out
+pace.spent                             how often a team may change its documents
 rendering.as_yaml, as_json, as_config_map, digest    what a data plane reads, and its hash
 differences.difference, summary        what changes from one bundle to the next
 

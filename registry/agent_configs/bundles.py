@@ -135,6 +135,8 @@ def _agents(
 def _complete(deployment: Deployment, target: Target) -> Deployment:
     """With every timeout said: without one, a hung agent can keep propeller from starting."""
     timeouts = {Operation.LIST: target.list_timeout, **deployment.timeouts}
+    # A document from before the limit may have more.
+    timeouts[Operation.LIST] = min(timeouts[Operation.LIST], target.longest_list_timeout)
     return replace(
         deployment,
         default_timeout=deployment.default_timeout or target.default_timeout,

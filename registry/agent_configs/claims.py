@@ -10,6 +10,8 @@ from enum import StrEnum
 from registry.agent_configs.content import Content, digest_of
 from registry.agent_configs.dialects import Dialect
 
+_LONGEST_NAME = 200
+
 
 @dataclass(frozen=True, slots=True, order=True)
 class DocumentId:
@@ -67,6 +69,7 @@ class ClaimKind(StrEnum):
     AGENT = "agent"
     TASK_TYPE = "task_type"
     DEFAULT = "default"
+    ENDPOINT = "endpoint"
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -127,6 +130,20 @@ def agent_claims(one: Published, naming: Naming) -> Iterator[Claim]:
         key = ClaimKey(ClaimKind.AGENT, agent)
         digest = digest_of([deployment.members, str(one.canary or "")])
         yield Claim(key, one.id, one.team, one.organisation, agent, digest, name)
+
+
+def endpoint_name(endpoint: str) -> str:
+    """The endpoint as a claim has it: in lower case, or a digest where it is too long for a name."""
+    name = endpoint.lower()
+    return name if len(name) <= _LONGEST_NAME else digest_of(name)
+
+
+def endpoint_claims(one: Published, naming: Naming) -> Iterator[Claim]:
+    """One for each agent. Claims with equal digests can share the one connection that Flyte keeps."""
+    for name, deployment in _content(one).agents.items():
+        key = ClaimKey(ClaimKind.ENDPOINT, endpoint_name(deployment.endpoint))
+        digest = digest_of([deployment.insecure, deployment.service_config])
+        yield Claim(key, one.id, one.team, one.organisation, naming.agent_id(one.team, name), digest, name)
 
 
 def task_claims(one: Published, naming: Naming) -> Iterator[Claim]:

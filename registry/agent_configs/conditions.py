@@ -81,7 +81,7 @@ class Situation:
     """Everything that is known of one document.
 
     generation, reading: of the latest; published: what may be served. source_synced: False if its
-    source cannot be read now.
+    source cannot be read now. held: why a gate holds the latest generation; empty if none does.
     """
 
     published: Published
@@ -93,6 +93,7 @@ class Situation:
     acks: Sequence[Ack] = ()
     quarantined: bool = False
     source_synced: bool = True
+    held: str = ""
 
 
 def conditions_of(situation: Situation) -> tuple[Condition, ...]:
@@ -190,6 +191,8 @@ def reachability(probe: Probe | None, generation: int) -> Condition:
 def _programmed(found: Situation) -> Condition:
     """True if the active bundle has something of the document, of whatever generation."""
     served = _served(found)
+    if found.held and (served is None or served.generation != found.generation):
+        return _held(found, served)
     if served is None:
         message = "The active bundle has nothing of this document."
         return Condition(Type.PROGRAMMED, Status.FALSE, "NotProgrammed", message, found.generation)
@@ -198,6 +201,13 @@ def _programmed(found: Situation) -> Condition:
     message = f"Generation {served.generation} is served, not {found.generation}."
     reason = "ServingLastGood" if found.reading.errors else "Pending"
     return Condition(Type.PROGRAMMED, Status.TRUE, reason, message, served.generation)
+
+
+def _held(found: Situation, served: Input | None) -> Condition:
+    status = Status.TRUE if served else Status.FALSE
+    what = f"Generation {served.generation} stays in force." if served else "Nothing of it is in force."
+    generation = served.generation if served else found.generation
+    return Condition(Type.PROGRAMMED, status, "Held", _joined((found.held, what)), generation)
 
 
 def _applied(found: Situation) -> Iterator[Condition]:

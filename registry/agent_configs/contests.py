@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any
 
-from registry.agent_configs.claims import Claim, DocumentId
+from registry.agent_configs.claims import Claim, ClaimKind, DocumentId
 from registry.agent_configs.grants import Ownership
 from registry.agent_configs.history import History
 from registry.agent_configs.verdicts import Because, Reason, Verdict
@@ -58,10 +58,12 @@ class Contest:
         """The least wins. The last place is never equal, so there is always one winner."""
         standing = self.history.get((claim.team, claim.key))
         established = standing is not None and standing.established
+        # An endpoint belongs to a team, whichever of its documents has it.
+        is_own = claim.key.kind is ClaimKind.ENDPOINT or (standing and standing.document == claim.document)
         return (
             self.ownership.is_released(claim),
             -self.ownership.specificity(claim),
-            not (established and standing is not None and standing.document == claim.document),
+            not (established and is_own),
             not established,
             standing.first_accepted_at if standing else _NEVER,
             self.created_at[claim.document],

@@ -5,17 +5,19 @@ It depends on documents, ownership, policy and history alone, in whatever order 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from registry.agent_configs.claims import (
     Claim,
+    ClaimKey,
     ClaimKind,
     DocumentId,
     Naming,
     Published,
     agent_claims,
     default_claims,
+    endpoint_claims,
     task_claims,
 )
 from registry.agent_configs.contests import Contest, Simultaneous
@@ -44,10 +46,15 @@ class Policy:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """A verdict for every claim, by document and key; and what else is worth saying."""
+    """A verdict for every claim, by document and key; and what else is worth saying.
+
+    endpoints: verdicts on the endpoints of agents that have their id, to be remembered. An agent that loses
+    its endpoint has a verdict of its own that says so.
+    """
 
     verdicts: tuple[Verdict, ...] = ()
     observations: tuple[Observation, ...] = ()
+    endpoints: tuple[Verdict, ...] = ()
 
     @property
     def accepted(self) -> tuple[Claim, ...]:
@@ -86,8 +93,9 @@ def decide(
         policy.simultaneous,
         policy.flag,
     )
-    verdicts = _Deciding(found, contest, policy).verdicts()
-    return Decision(tuple(sorted(verdicts, key=lambda one: one.claim.order)), observed(found, policy.naming))
+    deciding = _Deciding(found, contest, policy)
+    verdicts = sorted(deciding.verdicts(), key=lambda one: one.claim.order)
+    return Decision(tuple(verdicts), observed(found, policy.naming), tuple(deciding.endpoints))
 
 
 @dataclass(slots=True)
@@ -100,6 +108,7 @@ class _Deciding:
     # Verdicts about agents, by team and id: a team's documents may refer to each other's agents.
     agents: dict[tuple[str, str], Verdict] = field(default_factory=dict)
     own_agents: dict[tuple[DocumentId, str], Verdict] = field(default_factory=dict)
+    endpoints: list[Verdict] = field(default_factory=list)
 
     def verdicts(self) -> list[Verdict]:
         agents = self._agents()
@@ -115,26 +124,46 @@ class _Deciding:
     def _agents(self) -> list[Verdict]:
         claims = [claim for one in self._served() for claim in agent_claims(one, self.policy.naming)]
         found = list(self.contest.verdicts(claims, Reason.AGENT_NAME_CONFLICT))
-        if self.policy.strict_endpoints:
-            found = list(self._without_shared_endpoints(found))
-        return [*found, *self._unsupported()]
+        return [*self._with_endpoints(found), *self._unsupported()]
 
-    def _without_shared_endpoints(self, verdicts: list[Verdict]) -> Iterator[Verdict]:
-        """Agents of a team that has no right to their endpoint are dropped too."""
-        endpoints = _endpoints(self.documents, self.policy.naming)
-        accepted = [one.claim for one in verdicts if one.accepted]
-        # Within a team an endpoint may be shared. Among teams it may not, not even by equal claims: when one
-        # of those goes, the other would meet its team's next agent as a stranger.
-        first: dict[str, Claim] = {}
+    def _with_endpoints(self, verdicts: list[Verdict]) -> Iterator[Verdict]:
+        """Drop agents whose endpoint another team owns: Flyte keeps one connection, with either's settings.
+
+        Another team may share the endpoint with the owner's settings, but not where endpoints are strict.
+        """
+        claims = {
+            (one.document, one.agent): one
+            for document in self._served()
+            for one in endpoint_claims(document, self.policy.naming)
+        }
+        owners: dict[ClaimKey, Claim] = {}
+        accepted = [claims[one.claim.document, one.claim.agent] for one in verdicts if one.accepted]
         for claim in sorted(accepted, key=self.contest.rank):
-            first.setdefault(endpoints[claim.order], claim)
+            owners.setdefault(claim.key, claim)
         for verdict in verdicts:
-            winner = first.get(endpoints[verdict.claim.order]) if verdict.accepted else None
-            if winner is None or winner.team == verdict.claim.team:
+            if not verdict.accepted:
+                yield verdict
+                continue
+            claim = claims[verdict.claim.document, verdict.claim.agent]
+            reason = self._endpoint_reason(claim, owners[claim.key])
+            if reason is None:
+                self.endpoints.append(Verdict(claim, Reason.ACCEPTED))
                 yield verdict
             else:
-                because = self.contest.because(winner, verdict.claim)
-                yield Verdict(verdict.claim, Reason.ENDPOINT_CONFLICT, winner, because, self.policy.flag)
+                lost = self._lost(claim, owners[claim.key], reason)
+                self.endpoints.append(lost)
+                yield replace(lost, claim=verdict.claim)
+
+    def _endpoint_reason(self, claim: Claim, owner: Claim) -> Reason | None:
+        if claim.team == owner.team:
+            return None
+        if self.policy.strict_endpoints:
+            # Not even equal claims: when the owner's agent goes, this one would meet its next as a stranger.
+            return Reason.ENDPOINT_CONFLICT
+        return None if claim.digest == owner.digest else Reason.ENDPOINT_SETTINGS_MISMATCH
+
+    def _lost(self, claim: Claim, owner: Claim, reason: Reason) -> Verdict:
+        return Verdict(claim, reason, owner, self.contest.because(owner, claim), self.policy.flag)
 
     def _tasks(self) -> list[Verdict]:
         claims = [claim for one in self._served() for claim in task_claims(one, self.policy.naming)]
@@ -188,15 +217,6 @@ def _reference(claim: Claim, accepted: Iterable[Claim]) -> Verdict:
         if one.team == claim.team and one.key.name == claim.key.name:
             return Verdict(claim, Reason.ACCEPTED)
     return Verdict(claim, Reason.NOBODY_SERVES)
-
-
-def _endpoints(documents: Iterable[Published], naming: Naming) -> Mapping[object, str]:
-    return {
-        claim.order: deployment.endpoint.lower()
-        for one in documents
-        if one.content
-        for claim, deployment in zip(agent_claims(one, naming), one.content.agents.values(), strict=True)
-    }
 
 
 def is_remembered(claim: Claim) -> bool:

@@ -38,7 +38,7 @@ def read_deployment(node: Node, words: Words, limits: Limits, findings: Findings
         endpoint=endpoint or "",
         insecure=_insecure(node, found.get("insecure"), limits, findings),
         service_config=_service_config(found.get("defaultServiceConfig"), limits, findings),
-        default_timeout=_duration(found.get("defaultTimeout"), limits, findings),
+        default_timeout=_duration(found.get("defaultTimeout"), limits.longest_timeout, findings),
         timeouts=_timeouts(found.get("timeouts"), words, limits, findings),
     )
     errors = [one for one in findings.diagnostics[before:] if one.severity == "error"]
@@ -105,12 +105,15 @@ def _timeouts(node: Node | None, words: Words, limits: Limits, findings: Finding
         if name not in known:
             message = f"There is no operation {shown(name)}."
             findings.error(value.place, Code.UNKNOWN_FIELD, message, meant(name, known))
-        elif (duration := _duration(value, limits, findings)) is not None:
+            continue
+        is_list = known[name] is Operation.LIST
+        longest = limits.longest_list_timeout if is_list else limits.longest_timeout
+        if (duration := _duration(value, longest, findings)) is not None:
             found[known[name]] = duration
     return dict(sorted(found.items()))
 
 
-def _duration(node: Node | None, limits: Limits, findings: Findings) -> int | None:
+def _duration(node: Node | None, longest: int, findings: Findings) -> int | None:
     if node is None:
         return None
     if not isinstance(node.value, str):
@@ -125,9 +128,8 @@ def _duration(node: Node | None, limits: Limits, findings: Findings) -> int | No
         message = f"{shown(node.value)} is no duration in Go's words."
         findings.error(node.place, Code.INVALID_DURATION, message, "Units are h, m, s, ms, us and ns: 1m30s.")
         return None
-    if not 0 < duration <= limits.longest_timeout:
-        longest = durations.write(limits.longest_timeout)
-        message = f"A timeout is longer than nothing, and at most {longest}."
+    if not 0 < duration <= longest:
+        message = f"A timeout here is longer than 0s and at most {durations.write(longest)}."
         findings.error(node.place, Code.INVALID_DURATION, message)
         return None
     return duration

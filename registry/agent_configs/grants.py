@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from controlplane.errors import FieldError, InvalidRequest
+from controlplane.wildcards import matches
 from registry.agent_configs.claims import Claim, ClaimKind
 
 # An exact name is more specific than any pattern, however long.
@@ -35,8 +35,7 @@ class Grant:
             return 0
         if "*" not in self.pattern:
             return _EXACT if self.pattern == name else 0
-        expression = ".*".join(re.escape(part) for part in self.pattern.split("*"))
-        return 1 + len(self.pattern.replace("*", "")) if re.fullmatch(expression, name) else 0
+        return 1 + len(self.pattern.replace("*", "")) if matches(self.pattern, name) else 0
 
 
 @dataclass(frozen=True, slots=True)

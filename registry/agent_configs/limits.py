@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from registry.agent_configs.durations import MINUTE
+from registry.agent_configs.durations import MINUTE, SECOND
 
 # Task types that Flyte's own plugins serve. An agent that claims one stops propeller from starting.
 BUILT_IN_TASK_TYPES = frozenset(
@@ -29,7 +29,9 @@ class Limits:
     """What keeps a hostile or mistaken document from costing others anything.
 
     document_bytes: of the whole text. files: of a ConfigMap. agents, task_types: in one document.
-    longest_timeout: nanoseconds. mistakes_told: of each severity; the others are counted.
+    longest_timeout: nanoseconds. longest_list_timeout: of listing, where propeller waits for each agent in
+    turn when it starts, so that a slow agent of one team delays those of all.
+    mistakes_told: of each severity; the others are counted.
     allowed_hosts: host names, addresses and networks that are let through though they would be denied.
     """
 
@@ -39,6 +41,7 @@ class Limits:
     task_types: int = 1000
     service_config_bytes: int = 16 << 10
     longest_timeout: int = 5 * MINUTE
+    longest_list_timeout: int = 5 * SECOND
     tls_required: bool = False
     allowed_hosts: frozenset[str] = frozenset()
     reserved_task_types: frozenset[str] = BUILT_IN_TASK_TYPES

@@ -15,7 +15,7 @@ import yaml
 
 from registry.agent_configs import durations
 from registry.agent_configs.bundles import Agent, Bundle
-from registry.agent_configs.content import digest_of
+from registry.agent_configs.content import canonical, digest_of
 from registry.agent_configs.dialects import SECTIONS, Dialect, Words
 
 _REVISION = "controlplane/revision"
@@ -50,6 +50,11 @@ def digest(bundle: Bundle) -> str:
 
 def as_yaml(bundle: Bundle) -> str:
     return str(_once(bundle, "yaml", lambda one: _yaml(configuration(one))))
+
+
+def size_of(bundle: Bundle) -> int:
+    """Bytes of the document as compact JSON: close to the YAML's, and made in a tenth of the time."""
+    return int(_once(bundle, "size", lambda one: len(canonical(configuration(one)).encode())))
 
 
 def as_json(bundle: Bundle) -> str:

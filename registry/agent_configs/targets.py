@@ -29,6 +29,7 @@ class Target:
     placeholders: tuple[str, ...] = ()
     default_timeout: int = 10 * SECOND
     list_timeout: int = 3 * SECOND
+    longest_list_timeout: int = 5 * SECOND
 
     @property
     def words(self) -> Words:

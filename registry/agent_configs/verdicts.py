@@ -18,6 +18,7 @@ class Reason(StrEnum):
     AGENT_NAME_CONFLICT = "AgentNameConflict"
     TASK_TYPE_CONFLICT = "TaskTypeConflict"
     ENDPOINT_CONFLICT = "EndpointConflict"
+    ENDPOINT_SETTINGS_MISMATCH = "EndpointSettingsMismatch"
     UNKNOWN_AGENT = "UnknownAgent"
     NOBODY_SERVES = "NobodyServes"
     CANARY_UNSUPPORTED = "CanaryUnsupported"
@@ -70,6 +71,9 @@ class Verdict:
         if self.accepted:
             return f"The {key} is shared with {_who(self.winner)}, which says the same."
         why = f": {_WHY[self.because]}" if self.because else ""
+        if self.reason in _ENDPOINT:
+            what = f"The {key} is not served, because the {self.winner.key} is with {_who(self.winner)}{why}."
+            return f"{what} {_ENDPOINT[self.reason]}"
         about = (
             ""
             if self.winner.key == self.claim.key
@@ -86,9 +90,16 @@ _ALONE = {
     Reason.AGENT_NAME_CONFLICT: "another document has this id",
     Reason.TASK_TYPE_CONFLICT: "another document has it",
     Reason.ENDPOINT_CONFLICT: "another team has this endpoint",
+    Reason.ENDPOINT_SETTINGS_MISMATCH: "another team has this endpoint with other settings",
     Reason.UNKNOWN_AGENT: "no document of the team has the agent {agent}",
     Reason.NOBODY_SERVES: "no document of the team serves it",
     Reason.CANARY_UNSUPPORTED: "this data plane cannot serve a canary",
+}
+
+
+_ENDPOINT = {
+    Reason.ENDPOINT_CONFLICT: "Use another endpoint.",
+    Reason.ENDPOINT_SETTINGS_MISMATCH: "Use another endpoint, or the same insecure and defaultServiceConfig.",
 }
 
 

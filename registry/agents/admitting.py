@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
@@ -41,7 +41,7 @@ def admit(newcomers: Sequence[Newcomer], policy: LivenessPolicy) -> set[UUID]:
     # By name: two such calls cannot wait for each other.
     rows = [_row(one) for one in sorted(newcomers, key=lambda one: one.registration.name)]
     with connection.cursor() as cursor:
-        cursor.execute(_ADMIT, {"rows": recordset(rows), "lease": policy.lease.total_seconds()})
+        cursor.execute(_ADMIT, _parameters(rows, policy))
         admitted = {row[0] for row in cursor.fetchall()}
     _serve([one for one in newcomers if one.id in admitted])
     return admitted
@@ -54,6 +54,14 @@ def deed_of(one: Newcomer) -> Deed:
     return Deed(
         "agent", Mutation(event_types.AGENT_REGISTERED, str(one.id), None, said.facts(), data), one.actor
     )
+
+
+def _parameters(rows: Sequence[Mapping[str, Any]], policy: LivenessPolicy) -> dict[str, Any]:
+    return {
+        "rows": recordset(rows),
+        "lease": policy.lease.total_seconds(),
+        "shortest": policy.shortest_lease().total_seconds(),
+    }
 
 
 def _serve(admitted: Sequence[Newcomer]) -> None:
@@ -75,6 +83,7 @@ def _row(one: Newcomer) -> dict[str, Any]:
         "state_reason": "It waits for approval." if waits else "Registered.",
         "registered_by": one.actor.principal_id,
         "permit": one.permit.hex() if one.permit else None,
+        "instance_uuid": one.registration.instance_uuid,
     }
 
 
@@ -84,7 +93,7 @@ WITH said AS MATERIALIZED (
     SELECT * FROM json_to_recordset(%(rows)s) AS said (
         id uuid, name text, environment text, service_types jsonb, task_types jsonb, cost text,
         topic_name text, resources_available jsonb, labels jsonb, capacity integer, state text,
-        state_reason text, registered_by uuid, permit text
+        state_reason text, registered_by uuid, permit text, instance_uuid uuid
     )
 ), admitted AS (
     INSERT INTO registry_agent (
@@ -97,9 +106,12 @@ WITH said AS MATERIALIZED (
     ON CONFLICT DO NOTHING
     RETURNING id, environment, state
 )
-INSERT INTO registry_lease (agent_id, renewed_at, expires_at, consumer_lag, state, guard_id, token_digest)
-SELECT admitted.id, now(), now() + %(lease)s * interval '1 second', 0, admitted.state, guard.id,
-    decode(permit, 'hex')
+INSERT INTO registry_lease (
+    agent_id, renewed_at, expires_at, consumer_lag, state, guard_id, token_digest, instance_uuid
+)
+SELECT admitted.id, now(),
+    now() + interval '1 second' * greatest(%(shortest)s, coalesce(guard.lease_seconds, %(lease)s)),
+    0, admitted.state, guard.id, decode(permit, 'hex'), said.instance_uuid
 FROM admitted JOIN said USING (id)
 JOIN registry_fleetguard AS guard ON guard.environment = admitted.environment
 RETURNING agent_id

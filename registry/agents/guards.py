@@ -15,10 +15,11 @@ from controlplane.access.actors import Actor, system
 from controlplane.errors import UnknownEnvironment
 from controlplane.events import log
 from registry import event_types
+from registry.agents.evidence import WHOLE_FLEET
 from registry.agents.fleet_guard import Counts, GuardPolicy, GuardState, Ruling, Verdict, judge
+from registry.agents.hearing import HEARD, Hearing
 from registry.models import FleetGuard
 
-WHOLE_FLEET = ""
 _ACTOR = system("sweep").name
 
 
@@ -40,18 +41,31 @@ def make_guards(environments: Set[str]) -> None:
         FleetGuard.objects.bulk_create(guards, ignore_conflicts=True)
 
 
-def judge_guards(counts: Mapping[int | None, Counts], policy: GuardPolicy, *, now: datetime) -> None:
-    """Engage and lift, by the counts of each guard's agents. Needs a transaction."""
-    guard_of(WHOLE_FLEET)
+def judge_guards(
+    counts: Mapping[int | None, Counts],
+    hearings: Mapping[int, Hearing],
+    policy: GuardPolicy,
+    *,
+    ready: bool,
+    now: datetime,
+) -> None:
+    """Engage and lift, by the counts of each guard's agents. Needs a transaction.
+
+    ready: False during the grace after an outage of ours; then guards are only lifted where nobody is silent.
+    """
     whole = sum(counts.values(), Counts())
     counted = {
         guard.id: whole if guard.environment == WHOLE_FLEET else counts.get(guard.id, Counts())
-        for guard in FleetGuard.objects.all()
+        for guard in FleetGuard.objects.only("id", "environment")
     }
     quiet = Q(engaged_at=None, ruling="") & ~Q(id__in=[one for one in counted if counted[one].expired])
     for guard in FleetGuard.objects.select_for_update().exclude(quiet).order_by("id"):
-        if guard.id in counted:
-            _follow(guard, judge(_state(guard), counted[guard.id], policy, now=now), now)
+        if guard.id not in counted:
+            continue
+        hearing = hearings.get(guard.id, HEARD)
+        verdict = judge(_state(guard), counted[guard.id], policy, hearing, now=now)
+        if ready or (is_engaged(guard) and verdict.silent == 0):
+            _follow(guard, verdict, now)
 
 
 def is_engaged(guard: FleetGuard) -> bool:
@@ -60,9 +74,9 @@ def is_engaged(guard: FleetGuard) -> bool:
 
 @transaction.atomic
 def overrule(environment: str, ruling: Ruling | None, *, lasting: timedelta, actor: Actor) -> FleetGuard:
-    """Engage or lift a guard for a while, whatever the rule says; None gives the word back to the rule.
+    """Engage or lift a guard for a while, whatever the rule says; None lets the rule decide again.
 
-    It takes effect at once. Raises UnknownEnvironment.
+    It takes effect at once. `lift` ends with the incident that it was given in. Raises UnknownEnvironment.
     """
     guards = FleetGuard.objects.select_for_update().annotate(now=Now())
     guard = guards.filter(environment=environment).first()
@@ -70,6 +84,7 @@ def overrule(environment: str, ruling: Ruling | None, *, lasting: timedelta, act
         raise UnknownEnvironment(f"No agent has named the environment {environment[:80]!r}.")
     before = _shown(guard)
     guard.ruling = ruling.value if ruling else ""
+    guard.ruled_at = guard.now if ruling else None
     guard.ruling_until = guard.now + lasting if ruling else None
     guard.ruling_by = actor.name if ruling else ""
     guard.save()
@@ -89,12 +104,12 @@ def overrule(environment: str, ruling: Ruling | None, *, lasting: timedelta, act
 
 def _overruled(guard: FleetGuard, ruling: Ruling) -> Verdict:
     engaged = ruling is Ruling.ENGAGE
-    return Verdict(engaged, f"An operator said {ruling}.", guard.due_count, guard.agent_count)
+    return Verdict(engaged, f"An operator said {ruling}.", guard.due_count, guard.agent_count, ruling)
 
 
 def _state(guard: FleetGuard) -> GuardState:
     ruling = Ruling(guard.ruling) if guard.ruling else None
-    return GuardState(guard.engaged_at, ruling, guard.ruling_until)
+    return GuardState(guard.engaged_at, ruling, guard.ruling_until, guard.ruled_at)
 
 
 def _follow(guard: FleetGuard, verdict: Verdict, now: datetime) -> None:
@@ -103,10 +118,12 @@ def _follow(guard: FleetGuard, verdict: Verdict, now: datetime) -> None:
     if changed:
         guard.engaged_at, guard.lifted_at = (now, None) if verdict.engaged else (None, now)
         _announce(guard, verdict)
+    if guard.ruling and verdict.ruling is None:
+        guard.ruling, guard.ruled_at, guard.ruling_until, guard.ruling_by = "", None, None, ""
+        guard.save(update_fields=["ruling", "ruled_at", "ruling_until", "ruling_by"])
     figures = (verdict.silent, verdict.agents, verdict.reason)
     if changed or (verdict.engaged and figures != (guard.due_count, guard.agent_count, guard.reason)):
         guard.due_count, guard.agent_count, guard.reason = figures
-        # The operator's columns are not ours to write.
         guard.save(update_fields=["engaged_at", "lifted_at", "due_count", "agent_count", "reason"])
 
 

@@ -14,11 +14,12 @@ from django.db import transaction
 from django.db.models.functions import Now
 
 from controlplane.access.actors import Actor
-from controlplane.errors import AgentRetired, PermissionDenied, UnknownAgent
+from controlplane.errors import AgentRetired, DuplicateInstance, PermissionDenied, UnknownAgent
 from registry.agents.damping import FlapRecord, returning
 from registry.agents.liveness import LivenessPolicy
 from registry.agents.policies import damping_policy
 from registry.agents.reports import Report, store_report
+from registry.agents.rivals import holder_of, note_rival, refusal
 from registry.agents.states import State, after_heartbeat
 from registry.agents.transitions import move
 from registry.models import Agent, Lease
@@ -34,6 +35,8 @@ class Heartbeat:
     reported_at: datetime
     consumer_lag: int
     report: Report | None = None
+    # The process that sends it, if it says so.
+    instance: UUID | None = None
 
 
 def record_heartbeat(
@@ -45,9 +48,16 @@ def record_heartbeat(
     policy: LivenessPolicy,
     congestion_lag: int,
 ) -> Agent:
-    """Renew the lease; a silent agent that beats again is ready again. Raises UnknownAgent, AgentRetired."""
+    """Renew the lease; a silent agent that beats again is ready again.
+
+    Raises UnknownAgent, AgentRetired, and DuplicateInstance for a process that does not hold the name.
+    """
     how = _How(actor, any_agent, policy, congestion_lag)
-    agent = _record(agent_id, heartbeat, how)
+    try:
+        agent = _record(agent_id, heartbeat, how)
+    except DuplicateInstance as refused:
+        note_rival(refused, actor=actor)
+        raise
     if agent.state == State.RETIRED:
         # Only now, after the commit: it is told to go, and yet it counts as one that beats.
         raise AgentRetired("This agent has left, or was sent away. Register it again: POST /api/v1/agents.")
@@ -69,10 +79,13 @@ def _record(agent_id: UUID, heartbeat: Heartbeat, how: _How) -> Agent:
     agent = lease.agent
     if not how.any_agent and agent.registered_by != how.actor.principal_id:
         raise PermissionDenied("This agent was registered with another token.")
+    now: datetime = lease.now  # type: ignore[attr-defined]  # annotated
+    if heartbeat.instance is not None and holder_of(lease, how.policy).is_other(heartbeat.instance):
+        raise refusal(lease, heartbeat.instance, how.policy, now)
     if agent.state == State.RETIRED and not agent.retired_for_silence:
         _renew(lease, replace(heartbeat, report=None), how.policy)
         return agent
-    unbroken = lease.expires_at >= lease.now  # type: ignore[attr-defined]  # annotated
+    unbroken = lease.expires_at >= now
     _renew(lease, heartbeat, how.policy)
     if heartbeat.report and heartbeat.report.digest != bytes(lease.report_digest or b""):
         _follow(agent, heartbeat.report, how)
@@ -112,9 +125,11 @@ def _locked_lease(agent_id: UUID) -> Lease:
 
 def _renew(lease: Lease, heartbeat: Heartbeat, policy: LivenessPolicy) -> None:
     now: datetime = lease.now  # type: ignore[attr-defined]  # annotated
-    lease.renewed_at, lease.expires_at = now, now + policy.lease
+    lease.renewed_at, lease.expires_at = now, now + policy.granted(lease.set_seconds)
     lease.reported_at, lease.consumer_lag = heartbeat.reported_at, heartbeat.consumer_lag
     changed = {name: getattr(lease, name) for name in _RENEWED}
+    if heartbeat.instance is not None:
+        changed["instance_uuid"] = heartbeat.instance
     if heartbeat.report:
         changed["report_digest"] = heartbeat.report.digest
         if lease.vouched_at is not None:

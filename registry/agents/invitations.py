@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from controlplane.errors import FieldError, InvalidRequest
+from controlplane.wildcards import matches
 from registry.agents.registration import Registration
 
 
@@ -38,8 +38,3 @@ class Invitation:
         if self.service_types and others:
             message = f"These service types are not for it: {', '.join(sorted(others))}."
             yield FieldError("/service_types", "not_invited", message)
-
-
-def matches(pattern: str, name: str) -> bool:
-    parts = (re.escape(part) for part in pattern.split("*"))
-    return re.fullmatch(".*".join(parts), name, re.DOTALL) is not None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -14,6 +14,7 @@ from django.db.models.functions import Now
 
 from controlplane.access import audit, tokens
 from controlplane.access.actors import Actor
+from controlplane.access.issuing import check_within
 from controlplane.access.models import AuditRecord
 from controlplane.errors import NotAuthenticated, UnknownJoinToken
 from registry import event_types
@@ -36,8 +37,15 @@ class Terms:
 
 
 @transaction.atomic
-def create_join_token(name: str, terms: Terms, *, actor: Actor) -> tuple[JoinToken, str]:
-    """Make a token. The secret is returned here and never again."""
+def create_join_token(
+    name: str, terms: Terms, *, actor: Actor, issuer_id: UUID | None = None
+) -> tuple[JoinToken, str]:
+    """Create a token. The secret is returned here and never again.
+
+    issuer_id: of the access token that the caller uses. Raises InvalidRequest for what would outlive it.
+    """
+    if issuer_id is not None:
+        check_within(terms.expires_at, issuer_id, "/expires_in_seconds")
     secret = tokens.new_token(tokens.Prefix.JOIN)
     token = JoinToken.objects.create(
         name=name,
@@ -51,6 +59,7 @@ def create_join_token(name: str, terms: Terms, *, actor: Actor) -> tuple[JoinTok
         uses_left=terms.uses,
         created_by=actor.name,
         expires_at=terms.expires_at,
+        issuer_id=issuer_id,
     )
     token.refresh_from_db()
     _record(event_types.JOIN_TOKEN_MADE, token, actor, before=None, after=_shown(token))
@@ -67,8 +76,18 @@ def revoke_join_token(token_id: UUID, *, actor: Actor) -> None:
     _record(event_types.JOIN_TOKEN_REVOKED, token, actor, before=_shown(token), after=None)
 
 
-def find_join_token(secret: str) -> JoinToken:
-    """Return the valid token with this secret. Raises NotAuthenticated, saying what is wrong."""
+def revoke_join_tokens_of(issuers: Sequence[UUID], actor: Actor) -> None:
+    """Revoke the join tokens that were created with access tokens which are being revoked."""
+    found = JoinToken.objects.select_for_update().filter(issuer_id__in=issuers, revoked_at=None)
+    for token in found.order_by("id"):
+        revoke_join_token(token.id, actor=actor)
+
+
+def find_join_token(secret: str, *, repeats: bool = False) -> JoinToken:
+    """Return the valid token with this secret. Raises NotAuthenticated, saying what is wrong.
+
+    repeats: the caller may have joined with it before, so it may be used up or have expired since.
+    """
     if not (secret.startswith(tokens.Prefix.JOIN) and tokens.looks_like_token(secret)):
         raise NotAuthenticated("Join with a join token: Authorization: Bearer cp_joi_…")
     token = JoinToken.objects.filter(digest=tokens.digest(secret)).annotate(now=Now()).first()
@@ -76,6 +95,8 @@ def find_join_token(secret: str) -> JoinToken:
         raise NotAuthenticated("This join token is not known here. It may belong to another installation.")
     if token.revoked_at is not None:
         raise NotAuthenticated("This join token was revoked. Ask for a new one.")
+    if repeats:
+        return token
     if token.expires_at <= token.now:
         raise NotAuthenticated("This join token has expired. Ask for a new one.")
     if token.uses_left == 0:

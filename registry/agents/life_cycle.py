@@ -25,6 +25,7 @@ from registry.models import Agent, Lease
 
 _SWEEPER = system("sweep")
 _AT_ONCE = 500
+_LATELY = timedelta(hours=1)
 
 
 @transaction.atomic
@@ -71,13 +72,15 @@ def resume(agent_id: UUID, *, actor: Actor) -> Agent:
 @transaction.atomic
 def deregister(agent_id: UUID, *, actor: Actor) -> Agent:
     """The agent leaves in good order. It may register again, with the credential that it has."""
+    Agent.objects.filter(id=agent_id, dismissed=True).update(dismissed=False)
     return _moved(_locked(agent_id), State.RETIRED, actor.reason or "It said goodbye.", actor)
 
 
 @transaction.atomic
 def retire(agent_id: UUID, *, actor: Actor) -> Agent:
-    """Send the agent away: its credential ends now."""
+    """Send the agent away: its credential ends now. A DCM agent has none: its restart is refused instead."""
     agent = _locked(agent_id)
+    Agent.objects.filter(id=agent.id).update(dismissed=True)
     principal = own_principal(agent)
     if principal is not None:
         set_active(principal.name, is_active=False, actor=actor)
@@ -104,7 +107,14 @@ def collect_garbage(*, retire_after: timedelta, remove_after: timedelta) -> tupl
     An agent that beats is never touched, whatever its state: it may not know how to register again.
     """
     retired = _each(_silent(State.UNAVAILABLE, retire_after), _retire_silent)
+    if _anybody_is_heard():
+        # Its guard waits for an operator, who may never come.
+        retired += _each(_silent(State.UNKNOWN, retire_after), _retire_silent)
     return retired, _each(_silent(State.RETIRED, remove_after), lambda agent: _forget(agent, _SWEEPER))
+
+
+def _anybody_is_heard() -> bool:
+    return Lease.objects.filter(renewed_at__gt=Now() - _LATELY).exists()
 
 
 def _silent(state: State, age: timedelta) -> QuerySet[Agent]:

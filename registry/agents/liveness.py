@@ -24,8 +24,27 @@ class LivenessPolicy:
     lease: timedelta
     jitter: float
 
-    def is_late(self, last_heartbeat_at: datetime, *, now: datetime) -> bool:
-        return now - last_heartbeat_at > LATE_AFTER_INTERVALS * self.interval
+    def is_late(
+        self, last_heartbeat_at: datetime, *, now: datetime, lease_seconds: int | None = None
+    ) -> bool:
+        """True past one and a half intervals of an agent whose lease is set to so many seconds, or is not."""
+        return now - last_heartbeat_at > LATE_AFTER_INTERVALS * self.expected_interval(lease_seconds)
+
+    def granted(self, lease_seconds: int | None) -> timedelta:
+        """The lease of an agent for which so many seconds are set; None: nothing is set."""
+        if lease_seconds is None:
+            return self.lease
+        return max(timedelta(seconds=lease_seconds), self.shortest_lease())
+
+    def shortest_lease(self) -> timedelta:
+        """Whatever is set: one lost heartbeat must not end a lease, however long the fleet's interval is."""
+        return LEASE_INTERVALS * self.interval
+
+    def expected_interval(self, lease_seconds: int | None) -> timedelta:
+        """How often an agent beats: one with a longer lease may have an interval that we do not set."""
+        if lease_seconds is None:
+            return self.interval
+        return max(self.interval, self.granted(lease_seconds) / LEASE_INTERVALS)
 
     def grace(self) -> timedelta:
         """How long everybody has to report back after we could not be reached."""
@@ -45,6 +64,10 @@ class LivenessPolicy:
     def next_interval(self, chance: random.Random) -> float:
         """Seconds until the next heartbeat: jitter only shortens it, so that it makes nobody late."""
         return round(self.interval.total_seconds() * (1 - self.jitter * chance.random()), 1)
+
+
+def whole_seconds(lasting: timedelta) -> int:
+    return int(lasting.total_seconds())
 
 
 def has_expired(

@@ -97,6 +97,7 @@ def renew_rows(
         "any": any_agent,
         "principal": principal_id,
         "lease": policy.lease.total_seconds(),
+        "shortest": policy.shortest_lease().total_seconds(),
     }
     with connection.cursor() as cursor:
         cursor.execute(_RENEW, said)
@@ -110,6 +111,7 @@ def _row(agent_id: UUID, beat: Heartbeat, congestion_lag: int) -> dict[str, Any]
         "lag": beat.consumer_lag,
         "state": after_heartbeat(beat.consumer_lag, congestion_lag=congestion_lag).value,
         "report": beat.report.digest.hex() if beat.report else None,
+        "instance": beat.instance,
     }
 
 
@@ -117,19 +119,24 @@ def _row(agent_id: UUID, beat: Heartbeat, congestion_lag: int) -> dict[str, Any]
 _RENEW = """
 WITH said AS (
     SELECT * FROM json_to_recordset(%(rows)s)
-        AS said (id uuid, reported_at timestamptz, lag bigint, state text, report text)
+        AS said (id uuid, reported_at timestamptz, lag bigint, state text, report text, instance uuid)
 ), usual AS (
     SELECT said.* FROM said
     JOIN registry_lease AS lease ON lease.agent_id = said.id
     JOIN registry_agent AS agent ON agent.id = said.id
     WHERE lease.state = said.state AND (%(any)s OR agent.registered_by = %(principal)s)
+        AND (said.instance IS NULL OR lease.instance_uuid = said.instance)
         AND (said.report IS NULL OR lease.report_digest = decode(said.report, 'hex'))
     ORDER BY said.id
     FOR UPDATE OF lease
 )
 UPDATE registry_lease AS lease
-SET renewed_at = now(), expires_at = now() + %(lease)s * interval '1 second', reported_at = usual.reported_at,
-    consumer_lag = usual.lag,
+SET renewed_at = now(), reported_at = usual.reported_at, consumer_lag = usual.lag,
+    expires_at = now() + interval '1 second' * greatest(%(shortest)s, coalesce(
+        lease.lease_seconds,
+        (SELECT lease_seconds FROM registry_fleetguard WHERE id = lease.guard_id),
+        %(lease)s
+    )),
     vouched_at = CASE WHEN usual.report IS NULL THEN lease.vouched_at
         WHEN lease.vouched_at IS NOT NULL THEN now() END
 FROM usual WHERE lease.agent_id = usual.id

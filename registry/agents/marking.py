@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -19,13 +19,16 @@ _NOWHERE = Scope()
 
 
 @transaction.atomic
-def mark_some(between: tuple[str, str], rows: int, *, grace: timedelta, gap: timedelta) -> tuple[int, int]:
+def mark_some(
+    between: tuple[str, str], rows: int, *, seen: datetime, grace: timedelta, gap: timedelta
+) -> tuple[int, int]:
     """Mark agents whose lease ran out, and say so; return how many, and the block of the last one.
 
     Rows in use are skipped.
 
-    between: the places (ctid) of the first row and of the first that is out of range. Everything that
-    could forbid it is asked in the same statement: a sweeper that slept must not act on what it knew.
+    between: the places (ctid) of the first row and of the first that is out of range. seen: when the guards
+    were judged; a lease that ended later is judged by the next sweep. Everything else that could forbid it is
+    asked in the same statement: a sweeper that slept must not act on what it knew.
     """
     with connection.cursor() as cursor:
         cursor.execute(
@@ -34,6 +37,7 @@ def mark_some(between: tuple[str, str], rows: int, *, grace: timedelta, gap: tim
                 "first": between[0],
                 "end": between[1],
                 "rows": rows,
+                "seen": seen,
                 "grace": grace.total_seconds(),
                 "gap": gap.total_seconds(),
                 "live": [state.value for state in LIVE],
@@ -78,11 +82,13 @@ WITH engaged AS (
         EXISTS (SELECT FROM engaged WHERE fleet OR id = lease.guard_id) AS guarded
     FROM registry_lease AS lease
     WHERE lease.ctid >= %(first)s::tid AND lease.ctid < %(end)s::tid AND lease.expires_at < now()
+        AND lease.expires_at < %(seen)s
         AND (lease.state = ANY(%(live)s) OR lease.state = %(unknown)s
             AND NOT EXISTS (SELECT FROM engaged WHERE fleet OR id = lease.guard_id))
         AND (
             SELECT last_sweep_at >= now() - %(gap)s * interval '1 second'
-                AND reachable_since + %(grace)s * interval '1 second' < now()
+                AND reachable_since
+                    + greatest(%(grace)s * interval '1 second', lease.expires_at - lease.renewed_at) < now()
             FROM registry_sweeprecord WHERE id = 1
         )
     LIMIT %(rows)s

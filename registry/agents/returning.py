@@ -26,7 +26,10 @@ from registry.models import Agent, Lease
 
 @dataclass(frozen=True, slots=True)
 class Returner:
-    """A heartbeat, perhaps of a silent agent. digest: of its token. report: of its report, if it has one."""
+    """A heartbeat, perhaps of a silent agent. digest: of its token. report: of its report, if it has one.
+
+    instance: the process that sends it, if it says so.
+    """
 
     agent_id: UUID
     digest: bytes
@@ -34,6 +37,7 @@ class Returner:
     consumer_lag: int
     report: bytes | None
     request_id: str
+    instance: UUID | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +87,7 @@ def _permitted(said: dict[UUID, Returner]) -> list[Lease]:
         for lease in leases.order_by("agent_id")
         if bytes(lease.token_digest or b"") == said[lease.agent_id].digest
         and said[lease.agent_id].report in (None, bytes(lease.report_digest or b""))
+        and said[lease.agent_id].instance in (None, lease.instance_uuid)
     ]
 
 

@@ -7,15 +7,16 @@ each step a short transaction that skips rows in use, so that heartbeats never w
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from django.db import OperationalError, connection, transaction
 from django.db.models.functions import Now
 from psycopg.errors import DeadlockDetected
 
+from registry.agents.evidence import WHOLE_FLEET, Sighting, note_hearing
 from registry.agents.fleet_guard import Counts
-from registry.agents.guards import judge_guards
+from registry.agents.guards import guard_of, judge_guards
 from registry.agents.liveness import LivenessPolicy, reachable_since
 from registry.agents.marking import mark_some
 from registry.agents.policies import guard_policy, outage_gap, scaled_policy
@@ -37,8 +38,9 @@ _MOMENT = timedelta(seconds=60)
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What the sweep saw. ready: it may mark at all, for we have been there long enough."""
+    """What the sweep saw, and when. ready: it may mark at all, for we have been there long enough."""
 
+    at: datetime
     policy: LivenessPolicy
     ready: bool
     due: bool
@@ -49,7 +51,7 @@ def sweep_leases() -> int:
     look = _look()
     if look is None or not (look.ready and look.due):
         return 0
-    return _walk(look.policy)
+    return _walk(look)
 
 
 @transaction.atomic
@@ -63,26 +65,45 @@ def _look() -> Look | None:
         return None
     now: datetime = record.now
     since = reachable_since(record.last_sweep_at, record.reachable_since, gap=outage_gap(), now=now)
-    counts = _count(scaled_policy(record.live_count))
+    seen = _count(scaled_policy(record.live_count))
+    counts = {guard: one.counts for guard, one in seen.items()}
     whole = sum(counts.values(), Counts())
     policy = scaled_policy(whole.live)
+    fleet = guard_of(WHOLE_FLEET)
+    hearings = note_hearing({guard: one.sighting for guard, one in seen.items()}, policy, now=now)
+    if hearings[fleet].since == now:
+        # Nobody could be heard for a while, whatever broke: grace begins anew.
+        since = now
     record.last_sweep_at, record.reachable_since, record.live_count = now, since, whole.live
     record.save(update_fields=["last_sweep_at", "reachable_since", "live_count"])
     ready = now > since + policy.grace()
-    if ready:
-        judge_guards(counts, guard_policy(), now=now)
-    return Look(policy, ready, bool(whole.expired or whole.unknown))
+    judge_guards(counts, hearings, guard_policy(), ready=ready, now=now)
+    return Look(now, policy, ready, bool(whole.expired or whole.unknown))
 
 
-def _count(policy: LivenessPolicy) -> dict[int | None, Counts]:
-    """Counts by guard, in one look at the table."""
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """Of the agents of one guard."""
+
+    counts: Counts = field(default_factory=Counts)
+    sighting: Sighting = field(default_factory=Sighting)
+
+    def __add__(self, other: _Seen) -> _Seen:
+        return _Seen(self.counts + other.counts, self.sighting + other.sighting)
+
+
+def _count(policy: LivenessPolicy) -> dict[int | None, _Seen]:
+    """What is seen by guard, in one look at the table."""
     times = {"soon": policy.soon().total_seconds(), "moment": _MOMENT.total_seconds()}
-    counts: dict[int | None, Counts] = {}
+    seen: dict[int | None, _Seen] = {}
     with connection.cursor() as cursor:
         cursor.execute(_COUNT, times)
-        for guard, state, *numbers in cursor.fetchall():
-            counts[guard] = counts.get(guard, Counts()) + _counts_of(State(state), *numbers)
-    return counts
+        for guard, word, heard_at, shortest, *numbers in cursor.fetchall():
+            state = State(word)
+            holds_lease = state in LIVE or state is State.UNKNOWN
+            found = _Seen(_counts_of(state, *numbers), Sighting(heard_at, shortest if holds_lease else None))
+            seen[guard] = seen.get(guard, _Seen()) + found
+    return seen
 
 
 def _counts_of(state: State, agents: int, due: int, expired: int, lately: int) -> Counts:
@@ -93,14 +114,14 @@ def _counts_of(state: State, agents: int, due: int, expired: int, lately: int) -
     return Counts(unknown=expired) if state is State.UNKNOWN else Counts()
 
 
-def _walk(policy: LivenessPolicy) -> int:
+def _walk(look: Look) -> int:
     marked, noted = 0, time.monotonic()
     for number in _ranges():
         some, place, end = ROWS, number * BLOCKS, (number + 1) * BLOCKS
         while some == ROWS:
             began = time.monotonic()
             # What lies before the last one that was marked is not looked through again.
-            some, last = _step((place, end), policy)
+            some, last = _step((place, end), look)
             marked, place = marked + some, max(place, last)
             if time.monotonic() - noted > _NOTE_SECONDS:
                 _note_presence()
@@ -119,11 +140,11 @@ def _ranges() -> list[int]:
         return sorted(number for (number,) in cursor.fetchall())
 
 
-def _step(blocks: tuple[int, int], policy: LivenessPolicy) -> tuple[int, int]:
+def _step(blocks: tuple[int, int], look: Look) -> tuple[int, int]:
     between = (f"({blocks[0]},0)", f"({blocks[1]},0)")
     for _ in range(_DEADLOCK_TRIES):
         try:
-            return mark_some(between, ROWS, grace=policy.grace(), gap=outage_gap())
+            return mark_some(between, ROWS, seen=look.at, grace=look.policy.grace(), gap=outage_gap())
         except OperationalError as error:
             if not isinstance(error.__cause__, DeadlockDetected):
                 raise
@@ -137,7 +158,8 @@ def _note_presence() -> None:
 
 # The last: who was silent already but not for long.
 _COUNT = """
-SELECT guard_id, state, count(*),
+SELECT guard_id, state, max(renewed_at), min(expires_at - renewed_at) FILTER (WHERE expires_at > renewed_at),
+    count(*),
     count(*) FILTER (WHERE expires_at < now() + %(soon)s * interval '1 second'),
     count(*) FILTER (WHERE expires_at < now()),
     count(*) FILTER (WHERE expires_at < now() AND expires_at > now() - %(moment)s * interval '1 second')

@@ -25,6 +25,16 @@ def total(by_environment: Mapping[str, Mapping[State, int]]) -> dict[State, int]
     return {state: sum(one.get(state, 0) for one in by_environment.values()) for state in State}
 
 
+def registered(states: Mapping[State, int]) -> int:
+    """How many agents there are; the retired ones have left."""
+    return sum(count for state, count in states.items() if state is not State.RETIRED)
+
+
+def silent(states: Mapping[State, int]) -> int:
+    """How many agents do not report."""
+    return states.get(State.UNKNOWN, 0) + states.get(State.UNAVAILABLE, 0)
+
+
 @transaction.atomic
 def fold() -> None:
     """Put the steps together, so that they stay few. Writers do not wait; two folds do no harm."""

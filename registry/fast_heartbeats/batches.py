@@ -10,9 +10,9 @@ import msgspec
 import structlog
 from django.conf import settings
 
-from registry.agents.liveness import LivenessPolicy
+from registry.agents.liveness import LivenessPolicy, whole_seconds
 from registry.agents.policies import scaled_policy
-from registry.fast_heartbeats.connection import Beat, RenewingConnection, Taken
+from registry.fast_heartbeats.connection import Beat, RenewingConnection
 
 # More would hold the rows of a batch for longer than others like to wait.
 _MOST = 512
@@ -20,15 +20,20 @@ _MOST = 512
 _PAUSE_SECONDS = 0.25
 _PATIENCE_SECONDS = 5.0
 _ZERO = datetime(2000, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
 log = structlog.get_logger(__name__)
 
 
 @dataclass(slots=True)
 class Moment:
-    """What all heartbeats of a batch are told alike: times as JSON, and the policy that was used."""
+    """What heartbeats of a batch with the same lease are told alike: times as JSON, and the policy.
+
+    lease: in seconds.
+    """
 
     renewed_at: str
     expires_at: str
+    lease: int
     policy: LivenessPolicy
 
 
@@ -120,15 +125,19 @@ class Batches:
         policy = self._policy[1]
         taken = await connection.renew(
             [one.beat for one in batch],
-            lease=policy.lease // timedelta(microseconds=1),
+            lease=policy.lease // _MICROSECOND,
+            shortest=policy.shortest_lease() // _MICROSECOND,
             congestion_lag=settings.CONGESTION_LAG,
         )
         if not taken.leases:
             return
         if taken.live_count != self._policy[0]:
             self._policy = (taken.live_count, scaled_policy(taken.live_count))
-        moment = _moment(taken, policy)
+        moments: dict[int, Moment] = {}
         for place, lease in taken.leases.items():
+            moment = moments.get(lease.expires_at)
+            if moment is None:
+                moment = moments[lease.expires_at] = _moment(taken.now, lease.expires_at, policy)
             told = batch[place].told
             if not told.done():  # its client may have gone
                 told.set_result(Told(moment, lease.generation, lease.etag))
@@ -140,9 +149,14 @@ class Batches:
             await connection.close()
 
 
-def _moment(taken: Taken, policy: LivenessPolicy) -> Moment:
-    renewed_at = _ZERO + timedelta(microseconds=taken.now)
-    return Moment(as_json(renewed_at), as_json(renewed_at + policy.lease), policy)
+def _moment(renewed_at: int, expires_at: int, policy: LivenessPolicy) -> Moment:
+    renewed, expires = _ZERO + renewed_at * _MICROSECOND, _ZERO + expires_at * _MICROSECOND
+    return moment_of(renewed, expires, policy)
+
+
+def moment_of(renewed_at: datetime, expires_at: datetime, policy: LivenessPolicy) -> Moment:
+    lease = whole_seconds(expires_at - renewed_at)
+    return Moment(as_json(renewed_at), as_json(expires_at), lease, policy)
 
 
 def as_json(at: datetime) -> str:

@@ -35,21 +35,26 @@ _SIZE = {size: size.to_bytes(4) for size in (8, 16, 32)}
 
 @dataclass(slots=True)
 class Beat:
-    """A heartbeat as the statement takes it; `reported_at` in microseconds since 2000."""
+    """A heartbeat as the statement takes it; `reported_at` in microseconds since 2000.
+
+    instance: the 16 bytes of the instance_uuid, if there is one.
+    """
 
     key: bytes
     digest: bytes
     reported_at: int
     lag: int
     report: bytes | None
+    instance: bytes | None = None
 
 
 @dataclass(slots=True)
 class Lease:
-    """What the statement returned for a beat that it renewed."""
+    """What the statement returned for a beat that it renewed; expires_at: microseconds since 2000."""
 
     generation: int
     etag: bytes
+    expires_at: int
 
 
 @dataclass(slots=True)
@@ -78,10 +83,13 @@ class RenewingConnection:
         opened._loop.add_reader(opened._descriptor, opened._readable)
         return opened
 
-    async def renew(self, beats: Sequence[Beat], *, lease: int, congestion_lag: int) -> Taken:
-        """Renew for so many microseconds; returns after the commit. `beats` are ordered by key."""
+    async def renew(self, beats: Sequence[Beat], *, lease: int, shortest: int, congestion_lag: int) -> Taken:
+        """Renew; returns after the commit. `beats` are ordered by key.
+
+        lease: in microseconds, where nothing is set for the agent or its environment. shortest: the least.
+        """
         self._answer = self._loop.create_future()
-        parameters = _parameters(beats, lease, congestion_lag)
+        parameters = _parameters(beats, lease, shortest, congestion_lag)
         self._libpq.send_query_prepared(_NAME, parameters, [1] * len(parameters), 1)
         self._flush()
         results = await self._answer
@@ -121,16 +129,17 @@ class RenewingConnection:
                 waiting.set_result(results)
 
 
-def _parameters(beats: Sequence[Beat], lease: int, congestion_lag: int) -> list[bytes]:
-    reports = [_NULL if one.report is None else _SIZE[16] + one.report for one in beats]
+def _parameters(beats: Sequence[Beat], lease: int, shortest: int, congestion_lag: int) -> list[bytes]:
     return [
         _array(_UUID, 16, [one.key for one in beats]),
         _array(_BYTES, 32, [one.digest for one in beats]),
         _array(_WHOLE, 8, [_LONG.pack(one.lag) for one in beats]),
         _array(_TIME, 8, [_LONG.pack(one.reported_at) for one in beats]),
-        _ARRAY.pack(1, 1, _BYTES, len(beats), 1) + b"".join(reports),
+        _array_of_some(_BYTES, [one.report for one in beats]),
         _LONG.pack(lease),
         _LONG.pack(congestion_lag),
+        _array_of_some(_UUID, [one.instance for one in beats]),
+        _LONG.pack(shortest),
     ]
 
 
@@ -138,6 +147,12 @@ def _array(kind: int, size: int, values: list[bytes]) -> bytes:
     """An array in Postgres' binary format; all its values have this size."""
     length = _SIZE[size]
     return _ARRAY.pack(1, 0, kind, len(values), 1) + length + length.join(values)
+
+
+def _array_of_some(kind: int, values: list[bytes | None]) -> bytes:
+    """The same of values of 16 bytes that may be missing."""
+    packed = b"".join(_NULL if one is None else _SIZE[16] + one for one in values)
+    return _ARRAY.pack(1, 1, kind, len(values), 1) + packed
 
 
 def _read(results: list[PGresult]) -> Taken:
@@ -149,7 +164,8 @@ def _read(results: list[PGresult]) -> Taken:
         get, whole = result.get_value, int.from_bytes
         for row in range(result.ntuples):
             place = whole(get(row, 0) or b"") - 1
-            leases[place] = Lease(whole(get(row, 1) or b""), get(row, 2) or b"")
+            expires_at = whole(get(row, 5) or b"", signed=True)
+            leases[place] = Lease(whole(get(row, 1) or b""), get(row, 2) or b"", expires_at)
         if leases:
             now, live = whole(get(0, 3) or b"", signed=True), whole(get(0, 4) or b"")
     return Taken(now, live, leases)
@@ -158,17 +174,21 @@ def _read(results: list[PGresult]) -> Taken:
 # Authentication and renewal in one: a row that differs in anything is left, and Django asks why.
 _RENEW = b"""
 UPDATE registry_lease AS lease
-SET renewed_at = now(), expires_at = now() + $6::bigint * interval '1 microsecond',
+SET renewed_at = now(), expires_at = now() + interval '1 microsecond' * greatest($9::bigint, coalesce(
+        1000000::bigint * coalesce(
+            lease.lease_seconds, (SELECT lease_seconds FROM registry_fleetguard WHERE id = lease.guard_id)
+        ), $6::bigint)),
     reported_at = beat.reported_at, consumer_lag = beat.lag,
     vouched_at = CASE WHEN beat.report IS NULL THEN lease.vouched_at
         WHEN lease.vouched_at IS NOT NULL THEN now() END
-FROM unnest($1::uuid[], $2::bytea[], $3::bigint[], $4::timestamptz[], $5::bytea[])
-    WITH ORDINALITY AS beat (id, digest, lag, reported_at, report, place)
+FROM unnest($1::uuid[], $2::bytea[], $3::bigint[], $4::timestamptz[], $5::bytea[], $8::uuid[])
+    WITH ORDINALITY AS beat (id, digest, lag, reported_at, report, instance, place)
 WHERE lease.agent_id = beat.id AND lease.token_digest = beat.digest
     AND (lease.token_expires_at IS NULL OR lease.token_expires_at > now())
     AND lease.state = CASE WHEN beat.lag >= $7::bigint THEN 'congested' ELSE 'ready' END
+    AND (beat.instance IS NULL OR beat.instance = lease.instance_uuid)
     AND (beat.report IS NULL OR beat.report = lease.report_digest)
 RETURNING beat.place, lease.generation,
     (SELECT configuration_etag FROM registry_fleetguard WHERE id = lease.guard_id), now(),
-    (SELECT live_count FROM registry_sweeprecord WHERE id = 1)
+    (SELECT live_count FROM registry_sweeprecord WHERE id = 1), lease.expires_at
 """

@@ -11,6 +11,7 @@ import msgspec
 from django.conf import settings
 
 from controlplane.api.request_ids import choose, new_request_id
+from controlplane.incomplete_body import receive_nothing
 from controlplane.thread_batches import ThreadBatches
 from controlplane.wsgi_bridge import Receive, Scope, Send
 from overrides.fast_reads.figures import Figures
@@ -20,7 +21,7 @@ from registry.agents.many_heartbeats import Renewed
 from registry.agents.metrics import HEARTBEATS
 from registry.agents.policies import damping_policy, liveness_policy
 from registry.agents.returning import Returner, ReturnPolicy, take_back
-from registry.fast_heartbeats.batches import Batches, Moment, Told, as_json
+from registry.fast_heartbeats.batches import Batches, Told, moment_of
 from registry.fast_heartbeats.connection import Beat
 from registry.fast_heartbeats.plain import PlainBody, agent_of, read_body, time_of
 from registry.plain_heads import PlainHead, PlainHeads, once_more, whole_body
@@ -57,7 +58,8 @@ class FastHeartbeats:
             await self._django(scope, receive, send)
             return
         body = await whole_body(receive)
-        if body is None:  # the client has left
+        if body is None:
+            await self._django(scope, receive_nothing, send)
             return
         learned = self._specimens.of(head.secure, 200)
         request_id = choose(head.request_id) if head.request_id else new_request_id()
@@ -90,14 +92,24 @@ class FastHeartbeats:
         if said is None:
             return None
         key = bytes.fromhex(agent.replace("-", ""))
-        told = await self._batches.renew(Beat(key, head.digest, said.reported_at, said.lag, said.report))
+        told = await self._batches.renew(
+            Beat(key, head.digest, said.reported_at, said.lag, said.report, said.instance)
+        )
         if told is None:
-            told = await self._returns.ask(
-                Returner(
-                    UUID(bytes=key), head.digest, time_of(said.reported_at), said.lag, said.report, request_id
-                )
-            )
+            told = await self._returns.ask(_returner(UUID(bytes=key), head.digest, said, request_id))
         return None if told is None else (said, told)
+
+
+def _returner(agent_id: UUID, digest: bytes, said: PlainBody, request_id: str) -> Returner:
+    return Returner(
+        agent_id,
+        digest,
+        time_of(said.reported_at),
+        said.lag,
+        said.report,
+        request_id,
+        None if said.instance is None else UUID(bytes=said.instance),
+    )
 
 
 def _take_back(returners: Sequence[Returner]) -> list[Told | None]:
@@ -108,7 +120,7 @@ def _take_back(returners: Sequence[Returner]) -> list[Told | None]:
 
 
 def _told(renewed: Renewed, policy: LivenessPolicy) -> Told:
-    moment = Moment(as_json(renewed.renewed_at), as_json(renewed.expires_at), policy)
+    moment = moment_of(renewed.renewed_at, renewed.expires_at, policy)
     return Told(moment, renewed.generation, renewed.configuration_etag.encode())
 
 
@@ -119,7 +131,7 @@ def _content(agent: str, said: PlainBody, told: Told) -> bytes:
     etag = msgspec.json.encode(told.etag.decode()).decode() if told.etag else '""'
     return (
         f'{{"agent_id":"{agent}","health_status":"{state}","last_heartbeat":{moment.renewed_at},'
-        f'"lease_expires_at":{moment.expires_at},'
+        f'"lease_expires_at":{moment.expires_at},"lease_seconds":{moment.lease},'
         f'"heartbeat_interval":{int(moment.policy.interval.total_seconds())},'
         f'"next_heartbeat_in_seconds":{moment.policy.next_interval(_chance)},'
         f'"generation":{told.generation},"directives":[],"configuration_etag":{etag}}}'

@@ -9,17 +9,19 @@ from typing import Any
 
 from controlplane.api.json_body import parse_json
 from controlplane.errors import MalformedBody
-from registry.agents.reports import PARTS, digest_of
+from registry.agents.reports import digest_of
 
 _PATH = re.compile(r"/api/v1/agents/([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})/heartbeat")
 # Such as every agent without a report sends; years that no zone can move out of Python's range.
 _TIME = rb"(?:19|2\d)\d\d-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,6})?(?:Z|[+-]\d\d:\d\d)"
 _LAG = rb"0|[1-9]\d{0,17}"
+_UUID = rb"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 _BODY = re.compile(
-    rb'\s*\{\s*"timestamp"\s*:\s*"(%b)"\s*,\s*"consumer_lag"\s*:\s*(%b)\s*\}\s*' % (_TIME, _LAG)
+    rb'\s*\{\s*"timestamp"\s*:\s*"(%b)"\s*,\s*"consumer_lag"\s*:\s*(%b)\s*'
+    rb'(?:,\s*"instance_uuid"\s*:\s*"(%b)"\s*)?\}\s*' % (_TIME, _LAG, _UUID)
 )
 _TIME_ALONE = re.compile(_TIME.decode())
-_MEMBERS = {"timestamp", "consumer_lag", *PARTS}
+_UUID_ALONE = re.compile(_UUID.decode())
 _MAX_LAG = 2**63 - 1
 # Postgres counts microseconds from here.
 _ZERO = datetime(2000, 1, 1, tzinfo=UTC)
@@ -28,11 +30,12 @@ _MICROSECOND = timedelta(microseconds=1)
 
 @dataclass(slots=True)
 class PlainBody:
-    """reported_at: microseconds since 2000, as Postgres counts. report: a digest, if there is one."""
+    """reported_at: microseconds since 2000, as Postgres counts. report: a digest; instance: 16 bytes."""
 
     reported_at: int
     lag: int
     report: bytes | None
+    instance: bytes | None = None
 
 
 def agent_of(path: str) -> str | None:
@@ -46,7 +49,8 @@ def read_body(body: bytes) -> PlainBody | None:
     found = _BODY.fullmatch(body)
     if found is not None:
         said = _microseconds(found[1].decode("ascii"))
-        return None if said is None else PlainBody(said, int(found[2]), None)
+        instance = None if found[3] is None else _instance(found[3].decode("ascii"))
+        return None if said is None else PlainBody(said, int(found[2]), None, instance)
     try:
         document = parse_json(body)
     except MalformedBody:
@@ -59,15 +63,26 @@ def time_of(reported_at: int) -> datetime:
 
 
 def _with_report(document: Any) -> PlainBody | None:
-    if not isinstance(document, dict) or not _MEMBERS.issuperset(document):
+    """Members that we do not know are ignored, as Django does: the agent may be newer."""
+    if not isinstance(document, dict):
         return None
     stamp, lag = document.get("timestamp"), document.get("consumer_lag")
     if type(lag) is not int or not 0 <= lag <= _MAX_LAG:
         return None
     if not isinstance(stamp, str) or not _TIME_ALONE.fullmatch(stamp):
         return None
+    instance = document.get("instance_uuid", "")
+    if not isinstance(instance, str) or (instance and not _UUID_ALONE.fullmatch(instance)):
+        return None
+    if not instance and "instance_uuid" in document:
+        return None
     said = _microseconds(stamp)
-    return None if said is None else PlainBody(said, lag, digest_of(document))
+    known = _instance(instance) if instance else None
+    return None if said is None else PlainBody(said, lag, digest_of(document), known)
+
+
+def _instance(text: str) -> bytes:
+    return bytes.fromhex(text.replace("-", ""))
 
 
 def _microseconds(stamp: str) -> int | None:

@@ -8,7 +8,10 @@ from collections.abc import Sequence
 import msgspec
 from django.conf import settings
 
+from controlplane.api.idempotency import is_legal
+from controlplane.api.json_body import parse_json
 from controlplane.api.request_ids import choose
+from controlplane.incomplete_body import receive_nothing
 from controlplane.thread_batches import ThreadBatches
 from controlplane.wsgi_bridge import Application, Receive, Scope, Send
 from overrides.fast_reads.figures import Figures
@@ -17,6 +20,7 @@ from registry.agents.api.join_views import show_joined
 from registry.agents.joining import Joining, join_many
 from registry.agents.metrics import JOINS
 from registry.agents.policies import liveness_policy
+from registry.agents.repeated_joins import repeat_key
 from registry.fast_joins.plain import read_registration
 from registry.plain_heads import PlainHead, PlainHeads, once_more, whole_body
 
@@ -30,7 +34,7 @@ class FastJoins:
         self._django = django
         # As Django's resolver names it.
         self._figures = Figures(JOIN_ROUTE.removeprefix("/"), JOINS)
-        self._heads = PlainHeads()
+        self._heads = PlainHeads(takes_keys=True)
         self._specimens = Specimens()
         self._batches = ThreadBatches(_join, most=settings.JOINS_AT_ONCE, name="joins")
 
@@ -41,7 +45,8 @@ class FastJoins:
             await self._django(scope, receive, send)
             return
         body = await whole_body(receive)
-        if body is None:  # the client has left
+        if body is None:
+            await self._django(scope, receive_nothing, send)
             return
         learned = self._specimens.of(head.secure, 201)
         request_id = choose(head.request_id)
@@ -66,9 +71,10 @@ class FastJoins:
 
     async def _join(self, head: PlainHead, body: bytes, request_id: str) -> bytes | None:
         registration = read_registration(body)
-        if registration is None:
+        if registration is None or (head.key is not None and not is_legal(head.key)):
             return None
-        return await self._batches.ask(Joining(head.digest, registration, request_id))
+        repeat = None if head.key is None else repeat_key(head.key, parse_json(body))
+        return await self._batches.ask(Joining(head.digest, registration, request_id, repeat))
 
 
 def _join(joinings: Sequence[Joining]) -> list[bytes | None]:

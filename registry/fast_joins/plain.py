@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Annotated, Any
+from uuid import UUID
 
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
@@ -10,7 +11,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 from controlplane.api.json_body import parse_json
 from controlplane.errors import MalformedBody
 from overrides.resource_types.schemas import LABEL_VALUE, QUALIFIED_NAME
-from registry.agents.registration import TOPIC_NAME, Cost, Registration
+from registry.agents.registration import LONGEST_TOPIC_NAME, TOPIC_NAME, Cost, Registration
 from registry.task_types.names import NAME, TaskType
 
 # Narrower than what Django takes, never wider: a test compares the two.
@@ -40,11 +41,12 @@ class _Plain(Struct, forbid_unknown_fields=True):
     environment: _Name
     service_types: Annotated[list[_Word], Meta(max_length=100)]
     cost: Cost
-    topic_name: Annotated[str, Meta(pattern=rf"^(?:{TOPIC_NAME.pattern})\Z", max_length=239)]
+    topic_name: Annotated[str, Meta(pattern=rf"^(?:{TOPIC_NAME.pattern})\Z", max_length=LONGEST_TOPIC_NAME)]
     resources_available: _Resources | None = None
     labels: Annotated[dict[_LabelName, _LabelValue], Meta(max_length=64)] = {}
     capacity: _Count | None = None
     task_types: Annotated[list[_TaskType], Meta(max_length=1000)] = []
+    instance_uuid: UUID | None = None
 
 
 def read_registration(body: bytes) -> Registration | None:
@@ -64,4 +66,5 @@ def read_registration(body: bytes) -> Registration | None:
         labels=said.labels,
         capacity=said.capacity,
         task_types=tuple(TaskType(one.name, one.version) for one in said.task_types),
+        instance_uuid=said.instance_uuid,
     )

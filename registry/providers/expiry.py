@@ -43,6 +43,7 @@ def _agents_with_due(policy: LivenessPolicy) -> list[UUID]:
             {
                 "lease": policy.lease.total_seconds(),
                 "grace": policy.grace().total_seconds(),
+                "patience": policy.grace().total_seconds(),
                 "gap": outage_gap().total_seconds(),
                 "live": [state.value for state in LIVE],
                 "agents": AGENTS,
@@ -81,6 +82,10 @@ WHERE provider.holds_type AND provider.expires_at < now()
     AND (agent.state_since < greatest(provider.expires_at, CASE WHEN provider.vouched
             THEN lease.vouched_at + %(lease)s * interval '1 second' END)
         OR agent.state_since < now() - %(lease)s * interval '1 second')
+    AND (
+        SELECT bool_and(coalesce(heard_at > now() - %(patience)s * interval '1 second', true))
+        FROM registry_fleetguard WHERE environment = ''
+    ) IS NOT FALSE
     AND (
         SELECT last_sweep_at >= now() - %(gap)s * interval '1 second'
             AND reachable_since + %(grace)s * interval '1 second' < now()

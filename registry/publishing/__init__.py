@@ -6,6 +6,8 @@ rows           tables
 stored         contents, bundles and conditions as JSON, and back
 policies       what the settings say
 documents      what is published, loaded once
+parts          what each team has in force in a data plane, and what waits
+quotas         how much, and how often, one team may publish
 worlds         rows -> World: everything that a recompute depends on
 staging        data planes that are given changes before others
 signing        signatures of what is served

@@ -110,7 +110,7 @@ def _related(
     """
     known = [one for one in load_documents(now=now) if one.id != document]
     said = [*(one.published for one in known), *load_older(known)]
-    near = related(said, wanted, by_endpoint=settings.AGENT_CONFIGS_STRICT_ENDPOINTS)
+    near = related(said, wanted)
     names = {*names_of([*wanted, *(one for one in said if one.id in near)])}
     return [one for one in known if one.id in near], names
 

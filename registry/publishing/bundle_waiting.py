@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 from controlplane.access.callers import Caller
+from controlplane.events.sight import EVERYTHING
 from controlplane.events.watching import Watch
-from controlplane.scopes import Scope
 
 _PATH = re.compile(r"/api/v1/data-planes/[^/]+/config")
 
@@ -17,6 +17,9 @@ def is_configuration(path: str) -> bool:
 
 
 def next_bundle(name: str, caller: Caller, *, after: int, seconds: int) -> Watch:
-    """Anything new about the data plane after that event: then its configuration is looked at again."""
+    """Anything new about the data plane after that event: then its configuration is looked at again.
+
+    No event is shown, so the watch needs no right to read events.
+    """
     whose = str(caller.principal_id)
-    return Watch(after, whose, (Scope(),), object_type="data_plane", object_id=name, wait=seconds)
+    return Watch(after, whose, EVERYTHING, object_type="data_plane", object_id=name, wait=seconds)

@@ -1,13 +1,15 @@
 """Sources that are read again and again: what changed is published, what is gone goes, the last good stays.
 
-Each document stands alone, so a bad one keeps its last good generation and touches no other. What cannot be
-read removes nothing; nor does a source that lost more than half of its documents, until somebody confirms it:
-a mount, a checkout or a listing that is half there looks like that.
+Each document is read by itself, so a bad one keeps its last good generation and affects no other. What cannot
+be read removes nothing. A team that lost more than half of its documents keeps them until somebody confirms
+the removal. So do all lost teams of a source that lost more than half of its teams, because an incomplete
+mount, checkout or listing looks like that. Other teams of the source are followed meanwhile.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from hashlib import sha256
@@ -67,8 +69,7 @@ class Found:
 
     @property
     def digest(self) -> str:
-        """Of the names: what is confirmed is which documents are gone."""
-        return sha256("\n".join(sorted(map(str, self.names))).encode()).hexdigest()
+        return digest_of_names(self.names)
 
     def missing(self, known: Mapping[DocumentId, str]) -> list[DocumentId]:
         """What is known and was looked for in vain."""
@@ -93,17 +94,21 @@ def follow(source: Source, found: Found) -> str:
     row = _locked(source)
     known = known_documents(source)
     gone = found.missing(known)
-    waits = _is_too_much(len(gone), len(known)) and row.confirmed_digest != found.digest
+    waits = removals_to_confirm(gone, known)
+    if row.confirmed_digest == digest_of_names(waits):
+        waits = frozenset()
     problems = [*found.problems, *dict.fromkeys(found.unread.values())]
     for document, text in found.texts.items():
         if known.get(document) != sha256(text.encode()).hexdigest():
             wanted = Wanted(document, text, created_at=found.created_at.get(document))
             problems += _publish(source, wanted)
-    for document in () if waits else gone:
-        delete_document(document, actor=source.actor, one_of_many=True)
+    for document in gone:
+        if document not in waits:
+            delete_document(document, actor=source.actor, one_of_many=True)
     # Once for all that changed: taken one by one, no gate would notice that most of it goes.
     recompute_all(source.actor)
-    pending = {"digest": found.digest, "documents": [str(one) for one in gone[:_TOLD]]} if waits else None
+    told = [str(one) for one in sorted(waits)[:_TOLD]]
+    pending = {"digest": digest_of_names(waits), "documents": told} if waits else None
     return _note(source, row, found, problems[:_TOLD], pending)
 
 
@@ -154,6 +159,22 @@ def _publish(source: Source, wanted: Wanted) -> list[str]:
         log.error("agent_config_source.unforeseen", document=str(wanted.id), exc_info=error)
         return [f"{name}: it could not be read. The log has the cause."]
     return []
+
+
+def removals_to_confirm(gone: Collection[DocumentId], known: Collection[DocumentId]) -> frozenset[DocumentId]:
+    """Of the documents that a source no longer has, those that stay until somebody confirms the removal."""
+    before = Counter(one.namespace for one in known)
+    lost = Counter(one.namespace for one in gone)
+    teams = {team for team, number in lost.items() if _is_too_much(number, before[team])}
+    vanished = {team for team, number in lost.items() if number == before[team]}
+    if _is_too_much(len(vanished), len(before)):
+        teams |= vanished
+    return frozenset(one for one in gone if one.namespace in teams)
+
+
+def digest_of_names(documents: Iterable[DocumentId]) -> str:
+    """What is confirmed is which documents are removed."""
+    return sha256("\n".join(sorted(map(str, documents))).encode()).hexdigest()
 
 
 def _is_too_much(gone: int, known: int) -> bool:

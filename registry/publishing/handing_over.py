@@ -11,7 +11,14 @@ from controlplane.access import audit
 from controlplane.access.actors import Actor
 from controlplane.errors import NameTaken, UnknownGrant
 from registry import event_types
-from registry.agent_configs.claims import Claim, ClaimKind, Naming, agent_claims, task_claims
+from registry.agent_configs.claims import (
+    Claim,
+    ClaimKind,
+    Naming,
+    agent_claims,
+    endpoint_claims,
+    task_claims,
+)
 from registry.agent_configs.grants import Grant, Transfer, transferred
 from registry.publishing import policies
 from registry.publishing.clock import database_now
@@ -94,7 +101,8 @@ def transfer(order: Transfer, *, actor: Actor) -> None:
 def _claims() -> list[Claim]:
     naming: Naming = policies.policy().naming
     documents = [one.published for one in load_documents(now=database_now())]
-    return [claim for one in documents for claim in (*agent_claims(one, naming), *task_claims(one, naming))]
+    found = (agent_claims, task_claims, endpoint_claims)
+    return [claim for one in documents for claims in found for claim in claims(one, naming)]
 
 
 def _record_grant(row: AgentConfigGrant, actor: Actor, *, given: bool) -> None:

@@ -15,3 +15,10 @@ def lock_publishing() -> None:
     """
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_LOCK])
+
+
+def try_lock_publishing() -> bool:
+    """Take the lock if it is free: a team's publication never waits for the recompute of another's."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_try_advisory_xact_lock(%s)", [_LOCK])
+        return bool(cursor.fetchone()[0])

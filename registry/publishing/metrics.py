@@ -10,6 +10,7 @@ from prometheus_client import Counter, Histogram, Metric
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
+from registry.publishing.part_rows import AgentConfigPart
 from registry.publishing.rows import (
     AgentConfig,
     AgentConfigQuarantine,
@@ -89,6 +90,17 @@ def _conflicts() -> Iterator[GaugeMetricFamily]:
     yield family
 
 
+def _parts() -> GaugeMetricFamily:
+    family = GaugeMetricFamily(
+        "agentcfg_parts_held", "Teams with a change that a gate holds.", labels=["data_plane"]
+    )
+    rows = AgentConfigPart.objects.exclude(held=None).values_list("data_plane").annotate(n=Count("id"))
+    counts = dict(rows)
+    for name in DataPlane.objects.order_by("name").values_list("name", flat=True):
+        family.add_metric([name], counts.get(name, 0))
+    return family
+
+
 def _planes() -> Iterator[GaugeMetricFamily]:
     revision = GaugeMetricFamily("agentcfg_bundle_revision", "The revision in force.", labels=["data_plane"])
     age = GaugeMetricFamily(
@@ -100,7 +112,7 @@ def _planes() -> Iterator[GaugeMetricFamily]:
         held.add_metric([plane.name], int(plane.held is not None))
         if plane.activated_at:
             age.add_metric([plane.name], (plane.now - plane.activated_at).total_seconds())
-    yield from (revision, age, held)
+    yield from (revision, age, held, _parts())
     acks = GaugeMetricFamily("agentcfg_data_plane_acks", "Data planes by their last word.", labels=["state"])
     waiting = DataPlane.objects.filter(active_revision__gt=F("applied_revision"), ack_state="")
     counted = dict(DataPlane.objects.exclude(ack_state="").values_list("ack_state").annotate(n=Count("name")))

@@ -15,7 +15,7 @@ from controlplane.access.actors import Actor
 from controlplane.access.callers import Caller
 from controlplane.access.models import Principal
 from controlplane.access.roles import Action
-from controlplane.errors import FieldError, InvalidRequest, PermissionDenied, UnknownBundle, UnknownDataPlane
+from controlplane.errors import FieldError, InvalidRequest, LimitReached, UnknownBundle, UnknownDataPlane
 from controlplane.events.types import EventType
 from controlplane.preconditions import Precondition, check
 from registry import event_types
@@ -23,12 +23,15 @@ from registry.agent_configs.dialects import Dialect
 from registry.agent_configs.rendering import as_config_map, as_json
 from registry.publishing import stored
 from registry.publishing.locking import lock_publishing
+from registry.publishing.parts import parts_held
 from registry.publishing.recomputing import recompute_all
 from registry.publishing.rows import AgentConfigBundle, DataPlane
 
 _NAME = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
 _RELEASE = re.compile(r"[0-9]{1,4}(\.[0-9]{1,4}){1,2}")
-_APPROVALS_KEPT = 20
+_APPROVALS_KEPT = 200
+# Kubernetes' limit of all data of a ConfigMap together.
+_CONFIG_MAP_BYTES = 1 << 20
 
 
 class Format(StrEnum):
@@ -107,11 +110,13 @@ def delete_plane(name: str, *, actor: Actor, precondition: Precondition | None =
 
 @transaction.atomic
 def approve(name: str, digest: str, *, actor: Actor) -> DataPlane:
-    """Let exactly the bundle go that waits. Raises UnknownBundle if no such one does."""
+    """Approve exactly the bundle, or the team's change, that is held. Raises UnknownBundle if none is."""
     lock_publishing()
     plane = get_plane(name)
-    if not plane.held or not digest or plane.held["digest"] != digest:
-        raise UnknownBundle(f"No bundle of {name} with this digest waits.")
+    parts = (one.held for one in parts_held(plane))
+    held = next((one for one in (plane.held, *parts) if one and digest and one["digest"] == digest), None)
+    if held is None:
+        raise UnknownBundle(f"Nothing of {name} with this digest is held. Read the data plane for what is.")
     plane.approved = [*plane.approved, digest][-_APPROVALS_KEPT:]
     plane.save(update_fields=["approved"])
     audit.record(
@@ -119,7 +124,7 @@ def approve(name: str, digest: str, *, actor: Actor) -> DataPlane:
         "data_plane",
         name,
         actor=actor,
-        before={"held": plane.held["reasons"]},
+        before={"held": held["reasons"]},
         after={"digest": digest},
         data={"data_plane": name, "digest": digest},
     )
@@ -127,15 +132,23 @@ def approve(name: str, digest: str, *, actor: Actor) -> DataPlane:
     return get_plane(name)
 
 
-def check_may_follow(caller: Caller, plane: DataPlane) -> None:
-    """Raises PermissionDenied unless the caller is the data plane's principal, or rules all of them."""
-    if caller.verdict(Action.AGENT_CONFIG_RULE).allowed:
-        return
-    if caller.principal_id is None or not plane.principal or caller.name != plane.principal:
-        raise PermissionDenied(
-            f"{caller.name} is not the principal of the data plane {plane.name}.",
-            action=Action.DATA_PLANE_FOLLOW.value,
+def get_followed_plane(name: str, caller: Caller) -> DataPlane:
+    """The data plane, if the caller is its principal or administers all of them.
+
+    Raises UnknownDataPlane otherwise, whether it exists or not.
+    """
+    found = DataPlane.objects.filter(name=name).first()
+    if found is None or not _may_follow(caller, found):
+        raise UnknownDataPlane(
+            f"There is no data plane {name[:80]!r} whose principal is {caller.name}. "
+            "An administrator can set the `principal` of a data plane."
         )
+    return found
+
+
+def _may_follow(caller: Caller, plane: DataPlane) -> bool:
+    is_principal = caller.principal_id is not None and plane.principal == caller.name
+    return is_principal or caller.verdict(Action.AGENT_CONFIG_RULE).allowed
 
 
 def etag_of(plane: DataPlane, wanted: Format) -> str:
@@ -156,17 +169,29 @@ def etag_of_bundle(plane: DataPlane, digest: str, wanted: Format) -> str:
 
 
 def configuration(plane: DataPlane, wanted: Format) -> Served:
-    """What is in force, as it is served. Raises UnknownBundle."""
+    """What is in force, as it is served. Raises UnknownBundle, LimitReached."""
     etag = etag_of(plane, wanted)
     row = AgentConfigBundle.objects.get(data_plane=plane, revision=plane.active_revision)
     if wanted is Format.YAML:
         return Served(row.revision, row.digest, etag, row.text)
+    if wanted is Format.CONFIG_MAP:
+        _check_config_map(plane, row.text)
     bundle = stored.read_bundle(row.body)
     if wanted is Format.JSON:
         return Served(row.revision, row.digest, etag, as_json(bundle))
     place = {"name": "flyte-agent-service", "namespace": "flyte", **plane.config_map}
     text = as_config_map(bundle, name=place["name"], namespace=place["namespace"], revision=row.revision)
     return Served(row.revision, row.digest, etag, text)
+
+
+def _check_config_map(plane: DataPlane, text: str) -> None:
+    """Not split: Flyte reads lists of one file only, so agents in other files would lose their task types."""
+    size = len(text.encode())
+    if size > _CONFIG_MAP_BYTES:
+        raise LimitReached(
+            f"The configuration of {plane.name} has {size} bytes; Kubernetes accepts {_CONFIG_MAP_BYTES} in "
+            "a ConfigMap. Read it with format=yaml and mount the file, or lower AGENT_CONFIGS_BUNDLE_BYTES."
+        )
 
 
 def get_bundle(name: str, revision: int) -> AgentConfigBundle:

@@ -23,6 +23,7 @@ def limits() -> Limits:
         task_types=settings.AGENT_CONFIGS_MAX_TASK_TYPES,
         service_config_bytes=settings.AGENT_CONFIGS_SERVICE_CONFIG_BYTES,
         longest_timeout=settings.AGENT_CONFIGS_LONGEST_TIMEOUT_SECONDS * SECOND,
+        longest_list_timeout=settings.AGENT_CONFIGS_LONGEST_LIST_TIMEOUT_SECONDS * SECOND,
         tls_required=settings.AGENT_CONFIGS_TLS_REQUIRED,
         allowed_hosts=frozenset(settings.AGENT_CONFIGS_ALLOWED_HOSTS),
         reserved_task_types=_reserved(),
@@ -30,11 +31,12 @@ def limits() -> Limits:
     )
 
 
-def timeouts() -> tuple[int, int]:
-    """Of an agent's calls where its document says nothing, and of listing; nanoseconds."""
+def timeouts() -> tuple[int, int, int]:
+    """Nanoseconds: of calls and of listing where a document has none, and the longest of listing."""
     return (
         settings.AGENT_CONFIGS_DEFAULT_TIMEOUT_SECONDS * SECOND,
         settings.AGENT_CONFIGS_LIST_TIMEOUT_SECONDS * SECOND,
+        settings.AGENT_CONFIGS_LONGEST_LIST_TIMEOUT_SECONDS * SECOND,
     )
 
 
@@ -54,6 +56,8 @@ def gates() -> Gates:
         settings.AGENT_CONFIGS_REMOVAL_PERCENT / 100,
         settings.AGENT_CONFIGS_REMOVAL_COUNT,
         settings.AGENT_CONFIGS_APPROVAL_REQUIRED,
+        settings.AGENT_CONFIGS_TEAM_BYTES,
+        settings.AGENT_CONFIGS_TEAM_AGENTS,
     )
 
 

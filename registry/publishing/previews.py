@@ -9,8 +9,8 @@ from datetime import datetime
 from registry.agent_configs.claims import DocumentId, Published
 from registry.agent_configs.differences import seen_by, summary
 from registry.agent_configs.documents import Reading
-from registry.agent_configs.gates import Gate, Held
-from registry.agent_configs.recomputing import recompute
+from registry.agent_configs.gates import Held, veiled
+from registry.agent_configs.recomputing import Recomputed, recompute
 from registry.agent_configs.rendering import digest
 from registry.publishing.clock import database_now
 from registry.publishing.documents import Document, load_documents
@@ -70,17 +70,18 @@ def preview(changes: Sequence[Change], *, hidden: Set[str] = frozenset()) -> Pre
                 plane.name,
                 digest(found.bundle),
                 summary(difference),
-                _held_as_told(found.held, hidden),
-                standings(plane, about, found.decision, found.bundle),
+                _held(found, hidden, {one.id.namespace for one in changes}),
+                standings(plane, about, found, found.bundle),
             )
         )
     return Preview(readings, tuple(outcomes))
 
 
-def _held_as_told(held: Sequence[Held], hidden: Set[str]) -> tuple[Held, ...]:
-    """Where something would be misread is somewhere in the whole document, which has everybody's agents."""
-    veiled = "What would be written is not what Flyte would read. Administrators are told where."
-    return tuple(replace(one, message=veiled) if hidden and one.gate is Gate.MISREAD else one for one in held)
+def _held(found: Recomputed, hidden: Set[str], teams: Set[str]) -> tuple[Held, ...]:
+    """What would hold everything, and what would hold the parts of the teams that were asked about."""
+    parts = (one for one in found.division.held if one.team in teams)
+    reasons = (why for one in parts for why in one.reasons)
+    return (*(veiled(found.held) if hidden else found.held), *reasons)
 
 
 def _with(

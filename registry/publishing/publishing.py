@@ -19,7 +19,6 @@ from controlplane.errors import (
     FieldError,
     InvalidAgentConfig,
     InvalidRequest,
-    LimitReached,
     UnknownAgentConfig,
     VersionMismatch,
 )
@@ -31,8 +30,16 @@ from registry.agent_configs.documents import Reading
 from registry.agent_configs.serving import is_flapping
 from registry.publishing import policies, stored
 from registry.publishing.clock import database_now
-from registry.publishing.locking import lock_publishing
+from registry.publishing.locking import try_lock_publishing
+from registry.publishing.parts import documents_held, generations_in_force
 from registry.publishing.quarantining import keep_as_it_was, readmit_fixed
+from registry.publishing.quotas import (
+    check_bytes,
+    check_documents,
+    check_pace,
+    spend_change,
+    takes_effect_at_once,
+)
 from registry.publishing.reading import read
 from registry.publishing.recomputing import recompute_all
 from registry.publishing.rows import DOCUMENT_LENGTH, AgentConfig, AgentConfigGeneration
@@ -67,22 +74,25 @@ def put_document(
 
     refuse: raise InvalidAgentConfig if it is not valid; else it is stored, and the last good generation
     is served on. one_of_many: whoever changes many has taken the lock, and recomputes once afterwards.
-    Raises InvalidRequest, LimitReached, VersionMismatch, VersionRequired.
+    Raises InvalidRequest, LimitReached, TooManyAttempts, VersionMismatch, VersionRequired.
     """
     _check_name(wanted.id)
+    team = wanted.id.namespace
+    check_pace(team)
     reading = read(wanted.text, source=wanted.id.source)
     if refuse and reading.errors:
         raise invalid(reading)
-    at_once = not one_of_many and takes_effect_at_once()
-    if at_once:
-        lock_publishing()
+    at_once = not one_of_many and takes_effect_at_once(team, len(wanted.text)) and try_lock_publishing()
     row = _locked(wanted.id)
     standing = row if row and row.deleted_at is None else None
     check(precondition, standing.generation if standing else None)
     if standing and _says(standing, wanted):
         return standing, False
     if standing is None:
-        _check_number(wanted.id)
+        check_documents(wanted.id)
+    if reading.content is not None:
+        check_bytes(wanted.id, wanted.text, before=len(standing.text.encode()) if standing else 0)
+    spend_change(team)
     saved = _store(row, standing, wanted, reading, actor)
     if at_once:
         recompute_all(actor)
@@ -97,14 +107,19 @@ def delete_document(
     precondition: Precondition | None = None,
     one_of_many: bool = False,
 ) -> None:
-    """Take a document away. Its claims are remembered for a while. Raises UnknownAgentConfig."""
-    at_once = not one_of_many and takes_effect_at_once()
-    if at_once:
-        lock_publishing()
+    """Delete a document. Its claims are remembered for a while. Raises UnknownAgentConfig, TooManyAttempts.
+
+    A source's documents go without a limit: what it no longer has must not stay because there is much of it.
+    """
+    if not one_of_many:
+        check_pace(document.namespace)
+    at_once = not one_of_many and takes_effect_at_once(document.namespace) and try_lock_publishing()
     row = _locked(document)
     if row is None or row.deleted_at is not None:
         raise UnknownAgentConfig(f"There is no document {str(document)[:200]!r}.")
     check(precondition, row.generation)
+    if not one_of_many:
+        spend_change(document.namespace)
     before = shown(row)
     row.deleted_at = row.changed_at = database_now()
     row.text, row.content, row.diagnostics, row.generation = "", None, [], row.generation + 1
@@ -132,15 +147,13 @@ def visible_document(document: DocumentId, caller: Caller) -> AgentConfig:
     return get_document(document)
 
 
-def takes_effect_at_once() -> bool:
-    """True while recomputing costs less than waiting for the next look."""
-    return AgentConfig.objects.filter(deleted_at=None).count() < settings.AGENT_CONFIGS_AT_ONCE
-
-
 def forget_tombstones(*, now: datetime) -> int:
-    """Forget documents that went so long ago that nothing remembers their claims."""
+    """Forget documents that went so long ago that nothing remembers their claims, and none is in force."""
     until = now - policies.grace() - timedelta(hours=1)
-    return AgentConfig.objects.filter(deleted_at__lt=until).delete()[0]
+    old = AgentConfig.objects.filter(deleted_at__lt=until)
+    names = documents_held()
+    kept = [row.id for row in old.defer("text", "content") if row.document_id in names] if names else []
+    return old.exclude(id__in=kept).delete()[0]
 
 
 def invalid(reading: Reading) -> InvalidAgentConfig:
@@ -177,12 +190,6 @@ def _check_name(document: DocumentId) -> None:
     if not legal or len(document.name) > DOCUMENT_LENGTH:
         message = f"A document's name has letters, digits and inner . _ -, {DOCUMENT_LENGTH} at most."
         raise InvalidRequest(message, errors=[FieldError("/name", "malformed", message)])
-
-
-def _check_number(document: DocumentId) -> None:
-    most = settings.AGENT_CONFIGS_DOCUMENTS_PER_TEAM
-    if AgentConfig.objects.filter(team=document.namespace, deleted_at=None).count() >= most:
-        raise LimitReached(f"The team {document.namespace} has {most} documents, and may have no more.")
 
 
 def _locked(document: DocumentId) -> AgentConfig | None:
@@ -253,12 +260,14 @@ def _save(row: AgentConfig) -> None:
 
 
 def _keep_generation(row: AgentConfig) -> None:
-    AgentConfigGeneration.objects.create(document=row, number=row.generation, content=row.content)
+    AgentConfigGeneration.objects.create(
+        document=row, number=row.generation, content=row.content, facts=row.facts, canary=row.canary
+    )
     oldest = row.generation - settings.AGENT_CONFIGS_GENERATIONS_KEPT
     old = AgentConfigGeneration.objects.filter(document=row, number__lte=oldest)
     # What is served in place of the latest must outlive it.
-    kept = row.quarantines.values_list("fallback", flat=True)
-    old.exclude(number__in=[*kept]).delete()
+    kept = {*row.quarantines.values_list("fallback", flat=True), *generations_in_force(row)}
+    old.exclude(number__in=kept).delete()
 
 
 def _record(

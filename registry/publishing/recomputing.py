@@ -24,6 +24,7 @@ from registry.publishing.documents import load_documents
 from registry.publishing.inputs import inputs_of_all, inputs_of_plane
 from registry.publishing.keeping import forget_old_bundles, store_history
 from registry.publishing.locking import lock_publishing
+from registry.publishing.parts import store_parts
 from registry.publishing.rows import AgentConfigBundle, DataPlane
 from registry.publishing.statuses import store_statuses
 from registry.publishing.worlds import Loaded, load_ownership, load_world
@@ -71,8 +72,9 @@ def _recompute_one(plane: DataPlane, loaded: Loaded, common: str, actor: Actor, 
     plane.inputs_digest = inputs_of_plane(plane, common)
     plane.save()
     store_history(plane, loaded.world.history, found.history)
+    store_parts(plane, found.division, activated=not found.held)
     in_force = loaded.world.active if found.held else found.bundle
-    store_statuses(plane, loaded, found.decision, in_force, now=now)
+    store_statuses(plane, loaded, found, in_force, now=now)
     return is_new
 
 

@@ -81,6 +81,9 @@ class AgentConfigGeneration(models.Model):
     document = models.ForeignKey(AgentConfig, on_delete=models.CASCADE, related_name="generations")
     number = models.IntegerField()
     content: Any = models.JSONField()
+    # As the document had them; None of generations from before these columns: as the document has them now.
+    facts: Any = models.JSONField(null=True)
+    canary: Any = models.JSONField(null=True)
     made_at = models.DateTimeField(db_default=Now())
 
     class Meta:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -13,7 +13,7 @@ from controlplane.events.types import EventType
 from controlplane.scopes import Scope
 from registry import event_types
 from registry.agent_configs.bundles import Bundle, Input
-from registry.agent_configs.claims import DocumentId
+from registry.agent_configs.claims import DocumentId, Published
 from registry.agent_configs.conditions import (
     Ack,
     AckState,
@@ -25,6 +25,9 @@ from registry.agent_configs.conditions import (
     with_times,
 )
 from registry.agent_configs.deciding import Decision
+from registry.agent_configs.gates import veiled
+from registry.agent_configs.parts import waiting
+from registry.agent_configs.recomputing import Recomputed
 from registry.publishing import stored
 from registry.publishing.documents import Document
 from registry.publishing.rows import AgentConfigStatus, DataPlane
@@ -45,20 +48,23 @@ class Standing:
 
 
 def standings(
-    plane: DataPlane, loaded: Loaded, decision: Decision, in_force: Bundle | None
+    plane: DataPlane, loaded: Loaded, recomputed: Recomputed, in_force: Bundle | None
 ) -> dict[DocumentId, Standing]:
     """How each document stands, without times. Looks at each verdict once, however many documents."""
-    own = _split(decision)
+    own = _split(recomputed.decision)
     inputs = {one.document: one for one in in_force.inputs} if in_force else {}
-    given = {one.id: one for one in loaded.world.documents}
+    given = {one.id: one for one in recomputed.documents}
+    held_parts = _held_parts(loaded, recomputed)
+    held = {**_held_with_all(recomputed, inputs), **{name: one.message for name, one in held_parts.items()}}
+    exceptions = {**loaded.exceptions, **held_parts}
     found = {}
     for document in loaded.documents:
         mine = own.get(document.id, Decision())
         input_ = inputs.get(document.id)
         bundle = replace(in_force, inputs=(input_,) if input_ else ()) if in_force else None
-        instead = loaded.exceptions.get(document.id)
+        instead = exceptions.get(document.id)
         situation = Situation(
-            given[document.id],
+            given.get(document.id) or _left_out(document, instead),
             document.generation,
             document.reading,
             mine,
@@ -67,6 +73,7 @@ def standings(
             acks=_acks(plane, input_, loaded.applied),
             quarantined=instead is not None and instead.content is None,
             source_synced=document.synced,
+            held=held.get(document.id, ""),
         )
         found[document.id] = Standing(
             tuple(_as_told(one, instead) for one in conditions_of(situation)),
@@ -77,11 +84,11 @@ def standings(
 
 
 def store_statuses(
-    plane: DataPlane, loaded: Loaded, decision: Decision, in_force: Bundle | None, *, now: datetime
+    plane: DataPlane, loaded: Loaded, recomputed: Recomputed, in_force: Bundle | None, *, now: datetime
 ) -> None:
     """Write what changed, and announce it."""
     rows = {row.document_id: row for row in AgentConfigStatus.objects.filter(data_plane=plane)}
-    found = standings(plane, loaded, decision, in_force)
+    found = standings(plane, loaded, recomputed, in_force)
     events: list[tuple[EventType, str, dict[str, Any], Scope]] = []
     changed: list[AgentConfigStatus] = []
     for document in loaded.documents:
@@ -106,6 +113,30 @@ def store_statuses(
     _write(changed, [row.id for row in rows.values()])
     if events:
         event_log.append_many(events, object_type="agent_config", actor="system:agent_configs")
+
+
+def _held_parts(loaded: Loaded, recomputed: Recomputed) -> dict[DocumentId, Instead]:
+    """Documents whose latest generation waits because a gate holds their team's change."""
+    division, parts = recomputed.division, loaded.world.parts
+    served = {one.id: one for part in parts.values() for one in part}
+    found = {}
+    for held in division.held:
+        for name in waiting(held, loaded.world.documents, parts):
+            before = served.get(name)
+            generation, content = (before.generation, before.content) if before else (0, None)
+            found[name] = Instead("held", held.message, generation, content)
+    return found
+
+
+def _held_with_all(recomputed: Recomputed, inputs: Mapping[DocumentId, Input]) -> dict[DocumentId, str]:
+    """Documents that wait because the whole bundle does, with why."""
+    message = " ".join(one.message for one in veiled(recomputed.held))
+    changed = (one for one in recomputed.bundle.inputs if inputs.get(one.document) != one)
+    return {one.document: message for one in changed} if recomputed.held else {}
+
+
+def _left_out(document: Document, instead: Instead | None) -> Published:
+    return document.published if instead is None else replace(document.published, content=None)
 
 
 def _says(row: AgentConfigStatus, standing: Standing) -> bool:
@@ -154,7 +185,8 @@ def _as_told(one: Condition, instead: Instead | None) -> Condition:
     if instead is None or one.type is not Type.ACCEPTED:
         return one
     served = f"Generation {instead.generation} is served." if instead.generation else "It is left out."
-    reason = {"suspected": "Suspected", "unreachable": "Unreachable"}.get(instead.reason, "Quarantined")
+    reasons = {"suspected": "Suspected", "unreachable": "Unreachable", "held": "Held"}
+    reason = reasons.get(instead.reason, "Quarantined")
     return replace(
         one, status=Status.FALSE, reason=reason, message=f"{instead.message} {served}".strip()[:1000]
     )

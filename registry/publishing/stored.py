@@ -100,6 +100,8 @@ def write_verdict(one: Verdict) -> dict[str, Any]:
             "document": write_document(winner.document),
             "team": winner.team,
             "organisation": winner.organisation,
+            # For readers of the winner's team; `message` above is for the loser's organisation.
+            "message": one.message,
         }
         if winner
         else None,

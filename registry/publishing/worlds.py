@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
-from fnmatch import fnmatchcase
 from uuid import UUID
 
 from django.conf import settings
@@ -21,6 +20,7 @@ from registry.agent_configs.recomputing import World
 from registry.agent_configs.targets import Target
 from registry.publishing import policies, stored
 from registry.publishing.documents import Document
+from registry.publishing.parts import load_parts, takes
 from registry.publishing.rows import (
     AgentConfigBundle,
     AgentConfigGeneration,
@@ -71,7 +71,7 @@ def load_world(
     plane: DataPlane, documents: Collection[Document], ownership: Ownership, *, now: datetime
 ) -> Loaded:
     """What this data plane is given, and may be."""
-    taking_part = tuple(one for one in documents if _takes(plane, one))
+    taking_part = tuple(one for one in documents if takes(plane, one.published.team))
     active = load_bundle(plane, plane.active_revision)
     exceptions = {
         **_unreachable(taking_part, active),
@@ -79,7 +79,7 @@ def load_world(
         **_quarantined(plane, taking_part, now=now),
     }
     world = World(
-        [_as_given(one, exceptions.get(one.id)) for one in taking_part],
+        [one.published for one in taking_part],
         target_of(plane),
         ownership,
         load_history(plane),
@@ -90,6 +90,8 @@ def load_world(
         frozenset(plane.rejected),
         policies.grace(),
         earlier_planes(plane),
+        load_parts(plane, taking_part, active),
+        {one.id: _as_given(one, exceptions[one.id]) for one in taking_part if one.id in exceptions},
     )
     return Loaded(world, taking_part, exceptions, _applied(plane, world.active))
 
@@ -103,7 +105,7 @@ def load_contest(
     now: datetime,
 ) -> World:
     """As much of this data plane's world as a decision about these names needs; of bundles nothing."""
-    taking_part = tuple(one for one in documents if _takes(plane, one))
+    taking_part = tuple(one for one in documents if takes(plane, one.published.team))
     exceptions = {**_trial(plane, taking_part), **_quarantined(plane, taking_part, now=now)}
     return World(
         [_as_given(one, exceptions.get(one.id)) for one in taking_part],
@@ -175,11 +177,6 @@ _CLAIM = (
     "established",
     "gone_at",
 )
-
-
-def _takes(plane: DataPlane, one: Document) -> bool:
-    team = one.published.team
-    return not plane.teams or any(fnmatchcase(team, pattern) for pattern in plane.teams)
 
 
 def _as_given(one: Document, instead: Instead | None) -> Published:

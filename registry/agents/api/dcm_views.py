@@ -1,28 +1,32 @@
-"""Unmodified DCM agents at /api/v1alpha1/agents: their fields, their pages, their errors, and no token.
+"""Unmodified DCM agents at /api/v1alpha1/agents: their fields, their pages, their errors.
 
-Only where DCM_AGENTS is on. What they send without a token may touch agents that came the same way, and
-no others. Wire contract: environment-agents.md 2.1, 2.2, 5.4.
+Newer ones send a token, older ones none. What comes without a token is taken only where DCM_AGENTS is on, and
+may touch agents that came the same way, and no others. Wire contract: environment-agents.md 2.1, 2.2, 5.4,
+dispatch.md A1.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from http import HTTPStatus
+from typing import Any, ClassVar
 from uuid import UUID
 
 from django.conf import settings
 from django.core import signing
-from django.http import Http404
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.views import APIView
+from rest_framework.views import APIView, set_rollback
 
 from controlplane.access.actors import Actor
+from controlplane.access.authentication import TokenAuthentication
+from controlplane.access.callers import Caller
+from controlplane.access.roles import Action
 from controlplane.api.problems import STATUS_BY_ERROR
 from controlplane.api.request_ids import current_request_id
-from controlplane.errors import ControlplaneError, InvalidRequest, UnknownAgent
+from controlplane.errors import ControlplaneError, InvalidRequest, NotAuthenticated, UnknownAgent
 from registry.agents.api.heartbeat_shapes import HeartbeatWrite
-from registry.agents.api.serializers import RegistrationWrite, registration_from
+from registry.agents.api.serializers import AgentRegistrationWrite, registration_from
 from registry.agents.heartbeats import Heartbeat, record_heartbeat
 from registry.agents.metrics import counted
 from registry.agents.policies import liveness_policy
@@ -42,6 +46,8 @@ _WORDS = {
 # RFC 7807's `type`, as DCM's control plane says it.
 _SLUGS = {
     400: "validation-error",
+    401: "unauthorized",
+    403: "forbidden",
     404: "not-found",
     409: "conflict",
     410: "not-found",
@@ -50,19 +56,27 @@ _SLUGS = {
 
 
 class DcmView(APIView):
-    authentication_classes = ()
+    """actions: what a token must allow. tokenless: the methods that DCM_AGENTS opens to calls without one."""
+
+    authentication_classes = (TokenAuthentication,)
     permission_classes = ()
     schema = None
+    actions: ClassVar[dict[str, Action]] = {}
+    tokenless: ClassVar[frozenset[str]] = frozenset()
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
-        if not settings.DCM_AGENTS:
-            raise Http404
         super().initial(request, *args, **kwargs)
+        method = request.method or ""
+        if method not in self.actions:
+            return  # 405 comes right after this
+        if isinstance(request.user, Caller):
+            request.user.require(self.actions[method])
+        elif not (settings.DCM_AGENTS and method in self.tokenless):
+            raise NotAuthenticated("Send a token: Authorization: Bearer cp_agt_… (DCM_AUTH_TOKEN).")
 
     def handle_exception(self, exc: Exception) -> Response:
-        if isinstance(exc, Http404):
-            return super().handle_exception(exc)
         if isinstance(exc, ControlplaneError):
+            set_rollback()
             return _problem(int(STATUS_BY_ERROR[type(exc)]), exc.detail, self.request.path)
         if isinstance(exc, serializers.ValidationError):
             return _problem(400, str(exc.detail), self.request.path)
@@ -70,6 +84,9 @@ class DcmView(APIView):
 
 
 class DcmAgents(DcmView):
+    actions = {"GET": Action.AGENT_READ, "POST": Action.AGENT_REGISTER}
+    tokenless = frozenset({"POST"})
+
     def get(self, request: Request) -> Response:
         rows: Any = Agent.objects.shown().order_by("name")
         if word := request.query_params.get("health_status"):
@@ -83,26 +100,40 @@ class DcmAgents(DcmView):
         return Response({"agents": [_show(one) for one in page], "next_page_token": more})
 
     def post(self, request: Request) -> Response:
-        said = _parsed(RegistrationWrite, request, also={"resources_available": None})
-        policy = liveness_policy()
-        agent, created = register(registration_from(said), actor=_actor(), any_agent=False, policy=policy)
+        said = _parsed(AgentRegistrationWrite, request, also={"resources_available": None})
+        agent, created = register(
+            registration_from(said),
+            actor=_actor(request),
+            any_agent=_any_agent(request),
+            policy=liveness_policy(),
+            dcm=True,
+        )
         return Response(_show(agent), status=201 if created else 200)
 
 
 class DcmAgent(DcmView):
+    actions = {"GET": Action.AGENT_READ}
+    tokenless = frozenset({"GET"})
+
     def get(self, request: Request, agent_id: UUID) -> Response:
-        return Response(_show(_find(agent_id)))
+        agent = _find(agent_id)
+        if not isinstance(request.user, Caller) and agent.registered_by is not None:
+            raise _unknown(agent_id)
+        return Response(_show(agent))
 
 
 class DcmHeartbeat(DcmView):
+    actions = {"PUT": Action.AGENT_HEARTBEAT}
+    tokenless = frozenset({"PUT"})
+
     def put(self, request: Request, agent_id: UUID) -> Response:
         said = _parsed(HeartbeatWrite, request)
         with counted():
             record_heartbeat(
                 agent_id,
                 Heartbeat(said["timestamp"], said["consumer_lag"]),
-                actor=_actor(),
-                any_agent=False,
+                actor=_actor(request),
+                any_agent=_any_agent(request),
                 policy=liveness_policy(),
                 congestion_lag=settings.CONGESTION_LAG,
             )
@@ -112,8 +143,12 @@ class DcmHeartbeat(DcmView):
 def _find(agent_id: UUID) -> Agent:
     found = Agent.objects.shown().filter(id=agent_id).first()
     if found is None:
-        raise UnknownAgent(f"agent {agent_id} not found")
+        raise _unknown(agent_id)
     return found
+
+
+def _unknown(agent_id: UUID) -> UnknownAgent:
+    return UnknownAgent(f"agent {agent_id} not found")
 
 
 def _parsed(shape: type[Any], request: Request, also: dict[str, Any] | None = None) -> dict[str, Any]:
@@ -126,8 +161,14 @@ def _parsed(shape: type[Any], request: Request, also: dict[str, Any] | None = No
     return dict(parsed.validated_data)
 
 
-def _actor() -> Actor:
+def _actor(request: Request) -> Actor:
+    if isinstance(request.user, Caller):
+        return request.user.actor(current_request_id())
     return Actor(None, "dcm agent", current_request_id())
+
+
+def _any_agent(request: Request) -> bool:
+    return isinstance(request.user, Caller) and request.user.verdict(Action.AGENT_WRITE).allowed
 
 
 def _word(state: str) -> str:
@@ -169,4 +210,9 @@ def _read_page_token(token: str) -> str:
 def _problem(status: int, detail: str, instance: str) -> Response:
     slug = _SLUGS.get(status, "internal-error")
     body = {"type": slug, "title": slug.replace("-", " "), "status": status, "detail": detail}
-    return Response({**body, "instance": instance}, status=status, content_type="application/problem+json")
+    return Response(
+        {**body, "instance": instance},
+        status=status,
+        content_type="application/problem+json",
+        headers={"WWW-Authenticate": "Bearer"} if status == HTTPStatus.UNAUTHORIZED else None,
+    )

@@ -40,6 +40,8 @@ AGENT = {
     "late": False,
     "last_heartbeat": WHEN,
     "lease_expires_at": "2026-11-21T09:31:30Z",
+    "lease_seconds": 90,
+    "lease_set_for": "default",
     "consumer_lag": 0,
     "clock_skew_ms": -12,
     "heartbeat_interval": 30,

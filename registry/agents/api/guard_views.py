@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any
 
@@ -14,8 +15,11 @@ from controlplane.access.roles import Action
 from controlplane.api.endpoints import Endpoint, ReasonedQuery, actor_of, mutation
 from controlplane.api.fields import StrictSerializer, Text, Whole, parse_body
 from controlplane.api.pages import PageQuery, page_response, paginate
+from registry.agents import tallies
+from registry.agents.evidence import WHOLE_FLEET
 from registry.agents.fleet_guard import Ruling
 from registry.agents.guards import is_engaged, overrule
+from registry.agents.states import State
 from registry.models import FleetGuard
 
 _NONE = "none"
@@ -32,6 +36,8 @@ _GUARD = {
     "ruling": _NONE,
     "ruling_until": None,
     "ruling_by": "",
+    "last_heard_at": "2026-11-21T09:28:57Z",
+    "lease_seconds": None,
 }
 _SAID = {"environment": "prod-eu-west-1", "ruling": "lift", "seconds": 900}
 
@@ -42,11 +48,21 @@ class FleetGuardRead(serializers.Serializer[Any]):
     engaged_at = serializers.DateTimeField(allow_null=True)
     lifted_at = serializers.DateTimeField(allow_null=True)
     reason = serializers.CharField(allow_blank=True)
-    silent = serializers.IntegerField(help_text="As counted when it was engaged, and while it is.")
-    agents = serializers.IntegerField(help_text="Among so many; the long dead do not count.")
+    silent = serializers.IntegerField(
+        help_text="Agents that do not report. While the guard is engaged: as it judged; else as they are now."
+    )
+    agents = serializers.IntegerField(
+        help_text="Of so many. While the guard is engaged, those count that reported lately; else all."
+    )
     ruling = serializers.ChoiceField(choices=RULINGS)
     ruling_until = serializers.DateTimeField(allow_null=True)
     ruling_by = serializers.CharField(allow_blank=True)
+    last_heard_at = serializers.DateTimeField(
+        allow_null=True, help_text="When an agent of it was last heard, up to some seconds ago."
+    )
+    lease_seconds = serializers.IntegerField(
+        allow_null=True, help_text="The lease of its agents; null: that of the installation."
+    )
 
 
 class FleetGuardPage(serializers.Serializer[Any]):
@@ -58,14 +74,17 @@ class FleetGuardQuery(PageQuery):
     engaged = serializers.BooleanField(required=False, help_text="Only those that are, or are not.")
 
 
-class RulingWrite(StrictSerializer):
+class FleetGuardRulingWrite(StrictSerializer):
     environment = Text(max_length=255, allow_blank=True, help_text="Empty: the whole fleet.")
     ruling = serializers.ChoiceField(
         choices=RULINGS,
-        help_text="`lift`: mark silent agents as usual. `engage`: mark none. `none`: the rule decides again.",
+        help_text=(
+            "`lift`: mark silent agents as usual, until this incident is over. `engage`: mark none. "
+            "`none`: the rule decides again."
+        ),
     )
     seconds = Whole(
-        required=False, default=900, min_value=1, max_value=_LONGEST_SECONDS, help_text="How long it holds."
+        required=False, default=900, min_value=1, max_value=_LONGEST_SECONDS, help_text="How long at most."
     )
 
 
@@ -74,7 +93,10 @@ class FleetGuards(Endpoint):
 
     @extend_schema(
         operation_id="fleet_guards_list",
-        summary="List fleet guards: where silence is doubted",
+        summary="List fleet guards",
+        description=(
+            "Shows for each environment whether its guard is active, why, and how many agents are silent."
+        ),
         tags=["agents"],
         parameters=[FleetGuardQuery],
         responses=FleetGuardPage,
@@ -88,7 +110,8 @@ class FleetGuards(Endpoint):
         if "engaged" in query:
             rows = rows.filter(engaged_at__isnull=not query["engaged"])
         page = paginate(request, rows, order=("environment",), query=query)
-        return page_response(request, page, _show)
+        counts = guard_counts()
+        return page_response(request, page, lambda guard: _show(guard, counts.get(guard.environment, {})))
 
 
 class FleetGuardRuling(Endpoint):
@@ -96,11 +119,14 @@ class FleetGuardRuling(Endpoint):
 
     @extend_schema(
         operation_id="fleet_guards_overrule",
-        summary="Engage or lift a fleet guard by hand",
-        description="In force at once, for `seconds`; after that the rule decides again.",
+        summary="Engage or lift a fleet guard",
+        description=(
+            "In force at once, for `seconds` at most; after that the rule decides again. `lift` ends with "
+            "its incident: when few agents are silent, or when no agent is heard any more."
+        ),
         tags=["agents"],
         parameters=[ReasonedQuery],
-        request=RulingWrite,
+        request=FleetGuardRulingWrite,
         responses={200: FleetGuardRead},
         examples=[
             OpenApiExample("They are dead", value=_SAID, request_only=True),
@@ -110,26 +136,35 @@ class FleetGuardRuling(Endpoint):
     @mutation
     def post(self, request: Request) -> Response:
         query = ReasonedQuery.parse(request)
-        said = parse_body(RulingWrite, request)
+        said = parse_body(FleetGuardRulingWrite, request)
         guard = overrule(
             said["environment"],
             None if said["ruling"] == _NONE else Ruling(said["ruling"]),
             lasting=timedelta(seconds=said["seconds"]),
             actor=actor_of(request, query["change_message"]),
         )
-        return Response(_show(guard))
+        return Response(_show(guard, guard_counts().get(guard.environment, {})))
 
 
-def _show(guard: FleetGuard) -> dict[str, Any]:
+def guard_counts() -> dict[str, dict[State, int]]:
+    """Agents by guard and state; the guard of the whole fleet has all of them."""
+    counts = tallies.counts()
+    return {**counts, WHOLE_FLEET: tallies.total(counts)}
+
+
+def _show(guard: FleetGuard, states: Mapping[State, int]) -> dict[str, Any]:
+    engaged = is_engaged(guard)
     return {
         "environment": guard.environment,
-        "engaged": is_engaged(guard),
+        "engaged": engaged,
         "engaged_at": guard.engaged_at,
         "lifted_at": guard.lifted_at,
         "reason": guard.reason,
-        "silent": guard.due_count,
-        "agents": guard.agent_count,
+        "silent": guard.due_count if engaged else tallies.silent(states),
+        "agents": guard.agent_count if engaged else tallies.registered(states),
         "ruling": guard.ruling or _NONE,
         "ruling_until": guard.ruling_until,
         "ruling_by": guard.ruling_by,
+        "last_heard_at": guard.heard_at,
+        "lease_seconds": guard.lease_seconds,
     }

@@ -10,12 +10,13 @@ from rest_framework import serializers
 
 from controlplane.api.fields import Instant, StrictSerializer, Text, Whole
 from registry.agents.heartbeats import Heartbeat
-from registry.agents.liveness import LivenessPolicy
+from registry.agents.liveness import LivenessPolicy, whole_seconds
 from registry.agents.many_heartbeats import Renewed
 from registry.agents.reports import PARTS, Report, digest_of
 from registry.agents.states import State
 
 MOST_HEARTBEATS = 1000
+LEASE_SECONDS = "How long the agent counts as alive after a heartbeat."
 _MAX_LAG = 2**63 - 1
 _MOST_PARTS = 100
 CONFIGURATION_ETAG = (
@@ -34,14 +35,27 @@ class AnyCase(serializers.ChoiceField):
         return super().to_internal_value(data.lower() if isinstance(data, str) else data)
 
 
-class ConditionWrite(StrictSerializer):
+class InstanceField(serializers.UUIDField):
+    """A UUID as text, not as a number."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        if not isinstance(data, str):
+            self.fail("invalid", value=data)
+        return super().to_internal_value(data)
+
+
+INSTANCE = "Made anew by each process of the agent at its start. It tells two processes with one name apart."
+
+
+# Unlike elsewhere unknown members are ignored: a newer agent must live with an older server.
+class ConditionWrite(serializers.Serializer[Any]):
     type = Text(max_length=63, help_text="Such as DiskPressure.")
     status = AnyCase(choices=CONDITION_STATUSES)
     reason = Text(required=False, max_length=255)
     message = Text(required=False, max_length=1000, lines=True)
 
 
-class ProviderHealthWrite(StrictSerializer):
+class ProviderHealthWrite(serializers.Serializer[Any]):
     name = Text(max_length=255)
     service_type = Text(max_length=63)
     status = AnyCase(choices=PROVIDER_STATUSES)
@@ -51,7 +65,7 @@ class ProviderHealthWrite(StrictSerializer):
     message = Text(required=False, max_length=1000, lines=True)
 
 
-class HeartbeatWrite(StrictSerializer):
+class HeartbeatWrite(serializers.Serializer[Any]):
     timestamp = Instant(help_text="The agent's clock (RFC 3339). Shown as skew; nothing is judged by it.")
     consumer_lag = Whole(min_value=0, max_value=_MAX_LAG, help_text="Unread and unacknowledged messages.")
     conditions = serializers.ListField(
@@ -67,6 +81,8 @@ class HeartbeatWrite(StrictSerializer):
         help_text="Health of its service providers.",
     )
 
+    instance_uuid = InstanceField(required=False, allow_null=True, help_text=INSTANCE)
+
     def validate_versions(self, value: dict[str, str]) -> dict[str, str]:
         if len(value) > _MOST_PARTS or any(len(name) > 63 for name in value):
             raise serializers.ValidationError(
@@ -75,21 +91,23 @@ class HeartbeatWrite(StrictSerializer):
         return value
 
 
-class OneOfManyWrite(HeartbeatWrite):
-    agent_id = serializers.UUIDField()
+class HeartbeatBatchEntry(HeartbeatWrite):
+    agent_id = InstanceField()
 
 
-class ManyHeartbeatsWrite(StrictSerializer):
-    items = serializers.ListField(
-        child=OneOfManyWrite(),
+class UnjudgedList(serializers.ListField):
+    """Objects as they were sent: each is judged by itself."""
+
+    def run_child_validation(self, data: Any) -> Any:
+        return data
+
+
+class HeartbeatBatchWrite(StrictSerializer):
+    items = UnjudgedList(
+        child=HeartbeatBatchEntry(),
         max_length=MOST_HEARTBEATS,
-        help_text=f"{MOST_HEARTBEATS} at most, each of another agent.",
+        help_text=f"{MOST_HEARTBEATS} at most, each of another agent. Each is taken or refused by itself.",
     )
-
-    def validate_items(self, value: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        if len({one["agent_id"] for one in value}) < len(value):
-            raise serializers.ValidationError("An agent is named twice.", code="repeated_agent")
-        return value
 
 
 class HeartbeatRead(serializers.Serializer[Any]):
@@ -97,6 +115,7 @@ class HeartbeatRead(serializers.Serializer[Any]):
     health_status = serializers.CharField()
     last_heartbeat = serializers.DateTimeField(help_text="Our clock, at receipt.")
     lease_expires_at = serializers.DateTimeField()
+    lease_seconds = serializers.IntegerField(help_text=LEASE_SECONDS)
     heartbeat_interval = serializers.IntegerField(
         help_text="Seconds between heartbeats. Longer in a large fleet."
     )
@@ -111,27 +130,38 @@ class HeartbeatRead(serializers.Serializer[Any]):
     configuration_etag = serializers.CharField(help_text=CONFIGURATION_ETAG)
 
 
-class OneOfManyRead(serializers.Serializer[Any]):
-    agent_id = serializers.UUIDField()
+class HeartbeatBatchResult(serializers.Serializer[Any]):
+    agent_id = serializers.CharField(allow_blank=True, help_text="As it was sent; empty if that is no text.")
     status = serializers.IntegerField(help_text="As the answer to this heartbeat alone would have.")
     code = serializers.CharField(allow_null=True, help_text="Of the error; null if it was taken.")
     detail = serializers.CharField(allow_null=True)
+    errors = serializers.ListField(  # type: ignore[assignment]  # a field; DRF takes it off the class
+        child=serializers.DictField(), help_text="What is invalid in this heartbeat, with pointers into it."
+    )
     heartbeat = HeartbeatRead(allow_null=True)
 
 
-class ManyHeartbeatsRead(serializers.Serializer[Any]):
-    items = OneOfManyRead(many=True, help_text="In the order in which they were sent.")
+class HeartbeatBatchRead(serializers.Serializer[Any]):
+    items = HeartbeatBatchResult(many=True, help_text="In the order in which they were sent.")
 
 
 # What is usual has none: registry.fast_heartbeats answers without looking here.
 DIRECTIVES = {State.DRAINING: ["drain"], State.REGISTERED: ["wait"]}
 
 
+def parsed(shape: type[serializers.Serializer[Any]], sent: Any) -> dict[str, Any]:
+    """Return what is valid. Raises DRF's ValidationError with all that is not."""
+    read = shape(data=sent)
+    read.is_valid(raise_exception=True)
+    return dict(read.validated_data)
+
+
 def heartbeat_of(said: Mapping[str, Any], sent: Any) -> Heartbeat:
     """said: validated; sent: as it came, by which reports are told apart."""
     digest = digest_of(sent)
     parts = {name: said[name] for name in PARTS if name in said}
-    return Heartbeat(said["timestamp"], said["consumer_lag"], Report(parts, digest) if digest else None)
+    report = Report(parts, digest) if digest else None
+    return Heartbeat(said["timestamp"], said["consumer_lag"], report, said.get("instance_uuid"))
 
 
 def show_heartbeat(one: Renewed, policy: LivenessPolicy) -> dict[str, Any]:
@@ -141,6 +171,7 @@ def show_heartbeat(one: Renewed, policy: LivenessPolicy) -> dict[str, Any]:
         "health_status": one.state,
         "last_heartbeat": one.renewed_at,
         "lease_expires_at": one.expires_at,
+        "lease_seconds": whole_seconds(one.expires_at - one.renewed_at),
         "heartbeat_interval": int(policy.interval.total_seconds()),
         "next_heartbeat_in_seconds": policy.next_interval(_chance),
         "generation": one.generation,

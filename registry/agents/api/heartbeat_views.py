@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 from uuid import UUID
 
@@ -17,6 +18,8 @@ from controlplane.api.fields import Query, parse_body
 from controlplane.api.problems import STATUS_BY_ERROR
 from controlplane.errors import ControlplaneError
 from registry.agents.api import heartbeat_shapes as shapes
+from registry.agents.api.heartbeat_entries import BadEntry, Entry, read_entries
+from registry.agents.api.retrying import with_retry_after
 from registry.agents.heartbeats import record_heartbeat
 from registry.agents.liveness import LivenessPolicy
 from registry.agents.many_heartbeats import Renewed, record_heartbeats, renewed
@@ -39,27 +42,33 @@ _TOLD = {
     "health_status": "ready",
     "last_heartbeat": _WHEN,
     "lease_expires_at": "2026-11-21T09:31:30Z",
+    "lease_seconds": 90,
     "heartbeat_interval": 30,
     "next_heartbeat_in_seconds": 27.4,
     "generation": 1,
     "directives": [],
     "configuration_etag": "",
 }
-_TAKEN = {"agent_id": _ID, "status": 200, "code": None, "detail": None, "heartbeat": _TOLD}
+_TAKEN = {"agent_id": _ID, "status": 200, "code": None, "detail": None, "errors": [], "heartbeat": _TOLD}
 
 
 class AgentHeartbeat(Endpoint):
     """Plain heartbeats never come here: registry.fast_heartbeats takes them."""
 
     actions = {"PUT": Action.AGENT_HEARTBEAT}
+    unlimited_methods = frozenset({"PUT"})
+
+    def handle_exception(self, exc: Exception) -> Response:
+        return with_retry_after(super().handle_exception(exc), exc)
 
     @extend_schema(
         operation_id="agents_heartbeat",
-        summary="I am here",
+        summary="Send a heartbeat",
         description=(
             "Renews the lease; answered when it is durable. Beat again after `next_heartbeat_in_seconds`. "
-            "On 404 and 410 register again. Conditions, versions and provider health may be left out: "
-            "what is left out stays as it is."
+            "On 404 and 410 register again. On 409 `duplicate_instance` another process with your name and "
+            "credential sends heartbeats: register again after `Retry-After` seconds. What is left out of "
+            "conditions, versions and provider health stays as it is. Unknown members are ignored."
         ),
         tags=["agents"],
         request=shapes.HeartbeatWrite,
@@ -72,7 +81,7 @@ class AgentHeartbeat(Endpoint):
     )
     def put(self, request: Request, agent_id: UUID) -> Response:
         Query.parse(request)
-        said = parse_body(shapes.HeartbeatWrite, request)
+        said = shapes.parsed(shapes.HeartbeatWrite, request.data)
         policy = liveness_policy()
         with counted():
             agent = record_heartbeat(
@@ -84,17 +93,18 @@ class AgentHeartbeat(Endpoint):
 
 class ManyHeartbeats(Endpoint):
     actions = {"POST": Action.AGENT_HEARTBEAT}
+    unlimited_methods = frozenset({"POST"})
 
     @extend_schema(
         operation_id="agents_heartbeat_many",
-        summary="They are here: up to 1,000 agents behind one gateway",
+        summary="Send heartbeats for up to 1,000 agents",
         description=(
             "Each heartbeat is taken or refused by itself, and answered as if it had been sent alone. "
             "The gateway's token must have registered the agents, or be allowed to change all."
         ),
         tags=["agents"],
-        request=shapes.ManyHeartbeatsWrite,
-        responses={200: shapes.ManyHeartbeatsRead},
+        request=shapes.HeartbeatBatchWrite,
+        responses={200: shapes.HeartbeatBatchRead},
         examples=[
             OpenApiExample("Two", value={"items": [{"agent_id": _ID, **_BEAT}]}, request_only=True),
             OpenApiExample("Taken", value={"items": [_TAKEN]}, response_only=True),
@@ -102,15 +112,16 @@ class ManyHeartbeats(Endpoint):
     )
     def post(self, request: Request) -> Response:
         Query.parse(request)
-        said = parse_body(shapes.ManyHeartbeatsWrite, request)["items"]
+        sent = parse_body(shapes.HeartbeatBatchWrite, request)["items"]
         policy = liveness_policy()
-        sent: Any = request.data
-        beats = {
-            one["agent_id"]: shapes.heartbeat_of(one, its)
-            for one, its in zip(said, sent["items"], strict=True)
-        }
+        entries = read_entries(sent)
+        beats = {one.agent_id: one.heartbeat for one in entries if isinstance(one, Entry)}
         found = record_heartbeats(beats, **_how(request, policy))
-        return Response({"items": [_one(agent_id, found[agent_id], policy) for agent_id in beats]})
+        items = [
+            _taken(one.agent_id, found[one.agent_id], policy) if isinstance(one, Entry) else _refused(one)
+            for one in entries
+        ]
+        return Response({"items": items})
 
 
 def _how(request: Request, policy: LivenessPolicy) -> dict[str, Any]:
@@ -128,17 +139,23 @@ def _permit(agent: Agent, request: Request) -> None:
         give_permit(agent, token)
 
 
-def _one(agent_id: UUID, found: Renewed | ControlplaneError, policy: LivenessPolicy) -> dict[str, Any]:
+def _taken(agent_id: UUID, found: Renewed | ControlplaneError, policy: LivenessPolicy) -> dict[str, Any]:
     if isinstance(found, ControlplaneError):
-        HEARTBEATS.labels(found.code).inc()
-        status, code, detail = STATUS_BY_ERROR[type(found)], found.code, found.detail
-        return {
-            "agent_id": str(agent_id),
-            "status": int(status),
-            "code": code,
-            "detail": detail,
-            "heartbeat": None,
-        }
+        return _refused(BadEntry(str(agent_id), found))
     HEARTBEATS.labels("accepted").inc()
     told = shapes.show_heartbeat(found, policy)
-    return {"agent_id": str(agent_id), "status": 200, "code": None, "detail": None, "heartbeat": told}
+    plain = {"agent_id": str(agent_id), "status": 200, "code": None, "detail": None, "errors": []}
+    return {**plain, "heartbeat": told}
+
+
+def _refused(entry: BadEntry) -> dict[str, Any]:
+    error = entry.error
+    HEARTBEATS.labels(error.code).inc()
+    return {
+        "agent_id": entry.agent_id,
+        "status": int(STATUS_BY_ERROR[type(error)]),
+        "code": error.code,
+        "detail": error.detail,
+        "errors": [asdict(one) for one in error.errors],
+        "heartbeat": None,
+    }

@@ -8,20 +8,27 @@ from uuid import UUID
 
 from django.utils import timezone
 from drf_spectacular.utils import OpenApiExample, extend_schema
-from rest_framework import serializers
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from controlplane.access.callers import Caller
+from controlplane.access.models import Token
 from controlplane.access.roles import Action
+from controlplane.api import idempotency
 from controlplane.api.endpoints import Endpoint, MutationQuery, ReasonedQuery, actor_of, caller_of, mutation
-from controlplane.api.fields import Flag, StrictSerializer, Text, Whole, parse_body
+from controlplane.api.fields import parse_body
 from controlplane.api.pages import PageQuery, page_response, paginate
 from controlplane.api.request_ids import current_request_id
 from controlplane.errors import ControlplaneError, PermissionDenied, UnknownAgent
 from registry.agents.api import examples
 from registry.agents.api import serializers as shapes
+from registry.agents.api.join_shapes import (
+    AgentCredential,
+    CreatedJoinToken,
+    JoinTokenPage,
+    JoinTokenWrite,
+)
 from registry.agents.invitations import Invitation
 from registry.agents.join_tokens import (
     Terms,
@@ -34,9 +41,9 @@ from registry.agents.joining import Joined, join, rotate
 from registry.agents.liveness import LivenessPolicy
 from registry.agents.metrics import JOINS
 from registry.agents.policies import liveness_policy
+from registry.agents.repeated_joins import RepeatKey, repeat_key
 from registry.models import Agent, JoinToken
 
-_LONGEST_SECONDS = 90 * 24 * 3600
 _SCHEME = "bearer"
 _TOKEN = {
     "id": "019a9f5e-7c00-7000-8000-000000000041",
@@ -56,49 +63,6 @@ _TOKEN = {
 _CREDENTIAL = {"agent": examples.AGENT, "token": "cp_agt_9xQb..."}
 
 
-class JoinTokenWrite(StrictSerializer):
-    name = Text(max_length=63, help_text="For people.")
-    name_pattern = Text(max_length=255, help_text="Names that it lets in; * stands for any characters.")
-    environment = Text(max_length=255, required=False, default="", allow_blank=True, help_text="Empty: any.")
-    service_types = serializers.ListField(
-        child=Text(max_length=63), required=False, default=list, max_length=100, help_text="Empty: any."
-    )
-    uses = Whole(required=False, default=1, min_value=1, max_value=100_000, help_text="Agents it lets in.")
-    expires_in_seconds = Whole(required=False, default=3600, min_value=60, max_value=_LONGEST_SECONDS)
-    needs_approval = Flag(required=False, default=False, help_text="The agent waits for an operator.")
-    may_take_over = Flag(required=False, default=False, help_text="Also under a name that is taken.")
-
-
-class JoinTokenRead(serializers.Serializer[Any]):
-    id = serializers.UUIDField()
-    name = serializers.CharField()
-    hint = serializers.CharField()
-    name_pattern = serializers.CharField()
-    environment = serializers.CharField()
-    service_types = serializers.ListField(child=serializers.CharField())
-    needs_approval = serializers.BooleanField()
-    may_take_over = serializers.BooleanField()
-    uses_left = serializers.IntegerField()
-    created_by = serializers.CharField()
-    created_at = serializers.DateTimeField()
-    expires_at = serializers.DateTimeField()
-    revoked = serializers.BooleanField()
-
-
-class NewJoinTokenRead(JoinTokenRead):
-    token = serializers.CharField(allow_null=True, help_text="Shown once.")
-
-
-class JoinTokenPage(serializers.Serializer[Any]):
-    items = JoinTokenRead(many=True)
-    next_cursor = serializers.CharField(allow_null=True)
-
-
-class CredentialRead(serializers.Serializer[Any]):
-    agent = shapes.AgentRead()
-    token = serializers.CharField(allow_null=True, help_text="The agent's own. Shown once.")
-
-
 class JoinTokenAuthentication(BaseAuthentication):
     """`Authorization: Bearer cp_joi_…`: it proves that somebody invited the caller, and nothing more."""
 
@@ -106,7 +70,7 @@ class JoinTokenAuthentication(BaseAuthentication):
         secret = _secret(request)
         if secret is None:
             return None
-        token = find_join_token(secret)
+        token = find_join_token(secret, repeats="Idempotency-Key" in request.headers)
         return Caller(None, f"join token {token.name}"[:63], "join", ()), token
 
     def authenticate_header(self, request: Request) -> str:
@@ -124,6 +88,7 @@ class JoinTokenCollection(Endpoint):
     @extend_schema(
         operation_id="join_tokens_list",
         summary="List join tokens",
+        description="Each token with its terms and remaining uses, never with its secret.",
         tags=["joining"],
         parameters=[PageQuery],
         responses=JoinTokenPage,
@@ -138,12 +103,12 @@ class JoinTokenCollection(Endpoint):
 
     @extend_schema(
         operation_id="join_tokens_create",
-        summary="Make a join token",
+        summary="Create a join token",
         description="Hand it to who starts the agents. It is shown once.",
         tags=["joining"],
         parameters=[MutationQuery],
         request=JoinTokenWrite,
-        responses={201: NewJoinTokenRead},
+        responses={201: CreatedJoinToken},
         examples=[
             OpenApiExample(
                 "For ten agents",
@@ -170,7 +135,10 @@ class JoinTokenCollection(Endpoint):
             said["needs_approval"],
             said["may_take_over"],
         )
-        token, secret = create_join_token(said["name"], terms, actor=actor_of(request))
+        used = request.auth if isinstance(request.auth, Token) else None
+        token, secret = create_join_token(
+            said["name"], terms, actor=actor_of(request), issuer_id=used.id if used else None
+        )
         return _shown_once({**_show(token), "token": secret}, 201)
 
 
@@ -196,6 +164,7 @@ class AgentJoin(Endpoint):
     """Plain joins never come here: registry.fast_joins takes them."""
 
     actions = {"POST": Action.AGENT_JOIN}
+    unlimited_methods = frozenset({"POST"})
     authentication_classes = (JoinTokenAuthentication,)
 
     def handle_exception(self, exc: Exception) -> Response:
@@ -210,13 +179,15 @@ class AgentJoin(Endpoint):
         summary="Join with a join token",
         description=(
             "Registers the agent and gives it a token of its own, bound to its name. Keep that: it is shown "
-            "once. With a join token that wants approval the agent is `registered`, may beat, and gets no "
-            "work until an operator approves it."
+            "once. If the answer is lost, send the join again with the same `Idempotency-Key` within a day: "
+            "while nobody has used the first token, the same agent gets a new one, the first one ends, and "
+            "the join token loses no further use. With a join token that needs approval the agent is "
+            "`registered`: it may send heartbeats, and gets no work until an operator approves it."
         ),
         tags=["joining"],
         parameters=[MutationQuery],
-        request=shapes.RegistrationWrite,
-        responses={200: CredentialRead, 201: CredentialRead},
+        request=shapes.AgentRegistrationWrite,
+        responses={200: AgentCredential, 201: AgentCredential},
         examples=[
             OpenApiExample("An agent", value=examples.REGISTRATION, request_only=True),
             OpenApiExample(
@@ -230,15 +201,24 @@ class AgentJoin(Endpoint):
         token = request.auth
         if not isinstance(token, JoinToken):
             raise PermissionDenied("Join with a join token: Authorization: Bearer cp_joi_…")
-        registration = shapes.registration_from(parse_body(shapes.RegistrationWrite, request))
+        registration = shapes.registration_from(parse_body(shapes.AgentRegistrationWrite, request))
         policy = liveness_policy()
         try:
-            joined = join(token, registration, request_id=current_request_id(), policy=policy)
+            joined = join(
+                token,
+                registration,
+                request_id=current_request_id(),
+                policy=policy,
+                repeat=_repeat_key(request),
+            )
         except ControlplaneError as error:
             JOINS.labels(error.code).inc()
             raise
         JOINS.labels("accepted").inc()
-        return Response(show_joined(joined, policy), status=201 if joined.created else 200)
+        response = Response(show_joined(joined, policy), status=201 if joined.created else 200)
+        if joined.repeated:
+            response["Idempotent-Replayed"] = "true"
+        return response
 
 
 class AgentRotation(Endpoint):
@@ -246,12 +226,12 @@ class AgentRotation(Endpoint):
 
     @extend_schema(
         operation_id="agents_rotate",
-        summary="Give an agent a new token",
+        summary="Rotate the token of an agent",
         description="The agent for itself, or an operator. Its former tokens end now.",
         tags=["joining"],
         parameters=[ReasonedQuery],
         request=None,
-        responses=CredentialRead,
+        responses=AgentCredential,
         examples=[OpenApiExample("Its credential", value=_CREDENTIAL, response_only=True)],
     )
     @mutation
@@ -263,9 +243,17 @@ class AgentRotation(Endpoint):
         caller = caller_of(request)
         if agent.registered_by != caller.principal_id:
             caller.require(Action.AGENT_WRITE)
-        secret = rotate(agent, actor=actor_of(request, query["change_message"]))
+        token = request.auth if isinstance(request.auth, Token) else None
+        used = token if token and token.principal_id == agent.registered_by else None
+        secret = rotate(agent, actor=actor_of(request, query["change_message"]), used=used)
         shown = {"agent": shapes.show_agent(agent, liveness_policy()), "token": secret}
         return _shown_once(shown, 200)
+
+
+def _repeat_key(request: Request) -> RepeatKey | None:
+    key = idempotency.key_of(request)
+    is_dry_run = MutationQuery.parse(request)["dry_run"]
+    return None if key is None or is_dry_run else repeat_key(key, request.data)
 
 
 def show_joined(joined: Joined, policy: LivenessPolicy) -> dict[str, Any]:

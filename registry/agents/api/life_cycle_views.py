@@ -37,7 +37,7 @@ class DrainWrite(StrictSerializer):
     )
 
 
-class EnvironmentCountRead(serializers.Serializer[Any]):
+class EnvironmentSummary(serializers.Serializer[Any]):
     environment = serializers.CharField()
     total = serializers.IntegerField(help_text="Without retired ones.")
     states = serializers.DictField(child=serializers.IntegerField())
@@ -46,7 +46,7 @@ class EnvironmentCountRead(serializers.Serializer[Any]):
 class FleetSummaryRead(serializers.Serializer[Any]):
     total = serializers.IntegerField(help_text="Without retired ones.")
     states = serializers.DictField(child=serializers.IntegerField(), help_text="Agents by state.")
-    environments = EnvironmentCountRead(many=True)
+    environments = EnvironmentSummary(many=True)
 
 
 def _described(operation: str, summary: str, description: str, **more: Any) -> Callable[[View], View]:
@@ -65,7 +65,11 @@ def _described(operation: str, summary: str, description: str, **more: Any) -> C
 class AgentApproval(Endpoint):
     actions = {"POST": Action.AGENT_WRITE}
 
-    @_described("approve", "Approve an agent", "It joined with a token that wants it. It may work now.")
+    @_described(
+        "approve",
+        "Approve an agent",
+        "For an agent that joined with a token that needs approval. It can take work now.",
+    )
     @mutation
     def post(self, request: Request, agent_id: UUID) -> Response:
         return _shown(life_cycle.approve(agent_id, actor=_actor(request)))
@@ -76,8 +80,9 @@ class AgentDrain(Endpoint):
 
     @_described(
         "drain",
-        "Give an agent no more work",
-        "The agent for itself, or an operator. It finishes what it has. A restart does not end the drain.",
+        "Drain an agent",
+        "Sent by the agent itself or by an operator. The agent finishes its work and gets no more; a restart "
+        "does not end the drain.",
         request=DrainWrite,
         examples=[
             OpenApiExample("For a kernel update", value={"reason": "Kernel update."}, request_only=True),
@@ -94,7 +99,9 @@ class AgentDrain(Endpoint):
 class AgentResumption(Endpoint):
     actions = {"POST": Action.AGENT_HEARTBEAT}
 
-    @_described("resume", "End the drain of an agent", "Once more changes nothing.")
+    @_described(
+        "resume", "End the drain of an agent", "Resuming an agent that is not draining changes nothing."
+    )
     @mutation
     def post(self, request: Request, agent_id: UUID) -> Response:
         _own_or_operator(request, agent_id)
@@ -106,8 +113,8 @@ class AgentFarewell(Endpoint):
 
     @_described(
         "deregister",
-        "Leave in good order",
-        "By the agent itself when it stops, or by an operator. It may register again later.",
+        "Deregister an agent",
+        "Sent by the agent itself when it stops, or by an operator. The agent can register again later.",
     )
     @mutation
     def post(self, request: Request, agent_id: UUID) -> Response:
@@ -118,7 +125,9 @@ class AgentFarewell(Endpoint):
 class AgentRetirement(Endpoint):
     actions = {"POST": Action.AGENT_WRITE}
 
-    @_described("retire", "Send an agent away", "Its own token ends now; to come back it must join again.")
+    @_described(
+        "retire", "Retire an agent", "Revokes the agent's own token. To come back it must join again."
+    )
     @mutation
     def post(self, request: Request, agent_id: UUID) -> Response:
         return _shown(life_cycle.retire(agent_id, actor=_actor(request)))

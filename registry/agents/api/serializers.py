@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import re
+from datetime import datetime
 from typing import Any
 
 from rest_framework import serializers
@@ -12,17 +13,25 @@ from controlplane.api.endpoints import MutationQuery, ReasonedQuery
 from controlplane.api.fields import StrictSerializer, Text, Whole
 from controlplane.api.pages import PageQuery
 from overrides.resource_types.schemas import LABEL_VALUE, QUALIFIED_NAME
-from registry.agents.api.heartbeat_shapes import CONFIGURATION_ETAG, PROVIDER_STATUSES
+from registry.agents.api.heartbeat_shapes import (
+    CONFIGURATION_ETAG,
+    INSTANCE,
+    LEASE_SECONDS,
+    PROVIDER_STATUSES,
+    InstanceField,
+)
 from registry.agents.clocks import skew_ms, with_clock
 from registry.agents.finding import ORDERS
-from registry.agents.liveness import LivenessPolicy
-from registry.agents.registration import FACTS, TOPIC_NAME, Cost, Registration
+from registry.agents.instances import duplicate_condition
+from registry.agents.liveness import LivenessPolicy, whole_seconds
+from registry.agents.registration import FACTS, LONGEST_TOPIC_NAME, TOPIC_NAME, Cost, Registration
 from registry.agents.states import LIVE, State
-from registry.models import Agent
+from registry.models import Agent, Lease
 from registry.providers.conditions import advertised
 from registry.task_types.names import NAME as TASK_TYPE
 from registry.task_types.names import TaskType
 
+LEASE_SOURCES = [(one, one) for one in ("agent", "environment", "default")]
 COSTS = [(one.value, one.value) for one in Cost]
 STATES = [(one.value, one.value) for one in State]
 SORTS = [(one, one) for one in ORDERS]
@@ -46,7 +55,7 @@ class LabelsField(serializers.DictField):
         return labels
 
 
-class ResourcesWrite(StrictSerializer):
+class AgentResourcesWrite(StrictSerializer):
     """What the agent's environment has left. Totals are strings with a unit, or plain numbers of things."""
 
     total_cpu = Whole(required=False, min_value=0, max_value=_MAX_LAG)
@@ -55,7 +64,7 @@ class ResourcesWrite(StrictSerializer):
     total_node = Whole(required=False, min_value=0, max_value=_MAX_LAG)
 
 
-class TaskTypeWrite(StrictSerializer):
+class AgentTaskTypeWrite(StrictSerializer):
     name = Text(max_length=128, help_text="Letters, digits and _ . : -, such as spark.")
     version = Text(max_length=63, required=False, default="", allow_blank=True)
 
@@ -65,7 +74,7 @@ class TaskTypeWrite(StrictSerializer):
         return value
 
 
-class RegistrationWrite(StrictSerializer):
+class AgentRegistrationWrite(StrictSerializer):
     name = Text(max_length=255, help_text="The agent's natural key.")
     environment = Text(max_length=255, help_text="Free words, such as prod-eu-west-1.")
     service_types = serializers.ListField(
@@ -75,8 +84,8 @@ class RegistrationWrite(StrictSerializer):
         help_text="What it can provide.",
     )
     cost = serializers.ChoiceField(choices=COSTS)
-    topic_name = Text(max_length=239, help_text="`dcm.agent.` and letters, digits, _ or -.")
-    resources_available = ResourcesWrite(required=False, allow_null=True, default=None)
+    topic_name = Text(max_length=LONGEST_TOPIC_NAME, help_text="`dcm.agent.` and letters, digits, _ or -.")
+    resources_available = AgentResourcesWrite(required=False, allow_null=True, default=None)
     labels = LabelsField(
         required=False, default=dict, help_text="As Kubernetes labels; lists select by them."
     )
@@ -89,8 +98,13 @@ class RegistrationWrite(StrictSerializer):
         help_text="How much work it takes at once.",
     )
     task_types = serializers.ListField(
-        child=TaskTypeWrite(), required=False, max_length=1000, help_text="That it serves, with versions."
+        child=AgentTaskTypeWrite(),
+        required=False,
+        max_length=1000,
+        help_text="That it serves, with versions.",
     )
+
+    instance_uuid = InstanceField(required=False, allow_null=True, default=None, help_text=INSTANCE)
 
     def validate_topic_name(self, value: str) -> str:
         if not TOPIC_NAME.fullmatch(value):
@@ -106,7 +120,7 @@ class AgentTaskTypeRead(serializers.Serializer[Any]):
     version = serializers.CharField(allow_blank=True)
 
 
-class TypeConditionRead(serializers.Serializer[Any]):
+class ServiceTypeCondition(serializers.Serializer[Any]):
     service_type = serializers.CharField()
     status = serializers.ChoiceField(choices=PROVIDER_STATUSES)
     provider = serializers.CharField()
@@ -122,7 +136,7 @@ class AgentRead(serializers.Serializer[Any]):
     advertised_service_types = serializers.ListField(
         child=serializers.CharField(), help_text="Without those whose provider is unavailable."
     )
-    service_type_conditions = TypeConditionRead(
+    service_type_conditions = ServiceTypeCondition(
         many=True, help_text="Of the types that have, or had, a registered provider."
     )
     task_types = AgentTaskTypeRead(many=True)
@@ -141,6 +155,10 @@ class AgentRead(serializers.Serializer[Any]):
     )
     last_heartbeat = serializers.DateTimeField(help_text="Our clock, at receipt.")
     lease_expires_at = serializers.DateTimeField()
+    lease_seconds = serializers.IntegerField(help_text=LEASE_SECONDS)
+    lease_set_for = serializers.ChoiceField(
+        choices=LEASE_SOURCES, help_text="What sets the lease: the agent itself, its environment, or nothing."
+    )
     consumer_lag = serializers.IntegerField()
     clock_skew_ms = serializers.IntegerField(
         allow_null=True,
@@ -224,13 +242,15 @@ def registration_from(said: dict[str, Any]) -> Registration:
         labels=dict(said["labels"]),
         capacity=said["capacity"],
         task_types=tuple(TaskType(**one) for one in said.get("task_types", ())),
+        instance_uuid=said.get("instance_uuid"),
     )
 
 
 def show_agent(agent: Agent, policy: LivenessPolicy) -> dict[str, Any]:
     """An agent as the API shows it; `agent` comes from `AgentQuerySet.shown`."""
     lease, report = agent.lease, getattr(agent, "report", None)
-    late = agent.state in LIVE and policy.is_late(lease.renewed_at, now=agent.now)  # type: ignore[attr-defined]  # annotated
+    now: datetime = agent.now  # type: ignore[attr-defined]  # annotated
+    late = agent.state in LIVE and policy.is_late(lease.renewed_at, now=now, lease_seconds=lease.set_seconds)
     skew = skew_ms(lease.reported_at, lease.renewed_at)
     return {
         "agent_id": str(agent.id),
@@ -240,13 +260,18 @@ def show_agent(agent: Agent, policy: LivenessPolicy) -> dict[str, Any]:
         "late": late,
         "last_heartbeat": lease.renewed_at,
         "lease_expires_at": lease.expires_at,
+        "lease_seconds": whole_seconds(policy.granted(lease.set_seconds)),
+        "lease_set_for": _lease_source(lease),
         "consumer_lag": lease.consumer_lag,
         "clock_skew_ms": skew,
         "heartbeat_interval": int(policy.interval.total_seconds()),
         "next_heartbeat_in_seconds": policy.next_interval(_chance),
         "generation": lease.generation,
         "configuration_etag": lease.configuration_etag,
-        "conditions": with_clock(report.conditions if report else [], skew),
+        "conditions": [
+            *with_clock(report.conditions if report else [], skew),
+            *duplicate_condition(lease.rival_since, announced=lease.rival_announced, now=now),
+        ],
         "versions": report.versions if report else {},
         "providers": report.providers if report else [],
         "create_time": agent.created_at,
@@ -255,3 +280,9 @@ def show_agent(agent: Agent, policy: LivenessPolicy) -> dict[str, Any]:
 
 
 _AS_STORED = (*FACTS, "service_type_conditions", "drain_reason", "drain_until", "state_reason", "state_since")
+
+
+def _lease_source(lease: Lease) -> str:
+    if lease.lease_seconds is not None:
+        return "agent"
+    return "default" if lease.set_seconds is None else "environment"

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from registry.agents.api import guard_views, heartbeat_views, join_views, life_cycle_views, views
+from registry.agents.api import guard_views, heartbeat_views, join_views, lease_views, life_cycle_views, views
 from registry.providers.api import views as provider_views
 from registry.task_types.api import views as task_type_views
 
@@ -16,6 +16,8 @@ urlpatterns = [
     path("agents/<uuid:agent_id>:deregister", life_cycle_views.AgentFarewell.as_view()),
     path("agents/<uuid:agent_id>:retire", life_cycle_views.AgentRetirement.as_view()),
     path("agents/<uuid:agent_id>:rotate", join_views.AgentRotation.as_view()),
+    path("agents/<uuid:agent_id>:set-lease", lease_views.AgentLease.as_view()),
+    path("agents:set-environment-lease", lease_views.EnvironmentLease.as_view()),
     path("agents:join", join_views.AgentJoin.as_view()),
     path("agents:summary", life_cycle_views.FleetSummary.as_view()),
     path("join-tokens", join_views.JoinTokenCollection.as_view()),

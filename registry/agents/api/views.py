@@ -13,22 +13,35 @@ from controlplane.access.roles import Action
 from controlplane.api.endpoints import Endpoint, actor_of, caller_of, mutation
 from controlplane.api.fields import Query, parse_body
 from controlplane.api.pages import page_response, paginate
-from controlplane.errors import UnknownAgent
+from controlplane.errors import DuplicateInstance, UnknownAgent
 from registry.agents.api import examples
 from registry.agents.api import serializers as shapes
+from registry.agents.api.retrying import with_retry_after
 from registry.agents.finding import ORDERS, matching
 from registry.agents.life_cycle import remove
 from registry.agents.policies import liveness_policy
 from registry.agents.registering import register
+from registry.agents.rivals import note_rival
 from registry.models import Agent
 
 
 class AgentCollection(Endpoint):
     actions = {"GET": Action.AGENT_READ, "POST": Action.AGENT_REGISTER}
+    unlimited_methods = frozenset({"POST"})
+
+    def handle_exception(self, exc: Exception) -> Response:
+        """What was refused is rolled back by now: the note stands by itself."""
+        if isinstance(exc, DuplicateInstance):
+            note_rival(exc, actor=actor_of(self.request))
+        return with_retry_after(super().handle_exception(exc), exc)
 
     @extend_schema(
         operation_id="agents_list",
-        summary="List agents and whether they are alive",
+        summary="List agents",
+        description=(
+            "Filter by state, environment, service type, label or name; each agent with its state and its "
+            "last heartbeat."
+        ),
         tags=["agents"],
         parameters=[shapes.AgentListQuery],
         responses=shapes.AgentPage,
@@ -51,11 +64,15 @@ class AgentCollection(Endpoint):
 
     @extend_schema(
         operation_id="agents_register",
-        summary="Register an agent, or register it again",
-        description="201 for a new name, 200 for a known one. The agent is ready, and its lease begins.",
+        summary="Register an agent",
+        description=(
+            "201 for a new name, 200 for a known one. The agent is ready, and its lease begins. With an "
+            "`instance_uuid`, 409 `duplicate_instance` while another process with the same name and "
+            "credential sends heartbeats; register again after `Retry-After` seconds."
+        ),
         tags=["agents"],
         parameters=[shapes.RegistrationQuery],
-        request=shapes.RegistrationWrite,
+        request=shapes.AgentRegistrationWrite,
         responses={200: shapes.AgentRead, 201: shapes.AgentRead},
         examples=[
             OpenApiExample("An agent", value=examples.REGISTRATION, request_only=True),
@@ -65,7 +82,7 @@ class AgentCollection(Endpoint):
     @mutation
     def post(self, request: Request) -> Response:
         shapes.RegistrationQuery.parse(request)
-        registration = shapes.registration_from(parse_body(shapes.RegistrationWrite, request))
+        registration = shapes.registration_from(parse_body(shapes.AgentRegistrationWrite, request))
         policy = liveness_policy()
         agent, created = register(
             registration, actor=actor_of(request), any_agent=_any_agent(request), policy=policy
@@ -79,7 +96,8 @@ class AgentItem(Endpoint):
 
     @extend_schema(
         operation_id="agents_get",
-        summary="Read one agent",
+        summary="Get one agent",
+        description="Includes the agent's state, lease, capacity, service types and task types.",
         tags=["agents"],
         responses=shapes.AgentRead,
         examples=[examples.AGENT_READ],
@@ -93,7 +111,7 @@ class AgentItem(Endpoint):
 
     @extend_schema(
         operation_id="agents_remove",
-        summary="Remove the record of an agent that has left",
+        summary="Remove the record of an agent",
         description="409 `still_in_use` for one that has not, unless `force=true`.",
         tags=["agents"],
         parameters=[shapes.RemovalQuery],

@@ -62,6 +62,7 @@ class ProviderCollection(Endpoint):
     @extend_schema(
         operation_id="providers_list",
         summary="List the service providers of an agent",
+        description="Each provider with its service type, health and lease.",
         tags=["agents"],
         parameters=[shapes.ProviderListQuery],
         responses=shapes.ProviderPage,
@@ -82,7 +83,7 @@ class ProviderCollection(Endpoint):
 
     @extend_schema(
         operation_id="providers_register",
-        summary="Register a service provider, or renew its lease",
+        summary="Register a service provider or renew its lease",
         description=(
             "201 for a new name, 200 for a known one. One provider serves a type: 409 `service_type_taken` "
             "names the holder, whose lease must run out first. A heartbeat whose report names the provider "
@@ -118,7 +119,8 @@ class ProviderItem(Endpoint):
 
     @extend_schema(
         operation_id="providers_get",
-        summary="Read one service provider",
+        summary="Get one service provider",
+        description="Includes the provider's health, the reason for it, and when it was last checked.",
         tags=["agents"],
         responses=shapes.ProviderRead,
         examples=[_ANSWER],
@@ -132,7 +134,7 @@ class ProviderItem(Endpoint):
 
     @extend_schema(
         operation_id="providers_remove",
-        summary="Take a service provider away",
+        summary="Remove a service provider",
         description="Its service type is free at once. The agent registers again if it offers less now.",
         tags=["agents"],
         parameters=[shapes.RemovalQuery],
@@ -150,7 +152,8 @@ class ProviderHistory(Endpoint):
 
     @extend_schema(
         operation_id="providers_history",
-        summary="Read how a service provider's state changed, the newest first",
+        summary="List state changes of a service provider, newest first",
+        description="Each change with the old and new state, the reason and who or what caused it.",
         tags=["agents"],
         parameters=[PageQuery],
         responses=shapes.ProviderChangePage,

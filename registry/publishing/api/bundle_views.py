@@ -26,7 +26,11 @@ class BundleCollection(Endpoint):
 
     @extend_schema(
         operation_id="agent_config_bundles_list",
-        summary="List bundles, the newest first",
+        summary="List bundles, newest first",
+        description=(
+            "A bundle is the complete configuration that a data plane serves at one revision. Filter by "
+            "data plane to see its history."
+        ),
         tags=_TAGS,
         parameters=[shapes.BundleListQuery],
         responses=shapes.BundlePage,
@@ -47,7 +51,11 @@ class BundleItem(Endpoint):
 
     @extend_schema(
         operation_id="agent_config_bundles_get",
-        summary="Read one bundle, with what took part and what did not",
+        summary="Get one bundle",
+        description=(
+            "Includes the documents that the bundle was built from, and those that were left out, with the "
+            "reason for each."
+        ),
         tags=_TAGS,
         responses=shapes.BundleRead,
         examples=examples.BUNDLE,
@@ -63,7 +71,11 @@ class BundleDifference(Endpoint):
 
     @extend_schema(
         operation_id="agent_config_bundles_diff",
-        summary="What changed from one bundle to another",
+        summary="Compare two bundles",
+        description=(
+            "Lists the changes from the first revision to the other, and which agents have to restart for "
+            "them."
+        ),
         tags=_TAGS,
         responses=shapes.BundleDifferenceRead,
         examples=examples.BUNDLE_DIFFERENCE,

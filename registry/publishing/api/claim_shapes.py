@@ -8,7 +8,7 @@ from rest_framework import serializers
 
 from controlplane.api.fields import StrictSerializer, Text
 from controlplane.api.pages import PageQuery
-from registry.publishing.api.shapes import SOURCES, ConflictRead
+from registry.publishing.api.shapes import SOURCES, ClaimConflict
 from registry.publishing.rows import KINDS, AgentConfigGrant, ClaimRecord, PublishingTeam
 
 
@@ -127,16 +127,16 @@ class TransferWrite(StrictSerializer):
         ref_name = "ClaimTransfer"
 
 
-class ConflictOfDocument(serializers.Serializer[Any]):
+class AgentConfigConflict(serializers.Serializer[Any]):
     data_plane = serializers.CharField()
     source = serializers.ChoiceField(choices=SOURCES)  # type: ignore[assignment]  # DRF takes it out
     team = serializers.CharField()
     document = serializers.CharField()
-    conflicts = ConflictRead(many=True)
+    conflicts = ClaimConflict(many=True)
 
 
 class ConflictPage(serializers.Serializer[Any]):
-    items = ConflictOfDocument(many=True)
+    items = AgentConfigConflict(many=True)
     next_cursor = serializers.CharField(allow_null=True)
 
     class Meta:

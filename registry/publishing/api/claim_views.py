@@ -32,7 +32,11 @@ class TeamCollection(Endpoint):
 
     @extend_schema(
         operation_id="agent_config_teams_list",
-        summary="List teams and who publishes for them",
+        summary="List publishing teams",
+        description=(
+            "Each team with the principals that may publish for it. Teams of other organisations are not "
+            "listed."
+        ),
         tags=_TAGS,
         parameters=[PageQuery],
         responses=shapes.TeamPage,
@@ -50,7 +54,8 @@ class TeamItem(Endpoint):
 
     @extend_schema(
         operation_id="agent_config_teams_get",
-        summary="Read one team",
+        summary="Get one publishing team",
+        description="The answer carries an ETag; send it as `If-Match` to change the team.",
         tags=_TAGS,
         responses=shapes.TeamRead,
         examples=examples.TEAM,
@@ -64,7 +69,11 @@ class TeamItem(Endpoint):
 
     @extend_schema(
         operation_id="agent_config_teams_put",
-        summary="Say who publishes for a team",
+        summary="Create or replace a publishing team",
+        description=(
+            "Sets the team's organisation and the principals that may publish for it. Replacing needs "
+            "`If-Match` with the team's ETag."
+        ),
         tags=_TAGS,
         parameters=[ReasonedQuery],
         request=shapes.TeamWrite,
@@ -91,7 +100,8 @@ class GrantCollection(Endpoint):
 
     @extend_schema(
         operation_id="agent_config_grants_list",
-        summary="List grants: which team may have which names",
+        summary="List grants",
+        description="A grant reserves the agent IDs or task types that match a pattern for one team.",
         tags=_TAGS,
         parameters=[PageQuery],
         responses=shapes.GrantPage,
@@ -104,7 +114,7 @@ class GrantCollection(Endpoint):
 
     @extend_schema(
         operation_id="agent_config_grants_give",
-        summary="Let a team have what fits a pattern",
+        summary="Create a grant",
         description="It ranks above every claim with a less close grant, at once.",
         tags=_TAGS,
         parameters=[ReasonedQuery],
@@ -127,7 +137,8 @@ class GrantItem(Endpoint):
 
     @extend_schema(
         operation_id="agent_config_grants_withdraw",
-        summary="Take a grant back",
+        summary="Delete a grant",
+        description="Claims that relied on the grant are evaluated again at once.",
         tags=_TAGS,
         parameters=[ReasonedQuery],
         responses={204: None},
@@ -144,7 +155,8 @@ class ClaimCollection(Endpoint):
 
     @extend_schema(
         operation_id="agent_config_claims_list",
-        summary="Who has which agent id or task type, where, and since when",
+        summary="List claims to agent IDs and task types",
+        description="Shows which team holds each name in each data plane, and since when.",
         tags=_TAGS,
         parameters=[shapes.ClaimListQuery],
         responses=shapes.ClaimPage,
@@ -162,7 +174,7 @@ class ReleaseClaim(Endpoint):
 
     @extend_schema(
         operation_id="agent_config_claims_release",
-        summary="Give a name up as soon as another team claims it",
+        summary="Release a claim",
         description="Until then the team serves it on.",
         tags=_TAGS,
         parameters=[ReasonedQuery],
@@ -185,7 +197,7 @@ class TransferClaim(Endpoint):
 
     @extend_schema(
         operation_id="agent_config_claims_transfer",
-        summary="Give a name to another team, within one bundle",
+        summary="Transfer a claim to another team",
         description="Refused while the new owner publishes no claim to it: nobody would serve it.",
         tags=_TAGS,
         parameters=[ReasonedQuery],
@@ -207,7 +219,11 @@ class ConflictCollection(Endpoint):
 
     @extend_schema(
         operation_id="agent_config_conflicts_list",
-        summary="List documents with claims that another document has",
+        summary="List rejected claims",
+        description=(
+            "Lists the documents whose claims lost to another document, with the winner and the rule that "
+            "decided."
+        ),
         tags=_TAGS,
         parameters=[shapes.ConflictListQuery],
         responses=shapes.ConflictPage,

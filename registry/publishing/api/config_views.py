@@ -61,7 +61,8 @@ class AgentConfigCollection(Endpoint):
 
     @extend_schema(
         operation_id="agent_configs_list",
-        summary="List published documents",
+        summary="List agent configurations",
+        description="Lists published documents without their text; get one to read it.",
         tags=_TAGS,
         parameters=[shapes.AgentConfigListQuery],
         responses=shapes.AgentConfigPage,
@@ -90,7 +91,7 @@ class AgentConfigItem(Endpoint):
 
     @extend_schema(
         operation_id="agent_configs_get",
-        summary="Read one document, and how it stands in every data plane",
+        summary="Get one agent configuration",
         description="The ETag is of the document; how it stands changes without it.",
         tags=_TAGS,
         parameters=[shapes.SourceQuery],
@@ -104,7 +105,7 @@ class AgentConfigItem(Endpoint):
 
     @extend_schema(
         operation_id="agent_configs_put",
-        summary="Publish a document, or a new generation of it",
+        summary="Publish an agent configuration",
         description=(
             "Refused with everything that is wrong in it; what was published before is served on. The caller "
             "must be a publisher of the team."
@@ -129,7 +130,7 @@ class AgentConfigItem(Endpoint):
 
     @extend_schema(
         operation_id="agent_configs_delete",
-        summary="Take a document away",
+        summary="Delete an agent configuration",
         description="Its names are kept for the team for a day, so that it can be moved or made anew.",
         tags=_TAGS,
         parameters=[ReasonedQuery],
@@ -149,7 +150,7 @@ class QuarantineAgentConfig(Endpoint):
 
     @extend_schema(
         operation_id="agent_configs_quarantine",
-        summary="Leave a document out of every data plane",
+        summary="Quarantine an agent configuration",
         description="Until it is readmitted.",
         tags=_TAGS,
         parameters=[ReasonedQuery],
@@ -171,7 +172,8 @@ class ReadmitAgentConfig(Endpoint):
 
     @extend_schema(
         operation_id="agent_configs_readmit",
-        summary="Let a document in again, wherever it was left out",
+        summary="End the quarantine of an agent configuration",
+        description="The document takes part again in every data plane that left it out.",
         tags=_TAGS,
         parameters=[ReasonedQuery],
         request=shapes.DocumentName,
@@ -192,7 +194,7 @@ class PreviewAgentConfigs(Endpoint):
 
     @extend_schema(
         operation_id="agent_configs_preview",
-        summary="What would happen if documents were published or deleted",
+        summary="Preview the effect of publishing or deleting",
         description="All changes together. Nothing is kept. A document that is not valid changes nothing.",
         tags=_TAGS,
         request=shapes.PreviewWrite,
@@ -211,12 +213,12 @@ class PreviewAgentConfigs(Endpoint):
 
 
 class AdmitAgentConfig(Endpoint):
-    actions = {"POST": Action.AGENT_CONFIG_READ}
+    actions = {"POST": Action.AGENT_CONFIG_ADMIT}
     takes_bundles = True
 
     @extend_schema(
         operation_id="agent_configs_admit",
-        summary="Kubernetes' question whether a ConfigMap may be written",
+        summary="Review a ConfigMap for Kubernetes admission",
         description=(
             "AdmissionReview of admission.k8s.io/v1, for a ValidatingWebhookConfiguration: "
             "deploy/webhook/. Always 200, also for a denial. Nothing is written."

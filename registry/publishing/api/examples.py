@@ -117,6 +117,7 @@ _PLANE = {
     "held_digest": "",
     "held": [],
     "held_changes": [],
+    "held_teams": [],
 }
 _BUNDLE = {
     "data_plane": "eu-1",
@@ -193,6 +194,19 @@ GRANTS = [_page(_GRANT)]
 GRANT = [
     _sent({"team": "acme", "kind": "task_type", "pattern": "acme_*"}),
     _told(_GRANT, status_codes=["201"]),
+]
+PARTS = [
+    _page(
+        {
+            "data_plane": "eu-1",
+            "team": "acme",
+            "documents": ["api/acme/sensors generation 1"],
+            "held_digest": _SHA,
+            "held": [{"gate": "removes_too_much", "message": "60 of 60 agents would be removed."}],
+            "held_changes": ["- agent acme-sensor"],
+            "held_since": _WHEN,
+        }
+    )
 ]
 CLAIMS = [_page(_CLAIM)]
 RELEASE = [_sent({"team": "acme", "kind": "task_type", "name": "acme_sensor"})]

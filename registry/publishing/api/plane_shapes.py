@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from rest_framework import serializers
@@ -11,7 +12,7 @@ from controlplane.api.pages import PageQuery
 from controlplane.events.shapes import MAX_WAIT_SECONDS
 from overrides.api.serializers import AnyJSONField
 from registry.agent_configs.conditions import AckState
-from registry.publishing.api.shapes import HeldRead
+from registry.publishing.api.shapes import GateHold
 from registry.publishing.planes import Format, described
 from registry.publishing.rows import DIALECTS, AgentConfigBundle, DataPlane
 
@@ -97,8 +98,11 @@ class DataPlaneRead(serializers.Serializer[Any]):
     ack_errors = serializers.ListField(child=serializers.DictField(child=serializers.CharField()))
     searching = serializers.BooleanField(help_text="A document to blame is being searched.")
     held_digest = serializers.CharField(help_text="Of a bundle that waits; empty if none does.")
-    held = HeldRead(many=True)
+    held = GateHold(many=True)
     held_changes = serializers.ListField(child=serializers.CharField())
+    held_teams = serializers.ListField(
+        child=serializers.CharField(), help_text="Teams with a change that waits: agent-config-parts has why."
+    )
 
 
 class DataPlanePage(serializers.Serializer[Any]):
@@ -135,7 +139,7 @@ class AckWrite(StrictSerializer):
 
 
 class ApprovalWrite(StrictSerializer):
-    digest = Text(max_length=64, help_text="`held_digest`: exactly this bundle may go.")
+    digest = Text(max_length=64, help_text="`held_digest` of the data plane or of a team's part.")
 
     class Meta:
         ref_name = "BundleApproval"
@@ -181,7 +185,7 @@ class BundleDifferenceRead(serializers.Serializer[Any]):
     )
 
 
-def show_plane(plane: DataPlane) -> dict[str, Any]:
+def show_plane(plane: DataPlane, held_teams: Sequence[str]) -> dict[str, Any]:
     held = plane.held or {"digest": "", "reasons": [], "changes": []}
     names = (
         "name",
@@ -201,6 +205,7 @@ def show_plane(plane: DataPlane) -> dict[str, Any]:
         "held_digest": held["digest"],
         "held": held["reasons"],
         "held_changes": held["changes"],
+        "held_teams": list(held_teams),
     }
 
 

@@ -17,21 +17,22 @@ from controlplane.api.fields import Query, parse_body
 from controlplane.api.pages import PageQuery, page_response, paginate
 from controlplane.api.yaml_body import MEDIA_TYPE
 from controlplane.events.log import last_number
-from controlplane.events.watching import HEADER
+from controlplane.events.watch_header import hand_over
 from registry.agent_configs.conditions import AckState
 from registry.agent_configs.dialects import Dialect
 from registry.publishing.acks import AckError, Acknowledgement, acknowledge
 from registry.publishing.api import examples
 from registry.publishing.api import plane_shapes as shapes
 from registry.publishing.bundle_waiting import next_bundle
+from registry.publishing.parts import held_teams
 from registry.publishing.planes import (
     Described,
     Format,
     approve,
-    check_may_follow,
     configuration,
     delete_plane,
     etag_of,
+    get_followed_plane,
     get_plane,
     put_plane,
 )
@@ -47,7 +48,8 @@ class DataPlaneCollection(Endpoint):
 
     @extend_schema(
         operation_id="data_planes_list",
-        summary="List data planes, and how far each one got",
+        summary="List data planes",
+        description="Each data plane with the revision it should serve and the one it reported as applied.",
         tags=_TAGS,
         parameters=[PageQuery],
         responses=shapes.DataPlanePage,
@@ -57,7 +59,8 @@ class DataPlaneCollection(Endpoint):
         query = PageQuery.parse(request)
         check_sees_all(caller_of(request))
         page = paginate(request, DataPlane.objects.all(), order=("name",), query=query)
-        return page_response(request, page, shapes.show_plane)
+        held = held_teams(page.items)
+        return page_response(request, page, lambda one: shapes.show_plane(one, held.get(one.name, ())))
 
 
 class DataPlaneItem(Endpoint):
@@ -70,7 +73,7 @@ class DataPlaneItem(Endpoint):
 
     @extend_schema(
         operation_id="data_planes_get",
-        summary="Read one data plane",
+        summary="Get one data plane",
         description="The ETag is of its description; how far it got changes without it.",
         tags=_TAGS,
         responses=shapes.DataPlaneRead,
@@ -83,7 +86,7 @@ class DataPlaneItem(Endpoint):
 
     @extend_schema(
         operation_id="data_planes_put",
-        summary="Register a data plane, or describe it otherwise",
+        summary="Create or replace a data plane",
         description="Its bundle is made at once.",
         tags=_TAGS,
         parameters=[ReasonedQuery],
@@ -107,7 +110,7 @@ class DataPlaneItem(Endpoint):
 
     @extend_schema(
         operation_id="data_planes_delete",
-        summary="Serve a data plane no more",
+        summary="Delete a data plane",
         description="Its bundles and what is remembered of claims in it go with it.",
         tags=_TAGS,
         parameters=[ReasonedQuery],
@@ -126,7 +129,7 @@ class DataPlaneConfig(Endpoint):
 
     @extend_schema(
         operation_id="data_planes_config",
-        summary="The configuration that is in force",
+        summary="Get the active configuration of a data plane",
         description=(
             "One complete document. Ask again with If-None-Match: 304 costs almost nothing, and with `wait` "
             "it comes only when the time is over, or something about the data plane changed.\n\n"
@@ -149,13 +152,12 @@ class DataPlaneConfig(Endpoint):
         wanted, caller = Format(query["format"]), caller_of(request)
         # Read before the data plane is: what happens meanwhile ends the waiting at once.
         seen = last_number() if query["wait"] else 0
-        plane = get_plane(name)
-        check_may_follow(caller, plane)
+        plane = get_followed_plane(name, caller)
         answer = respond(request, None, etag=etag_of(plane, wanted))
         if answer.status_code == HTTPStatus.NOT_MODIFIED:
             if query["wait"]:
                 watch = next_bundle(plane.name, caller, after=seen, seconds=query["wait"])
-                answer[HEADER] = watch.header()
+                hand_over(watch, request.headers, answer)
             return answer
         return _configuration(plane, wanted)
 
@@ -165,7 +167,7 @@ class DataPlaneAcks(Endpoint):
 
     @extend_schema(
         operation_id="data_planes_acknowledge",
-        summary="A data plane says how a revision went",
+        summary="Acknowledge a revision",
         description=(
             "A rejected revision is not served again: the one that was applied last comes back in force, the "
             "document to blame is found and given as it was before. A word about a revision that is no "
@@ -180,7 +182,7 @@ class DataPlaneAcks(Endpoint):
     @mutation
     def post(self, request: Request, name: str) -> Response:
         query = ReasonedQuery.parse(request)
-        check_may_follow(caller_of(request), get_plane(name))
+        get_followed_plane(name, caller_of(request))
         said = parse_body(shapes.AckWrite, request)
         errors = tuple(AckError(**one) for one in said["errors"])
         word = Acknowledgement(said["revision"], AckState(said["status"]), said["sha256"], errors)
@@ -192,7 +194,11 @@ class ApproveBundle(Endpoint):
 
     @extend_schema(
         operation_id="data_planes_approve",
-        summary="Let a bundle go that waits",
+        summary="Approve a held bundle",
+        description=(
+            "Releases the bundle that a gate holds. Send the digest of the held bundle; a newer one is not "
+            "approved by it."
+        ),
         tags=_TAGS,
         parameters=[ReasonedQuery],
         request=shapes.ApprovalWrite,
@@ -224,4 +230,5 @@ def _configuration(plane: DataPlane, wanted: Format) -> HttpResponse:
 
 def _answer(plane: DataPlane, status: int = 200) -> Response:
     headers = {"ETag": version_etag(plane.version)}
-    return Response(shapes.show_plane(plane), status=status, headers=headers)
+    held = held_teams([plane]).get(plane.name, ())
+    return Response(shapes.show_plane(plane, held), status=status, headers=headers)

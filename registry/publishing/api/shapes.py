@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
 from typing import Any
 
 from rest_framework import serializers
@@ -11,7 +12,7 @@ from controlplane.api.fields import Flag, Query, StrictSerializer, Text, Whole
 from controlplane.api.pages import PageQuery
 from registry.publishing.publishing import API, FOLDER, KUBERNETES
 from registry.publishing.rows import AgentConfig
-from registry.publishing.teams import organisations_of
+from registry.publishing.teams import hidden_teams
 
 SOURCES = [(one, one) for one in (API, FOLDER, KUBERNETES)]
 _MOST_PREVIEWED = 100
@@ -43,7 +44,7 @@ class ConditionRead(serializers.Serializer[Any]):
         ref_name = "AgentConfigCondition"
 
 
-class ConflictRead(serializers.Serializer[Any]):
+class ClaimConflict(serializers.Serializer[Any]):
     """A claim that another document has, and why."""
 
     kind = serializers.CharField()
@@ -54,21 +55,21 @@ class ConflictRead(serializers.Serializer[Any]):
     because = serializers.CharField()
     message = serializers.CharField()
     needs_review = serializers.BooleanField()
-    winner_team = serializers.CharField(help_text="Empty if that is another organisation's.")
+    winner_team = serializers.CharField(help_text="Empty if you may not read that team.")
     winner_document = serializers.CharField()
 
 
-class ObservationRead(serializers.Serializer[Any]):
+class AgentConfigObservation(serializers.Serializer[Any]):
     subject = serializers.CharField()
     message = serializers.CharField()
     is_warning = serializers.BooleanField()
 
 
-class StandingRead(serializers.Serializer[Any]):
+class AgentConfigDocumentStatus(serializers.Serializer[Any]):
     data_plane = serializers.CharField()
     conditions = ConditionRead(many=True)
-    conflicts = ConflictRead(many=True)
-    observations = ObservationRead(many=True)
+    conflicts = ClaimConflict(many=True)
+    observations = AgentConfigObservation(many=True)
 
 
 class QuarantineRead(serializers.Serializer[Any]):
@@ -80,12 +81,12 @@ class QuarantineRead(serializers.Serializer[Any]):
     until = serializers.DateTimeField(allow_null=True)
 
 
-class CanaryShape(StrictSerializer):
+class AgentConfigCanary(StrictSerializer):
     project = Text(max_length=63)
     domain = Text(max_length=63)
 
 
-class FactsShape(StrictSerializer):
+class AgentConfigFacts(StrictSerializer):
     version = Whole(required=False, default=0, min_value=0, max_value=2**31 - 1)
     is_sync = Flag(required=False, default=False)
 
@@ -105,11 +106,11 @@ class AgentConfigSummary(serializers.Serializer[Any]):
 
 class AgentConfigRead(AgentConfigSummary):
     text = serializers.CharField()
-    facts = serializers.DictField(child=FactsShape(), help_text="By task type.")
-    canary = CanaryShape(allow_null=True)
+    facts = serializers.DictField(child=AgentConfigFacts(), help_text="By task type.")
+    canary = AgentConfigCanary(allow_null=True)
     diagnostics = DiagnosticRead(many=True)
     quarantines = QuarantineRead(many=True)
-    data_planes = StandingRead(many=True)
+    data_planes = AgentConfigDocumentStatus(many=True)
 
 
 class AgentConfigPage(serializers.Serializer[Any]):
@@ -122,12 +123,12 @@ class AgentConfigWrite(StrictSerializer):
         trim_whitespace=False, help_text="The document: a ConfigMap, or what is from `plugins:` on."
     )
     facts = serializers.DictField(
-        child=FactsShape(),
+        child=AgentConfigFacts(),
         required=False,
         default=dict,
         help_text="What you know of task types: served at once (sync), or of another version than 0.",
     )
-    canary = CanaryShape(
+    canary = AgentConfigCanary(
         required=False, allow_null=True, default=None, help_text="Serve only there; connector-v2 alone can."
     )
 
@@ -149,7 +150,9 @@ class DocumentName(StrictSerializer):
 
 
 class QuarantineWrite(DocumentName):
-    message = Text(required=False, default="", max_length=500, help_text="Why. Its authors read it.")
+    message = Text(
+        required=False, default="", allow_blank=True, max_length=500, help_text="Why. Its authors read it."
+    )
 
 
 class PreviewedChange(DocumentName):
@@ -170,29 +173,29 @@ class PreviewedDocument(serializers.Serializer[Any]):
     diagnostics = DiagnosticRead(many=True)
 
 
-class PreviewedStanding(StandingRead):
+class PreviewedStatus(AgentConfigDocumentStatus):
     data_plane = None  # type: ignore[assignment]  # it stands above
     team = serializers.CharField()
     name = serializers.CharField()
 
 
-class HeldRead(serializers.Serializer[Any]):
+class GateHold(serializers.Serializer[Any]):
     gate = serializers.CharField()
     message = serializers.CharField()
 
 
-class PreviewedPlane(serializers.Serializer[Any]):
+class PreviewedDataPlane(serializers.Serializer[Any]):
     data_plane = serializers.CharField()
     affected = serializers.BooleanField()
     digest = serializers.CharField()
     changes = serializers.ListField(child=serializers.CharField(), help_text="One line for each change.")
-    held = HeldRead(many=True)
-    documents = PreviewedStanding(many=True)
+    held = GateHold(many=True)
+    documents = PreviewedStatus(many=True)
 
 
 class PreviewRead(serializers.Serializer[Any]):
     documents = PreviewedDocument(many=True)
-    data_planes = PreviewedPlane(many=True)
+    data_planes = PreviewedDataPlane(many=True)
 
 
 def show_summary(row: AgentConfig) -> dict[str, Any]:
@@ -242,14 +245,20 @@ def show_document(row: AgentConfig, caller: Caller) -> dict[str, Any]:
 
 
 def show_conflicts(stored: list[dict[str, Any]], caller: Caller) -> list[dict[str, Any]]:
-    """Winners of organisations that the caller does not belong to are not named."""
-    organisations = organisations_of(caller) if stored else set()
+    """Winners that the caller may not read are not named: administrators see every one."""
+    hidden = frozenset(hidden_teams(caller)) if stored else frozenset()
+    return [_show_conflict(one, hidden) for one in stored]
+
+
+def _show_conflict(one: dict[str, Any], hidden: Set[str]) -> dict[str, Any]:
+    """hidden: teams that the reader may not read. Rows of older versions lack the winner's message."""
     names = ("kind", "name", "version", "pin", "reason", "because", "message", "needs_review")
-    found = []
-    for one in stored:
-        winner = one["winner"]
-        seen = winner is not None and winner["organisation"] in organisations
-        team, document = (winner["team"], "/".join(winner["document"])) if seen else ("", "")
-        said = {name: one[name] for name in names}
-        found.append({**said, "winner_team": team, "winner_document": document})
-    return found
+    shown = {name: one[name] for name in names} | {"winner_team": "", "winner_document": ""}
+    winner = one["winner"]
+    if winner is None or winner["team"] in hidden:
+        return shown
+    return shown | {
+        "message": winner.get("message", one["message"]),
+        "winner_team": winner["team"],
+        "winner_document": "/".join(winner["document"]),
+    }

@@ -22,7 +22,7 @@ STATE_NAMES = [(one, one) for one in STATES]
 _TAGS = ["agent configurations"]
 
 
-class PendingRemoval(serializers.Serializer[Any]):
+class PendingDocumentRemoval(serializers.Serializer[Any]):
     """Documents that are gone from the source, and stay until somebody confirms it."""
 
     digest = serializers.CharField(help_text="Send it to `agent-config-sources:confirm`.")
@@ -42,7 +42,7 @@ class FollowedSource(serializers.Serializer[Any]):
     loaded_at = serializers.DateTimeField(allow_null=True, help_text="When all of it was read last.")
     problem_count = serializers.IntegerField()
     problems = serializers.ListField(child=serializers.CharField(), help_text="To administrators alone.")
-    pending = PendingRemoval(allow_null=True)
+    pending = PendingDocumentRemoval(allow_null=True)
     watcher = serializers.CharField(help_text="Of the cluster: the process that follows it.")
     counts = serializers.DictField(
         child=serializers.IntegerField(), help_text="Of that process, since it started."
@@ -64,7 +64,11 @@ class SourceCollection(Endpoint):
 
     @extend_schema(
         operation_id="agent_config_sources_list",
-        summary="Whether the folder and the cluster are followed",
+        summary="List sources of agent configurations",
+        description=(
+            "Shows for the folder and the Kubernetes cluster whether documents are being read, when they "
+            "were last read, and what is wrong."
+        ),
         tags=_TAGS,
         responses=FollowedSourcePage,
         examples=examples.SOURCES,
@@ -80,7 +84,7 @@ class ConfirmRemoval(Endpoint):
 
     @extend_schema(
         operation_id="agent_config_sources_confirm",
-        summary="Let documents go that are gone from their source and are many",
+        summary="Confirm the removal of many documents",
         description="At the next look, if the source still holds the same.",
         tags=_TAGS,
         parameters=[ReasonedQuery],

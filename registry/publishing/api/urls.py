@@ -2,7 +2,14 @@
 
 from django.urls import path
 
-from registry.publishing.api import bundle_views, claim_views, config_views, plane_views, source_views
+from registry.publishing.api import (
+    bundle_views,
+    claim_views,
+    config_views,
+    part_views,
+    plane_views,
+    source_views,
+)
 
 urlpatterns = [
     path("agent-configs", config_views.AgentConfigCollection.as_view()),
@@ -21,6 +28,7 @@ urlpatterns = [
     path("agent-config-claims", claim_views.ClaimCollection.as_view()),
     path("agent-config-claims:release", claim_views.ReleaseClaim.as_view()),
     path("agent-config-claims:transfer", claim_views.TransferClaim.as_view()),
+    path("agent-config-parts", part_views.PartCollection.as_view()),
     path("agent-config-conflicts", claim_views.ConflictCollection.as_view()),
     path("agent-config-bundles", bundle_views.BundleCollection.as_view()),
     path("agent-config-bundles/<str:name>/<int:revision>", bundle_views.BundleItem.as_view()),

@@ -18,7 +18,11 @@ class TaskTypes(Endpoint):
 
     @extend_schema(
         operation_id="task_types_list",
-        summary="List the task types that agents serve, or teams publish",
+        summary="List task types",
+        description=(
+            "Lists the task types that registered agents serve and those that teams publish, with counts of "
+            "each."
+        ),
         tags=["agents"],
         parameters=[PageQuery],
         responses=shapes.TaskTypePage,
@@ -36,7 +40,11 @@ class TaskTypeItem(Endpoint):
 
     @extend_schema(
         operation_id="task_types_get",
-        summary="Who has a task type in each data plane, who lost it and why, and which agents serve it",
+        summary="Get one task type",
+        description=(
+            "Shows who publishes the task type in each data plane, whose claims were rejected and why, and "
+            "which registered agents serve it."
+        ),
         tags=["agents"],
         parameters=[shapes.TaskTypeQuery],
         responses=shapes.TaskTypeDetail,

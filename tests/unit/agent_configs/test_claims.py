@@ -24,6 +24,8 @@ V2 = Policy(naming=Naming(Dialect.CONNECTOR_V2))
 def after(decision: Decision, history: History | None = None, *, now=NOW, activated: bool = True) -> History:
     accepted = [one for one in decision.accepted if is_remembered(one)]
     dropped = [one.claim for one in decision.dropped if is_remembered(one.claim)]
+    accepted += [one.claim for one in decision.endpoints if one.accepted]
+    dropped += [one.claim for one in decision.endpoints if not one.accepted]
     return remembered(history or {}, accepted, dropped, now=now, activated=activated)
 
 
@@ -302,10 +304,66 @@ class TestEndpoints:
     def test_sharing_with_others_is_a_warning(self):
         assert self.about("other", insecure=True) == {(Subject.ENDPOINT_SHARED, True)}
 
-    @pytest.mark.parametrize("team", ["acme", "other"])
     @pytest.mark.parametrize("settings", [{}, {"insecure": True, "service_config": "{}"}])
-    def test_different_settings_for_one_connection_are_a_warning(self, team, settings):
-        assert self.about(team, **settings) == {(Subject.ENDPOINT_SETTINGS_MISMATCH, True)}
+    def test_different_settings_of_one_team_are_a_warning(self, settings):
+        assert self.about("acme", **settings) == {(Subject.ENDPOINT_SETTINGS_MISMATCH, True)}
+
+    @pytest.mark.parametrize("settings", [{}, {"insecure": True, "service_config": "{}"}])
+    def test_different_settings_of_another_team_cost_the_challenger_its_claims(self, settings):
+        theirs = self.theirs("other", **settings)
+
+        decision = decide([theirs, self.ours])
+
+        assert {one.reason for one in decision.of(theirs.id)} == {Reason.ENDPOINT_SETTINGS_MISMATCH}
+        assert all(one.accepted for one in decision.of(self.ours.id))
+        told = verdict(decision, theirs, named("b")).message
+        assert "the endpoint x.y:1 is with cluster/acme/ours of acme: that document is older" in told
+        assert "the same insecure and defaultServiceConfig" in told
+
+    def test_an_old_agent_that_moves_to_anothers_endpoint_does_not_own_it(self):
+        """The age that counts is that of the endpoint in the team, not that of the agent."""
+        old = published("theirs", "other", content({"u": "b"}, {"b": agent("z.y:1")}), age=9)
+        history = after(decide([old, self.ours]))
+        moved = replace(old, content=self.theirs("other").content, generation=2)
+
+        decision = decide([moved, self.ours], history=history)
+
+        assert {one.reason for one in decision.of(moved.id)} == {Reason.ENDPOINT_SETTINGS_MISMATCH}
+        assert verdict(decision, moved, named("b")).because is Because.ESTABLISHED
+
+    def test_the_owner_may_change_its_settings_and_a_sharer_depends_on_it(self):
+        sharer = self.theirs("other", insecure=True)
+        history = after(decide([self.ours, sharer]))
+        history = after(decide([self.ours, sharer], history=history), history, now=NOW + timedelta(hours=1))
+        secure = replace(self.ours, content=content({"t": "a"}, {"a": agent("x.y:1")}), generation=2)
+
+        decision = decide([secure, sharer], history=history)
+
+        assert all(one.accepted for one in decision.of(secure.id))
+        assert {one.reason for one in decision.of(sharer.id)} == {Reason.ENDPOINT_SETTINGS_MISMATCH}
+
+    def test_who_waits_for_an_endpoint_gets_it_when_the_owner_leaves(self):
+        theirs = self.theirs("other")
+        history = after(decide([self.ours, theirs]))
+
+        assert not decide([theirs], history=history).dropped
+
+    def test_an_endpoint_can_be_granted(self):
+        theirs = self.theirs("other")
+        ownership = Ownership(grants=(Grant("other", "x.y:*", ClaimKind.ENDPOINT),))
+
+        decision = decide([self.ours, theirs], ownership, after(decide([self.ours, theirs])))
+
+        assert all(one.accepted for one in decision.of(theirs.id))
+        assert verdict(decision, self.ours, named("a")).because is Because.GRANT
+
+    def test_a_grant_of_an_agents_id_is_none_of_its_endpoint(self):
+        theirs = self.theirs("other")
+        ownership = Ownership(grants=(Grant("other", "b", ClaimKind.AGENT),))
+
+        for policy in (Policy(), Policy(strict_endpoints=True)):
+            decision = decide([self.ours, theirs], ownership, policy=policy)
+            assert all(one.accepted for one in decision.of(self.ours.id))
 
     def test_strictly_the_younger_loses_its_agent(self):
         theirs = self.theirs("other", insecure=True)

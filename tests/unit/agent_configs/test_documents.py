@@ -505,3 +505,13 @@ def test_a_message_quotes_nothing_and_truth_in_the_words_of_yaml():
         "A list is wanted here, not null.",
         "A list is wanted here, not true.",
     ]
+
+
+@pytest.mark.parametrize(("timeout", "valid"), [("5s", True), ("5001ms", False), ("5m", False)])
+def test_listing_has_a_small_limit_of_its_own(timeout, valid):
+    reading = read_document(agent_with(f"timeouts: {{ListAgents: {timeout}, CreateTask: 5m}}"))
+
+    assert (reading.content is not None) is valid
+    if not valid:
+        assert found(reading) == {"/plugins/agent-service/agents/a/timeouts/ListAgents": "InvalidDuration"}
+        assert "at most 5s" in reading.errors[0].message

@@ -30,13 +30,17 @@ def test_a_name_or_a_team_relates_over_any_number_of_steps():
     assert names(related(documents, [elsewhere])) == ["elsewhere"]
 
 
-def test_an_endpoint_relates_only_where_it_decides():
+def test_an_endpoint_relates_in_whatever_capitals():
     one = published("one", "acme", content({"t": "a"}, {"a": agent("X.y:1")}))
     other = published("other", "beta", content({"u": "b"}, {"b": agent("x.y:1")}))
 
-    assert names(related([other], [one])) == []
-    assert names(related([other], [one], by_endpoint=True)) == ["other"]
+    assert names(related([other], [one])) == ["other"]
 
 
 def test_names_are_those_that_a_claim_could_have():
-    assert set(names_of([published("d", "acme", content({"t": "a"}))])) == {"t", "a", "acme--a"}
+    assert set(names_of([published("d", "acme", content({"t": "a"}))])) == {
+        "t",
+        "a",
+        "acme--a",
+        "a.svc:8000",
+    }

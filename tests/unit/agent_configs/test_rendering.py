@@ -203,3 +203,10 @@ def test_where_a_claim_comes_from_does_not_change_the_document():
         "cluster/acme/one",
         "cluster/acme/other",
     ]
+
+
+def test_a_timeout_of_listing_from_before_the_limit_is_cut():
+    said = agent("x.y:1", timeouts={Operation.LIST: MINUTE})
+    bundle = bundle_of(published("one", said=content({"t": "a"}, {"a": said})))
+
+    assert bundle.agents["a"].deployment.timeouts[Operation.LIST] == 5 * SECOND

@@ -1,0 +1,76 @@
+"""Join tokens, and what they let in. Rows only: rules live in the modules beside this file."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db import models
+from django.db.models.functions import Now
+
+from controlplane.ids import uuid7
+
+
+class Admission(models.Model):
+    """The terms on which a join token let an agent in. They hold for the credential that it got."""
+
+    # No key, and kept when the agent's record is removed: the credential is still there.
+    principal_id = models.UUIDField(primary_key=True)
+    name = models.CharField(max_length=255)
+    # Empty: any.
+    environment = models.CharField(max_length=255, blank=True)
+    service_types: Any = models.JSONField()
+    # Until an operator has approved it.
+    needs_approval = models.BooleanField()
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class JoinToken(models.Model):
+    """Lets agents in that have no credential yet: whom it admits, how often and until when."""
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    name = models.CharField(max_length=63)
+    hint = models.CharField(max_length=16)
+    digest = models.BinaryField(max_length=32, unique=True)
+    # "*" stands for any characters.
+    name_pattern = models.CharField(max_length=255)
+    environment = models.CharField(max_length=255, blank=True, default="")
+    service_types: Any = models.JSONField(default=list)
+    needs_approval = models.BooleanField(default=False)
+    may_take_over = models.BooleanField(default=False)
+    uses_left = models.IntegerField()
+    created_by = models.CharField(max_length=63)
+    created_at = models.DateTimeField(db_default=Now(), editable=False)
+    expires_at = models.DateTimeField()
+    revoked_at = models.DateTimeField(null=True)
+    # The access token that it was created with, if one was: revoked with it.
+    issuer_id = models.UUIDField(null=True, db_index=True)
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(name="join_token_uses", condition=models.Q(uses_left__gte=0)),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class RepeatableJoin(models.Model):
+    """A join with an Idempotency-Key: its repetition gets a new credential of the same agent."""
+
+    join_token_id = models.UUIDField()
+    key_digest = models.BinaryField(max_length=32)
+    body_digest = models.BinaryField(max_length=32)
+    # No key: removed with time, as the keys of all other calls.
+    principal_id = models.UUIDField()
+    created_at = models.DateTimeField(db_default=Now(), editable=False)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["join_token_id", "key_digest"], name="repeatable_join_key")
+        ]
+        indexes = [models.Index(fields=["created_at"], name="repeatable_join_by_age")]
+
+    def __str__(self) -> str:
+        return f"join of {self.principal_id}"
