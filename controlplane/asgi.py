@@ -1,10 +1,11 @@
-"""The web application, for an ASGI server: `granian --interface asgi controlplane.asgi:application`.
+"""The web application, for an ASGI server: `python -m controlplane.serving controlplane.asgi:application`.
 
 Fast paths are answered here; everything else goes to Django through our bridge, as it would under WSGI.
 """
 
 from __future__ import annotations
 
+import asyncio
 import resource
 
 from django.conf import settings
@@ -13,7 +14,13 @@ from controlplane.wsgi import application as django
 
 # isort: split
 # What follows uses models, and only now Django is set up.
+from controlplane.access import login_gate
+from controlplane.access.login_gate import LoginGate
+from controlplane.access.password_queue import PasswordQueue, is_password_request
+from controlplane.api.cors import Cors, rules_of
+from controlplane.api.health_answers import HealthAnswers, is_health
 from controlplane.events import watchers as events
+from controlplane.serving.pulses import send_pulses
 from controlplane.wsgi_bridge import Application, Bridge, Receive, Scope, Send
 from overrides import fast_reads as effective
 from registry.fast_heartbeats import FastHeartbeats, is_heartbeat
@@ -34,6 +41,13 @@ class Router:
             queue=settings.WEB_QUEUE,
             body_limit=max(settings.MAX_BODY_BYTES, settings.MAX_BUNDLE_BYTES),
         )
+        self._health = HealthAnswers()
+        self._passwords = PasswordQueue(
+            django, self._bridge, threads=settings.PASSWORD_THREADS, queue=settings.PASSWORD_QUEUE
+        )
+        self._login = LoginGate(
+            self._login_page, most=settings.LOGIN_REQUESTS_PER_ADDRESS, trusted=settings.TRUSTED_PROXIES
+        )
         self._effective = effective.FastReads(self._bridge, self._bridge.pool)
         self._watchers = events.Watchers(self._bridge)
         self._routes: dict[str, Application] = {events.ROUTE: self._watchers}
@@ -47,6 +61,12 @@ class Router:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
             await self._live(receive, send)
+        elif is_health(scope["path"]):
+            await self._health(scope, receive, send)
+        elif scope["path"] == login_gate.PATH:
+            await self._login(scope, receive, send)
+        elif is_password_request(scope):
+            await self._passwords(scope, receive, send)
         elif self._heartbeats and is_heartbeat(scope["path"]):
             await self._heartbeats(scope, receive, send)
         elif is_configuration(scope["path"]):
@@ -54,8 +74,12 @@ class Router:
         else:
             await self._routes.get(scope["path"], self._bridge)(scope, receive, send)
 
+    async def _login_page(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await (self._passwords if is_password_request(scope) else self._bridge)(scope, receive, send)
+
     async def _live(self, receive: Receive, send: Send) -> None:
         await receive()
+        pulses = asyncio.create_task(send_pulses())
         await send({"type": "lifespan.startup.complete"})
         await receive()
         self._watchers.stop()
@@ -64,7 +88,9 @@ class Router:
         if self._joins:
             await self._joins.close()
         await self._effective.close()
-        await self._bridge.close(_DRAIN_SECONDS)
+        await self._health.close()
+        await asyncio.gather(self._passwords.close(_DRAIN_SECONDS), self._bridge.close(_DRAIN_SECONDS))
+        pulses.cancel()
         await send({"type": "lifespan.shutdown.complete"})
 
 
@@ -75,4 +101,4 @@ def _allow_many_connections() -> None:
 
 
 _allow_many_connections()
-application = Router()
+application = Cors(Router(), rules_of(settings.CORS_ALLOWED_ORIGINS, settings.CORS_ALLOWED_HEADERS))

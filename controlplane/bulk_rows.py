@@ -16,6 +16,8 @@ def copy_rows(model: type[models.Model], columns: Sequence[str], rows: Iterable[
     table = sql.Identifier(model._meta.db_table)
     names = sql.SQL(", ").join(map(sql.Identifier, columns))
     with (
+        # Or a full disk and a lost connection would be errors that nobody knows.
+        connection.wrap_database_errors,
         connection.cursor() as cursor,
         cursor.copy(sql.SQL("COPY {} ({}) FROM STDIN").format(table, names)) as copy,
     ):

@@ -11,7 +11,7 @@ from typing import Any
 from django.db import transaction
 from django.db.models.functions import Now
 
-from controlplane.access import principals
+from controlplane.access import issuing, principals
 from controlplane.access.actors import Actor
 from controlplane.access.models import Principal, PrincipalKind, Token
 from controlplane.access.roles import Role
@@ -123,7 +123,7 @@ def new_agents_token() -> str:
     """A fresh token for the demo agents; the ones before are revoked. Raises UnknownPrincipal."""
     principal = principals.get_principal(AGENTS_PRINCIPAL)
     for token in Token.objects.filter(principal=principal, revoked_at=None):
-        principals.revoke_token(token.id, of=None, actor=_ACTOR)
+        issuing.revoke_token(token.id, of=None, actor=_ACTOR)
     _, secret = principals.create_token(principal, name="demo", expires_at=None, actor=_ACTOR)
     return secret
 

@@ -8,34 +8,17 @@ ControlplaneError
 ├── NotFound                UnknownProject, UnknownDomain, UnknownResourceType, UnknownOverride,
 │                           UnknownAgent, UnknownProvider, UnknownTaskType, UnknownEnvironment,
 │                           UnknownJoinToken, UnknownAgentConfig, UnknownPrincipal, ...
-├── Conflict                NameTaken, ServiceTypeTaken, StillInUse, ManagedElsewhere,
-│                           SourceIsReadOnly, LimitReached, KeyInFlight
-├── InvalidAgentConfig
-├── VersionMismatch, VersionRequired
-├── AgentRetired, EventsGone
-├── RemoteFailed
-└── KeyReused
+├── Conflict                NameTaken, DuplicateInstance, ServiceTypeTaken, StillInUse, ManagedElsewhere,
+│                           SourceIsReadOnly, LimitReached, KeyInFlight, PatchFailed
+└── InvalidAgentConfig, VersionMismatch, VersionRequired, AgentRetired, EventsGone, RemoteFailed, KeyReused
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any, ClassVar
+from uuid import UUID
 
+from controlplane.error_base import ControlplaneError as ControlplaneError  # noqa: PLC0414  (so mypy knows)
 from controlplane.field_error import FieldError as FieldError  # noqa: PLC0414  (so mypy knows it is passed on)
-
-
-class ControlplaneError(Exception):
-    """The root. `code` is part of the API: never rename one."""
-
-    code: ClassVar[str] = "error"
-    title: ClassVar[str] = "Error"
-
-    def __init__(self, detail: str, *, errors: Iterable[FieldError] = (), **members: Any) -> None:
-        super().__init__(detail)
-        self.detail = detail
-        self.errors = tuple(errors)
-        self.members = members
 
 
 class InvalidRequest(ControlplaneError):
@@ -233,6 +216,15 @@ class NameTaken(Conflict):
     title = "The name is taken"
 
 
+class DuplicateInstance(Conflict):
+    """agent_id, instance: who was refused, for whoever notes it. The answer has `retry_after` in seconds."""
+
+    code = "duplicate_instance"
+    title = "Another process has this name"
+    agent_id: UUID
+    instance: UUID
+
+
 class ServiceTypeTaken(Conflict):
     code = "service_type_taken"
     title = "Another provider serves this type"
@@ -251,6 +243,11 @@ class StillInUse(Conflict):
 class ManagedElsewhere(Conflict):
     code = "managed_elsewhere"
     title = "Somebody else manages this field"
+
+
+class PatchFailed(Conflict):
+    code = "patch_failed"
+    title = "The patch does not fit what is set"
 
 
 class SourceIsReadOnly(Conflict):
@@ -295,4 +292,4 @@ class EventsGone(ControlplaneError):
 
 class TooManyAttempts(ControlplaneError):
     code = "too_many_attempts"
-    title = "Too many attempts"
+    title = "Too many requests"

@@ -23,11 +23,31 @@ from controlplane.errors import FieldError, InvalidRequest, RemoteFailed
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
-# Shared by providers for their customers (RFC 6598), and not private to `ipaddress`.
-_CARRIER_GRADE_NAT = ipaddress.ip_network("100.64.0.0/10")
+_NOT_PUBLIC = tuple(
+    map(
+        ipaddress.ip_network,
+        (
+            *("0.0.0.0/8", "10.0.0.0/8", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12", "192.168.0.0/16"),
+            # Shared by providers for their customers (RFC 6598).
+            "100.64.0.0/10",
+            # Protocol assignments, relays of 6to4, benchmarks, documentation.
+            *("192.0.0.0/24", "192.88.99.0/24", "198.18.0.0/15"),
+            *("192.0.2.0/24", "198.51.100.0/24", "203.0.113.0/24"),
+            # Multicast; reserved, with broadcast.
+            *("224.0.0.0/4", "240.0.0.0/4"),
+            # Azure's machine agent, at a public address that leads nowhere else.
+            "168.63.129.16/32",
+            # Protocol assignments, with Teredo; documentation.
+            *("2001::/23", "2001:db8::/32", "3fff::/20"),
+        ),
+    )
+)
+# Whatever is assigned to hosts. Outside are loopback, local and site-local addresses (fec0::/10),
+# multicast, and forms that hide an IPv4 address: ::a.b.c.d, ::ffff:0:a.b.c.d, local NAT64 (64:ff9b:1::/48).
+_GLOBAL_UNICAST = ipaddress.ip_network("2000::/3")
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
-# Azure's machine agent, at a public address that leads nowhere else.
-_WIRE_SERVER = ipaddress.ip_address("168.63.129.16")
+# The second half of an address that tunnels IPv4 within a site (RFC 5214), with either value of one bit.
+_ISATAP = (0x00005EFE, 0x02005EFE)
 _SECONDS = 10.0
 _MAX_BYTES = 16 * 1024 * 1024
 
@@ -45,17 +65,28 @@ class Target:
 
 def is_allowed(address: Address, allowed: Sequence[Network]) -> bool:
     """True for public addresses, and for those that the operator allows. Pure."""
-    if any(address.version == network.version and address in network for network in allowed):
+    if _is_in(address, allowed):
         return True
-    if isinstance(address, ipaddress.IPv6Address):
-        inner = address.ipv4_mapped or address.sixtofour or (address.teredo or (None, None))[1]
-        if inner is None and address in _NAT64:
-            inner = ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
-        if inner is not None:
-            return is_allowed(inner, allowed)
-    elif address in _CARRIER_GRADE_NAT or address == _WIRE_SERVER:
+    if isinstance(address, ipaddress.IPv4Address):
+        return not _is_in(address, _NOT_PUBLIC)
+    inner = _embedded(address)
+    if inner is not None and not is_allowed(inner, allowed):
         return False
-    return address.is_global and not address.is_multicast
+    if address.ipv4_mapped or address in _NAT64:
+        return True
+    return address in _GLOBAL_UNICAST and not _is_in(address, _NOT_PUBLIC)
+
+
+def _embedded(address: ipaddress.IPv6Address) -> ipaddress.IPv4Address | None:
+    """The IPv4 address to which a gateway or the kernel would send."""
+    last = ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
+    if address in _NAT64 or (int(address) >> 32) & 0xFFFFFFFF in _ISATAP:
+        return last
+    return address.ipv4_mapped or address.sixtofour
+
+
+def _is_in(address: Address, networks: Sequence[Network]) -> bool:
+    return any(address.version == network.version and address in network for network in networks)
 
 
 def check_target(url: str, allowed: Sequence[Network]) -> Target:

@@ -38,6 +38,30 @@ def as_row(scope: Scope) -> dict[str, str]:
     return {"p": scope.project, "d": scope.domain, "w": scope.workflow, "l": scope.launch_plan}
 
 
+def within(scopes: Iterable[Scope]) -> Q:
+    """Rows at scopes that one of `scopes` covers."""
+    allowed = Q(pk__in=[])
+    for scope in scopes:
+        named = {name: value for name, value in scope.segments.items() if value}
+        if not named:
+            return Q()
+        allowed |= Q(**named)
+    return allowed
+
+
+def overlapping(scopes: Iterable[Scope]) -> Q:
+    """Rows at scopes that have some place in common with one of `scopes`: `Scope.joined` in SQL."""
+    allowed = Q(pk__in=[])
+    for scope in scopes:
+        shared = Q()
+        for name, value in scope.segments.items():
+            shared &= Q(**{f"{name}__in": ("", value)}) if value else Q()
+        if not shared:
+            return Q()
+        allowed |= shared
+    return allowed
+
+
 class ScopedQuerySet(models.QuerySet[Row_co]):
     """Queries by scope, for any model with the four segment columns."""
 
@@ -59,10 +83,4 @@ class ScopedQuerySet(models.QuerySet[Row_co]):
 
     def within(self, scopes: Iterable[Scope]) -> Self:
         """Rows at scopes that one of `scopes` covers: what a principal with these grants may see."""
-        allowed = Q(pk__in=[])
-        for scope in scopes:
-            named = {name: value for name, value in scope.segments.items() if value}
-            if not named:
-                return self
-            allowed |= Q(**named)
-        return self.filter(allowed)
+        return self.filter(within(scopes))

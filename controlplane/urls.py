@@ -5,7 +5,9 @@ from django.urls import URLPattern, URLResolver, include, path
 from controlplane import openapi
 from controlplane.access.api.urls import urlpatterns as access
 from controlplane.api.meta import Metrics
+from controlplane.api.problem_pages import problem_type, problem_types
 from controlplane.events import api as events
+from overrides.flyte.urls import unanswered as flyte_unanswered
 
 api: list[URLPattern | URLResolver] = [
     *access,
@@ -21,10 +23,13 @@ api: list[URLPattern | URLResolver] = [
 
 urlpatterns = [
     path("metrics", Metrics.as_view()),
+    path("problems", problem_types),
+    path("problems/<slug:code>", problem_type),
     path("", include("overrides.flyte.urls")),
     path("api/v1/", include(api)),
     path("api/v1alpha1/", include("registry.agents.api.dcm_urls")),
     path("", include("console.urls")),
+    *flyte_unanswered,
 ]
 
 handler400 = "controlplane.api.problems.bad_request"

@@ -50,8 +50,6 @@ class Bridge:
         async with AsyncExitStack() as held:
             await held.enter_async_context(self._seats)
             body = await self._read(scope, receive, held)
-            if body is None:
-                return
             streamed = _Stream(receive, send, self._stopping)
             answer = await asyncio.get_running_loop().run_in_executor(
                 self.pool, self._run, environ_of(scope, body), streamed
@@ -68,7 +66,7 @@ class Bridge:
         await asyncio.wait([ended], timeout=patience)
 
     async def _read(self, scope: Scope, receive: Receive, held: AsyncExitStack) -> bytes | None:
-        """Return the body, cut one byte after the limit; None if the client left before its end.
+        """Return the body, cut one byte after the limit; None if it ended early, or its chunks make no sense.
 
         A body that says itself that it is too long is not kept at all: by its length it is refused.
         """

@@ -7,17 +7,25 @@ from io import BytesIO
 from typing import Any
 from urllib.parse import unquote_to_bytes
 
+from controlplane.incomplete_body import IncompleteBody
+
+RAW_PATH = "controlplane.raw_path"
 _WITHOUT_PREFIX = {b"content-type": "CONTENT_TYPE", b"content-length": "CONTENT_LENGTH"}
 
 
-def environ_of(scope: dict[str, Any], body: bytes) -> dict[str, Any]:
-    """Texts are bytes read as Latin-1, as PEP 3333 wants; Django decodes them once more."""
+def environ_of(scope: dict[str, Any], body: bytes | None) -> dict[str, Any]:
+    """Texts are bytes read as Latin-1, as PEP 3333 wants; Django decodes them once more.
+
+    body: None if it did not arrive whole.
+    """
     return {
         "GATEWAY_INTERFACE": "CGI/1.1",
         "REQUEST_METHOD": scope["method"],
         "SCRIPT_NAME": scope.get("root_path", ""),
         # Of the raw path: what is no UTF-8 is lost in the decoded one.
         "PATH_INFO": unquote_to_bytes(scope["raw_path"]).decode("latin-1"),
+        # The same without Django's repair of bytes that are no UTF-8.
+        RAW_PATH: unquote_to_bytes(scope["raw_path"]),
         "QUERY_STRING": scope["query_string"].decode("latin-1"),
         "REMOTE_ADDR": scope["client"][0] if scope.get("client") else "",
         "SERVER_NAME": scope["server"][0],
@@ -25,7 +33,7 @@ def environ_of(scope: dict[str, Any], body: bytes) -> dict[str, Any]:
         "SERVER_PROTOCOL": f"HTTP/{scope['http_version']}",
         "SERVER_SOFTWARE": "Granian",
         "wsgi.errors": sys.stderr,
-        "wsgi.input": BytesIO(body),
+        "wsgi.input": IncompleteBody() if body is None else BytesIO(body),
         "wsgi.input_terminated": True,
         "wsgi.multiprocess": False,
         "wsgi.multithread": True,
@@ -33,6 +41,8 @@ def environ_of(scope: dict[str, Any], body: bytes) -> dict[str, Any]:
         "wsgi.url_scheme": scope["scheme"],
         "wsgi.version": (1, 0),
         **_headers(scope["headers"]),
+        # What our own ASGI code tells Django; no client can set it.
+        **scope.get("environ", {}),
     }
 
 

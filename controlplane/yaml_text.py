@@ -18,6 +18,8 @@ import yaml
 from controlplane.errors import FieldError, MalformedBody
 
 MAX_DEPTH = 32
+# Names and values of one stream together. 15,000 overrides have as many; reading them takes seconds.
+MAX_NODES = 500_000
 Position = tuple[int, int]
 _ABSENT: Any = object()
 _WORDS = {
@@ -181,6 +183,7 @@ class _Builder:
 
 def _documents(text: str, *, positions: bool) -> Iterator[tuple[Any, dict[str, Position]]]:
     _refuse_unreadable(text)
+    _refuse_too_many(text)
     builder = _Builder(positions)
     try:
         for event in yaml.parse(text, Loader=yaml.CSafeLoader):
@@ -229,6 +232,25 @@ def _refuse_unreadable(text: str) -> None:
         lines = _BREAK.split(text[: found.start()])
         message = f"The character U+{ord(found[0]):04X} cannot stand in YAML as it is."
         raise _at(len(lines), len(lines[-1]) + 1, message)
+
+
+def _refuse_too_many(text: str) -> None:
+    """Count before anything is built, which takes a quarter of the time."""
+    if len(text) <= MAX_NODES:  # each has a character, or one that sets it apart from the next
+        return
+    nodes = depth = 0
+    try:
+        for event in yaml.parse(text, Loader=yaml.CSafeLoader):
+            nodes += isinstance(event, yaml.NodeEvent)
+            depth += isinstance(event, yaml.CollectionStartEvent)
+            depth -= isinstance(event, yaml.CollectionEndEvent)
+            if nodes > MAX_NODES:
+                message = f"The YAML has more than {MAX_NODES} names and values. Split it into smaller parts."
+                raise _malformed(event, message)
+            if depth > MAX_DEPTH:  # libyaml takes quadratic time for these
+                return
+    except yaml.YAMLError:
+        return  # whoever reads it says what is wrong, and where
 
 
 def _malformed(event: Any, message: str) -> MalformedBody:

@@ -1,4 +1,9 @@
+from typing import Any
+
 from django.apps import AppConfig
+from django.db import connections
+from django.db.models.signals import post_migrate
+from django.db.transaction import atomic
 
 
 class AccessConfig(AppConfig):
@@ -6,3 +11,14 @@ class AccessConfig(AppConfig):
 
     def ready(self) -> None:
         from controlplane.access import event_types  # noqa: F401  (they register themselves)
+
+        post_migrate.connect(_grant_rights_on_tables, sender=self)
+
+
+def _grant_rights_on_tables(using: str, **arguments: Any) -> None:
+    """After every `migrate`: a new table may be one of those that web and worker may not change."""
+    from controlplane.database_roles import grant
+
+    if "plan" in arguments:  # which a flush lacks
+        with atomic(using), connections[using].cursor() as cursor:
+            grant(cursor)

@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 from uuid import UUID
 
 from django.contrib.auth.base_user import AbstractBaseUser, BaseUserManager
+from django.contrib.postgres.indexes import BrinIndex
 from django.db import models
 from django.db.models.functions import Now
 
@@ -52,7 +53,10 @@ class Principal(AbstractBaseUser):
 
 
 class Token(models.Model):
-    """A secret that stands for a principal. Only its SHA-256 is kept."""
+    """A secret that stands for a principal. Only its SHA-256 is kept.
+
+    parent: the token that it was created with; it ends no later than that, and is revoked with it.
+    """
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     principal = models.ForeignKey(Principal, on_delete=models.CASCADE, related_name="tokens")
@@ -63,9 +67,38 @@ class Token(models.Model):
     expires_at = models.DateTimeField(null=True)
     revoked_at = models.DateTimeField(null=True)
     last_used_at = models.DateTimeField(null=True)
+    # Few tokens have one: the index is declared below, without the others.
+    parent = models.ForeignKey(
+        "self", null=True, on_delete=models.CASCADE, related_name="children", db_index=False
+    )
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["parent"], name="token_by_parent", condition=models.Q(parent__isnull=False))
+        ]
 
     def __str__(self) -> str:
         return f"{self.hint}… ({self.name})"
+
+
+class Session(models.Model):
+    """A browser that is logged in to the console. Only the SHA-256 of its cookie is kept.
+
+    data: as Django signs it. address: that it was used from last. browser: such as "Firefox on Linux".
+    """
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    principal = models.ForeignKey(Principal, null=True, on_delete=models.CASCADE, related_name="sessions")
+    digest = models.BinaryField(max_length=32, unique=True)
+    data = models.TextField()
+    created_at = models.DateTimeField(db_default=Now(), editable=False)
+    last_used_at = models.DateTimeField(db_default=Now())
+    expires_at = models.DateTimeField(db_index=True)
+    address = models.CharField(max_length=45, blank=True)
+    browser = models.CharField(max_length=63, blank=True)
+
+    def __str__(self) -> str:
+        return f"{self.browser} at {self.address}"
 
 
 class RoleBinding(models.Model):
@@ -127,6 +160,8 @@ class AuditRecord(models.Model):
             models.Index(fields=["object_type", "object_id", "id"], name="audit_by_object"),
             models.Index(fields=["actor", "id"], name="audit_by_actor"),
             models.Index(fields=["request_id"], name="audit_by_request"),
+            # Rows come in the order of their times: a few pages of index, and next to nothing to write.
+            BrinIndex(fields=["at"], name="audit_by_time", autosummarize=True),
         ]
 
     def __str__(self) -> str:

@@ -8,7 +8,6 @@ from typing import Any
 from uuid import UUID
 
 from django.db import IntegrityError, transaction
-from django.db.models.functions import Now
 
 from controlplane.access import audit, event_types, tokens
 from controlplane.access.actors import Actor
@@ -21,7 +20,6 @@ from controlplane.errors import (
     NameTaken,
     UnknownPrincipal,
     UnknownRoleBinding,
-    UnknownToken,
 )
 from controlplane.events.types import EventType
 from controlplane.scopes import Scope
@@ -91,9 +89,17 @@ def set_active(name: str, *, is_active: bool, actor: Actor) -> Principal:
 
 @transaction.atomic
 def create_token(
-    principal: Principal, *, name: str, expires_at: datetime | None, actor: Actor
+    principal: Principal,
+    *,
+    name: str,
+    expires_at: datetime | None,
+    actor: Actor,
+    parent_id: UUID | None = None,
 ) -> tuple[Token, str]:
-    """Make a token. The secret is returned here and never again."""
+    """Create a token. The secret is returned here and never again.
+
+    parent_id: of the token that it is created with. For requests of callers there is `issuing.issue_token`.
+    """
     prefix = tokens.Prefix.AGENT if principal.kind == PrincipalKind.AGENT else tokens.Prefix.PERSONAL
     secret = tokens.new_token(prefix)
     token = Token.objects.create(
@@ -102,6 +108,7 @@ def create_token(
         hint=tokens.hint(secret),
         digest=tokens.digest(secret),
         expires_at=expires_at,
+        parent_id=parent_id,
     )
     token.refresh_from_db()
     audit.record(
@@ -110,31 +117,15 @@ def create_token(
         str(token.id),
         actor=actor,
         before=None,
-        after={"principal": principal.name, "name": name, "hint": token.hint},
+        after={
+            "principal": principal.name,
+            "name": name,
+            "hint": token.hint,
+            "created_with": str(parent_id) if parent_id else None,
+        },
         data={"principal": principal.name, "token_id": str(token.id)},
     )
     return token, secret
-
-
-@transaction.atomic
-def revoke_token(token_id: UUID, *, of: UUID | None, actor: Actor) -> None:
-    """Revoke a token; once more changes nothing. `of` limits it to one principal's. Raises UnknownToken."""
-    found = Token.objects.select_for_update(of=("self",)).select_related("principal").filter(id=token_id)
-    token = (found.filter(principal_id=of) if of else found).first()
-    if token is None:
-        raise UnknownToken("There is no such token, or it is not yours.")
-    if token.revoked_at is not None:
-        return
-    Token.objects.filter(id=token_id).update(revoked_at=Now())
-    audit.record(
-        event_types.TOKEN_REVOKED,
-        "token",
-        str(token_id),
-        actor=actor,
-        before={"principal": token.principal.name, "name": token.name, "revoked": False},
-        after={"principal": token.principal.name, "name": token.name, "revoked": True},
-        data={"principal": token.principal.name, "token_id": str(token_id)},
-    )
 
 
 @transaction.atomic

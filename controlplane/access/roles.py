@@ -14,6 +14,8 @@ class Role(StrEnum):
     EDITOR = "editor"
     ADMIN = "admin"
     AGENT = "agent"
+    # For the principal of a Kubernetes admission webhook.
+    ADMISSION = "admission"
 
 
 class Action(StrEnum):
@@ -40,6 +42,8 @@ class Action(StrEnum):
     AGENT_CONFIG_PUBLISH = "agent_config.publish"
     # Publish for every team; grants, data planes, approvals.
     AGENT_CONFIG_RULE = "agent_config.rule"
+    # Ask as Kubernetes' admission webhook whether a document would be accepted.
+    AGENT_CONFIG_ADMIT = "agent_config.admit"
     # Read a data plane's configuration and say how it went, as that data plane.
     DATA_PLANE_FOLLOW = "data_plane.follow"
     EVENT_READ = "event.read"
@@ -57,6 +61,8 @@ _READS = frozenset(
         Action.AGENT_CONFIG_READ,
         Action.EVENT_READ,
         Action.METRICS_READ,
+        # Webhooks that were set up before there was a role for them are viewers.
+        Action.AGENT_CONFIG_ADMIT,
     }
 )
 _AGENT = frozenset(
@@ -71,6 +77,7 @@ ALLOWED: dict[Role, frozenset[Action]] = {
     Role.EDITOR: _READS | _AGENT | _EDITS,
     Role.ADMIN: frozenset(Action),
     Role.AGENT: _AGENT,
+    Role.ADMISSION: frozenset({Action.AGENT_CONFIG_ADMIT}),
 }
 
 # What everybody with a valid token may do, whatever their roles.
@@ -85,6 +92,7 @@ INSTALLATION_WIDE = frozenset(
         Action.AGENT_HEARTBEAT,
         Action.AGENT_WRITE,
         Action.AGENT_CONFIG_RULE,
+        Action.AGENT_CONFIG_ADMIT,
         Action.DATA_PLANE_FOLLOW,
         Action.ACCESS_READ,
         Action.ACCESS_WRITE,
@@ -117,6 +125,19 @@ def decide(grants: Iterable[Grant], action: Action, scope: Scope) -> Verdict:
             return Verdict(True, f"The role {grant.role} at {grant.scope} allows it.")
     wanted = ", ".join(role for role in Role if action in ALLOWED[role])
     return Verdict(False, f"{action} at {place} needs one of the roles: {wanted}.")
+
+
+def missing_rights(wanted: Iterable[Grant], held: Iterable[Grant]) -> list[str]:
+    """Return what the wanted grants allow and the held ones do not, as `action at scope`, in order."""
+    held = tuple(held)
+    return sorted(
+        {
+            f"{action} at {grant.scope}"
+            for grant in wanted
+            for action in ALLOWED[grant.role]
+            if decide([grant], action, grant.scope).allowed and not decide(held, action, grant.scope).allowed
+        }
+    )
 
 
 def scopes_where(grants: Iterable[Grant], action: Action) -> list[Scope]:

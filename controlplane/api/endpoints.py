@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
+from http import HTTPStatus
 from typing import Any, ClassVar, TypeVar
 
 from django.db import transaction
@@ -14,9 +15,11 @@ from rest_framework.views import APIView
 from controlplane.access.actors import Actor
 from controlplane.access.callers import Caller
 from controlplane.access.roles import Action
+from controlplane.access.throttles import AnonymousThrottle, CallerThrottle, count_anonymous
 from controlplane.api import idempotency
 from controlplane.api.fields import Query
 from controlplane.api.request_ids import current_request_id
+from controlplane.errors import NotAuthenticated
 
 View = TypeVar("View", bound="Endpoint")
 _TRUE = {"true", "1"}
@@ -28,14 +31,34 @@ class Endpoint(APIView):
     actions: ClassVar[dict[str, Action]] = {}
     # OpenAPI: the headers that this view's writes understand (controlplane.api.schema).
     has_versions: ClassVar[bool] = False
+    # Off where a digest of the body would help to guess a secret in it.
+    takes_keys: ClassVar[bool] = True
     # Bodies up to MAX_BUNDLE_BYTES instead of MAX_BODY_BYTES.
     takes_bundles: ClassVar[bool] = False
     # Two views may not share an operation; OPTIONS would tell nothing that openapi.yaml does not.
     http_method_names = ("get", "head", "post", "put", "patch", "delete")
+    throttle_classes = (CallerThrottle, AnonymousThrottle)
+    # Methods without a limit of requests: a whole fleet may come at once, with one token or from one address.
+    unlimited_methods: ClassVar[frozenset[str]] = frozenset()
+
+    def get_throttles(self) -> list[Any]:
+        return [] if self.request.method in self.unlimited_methods else super().get_throttles()
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        try:
+            super().initial(request, *args, **kwargs)
+        except NotAuthenticated:
+            # DRF counts only requests that it lets in; guessed tokens count too.
+            if request.method not in self.unlimited_methods:
+                count_anonymous(request._request)
+            raise
 
     def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Any:
         response = super().finalize_response(request, response, *args, **kwargs)
         response.headers.setdefault("Cache-Control", "no-store")
+        if response.status_code == HTTPStatus.UNSUPPORTED_MEDIA_TYPE and request.method == "PATCH":
+            # RFC 5789 section 2.2.
+            response["Accept-Patch"] = ", ".join(parser.media_type for parser in self.get_parsers())
         return response
 
 
@@ -64,7 +87,7 @@ def mutation(handler: Callable[..., Any]) -> Callable[..., Any]:
     def run(view: Endpoint, request: Request, **path: Any) -> Any:
         dry_run = request.query_params.get("dry_run", "").lower() in _TRUE
         with transaction.atomic():
-            claimed = None if dry_run else _claim(request)
+            claimed = _claim(request) if view.takes_keys and not dry_run else None
             if claimed and (earlier := idempotency.replay(claimed)):
                 return earlier
             response = handler(view, request, **path)

@@ -12,9 +12,17 @@ from rest_framework.request import Request
 
 from controlplane.errors import FieldError, InvalidRequest
 
+# The framework's texts show Python's words for JSON: True, None, dict.
+serializers.ChoiceField.default_error_messages["invalid_choice"] = "This is not one of the allowed values."
+serializers.ListField.default_error_messages["not_a_list"] = "This must be a list."
+serializers.DictField.default_error_messages["not_a_dict"] = "This must be an object."
+serializers.Serializer.default_error_messages["invalid"] = "This must be an object."
+serializers.ListSerializer.default_error_messages["not_a_list"] = "This must be a list."
+
 
 class StrictSerializer(serializers.Serializer[Any]):
-    """Refuses unknown members, and names the nearest known one."""
+    # Refuses unknown members and names the nearest known one. A comment and no docstring: drf-spectacular
+    # would repeat an inherited docstring as the description of every request schema.
 
     def to_internal_value(self, data: Any) -> Any:
         unknown = self._unknown(data) if isinstance(data, Mapping) else {}

@@ -2,22 +2,28 @@
 
 Without Postgres, or with migrations missing, we are not ready. Without Valkey or NATS we are
 degraded and still ready: nothing acknowledged depends on them (reliability.md F5, F14).
+
+Under ASGI `health_answers` answers in the event loop; the middleware here is for WSGI servers and tests.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from django.conf import settings
 from django.core.cache import cache
 from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
-from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http import HttpRequest, HttpResponse, QueryDict
 
 from controlplane.messaging.nats import server_answers
 
+LIVEZ = "/livez"
+PATHS = frozenset({LIVEZ, "/readyz", "/startupz"})
 _TIMEOUT_SECONDS = 1.0
+_TEXT, _JSON = "text/plain", "application/json"
 
 
 class HealthMiddleware:
@@ -27,36 +33,63 @@ class HealthMiddleware:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        page = PAGES.get(request.path)
-        return page(request) if page else self.get_response(request)
+        if request.path not in PATHS:
+            return self.get_response(request)
+        if request.path == LIVEZ:
+            return _response(ALIVE)
+        question = parse_question(request.META.get("QUERY_STRING", ""))
+        return _response(readiness(question, {check: passes(check) for check in question.checks}))
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """`needed`: without it we take no traffic. `probe` raises, or returns False, when it fails."""
+    """needed: without it we take no traffic. probe: raises, or returns False, when it fails.
+
+    thread: checks with the same one wait for each other under ASGI.
+    """
 
     name: str
     needed: bool
     probe: Callable[[], bool]
+    thread: str
 
 
-def livez(request: HttpRequest) -> HttpResponse:
-    return HttpResponse("ok\n", content_type="text/plain")
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What a probe wants to know of readiness."""
+
+    checks: tuple[Check, ...]
+    verbose: bool
 
 
-def readyz(request: HttpRequest) -> HttpResponse:
-    """200 or 503. `?verbose` tells each check; `?exclude=nats` leaves one out."""
-    excluded = set(request.GET.getlist("exclude"))
-    results = {check: passes(check) for check in CHECKS if check.name not in excluded}
+@dataclass(frozen=True, slots=True)
+class Answer:
+    status: int
+    content_type: str
+    body: bytes
+
+
+ALIVE = Answer(200, _TEXT, b"ok\n")
+
+
+def parse_question(query: str | bytes) -> Question:
+    """`verbose` wants each check; `exclude=nats` leaves one out."""
+    parameters = QueryDict(query)
+    excluded = set(parameters.getlist("exclude"))
+    return Question(tuple(check for check in CHECKS if check.name not in excluded), "verbose" in parameters)
+
+
+def readiness(question: Question, results: Mapping[Check, bool]) -> Answer:
+    """Return 200 or 503 with its body."""
     ready = all(passed for check, passed in results.items() if check.needed)
     status = 200 if ready else 503
-    if "verbose" not in request.GET:
-        return HttpResponse("ok\n" if ready else "not ready\n", status=status, content_type="text/plain")
+    if not question.verbose:
+        return Answer(status, _TEXT, b"ok\n" if ready else b"not ready\n")
     words = {
         check.name: "ok" if passed else "failed" if check.needed else "degraded"
         for check, passed in results.items()
     }
-    return JsonResponse({"ready": ready, "checks": words}, status=status)
+    return Answer(status, _JSON, json.dumps({"ready": ready, "checks": words}).encode())
 
 
 def passes(check: Check) -> bool:
@@ -65,6 +98,10 @@ def passes(check: Check) -> bool:
         return check.probe()
     except Exception:  # whatever a dependency's client raises means the same: it does not answer
         return False
+
+
+def _response(answer: Answer) -> HttpResponse:
+    return HttpResponse(answer.body, status=answer.status, content_type=answer.content_type)
 
 
 def _postgres() -> bool:
@@ -94,9 +131,8 @@ def _nats() -> bool:
 
 _seen_migrated: list[bool] = []
 CHECKS = (
-    Check("postgres", True, _postgres),
-    Check("migrations", True, _migrations),
-    Check("valkey", False, _valkey),
-    Check("nats", False, _nats),
+    Check("postgres", True, _postgres, "postgres"),
+    Check("migrations", True, _migrations, "postgres"),
+    Check("valkey", False, _valkey, "valkey"),
+    Check("nats", False, _nats, "nats"),
 )
-PAGES = {"/livez": livez, "/readyz": readyz, "/startupz": readyz}

@@ -1,7 +1,7 @@
 """Idempotency-Key on POST: one effect per key, shown again to whoever asks again.
 
 Follows draft-ietf-httpapi-idempotency-key-header: 409 while the first request is under way, 422 for
-another body under the same key. Errors are never kept: their transaction is rolled back.
+another query or body under the same key. Errors are never kept: their transaction is rolled back.
 """
 
 from __future__ import annotations
@@ -40,12 +40,10 @@ class Claim:
 
 def claim(request: Request, principal_id: UUID) -> Claim | None:
     """Take the key that the request names, or return None if it names none. Needs a transaction."""
-    key = request.headers.get("Idempotency-Key")
+    key = key_of(request)
     if key is None:
         return None
-    if not _LEGAL.fullmatch(key):
-        message = "An Idempotency-Key has 1 to 255 printable ASCII characters. A UUID is good."
-        raise InvalidRequest(message, errors=[FieldError("header:Idempotency-Key", "malformed", message)])
+    # The query too: `dry_run`, `prune` and the like change what a request means.
     asked = [request.get_full_path(), request.data]
     claimed = Claim(principal_id, f"{request.method} {request.path}"[:255], key, _digest(asked))
     with connection.cursor() as cursor:
@@ -53,6 +51,19 @@ def claim(request: Request, principal_id: UUID) -> Claim | None:
         if not cursor.fetchone()[0]:
             raise KeyInFlight("The first request with this key has not ended. Ask again in a second.")
     return claimed
+
+
+def key_of(request: Request) -> str | None:
+    """The key that the request names. Raises InvalidRequest."""
+    key = request.headers.get("Idempotency-Key")
+    if key is not None and not is_legal(key):
+        message = "An Idempotency-Key has 1 to 255 printable ASCII characters. A UUID is good."
+        raise InvalidRequest(message, errors=[FieldError("header:Idempotency-Key", "malformed", message)])
+    return key
+
+
+def is_legal(key: str) -> bool:
+    return _LEGAL.fullmatch(key) is not None
 
 
 def replay(claimed: Claim) -> Response | None:
@@ -66,7 +77,9 @@ def replay(claimed: Claim) -> Response | None:
     if row is None:
         return None
     if bytes(row.body_digest) != claimed.body_digest:
-        raise KeyReused("This key was sent with another body before. Make a new key for a new request.")
+        raise KeyReused(
+            "This Idempotency-Key was used with another query or body. Use a new key for a new request."
+        )
     return Response(row.body, status=row.status, headers={**row.headers, "Idempotent-Replayed": "true"})
 
 

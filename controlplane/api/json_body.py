@@ -21,7 +21,9 @@ from controlplane.errors import BodyTooLarge, FieldError, MalformedBody
 
 # Strings are skipped as a whole. The closing quote is optional, or each quote of a hostile body would
 # be scanned to the end again: an unclosed string takes all the rest, and the parser complains.
-_STRUCTURE = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"?|[\[{\]}]', re.DOTALL)
+_STRUCTURE = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"?|[\[{\]},]', re.DOTALL)
+# Of one body, names apart: what is done with a value costs more than reading it.
+MAX_VALUES = 500_000
 
 _UNSURE: Any = object()
 
@@ -44,6 +46,12 @@ class MergePatchParser(StrictJSONParser):
     """RFC 7396, by its own media type."""
 
     media_type = "application/merge-patch+json"
+
+
+class JsonPatchParser(StrictJSONParser):
+    """RFC 6902, by its own media type."""
+
+    media_type = "application/json-patch+json"
 
 
 class JSONRenderer(DRFJSONRenderer):
@@ -94,7 +102,12 @@ def limit_of(parser_context: Mapping[str, Any] | None) -> int:
 
 def read_body(stream: Any, limit: int) -> bytes:
     # One byte more than allowed: a body without a length is caught as well.
-    body: bytes = b"" if declared_length(stream) > limit else stream.read(limit + 1)
+    try:
+        body: bytes = b"" if declared_length(stream) > limit else stream.read(limit + 1)
+    except OSError as error:
+        raise MalformedBody(
+            "The body ended before its announced length, or its chunks are malformed. Send the request again."
+        ) from error
     if len(body) > limit or declared_length(stream) > limit:
         raise BodyTooLarge(f"A body may have {limit} bytes at most. Split it into several requests.")
     return body
@@ -109,7 +122,7 @@ def parse_json(body: bytes) -> Any:
 def _plain(body: bytes) -> Any:
     """The document, if nothing about it is special; else _UNSURE. Its yes is sure, and quick."""
     # Only an escape can make a NUL or half of a surrogate pair.
-    if b"\\u" in body:
+    if b"\\u" in body or (len(body) > MAX_VALUES and sum(map(body.count, (b",", b"[", b"{"))) > MAX_VALUES):
         return _UNSURE
     try:
         document = msgspec.json.decode(body)
@@ -134,7 +147,7 @@ def parse_exactly(body: bytes) -> Any:
         body.decode("utf-8")
     except UnicodeDecodeError as error:
         raise MalformedBody(f"The body is not UTF-8: byte {error.start} cannot be decoded.") from error
-    _check_depth(body)
+    _check_structure(body)
     try:
         document = json.loads(
             body, object_pairs_hook=_unique, parse_constant=_refuse_constant, parse_float=_finite
@@ -151,16 +164,24 @@ def parse_exactly(body: bytes) -> Any:
     return document
 
 
-def _check_depth(body: bytes) -> None:
-    depth = 0
+def _check_structure(body: bytes) -> None:
+    """Refuse too many levels or values before anything is built."""
+    depth, values = 0, 1
     for match in _STRUCTURE.finditer(body):
         token = match[0]
         if token in (b"[", b"{"):
             depth += 1
+            values += 1
             if depth > settings.MAX_JSON_DEPTH:
                 raise MalformedBody(f"The body is nested deeper than {settings.MAX_JSON_DEPTH} levels.")
         elif token in (b"]", b"}"):
             depth -= 1
+        elif token == b",":
+            values += 1
+        if values > MAX_VALUES:
+            raise MalformedBody(
+                f"The body has more than {MAX_VALUES} values. Split it into several requests."
+            )
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -60,9 +60,11 @@ STATUS_BY_ERROR: dict[type[errors.ControlplaneError], HTTPStatus] = {
     errors.UnknownRoleBinding: HTTPStatus.NOT_FOUND,
     errors.Conflict: HTTPStatus.CONFLICT,
     errors.NameTaken: HTTPStatus.CONFLICT,
+    errors.DuplicateInstance: HTTPStatus.CONFLICT,
     errors.ServiceTypeTaken: HTTPStatus.CONFLICT,
     errors.StillInUse: HTTPStatus.CONFLICT,
     errors.ManagedElsewhere: HTTPStatus.CONFLICT,
+    errors.PatchFailed: HTTPStatus.CONFLICT,
     errors.SourceIsReadOnly: HTTPStatus.CONFLICT,
     errors.LastAdministrator: HTTPStatus.CONFLICT,
     errors.LimitReached: HTTPStatus.CONFLICT,
@@ -164,7 +166,9 @@ def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
 def _ours(exc: errors.ControlplaneError) -> Response:
     status = STATUS_BY_ERROR[type(exc)]
     document = problem(status, exc.code, exc.title, exc.detail, found=exc.errors, members=exc.members)
-    headers = {"WWW-Authenticate": "Bearer"} if status == HTTPStatus.UNAUTHORIZED else None
+    headers = {"WWW-Authenticate": "Bearer"} if status == HTTPStatus.UNAUTHORIZED else {}
+    if (seconds := exc.members.get("retry_after")) is not None:
+        headers["Retry-After"] = str(seconds)
     return Response(document, status=status, content_type=CONTENT_TYPE, headers=headers)
 
 

@@ -10,18 +10,19 @@ from drf_spectacular.utils import OpenApiParameter
 from controlplane.api.problems import CONTENT_TYPE
 
 _WORDS = {
-    400: "The request is not valid; `errors` says what.",
-    401: "No token, or not a valid one.",
-    403: "You may not do this; `detail` names the roles that may.",
-    404: "It is not there, or not for you.",
-    409: "It conflicts with what exists.",
-    410: "It was here and is gone for good; `detail` says how to go on.",
-    412: "It changed since you read it.",
+    400: "The request is invalid; `errors` lists each mistake.",
+    401: "The token is missing or invalid.",
+    403: "The caller lacks the permission; `detail` names the roles that have it.",
+    404: "The object does not exist, or the caller may not read it.",
+    409: "The request conflicts with the current state.",
+    410: "The object was removed for good; `detail` says how to go on.",
+    412: "The object changed since it was read.",
     413: "The body is too large.",
-    415: "The body is not JSON.",
-    422: "Understood, and not possible.",
-    428: "Send If-Match with the ETag that you read.",
-    503: "The database does not answer; try again after `Retry-After` seconds.",
+    415: "The content type of the body is not supported.",
+    422: "The request is well-formed but cannot be carried out.",
+    428: "Send `If-Match` with the ETag of the object.",
+    429: "Too many requests from this token or address; try again after `Retry-After` seconds.",
+    503: "The database is not available; try again after `Retry-After` seconds.",
 }
 _METHODS = {"get", "post", "put", "patch", "delete"}
 
@@ -33,22 +34,23 @@ class OperationSchema(AutoSchema):
         parameters: list[Any] = list(super().get_override_parameters())
         # A long question may be sent as POST too; asking twice needs no key.
         handler = getattr(self.view, self.method.lower(), None)
-        if self.method == "POST" and getattr(handler, "is_mutation", False):
+        takes_keys = getattr(self.view, "takes_keys", True)
+        if self.method == "POST" and getattr(handler, "is_mutation", False) and takes_keys:
             parameters.append(
                 _header(
                     "Idempotency-Key",
-                    "Make the effect happen once, however often this is sent. Kept for 24 h.",
+                    "Makes retries safe: requests with the same key take effect once. Kept for 24 h.",
                 )
             )
         if getattr(self.view, "has_versions", False):
             if self.method == "GET":
                 parameters.append(
-                    _header("If-None-Match", "An ETag that you hold: 304 if it is still right.")
+                    _header("If-None-Match", "The ETag of your copy: 304 if the copy is current.")
                 )
             else:
-                parameters.append(_header("If-Match", 'The ETag that you read, such as "v7".'))
+                parameters.append(_header("If-Match", 'The ETag of the object as you read it, such as "v7".'))
             if self.method == "PUT":
-                parameters.append(_header("If-None-Match", "`*`: create, never replace."))
+                parameters.append(_header("If-None-Match", "`*`: create only, never replace."))
         return parameters
 
     def get_operation(self, *args: Any, **kwargs: Any) -> dict[str, Any] | None:
@@ -56,6 +58,8 @@ class OperationSchema(AutoSchema):
         if operation is not None:
             actions = getattr(self.view, "actions", {})
             operation["x-required-permission"] = str(actions.get(self.method, ""))
+            if self.method not in getattr(self.view, "unlimited_methods", ()):
+                operation["responses"].setdefault("429", {"$ref": f"#/components/responses/{_name(429)}"})
         return operation
 
     def get_description(self) -> str:  # type: ignore[override]  # as drf-spectacular has it
@@ -82,7 +86,7 @@ def describe_problems(result: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
                     reference = {"$ref": f"#/components/responses/{_name(status)}"}
                     operation["responses"].setdefault(str(status), reference)
                 if "If-None-Match" in _headers(operation) and method == "get":
-                    operation["responses"]["304"] = {"description": "What you hold is still right."}
+                    operation["responses"]["304"] = {"description": "Your copy is current."}
                 operation["responses"] = dict(sorted(operation["responses"].items()))
     return result
 
@@ -128,20 +132,20 @@ _SECURITY = {
     "token": {
         "type": "http",
         "scheme": "bearer",
-        "description": "A token made by `POST /api/v1/tokens`.",
+        "description": "A token created with `POST /api/v1/tokens`.",
     },
     "session": {
         "type": "apiKey",
         "in": "cookie",
         "name": "__Host-cp-session",
-        "description": "The console's session; writes need its CSRF token too.",
+        "description": "The session of the web console; writes need its CSRF token too.",
     },
 }
 _TEXT = {"type": "string"}
 _SCHEMAS: dict[str, Any] = {
     "Problem": {
         "type": "object",
-        "description": "What went wrong (RFC 9457). `code` is stable; branch on it, not on words.",
+        "description": "A problem document (RFC 9457). `code` is stable: branch on it, never on the texts.",
         "properties": {
             "type": _TEXT,
             "title": _TEXT,
@@ -155,7 +159,7 @@ _SCHEMAS: dict[str, Any] = {
     },
     "FieldError": {
         "type": "object",
-        "description": "One thing that is wrong.",
+        "description": "One mistake in the request.",
         "properties": {
             "pointer": {
                 **_TEXT,

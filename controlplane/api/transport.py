@@ -1,4 +1,4 @@
-"""Before routing: plain HTTP on the API is refused, and a trailing slash is taken away."""
+"""Before routing: plain HTTP on the API and for figures is refused, and a trailing slash is taken away."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from controlplane.api.problems import plain_response
 from controlplane.errors import InsecureTransport
 
 _API = "/api/"
+# Prometheus comes with a token too.
+_METRICS = "/metrics"
 
 
 class PermanentRedirect(HttpResponseRedirect):
@@ -24,15 +26,23 @@ class TransportMiddleware:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        if request.path.startswith(_API):
-            # Not redirected: the token has been sent in the clear, and its owner must learn of it.
-            if settings.SECURE_SSL_REDIRECT and not request.is_secure():
-                return plain_response(
-                    InsecureTransport("Use https://. Then replace your token: it was sent unencrypted.")
-                )
-            if request.path.endswith("/") and not request.path.startswith(settings.PATHS_TAKEN_AS_SENT):
-                query = request.META.get("QUERY_STRING", "")
-                # Slashes in front are cut, or "//host/" would lead away from us.
-                target = "/" + request.path.strip("/")
-                return PermanentRedirect(f"{target}?{query}" if query else target)
-        return self.get_response(request)
+        # Not redirected: the token has been sent in the clear, and its owner must learn of it.
+        if settings.SECURE_SSL_REDIRECT and _takes_tokens(request.path) and not request.is_secure():
+            return plain_response(
+                InsecureTransport("Use https://. Then replace your token: it was sent unencrypted.")
+            )
+        return _without_slash(request) or self.get_response(request)
+
+
+def _takes_tokens(path: str) -> bool:
+    return path.startswith(_API) or path == _METRICS
+
+
+def _without_slash(request: HttpRequest) -> HttpResponse | None:
+    path = request.path
+    if not path.startswith(_API) or not path.endswith("/") or path.startswith(settings.PATHS_TAKEN_AS_SENT):
+        return None
+    query = request.META.get("QUERY_STRING", "")
+    # Slashes in front are cut, or "//host/" would lead away from us.
+    target = "/" + path.strip("/")
+    return PermanentRedirect(f"{target}?{query}" if query else target)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import pwd
 import secrets
-import shutil
 import stat
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -41,24 +40,6 @@ def secret_key(folder: Path) -> str:
     if not file.exists():
         write_private(file, secrets.token_urlsafe(50) + "\n")
     return file.read_text().strip()
-
-
-def empty_metrics_folder(folder: Path) -> Path:
-    """Counters of dead processes would be added to those of the living."""
-    metrics = folder / "run" / "metrics"
-    shutil.rmtree(metrics, ignore_errors=True)
-    return private_folder(metrics)
-
-
-def note_environment(folder: Path, environment: dict[str, str]) -> Path:
-    """Tell `manage.py` in other windows where the services are; settings/dev.py reads it."""
-    file = environment_file(folder)
-    write_private(file, "".join(f"{name}={value}\n" for name, value in environment.items()))
-    return file
-
-
-def environment_file(folder: Path) -> Path:
-    return folder / "run" / "environment"
 
 
 def _check(folder: Path) -> None:

@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 import psycopg
 
+from controlplane.embedded.noted_environment import read_environment
 from controlplane.embedded.services import SETTING
 from controlplane.embedded.troubles import CannotStart
 
@@ -21,8 +22,8 @@ def operators_words(environ: Mapping[str, str], notes: Iterable[Path]) -> dict[s
     It reads the notes that a running or killed `make up` left. They name that one's services: taken
     for the operator's, a second start would wait for the dead, or share the database of the living.
     """
-    noted = {line for note in notes for line in _lines(note)}
-    return {name: value for name, value in environ.items() if f"{name}={value}" not in noted}
+    noted = {pair for note in notes for pair in read_environment(note).items()}
+    return {name: value for name, value in environ.items() if (name, value) not in noted}
 
 
 def given_services(words: Mapping[str, str]) -> dict[str, str]:
@@ -44,13 +45,6 @@ def check_reachable(given: Mapping[str, str]) -> None:
                 f"{name} is set, but nothing usable answers at {_without_password(url)}: {trouble}\n"
                 f"Start that service, or unset {name} to get a built-in one."
             )
-
-
-def _lines(note: Path) -> list[str]:
-    try:
-        return note.read_text().splitlines()
-    except OSError:  # there is none, or it is another user's
-        return []
 
 
 def _content(file: str) -> str:

@@ -11,21 +11,20 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from controlplane.database_roles import MIGRATOR, ROLES
 from controlplane.embedded import given, processes, readiness
-from controlplane.embedded.data_folder import (
-    data_folder,
-    empty_metrics_folder,
-    environment_file,
-    note_environment,
-    secret_key,
-)
+from controlplane.embedded.data_folder import data_folder, secret_key
 from controlplane.embedded.greeting import greeting
+from controlplane.embedded.noted_environment import environment_file, write_environment
 from controlplane.embedded.orphans import MARK, stop_orphans
 from controlplane.embedded.ports import ReservedPort, is_served
+from controlplane.embedded.private_files import private_folder
+from controlplane.embedded.probing import Probe
 from controlplane.embedded.programs import run_to_end, start, tail
 from controlplane.embedded.services import ALL, SETTING, Services, start_services
 from controlplane.embedded.supervisor import Supervisor
 from controlplane.embedded.troubles import CannotStart, StopRequested
+from controlplane.embedded.volatile_folder import volatile_folder
 
 # A connection that has just ended can hold a port without anybody listening there.
 _RELEASE_SECONDS = 5.0
@@ -37,6 +36,8 @@ class Options:
     port: int
     grpc_port: int
     demo: bool
+    # Of silence, after which a web worker is ended; twice as many for the whole web process. 0: never.
+    hang_seconds: int = 30
 
 
 def launch(options: Options, say: Callable[[str], None]) -> int:
@@ -73,10 +74,13 @@ class _Launch:
                 undo.callback(_reserve(name, port, pause=self.supervisor.pause).release)
             given_urls = self._given()
             services = self._start_services(given_urls, undo)
-            environment = self._environment({**services.environment, **given_urls}, undo)
+            databases = services.database_urls() or dict.fromkeys(ROLES, given_urls["DATABASE_URL"])
+            urls = {**services.environment, **given_urls, "DATABASE_URL": databases[MIGRATOR]}
+            volatile = undo.enter_context(volatile_folder(self.folder))
+            environment = self._environment(urls, volatile, undo)
             self._prepare(environment)
             undo.callback(lambda: self.supervisor.stop(self.supervisor.names() - set(ALL)))
-            self._start_processes(environment)
+            self._start_processes(environment, databases, schedule=volatile / "beat-schedule")
             seconds = time.monotonic() - self.began
             self.say(greeting(self.folder, self.options, seconds))
             self.supervisor.watch()
@@ -98,10 +102,10 @@ class _Launch:
             self.supervisor.adopt(name, running, again=partial(services.start, name))
         return services
 
-    def _environment(self, urls: Mapping[str, str], undo: ExitStack) -> dict[str, str]:
+    def _environment(self, urls: Mapping[str, str], volatile: Path, undo: ExitStack) -> dict[str, str]:
         """What every process of ours is told; partly noted for `manage.py` in other windows."""
         told = {**urls, "SECRET_KEY": secret_key(self.folder), "PORT": str(self.options.port)}
-        note = note_environment(self.folder, told)
+        note = write_environment(self.folder, told)
         undo.callback(lambda: note.unlink(missing_ok=True))
         return {
             **told,
@@ -109,7 +113,7 @@ class _Launch:
             "DJANGO_SETTINGS_MODULE": "controlplane.settings.dev",
             "DATA_DIR": str(self.folder),
             "PYTHONPATH": str(processes.ROOT),
-            "PROMETHEUS_MULTIPROC_DIR": str(empty_metrics_folder(self.folder)),
+            "PROMETHEUS_MULTIPROC_DIR": str(private_folder(volatile / "metrics")),
             MARK: str(self.folder),
             **processes.bytecode(self.folder),
         }
@@ -121,10 +125,18 @@ class _Launch:
         if run_to_end(program, pause=self.supervisor.pause):
             raise CannotStart(f"the database could not be prepared. {program.log}:\n{tail(program.log, 20)}")
 
-    def _start_processes(self, environment: Mapping[str, str]) -> None:
+    def _start_processes(
+        self, environment: Mapping[str, str], databases: Mapping[str, str], *, schedule: Path
+    ) -> None:
         port, worker = self.options.port, f"up-{self.options.port}@{os.getpid()}"
         programs = processes.long_running(
-            self.folder, environment, port=port, worker=worker, demo=self.options.demo
+            self.folder,
+            environment,
+            databases,
+            schedule=schedule,
+            port=port,
+            worker=worker,
+            demo=self.options.demo,
         )
         self.say("Starting web, Flyte's gRPC port, worker and beat ...")
         running = {one.name: self.supervisor.start(one.name, partial(start, one)) for one in programs}
@@ -136,6 +148,9 @@ class _Launch:
         }
         for name, ready in checks.items():
             readiness.wait_until(ready, running[name], pause=self.supervisor.pause)
+        if self.options.hang_seconds:
+            web = Probe(f"http://127.0.0.1:{port}/livez", seconds=2 * self.options.hang_seconds)
+            self.supervisor.probe("web", web)
 
 
 def _reserve(name: str, port: int, *, pause: Callable[[float], None]) -> ReservedPort:

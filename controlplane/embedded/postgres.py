@@ -14,6 +14,7 @@ from urllib.parse import quote
 
 import psycopg
 
+from controlplane.database_roles import establish
 from controlplane.embedded.binaries import postgres_home
 from controlplane.embedded.privileges import Disguise, choose_disguise, take_over
 from controlplane.embedded.programs import Program, run_to_end, tail
@@ -61,7 +62,18 @@ class Postgres:
 
     @property
     def url(self) -> str:
+        """As the superuser, for those who create databases and roles."""
         return self._url(DATABASE)
+
+    def url_for(self, role: str) -> str:
+        return self._url(DATABASE, role)
+
+    def establish_roles(self) -> None:
+        """Create the roles of controlplane.database_roles; hand over tables of an older version."""
+        with psycopg.connect(self.url) as connection, connection.cursor() as cursor:
+            cursor.execute("SET lock_timeout = '10s'")
+            # On this socket nobody needs a password: only its owner reaches it.
+            establish(cursor, passwords={})
 
     def prepare(self, *, pause: Callable[[float], None] = time.sleep) -> None:
         """Make the data folder on first use; clear away what a killed server left."""
@@ -120,9 +132,9 @@ class Postgres:
             withheld=("PG", "LC_", "LANG"),
         )
 
-    def _url(self, database: str) -> str:
+    def _url(self, database: str, user: str = USER) -> str:
         # The port too, or the operator's PGPORT would look for another socket.
-        return f"postgresql://{USER}@/{database}?host={quote(str(self.sockets), safe='')}&port={_PORT}"
+        return f"postgresql://{user}@/{database}?host={quote(str(self.sockets), safe='')}&port={_PORT}"
 
 
 def disown(pid_file: Path) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import fcntl
 import os
+import stat
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,6 +16,15 @@ from controlplane.embedded.troubles import CannotStart
 def private_folder(path: Path) -> Path:
     path.mkdir(parents=True, exist_ok=True, mode=0o700)
     return path
+
+
+def stable_private_folder(base: Path, name: str) -> Path:
+    """A folder of this name in a place that others write to; under another name if they made it first."""
+    folder = base / name
+    folder.mkdir(mode=0o700, exist_ok=True)
+    about = folder.lstat()
+    is_ours = stat.S_ISDIR(about.st_mode) and about.st_uid == os.geteuid() and not about.st_mode & 0o077
+    return folder if is_ours else Path(tempfile.mkdtemp(prefix=f"{name}-", dir=base))
 
 
 def write_private(path: Path, text: str) -> None:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
+from controlplane.database_roles import ROLES
 from controlplane.embedded.nats import Nats
 from controlplane.embedded.orphans import stop_orphans
 from controlplane.embedded.postgres import Postgres
@@ -54,6 +55,14 @@ class Services:
     def environment(self) -> dict[str, str]:
         """DATABASE_URL, REDIS_URL, NATS_URL: of those that were wanted."""
         return {SETTING[name]: service.url for name, service in self.services.items()}
+
+    def database_urls(self) -> dict[str, str]:
+        """DATABASE_URL of each role, once the roles exist; empty without a Postgres of ours."""
+        postgres = self.services.get("postgres")
+        if not isinstance(postgres, Postgres):
+            return {}
+        postgres.establish_roles()
+        return {role: postgres.url_for(role) for role in ROLES}
 
     def dead(self) -> list[str]:
         return [name for name, running in self.running.items() if not running.alive()]

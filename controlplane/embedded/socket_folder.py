@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import os
-import stat
 import tempfile
 from pathlib import Path
 
+from controlplane.embedded.private_files import stable_private_folder
 from controlplane.embedded.troubles import CannotStart
 
 _LONGEST = 80
@@ -20,11 +20,4 @@ def socket_folder(data: Path) -> Path:
     usual = base / f"cp-{os.geteuid()}-{name}"
     if len(os.fsencode(usual)) > _LONGEST:
         raise CannotStart(f"the path {usual} is too long for a socket. Set TMPDIR to a shorter folder.")
-    usual.mkdir(mode=0o700, exist_ok=True)
-    return usual if _is_private(usual) else Path(tempfile.mkdtemp(prefix="cp-", dir=base))
-
-
-def _is_private(folder: Path) -> bool:
-    """Anybody may have made it first, to listen in: what is not ours alone is not used."""
-    about = folder.lstat()
-    return stat.S_ISDIR(about.st_mode) and about.st_uid == os.geteuid() and not about.st_mode & 0o077
+    return stable_private_folder(base, usual.name)

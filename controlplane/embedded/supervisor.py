@@ -1,4 +1,4 @@
-"""Keep processes running: start again, with back-off, what dies; stop all when told to."""
+"""Keep processes running: start again, with back-off, what dies or hangs; stop all when told to."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from types import FrameType
 
 from controlplane.embedded.backoff import next_delay
+from controlplane.embedded.probing import Probe
 from controlplane.embedded.programs import Running, stop_all
 from controlplane.embedded.troubles import CannotStart, StopRequested
 
@@ -22,12 +23,13 @@ Starter = Callable[[], Running]
 
 @dataclass(slots=True)
 class _Watched:
-    """`due` is when to start it again; None while it runs."""
+    """`due` is when to start it again; None while it runs. probe: tells whether it hangs."""
 
     starter: Starter
     running: Running
     delay: float | None = None
     due: float | None = None
+    probe: Probe | None = None
 
 
 class Supervisor:
@@ -61,6 +63,11 @@ class Supervisor:
         self._watched[name] = _Watched(again, running)
         return running
 
+    def probe(self, name: str, probe: Probe) -> None:
+        """From now on, start it again also when it does not answer any more."""
+        self._watched[name].probe = probe
+        probe.start()
+
     def pause(self, seconds: float) -> None:
         """Sleep, unless we were told to stop. Raises StopRequested."""
         if self._signals == 0:
@@ -78,24 +85,38 @@ class Supervisor:
             self.pause(_LOOK_SECONDS)
 
     def look(self) -> None:
-        """Note who has died, and start whose time has come."""
+        """Note who has died, end who hangs, and start whose time has come."""
         for name, one in self._watched.items():
             if one.due is None and not one.running.alive():
                 how = f"died (exit {one.running.process.returncode})"
                 self._put_off(name, how, lived=self._clock() - one.running.started_at)
+            elif one.due is None and one.probe is not None and one.probe.is_silent():
+                self._end_hung(name, one.probe)
             elif one.due is not None and one.due <= self._clock():
                 self._start_again(name)
 
     def stop(self, names: set[str]) -> None:
         """Stop these, and do not start them again."""
         gone = [self._watched.pop(name) for name in names & set(self._watched)]
+        for one in gone:
+            if one.probe is not None:
+                one.probe.stop()
         stop_all([one.running for one in gone], patience=_STOP_SECONDS, hurry=self.in_a_hurry)
 
     def names(self) -> set[str]:
         return set(self._watched)
 
+    def _end_hung(self, name: str, probe: Probe) -> None:
+        one = self._watched[name]
+        how = f"did not answer for {probe.allowed():g} s and was ended"
+        one.running.kill()
+        probe.note_restart()
+        self._put_off(name, how, lived=self._clock() - one.running.started_at)
+
     def _start_again(self, name: str) -> None:
         one = self._watched[name]
+        if one.probe is not None:
+            one.probe.note_start()
         try:
             one.running = one.starter()
             one.due = None

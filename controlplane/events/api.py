@@ -16,11 +16,14 @@ from controlplane.access.roles import Action
 from controlplane.api.endpoints import Endpoint, caller_of
 from controlplane.api.fields import Query
 from controlplane.api.pages import DEFAULT_LIMIT, MAX_LIMIT
+from controlplane.api.since import ASCENDING, DESCENDING, newer_than
 from controlplane.errors import EventsGone, FieldError, InvalidRequest
 from controlplane.events import log, types
-from controlplane.events.models import Event
+from controlplane.events.models import Event, EventQuerySet
 from controlplane.events.shapes import EventList, EventTypeList, FollowQuery, show_event
-from controlplane.events.watching import HEADER, Watch, as_text, bookmark
+from controlplane.events.visibility import seen_with, sight_of
+from controlplane.events.watch_header import hand_over
+from controlplane.events.watching import Watch, as_text, bookmark
 
 _EVENTS = OpenApiExample(
     "One event",
@@ -46,6 +49,7 @@ _EVENTS = OpenApiExample(
             }
         ],
         "next_after": 12,
+        "next_before": None,
     },
     response_only=True,
 )
@@ -79,11 +83,13 @@ class EventCollection(Endpoint):
 
     @extend_schema(
         operation_id="events_list",
-        summary="Follow what happens",
+        summary="List or follow events",
         description=(
-            "Ask again with `after` = `next_after`. A follower misses nothing, in whatever order writers "
-            "commit; the events of one object come in the order of its changes.\n\n"
-            "To be told at once, ask with `wait` (long poll), or with `Accept: text/event-stream` for "
+            "Only events that you may read, the newest first. For an older page send `before` = "
+            "`next_before`.\n\n"
+            "To follow, ask with `after` = `next_after`: the answer is in ascending order. A follower misses "
+            "nothing, in whatever order writers commit; the events of one object come in the order of its "
+            "changes. To get events at once, use `wait` (long poll), or `Accept: text/event-stream` for "
             "server-sent events: `id` is the `seq`, `event` the type, `data` an event as below. A stream "
             "that breaks goes on with `Last-Event-ID`; in quiet times a `bookmark` moves it on."
         ),
@@ -99,21 +105,49 @@ class EventCollection(Endpoint):
         query = FollowQuery.parse(request)
         streams = "text/event-stream" in request.headers.get("Accept", "")
         seen = log.last_number()
-        after = _after(request, query, seen, streams=streams)
+        follows = _follows(request, query, streams=streams)
+        after = _after(request, query, seen, streams=streams) if follows else 0
         caller = caller_of(request)
-        scopes = caller.scopes_for(Action.EVENT_READ)
+        sight = sight_of(caller)
         filters = {k: query[k] for k in ("type", "object_type", "object_id") if k in query}
-        found = log.follow(after).within(scopes).filter(**filters)
+        rows = seen_with(sight).filter(**filters)
+        if "since" in query:
+            rows = rows.filter(newer_than(query["since"]))
         most = min(query["limit"] or DEFAULT_LIMIT, MAX_LIMIT)
-        events = list(found[:most])
+        if not follows:
+            return Response(_newest(rows.numbered_before(query.get("before")), most, seen))
+        events = list(rows.numbered_after(after)[:most])
         last = _moved_on(events, full=len(events) >= most, seen=seen)
-        watch = Watch(last, str(caller.principal_id), tuple(scopes), wait=query["wait"], **filters)
+        watch = Watch(last, str(caller.principal_id), sight, wait=query["wait"], **filters)
         if streams:
-            return _stream(events, watch)
-        response = Response({"items": [show_event(event) for event in events], "next_after": last})
+            return _stream(request, events, watch)
+        response = Response(_page(events, next_after=last, next_before=None))
         if watch.wait and not events:
-            response[HEADER] = watch.header()
+            hand_over(watch, request.headers, response)
         return response
+
+
+def _follows(request: Request, query: dict[str, Any], *, streams: bool) -> bool:
+    """True if the caller follows the log, in ascending order. Raises InvalidRequest for both at once."""
+    asked = streams or query["wait"] or "after" in query or "Last-Event-ID" in request.headers
+    if asked and (query.get("order") == DESCENDING or "before" in query):
+        message = "Following is in ascending order. Leave `order` and `before` out, or do not follow."
+        name = "before" if "before" in query else "order"
+        raise InvalidRequest(message, errors=[FieldError(f"?{name}", "not_allowed", message)])
+    return bool(asked) or query.get("order") == ASCENDING
+
+
+def _newest(rows: EventQuerySet, most: int, seen: int) -> dict[str, Any]:
+    """A page that ends with the oldest of its events. seen: the last number before they were read."""
+    found = list(rows[: most + 1])
+    events = found[:most]
+    last = max(seen, events[0].seq or 0) if events else seen
+    return _page(events, next_after=last, next_before=events[-1].seq if len(found) > most else None)
+
+
+def _page(events: list[Event], *, next_after: int, next_before: int | None) -> dict[str, Any]:
+    items = [show_event(event) for event in events]
+    return {"items": items, "next_after": next_after, "next_before": next_before}
 
 
 def _moved_on(events: list[Event], *, full: bool, seen: int) -> int:
@@ -128,7 +162,9 @@ def _after(request: Request, query: dict[str, Any], last: int, *, streams: bool)
     if said and not (said.isascii() and said.isdecimal() and len(said) < 19):
         message = "Last-Event-ID is the `seq` of the last event that you have."
         raise InvalidRequest(message, errors=[FieldError("header:Last-Event-ID", "malformed", message)])
-    after = int(said) if said else query.get("after", last if streams else 0)
+    # A stream of what is newer than a time begins in the past.
+    first = last if streams and "since" not in query else 0
+    after = int(said) if said else query.get("after", first)
     if after > last:
         raise EventsGone(
             f"You have seen event {after}, and the last one here is {last}: the log was restored from an "
@@ -137,13 +173,13 @@ def _after(request: Request, query: dict[str, Any], last: int, *, streams: bool)
     return int(after)
 
 
-def _stream(events: list[Event], watch: Watch) -> HttpResponseBase:
+def _stream(request: Request, events: list[Event], watch: Watch) -> HttpResponseBase:
     """What there is; the watchers in front of us go on from there, and any client can by itself."""
     text = b"".join(as_text(event.seq or 0, event.type, show_event(event)) for event in events)
     response = HttpResponse(text or bookmark(watch.after), content_type="text/event-stream; charset=utf-8")
     # nginx would keep events back until it has many.
     response["X-Accel-Buffering"] = "no"
-    response[HEADER] = replace(watch, wait=0).header()
+    hand_over(replace(watch, wait=0), request.headers, response)
     return response
 
 
@@ -152,7 +188,8 @@ class EventTypeCollection(Endpoint):
 
     @extend_schema(
         operation_id="event_types_list",
-        summary="What can happen, and what it means",
+        summary="List event types",
+        description="Every type of event with its meaning and the JSON Schema of its data.",
         tags=["events"],
         responses=EventTypeList,
         examples=[_TYPES],

@@ -18,6 +18,7 @@ from django.db import close_old_connections, connection
 from controlplane.events.log import number_committed
 from controlplane.events.models import Event
 from controlplane.events.shapes import show_event
+from controlplane.events.sight import teams_in
 from controlplane.events.watching import Told, as_text
 from controlplane.scopes import Scope
 
@@ -129,7 +130,8 @@ def _told(event: Event) -> Told:
     scope = Scope(event.domain, event.project, event.workflow, event.launch_plan)
     seq = event.seq or 0
     text = as_text(seq, event.type, show_event(event))
-    return Told(seq, event.type, event.object_type, event.object_id, scope, text)
+    teams = teams_in(event.data)
+    return Told(seq, event.type, event.object_type, event.object_id, scope, teams, text)
 
 
 _NEWEST = """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.contrib.postgres.indexes import BrinIndex
 from django.db import models
 from django.db.models.functions import Now
 
@@ -14,6 +15,11 @@ from controlplane.scoped_rows import ScopedQuerySet, segment_field
 class EventQuerySet(ScopedQuerySet["Event"]):
     def numbered_after(self, seq: int) -> EventQuerySet:
         return self.filter(seq__gt=seq).order_by("seq")
+
+    def numbered_before(self, seq: int | None) -> EventQuerySet:
+        """Numbered below `seq`, the newest first; None means all."""
+        rows = self.filter(seq__lt=seq) if seq else self.exclude(seq=None)
+        return rows.order_by("-seq")
 
 
 class Event(models.Model):
@@ -42,6 +48,8 @@ class Event(models.Model):
                 fields=["position"], name="event_not_numbered", condition=models.Q(seq__isnull=True)
             ),
             models.Index(fields=["object_type", "object_id", "seq"], name="event_by_object"),
+            # Rows come in the order of their times: a few pages of index, and next to nothing to write.
+            BrinIndex(fields=["at"], name="event_by_time", autosummarize=True),
         ]
 
     def __str__(self) -> str:

@@ -9,6 +9,7 @@ from rest_framework import serializers
 from controlplane.api.fields import Query
 from controlplane.api.pages import DEFAULT_LIMIT, MAX_LIMIT
 from controlplane.api.scopes import ScopeRead, show_scope
+from controlplane.api.since import ORDERS, SinceField
 from controlplane.events.models import Event
 from controlplane.scopes import Scope
 
@@ -21,7 +22,19 @@ class FollowQuery(Query):
         required=False,
         min_value=0,
         max_value=_MAX_SEQ,
-        help_text="The last `seq` that you have; 0 for all. Lists begin with 0, streams with the next.",
+        help_text="The last `seq` that you have; 0 for all. The answer is then in ascending order.",
+    )
+    before = serializers.IntegerField(
+        required=False,
+        min_value=1,
+        max_value=_MAX_SEQ,
+        help_text="Only lower numbers: `next_before` of the page before, for the next older page.",
+    )
+    since = SinceField()
+    order = serializers.ChoiceField(
+        choices=ORDERS,
+        required=False,
+        help_text="`desc` is the default: the newest first. Following (`after`, `wait`, streams) is `asc`.",
     )
     limit = serializers.IntegerField(
         required=False,
@@ -58,7 +71,11 @@ class EventRead(serializers.Serializer[Any]):
 
 class EventList(serializers.Serializer[Any]):
     items = EventRead(many=True)
-    next_after = serializers.IntegerField(help_text="What to send as `after` next time.")
+    next_after = serializers.IntegerField(help_text="What to send as `after` to get what happens next.")
+    next_before = serializers.IntegerField(
+        allow_null=True,
+        help_text="What to send as `before` for older events. null: there are none, or the order is `asc`.",
+    )
 
 
 class EventTypeRead(serializers.Serializer[Any]):

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import jsonschema_rs
-from jsonschema import Draft202012Validator
+from controlplane.json_schema import Validator, compile_schema
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,9 +19,7 @@ class EventType:
 
 
 _REGISTERED: dict[str, EventType] = {}
-_VALIDATORS: dict[str, Draft202012Validator] = {}
-# Ten times as fast, for the usual case that nothing is wrong.
-_QUICK: dict[str, jsonschema_rs.Draft202012Validator] = {}
+_VALIDATORS: dict[str, Validator] = {}
 
 
 def register(name: str, meaning: str, /, **properties: Mapping[str, Any]) -> EventType:
@@ -34,12 +30,10 @@ def register(name: str, meaning: str, /, **properties: Mapping[str, Any]) -> Eve
         "required": sorted(properties),
         "additionalProperties": False,
     }
-    Draft202012Validator.check_schema(schema)
     if name in _REGISTERED:
         raise ValueError(f"the event type {name} is registered twice")
+    _VALIDATORS[name] = compile_schema(schema)
     _REGISTERED[name] = EventType(name, meaning, schema)
-    _VALIDATORS[name] = Draft202012Validator(schema)
-    _QUICK[name] = jsonschema_rs.Draft202012Validator(json.dumps(schema))
     return _REGISTERED[name]
 
 
@@ -48,6 +42,5 @@ def registered() -> list[EventType]:
 
 
 def check(event_type: EventType, data: Mapping[str, Any]) -> None:
-    """Raise jsonschema.ValidationError if the data is not what the type promises."""
-    if not _QUICK[event_type.name].is_valid(data):
-        _VALIDATORS[event_type.name].validate(data)
+    """Raise jsonschema_rs.ValidationError if the data is not what the type promises."""
+    _VALIDATORS[event_type.name].validate(data)

@@ -21,7 +21,8 @@ from django.conf import settings
 from controlplane.api.problems import plain_response
 from controlplane.errors import TooManyAttempts
 from controlplane.events.feed import Feed
-from controlplane.events.watching import HEADER, Watch, bookmark, watch_from
+from controlplane.events.watch_header import HEADER, PROOF
+from controlplane.events.watching import Watch, bookmark, watch_from
 from controlplane.wsgi_bridge import Application, Message, Receive, Send
 
 ROUTE = "/api/v1/events"
@@ -92,7 +93,7 @@ class Watchers:
         async def keep(message: Message) -> None:
             said.append(message)
 
-        await self._django(scope, receive, keep)
+        await self._django({**scope, "headers": [*scope["headers"], PROOF]}, receive, keep)
         status, headers = 499, []
         if said:
             status, headers = said[0]["status"], list(said[0]["headers"])

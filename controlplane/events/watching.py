@@ -12,53 +12,52 @@ from typing import Any
 
 import msgspec
 
+from controlplane.events.sight import Sight, sight_from
 from controlplane.scopes import Scope
-
-# Set by the view, taken by controlplane.events.watchers: a client never sees it.
-HEADER = "X-Controlplane-Watch"
 
 
 @dataclass(frozen=True, slots=True)
 class Watch:
-    """after: the last number that is told already. wait: seconds of a long poll; 0 for a stream.
+    """after: the last number that was sent already. wait: seconds of a long poll; 0 for a stream.
 
-    scopes: below which the watcher may read. principal: whose watch it is.
+    sight: what the watcher may read. principal: whose watch it is.
     """
 
     after: int
     principal: str
-    scopes: tuple[Scope, ...]
+    sight: Sight
     type: str = ""
     object_type: str = ""
     object_id: str = ""
     wait: int = 0
 
     def header(self) -> str:
-        return json.dumps({**asdict(self), "scopes": [one.segments for one in self.scopes]})
+        return json.dumps({**asdict(self), "sight": self.sight.as_json()})
 
     def wants(self, told: Told) -> bool:
         return (
             self.type in ("", told.type)
             and self.object_type in ("", told.object_type)
             and self.object_id in ("", told.object_id)
-            and any(scope.covers(told.scope) for scope in self.scopes)
+            and self.sight.shows(told.type, told.scope, told.teams)
         )
 
 
 def watch_from(header: bytes) -> Watch:
     said = json.loads(header)
-    return Watch(**{**said, "scopes": tuple(Scope(**one) for one in said["scopes"])})
+    return Watch(**{**said, "sight": sight_from(said["sight"])})
 
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """An event, ready to be sent. text: as a server-sent event."""
+    """An event, ready to be sent. teams: that it names. text: as a server-sent event."""
 
     seq: int
     type: str
     object_type: str
     object_id: str
     scope: Scope
+    teams: tuple[str, ...]
     text: bytes
 
 

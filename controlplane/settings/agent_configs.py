@@ -6,7 +6,6 @@ from controlplane.settings import environment as env
 
 __all__ = [
     "AGENT_CONFIGS_ACK_SECONDS",
-    "AGENT_CONFIGS_ADMISSION",
     "AGENT_CONFIGS_ALLOWED_HOSTS",
     "AGENT_CONFIGS_APPROVAL_REQUIRED",
     "AGENT_CONFIGS_AT_ONCE",
@@ -20,15 +19,9 @@ __all__ = [
     "AGENT_CONFIGS_FLAP_WINDOW_SECONDS",
     "AGENT_CONFIGS_GENERATIONS_KEPT",
     "AGENT_CONFIGS_GRACE_SECONDS",
-    "AGENT_CONFIGS_KUBERNETES_EVENTS",
-    "AGENT_CONFIGS_KUBERNETES_KUBECONFIG",
-    "AGENT_CONFIGS_KUBERNETES_NAMESPACES",
-    "AGENT_CONFIGS_KUBERNETES_PROBE_PORT",
-    "AGENT_CONFIGS_KUBERNETES_RELIST_SECONDS",
-    "AGENT_CONFIGS_KUBERNETES_SELECTOR",
-    "AGENT_CONFIGS_KUBERNETES_SETTLE_SECONDS",
     "AGENT_CONFIGS_LAST_GOOD_SECONDS",
     "AGENT_CONFIGS_LIST_TIMEOUT_SECONDS",
+    "AGENT_CONFIGS_LONGEST_LIST_TIMEOUT_SECONDS",
     "AGENT_CONFIGS_LONGEST_TIMEOUT_SECONDS",
     "AGENT_CONFIGS_MAX_AGENTS",
     "AGENT_CONFIGS_MAX_FILES",
@@ -36,7 +29,6 @@ __all__ = [
     "AGENT_CONFIGS_MISTAKES_TOLD",
     "AGENT_CONFIGS_MODE",
     "AGENT_CONFIGS_NAMESPACED_IDS",
-    "AGENT_CONFIGS_PATH",
     "AGENT_CONFIGS_QUARANTINE_SECONDS",
     "AGENT_CONFIGS_RECOMPUTE_SECONDS",
     "AGENT_CONFIGS_REMOVAL_COUNT",
@@ -47,11 +39,15 @@ __all__ = [
     "AGENT_CONFIGS_SIMULTANEOUS",
     "AGENT_CONFIGS_STAGE_PERCENT",
     "AGENT_CONFIGS_STRICT_ENDPOINTS",
+    "AGENT_CONFIGS_TEAM_AGENTS",
+    "AGENT_CONFIGS_TEAM_BYTES",
+    "AGENT_CONFIGS_TEAM_CHANGES",
+    "AGENT_CONFIGS_TEAM_CHANGES_WINDOW_SECONDS",
     "AGENT_CONFIGS_TLS_REQUIRED",
 ]
 
 
-def _one_of(*words: str) -> Callable[[str], str]:
+def one_of(*words: str) -> Callable[[str], str]:
     def parse(raw: str) -> str:
         if raw not in words:
             raise ValueError(f"{raw!r} is none of {', '.join(words)}")
@@ -62,9 +58,10 @@ def _one_of(*words: str) -> Callable[[str], str]:
 
 AGENT_CONFIGS_MODE = env.parsed(
     "AGENT_CONFIGS_MODE",
-    _one_of("open", "granted"),
-    default="open",
-    meaning="`open`: a task type is whose claims it first. `granted`: only who was granted it can have it.",
+    one_of("open", "granted"),
+    default="granted",
+    meaning="`granted`: a team serves only task types that an administrator granted to it. `open`: the first"
+    " team that claims a task type has it; `make up` uses this.",
 )
 AGENT_CONFIGS_DOCUMENT_BYTES = env.integer(
     "AGENT_CONFIGS_DOCUMENT_BYTES",
@@ -93,6 +90,13 @@ AGENT_CONFIGS_LONGEST_TIMEOUT_SECONDS = env.integer(
     minimum=1,
     meaning="The longest timeout that a document may set, in seconds.",
 )
+AGENT_CONFIGS_LONGEST_LIST_TIMEOUT_SECONDS = env.integer(
+    "AGENT_CONFIGS_LONGEST_LIST_TIMEOUT_SECONDS",
+    default=5,
+    minimum=1,
+    meaning="The longest timeout of ListAgents that a document may set, in seconds: propeller waits for each"
+    " agent in turn when it starts.",
+)
 AGENT_CONFIGS_TLS_REQUIRED = env.boolean(
     "AGENT_CONFIGS_TLS_REQUIRED", default=False, meaning="Refuse agents with `insecure: true`."
 )
@@ -112,6 +116,31 @@ AGENT_CONFIGS_DOCUMENTS_PER_TEAM = env.integer(
     minimum=1,
     meaning="Documents of one team: no team can make the recompute slow for all.",
 )
+AGENT_CONFIGS_TEAM_BYTES = env.integer(
+    "AGENT_CONFIGS_TEAM_BYTES",
+    default=1 << 20,
+    minimum=1,
+    meaning="Bytes of one team's documents together, and of the team's part in a data plane's configuration.",
+)
+AGENT_CONFIGS_TEAM_AGENTS = env.integer(
+    "AGENT_CONFIGS_TEAM_AGENTS",
+    default=200,
+    minimum=1,
+    meaning="Agents of one team in a data plane's configuration. A change that adds more is held.",
+)
+AGENT_CONFIGS_TEAM_CHANGES = env.integer(
+    "AGENT_CONFIGS_TEAM_CHANGES",
+    default=300,
+    minimum=1,
+    meaning="Publications and deletions of one team within AGENT_CONFIGS_TEAM_CHANGES_WINDOW_SECONDS; more"
+    " are refused with 429.",
+)
+AGENT_CONFIGS_TEAM_CHANGES_WINDOW_SECONDS = env.integer(
+    "AGENT_CONFIGS_TEAM_CHANGES_WINDOW_SECONDS",
+    default=600,
+    minimum=1,
+    meaning="The time within which AGENT_CONFIGS_TEAM_CHANGES are counted, in seconds.",
+)
 AGENT_CONFIGS_NAMESPACED_IDS = env.boolean(
     "AGENT_CONFIGS_NAMESPACED_IDS",
     default=False,
@@ -125,7 +154,7 @@ AGENT_CONFIGS_FLAG_CONFLICTS = env.boolean(
 )
 AGENT_CONFIGS_SIMULTANEOUS = env.parsed(
     "AGENT_CONFIGS_SIMULTANEOUS",
-    _one_of("oldest_wins", "reject_both"),
+    one_of("oldest_wins", "reject_both"),
     default="oldest_wins",
     meaning="What happens to rival claims of which none was ever served.",
 )
@@ -133,12 +162,13 @@ AGENT_CONFIGS_BUNDLE_BYTES = env.integer(
     "AGENT_CONFIGS_BUNDLE_BYTES",
     default=8 << 20,
     minimum=1,
-    meaning="Bytes of the configuration that a data plane is given.",
+    meaning="Bytes of a data plane's configuration. When it is full, changes of teams whose part is larger"
+    " than an equal share wait; other teams may still publish.",
 )
 AGENT_CONFIGS_REMOVAL_PERCENT = env.integer(
     "AGENT_CONFIGS_REMOVAL_PERCENT",
     default=50,
-    meaning="A bundle that removes a larger share of the agents or task types waits for an approval.",
+    meaning="A change that removes a larger share of a team's agents or task types waits for an approval.",
 )
 AGENT_CONFIGS_REMOVAL_COUNT = env.integer(
     "AGENT_CONFIGS_REMOVAL_COUNT",
@@ -199,55 +229,6 @@ AGENT_CONFIGS_BUNDLES_KEPT = env.integer(
     default=200,
     minimum=2,
     meaning="Revisions of a data plane's configuration that are kept.",
-)
-AGENT_CONFIGS_PATH = env.text(
-    "AGENT_CONFIGS_PATH",
-    default="",
-    meaning="A folder of documents to publish: `<team>/<file>.yaml`. Empty: none.",
-)
-AGENT_CONFIGS_ADMISSION = env.parsed(
-    "AGENT_CONFIGS_ADMISSION",
-    _one_of("deny", "warn"),
-    default="deny",
-    meaning="What Kubernetes' webhook says of claims that another team has: `deny` new ones, or `warn`.",
-)
-AGENT_CONFIGS_KUBERNETES_NAMESPACES = env.names(
-    "AGENT_CONFIGS_KUBERNETES_NAMESPACES",
-    default="",
-    meaning="Namespaces whose ConfigMaps `manage.py watch_agent_configs` follows; each is a team. `*`: all of"
-    " them. Empty: none.",
-)
-AGENT_CONFIGS_KUBERNETES_SELECTOR = env.text(
-    "AGENT_CONFIGS_KUBERNETES_SELECTOR",
-    default="",
-    meaning="A label selector that ConfigMaps must fit besides their name, such as"
-    " `flyte.org/agent-config=true`.",
-)
-AGENT_CONFIGS_KUBERNETES_KUBECONFIG = env.text(
-    "AGENT_CONFIGS_KUBERNETES_KUBECONFIG",
-    default="",
-    meaning="A kubeconfig file that says where the cluster is. Empty: the one in which the process runs.",
-)
-AGENT_CONFIGS_KUBERNETES_RELIST_SECONDS = env.integer(
-    "AGENT_CONFIGS_KUBERNETES_RELIST_SECONDS",
-    default=300,
-    minimum=10,
-    meaning="All ConfigMaps are listed again so often, whatever the watch says.",
-)
-AGENT_CONFIGS_KUBERNETES_SETTLE_SECONDS = env.integer(
-    "AGENT_CONFIGS_KUBERNETES_SETTLE_SECONDS",
-    default=5,
-    meaning="ConfigMaps that go are taken away once no other went for so long, so that many are noticed.",
-)
-AGENT_CONFIGS_KUBERNETES_EVENTS = env.boolean(
-    "AGENT_CONFIGS_KUBERNETES_EVENTS",
-    default=True,
-    meaning="Tell authors by Kubernetes Events on their ConfigMaps what became of them.",
-)
-AGENT_CONFIGS_KUBERNETES_PROBE_PORT = env.integer(
-    "AGENT_CONFIGS_KUBERNETES_PROBE_PORT",
-    default=8090,
-    meaning="Port at which the watcher answers the kubelet's probes. 0: none.",
 )
 AGENT_CONFIGS_SIGNING_KEYS = env.names(
     "AGENT_CONFIGS_SIGNING_KEYS",

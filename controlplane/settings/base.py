@@ -2,9 +2,12 @@
 
 from pathlib import Path
 
+from controlplane.settings.access import *
+from controlplane.settings.agent_config_sources import *
 from controlplane.settings.agent_configs import *
 from controlplane.settings.api import *
 from controlplane.settings.console import *
+from controlplane.settings.cors import *
 from controlplane.settings.database import *
 from controlplane.settings.flyte import *
 from controlplane.settings.liveness import *
@@ -57,7 +60,7 @@ MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "csp.middleware.CSPMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
-    "django.contrib.sessions.middleware.SessionMiddleware",
+    "controlplane.access.session_store.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",

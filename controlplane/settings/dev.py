@@ -7,24 +7,18 @@ While `make up` runs, the file DATA_DIR/run/environment says where its services 
 import os
 from pathlib import Path
 
+from controlplane.embedded.noted_environment import environment_file, read_environment
+
 DATA_DIR = Path(os.environ.get("DATA_DIR", ".data"))
 
 
-def _meet_running_services(file: Path) -> None:
-    try:
-        lines = file.read_text().splitlines()
-    except OSError:  # nothing runs, or it is somebody else's
-        return
-    for line in lines:
-        name, separator, value = line.partition("=")
-        if separator:
-            os.environ.setdefault(name, value)
-
-
-_meet_running_services(DATA_DIR / "run" / "environment")
+for _name, _value in read_environment(environment_file(DATA_DIR)).items():
+    os.environ.setdefault(_name, _value)
 # Good enough to look at --help; `make up` makes a real one for this machine.
 os.environ.setdefault("SECRET_KEY", "not-a-secret-and-not-for-use-outside-this-machine-1234567890")
 os.environ.setdefault("ALLOWED_HOSTS", "localhost,127.0.0.1,[::1]")
+# Whoever tries it out publishes at once; in production a team serves what it was granted.
+os.environ.setdefault("AGENT_CONFIGS_MODE", "open")
 
 from controlplane.settings.base import *
 

@@ -19,7 +19,15 @@ __all__ = [
 # Upstream, an empty last segment is an empty name, which has an error of its own.
 PATHS_TAKEN_AS_SENT = tuple(
     f"/api/v1/{one}/"
-    for one in ("project_attributes", "project_domain_attributes", "workflow_attributes", "projects")
+    for one in (
+        "domains",
+        "matchable_attributes",
+        "project_attributes",
+        "project_domain_attributes",
+        "projects",
+        "version",
+        "workflow_attributes",
+    )
 )
 FLYTE_GRPC_ADDRESS = env.text(
     "FLYTE_GRPC_ADDRESS", default="127.0.0.1", meaning="The address where Flyte's gRPC clients are served."

@@ -34,7 +34,8 @@ LEASE_SECONDS = env.integer(
     "LEASE_SECONDS",
     default=90,
     minimum=1,
-    meaning="Seconds without a heartbeat after which an agent is unavailable. At least 3 intervals.",
+    meaning="Seconds without a heartbeat after which an agent is unavailable. At least 3 intervals. Operators"
+    " can set another lease for an agent or an environment.",
 )
 SWEEP_INTERVAL_SECONDS = env.integer(
     "SWEEP_INTERVAL_SECONDS",
@@ -69,7 +70,7 @@ FLEET_GUARD_PERCENT = env.integer(
     default=20,
     minimum=1,
     meaning="Share of an environment's agents, or of all, that must fall silent within a minute to engage"
-    " the fleet guard. Above 100: never.",
+    " the fleet guard. Above 100: only when no agent is heard at all.",
 )
 FLEET_GUARD_LEAST = env.integer(
     "FLEET_GUARD_LEAST",
@@ -80,7 +81,8 @@ FLEET_GUARD_LEAST = env.integer(
 FLEET_GUARD_MAX_SECONDS = env.integer(
     "FLEET_GUARD_MAX_SECONDS",
     default=900,
-    meaning="Seconds after which the fleet guard is lifted all the same. 0: only an operator lifts it then.",
+    meaning="Seconds after which the fleet guard is lifted all the same, if agents are heard. 0: only an"
+    " operator lifts it then.",
 )
 FLAP_WINDOW_SECONDS = env.integer(
     "FLAP_WINDOW_SECONDS",
@@ -104,8 +106,8 @@ AGENT_REMOVE_AFTER_DAYS = env.integer(
 DCM_AGENTS = env.boolean(
     "DCM_AGENTS",
     default=False,
-    meaning="Serve unmodified DCM agents at /api/v1alpha1/agents. They send no token: let only their network"
-    " reach that path.",
+    meaning="Take registrations and heartbeats without a token at /api/v1alpha1/agents, from unmodified DCM"
+    " agents that send none: let only their network reach that path. Calls with a token are always served.",
 )
 PROVIDER_FAILURES = env.integer(
     "PROVIDER_FAILURES",

@@ -33,6 +33,7 @@ __all__ = [
     "SESSION_COOKIE_NAME",
     "SESSION_COOKIE_SAMESITE",
     "SESSION_COOKIE_SECURE",
+    "SESSION_ENGINE",
     "X_FRAME_OPTIONS",
 ]
 
@@ -77,6 +78,7 @@ SESSION_COOKIE_SECURE = True
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Lax"
 SESSION_COOKIE_AGE = 12 * 3600
+SESSION_ENGINE = "controlplane.access.session_store"
 CSRF_COOKIE_NAME = "__Host-cp-csrf"
 CSRF_COOKIE_SECURE = True
 CSRF_FAILURE_VIEW = "controlplane.api.problems.csrf_failure"

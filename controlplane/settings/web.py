@@ -6,6 +6,7 @@ __all__ = [
     "EFFECTIVE_SNAPSHOT_MIB",
     "WATCHERS_PER_PRINCIPAL",
     "WATCHERS_PER_WORKER",
+    "WEB_HANG_SECONDS",
     "WEB_QUEUE",
     "WEB_THREADS",
 ]
@@ -21,6 +22,11 @@ WEB_QUEUE = env.integer(
     default=64,
     minimum=1,
     meaning="Requests of each web worker that are read and wait for such a thread. The others wait unread.",
+)
+WEB_HANG_SECONDS = env.integer(
+    "WEB_HANG_SECONDS",
+    default=30,
+    meaning="Seconds without a sign of life after which a web worker is ended and another started. 0: never.",
 )
 EFFECTIVE_SNAPSHOT_MIB = env.integer(
     "EFFECTIVE_SNAPSHOT_MIB",

@@ -28,6 +28,12 @@ random | keep postgres_password
 random | keep valkey_password
 random | keep nats_password
 printf 'postgresql://controlplane:%s@postgres:5432/controlplane' "$(value postgres_password)" | keep database_url
+# Web, worker and migrator have roles of their own; database_url is the superuser who creates those.
+for role in migrator web worker; do
+    random | keep "postgres_password_$role"
+    printf 'postgresql://controlplane_%s:%s@postgres:5432/controlplane' "$role" "$(value "postgres_password_$role")" \
+        | keep "database_url_$role"
+done
 printf 'redis://:%s@valkey:6379/0' "$(value valkey_password)" | keep redis_url
 printf 'nats://controlplane:%s@nats:4222' "$(value nats_password)" | keep nats_url
 printf 'authorization { user: controlplane, password: "%s" }\n' "$(value nats_password)" | keep nats_authorization

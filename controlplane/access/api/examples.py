@@ -17,6 +17,7 @@ _TOKEN = {
     "principal": "ci-flytesnacks",
     "name": "GitHub Actions",
     "hint": "cp_pat_3fXq",
+    "created_with": None,
     "created_at": _WHEN,
     "expires_at": "2027-11-21T09:30:00Z",
     "revoked_at": None,

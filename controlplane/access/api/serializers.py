@@ -11,29 +11,30 @@ from controlplane.access.roles import Action, Role
 from controlplane.api.fields import Flag, Instant, StrictSerializer, Text
 from controlplane.api.pages import PageQuery
 from controlplane.api.scopes import ScopeRead, ScopeWrite, show_scope
+from controlplane.api.since import DESCENDING, ORDERS, SinceField
 from controlplane.scopes import Scope
 
 ACTIONS = [(action.value, action.value) for action in Action]
 ROLES = [(role.value, role.value) for role in Role]
 
 
-class GrantRead(serializers.Serializer[Any]):
+class GrantedRole(serializers.Serializer[Any]):
     role = serializers.ChoiceField(choices=ROLES)
     scope = ScopeRead()
 
 
-class MeRead(serializers.Serializer[Any]):
+class CurrentPrincipalRead(serializers.Serializer[Any]):
     name = serializers.CharField()
     kind = serializers.CharField(help_text="person, service, agent or anonymous.")
-    grants = GrantRead(many=True)
+    grants = GrantedRole(many=True)
 
 
-class QuestionWrite(StrictSerializer):
+class PermissionCheckWrite(StrictSerializer):
     action = serializers.ChoiceField(choices=ACTIONS)
     scope = ScopeWrite(required=False)
 
 
-class VerdictRead(serializers.Serializer[Any]):
+class PermissionCheckRead(serializers.Serializer[Any]):
     allowed = serializers.BooleanField()
     reason = serializers.CharField()
 
@@ -72,7 +73,12 @@ class TokenWrite(StrictSerializer):
     principal = Text(
         required=False, max_length=63, help_text="Whose it is. Yours, unless you administer access."
     )
-    expires_at = Instant(required=False, default=None, allow_null=True, help_text="Null: never.")
+    expires_at = Instant(
+        required=False,
+        allow_null=True,
+        help_text="Not later than the expiry of the token that you use. Omitted: 90 days from now, unless the"
+        " operator chose otherwise. Null: never; for administrators.",
+    )
 
 
 class TokenRead(serializers.Serializer[Any]):
@@ -80,13 +86,18 @@ class TokenRead(serializers.Serializer[Any]):
     principal = serializers.CharField(source="principal.name")
     name = serializers.CharField()
     hint = serializers.CharField(help_text="The token's first characters.")
+    created_with = serializers.UUIDField(
+        source="parent_id",
+        allow_null=True,
+        help_text="The token that it was created with. Revoking that one revokes this one.",
+    )
     created_at = serializers.DateTimeField()
     expires_at = serializers.DateTimeField(allow_null=True)
     revoked_at = serializers.DateTimeField(allow_null=True)
     last_used_at = serializers.DateTimeField(allow_null=True)
 
 
-class NewTokenRead(TokenRead):
+class CreatedToken(TokenRead):
     token = serializers.CharField(
         allow_null=True,
         help_text="The secret. Shown this once; null when a repeated request is answered.",
@@ -149,6 +160,10 @@ class AuditListQuery(PageQuery):
     object_type = serializers.CharField(required=False, help_text="Only objects of this kind.")
     object_id = serializers.CharField(required=False, help_text="Only this object.")
     request_id = serializers.CharField(required=False, help_text="Only what this request did.")
+    since = SinceField()
+    order = serializers.ChoiceField(
+        choices=ORDERS, required=False, default=DESCENDING, help_text="`desc`: the newest first."
+    )
 
 
 def show_principal(principal: Principal) -> dict[str, Any]:

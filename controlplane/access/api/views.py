@@ -1,25 +1,23 @@
-"""Doors to access: who am I, may I; principals, tokens, role bindings; the audit log."""
+"""HTTP endpoints for the current principal, principals and the audit log."""
 
 from __future__ import annotations
 
-from uuid import UUID
-
-from django.contrib.auth.password_validation import validate_password
-from django.core.exceptions import ValidationError
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from controlplane.access import principals
+from controlplane.access import passwords, principals
 from controlplane.access.api import examples
 from controlplane.access.api import serializers as shapes
-from controlplane.access.models import AuditRecord, Principal, PrincipalKind, RoleBinding, Token
-from controlplane.access.roles import Action, Role
+from controlplane.access.models import Principal, PrincipalKind
+from controlplane.access.roles import Action
 from controlplane.api.endpoints import Endpoint, MutationQuery, actor_of, caller_of, mutation
 from controlplane.api.fields import Query, parse_body
 from controlplane.api.pages import PageQuery, page_response, paginate
 from controlplane.api.scopes import show_scope
-from controlplane.errors import FieldError, InvalidRequest, PermissionDenied
+from controlplane.api.since import ASCENDING, newer_than
+from controlplane.errors import FieldError, InvalidRequest
+from controlplane.events.visibility import visible_records
 from controlplane.scopes import Scope
 
 
@@ -28,9 +26,10 @@ class Me(Endpoint):
 
     @extend_schema(
         operation_id="me_get",
-        summary="Who am I, and what may I do?",
+        summary="Get the current principal",
+        description="Returns the name of the caller and the roles bound to it, each with its scope.",
         tags=["access"],
-        responses=shapes.MeRead,
+        responses=shapes.CurrentPrincipalRead,
         examples=[examples.ME],
     )
     def get(self, request: Request) -> Response:
@@ -45,17 +44,17 @@ class CanI(Endpoint):
 
     @extend_schema(
         operation_id="me_can_i",
-        summary="May I do this there?",
+        summary="Check a permission of the caller",
         description="Changes nothing. The reason names the role that allows it, or those that would.",
         tags=["access"],
-        request=shapes.QuestionWrite,
-        responses={200: shapes.VerdictRead},
+        request=shapes.PermissionCheckWrite,
+        responses={200: shapes.PermissionCheckRead},
         examples=[examples.QUESTION, examples.VERDICT],
     )
     @mutation
     def post(self, request: Request) -> Response:
         Query.parse(request)
-        asked = parse_body(shapes.QuestionWrite, request)
+        asked = parse_body(shapes.PermissionCheckWrite, request)
         verdict = caller_of(request).verdict(Action(asked["action"]), Scope(**asked.get("scope", {})))
         return Response({"allowed": verdict.allowed, "reason": verdict.reason})
 
@@ -65,7 +64,8 @@ class PrincipalCollection(Endpoint):
 
     @extend_schema(
         operation_id="principals_list",
-        summary="List people, services and agents",
+        summary="List principals",
+        description="People, services and agents that can authenticate, active or not.",
         tags=["access"],
         parameters=[PageQuery],
         responses=shapes.PrincipalPage,
@@ -78,7 +78,7 @@ class PrincipalCollection(Endpoint):
 
     @extend_schema(
         operation_id="principals_create",
-        summary="Add a person, a service or an agent",
+        summary="Create a principal",
         description="It has no role yet: bind one with `POST /api/v1/role-bindings`.",
         tags=["access"],
         parameters=[MutationQuery],
@@ -107,7 +107,8 @@ class PrincipalItem(Endpoint):
 
     @extend_schema(
         operation_id="principals_get",
-        summary="Read one principal",
+        summary="Get one principal",
+        description="Returns the principal's kind and whether it is active.",
         tags=["access"],
         responses=shapes.PrincipalRead,
         examples=[examples.PRINCIPAL],
@@ -118,7 +119,11 @@ class PrincipalItem(Endpoint):
 
     @extend_schema(
         operation_id="principals_patch",
-        summary="Switch a principal on or off",
+        summary="Activate or deactivate a principal",
+        description=(
+            "A deactivated principal keeps its roles and tokens, but every request with them is refused "
+            "until it is activated again."
+        ),
         tags=["access"],
         parameters=[MutationQuery],
         request=shapes.PrincipalPatch,
@@ -133,136 +138,16 @@ class PrincipalItem(Endpoint):
         return Response(shapes.show_principal(principal))
 
 
-class TokenCollection(Endpoint):
-    actions = {"GET": Action.SELF_READ, "POST": Action.SELF_WRITE}
-
-    @extend_schema(
-        operation_id="tokens_list",
-        summary="List tokens, never their secrets",
-        tags=["access"],
-        parameters=[shapes.TokenListQuery],
-        responses=shapes.TokenPage,
-        examples=[examples.TOKEN_PAGE],
-    )
-    def get(self, request: Request) -> Response:
-        query = shapes.TokenListQuery.parse(request)
-        owner = query.get("principal", caller_of(request).name)
-        _require_own_or(request, Action.ACCESS_READ, owner)
-        rows = Token.objects.filter(principal__name=owner).select_related("principal")
-        return page_response(request, paginate(request, rows, order=("id",), query=query), shapes.show_token)
-
-    @extend_schema(
-        operation_id="tokens_create",
-        summary="Make a token; its secret is shown this once",
-        tags=["access"],
-        parameters=[MutationQuery],
-        request=shapes.TokenWrite,
-        responses={201: shapes.NewTokenRead},
-        examples=[examples.TOKEN_WRITE, examples.NEW_TOKEN],
-    )
-    @mutation
-    def post(self, request: Request) -> Response:
-        MutationQuery.parse(request)
-        wanted = parse_body(shapes.TokenWrite, request)
-        owner = wanted.get("principal", caller_of(request).name)
-        _require_own_or(request, Action.ACCESS_WRITE, owner)
-        token, secret = principals.create_token(
-            principals.get_principal(owner),
-            name=wanted["name"],
-            expires_at=wanted["expires_at"],
-            actor=actor_of(request),
-        )
-        response = Response(shapes.show_token(token) | {"token": secret}, status=201)
-        # What is kept for a repeated request lies in a plain column.
-        response.shown_again = shapes.show_token(token) | {"token": None}  # type: ignore[attr-defined]  # endpoints.py
-        return response
-
-
-class TokenItem(Endpoint):
-    actions = {"DELETE": Action.SELF_WRITE}
-
-    @extend_schema(
-        operation_id="tokens_revoke",
-        summary="Revoke a token; it stops working at once",
-        tags=["access"],
-        parameters=[MutationQuery],
-        responses={204: None},
-    )
-    @mutation
-    def delete(self, request: Request, token_id: UUID) -> Response:
-        MutationQuery.parse(request)
-        caller = caller_of(request)
-        anyones = caller.verdict(Action.ACCESS_WRITE).allowed
-        principals.revoke_token(
-            token_id, of=None if anyones else caller.principal_id, actor=actor_of(request)
-        )
-        return Response(status=204)
-
-
-class RoleBindingCollection(Endpoint):
-    actions = {"GET": Action.ACCESS_READ, "POST": Action.ACCESS_WRITE}
-
-    @extend_schema(
-        operation_id="role_bindings_list",
-        summary="List who has which role where",
-        tags=["access"],
-        parameters=[shapes.RoleBindingListQuery],
-        responses=shapes.RoleBindingPage,
-        examples=[examples.ROLE_BINDING_PAGE],
-    )
-    def get(self, request: Request) -> Response:
-        query = shapes.RoleBindingListQuery.parse(request)
-        rows = RoleBinding.objects.select_related("principal")
-        if "principal" in query:
-            rows = rows.filter(principal__name=query["principal"])
-        page = paginate(request, rows, order=("id",), query=query)
-        return page_response(request, page, shapes.show_role_binding)
-
-    @extend_schema(
-        operation_id="role_bindings_create",
-        summary="Give a role at a scope and everywhere below it",
-        tags=["access"],
-        parameters=[MutationQuery],
-        request=shapes.RoleBindingWrite,
-        responses={201: shapes.RoleBindingRead},
-        examples=[examples.ROLE_BINDING_WRITE, examples.ROLE_BINDING],
-    )
-    @mutation
-    def post(self, request: Request) -> Response:
-        MutationQuery.parse(request)
-        wanted = parse_body(shapes.RoleBindingWrite, request)
-        binding = principals.bind_role(
-            principals.get_principal(wanted["principal"]),
-            Role(wanted["role"]),
-            Scope(**wanted.get("scope", {})),
-            actor=actor_of(request),
-        )
-        return Response(shapes.show_role_binding(binding), status=201)
-
-
-class RoleBindingItem(Endpoint):
-    actions = {"DELETE": Action.ACCESS_WRITE}
-
-    @extend_schema(
-        operation_id="role_bindings_delete",
-        summary="Take a role away",
-        tags=["access"],
-        parameters=[MutationQuery],
-        responses={204: None},
-    )
-    @mutation
-    def delete(self, request: Request, binding_id: UUID) -> Response:
-        MutationQuery.parse(request)
-        principals.unbind_role(binding_id, actor=actor_of(request))
-        return Response(status=204)
-
-
 class AuditCollection(Endpoint):
     actions = {"GET": Action.AUDIT_READ}
 
     @extend_schema(
         operation_id="audit_list",
-        summary="Who did what, before and after, oldest first",
+        summary="List audit records",
+        description=(
+            "Every accepted change that you may read, the newest first: who made it, when, the values before "
+            "and after, and the reason given."
+        ),
         tags=["audit"],
         parameters=[shapes.AuditListQuery],
         responses=shapes.AuditPage,
@@ -270,20 +155,14 @@ class AuditCollection(Endpoint):
     )
     def get(self, request: Request) -> Response:
         query = shapes.AuditListQuery.parse(request)
-        rows = AuditRecord.objects.within(caller_of(request).scopes_for(Action.AUDIT_READ))
+        rows = visible_records(caller_of(request))
         wanted = ("actor", "object_type", "object_id", "request_id")
         rows = rows.filter(**{name: query[name] for name in wanted if name in query})
-        return page_response(
-            request, paginate(request, rows, order=("id",), query=query), shapes.show_audit_record
-        )
-
-
-def _require_own_or(request: Request, action: Action, owner: str) -> None:
-    caller = caller_of(request)
-    if caller.principal_id is None:
-        raise PermissionDenied("An anonymous reader has no tokens.")
-    if owner != caller.name:
-        caller.require(action)
+        if "since" in query:
+            rows = rows.filter(newer_than(query["since"]))
+        order = ("id",) if query["order"] == ASCENDING else ("-id",)
+        page = paginate(request, rows, order=order, query=query)
+        return page_response(request, page, shapes.show_audit_record)
 
 
 def _check_password(kind: str, password: str) -> None:
@@ -291,9 +170,6 @@ def _check_password(kind: str, password: str) -> None:
     if password and kind != PrincipalKind.PERSON:
         message = "Only a person has a password."
     elif password:
-        try:
-            validate_password(password)
-        except ValidationError as error:
-            message = " ".join(error.messages)
+        passwords.check_policy(password, "/password")
     if message:
         raise InvalidRequest(message, errors=[FieldError("/password", "not_allowed", message)])

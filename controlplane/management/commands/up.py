@@ -4,6 +4,7 @@ from argparse import ArgumentParser, ArgumentTypeError
 from pathlib import Path
 from typing import Any
 
+from django.conf import settings
 from django.core.management.base import BaseCommand
 
 from controlplane.embedded.launch import Options, launch
@@ -34,7 +35,13 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         # 8089, as FlyteAdmin's own; and two installations on one machine do not meet.
         grpc_port = options["grpc_port"] or options["port"] + 89
-        chosen = Options(options["data_dir"], options["port"], grpc_port, demo=not options["no_demo"])
+        chosen = Options(
+            options["data_dir"],
+            options["port"],
+            grpc_port,
+            demo=not options["no_demo"],
+            hang_seconds=settings.WEB_HANG_SECONDS,
+        )
         raise SystemExit(launch(chosen, say=self._say))
 
     def _say(self, line: str) -> None:

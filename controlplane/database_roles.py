@@ -1,0 +1,160 @@
+"""Roles in Postgres: one that owns the tables and migrates them, and two that may only work with rows.
+
+Web and worker are neither owner nor superuser: they cannot change tables, and what is append-only stays so.
+Imports no Django: `make up` needs it before there are settings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+from psycopg import sql
+
+MIGRATOR = "controlplane_migrator"
+WEB = "controlplane_web"
+WORKER = "controlplane_worker"
+APPLICATION = (WEB, WORKER)
+ROLES = (MIGRATOR, *APPLICATION)
+
+_ROWS = "SELECT, INSERT, UPDATE, DELETE"
+# Instead of _ROWS. The log of events is numbered after its rows were written.
+_LESS: Mapping[str, Mapping[str, str]] = {
+    "access_auditrecord": dict.fromkeys(APPLICATION, "SELECT, INSERT"),
+    "events_event": dict.fromkeys(APPLICATION, "SELECT, INSERT, UPDATE (seq)"),
+    "django_migrations": dict.fromkeys(APPLICATION, "SELECT"),
+    # Only the console has sessions, and only the API binds roles.
+    "django_session": {WORKER: ""},
+    "access_rolebinding": {WORKER: "SELECT"},
+}
+# One number for all: two of these at once would update the same rows of the catalogue.
+_LOCK = 0x726F6C6573
+_FOREIGN_OBJECTS = """
+WITH ours AS (SELECT oid FROM pg_namespace WHERE nspname = 'public'),
+     migrator AS (SELECT oid FROM pg_roles WHERE rolname = %(migrator)s),
+     extension_members AS (SELECT classid, objid FROM pg_depend WHERE deptype = 'e')
+SELECT CASE relkind WHEN 'v' THEN 'VIEW' WHEN 'm' THEN 'MATERIALIZED VIEW' WHEN 'S' THEN 'SEQUENCE'
+                    ELSE 'TABLE' END AS kind, oid::regclass::text AS name
+  FROM pg_class
+ WHERE relnamespace IN (TABLE ours) AND relowner NOT IN (TABLE migrator) AND relkind IN ('r','p','v','m','S')
+   AND ('pg_class'::regclass, oid) NOT IN (TABLE extension_members)
+   -- A sequence that belongs to a column follows its table.
+   AND NOT (relkind = 'S' AND EXISTS (SELECT FROM pg_depend WHERE classid = 'pg_class'::regclass
+                                      AND objid = pg_class.oid AND deptype IN ('a', 'i')))
+UNION ALL
+SELECT 'ROUTINE', oid::regprocedure::text FROM pg_proc
+ WHERE pronamespace IN (TABLE ours) AND proowner NOT IN (TABLE migrator)
+   AND ('pg_proc'::regclass, oid) NOT IN (TABLE extension_members)
+UNION ALL
+SELECT 'TYPE', oid::regtype::text FROM pg_type
+ WHERE typnamespace IN (TABLE ours) AND typowner NOT IN (TABLE migrator) AND typtype IN ('d', 'e')
+   AND ('pg_type'::regclass, oid) NOT IN (TABLE extension_members)
+"""
+
+
+class Cursor(Protocol):
+    """What psycopg's cursor and Django's have in common."""
+
+    def execute(self, query: Any, params: Any = None, /) -> Any: ...
+    def fetchall(self) -> Any: ...
+    def fetchone(self) -> Any: ...
+
+
+def establish(cursor: Cursor, *, passwords: Mapping[str, str]) -> None:
+    """Create the roles where they are missing and give them this database, within one transaction.
+
+    Call as a superuser, or as the owner of the database with CREATEROLE. passwords: of roles that get a new
+    one, as SCRAM verifiers. Tables that belong to another role are handed to the migrator.
+    """
+    _wait_for_others(cursor)
+    for role in ROLES:
+        _create(cursor, role, passwords.get(role))
+    _become_member(cursor)
+    _hand_over(cursor)
+    _set_defaults(cursor)
+    _grant(cursor)
+
+
+def grant(cursor: Cursor) -> bool:
+    """Give web and worker their rights on every table. False without the roles or the right to do so."""
+    cursor.execute("SELECT count(*) FROM pg_roles WHERE rolname = ANY(%s)", [list(ROLES)])
+    if cursor.fetchone()[0] < len(ROLES):
+        return False
+    cursor.execute("SELECT pg_has_role(%s, 'USAGE')", [MIGRATOR])
+    if not cursor.fetchone()[0]:
+        return False
+    _wait_for_others(cursor)
+    _grant(cursor)
+    return True
+
+
+def _wait_for_others(cursor: Cursor) -> None:
+    cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_LOCK])
+
+
+def _create(cursor: Cursor, role: str, password: str | None) -> None:
+    name = sql.Identifier(role)
+    cursor.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", [role])
+    if not cursor.fetchone():
+        cursor.execute(sql.SQL("CREATE ROLE {} LOGIN").format(name))
+    if password is not None:
+        cursor.execute(sql.SQL("ALTER ROLE {} PASSWORD {}").format(name, sql.Literal(password)))
+
+
+def _become_member(cursor: Cursor) -> None:
+    """Who is no superuser must belong to a role to hand something over to it."""
+    cursor.execute("SELECT rolsuper FROM pg_roles WHERE rolname = current_user")
+    if not cursor.fetchone()[0]:
+        cursor.execute(sql.SQL("GRANT {} TO CURRENT_USER").format(sql.Identifier(MIGRATOR)))
+
+
+def _hand_over(cursor: Cursor) -> None:
+    """Make the migrator the owner of the database and of everything of ours in it."""
+    owner = sql.Identifier(MIGRATOR)
+    cursor.execute("SELECT current_database(), pg_get_userbyid(datdba) FROM pg_database"
+                   " WHERE datname = current_database()")  # fmt: skip
+    database, former = cursor.fetchone()
+    if former != MIGRATOR:
+        cursor.execute(sql.SQL("ALTER DATABASE {} OWNER TO {}").format(sql.Identifier(database), owner))
+    cursor.execute(sql.SQL("GRANT USAGE, CREATE ON SCHEMA public TO {}").format(owner))
+    cursor.execute(sql.SQL("GRANT USAGE ON SCHEMA public TO {}").format(_application()))
+    cursor.execute("REVOKE CREATE ON SCHEMA public FROM PUBLIC")
+    cursor.execute(_FOREIGN_OBJECTS, {"migrator": MIGRATOR})
+    for kind, name in cursor.fetchall():
+        # Both as Postgres quotes them itself.
+        cursor.execute(sql.SQL("ALTER {} {} OWNER TO {}").format(sql.SQL(kind), sql.SQL(name), owner))
+
+
+def _set_defaults(cursor: Cursor) -> None:
+    """What the migrator creates later, web and worker may use."""
+    for right, kind in ((_ROWS, "TABLES"), ("USAGE, SELECT", "SEQUENCES")):
+        cursor.execute(
+            sql.SQL("ALTER DEFAULT PRIVILEGES FOR ROLE {} IN SCHEMA public GRANT {} ON {} TO {}").format(
+                sql.Identifier(MIGRATOR), sql.SQL(right), sql.SQL(kind), _application()
+            )
+        )
+
+
+def _grant(cursor: Cursor) -> None:
+    everyone = _application()
+    for statement in (
+        "GRANT USAGE, SELECT ON ALL SEQUENCES IN SCHEMA public TO {}",
+        f"GRANT {_ROWS} ON ALL TABLES IN SCHEMA public TO {{}}",
+    ):
+        cursor.execute(sql.SQL(statement).format(everyone))
+    cursor.execute("SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace"
+                   " AND relname = ANY(%s)", [list(_LESS)])  # fmt: skip
+    for (table,) in cursor.fetchall():
+        for role, rights in _LESS[table].items():
+            _restrict(cursor, table, role, rights)
+
+
+def _restrict(cursor: Cursor, table: str, role: str, rights: str) -> None:
+    names = (sql.Identifier(table), sql.Identifier(role))
+    cursor.execute(sql.SQL("REVOKE ALL ON {} FROM {}").format(*names))
+    if rights:
+        cursor.execute(sql.SQL("GRANT {} ON {} TO {}").format(sql.SQL(rights), *names))
+
+
+def _application() -> sql.Composed:
+    return sql.SQL(", ").join(map(sql.Identifier, APPLICATION))

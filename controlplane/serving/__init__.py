@@ -1,0 +1,1 @@
+"""The web process: granian, with a watch over its workers."""

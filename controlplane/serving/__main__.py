@@ -1,0 +1,15 @@
+"""Run granian with its own options, and end workers that hang.
+
+With `--respawn-failed-workers` granian starts another worker for one that has ended. It does not notice one
+that runs and answers nothing: stopped by a signal, or stuck in a call that never returns.
+"""
+
+from granian.cli import entrypoint
+
+from controlplane.serving.watcher import watch_workers
+from controlplane.settings.web import WEB_HANG_SECONDS
+
+if __name__ == "__main__":
+    if WEB_HANG_SECONDS:
+        watch_workers(WEB_HANG_SECONDS)
+    entrypoint()  # type: ignore[no-untyped-call]

@@ -1,0 +1,61 @@
+"""A sign of life from the event loop of each worker, once a second, to the process that watches it.
+
+By datagrams on an abstract socket: nothing is written to a disk that may be full, and the kernel vouches for
+the sender's process id.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import faulthandler
+import os
+import resource
+import secrets
+import socket
+import struct
+
+ADDRESS = "CONTROLPLANE_PULSES"
+INTERVAL_SECONDS = 1.0
+_CREDENTIALS = struct.Struct("3i")
+
+
+def open_receiver() -> socket.socket:
+    """Bind the receiving end and note its address in the environment, for the workers."""
+    receiver = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC)
+    receiver.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
+    os.environ[ADDRESS] = f"controlplane-pulses-{secrets.token_hex(16)}"
+    receiver.bind(f"\0{os.environ[ADDRESS]}")
+    return receiver
+
+
+def receive(receiver: socket.socket, *, seconds: float) -> int | None:
+    """Process id of a worker that gave a sign of life; None if none did within `seconds`."""
+    receiver.settimeout(seconds)
+    try:
+        _, ancillary, _, _ = receiver.recvmsg(1, socket.CMSG_SPACE(_CREDENTIALS.size))
+    except OSError:  # the time is over
+        return None
+    sent = [data for level, kind, data in ancillary if kind == socket.SCM_CREDENTIALS]
+    return _CREDENTIALS.unpack(sent[0])[0] if sent else None
+
+
+async def send_pulses() -> None:
+    """Send until cancelled. Does nothing in a process that nobody watches."""
+    address = os.environ.get(ADDRESS)
+    if not address:
+        return
+    _show_stacks_when_aborted()
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sender:
+        sender.setblocking(False)
+        while True:
+            with contextlib.suppress(OSError):  # the watcher is gone or behind
+                sender.sendto(b"1", f"\0{address}")
+            await asyncio.sleep(INTERVAL_SECONDS)
+
+
+def _show_stacks_when_aborted() -> None:
+    """The log says where a worker hung. Its memory, with secrets in it, is not dumped."""
+    faulthandler.enable()
+    _, most = resource.getrlimit(resource.RLIMIT_CORE)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, most))
