@@ -1,7 +1,8 @@
-"""The first page: how the fleet is, what changed, what needs somebody."""
+"""The first page: how the fleet is, what changed, what needs somebody. It states only what was looked at."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from django.db.models.functions import Now
@@ -9,20 +10,28 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
 from console.fleet import counts
+from console.fleet.silence import silence
+from console.overrides.shown_source import shown_source
 from console.pages import page
 from controlplane.access.callers import Caller
 from controlplane.access.roles import Action
 from controlplane.events import log
-from controlplane.events.models import Event
-from overrides.file_source import source_state
+from controlplane.events.visibility import visible_events
 from overrides.models import Override
-from registry.models import FleetGuard
 from registry.publishing.api.shapes import show_conflicts
 from registry.publishing.rows import AgentConfigStatus
 from registry.publishing.teams import hidden_teams
 
 _RECENT = 10
-_CONFLICTS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Conflicts:
+    """Documents that lost a claim, as far as the caller may read them. first: of the only one."""
+
+    documents: int
+    first: AgentConfigStatus | None = None
+    lost: tuple[dict[str, Any], ...] = ()
 
 
 @page
@@ -31,22 +40,52 @@ def dashboard(request: HttpRequest, caller: Caller) -> HttpResponse:
         # An empty page would say that nothing has happened.
         caller.require(Action.EVENT_READ)
     log.number_committed()
-    events = Event.objects.within(caller.scopes_for(Action.EVENT_READ)).exclude(seq=None)
     changed = Override.objects.within(caller.scopes_for(Action.OVERRIDE_READ))
     sees_agents = caller.verdict(Action.AGENT_READ).allowed
     context = {
-        "guards": FleetGuard.objects.exclude(engaged_at=None).annotate(now=Now()) if sees_agents else [],
-        "source": source_state() if caller.scopes_for(Action.OVERRIDE_READ) else None,
-        "conflicts": _conflicts(caller) if caller.verdict(Action.AGENT_CONFIG_READ).allowed else [],
+        **_attention(caller),
         "agents": counts.counts() if sees_agents else {},
-        "events": events.annotate(now=Now()).order_by("-seq")[:_RECENT],
+        "events": visible_events(caller).exclude(seq=None).annotate(now=Now()).order_by("-seq")[:_RECENT],
         "overrides": changed.annotate(now=Now()).order_by("-revision")[:_RECENT],
     }
     return render(request, "console/dashboard/page.html", context)
 
 
-def _conflicts(caller: Caller) -> list[tuple[AgentConfigStatus, list[dict[str, Any]]]]:
-    """Documents that lost a claim, as far as the API would tell this caller."""
-    lost = AgentConfigStatus.objects.exclude(conflicts=[]).select_related("document")
-    seen = lost.exclude(document__team__in=hidden_teams(caller)).order_by("id")[:_CONFLICTS]
-    return [(one, show_conflicts(one.conflicts, caller)) for one in seen]
+def _attention(caller: Caller) -> dict[str, Any]:
+    """What needs somebody; what was looked at and is in order; and what the caller may not look at."""
+    found: dict[str, Any] = {"fine": [], "unseen": []}
+    if caller.verdict(Action.AGENT_READ).allowed:
+        found["silence"] = silence()
+        if not found["silence"]:
+            found["fine"].append("No fleet guard is engaged.")
+    else:
+        found["unseen"].append("the fleet")
+    if caller.scopes_for(Action.AGENT_CONFIG_READ):
+        hidden = hidden_teams(caller)
+        found["conflicts"] = _conflicts(caller, hidden)
+        if not found["conflicts"].documents:
+            readable = " that you may read" if hidden else ""
+            found["fine"].append(f"No agent configuration{readable} has lost a claim.")
+    else:
+        found["unseen"].append("agent configurations")
+    if caller.scopes_for(Action.OVERRIDE_READ):
+        found["source"] = source = shown_source(caller)
+        if not source["errors"] and not source["pending"]:
+            found["fine"].append(_origin(source, whole=caller.verdict(Action.OVERRIDE_READ).allowed))
+    else:
+        found["unseen"].append("overrides")
+    return found
+
+
+def _origin(source: dict[str, Any], *, whole: bool) -> str:
+    if source["source"] != "file":
+        return "Overrides come from the database."
+    return "Overrides come from files, which are in force." if whole else "Overrides come from files."
+
+
+def _conflicts(caller: Caller, hidden: list[str]) -> Conflicts:
+    lost = AgentConfigStatus.objects.exclude(conflicts=[]).exclude(document__team__in=hidden)
+    rows = list(lost.select_related("document").order_by("id")[:2])
+    if len(rows) != 1:
+        return Conflicts(lost.values("document").distinct().count() if rows else 0)
+    return Conflicts(1, rows[0], tuple(show_conflicts(rows[0].conflicts, caller)))

@@ -1,23 +1,24 @@
-"""Log in to the console: a form, and a brake on guessing."""
+"""Log in to the console: the form, and its limit of failed attempts."""
 
 from __future__ import annotations
 
-import hashlib
+import secrets
+from http import HTTPStatus
 from typing import Any
 
 import structlog
+from django.conf import settings
 from django.contrib.auth.forms import AuthenticationForm
 from django.contrib.auth.views import LoginView
-from django.core.cache import cache
-from django.core.cache.backends.locmem import LocMemCache
 from django.http import HttpRequest, HttpResponse
-from redis.exceptions import RedisError
 
-ALLOWED_FAILURES = 10
-_WINDOW_SECONDS = 300
-# Counts here while the cache is away: less shared, never none. It forgets by the same clock, and
-# its size is bounded, or guessed names would fill the memory.
-_this_process = LocMemCache("login-attempts", {"OPTIONS": {"MAX_ENTRIES": 10_000}})
+from controlplane.access import login_limits
+from controlplane.access.client_address import address_of
+from controlplane.access.login_limits import Attempt
+from controlplane.access.password_queue import RETRY_SECONDS, is_full
+from controlplane.access.session_store import SessionStore
+
+_KNOWN_FOR_SECONDS = 90 * 24 * 3600
 log = structlog.get_logger(__name__)
 
 
@@ -26,45 +27,64 @@ class LoginPage(LoginView):
     redirect_authenticated_user = True
 
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        # Counted before the password is looked at: many guesses at once cannot slip through.
-        if count_attempt(_guesser(request)) > ALLOWED_FAILURES:
-            log.warning("login.braked", name=request.POST.get("username", "")[:63])
-            context = self.get_context_data(form=AuthenticationForm(request), braked=True)
-            later = {"Retry-After": str(_WINDOW_SECONDS)}
-            return self.render_to_response(context, status=429, headers=later)
+        self.attempt = _attempt(request)
+        if is_full(request):
+            return self._refuse(HTTPStatus.SERVICE_UNAVAILABLE, RETRY_SECONDS)
+        if login_limits.count_attempt(self.attempt):
+            log.warning("login.rate_limited", name=self.attempt.name[:63], address=self.attempt.address)
+            return self._refuse(HTTPStatus.TOO_MANY_REQUESTS, login_limits.WINDOW_SECONDS)
         return super().post(request, *args, **kwargs)
 
+    def get_form_kwargs(self) -> dict[str, Any]:
+        kwargs: dict[str, Any] = super().get_form_kwargs()
+        if "data" in kwargs:
+            # The name that was counted is the name that is looked up.
+            data = kwargs["data"].copy()
+            data["username"] = self.attempt.name
+            kwargs["data"] = data
+        return kwargs
+
     def form_valid(self, form: AuthenticationForm) -> HttpResponse:
-        log.info("login.succeeded", name=str(form.get_user()))
-        _forget(_guesser(self.request))
-        return super().form_valid(form)
+        log.info("login.succeeded", name=self.attempt.name)
+        login_limits.forgive(self.attempt)
+        response = super().form_valid(form)
+        SessionStore.clear_expired()
+        _remember_browser(response, self.attempt.name)
+        return response
 
     def form_invalid(self, form: AuthenticationForm) -> HttpResponse:
-        log.warning("login.failed", name=form.data.get("username", "")[:63])
-        return self.render_to_response(self.get_context_data(form=form), status=422)
+        log.warning("login.failed", name=self.attempt.name[:63], address=self.attempt.address)
+        return self.render_to_response(
+            self.get_context_data(form=form), status=HTTPStatus.UNPROCESSABLE_ENTITY
+        )
+
+    def _refuse(self, status: HTTPStatus, seconds: int) -> HttpResponse:
+        context = self.get_context_data(form=AuthenticationForm(self.request), refused=status.value)
+        return self.render_to_response(context, status=status, headers={"Retry-After": str(seconds)})
 
 
-def count_attempt(guesser: str) -> int:
-    """How often this guesser has tried within five minutes, this time included."""
-    for counter in (cache, _this_process):
-        try:
-            counter.add(guesser, 0, timeout=_WINDOW_SECONDS)
-            return counter.incr(guesser)
-        except (RedisError, ValueError):
-            # ValueError: the count was forgotten between the two steps.
-            continue
-    return 1
+def _attempt(request: HttpRequest) -> Attempt:
+    name = login_limits.normalised_name(request.POST.get("username", ""))
+    browser = request.get_signed_cookie(_cookie(), default="", salt=_salt(name), max_age=_KNOWN_FOR_SECONDS)
+    return Attempt(name, address_of(request), browser or "")
 
 
-def _forget(guesser: str) -> None:
-    _this_process.delete(guesser)
-    try:
-        cache.delete(guesser)
-    except RedisError:
-        log.warning("login.count_kept", reason="The cache is away; the count will expire.")
+def _remember_browser(response: HttpResponse, name: str) -> None:
+    """Attempts with this name in this browser are counted apart from those of other browsers."""
+    response.set_signed_cookie(
+        _cookie(),
+        secrets.token_hex(16),
+        salt=_salt(name),
+        max_age=_KNOWN_FOR_SECONDS,
+        secure=settings.SESSION_COOKIE_SECURE,
+        httponly=True,
+        samesite=settings.SESSION_COOKIE_SAMESITE,
+    )
 
 
-def _guesser(request: HttpRequest) -> str:
-    """A name from an address: one guesser cannot lock out the same name elsewhere."""
-    said = f"{request.POST.get('username', '')[:200]}\n{request.META.get('REMOTE_ADDR', '')}"
-    return f"login-attempts:{hashlib.sha256(said.encode()).hexdigest()}"
+def _cookie() -> str:
+    return str(settings.SESSION_COOKIE_NAME).replace("session", "browser")
+
+
+def _salt(name: str) -> str:
+    return f"known-browser:{name}"

@@ -41,6 +41,7 @@ SECTIONS = (
     Section("audit", "Audit", "Records", "a"),
     Section("events", "Events", "Records", "v"),
     Section("tokens", "Tokens", "Access", "k"),
+    Section("sessions", "Sessions", "Access", "s"),
     Section("role-bindings", "Role bindings", "Access", "b"),
     Section("join-tokens", "Join tokens", "Access", "j"),
     Section("docs", "API docs", "Help", "p"),

@@ -14,14 +14,23 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 
 from console.overrides.asking import begun_at, number_from
+from console.overrides.editor import show_plan
 from console.pages import actor_of, page
 from controlplane import yaml_text
 from controlplane.access.callers import Caller
 from controlplane.access.roles import Action
 from controlplane.api.problems import STATUS_BY_ERROR
-from controlplane.errors import ControlplaneError, FieldError, InvalidRequest, PermissionDenied
+from controlplane.errors import (
+    ConfirmationRequired,
+    ControlplaneError,
+    FieldError,
+    InvalidRequest,
+    PermissionDenied,
+)
+from overrides.changing import Limits
 from overrides.editions import current_catalogue
 from overrides.models import Override
+from overrides.plans import Plan
 from overrides.resource_types import ResourceType
 from overrides.resource_types.shape import check_shape
 from overrides.type_editing import delete_type, get_definition, put_type
@@ -84,29 +93,37 @@ def _changed(request: HttpRequest, caller: Caller, resource_type: str) -> HttpRe
     saves = step in ("save", "delete")
     try:
         with transaction.atomic():
-            one = _apply(request, caller, resource_type, delete=step == "delete")
+            changed, plan = _apply(request, caller, resource_type, delete=step == "delete", saves=saves)
             if not saves:
                 transaction.set_rollback(True)
     except PermissionDenied:
         raise
     except ControlplaneError as error:
         status = STATUS_BY_ERROR[type(error)]
-        return _show(request, resource_type, text, version, {"problem": error}, status=status)
+        asked = {"confirm": error.members["confirm"]} if isinstance(error, ConfirmationRequired) else {}
+        return _show(request, resource_type, text, version, {"problem": error, **asked}, status=status)
     if not saves:
-        return _show(request, resource_type, text, version, {"checked": one})
-    told = f"Saved as version {one.version}." if one else f"{resource_type} is removed."
-    messages.success(request, told, extra_tags=_draft(resource_type))
-    return redirect(reverse("resource-type", args=[one.name]) if one else reverse("resource-types"))
+        confirm = plan.confirmation.confirm if plan.confirmation else ""
+        answer = {"checked": changed, "plan": show_plan(plan), "confirm": confirm}
+        return _show(request, resource_type, text, version, answer)
+    message = f"Saved as version {changed.version}." if changed else f"{resource_type} is removed."
+    messages.success(request, message, extra_tags=_draft(resource_type))
+    return redirect(reverse("resource-type", args=[changed.name]) if changed else reverse("resource-types"))
 
 
-def _apply(request: HttpRequest, caller: Caller, resource_type: str, *, delete: bool) -> ResourceType | None:
+def _apply(
+    request: HttpRequest, caller: Caller, resource_type: str, *, delete: bool, saves: bool
+) -> tuple[ResourceType | None, Plan]:
+    """The type afterwards, None if it is deleted, and what that changes."""
     actor = actor_of(caller, request.POST.get("reason", "").strip()[:500])
     begun = begun_at(number_from(request.POST.get("version", "0"), "/version"))
+    confirm = request.POST.get("confirm", "").strip() if saves else ""
+    limits = Limits(confirm=confirm, wants_plan=True, asks=saves)
     if delete:
-        delete_type(resource_type, actor=actor, precondition=begun)
-        return None
+        return None, delete_type(resource_type, actor=actor, precondition=begun, limits=limits)
     definition = _definition(request.POST.get("text", ""), resource_type)
-    return put_type(definition, actor=actor, precondition=begun)[0]
+    put = put_type(definition, actor=actor, precondition=begun, limits=limits)
+    return put.resource_type, put.plan
 
 
 def _definition(text: str, resource_type: str) -> Mapping[str, Any]:

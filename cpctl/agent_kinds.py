@@ -31,7 +31,7 @@ FLEET_GUARD = Kind(
     "fleet-guards",
     "fleet-guards",
     (
-        field("ENVIRONMENT"),
+        Column("ENVIRONMENT", lambda item: item["environment"] or "(whole fleet)"),
         field("ENGAGED"),
         field("SILENT"),
         field("AGENTS"),
@@ -94,7 +94,7 @@ DATA_PLANE = Kind(
         field("ACTIVE", "active_revision"),
         field("APPLIED", "applied_revision"),
         field("ACK", "ack_state"),
-        Column("HELD", lambda item: len(item["held"])),
+        Column("HELD", lambda item: len(item["held"]) + len(item.get("held_teams", ()))),
         field("DIALECT", wide=True),
         field("PRINCIPAL", wide=True),
     ),
@@ -116,6 +116,21 @@ BUNDLE = Kind(
     frozenset({"data_plane"}),
     key="",
     name_of=lambda item: f"{item['data_plane']}/{item['revision']}",
+)
+PART = Kind(
+    "parts",
+    "agent-config-parts",
+    (
+        field("DATA PLANE", "data_plane"),
+        field("TEAM"),
+        Column("DOCUMENTS", lambda item: len(item["documents"])),
+        words("HELD", "held_changes"),
+        field("DIGEST", "held_digest"),
+    ),
+    ("part",),
+    frozenset({"data_plane", "team", "held"}),
+    key="",
+    name_of=lambda item: f"{item['data_plane']}/{item['team']}",
 )
 CLAIM = Kind(
     "claims",
@@ -170,6 +185,7 @@ KINDS = (
     AGENT_CONFIG,
     DATA_PLANE,
     BUNDLE,
+    PART,
     CLAIM,
     CONFLICT,
     TEAM,

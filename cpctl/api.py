@@ -15,7 +15,7 @@ import uuid
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from email.message import Message
-from itertools import islice
+from itertools import chain
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
@@ -23,7 +23,7 @@ from cpctl import VERSION
 from cpctl.contexts import Context
 from cpctl.errors import ApiError, Unreachable, UsageError
 from cpctl.paths import JSON
-from cpctl.thin.paging import every_item
+from cpctl.thin.paging import every_page
 from cpctl.thin.retrying import pause, repeatable
 
 _SECONDS = 10.0
@@ -92,13 +92,32 @@ class Api:
 
     def items(self, path: str, query: Query | None = None, *, most: int | None = None) -> Iterator[Any]:
         """Every item of a list, page by page."""
+        return chain.from_iterable(self.pages(path, query, most=most))
+
+    def pages(
+        self,
+        path: str,
+        query: Query | None = None,
+        *,
+        most: int | None = None,
+        cursor: str = "cursor",
+    ) -> Iterator[list[Any]]:
+        """Every page of a list; the last one is cut where there would be more items than `most`.
+
+        cursor: the parameter that asks for the next page, which the answer names with `next_` before it.
+        """
         asked = {"limit": 200 if most is None else min(most, 200), **(query or {})}
 
-        def page(cursor: str) -> tuple[list[Any], str]:
-            said = self.get(path, {**asked, "cursor": cursor}).json()
-            return said["items"], said.get("next_cursor") or ""
+        def page(place: str) -> tuple[list[Any], str]:
+            answer = self.get(path, {**asked, cursor: place}).json()
+            return answer["items"], str(answer.get(f"next_{cursor}") or "")
 
-        return islice(every_item(page), most)
+        left = most
+        for items in every_page(page):
+            found = list(items)[:left]
+            yield found
+            if left is not None and (left := left - len(found)) <= 0:
+                return
 
     def send(
         self,

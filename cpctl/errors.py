@@ -79,7 +79,7 @@ _HINTS = {
     "not_authenticated": "cpctl login SERVER --token-file FILE",
     "permission_denied": "cpctl whoami",
     "managed_elsewhere": "say who you are with --manager NAME, or take it over with --force",
-    "confirmation_required": "look at the plan with --dry-run=server, then add --confirm with its number",
+    "confirmation_required": "look at the plan with a dry run, then add --confirm with what it names",
     "version_mismatch": "read it again: somebody changed it meanwhile",
     "unknown_project": "cpctl get projects",
     "unknown_domain": "cpctl get domains",

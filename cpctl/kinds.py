@@ -21,7 +21,12 @@ _OVERRIDE = Kind(
         field("DECLARED IN", "declared_in", wide=True),
     ),
     ("override", "ov"),
-    frozenset({"resource_type", "level", "as_of", "project", "domain", "workflow", "launch_plan"}),
+    frozenset(
+        {
+            *("resource_type", "level", "as_of", "project", "domain", "workflow", "launch_plan"),
+            *("managed_by", "changed_by", "q", "sort"),
+        }
+    ),
     key="resource_type",
     object_type="override",
     name_of=lambda item: f"{item['resource_type']} {scope_text(item['scope'])}",
@@ -106,6 +111,20 @@ KINDS = (
         key="",
     ),
     Kind(
+        "sessions",
+        "sessions",
+        (
+            field("ID"),
+            field("PRINCIPAL"),
+            field("BROWSER"),
+            field("ADDRESS"),
+            moment("LAST USED AT", "last_used_at"),
+            moment("CREATED AT", "created_at", wide=True),
+        ),
+        ("session",),
+        key="",
+    ),
+    Kind(
         "role-bindings",
         "role-bindings",
         (field("ID"), field("PRINCIPAL"), field("ROLE"), SCOPE),
@@ -124,7 +143,7 @@ KINDS = (
             field("REASON", wide=True),
             field("REQUEST", "request_id", wide=True),
         ),
-        filters=frozenset({"actor", "object_type", "object_id", "request_id"}),
+        filters=frozenset({"actor", "object_type", "object_id", "request_id", "since"}),
         key="",
     ),
 )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from typing import Annotated
 
@@ -12,7 +11,7 @@ from cpctl import VERSION, completing
 from cpctl.errors import CpctlError, UsageError
 from cpctl.exits import Exit
 from cpctl.lazy import LazyGroup
-from cpctl.output import note, paint_for, say
+from cpctl.output import forget_output, note, paint_for, say
 from cpctl.session import SESSION
 
 app = typer.Typer(
@@ -24,7 +23,8 @@ app = typer.Typer(
         "cpctl login http://localhost:8000 --token-file .data/admin.token\n"
         "cpctl get overrides -p flytesnacks\n"
         "cpctl explain -p flytesnacks -d development -w train\n"
-        "cpctl diff -f settings/ && cpctl apply -f settings/\n"
+        "cpctl diff -f settings/ -R\n"
+        "cpctl apply -f settings/ -R --yes\n"
         "cpctl get agents --watch"
     ),
     # Rich help takes longer to import than all of cpctl.
@@ -71,8 +71,7 @@ def main() -> None:
     except CpctlError as error:
         sys.exit(_tell(error))
     except BrokenPipeError:
-        # Whoever read us has seen enough; without this Python complains while it ends.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        forget_output()
         sys.exit(Exit.OK)
     except KeyboardInterrupt:
         sys.exit(Exit.INTERRUPTED)

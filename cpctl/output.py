@@ -90,6 +90,11 @@ def say(*lines: str) -> None:
         sys.stdout.write(line + "\n")
 
 
+def forget_output() -> None:
+    """Nobody reads standard output any more: without this Python complains about it when it exits."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def note(text: str) -> None:
     """For people, on standard error, so that what is piped stays clean."""
     sys.stderr.write(text + "\n")

@@ -9,15 +9,14 @@ from cpctl.output import Item, Paint, as_text
 from cpctl.scopes import scope_text
 
 _SIGNS = {"created": ("+", "green"), "deleted": ("-", "red"), "updated": ("~", "yellow")}
-
-
+_CHANGES = ("created", "updated", "deleted")
 # The API lists so many changes of a plan, and counts all.
 _MOST_LISTED = 1000
 
 
 def is_empty(plan: Item) -> bool:
     """Is there nothing to do?"""
-    return not _made(plan) and not _counted(plan["summary"])
+    return not _made(plan) and not _counted(plan["summary"]) and not plan.get("digest")
 
 
 def differs(plan: Item) -> bool:
@@ -34,19 +33,54 @@ def summary_line(plan: Item) -> str:
     return f"{counts}; effective values change at {plan['affected_scopes']} scopes."
 
 
-def plan_lines(plan: Item, paint: Paint) -> list[str]:
-    told = [_signed(one, f"{one['kind']} {one['name']}", paint) for one in _made(plan)]
+def plan_lines(plan: Item, paint: Paint, *, managers: bool = True) -> list[str]:
+    """The plan, and how to confirm it. managers: also what changes only in who manages it."""
+    lines = [_signed(made, f"{made['kind']} {made['name']}", paint) for made in _made(plan)]
     for change in plan["changes"]:
-        told.append(_signed(change, f"{change['resource_type']} {scope_text(change['scope'])}", paint))
-        if not change["differences"]:
-            told.append("    only who manages it")
-        told += difference_lines(change["differences"], paint)
+        lines += _change_lines(change, paint, managers=managers)
+    lines += _not_listed(plan)
     if plan["effective"]:
-        told += ["", "Effective values that change:"]
+        lines += ["", "Effective values that change:"]
     for change in plan["effective"]:
-        told.append(f"  {change['resource_type']} {scope_text(change['scope'])}")
-        told += ["  " + line for line in difference_lines(change["differences"], paint)]
-    return [*told, summary_line(plan)]
+        lines.append(f"  {change['resource_type']} {scope_text(change['scope'])}")
+        lines += ["  " + line for line in difference_lines(change["differences"], paint)]
+    lines += _kept_out_lines(plan.get("kept_out") or [], paint)
+    return [*lines, summary_line(plan), *confirm_lines(plan)]
+
+
+def confirm_lines(plan: Item) -> list[str]:
+    """What the server asks to confirm, if it does."""
+    if not plan.get("confirm"):
+        return []
+    return [f"{plan['confirm_reason']} To confirm it, add --confirm {plan['confirm']}"]
+
+
+def confirmation(plan: Item) -> Any:
+    """What confirms all of a plan that a person has seen. Older servers know only the number."""
+    return plan.get("digest") or plan["affected_scopes"]
+
+
+def _change_lines(change: Item, paint: Paint, *, managers: bool) -> list[str]:
+    only_manager = change["change"] == "updated" and not change["differences"]
+    if only_manager and not managers:
+        return []
+    title = _signed(change, f"{change['resource_type']} {scope_text(change['scope'])}", paint)
+    note = ["    only who manages it"] if only_manager else []
+    return [title, *note, *difference_lines(change["differences"], paint)]
+
+
+def _not_listed(plan: Item) -> list[str]:
+    missing = sum(plan["summary"][name] for name in _CHANGES) - len(plan["changes"])
+    return [f"… and {missing} more changes."] if missing > 0 else []
+
+
+def _kept_out_lines(values: list[Item], paint: Paint) -> list[str]:
+    lines = ["", "Stored values that guard rails keep from applying:"] if values else []
+    for value in values:
+        place = f"{value['resource_type']} {scope_text(value['scope'])} {value['leaf']}"
+        reason = f"{value['rail']}: {value['why_not']}"
+        lines.append(paint("yellow", f"  {place}: {as_text(value['value'])} ({reason})"))
+    return lines
 
 
 def difference_lines(differences: list[Item], paint: Paint) -> list[str]:
@@ -70,4 +104,4 @@ def _signed(one: Item, what: str, paint: Paint) -> str:
 
 
 def _counted(summary: Mapping[str, Any]) -> bool:
-    return any(summary[name] for name in ("created", "updated", "deleted"))
+    return any(summary[name] for name in _CHANGES)

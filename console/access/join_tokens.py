@@ -20,7 +20,7 @@ from controlplane.access.callers import Caller
 from controlplane.access.roles import Action
 from controlplane.api.problems import STATUS_BY_ERROR
 from controlplane.errors import ControlplaneError, UnknownJoinToken
-from registry.agents.api.join_views import JoinTokenWrite
+from registry.agents.api.join_shapes import JoinTokenWrite
 from registry.agents.invitations import Invitation
 from registry.agents.join_tokens import Terms, create_join_token, revoke_join_token
 from registry.models import JoinToken

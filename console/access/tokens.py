@@ -20,17 +20,19 @@ from console.confirming import Change, confirmed
 from console.copying import curl
 from console.forms import filled, said_in
 from console.pages import actor_of, page, page_of
-from controlplane.access import principals
+from controlplane.access import issuing, principals
 from controlplane.access.api.serializers import TokenWrite
 from controlplane.access.callers import Caller
+from controlplane.access.issuing import Issuer
 from controlplane.access.models import Principal, PrincipalKind, Token
 from controlplane.access.roles import Action
 from controlplane.api.problems import STATUS_BY_ERROR
 from controlplane.errors import ControlplaneError, UnknownToken
 
 _MOST = 1000
+_NEVER = "never"
 # What the form offers; the API takes any moment.
-LASTS = {"1": "a day", "30": "30 days", "90": "90 days", "365": "a year", "": "without end"}
+_LIFETIMES = {"1": "1 day", "30": "30 days", "90": "90 days", "365": "1 year"}
 
 
 @page
@@ -49,7 +51,7 @@ def tokens(request: HttpRequest, caller: Caller) -> HttpResponse:
         "is_mine": owner == caller.name,
         "owners": offered(_owners(), owner) if may_read else [],
         "may_write": owner == caller.name or caller.verdict(Action.ACCESS_WRITE).allowed,
-        "lasts": LASTS,
+        "lifetimes": _lifetimes(caller),
         "found": found,
         "tokens": [(one, _state(one)) for one in found.items],
         "curl": curl(request, "GET", f"tokens?{urlencode({'principal': owner})}"),
@@ -72,7 +74,8 @@ def revoke(request: HttpRequest, caller: Caller, token_id: UUID) -> HttpResponse
         (
             f"What acts as {token.principal.name} with it is refused from now on.",
             used or "It was never used.",
-            "It cannot be undone. Other tokens go on working.",
+            _children(token.id),
+            "This cannot be undone.",
         ),
         "Revoke it",
         f"{reverse('tokens')}?{urlencode({'principal': token.principal.name})}",
@@ -83,8 +86,15 @@ def revoke(request: HttpRequest, caller: Caller, token_id: UUID) -> HttpResponse
     )
     whose = None if anyones else caller.principal_id
     return confirmed(
-        request, change, lambda said: principals.revoke_token(token.id, of=whose, actor=actor_of(caller))
+        request, change, lambda said: issuing.revoke_token(token.id, of=whose, actor=actor_of(caller))
     )
+
+
+def _children(token_id: UUID) -> str:
+    count = issuing.count_descendants(token_id)
+    if not count:
+        return "No valid token was created with it."
+    return f"Tokens created with it that stop working too: {count}."
 
 
 def _made(request: HttpRequest, caller: Caller, owner: str) -> tuple[dict[str, Any], int]:
@@ -93,10 +103,11 @@ def _made(request: HttpRequest, caller: Caller, owner: str) -> tuple[dict[str, A
         said = said_in(request)
         _require_own_or(caller, Action.ACCESS_WRITE, owner)
         wanted = filled(TokenWrite, {"name": said.get("name", ""), "expires_at": _end(said)})
-        token, secret = principals.create_token(
+        token, secret = issuing.issue_token(
             principals.get_principal(owner),
-            name=wanted["name"],
-            expires_at=wanted["expires_at"],
+            wanted["name"],
+            wanted["expires_at"],
+            issuer=Issuer(caller),
             actor=actor_of(caller),
         )
     except ControlplaneError as error:
@@ -106,11 +117,17 @@ def _made(request: HttpRequest, caller: Caller, owner: str) -> tuple[dict[str, A
 
 def _end(said: Mapping[str, str]) -> str | None:
     days = said.get("days", "")
-    # A word that the form does not offer is shorter, not longer, than what was meant.
-    if days == "":
+    if days == _NEVER:
         return None
-    lasting = timedelta(days=int(days) if days in LASTS else 1)
-    return (timezone.now() + lasting).isoformat()
+    # A word that the form does not offer is shorter, not longer, than what was meant.
+    lifetime = timedelta(days=int(days) if days in _LIFETIMES else 1)
+    return (timezone.now() + lifetime).isoformat()
+
+
+def _lifetimes(caller: Caller) -> dict[str, str]:
+    longest = issuing.lifetime_policy().longest
+    offers = {days: text for days, text in _LIFETIMES.items() if timedelta(days=int(days)) <= longest}
+    return offers | ({_NEVER: "never expires"} if caller.verdict(Action.ACCESS_WRITE).allowed else {})
 
 
 def _of(owner: str) -> QuerySet[Token]:

@@ -2,11 +2,15 @@
 
 from django.urls import path
 
-from console.access import join_tokens, role_bindings, tokens
+from console.access import join_tokens, password, role_bindings, sessions, tokens
 
 urlpatterns = [
     path("tokens", tokens.tokens, name="tokens"),
     path("tokens/<uuid:token_id>/revoke", tokens.revoke, name="token-revoke"),
+    path("sessions", sessions.sessions, name="sessions"),
+    path("sessions/end-others", sessions.end_others, name="sessions-end"),
+    path("sessions/<uuid:session_id>/end", sessions.end, name="session-end"),
+    path("account/password", password.change, name="password"),
     path("role-bindings", role_bindings.role_bindings, name="role-bindings"),
     path("role-bindings/<uuid:binding_id>/remove", role_bindings.take_away, name="role-binding-remove"),
     path("join-tokens", join_tokens.join_tokens, name="join-tokens"),

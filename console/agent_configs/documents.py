@@ -23,8 +23,10 @@ from controlplane.access.roles import Action
 from controlplane.errors import PermissionDenied
 from registry.agent_configs.claims import DocumentId
 from registry.config_maps.sources import FOLLOWED
+from registry.publishing.api.part_shapes import show_part
 from registry.publishing.api.shapes import show_conflicts
 from registry.publishing.clock import database_now
+from registry.publishing.part_rows import AgentConfigPart
 from registry.publishing.publishing import API, visible_document
 from registry.publishing.quarantining import quarantine, readmit
 from registry.publishing.rows import AgentConfig, AgentConfigStatus, ClaimRecord
@@ -37,7 +39,8 @@ _TOLD = 20
 def documents(request: HttpRequest, caller: Caller) -> HttpResponse:
     caller.require_somewhere(Action.AGENT_CONFIG_READ)
     asked = {name: request.GET.get(name, "").strip() for name in ("team", "source", "valid")}
-    rows = AgentConfig.objects.filter(deleted_at=None).exclude(team__in=hidden_teams(caller))
+    hidden = hidden_teams(caller)
+    rows = AgentConfig.objects.filter(deleted_at=None).exclude(team__in=hidden)
     found = page_of(request, caller, _fitting(rows, asked), order=("team", "name", "source"))
     query = urlencode({name: value for name, value in asked.items() if value})
     context = {
@@ -47,6 +50,7 @@ def documents(request: HttpRequest, caller: Caller) -> HttpResponse:
         "sources": offered((API, *FOLLOWED), asked["source"]),
         "found": found,
         "documents": [(one, _words(one)) for one in found.items],
+        "parts": _held_parts(hidden, asked["team"]),
         "followed": sources.followed(caller),
         "now": database_now(),
         "may_rule": caller.verdict(Action.AGENT_CONFIG_RULE).allowed,
@@ -68,6 +72,7 @@ def document(request: HttpRequest, caller: Caller, source: str, team: str, name:
             (one, standings.word(one.conditions, one.conflicts), show_conflicts(one.conflicts, caller))
             for one in stands
         ],
+        "held": [(one.data_plane_id, why) for one in stands if (why := standings.why_held(one.conditions))],
         "reachable": next((found for one in stands if (found := standings.reachable(one.conditions))), None),
         "claims": ClaimRecord.objects.filter(source=source, team=team, document=name).order_by(
             "data_plane", "kind", "name"
@@ -135,6 +140,14 @@ def _fitting(rows: QuerySet[AgentConfig], asked: dict[str, str]) -> QuerySet[Age
     stands = Prefetch("statuses", AgentConfigStatus.objects.order_by("data_plane"))
     found = rows.filter(**filters).defer("text", "content").annotate(now=Now())
     return found.prefetch_related(stands, "quarantines")
+
+
+def _held_parts(hidden: list[str], team: str) -> list[dict[str, Any]]:
+    """Changes that wait, also those of which no document is left."""
+    rows = AgentConfigPart.objects.exclude(held=None).exclude(team__in=hidden)
+    if team and team.isprintable():
+        rows = rows.filter(team=team)
+    return [show_part(one) for one in rows.order_by("team", "data_plane")[:_TOLD]]
 
 
 def _words(row: AgentConfig) -> list[tuple[str, str]]:

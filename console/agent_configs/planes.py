@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from difflib import unified_diff
+from typing import Any
 
 from django.db.models.functions import Now
 from django.http import HttpRequest, HttpResponse
@@ -17,7 +18,9 @@ from controlplane.access.callers import Caller
 from controlplane.access.roles import Action
 from registry.agent_configs.differences import difference, summary
 from registry.publishing import stored
+from registry.publishing.api.part_shapes import show_part
 from registry.publishing.api.plane_shapes import show_plane
+from registry.publishing.parts import held_teams, parts_held
 from registry.publishing.planes import approve, get_bundle, get_plane
 from registry.publishing.rows import AgentConfigBundle, DataPlane
 from registry.publishing.staging import earlier_planes
@@ -31,10 +34,11 @@ _TOLD = 20
 def planes(request: HttpRequest, caller: Caller) -> HttpResponse:
     _require_read(caller)
     found = page_of(request, caller, DataPlane.objects.annotate(now=Now()), order=("name",))
+    held = held_teams(found.items)
     context = {
         "tab": "data-planes",
         "found": found,
-        "planes": [(one, state(one)) for one in found.items],
+        "planes": [(one, state(one), held.get(one.name, ())) for one in found.items],
         "curl": curl(request, "GET", "data-planes"),
     }
     return render(request, "console/agent_configs/planes.html", context)
@@ -47,7 +51,8 @@ def plane(request: HttpRequest, caller: Caller, name: str) -> HttpResponse:
     bundles = AgentConfigBundle.objects.filter(data_plane=found).defer("text", "body").annotate(now=Now())
     context = {
         "plane": found,
-        "shown": show_plane(found),
+        "shown": show_plane(found, ()),
+        "parts": [show_part(one) for one in parts_held(found)],
         "state": state(found),
         "waits_for": earlier_planes(found),
         "history": history.of("data_plane", name, caller, most=_TOLD),
@@ -85,15 +90,19 @@ def bundle(request: HttpRequest, caller: Caller, name: str, revision: int) -> Ht
 @page
 def approval(request: HttpRequest, caller: Caller, name: str) -> HttpResponse:
     caller.require(Action.AGENT_CONFIG_RULE)
-    shown = show_plane(get_plane(name))
-    digest = request.POST.get("digest", shown["held_digest"])
+    found = get_plane(name)
+    whole = show_plane(found, ())
+    digest = request.POST.get("digest") or request.GET.get("digest") or whole["held_digest"]
+    held = (one for one in (whole, *map(show_part, parts_held(found))) if one["held_digest"] == digest)
+    shown: dict[str, Any] = next(held, {"held": [], "held_changes": []})
+    what = f"the change of team {shown['team']}" if "team" in shown else "the bundle"
     change = Change(
-        f"Let the bundle go that waits for {name}?",
-        (*(f"It waits: {one['message']}" for one in shown["held"]), *shown["held_changes"])
-        or ("Nothing waits any more.",),
-        "Let it go",
+        f"Approve {what} that is held for {name}?",
+        (*(f"Held: {one['message']}" for one in shown["held"]), *shown["held_changes"])
+        or ("Nothing is held any more.",),
+        "Approve",
         reverse("data-plane", args=[name]),
-        "The bundle is in force.",
+        "It is in force.",
         # Exactly what was shown: another bundle may wait by the time somebody confirms.
         (Field("digest", "", "hidden", value=digest), Field("reason", "Why")),
         {"curl": curl(request, "POST", f"data-planes/{name}:approve", {"digest": digest})},

@@ -15,11 +15,19 @@ def word(conditions: Sequence[Mapping[str, Any]], conflicts: Sequence[Any]) -> s
     found = {one["type"]: one["status"] for one in conditions}
     if conflicts:
         return "conflict"
+    if why_held(conditions):
+        return "held"
     if found.get(Type.PROGRAMMED.value) == Status.TRUE.value:
         return "in_force"
     if Status.FALSE.value in (found.get(Type.VALID.value), found.get(Type.ACCEPTED.value)):
         return "refused"
     return "pending"
+
+
+def why_held(conditions: Sequence[Mapping[str, Any]]) -> str:
+    """Why the latest generation waits; empty if it does not."""
+    programmed = (one for one in conditions if one["type"] == Type.PROGRAMMED.value)
+    return next((one["message"] for one in programmed if one.get("reason") == "Held"), "")
 
 
 @dataclass(frozen=True, slots=True)

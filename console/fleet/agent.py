@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -18,7 +18,9 @@ from controlplane.access.callers import Caller
 from controlplane.access.models import Principal, Token
 from controlplane.access.roles import Action
 from controlplane.errors import UnknownAgent
-from controlplane.events.models import Event
+from controlplane.events.visibility import visible_events
+from registry.agents.instances import duplicate_condition
+from registry.agents.liveness import whole_seconds
 from registry.agents.policies import liveness_policy
 from registry.agents.states import State
 from registry.event_types import BY_STATE
@@ -26,6 +28,8 @@ from registry.models import Agent, Provider
 
 _TOLD = 50
 _STRIP = timedelta(hours=24)
+# An agent that flaps more often is shown from the oldest of these on.
+_MOST_MOVES = 1000
 _STATE_OF = {kind.name: state.value for state, kind in BY_STATE.items()}
 
 
@@ -35,14 +39,18 @@ def agent(request: HttpRequest, caller: Caller, agent_id: UUID) -> HttpResponse:
     found = shown_agent(agent_id)
     events = history.of("agent", str(found.id), caller, most=_TOLD)
     now = found.now  # type: ignore[attr-defined]  # annotated
+    policy = liveness_policy()
     context = {
         "agent": found,
         "late": is_late(found),
         "report": getattr(found, "report", None),
-        "policy": liveness_policy(),
+        "policy": policy,
+        "lease_seconds": whole_seconds(policy.granted(found.lease.set_seconds)),
+        "duplicate": duplicate_condition(
+            found.lease.rival_since, announced=found.lease.rival_announced, now=now
+        ),
         "events": [(one, _STATE_OF.get(one.type, "")) for one in events],
-        "spans": timeline.spans(_changes(events), found.state, since=now - _STRIP, now=now),
-        "width": timeline.WIDTH,
+        **_strip(found, caller, now),
         "providers": Provider.objects.filter(agent=found).order_by("service_type", "name"),
         "principal": Principal.objects.filter(id__in=[found.registered_by]).first(),
         "tokens": _tokens(found, caller),
@@ -79,9 +87,36 @@ def actions(found: Agent) -> list[tuple[str, str]]:
     return [*offered, ("agent-remove", "Remove")]
 
 
-def _changes(events: list[Event]) -> list[tuple[Any, str, str]]:
-    moves = [one for one in events if one.type in _STATE_OF and "from" in one.data]
-    return [(one.at, one.data["from"], _STATE_OF[one.type]) for one in reversed(moves)]
+def _strip(found: Agent, caller: Caller, now: datetime) -> dict[str, Any]:
+    """The states of the last day: of the time for which they are known."""
+    since = now - _STRIP
+    moves = _moves(found, caller, since)
+    known_from = found.created_at
+    if len(moves) > _MOST_MOVES:
+        moves = moves[-_MOST_MOVES:]
+        known_from = moves[0].at
+    spans = timeline.spans(
+        moves,
+        found.state,
+        state_since=found.state_since,
+        known_from=known_from,
+        since=since,
+        now=now,
+    )
+    return {
+        "spans": spans,
+        "ticks": timeline.ticks(since=since, now=now),
+        "seen_states": list(dict.fromkeys(one.state for one in spans)),
+        "strip_begin": spans[0].begin if spans and spans[0].x else None,
+        "width": timeline.WIDTH,
+    }
+
+
+def _moves(found: Agent, caller: Caller, since: datetime) -> list[timeline.Move]:
+    """Changes of state that the caller may read, the oldest first; one more than is shown at most."""
+    rows = visible_events(caller).filter(object_type="agent", object_id=str(found.id), at__gte=since)
+    newest = rows.filter(type__in=_STATE_OF).exclude(seq=None).order_by("-seq")[: _MOST_MOVES + 1]
+    return [timeline.Move(one.at, one.data.get("from", ""), _STATE_OF[one.type]) for one in reversed(newest)]
 
 
 def _tokens(found: Agent, caller: Caller) -> list[Token]:

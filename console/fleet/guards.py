@@ -17,16 +17,18 @@ from console.pages import actor_of, page, page_of
 from controlplane.access.callers import Caller
 from controlplane.access.roles import Action
 from registry.agents import tallies
-from registry.agents.api.guard_views import RulingWrite
+from registry.agents.api.guard_views import FleetGuardRulingWrite
+from registry.agents.evidence import WHOLE_FLEET
 from registry.agents.fleet_guard import Ruling
-from registry.agents.guards import WHOLE_FLEET, overrule
+from registry.agents.guards import overrule
 from registry.agents.policies import guard_policy
 from registry.agents.states import State
 from registry.models import FleetGuard
 
 _WORDS = {
-    "lift": "Silent agents are marked unavailable at once, and what they held may be placed anew.",
-    "engage": "Agents that fall silent become unknown, and nothing is placed anew.",
+    "lift": "Silent agents are marked unavailable at once, and their work may move to other agents. "
+    "Ends with this incident.",
+    "engage": "Agents that fall silent become unknown, and their work stays with them.",
     "none": "The rule decides again, with the next sweep.",
 }
 
@@ -35,12 +37,17 @@ _WORDS = {
 def guards(request: HttpRequest, caller: Caller) -> HttpResponse:
     caller.require(Action.AGENT_READ)
     policy = guard_policy()
-    found = page_of(request, caller, FleetGuard.objects.annotate(now=Now()), order=("environment",))
+    rows = FleetGuard.objects.annotate(now=Now())
+    only_engaged = request.GET.get("engaged") == "1"
+    if only_engaged:
+        rows = rows.exclude(engaged_at=None)
+    found = page_of(request, caller, rows, order=("environment",))
     by_environment = tallies.counts()
     by_environment[WHOLE_FLEET] = tallies.total(by_environment)
     context = {
         "found": found,
         "guards": [(one, _now(by_environment.get(one.environment, {}))) for one in found.items],
+        "only_engaged": only_engaged,
         "policy": policy,
         "percent": round(policy.share * 100),
         "lift_percent": round(policy.lift_share * 100),
@@ -76,7 +83,7 @@ def ruling(request: HttpRequest, caller: Caller) -> HttpResponse:
 
     def act(said: Mapping[str, str]) -> None:
         body = {**_body(environment, said.get("ruling", "")), "seconds": forms.whole(said.get("seconds", ""))}
-        wanted = forms.filled(RulingWrite, body)
+        wanted = forms.filled(FleetGuardRulingWrite, body)
         word = None if wanted["ruling"] == "none" else Ruling(wanted["ruling"])
         actor = actor_of(caller, said.get("reason", ""))
         overrule(environment, word, lasting=timedelta(seconds=wanted["seconds"]), actor=actor)
@@ -86,9 +93,8 @@ def ruling(request: HttpRequest, caller: Caller) -> HttpResponse:
 
 def _now(states: Mapping[State, int]) -> dict[str, int]:
     """How many agents there are, and how many of them are silent."""
-    gone = states.get(State.RETIRED, 0)
     return {
-        "agents": sum(states.values()) - gone,
+        "agents": tallies.registered(states),
         "unknown": states.get(State.UNKNOWN, 0),
         "unavailable": states.get(State.UNAVAILABLE, 0),
     }

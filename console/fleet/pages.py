@@ -12,6 +12,7 @@ from console.choices import offered
 from console.copying import cpctl, curl
 from console.fleet import asking
 from console.fleet.counts import CHOICES, LATE
+from console.fleet.silence import silence
 from console.pages import page, page_of
 from controlplane.access.callers import Caller
 from controlplane.access.roles import Action
@@ -19,7 +20,7 @@ from controlplane.errors import InvalidRequest
 from registry.agents import tallies
 from registry.agents.policies import liveness_policy
 from registry.agents.states import LIVE
-from registry.models import Agent, FleetGuard
+from registry.models import Agent
 
 
 @page
@@ -34,7 +35,7 @@ def agents(request: HttpRequest, caller: Caller) -> HttpResponse:
         "chips": _chips(by_environment, asked),
         "environments": offered(by_environment, asked["environment"]),
         "sorts": asking.SORTS,
-        "guards": FleetGuard.objects.exclude(engaged_at=None).order_by("environment"),
+        "silence": silence(),
         "copies": _copies(request, asked),
     }
     try:
@@ -48,7 +49,8 @@ def agents(request: HttpRequest, caller: Caller) -> HttpResponse:
 
 def is_late(agent: Agent) -> bool:
     now = agent.now  # type: ignore[attr-defined]  # annotated
-    return agent.state in LIVE and liveness_policy().is_late(agent.lease.renewed_at, now=now)
+    policy, lease = liveness_policy(), agent.lease
+    return agent.state in LIVE and policy.is_late(lease.renewed_at, now=now, lease_seconds=lease.set_seconds)
 
 
 def _chips(by_environment: Any, asked: dict[str, str]) -> list[tuple[str, int, str]]:

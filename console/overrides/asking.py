@@ -19,6 +19,7 @@ from overrides.changing import Limits
 from overrides.editing import Terms
 
 _LONGEST_REASON = 500
+_LONGEST_CONFIRM = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +30,7 @@ class Wanted:
     version: int
     reason: str
     force: bool
-    confirm: int | None
+    confirm: str
 
 
 def segments_of(said: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
@@ -49,13 +50,13 @@ def wanted_from(request: HttpRequest) -> Wanted:
     reason = said.get("reason", "").strip()
     if len(reason) > _LONGEST_REASON:
         raise _bad("/reason", f"A reason has {_LONGEST_REASON} characters at most.")
-    confirm = said.get("confirm", "").strip()
+    confirm = said.get("confirm", "").strip()[:_LONGEST_CONFIRM]
     return Wanted(
         said.get("text", ""),
         number_from(said.get("version", "0"), "/version"),
         reason,
         said.get("force") == "on",
-        number_from(confirm, "/confirm") if confirm else None,
+        confirm,
     )
 
 
@@ -63,7 +64,7 @@ def terms_of(wanted: Wanted, caller: Caller, scope: Scope, *, saves: bool) -> Te
     """The terms of a save, or of a look at what it would do. Raises PermissionDenied."""
     if wanted.force:
         caller.require(Action.OVERRIDE_FORCE, scope)
-    limits = Limits(confirm=wanted.confirm if saves else None, wants_plan=True, asks=saves)
+    limits = Limits(confirm=wanted.confirm if saves else "", wants_plan=True, asks=saves)
     return Terms(precondition=begun_at(wanted.version), force=wanted.force, limits=limits)
 
 

@@ -52,7 +52,7 @@ def edit(request: HttpRequest, caller: Caller, resource_type: str) -> HttpRespon
         return _changed(request, caller, address)
     standing = load_standing([address])[address]
     text = _text(_copied(request, caller, address) or standing.attributes)
-    return _show(request, caller, address, Wanted(text, standing.present_version or 0, "", False, None))
+    return _show(request, caller, address, Wanted(text, standing.present_version or 0, "", False, ""))
 
 
 @page
@@ -124,7 +124,7 @@ def _conflict(request: HttpRequest, caller: Caller, address: Address, wanted: Wa
     rule = current_catalogue().get(address.resource_type).rule
     ways = differing.three_ways(_begun(address, wanted), standing.attributes, _or_nothing(wanted.text), rule)
     last = get_version(address, standing.version)
-    now = Wanted(wanted.text, standing.present_version or 0, wanted.reason, wanted.force, None)
+    now = Wanted(wanted.text, standing.present_version or 0, wanted.reason, wanted.force, "")
     found = {"ways": ways, "last": last, "theirs": _text(standing.attributes), "begun": wanted.version}
     return _show(request, caller, address, now, found, status=412)
 
@@ -228,7 +228,7 @@ def show_plan(plan: Plan) -> dict[str, Any]:
         "changes": [(one, differing.lines(one.differences)) for one in plan.changes],
         "effective": [(one, differing.lines(one.differences)) for one in plan.effective],
         "affected": plan.affected,
-        "is_empty": all(one.kind is ChangeKind.UNCHANGED for one in plan.changes),
+        "is_empty": not plan.digest,
     }
 
 

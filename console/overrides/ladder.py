@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from controlplane.field_error import FieldError
 from controlplane.scopes import Scope
 from overrides.answers import Effective, EffectiveType
 from overrides.rails import GuardRail
@@ -72,6 +73,8 @@ class Table:
     rungs: tuple[Rung, ...]
     rows: tuple[Row, ...]
     rails: tuple[Rail, ...]
+    # What is wrong with the combined values.
+    warnings: tuple[FieldError, ...]
     # What is set at the scope itself, if anything.
     own: Layer | None
 
@@ -110,7 +113,7 @@ def _table(one: EffectiveType, scope: Scope) -> Table:
         *(_row(rungs, it.pointer, "", "removed", _of_removed(it)) for it in found.removed),
         *(_row(rungs, it.pointer, "", _refusal(it), [_of_refused(it)]) for it in found.refused),
     )
-    return Table(one.resource_type, rungs, rows, tuple(map(_rail, one.rails)), own)
+    return Table(one.resource_type, rungs, rows, tuple(map(_rail, one.rails)), one.warnings, own)
 
 
 def _rail(one: GuardRail) -> Rail:

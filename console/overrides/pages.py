@@ -12,6 +12,7 @@ from django.shortcuts import redirect, render
 from console.copying import cpctl, curl
 from console.overrides import differing, ladder, tree
 from console.overrides.asking import address_of, scope_form, segments_of
+from console.overrides.shown_source import shown_source
 from console.pages import page
 from console.templatetags.parts import scope_url
 from controlplane import yaml_text
@@ -22,7 +23,6 @@ from controlplane.scopes import Scope
 from overrides.answers import Effective
 from overrides.editions import current_catalogue
 from overrides.effective import effective_attributes
-from overrides.file_source import source_state
 from overrides.plans import differences
 from overrides.resource_types import ResourceType
 from overrides.sources import reads_files
@@ -44,7 +44,7 @@ def effective(request: HttpRequest, caller: Caller) -> HttpResponse:
     asked = segments_of(request.GET)
     only_set = request.GET.get("only_set") == "1"
     answer, status = _effective(request, caller, asked, only_set=only_set)
-    about = {"readable": readable, "only_set": only_set, "source": source_state()}
+    about = {"readable": readable, "only_set": only_set, "source": shown_source(caller)}
     context = {**scope_form(caller, asked), **about, **answer}
     return render(request, "console/overrides/ladder.html", context, status=status)
 

@@ -14,6 +14,7 @@ from console.records import changes, exporting
 from controlplane.access.callers import Caller
 from controlplane.access.models import AuditRecord
 from controlplane.access.roles import Action
+from controlplane.events.visibility import visible_records
 
 NAMES = ("actor", "object_type", "object_id", "request_id", "action")
 
@@ -66,6 +67,7 @@ def export(request: HttpRequest, caller: Caller) -> HttpResponse:
 
 
 def _fitting(caller: Caller, filters: dict[str, str]) -> QuerySet[AuditRecord]:
-    rows = AuditRecord.objects.within(caller.require_somewhere(Action.AUDIT_READ)).annotate(now=Now())
+    caller.require_somewhere(Action.AUDIT_READ)
+    rows = visible_records(caller).annotate(now=Now())
     known = all(value.isprintable() for value in filters.values())
     return rows.filter(**filters) if known else rows.none()

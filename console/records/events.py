@@ -17,17 +17,18 @@ from controlplane.access.roles import Action
 from controlplane.events import log, types
 from controlplane.events.models import Event
 from controlplane.events.shapes import show_event
+from controlplane.events.visibility import visible_events
 
 _NAMES = ("type", "object_type", "object_id")
 
 
 @page
 def events(request: HttpRequest, caller: Caller) -> HttpResponse:
-    scopes = caller.require_somewhere(Action.EVENT_READ)
+    caller.require_somewhere(Action.EVENT_READ)
     log.number_committed()
     asked = {name: request.GET.get(name, "").strip() for name in _NAMES}
     filters = {name: value for name, value in asked.items() if value}
-    rows = Event.objects.within(scopes).exclude(seq=None).annotate(now=Now())
+    rows = visible_events(caller).exclude(seq=None).annotate(now=Now())
     known = all(value.isprintable() for value in filters.values())
     found = page_of(request, caller, rows.filter(**filters) if known else rows.none(), order=("-seq",))
     meanings = {one.name: one.meaning for one in types.registered()}

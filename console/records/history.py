@@ -5,12 +5,12 @@ from __future__ import annotations
 from django.db.models.functions import Now
 
 from controlplane.access.callers import Caller
-from controlplane.access.roles import Action
 from controlplane.events import log
 from controlplane.events.models import Event
+from controlplane.events.visibility import visible_events
 
 
 def of(object_type: str, object_id: str, caller: Caller, *, most: int) -> list[Event]:
     log.number_committed()
-    rows = Event.objects.within(caller.scopes_for(Action.EVENT_READ)).exclude(seq=None).annotate(now=Now())
+    rows = visible_events(caller).exclude(seq=None).annotate(now=Now())
     return list(rows.filter(object_type=object_type, object_id=object_id).order_by("-seq")[:most])

@@ -35,7 +35,11 @@ def login(
     token_file: TokenFile = "",
     production: Annotated[bool, typer.Option(help="Changes want its name typed.")] = False,
 ) -> None:
-    """Keep a server and a token, after trying them. The token comes from a file or a hidden prompt."""
+    """Keep a server and a token, after trying them. The token comes from a file or a hidden prompt.
+
+    \b
+    cpctl login http://localhost:8000 --token-file .data/admin.token
+    """
     context = Context(name, server.rstrip("/"), _token(token_file), production)
     who = SESSION.api(context).get("me").json()
     path = config_path()
@@ -45,7 +49,11 @@ def login(
 
 
 def logout() -> None:
-    """Forget the token of the context. It stays valid: revoke it at the server if it was lost."""
+    """Forget the token of the context. It stays valid: revoke it at the server if it was lost.
+
+    \b
+    cpctl logout
+    """
     context = SESSION.chosen()
     if not context.name:
         raise UsageError("There is no context to log out of.")
@@ -54,7 +62,11 @@ def logout() -> None:
 
 
 def whoami(output: options.Output = Format.TABLE) -> None:
-    """Show who you are, and what you may do where."""
+    """Show who you are, and what you may do where.
+
+    \b
+    cpctl whoami
+    """
     who = SESSION.api().get("me").json()
     if output.is_whole:
         return say(*document(who, output))
@@ -74,7 +86,11 @@ def can_i(
     workflow: options.Workflow = "",
     launch_plan: options.LaunchPlan = "",
 ) -> None:
-    """Ask whether you may do something. Exits 4 if not."""
+    """Ask whether you may do something. Exits 4 if not.
+
+    \b
+    cpctl can-i override.write -p flytesnacks
+    """
     scope = options.scope_of((project, domain, workflow, launch_plan))
     verdict = SESSION.api().post("me:can-i", {"action": action, "scope": scope}).json()
     say(f"{'yes' if verdict['allowed'] else 'no'}: {verdict['reason']}")
@@ -84,7 +100,11 @@ def can_i(
 
 @config.command("get-contexts")
 def get_contexts(output: options.Output = Format.TABLE, no_headers: options.NoHeaders = False) -> None:
-    """List the contexts. Tokens are never shown."""
+    """List the contexts. Tokens are never shown.
+
+    \b
+    cpctl config get-contexts
+    """
     known = SESSION.config()
     items = [_shown(one, current=known.current) for one in known.contexts.values()]
     for line in listing(
@@ -95,13 +115,21 @@ def get_contexts(output: options.Output = Format.TABLE, no_headers: options.NoHe
 
 @config.command("current-context")
 def current_context() -> None:
-    """Say which context is used."""
+    """Say which context is used.
+
+    \b
+    cpctl config current-context
+    """
     say(SESSION.chosen().name)
 
 
 @config.command("use-context")
 def use_context(name: Name) -> None:
-    """Use a context from now on."""
+    """Use a context from now on.
+
+    \b
+    cpctl config use-context production
+    """
     known = SESSION.config()
     known.named(name)
     save(replace(known, current=name), config_path())
@@ -115,7 +143,11 @@ def set_context(
     token_file: TokenFile = "",
     production: Annotated[bool | None, typer.Option(help="Changes want its name typed.")] = None,
 ) -> None:
-    """Make or change a context, without asking the server."""
+    """Make or change a context, without asking the server.
+
+    \b
+    cpctl config set-context production --server https://controlplane.example.com --production
+    """
     known = SESSION.config()
     before = known.contexts.get(name)
     if before is None and not server:
@@ -134,7 +166,11 @@ def set_context(
 
 @config.command("delete-context")
 def delete_context(name: Name) -> None:
-    """Forget a context and its token."""
+    """Forget a context and its token.
+
+    \b
+    cpctl config delete-context staging
+    """
     save(SESSION.config().without(name), config_path())
 
 

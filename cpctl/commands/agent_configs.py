@@ -8,8 +8,8 @@ from typing import Annotated, Any
 import typer
 
 from cpctl import completing, files
-from cpctl.agent_kinds import AGENT_CONFIG, CLAIM, CONFLICT
-from cpctl.commands import bundles, changing, getting, options, publishing
+from cpctl.agent_kinds import AGENT_CONFIG
+from cpctl.commands import bundles, changing, claims, getting, options, publishing
 from cpctl.errors import UsageError
 from cpctl.exits import Exit
 from cpctl.output import Format, document, say, signed
@@ -22,14 +22,16 @@ agent_configs.add_typer(bundles.planes, name="planes")
 agent_configs.add_typer(publishing.teams, name="teams")
 agent_configs.add_typer(publishing.grants, name="grants")
 agent_configs.add_typer(publishing.sources, name="sources")
+agent_configs.command("conflicts")(claims.list_conflicts)
+agent_configs.command("claims")(claims.list_claims)
+agent_configs.command("hand-over")(claims.hand_over)
+agent_configs.command("release")(claims.release)
 Document = Annotated[
     str,
     typer.Argument(metavar="TEAM/NAME", help="Such as acme/sensors.", autocompletion=completing.documents),
 ]
 File = Annotated[str, typer.Option("-f", "--file", help="File, or - for standard input.")]
 Source = Annotated[str, typer.Option(help="Where it is from, such as folder.")]
-ClaimKind = Annotated[str, typer.Argument(metavar="KIND", help="task_type or agent.")]
-ClaimName = Annotated[str, typer.Argument(metavar="NAME", help="Such as acme_sensor.")]
 
 
 @agent_configs.command("list")
@@ -41,14 +43,22 @@ def list_documents(
     output: options.Output = Format.TABLE,
     no_headers: options.NoHeaders = False,
 ) -> None:
-    """List documents."""
+    """List documents.
+
+    \b
+    cpctl agent-configs list --team acme
+    """
     query = {"team": team, "source": source, "valid": "false" if invalid else ""}
     getting.list_of(AGENT_CONFIG, query, output, headers=not no_headers)
 
 
 @agent_configs.command("get")
 def get_document(name: Document, *, output: options.Output = Format.TABLE) -> None:
-    """Print a document as it was published; with -o json all that is known of it."""
+    """Print a document as it was published; with -o json all that is known of it.
+
+    \b
+    cpctl agent-configs get acme/sensors
+    """
     found = SESSION.api().get(_path(name)).json()
     say(*(document(found, output) if output.is_whole else [found["text"].rstrip("\n")]))
 
@@ -68,7 +78,11 @@ def validate(name: Document, *, file: File, output: options.Output = Format.TABL
 
 @agent_configs.command()
 def preview(name: Document, *, file: File, output: options.Output = Format.TABLE) -> None:
-    """Show what publishing would do in each data plane. Exits 1 if something changes, 2 if it is wrong."""
+    """Show what publishing would do in each data plane. Exits 1 if something changes, 2 if it is wrong.
+
+    \b
+    cpctl agent-configs preview acme/sensors -f agents.yaml
+    """
     found = _previewed(name, _text(file))
     own = found["documents"][0]
     _show(found, output, [*_mistakes(own, file), *_outcomes(found)])
@@ -111,7 +125,11 @@ def delete(
     dry_run: options.DryRun = False,
     yes: options.Yes = False,
 ) -> None:
-    """Take a document away. Its names become free."""
+    """Take a document away. Its names become free.
+
+    \b
+    cpctl agent-configs delete acme/sensors
+    """
     api = SESSION.api()
     terms = options.Decision(message, dry_run, yes)
     etag = api.get(_path(name)).etag
@@ -131,7 +149,11 @@ def quarantine(
     dry_run: options.DryRun = False,
     yes: options.Yes = False,
 ) -> None:
-    """Serve a document no more, until it is readmitted."""
+    """Serve a document no more, until it is readmitted.
+
+    \b
+    cpctl agent-configs quarantine acme/sensors -m "It overloads the poll"
+    """
     team, document = _named(name)
     body = {"team": team, "name": document, "source": source, **({"message": message} if message else {})}
     publishing.stop(body, "quarantine", options.Decision(message, dry_run, yes))
@@ -146,7 +168,11 @@ def readmit(
     dry_run: options.DryRun = False,
     yes: options.Yes = False,
 ) -> None:
-    """Serve a document again that was quarantined."""
+    """Serve a document again that was quarantined.
+
+    \b
+    cpctl agent-configs readmit acme/sensors
+    """
     team, document = _named(name)
     body = {"team": team, "name": document, "source": source}
     publishing.stop(body, "readmit", options.Decision(message, dry_run, yes))
@@ -154,71 +180,13 @@ def readmit(
 
 @agent_configs.command()
 def status(name: Document, *, output: options.Output = Format.TABLE) -> None:
-    """Show how a document stands in every data plane."""
+    """Show how a document stands in every data plane.
+
+    \b
+    cpctl agent-configs status acme/sensors
+    """
     found = SESSION.api().get(_path(name)).json()
     _show(found, output, _standing(found))
-
-
-@agent_configs.command()
-def conflicts(
-    *,
-    team: options.Team = "",
-    data_plane: options.DataPlane = "",
-    output: options.Output = Format.TABLE,
-    no_headers: options.NoHeaders = False,
-) -> None:
-    """List who lost which name to whom."""
-    query = {"team": team, "data_plane": data_plane}
-    getting.list_of(CONFLICT, query, output, headers=not no_headers)
-
-
-@agent_configs.command()
-def claims(
-    *,
-    team: options.Team = "",
-    data_plane: options.DataPlane = "",
-    output: options.Output = Format.TABLE,
-    no_headers: options.NoHeaders = False,
-) -> None:
-    """List who has which name."""
-    getting.list_of(CLAIM, {"team": team, "data_plane": data_plane}, output, headers=not no_headers)
-
-
-@agent_configs.command("hand-over")
-def hand_over(
-    kind: ClaimKind,
-    name: ClaimName,
-    *,
-    giver: Annotated[str, typer.Option("--from", help="The team that has it.")],
-    taker: Annotated[str, typer.Option("--to", help="The team that shall have it.")],
-    message: options.Message = "",
-    dry_run: options.DryRun = False,
-    yes: options.Yes = False,
-) -> None:
-    """Give a name of one team to another."""
-    body = {"kind": kind, "name": name, "from_team": giver, "to_team": taker}
-    terms = options.Decision(message, dry_run, yes)
-    terms.ask(f"Give {kind} {name} of {giver} to {taker}?")
-    SESSION.api().post("agent-config-claims:transfer", body, query=terms.query())
-    terms.tell(f"{kind} {name} is with {taker}.")
-
-
-@agent_configs.command()
-def release(
-    kind: ClaimKind,
-    name: ClaimName,
-    *,
-    team: Annotated[str, typer.Option(help="The team that has it.")],
-    message: options.Message = "",
-    dry_run: options.DryRun = False,
-    yes: options.Yes = False,
-) -> None:
-    """Give up a name, for whoever claims it next."""
-    terms = options.Decision(message, dry_run, yes)
-    terms.ask(f"Give up {kind} {name} of {team}?")
-    body = {"kind": kind, "name": name, "team": team}
-    SESSION.api().post("agent-config-claims:release", body, query=terms.query())
-    terms.tell(f"{kind} {name} is free.")
 
 
 def _named(said: str) -> tuple[str, str]:

@@ -38,7 +38,7 @@ def list_agents(
 
     \b
     cpctl agents list --state unavailable
-    cpctl agents list -l "team=ml,region in (eu,us)" --sort -last_heartbeat
+    cpctl agents list -l "team=ml,region in (eu,us)" --sort -state_since
     """
     query = {
         **{"environment": environment, "health_status": state, "service_type": service_type},
@@ -49,7 +49,11 @@ def list_agents(
 
 @agents.command("watch")
 def watch_agents(*, environment: Environment = "", output: options.Output = Format.TABLE) -> None:
-    """List agents, and go on with those that change."""
+    """List agents, and go on with those that change.
+
+    \b
+    cpctl agents watch --environment prod-eu-west-1
+    """
     getting.get(kind="agents", environment=environment, output=output, watch=True)
 
 
@@ -57,7 +61,11 @@ def watch_agents(*, environment: Environment = "", output: options.Output = Form
 @agents.command("get", hidden=True)
 @agents.command("describe", hidden=True)
 def show_agent(name: Name, *, output: options.Output = Format.YAML) -> None:
-    """Show everything about one agent."""
+    """Show everything about one agent.
+
+    \b
+    cpctl agents show prod-eu-1
+    """
     getting.describe(kind="agents", name=name, output=output)
 
 
@@ -81,6 +89,46 @@ def drain(
     _decide("drain", name, body, options.Decision(message, dry_run, yes), output)
 
 
+@agents.command("set-lease")
+def set_lease(
+    name: Name,
+    seconds: fleets.LeaseSeconds = None,
+    *,
+    message: options.Message = "",
+    dry_run: options.DryRun = False,
+    yes: options.Yes = False,
+    output: options.Output = Format.TABLE,
+) -> None:
+    """Set how long an agent counts as alive after a heartbeat, or unset it.
+
+    \b
+    cpctl agents set-lease prod-eu-1 1800
+    """
+    _decide("set-lease", name, {"lease_seconds": seconds}, options.Decision(message, dry_run, yes), output)
+
+
+@agents.command("set-environment-lease")
+def set_environment_lease(
+    environment: Annotated[str, typer.Argument(metavar="ENVIRONMENT")],
+    seconds: fleets.LeaseSeconds = None,
+    *,
+    message: options.Message = "",
+    dry_run: options.DryRun = False,
+    yes: options.Yes = False,
+) -> None:
+    """Set the lease of an environment's agents, or unset it. An agent's own lease takes precedence.
+
+    \b
+    cpctl agents set-environment-lease prod-eu-west-1 1800
+    """
+    terms = options.Decision(message, dry_run, yes)
+    lease = f"{seconds} s" if seconds else "the default"
+    terms.ask(f"Set the lease of agents in {environment} to {lease}?")
+    body = {"environment": environment, "lease_seconds": seconds}
+    SESSION.api().post("agents:set-environment-lease", body, query=terms.query())
+    terms.tell(f"The lease of agents in {environment} is {lease}.")
+
+
 @agents.command()
 def resume(
     name: Name,
@@ -90,7 +138,11 @@ def resume(
     yes: options.Yes = False,
     output: options.Output = Format.TABLE,
 ) -> None:
-    """Give a drained agent work again."""
+    """Give a drained agent work again.
+
+    \b
+    cpctl agents resume prod-eu-1
+    """
     _decide("resume", name, None, options.Decision(message, dry_run, yes), output)
 
 
@@ -103,7 +155,11 @@ def approve(
     yes: options.Yes = False,
     output: options.Output = Format.TABLE,
 ) -> None:
-    """Let an agent in that waits for it."""
+    """Let an agent in that waits for it.
+
+    \b
+    cpctl agents approve prod-eu-2
+    """
     _decide("approve", name, None, options.Decision(message, dry_run, yes), output)
 
 
@@ -116,7 +172,11 @@ def deregister(
     yes: options.Yes = False,
     output: options.Output = Format.TABLE,
 ) -> None:
-    """Say goodbye for an agent. It may come back."""
+    """Say goodbye for an agent. It may come back.
+
+    \b
+    cpctl agents deregister prod-eu-2
+    """
     _decide("deregister", name, None, options.Decision(message, dry_run, yes), output)
 
 
@@ -129,7 +189,11 @@ def retire(
     yes: options.Yes = False,
     output: options.Output = Format.TABLE,
 ) -> None:
-    """Send an agent away. Its token ends."""
+    """Send an agent away. Its token ends.
+
+    \b
+    cpctl agents retire prod-eu-3 -m "Hardware is returned"
+    """
     _decide("retire", name, None, options.Decision(message, dry_run, yes), output)
 
 
@@ -141,7 +205,11 @@ def rotate(
     dry_run: options.DryRun = False,
     yes: options.Yes = False,
 ) -> None:
-    """Give an agent a new token, and print it. It is shown once."""
+    """Give an agent a new token, and print it. It is shown once.
+
+    \b
+    cpctl agents rotate prod-eu-1 --yes > agent.token
+    """
     terms = options.Decision(message, dry_run, yes)
     done = _sent("rotate", name, None, terms)
     if dry_run:
@@ -158,7 +226,11 @@ def remove(
     dry_run: options.DryRun = False,
     yes: options.Yes = False,
 ) -> None:
-    """Forget an agent that has left."""
+    """Forget an agent that has left.
+
+    \b
+    cpctl agents remove prod-eu-3
+    """
     terms = options.Decision(message, dry_run, yes)
     api = SESSION.api()
     agent = getting.find(api, AGENT, name)

@@ -15,7 +15,7 @@ from cpctl.errors import ApiError, UsageError
 from cpctl.exits import Exit
 from cpctl.output import Format, document, say
 from cpctl.paths import YAML
-from cpctl.plans import differs, is_empty, plan_lines, summary_line
+from cpctl.plans import confirmation, differs, is_empty, plan_lines, summary_line
 from cpctl.session import SESSION
 
 Paths = Annotated[list[str], typer.Option("-f", "--file", help="File, folder, or - for standard input.")]
@@ -43,7 +43,7 @@ def apply(
     prune: Prune = False,
     replace: Replace = False,
     force: options.Force = False,
-    confirm: options.Confirm = None,
+    confirm: options.Confirm = "",
     message: options.Message = "",
     dry_run: Annotated[Dry, typer.Option(help="client: only read the files. server: only plan.")] = Dry.NONE,
     yes: options.Yes = False,
@@ -53,14 +53,14 @@ def apply(
 
     \b
     cpctl apply -f billing.yaml
+    cpctl apply -f settings/ -R --manager git --prune -p billing --dry-run=server
     cpctl apply -f settings/ -R --manager git --prune -p billing --yes
     cpctl apply -f billing.yaml --replace
     """
     bundle = files.read(file, deep=recursive)
     if dry_run is Dry.CLIENT:
         return say(f"{len(files.documents(bundle))} documents can be read.")
-    if prune and not manager:
-        raise UsageError("--prune takes out what a manager stated before: say which, with --manager.")
+    _check_prune(manager, prune=prune)
     terms = options.Terms(message, manager, force, confirm)
     if replace:
         return _replace(
@@ -74,8 +74,8 @@ def apply(
         return None
     SESSION.confirm(f"Apply this? It reaches {plan['affected_scopes']} scopes.", yes=yes)
     if not yes:
-        # Whoever said yes had the number before their eyes.
-        query["confirm"] = plan["affected_scopes"]
+        # Whoever agreed at the terminal has seen this plan.
+        query["confirm"] = confirmation(plan)
     done = _send(bundle, query)
     return SESSION.tell(f"Applied as revision {done['revision']}: {summary_line(done)}")
 
@@ -100,13 +100,24 @@ def diff(
     force: options.Force = False,
     output: options.Output = Format.TABLE,
 ) -> None:
-    """Show what `apply` would change. Exits 0 if nothing, 1 if something, 2 or more on an error."""
+    """Show what `apply` would change. Exits 0 if nothing, 1 if something, 2 or more on an error.
+
+    \b
+    cpctl diff -f billing.yaml
+    cpctl diff -f settings/ -R --manager git --prune
+    """
     bundle = files.read(file, deep=recursive)
+    _check_prune(manager, prune=prune)
     scope = options.scope_of((project, domain, "", ""))
     plan = planned(bundle, options.Terms("", manager, force).query(prune=prune, **scope))
-    _show(plan, output)
+    _show(plan, output, managers=False)
     if differs(plan):
         raise typer.Exit(Exit.DIFFERS)
+
+
+def _check_prune(manager: str, *, prune: bool) -> None:
+    if prune and not manager:
+        raise UsageError("--prune takes out what a manager stated before: say which, with --manager.")
 
 
 def planned(bundle: files.Bundle, query: dict[str, Any]) -> Any:
@@ -122,10 +133,14 @@ def go_on(plan: Any, question: str, how: Format, *, yes: bool) -> bool:
     return True
 
 
-def _show(plan: Any, how: Format) -> None:
+def show_plan(plan: Any, how: Format) -> None:
+    _show(plan, how)
+
+
+def _show(plan: Any, how: Format, *, managers: bool = True) -> None:
     if how.is_whole:
         return say(*document(plan, how))
-    for line in plan_lines(plan, SESSION.paint()):
+    for line in plan_lines(plan, SESSION.paint(), managers=managers):
         say(line)
     return None
 

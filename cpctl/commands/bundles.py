@@ -33,13 +33,21 @@ def list_bundles(
     no_headers: options.NoHeaders = False,
     limit: options.Limit = None,
 ) -> None:
-    """List bundles."""
+    """List bundles.
+
+    \b
+    cpctl agent-configs bundle list --data-plane eu-1
+    """
     getting.list_of(BUNDLE, {"data_plane": data_plane}, output, headers=not no_headers, limit=limit)
 
 
 @bundle.command("get")
 def get_bundle(plane: Plane, revision: Revision = None, *, output: options.Output = Format.TABLE) -> None:
-    """Print what a data plane is given; with -o json all that is known of it."""
+    """Print what a data plane is given; with -o json all that is known of it.
+
+    \b
+    cpctl agent-configs bundle get eu-1
+    """
     found = SESSION.api().get(f"{BUNDLE.path}/{segment(plane)}/{_revision(plane, revision)}").json()
     say(*(document(found, output) if output.is_whole else [found["text"].rstrip("\n")]))
 
@@ -54,7 +62,11 @@ def diff_bundles(
     *,
     output: options.Output = Format.TABLE,
 ) -> None:
-    """Compare two revisions. Exits 1 if they differ."""
+    """Compare two revisions. Exits 1 if they differ.
+
+    \b
+    cpctl agent-configs bundle diff eu-1 1 2
+    """
     path = f"{BUNDLE.path}/{segment(plane)}/{first}/diff/{_revision(plane, second)}"
     found = SESSION.api().get(path).json()
     lines = [signed(line, SESSION.paint()) for line in found["changes"]]
@@ -65,13 +77,21 @@ def diff_bundles(
 
 @planes.command("list")
 def list_planes(*, output: options.Output = Format.TABLE, no_headers: options.NoHeaders = False) -> None:
-    """List data planes, and which revision each has."""
+    """List data planes, and which revision each has.
+
+    \b
+    cpctl agent-configs planes list
+    """
     getting.list_of(DATA_PLANE, {}, output, headers=not no_headers)
 
 
 @planes.command("show")
 def show_plane(plane: Plane, *, output: options.Output = Format.YAML) -> None:
-    """Show everything about one data plane."""
+    """Show everything about one data plane.
+
+    \b
+    cpctl agent-configs planes show eu-1
+    """
     getting.describe(kind=DATA_PLANE.name, name=plane, output=output)
 
 
@@ -108,7 +128,11 @@ def remove_plane(
     dry_run: options.DryRun = False,
     yes: options.Yes = False,
 ) -> None:
-    """Forget a data plane, with its bundles."""
+    """Forget a data plane, with its bundles.
+
+    \b
+    cpctl agent-configs planes remove eu-1
+    """
     terms = options.Decision(message, dry_run, yes)
     changing.delete(changing.place_of(DATA_PLANE, plane), plane, terms)
 
@@ -123,12 +147,18 @@ def approve_plane(
     yes: options.Yes = False,
     output: options.Output = Format.TABLE,
 ) -> None:
-    """Let a change through that is held back."""
+    """Approve a change that is held: of the whole data plane, or with --digest of one team.
+
+    \b
+    cpctl agent-configs planes approve eu-1
+    """
     api = SESSION.api()
     held: Any = api.get(f"{DATA_PLANE.path}/{segment(plane)}").json()
-    if not held["held_digest"]:
-        raise UsageError(f"Nothing is held back at {plane}.")
-    for line in held["held_changes"]:
+    if not digest and not held["held_digest"]:
+        teams = ", ".join(held.get("held_teams", ()))
+        hint = f" Changes of {teams} are: cpctl get parts has their digests." if teams else ""
+        raise UsageError(f"Nothing of the whole data plane {plane} is held.{hint}")
+    for line in held["held_changes"] if digest in ("", held["held_digest"]) else ():
         SESSION.tell(signed(line, SESSION.paint()))
     terms = options.Decision(message, dry_run, yes)
     terms.ask(f"Let this through to {plane}?")

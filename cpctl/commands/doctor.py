@@ -37,7 +37,11 @@ class Finding:
 
 
 def doctor(output: options.Output = Format.TABLE) -> None:
-    """Check configuration, address, clock, versions and permissions. Exits 1 if something is wrong."""
+    """Check configuration, address, clock, versions and permissions. Exits 1 if something is wrong.
+
+    \b
+    cpctl doctor
+    """
     found = list(_findings())
     if output.is_whole:
         say(*document({"items": [one.shown() for one in found]}, output))

@@ -34,12 +34,16 @@ def edit(
     launch_plan: options.LaunchPlan = "",
     manager: options.Manager = "",
     force: options.Force = False,
-    confirm: options.Confirm = None,
+    confirm: options.Confirm = "",
     message: options.Message = "",
     dry_run: options.DryRun = False,
     yes: options.Yes = False,
 ) -> None:
-    """Edit the document of a scope in $VISUAL or $EDITOR. Who changed it meanwhile loses nothing."""
+    """Edit the document of a scope in $VISUAL or $EDITOR. Who changed it meanwhile loses nothing.
+
+    \b
+    cpctl edit -p flytesnacks -d development -w train
+    """
     command = _editor()
     scope = options.scope_of((project, domain, workflow, launch_plan))
     api = SESSION.api()

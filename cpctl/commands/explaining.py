@@ -44,12 +44,7 @@ def explain(
     answer = api.get("overrides/effective", {**query, "strategy": "flyte" if flyte else ""}).json()
     if output.is_whole:
         return say(*document(answer, output))
-    shown = False
-    for one in answer["items"]:
-        for leaf, stated in stated_by_pointer(one).items():
-            if _below(leaf, pointer):
-                ladder = rungs(scope, stated, silent=bool(pointer))
-                shown = _show(f"{one['resource_type']} {leaf}", ladder)
+    shown = any([_show_type(one, scope, pointer) for one in answer["items"]])
     if not shown and pointer:
         raise NotFound(f"Nothing sets {name}{pointer} at {scope_text(scope)} or above.")
     if not shown:
@@ -70,6 +65,18 @@ def _below(leaf: str, pointer: str) -> bool:
     """Documents say maxParallelism where the API says max_parallelism: both are right here."""
     here, wanted = (text.replace("_", "").lower() for text in (leaf, pointer))
     return here == wanted or here.startswith(wanted.rstrip("/") + "/")
+
+
+def _show_type(one: dict[str, Any], scope: dict[str, str], pointer: str) -> bool:
+    """Print the values at and below the pointer, and what is wrong with them; False if there are none."""
+    shown = False
+    for leaf, stated in stated_by_pointer(one).items():
+        if _below(leaf, pointer):
+            shown = _show(f"{one['resource_type']} {leaf}", rungs(scope, stated, silent=bool(pointer)))
+    for warning in one.get("warnings", ()):
+        if _below(warning["pointer"], pointer):
+            say(f"Warning: {one['resource_type']} {warning['pointer']}: {warning['message']}")
+    return shown
 
 
 def _show(title: str, ladder: list[Rung]) -> bool:

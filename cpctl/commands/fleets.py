@@ -18,6 +18,11 @@ guards = typer.Typer(
 join_tokens = typer.Typer(help="Join tokens: what lets agents in.", no_args_is_help=True)
 
 
+LeaseSeconds = Annotated[
+    int | None, typer.Argument(metavar="[SECONDS]", min=1, help="Three intervals or more; none: unset it.")
+]
+
+
 class Ruling(StrEnum):
     ENGAGE = "engage"
     LIFT = "lift"
@@ -31,7 +36,11 @@ def list_guards(
     output: options.Output = Format.TABLE,
     no_headers: options.NoHeaders = False,
 ) -> None:
-    """List the guards, one for each environment and one for the fleet."""
+    """List the guards, one for each environment and one for the fleet.
+
+    \b
+    cpctl agents guards list --engaged
+    """
     getting.list_of(FLEET_GUARD, {"engaged": engaged}, output, headers=not no_headers)
 
 
@@ -46,7 +55,11 @@ def overrule(
     yes: options.Yes = False,
     output: options.Output = Format.TABLE,
 ) -> None:
-    """Decide in a guard's place, for a while."""
+    """Decide in a guard's place, for a while.
+
+    \b
+    cpctl agents guards overrule lift prod-eu-west-1
+    """
     terms = options.Decision(message, dry_run, yes)
     terms.ask(f"Overrule the guard of {environment or 'the fleet'}: {ruling}?")
     body = {"environment": environment, "ruling": ruling, "seconds": seconds}
@@ -56,7 +69,11 @@ def overrule(
 
 @join_tokens.command("list")
 def list_join_tokens(*, output: options.Output = Format.TABLE, no_headers: options.NoHeaders = False) -> None:
-    """List join tokens; never their secrets."""
+    """List join tokens; never their secrets.
+
+    \b
+    cpctl agents join-tokens list
+    """
     getting.list_of(JOIN_TOKEN, {}, output, headers=not no_headers)
 
 
@@ -98,6 +115,10 @@ def revoke_join_token(
     dry_run: options.DryRun = False,
     yes: options.Yes = False,
 ) -> None:
-    """Let nobody in with it any more. Agents that came stay."""
+    """Let nobody in with it any more. Agents that came stay.
+
+    \b
+    cpctl agents join-tokens revoke 019a9f5e-7c00-7000-8000-000000000031
+    """
     terms = options.Decision(message, dry_run, yes)
     changing.take_back(changing.place_of(JOIN_TOKEN, token), f"the join token {token}", terms)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -11,7 +12,7 @@ import typer
 from cpctl import completing
 from cpctl.columns import Kind, field
 from cpctl.commands import options
-from cpctl.commands.getting import KindName, find
+from cpctl.commands.getting import KindName, find, show_pages
 from cpctl.errors import TimedOut, UsageError
 from cpctl.kinds import EVENT_COLUMNS, kind_named
 from cpctl.output import GAP, Format, as_cell, as_text, listing, one_of_many, say
@@ -25,8 +26,13 @@ _FIELDS = {"state": "health_status"}
 
 
 _TYPES = (field("NAME"), field("MEANING"))
-events = typer.Typer(help="What happened, and what happens.")
-_After = Annotated[int, typer.Option(min=0, help="The last number that you have.")]
+events = typer.Typer()
+# Without --since and --limit.
+_EVENTS = 50
+_EVENT = Kind("events", "events", EVENT_COLUMNS, key="seq")
+_After = Annotated[
+    int | None, typer.Option(min=0, help="The last number that you have: what follows it, the oldest first.")
+]
 _Type = Annotated[str, typer.Option(help="Only of this type, such as agent.registered.")]
 _ObjectType = Annotated[str, typer.Option(help="Only about such objects, such as agent.")]
 _ObjectId = Annotated[str, typer.Option(help="Only about this object.")]
@@ -36,46 +42,74 @@ _ObjectId = Annotated[str, typer.Option(help="Only about this object.")]
 def show_events(
     ctx: typer.Context,
     *,
-    after: _After = 0,
+    since: options.Since = "",
+    after: _After = None,
     type: _Type = "",
     object_type: _ObjectType = "",
     object_id: _ObjectId = "",
-    limit: Annotated[int, typer.Option(min=1, max=200, help="At most so many.")] = 50,
+    limit: options.Limit = None,
     watch: Annotated[bool, typer.Option("--watch", help="Go on as they happen.")] = False,
     output: options.Output = Format.TABLE,
     no_headers: options.NoHeaders = False,
 ) -> None:
-    """Show what happened. `events watch` goes on as things happen."""
+    """Show what happened, the newest first. The last 50 events, or all since a time.
+
+    \b
+    cpctl events --since 2h --object-type agent
+    cpctl events --after 0 --limit 100
+    """
     if ctx.invoked_subcommand:
         return None
-    query = {"type": type, "object_type": object_type, "object_id": object_id}
+    query = {"type": type, "object_type": object_type, "object_id": object_id, "since": since}
     if watch:
         return _watch(query, after, output)
-    found = SESSION.api().get("events", {**query, "after": after, "limit": limit}).json()["items"]
-    lines = listing(
-        EVENT_COLUMNS, found, how=output, name_of=lambda one: str(one["seq"]), headers=not no_headers
+    most = limit or (None if since else _EVENTS)
+    api = SESSION.api()
+    pages = (
+        api.pages("events", query, most=most, cursor="before")
+        if after is None
+        else _following(api, query, after, most or _EVENTS)
     )
-    for line in lines:
-        say(line)
-    return None
+    return show_pages(_EVENT, pages, output, headers=not no_headers)
+
+
+def _following(api: Api, query: dict[str, Any], after: int, most: int) -> Iterator[list[Any]]:
+    """Pages of what follows a number, the oldest first, until there is no more for now."""
+    while most > 0:
+        page = api.get("events", {**query, "after": after, "limit": min(most, 200)}).json()
+        yield page["items"]
+        if not page["items"]:
+            return
+        after, most = page["next_after"], most - len(page["items"])
 
 
 @events.command("watch")
 def watch_events(
     *,
-    after: _After = 0,
+    since: options.Since = "",
+    after: _After = None,
     type: _Type = "",
     object_type: _ObjectType = "",
     object_id: _ObjectId = "",
     output: options.Output = Format.TABLE,
 ) -> None:
-    """Follow what happens: from now on, or after a number."""
-    _watch({"type": type, "object_type": object_type, "object_id": object_id}, after, output)
+    """Follow what happens: from now on, since a time, or after a number.
+
+    \b
+    cpctl events watch --type agent.unavailable
+    cpctl events watch --since 10m -o json
+    """
+    query = {"type": type, "object_type": object_type, "object_id": object_id, "since": since}
+    _watch(query, after, output)
 
 
 @events.command("types")
 def list_types(*, output: options.Output = Format.TABLE, no_headers: options.NoHeaders = False) -> None:
-    """List the types of events, and what each means."""
+    """List the types of events, and what each means.
+
+    \b
+    cpctl events types
+    """
     # They come in one answer, and know no pages.
     found = SESSION.api().get("event-types").json()["items"]
     say(*listing(_TYPES, found, how=output, name_of=lambda one: str(one["name"]), headers=not no_headers))
@@ -120,11 +154,13 @@ def _wait(api: Api, kind: Kind, name: str, condition: tuple[str, str], until: fl
         _, after = watching.poll(api, {"object_type": kind.object_type}, after=after, seconds=left)
 
 
-def _watch(query: dict[str, Any], after: int, how: Format) -> None:
+def _watch(query: dict[str, Any], after: int | None, how: Format) -> None:
     from cpctl import watching
 
     api = SESSION.api()
-    for event in watching.watch(api, query, after=after or watching.last_seq(api)):
+    if after is None:
+        after = 0 if query["since"] else watching.last_seq(api)
+    for event in watching.watch(api, query, after=after):
         say(*_lines(event, how))
         sys.stdout.flush()
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -12,8 +13,9 @@ from cpctl.columns import Kind
 from cpctl.commands import options, showing
 from cpctl.errors import NotFound, UsageError
 from cpctl.kinds import kind_named
-from cpctl.output import FORMATS, Format, document, listing, one_of_many, say, table
+from cpctl.output import FORMATS, Format, document, one_of_many, say, table
 from cpctl.paths import YAML, segment
+from cpctl.printing import chunks, first_and_rest, print_pages
 from cpctl.scopes import scope_text
 from cpctl.session import SESSION
 
@@ -36,6 +38,10 @@ def get(
         str, typer.Option("--type", help="Resource type.", autocompletion=completing.types)
     ] = "",
     level: Annotated[str, typer.Option(help="Only overrides at this level, such as project.")] = "",
+    manager: Annotated[str, typer.Option("--manager", help="Only overrides that this manager manages.")] = "",
+    changed_by: Annotated[str, typer.Option(help="Only overrides that this principal changed last.")] = "",
+    search: Annotated[str, typer.Option("--search", help="Only overrides and agents with this text.")] = "",
+    sort: options.Sort = "",
     environment: Annotated[str, typer.Option(help="Only agents of this environment.")] = "",
     service_type: options.ServiceType = "",
     state: options.State = "",
@@ -50,6 +56,7 @@ def get(
     \b
     cpctl get overrides -p flytesnacks -d development
     cpctl get overrides -p flytesnacks -d development -w W -o file.yaml
+    cpctl get overrides --manager git --search gpu --sort=-changed_at
     cpctl get agents --state unavailable -o name
     cpctl get projects flytesnacks -o json
     """
@@ -62,13 +69,14 @@ def get(
     filters = {
         **dict(zip(("project", "domain", "workflow", "launch_plan"), names, strict=True)),
         **{"as_of": as_of, "resource_type": resource_type, "level": level},
+        **{"managed_by": manager, "changed_by": changed_by, "q": search, "sort": sort},
         **{"environment": environment, "service_type": service_type, "health_status": state},
         "selector": selector,
     }
     query = _filters(wanted, filters)
     if watch:
         return _watch(SESSION.api(), wanted, query, output)
-    return show(wanted, _items(SESSION.api(), wanted, query, limit), output, headers=not no_headers)
+    return show_pages(wanted, _pages(SESSION.api(), wanted, query, limit), output, headers=not no_headers)
 
 
 def describe(
@@ -82,7 +90,12 @@ def describe(
     as_of: options.AsOf = "",
     output: options.Output = Format.YAML,
 ) -> None:
-    """Show everything about one thing."""
+    """Show everything about one thing.
+
+    \b
+    cpctl describe agent prod-eu-1
+    cpctl describe override task_resource -p flytesnacks -d development
+    """
     _one(kind_named(kind), name, (project, domain, workflow, launch_plan), as_of, output)
 
 
@@ -94,15 +107,19 @@ def list_of(
     headers: bool = True,
     limit: int | None = None,
 ) -> None:
-    show(kind, list(SESSION.api().items(kind.path, query, most=limit)), how, headers=headers)
+    show_pages(kind, SESSION.api().pages(kind.path, query, most=limit), how, headers=headers)
 
 
 def show(kind: Kind, items: Sequence[Any], how: Format, *, headers: bool = True) -> None:
-    if not items and how in (Format.TABLE, Format.WIDE):
+    show_pages(kind, [items], how, headers=headers)
+
+
+def show_pages(kind: Kind, pages: Iterable[Sequence[Any]], how: Format, *, headers: bool = True) -> None:
+    """Print a list while its pages come."""
+    first, coming = first_and_rest(pages)
+    if not first and how in (Format.TABLE, Format.WIDE):
         return SESSION.tell(f"No {kind.name} found.")
-    for line in listing(kind.columns, items, how=how, name_of=kind.label, headers=headers):
-        say(line)
-    return None
+    return print_pages(chunks(kind.columns, coming, how=how, name_of=kind.label, headers=headers))
 
 
 def find(api: Api, kind: Kind, name: str, query: dict[str, Any] | None = None) -> Any:
@@ -131,11 +148,11 @@ def _filters(kind: Kind, said: dict[str, str]) -> dict[str, str]:
     return given
 
 
-def _items(api: Api, kind: Kind, query: dict[str, str], limit: int | None = None) -> list[Any]:
+def _pages(api: Api, kind: Kind, query: dict[str, str], limit: int | None = None) -> Iterable[list[Any]]:
     if kind.name == "resource-types":
         # They come in one answer, and know no pages.
-        return list(api.get(kind.path, query).json()["items"])[:limit]
-    return list(api.items(kind.path, query, most=limit))
+        return [list(api.get(kind.path, query).json()["items"])[:limit]]
+    return api.pages(kind.path, query, most=limit)
 
 
 def _one(kind: Kind, name: str, names: Sequence[str], as_of: str, how: Format) -> None:
@@ -173,13 +190,13 @@ def _watch(api: Api, kind: Kind, query: dict[str, str], how: Format) -> None:
         raise UsageError(f"{kind.name} cannot be watched.", hint="cpctl events --watch")
     # The number before the list: what changes between the two is then told twice, and not missed.
     after = watching.last_seq(api)
-    items = _items(api, kind, query)
+    items = list(chain.from_iterable(_pages(api, kind, query)))
     known = {kind.label(item): item for item in items}
     for item in items:
         _show_changed(kind, item, how)
     sys.stdout.flush()
     for _ in watching.watch(api, {"object_type": kind.object_type}, after=after):
-        for item in _items(api, kind, query):
+        for item in chain.from_iterable(_pages(api, kind, query)):
             if known.get(kind.label(item)) != item:
                 known[kind.label(item)] = item
                 _show_changed(kind, item, how)

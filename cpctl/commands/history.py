@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Annotated, Any
 
 import typer
@@ -12,9 +13,10 @@ from cpctl.commands import options
 from cpctl.commands.applying import go_on
 from cpctl.errors import UsageError
 from cpctl.kinds import kind_named
-from cpctl.output import Format, listing, say
+from cpctl.output import Format, say
 from cpctl.paths import segment
-from cpctl.plans import difference_lines
+from cpctl.plans import confirmation, difference_lines
+from cpctl.printing import chunks, print_pages
 from cpctl.session import SESSION
 
 MaybeType = Annotated[str, typer.Argument(metavar="[TYPE]", autocompletion=completing.types)]
@@ -47,18 +49,24 @@ def history(
     diff: Annotated[str, typer.Option(help="Compare two versions, such as 1..3.")] = "",
     output: options.Output = Format.TABLE,
 ) -> None:
-    """Show the versions of one override, or all revisions."""
+    """Show the versions of one override, or all revisions.
+
+    \b
+    cpctl history task_resource -p flytesnacks -d development
+    cpctl history task_resource -p flytesnacks -d development --diff 1..3
+    cpctl history --limit 10
+    """
     api = SESSION.api()
     scope = options.scope_of((project, domain, workflow, launch_plan))
     if not resource_type:
         if scope or diff:
             raise UsageError("Say which resource type.", hint="cpctl get resource-types")
         kind = kind_named("revisions")
-        return _show(kind.columns, list(api.items(kind.path, most=limit)), output, "revision")
+        return _show(kind.columns, api.pages(kind.path, most=limit), output, "revision")
     path = f"overrides/{segment(resource_type)}/versions"
     if diff:
         return _compare(path, scope, diff)
-    return _show(_VERSIONS, list(api.items(path, scope, most=limit)), output, "version")
+    return _show(_VERSIONS, api.pages(path, scope, most=limit), output, "version")
 
 
 def blame(
@@ -71,10 +79,14 @@ def blame(
     as_of: options.AsOf = "",
     output: options.Output = Format.TABLE,
 ) -> None:
-    """Show who set each value of an override, and since when."""
+    """Show who set each value of an override, and since when.
+
+    \b
+    cpctl blame task_resource -p flytesnacks -d development
+    """
     scope = options.scope_of((project, domain, workflow, launch_plan))
     answer = SESSION.api().get(f"overrides/{segment(resource_type)}/blame", {**scope, "as_of": as_of})
-    _show(_BLAME, answer.json()["items"], output, "pointer")
+    _show(_BLAME, [answer.json()["items"]], output, "pointer")
 
 
 def rollback(
@@ -90,7 +102,7 @@ def rollback(
     force: options.Force = False,
     message: options.Message = "",
     dry_run: options.DryRun = False,
-    confirm: options.Confirm = None,
+    confirm: options.Confirm = "",
     yes: options.Yes = False,
     output: options.Output = Format.TABLE,
 ) -> None:
@@ -98,7 +110,7 @@ def rollback(
 
     \b
     cpctl rollback task_resource --to-version 3 -p flytesnacks -d development
-    cpctl rollback --to-revision 41 -p flytesnacks
+    cpctl rollback --to-revision 12 -p flytesnacks
     """
     path, body = _target(resource_type, to_version, to_revision)
     scope = options.scope_of((project, domain, workflow, launch_plan))
@@ -108,7 +120,7 @@ def rollback(
     if not go_on(plan, "Roll back?", output, yes=yes or dry_run) or dry_run:
         return
     if not yes:
-        query["confirm"] = plan["affected_scopes"]
+        query["confirm"] = confirmation(plan)
     api.post(path, body, query=query)
     SESSION.tell("Rolled back.")
 
@@ -134,6 +146,5 @@ def _compare(path: str, scope: dict[str, str], said: str) -> None:
         say(line)
 
 
-def _show(columns: Any, items: list[Any], how: Format, key: str) -> None:
-    for line in listing(columns, items, how=how, name_of=lambda item: str(item[key])):
-        say(line)
+def _show(columns: Any, pages: Iterable[list[Any]], how: Format, key: str) -> None:
+    print_pages(chunks(columns, pages, how=how, name_of=lambda item: str(item[key])))

@@ -14,6 +14,8 @@ from cpctl.kinds import kind_named
 from cpctl.output import Format
 from cpctl.paths import segment
 
+# Without --since and --limit.
+_RECORDS = 200
 task_types = typer.Typer(help="Task types, and which agents serve them.", no_args_is_help=True)
 _COLUMNS = (
     field("AGENT"),
@@ -26,7 +28,11 @@ _COLUMNS = (
 
 @task_types.command("list")
 def list_task_types(*, output: options.Output = Format.TABLE, no_headers: options.NoHeaders = False) -> None:
-    """List task types, and how many agents serve each."""
+    """List task types, and how many agents serve each.
+
+    \b
+    cpctl task-types list
+    """
     getting.list_of(TASK_TYPE, {}, output, headers=not no_headers)
 
 
@@ -38,7 +44,11 @@ def show_task_type(
     output: options.Output = Format.TABLE,
     no_headers: options.NoHeaders = False,
 ) -> None:
-    """List the agents that serve a task type."""
+    """List the agents that serve a task type.
+
+    \b
+    cpctl task-types show acme_sensor
+    """
     served = Kind("agents", f"{TASK_TYPE.path}/{segment(name)}", _COLUMNS, key="agent")
     getting.list_of(served, {"version": version}, output, headers=not no_headers)
 
@@ -49,14 +59,18 @@ def audit(
     object_type: Annotated[str, typer.Option(help="Only to such objects, such as override.")] = "",
     object_id: Annotated[str, typer.Option(help="Only to this object.")] = "",
     request: Annotated[str, typer.Option(help="Only with this request.")] = "",
-    limit: Annotated[int, typer.Option(min=1, help="At most so many.")] = 200,
+    since: options.Since = "",
+    limit: options.Limit = None,
     output: options.Output = Format.TABLE,
     no_headers: options.NoHeaders = False,
 ) -> None:
-    """Show who did what, the oldest first.
+    """Show who did what, the newest first: the last 200 records, or all since a time.
 
     \b
+    cpctl audit --since 2h
     cpctl audit --actor ada --object-type override -o wide
     """
     query = {"actor": actor, "object_type": object_type, "object_id": object_id, "request_id": request}
-    getting.list_of(kind_named("audit"), query, output, headers=not no_headers, limit=limit)
+    most = limit or (None if since else _RECORDS)
+    found = {**query, "since": since}
+    getting.list_of(kind_named("audit"), found, output, headers=not no_headers, limit=most)

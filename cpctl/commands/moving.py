@@ -14,6 +14,7 @@ from cpctl.contexts import read_token
 from cpctl.errors import UsageError
 from cpctl.output import Format, say
 from cpctl.paths import YAML
+from cpctl.plans import confirmation
 from cpctl.session import SESSION
 
 imports = typer.Typer(help="Bring settings over from Flyte.", no_args_is_help=True)
@@ -27,12 +28,28 @@ class Layout(StrEnum):
 
 
 def export(
+    *,
     layout: Annotated[Layout, typer.Option("--format", help="How to lay it out.")] = Layout.DOCUMENTS,
+    project: options.Project = "",
+    domain: options.Domain = "",
+    workflow: options.Workflow = "",
+    launch_plan: options.LaunchPlan = "",
+    manager: Annotated[str, typer.Option("--manager", help="Only values that this manager manages.")] = "",
     as_of: options.AsOf = "",
     output: Annotated[str, typer.Option("-o", "--output", help="A file; else standard output.")] = "",
 ) -> None:
-    """Write everything that is set, as YAML that `apply` takes. The same content gives the same bytes."""
-    text = SESSION.api().get("overrides/export", {"format": layout, "as_of": as_of}, accept=YAML).text
+    """Write everything that is set, as YAML that `apply` takes. The same content gives the same bytes.
+
+    With a scope or a manager: only overrides, at or below that scope or of that manager.
+
+    \b
+    cpctl export -o overrides.yaml
+    cpctl export --format configmap -o overrides.yaml
+    cpctl export -p flytesnacks --manager git -o git.yaml
+    """
+    scope = options.scope_of((project, domain, workflow, launch_plan))
+    query = {**scope, "format": layout, "managed_by": manager, "as_of": as_of}
+    text = SESSION.api().get("overrides/export", query, accept=YAML).text
     if not output:
         return say(text.rstrip("\n"))
     files.write(text, output)
@@ -48,15 +65,21 @@ def import_flyteadmin(
     create_projects: Create = False,
     prune: Prune = False,
     force: options.Force = False,
+    confirm: options.Confirm = "",
     message: options.Message = "",
     dry_run: options.DryRun = False,
     yes: options.Yes = False,
     output: options.Output = Format.TABLE,
 ) -> None:
-    """Import the matchable attributes of a running FlyteAdmin."""
+    """Import the matchable attributes of a running FlyteAdmin.
+
+    \b
+    cpctl import flyteadmin https://flyte.example.com --dry-run
+    """
     token = read_token(flyte_token_file) if flyte_token_file else ""
     wanted = _wanted(manager, create_projects=create_projects, prune=prune, force=force)
-    _import({**wanted, "flyteadmin": {"url": url, "token": token}}, message, output, dry_run=dry_run, yes=yes)
+    body = {**wanted, "flyteadmin": {"url": url, "token": token}}
+    _import(body, message, output, confirm=confirm, dry_run=dry_run, yes=yes)
 
 
 @imports.command("flytectl-files")
@@ -69,16 +92,21 @@ def import_flytectl_files(
     create_projects: Create = False,
     prune: Prune = False,
     force: options.Force = False,
+    confirm: options.Confirm = "",
     message: options.Message = "",
     dry_run: options.DryRun = False,
     yes: options.Yes = False,
     output: options.Output = Format.TABLE,
 ) -> None:
-    """Import files as `flytectl update … --attrFile` takes them."""
+    """Import files as `flytectl update … --attrFile` takes them.
+
+    \b
+    cpctl import flytectl-files tra.yaml --create-projects
+    """
     texts = dict(files.texts(file, deep=recursive))
     wanted = _wanted(manager, create_projects=create_projects, prune=prune, force=force)
     body = {**wanted, "flytectl_files": texts, **({"kind": kind} if kind else {})}
-    _import(body, message, output, dry_run=dry_run, yes=yes)
+    _import(body, message, output, confirm=confirm, dry_run=dry_run, yes=yes)
 
 
 def _wanted(manager: str, **flags: bool) -> dict[str, Any]:
@@ -87,15 +115,19 @@ def _wanted(manager: str, **flags: bool) -> dict[str, Any]:
     return {"manager": manager, **flags}
 
 
-def _import(body: dict[str, Any], message: str, how: Format, *, dry_run: bool, yes: bool) -> None:
+def _import(
+    body: dict[str, Any], message: str, how: Format, *, confirm: str, dry_run: bool, yes: bool
+) -> None:
     api = SESSION.api()
-    query = {"change_message": message}
+    query = {"change_message": message, "confirm": confirm}
     with waiting("Reading"):
         found = api.post("overrides:import", body, query={**query, "dry_run": True}).json()
     for one in found["skipped"]:
         SESSION.tell(f"Left out: {one['place']}: {one['reason']}")
     if not go_on(found["plan"], "Import this?", how, yes=yes or dry_run) or dry_run:
         return
+    if not yes:
+        query["confirm"] = confirmation(found["plan"])
     with waiting("Importing"):
         done = api.post("overrides:import", body, query=query).json()
     SESSION.tell(f"Imported as revision {done['plan']['revision']}.")

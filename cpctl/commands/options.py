@@ -27,11 +27,13 @@ Manager = Annotated[
 ]
 Force = Annotated[bool, typer.Option("--force", help="Take values from their managers.")]
 Confirm = Annotated[
-    int | None, typer.Option("--confirm", help="The number of affected scopes that you were told of.")
+    str,
+    typer.Option("--confirm", help="What the plan names: the number of affected scopes, or its digest."),
 ]
 Yes = Annotated[bool, typer.Option("-y", "--yes", help="Do not ask.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Show the plan and change nothing.")]
 Limit = Annotated[int | None, typer.Option(min=1, help="At most so many.")]
+Since = Annotated[str, typer.Option(help="Only what is newer: a duration such as 2h, or an RFC 3339 time.")]
 State = Annotated[str, typer.Option(help="Only agents in this state, such as ready.")]
 ServiceType = Annotated[str, typer.Option(help="Only agents that provide this.")]
 Selector = Annotated[str, typer.Option("-l", "--selector", help="Labels, such as team=ml,tier!=dev.")]
@@ -55,7 +57,7 @@ class Terms:
     message: str = ""
     manager: str = ""
     force: bool = False
-    confirm: int | None = None
+    confirm: str = ""
 
     def query(self, **more: Any) -> dict[str, Any]:
         manager = self.manager or _MANAGER

@@ -28,7 +28,11 @@ class PrincipalKind(StrEnum):
 
 @principals.command("list")
 def list_principals(*, output: options.Output = Format.TABLE, no_headers: options.NoHeaders = False) -> None:
-    """List principals."""
+    """List principals.
+
+    \b
+    cpctl principals list
+    """
     getting.list_of(kind_named("principals"), {}, output, headers=not no_headers)
 
 
@@ -56,13 +60,21 @@ def create_principal(
 
 @principals.command("disable")
 def disable_principal(name: Name, *, dry_run: options.DryRun = False, yes: options.Yes = False) -> None:
-    """Switch a principal off: its tokens and sessions stop working."""
+    """Switch a principal off: its tokens and sessions stop working.
+
+    \b
+    cpctl principals disable ci-billing
+    """
     _switch(name, options.Decision("", dry_run, yes), on=False)
 
 
 @principals.command("enable")
 def enable_principal(name: Name, *, dry_run: options.DryRun = False, yes: options.Yes = False) -> None:
-    """Switch a principal on again."""
+    """Switch a principal on again.
+
+    \b
+    cpctl principals enable ci-billing
+    """
     _switch(name, options.Decision("", dry_run, yes), on=True)
 
 
@@ -70,7 +82,11 @@ def enable_principal(name: Name, *, dry_run: options.DryRun = False, yes: option
 def list_tokens(
     *, principal: Only = "", output: options.Output = Format.TABLE, no_headers: options.NoHeaders = False
 ) -> None:
-    """List tokens; never their secrets."""
+    """List tokens; never their secrets.
+
+    \b
+    cpctl tokens list --principal ci-billing
+    """
     getting.list_of(kind_named("tokens"), {"principal": principal}, output, headers=not no_headers)
 
 
@@ -79,17 +95,21 @@ def create_token(
     name: Annotated[str, typer.Argument(metavar="NAME", help="What it is for.")],
     *,
     principal: Annotated[str, typer.Option(help="Whose it is; else yours.")] = "",
-    expires_at: Annotated[str, typer.Option(help="An RFC 3339 time; else never.")] = "",
+    expires_at: Annotated[str, typer.Option(help="An RFC 3339 time, or `never`; else 90 days.")] = "",
     dry_run: options.DryRun = False,
     yes: options.Yes = False,
     output: options.Output = Format.TABLE,
 ) -> None:
-    """Make a token, and print it. It is shown once.
+    """Create a token, and print it. It is shown once.
+
+    It expires no later than the token that you use, and is revoked with it.
 
     \b
     cpctl tokens create "GitHub Actions" --principal ci-billing --yes > ci.token
     """
     body = changing.said(name=name, principal=principal, expires_at=expires_at)
+    if expires_at == "never":
+        body["expires_at"] = None
     terms = options.Decision("", dry_run, yes)
     asked = f"Make a token of {principal or 'yours'}?"
     changing.create_secret(kind_named("tokens"), body, terms, output, asked=asked)
@@ -97,7 +117,11 @@ def create_token(
 
 @tokens.command("revoke")
 def revoke_token(token: changing.Id, *, dry_run: options.DryRun = False, yes: options.Yes = False) -> None:
-    """End a token at once."""
+    """End a token at once.
+
+    \b
+    cpctl tokens revoke 019a9f5e-7c00-7000-8000-000000000031
+    """
     terms = options.Decision("", dry_run, yes)
     changing.take_back(changing.place_of(kind_named("tokens"), token), f"the token {token}", terms)
 
@@ -106,7 +130,11 @@ def revoke_token(token: changing.Id, *, dry_run: options.DryRun = False, yes: op
 def list_roles(
     *, principal: Only = "", output: options.Output = Format.TABLE, no_headers: options.NoHeaders = False
 ) -> None:
-    """List who has which role where."""
+    """List who has which role where.
+
+    \b
+    cpctl roles list --principal ci-billing
+    """
     getting.list_of(kind_named("role-bindings"), {"principal": principal}, output, headers=not no_headers)
 
 
@@ -123,7 +151,11 @@ def grant_role(
     yes: options.Yes = False,
     output: options.Output = Format.TABLE,
 ) -> None:
-    """Give a principal a role at a scope and all below it."""
+    """Give a principal a role at a scope and all below it.
+
+    \b
+    cpctl roles grant ci-billing editor -p billing -d production
+    """
     scope = options.scope_of((project, domain, workflow, launch_plan))
     terms = options.Decision("", dry_run, yes)
     asked = f"Make {principal} {role} at {scope_text(scope)}?"
@@ -133,7 +165,11 @@ def grant_role(
 
 @roles.command("revoke")
 def revoke_role(binding: changing.Id, *, dry_run: options.DryRun = False, yes: options.Yes = False) -> None:
-    """Take a role back, by the id that `list` shows."""
+    """Take a role back, by the id that `list` shows.
+
+    \b
+    cpctl roles revoke 019a9f5e-7c00-7000-8000-000000000031
+    """
     terms = options.Decision("", dry_run, yes)
     changing.take_back(changing.place_of(kind_named("role-bindings"), binding), f"the role {binding}", terms)
 

@@ -42,13 +42,21 @@ def list_providers(
     output: options.Output = Format.TABLE,
     no_headers: options.NoHeaders = False,
 ) -> None:
-    """List the providers of an agent."""
+    """List the providers of an agent.
+
+    \b
+    cpctl agents providers list prod-eu-1
+    """
     getting.list_of(_kind(agent), {}, output, headers=not no_headers)
 
 
 @providers.command("show")
 def show_provider(agent: Agent, provider: Provider, *, output: options.Output = Format.YAML) -> None:
-    """Show everything about one provider."""
+    """Show everything about one provider.
+
+    \b
+    cpctl agents providers show prod-eu-1 019a9f5e-7c00-7000-8000-000000000031
+    """
     found = getting.find(SESSION.api(), _kind(agent), provider)
     if output.is_whole:
         say(*document(found, output))
@@ -64,7 +72,11 @@ def provider_history(
     output: options.Output = Format.TABLE,
     no_headers: options.NoHeaders = False,
 ) -> None:
-    """List how the status of a provider changed."""
+    """List how the status of a provider changed.
+
+    \b
+    cpctl agents providers history prod-eu-1 019a9f5e-7c00-7000-8000-000000000031
+    """
     path = f"{changing.place_of(_kind(agent), provider)}/history"
     getting.list_of(Kind("changes", path, _HISTORY, key="at"), {}, output, headers=not no_headers)
 
@@ -78,13 +90,21 @@ def remove_provider(
     dry_run: options.DryRun = False,
     yes: options.Yes = False,
 ) -> None:
-    """Forget a provider. Its agent may register it again."""
+    """Forget a provider. Its agent may register it again.
+
+    \b
+    cpctl agents providers remove prod-eu-1 019a9f5e-7c00-7000-8000-000000000031
+    """
     terms = options.Decision(message, dry_run, yes)
     changing.take_back(changing.place_of(_kind(agent), provider), f"the provider {provider}", terms)
 
 
 def summary(*, output: options.Output = Format.TABLE, no_headers: options.NoHeaders = False) -> None:
-    """Count agents by environment and state."""
+    """Count agents by environment and state.
+
+    \b
+    cpctl agents summary
+    """
     found: Any = SESSION.api().get("agents:summary").json()
     if output.is_whole:
         return say(*document(found, output))

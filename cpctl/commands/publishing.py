@@ -40,7 +40,11 @@ class ClaimKind(StrEnum):
 
 @teams.command("list")
 def list_teams(*, output: options.Output = Format.TABLE, no_headers: options.NoHeaders = False) -> None:
-    """List teams, and who publishes for each."""
+    """List teams, and who publishes for each.
+
+    \b
+    cpctl agent-configs teams list
+    """
     getting.list_of(TEAM, {}, output, headers=not no_headers)
 
 
@@ -72,7 +76,11 @@ def set_team(
 
 @grants.command("list")
 def list_grants(*, output: options.Output = Format.TABLE, no_headers: options.NoHeaders = False) -> None:
-    """List which names belong to which team."""
+    """List which names belong to which team.
+
+    \b
+    cpctl agent-configs grants list
+    """
     getting.list_of(GRANT, {}, output, headers=not no_headers)
 
 
@@ -87,7 +95,11 @@ def give_grant(
     yes: options.Yes = False,
     output: options.Output = Format.TABLE,
 ) -> None:
-    """Let nobody but a team claim these names."""
+    """Let nobody but a team claim these names.
+
+    \b
+    cpctl agent-configs grants give acme "acme_*"
+    """
     body = {"team": team, "kind": kind, "pattern": pattern}
     terms = options.Decision(message, dry_run, yes)
     changing.create(GRANT, body, terms, output, asked=f"Give {kind} {pattern} to {team}?")
@@ -101,14 +113,22 @@ def withdraw_grant(
     dry_run: options.DryRun = False,
     yes: options.Yes = False,
 ) -> None:
-    """Take a grant back, by the id that `list` shows."""
+    """Take a grant back, by the id that `list` shows.
+
+    \b
+    cpctl agent-configs grants withdraw 019a9f5e-7c00-7000-8000-000000000031
+    """
     terms = options.Decision(message, dry_run, yes)
     changing.take_back(changing.place_of(GRANT, grant), f"the grant {grant}", terms)
 
 
 @sources.command("list")
 def list_sources(*, output: options.Output = Format.TABLE, no_headers: options.NoHeaders = False) -> None:
-    """List the sources, and what waits to be confirmed."""
+    """List the sources, and what waits to be confirmed.
+
+    \b
+    cpctl agent-configs sources list
+    """
     getting.show(_SOURCE, _sources(), output, headers=not no_headers)
 
 
@@ -121,7 +141,11 @@ def confirm_source(
     dry_run: options.DryRun = False,
     yes: options.Yes = False,
 ) -> None:
-    """Let documents go that are so many that somebody must say so."""
+    """Confirm the removal of many documents from a source.
+
+    \b
+    cpctl agent-configs sources confirm kubernetes
+    """
     pending = next((one["pending"] for one in _sources() if one["source"] == source), None)
     if not pending:
         raise UsageError(f"Nothing waits at {source}.", hint="cpctl agent-configs sources list")

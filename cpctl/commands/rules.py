@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from cpctl.commands import changing, options
+from cpctl.commands import changing, options, planning
 from cpctl.errors import UsageError
 from cpctl.exits import Exit
 from cpctl.kinds import kind_named
@@ -25,16 +25,22 @@ Rail = Annotated[str, typer.Argument(metavar="NAME")]
 def create_type(
     *,
     file: changing.File,
+    confirm: options.Confirm = "",
     message: options.Message = "",
     dry_run: options.DryRun = False,
     yes: options.Yes = False,
     output: options.Output = Format.TABLE,
 ) -> None:
-    """Create a resource type, as the file describes it."""
+    """Create a resource type, as the file describes it.
+
+    \b
+    cpctl resource-types create -f workflow-priority.yaml
+    """
     body = changing.object_in(file)
     terms = options.Decision(message, dry_run, yes)
-    asked = f"Create the resource type {body.get('name', '')}?"
-    changing.create(kind_named("resource-types"), body, terms, output, asked=asked)
+    question = f"Create the resource type {body.get('name', '')}?"
+    kind = kind_named("resource-types")
+    planning.create(kind, body, terms, output, confirm=confirm, question=question)
 
 
 @resource_types.command("update")
@@ -42,27 +48,38 @@ def update_type(
     name: options.TypeName,
     *,
     file: changing.File,
+    confirm: options.Confirm = "",
     message: options.Message = "",
     dry_run: options.DryRun = False,
     yes: options.Yes = False,
     output: options.Output = Format.TABLE,
 ) -> None:
-    """Set a resource type to what the file describes. What is stored must still fit."""
+    """Set a resource type to what the file describes. What is stored must still fit.
+
+    \b
+    cpctl resource-types update workflow_priority -f workflow-priority.yaml
+    """
     terms = options.Decision(message, dry_run, yes)
-    changing.put(kind_named("resource-types"), name, changing.object_in(file), terms, output)
+    body = changing.object_in(file)
+    planning.put(kind_named("resource-types"), name, body, terms, output, confirm=confirm)
 
 
 @resource_types.command("delete")
 def delete_type(
     name: options.TypeName,
     *,
+    confirm: options.Confirm = "",
     message: options.Message = "",
     dry_run: options.DryRun = False,
     yes: options.Yes = False,
 ) -> None:
-    """Delete a resource type that nothing uses."""
+    """Delete a resource type that nothing uses.
+
+    \b
+    cpctl resource-types delete workflow_priority
+    """
     terms = options.Decision(message, dry_run, yes)
-    changing.delete(changing.place_of(kind_named("resource-types"), name), name, terms)
+    planning.delete(changing.place_of(kind_named("resource-types"), name), name, terms, confirm)
 
 
 @guard_rails.command("set")
@@ -73,28 +90,39 @@ def set_rail(
     accept_existing: Annotated[
         bool, typer.Option("--accept-existing", help="Even if overrides break it already.")
     ] = False,
+    confirm: options.Confirm = "",
     message: options.Message = "",
     dry_run: options.DryRun = False,
     yes: options.Yes = False,
     output: options.Output = Format.TABLE,
 ) -> None:
-    """Set a guard rail to what the file describes."""
+    """Set a guard rail to what the file describes.
+
+    \b
+    cpctl guard-rails set cpu-cap -f cpu-cap.yaml
+    """
     body = {"name": name, **changing.object_in(file)}
     terms = options.Decision(message, dry_run, yes)
-    changing.put(kind_named("guard-rails"), name, body, terms, output, accept_existing=accept_existing)
+    more = {"accept_existing": accept_existing, "confirm": confirm}
+    planning.put(kind_named("guard-rails"), name, body, terms, output, **more)
 
 
 @guard_rails.command("delete")
 def delete_rail(
     name: Rail,
     *,
+    confirm: options.Confirm = "",
     message: options.Message = "",
     dry_run: options.DryRun = False,
     yes: options.Yes = False,
 ) -> None:
-    """Delete a guard rail."""
+    """Delete a guard rail.
+
+    \b
+    cpctl guard-rails delete cpu-cap
+    """
     terms = options.Decision(message, dry_run, yes)
-    changing.delete(changing.place_of(kind_named("guard-rails"), name), name, terms)
+    planning.delete(changing.place_of(kind_named("guard-rails"), name), name, terms, confirm)
 
 
 @overrides.command("delete")
@@ -107,7 +135,7 @@ def delete_override(
     launch_plan: options.LaunchPlan = "",
     manager: options.Manager = "",
     force: options.Force = False,
-    confirm: options.Confirm = None,
+    confirm: options.Confirm = "",
     message: options.Message = "",
     dry_run: options.DryRun = False,
     yes: options.Yes = False,
@@ -137,7 +165,11 @@ def compare_revisions(
     domain: options.Domain = "",
     output: options.Output = Format.TABLE,
 ) -> None:
-    """Show what differs between two revisions, in values. Exits 1 if something does."""
+    """Show what differs between two revisions, in values. Exits 1 if something does.
+
+    \b
+    cpctl overrides compare --from 2 --to 12 -p flytesnacks
+    """
     query = {**options.scope_of((project, domain, "", "")), "from": str(first), "to": second}
     found = list(SESSION.api().items("overrides/diff", query))
     say(*(document({"items": found}, output) if output.is_whole else _differences(found)))
@@ -147,7 +179,11 @@ def compare_revisions(
 
 @overrides.command("source")
 def show_source(*, output: options.Output = Format.YAML) -> None:
-    """Show where overrides come from, and what is wrong there."""
+    """Show where overrides come from, and what is wrong there.
+
+    \b
+    cpctl overrides source
+    """
     found = SESSION.api().get("overrides/source").json()
     say(*document(found, output if output.is_whole else Format.YAML))
 
@@ -159,7 +195,11 @@ def confirm_source(
     dry_run: options.DryRun = False,
     yes: options.Yes = False,
 ) -> None:
-    """Let files take effect that remove so much that somebody must say so."""
+    """Confirm files that remove many overrides.
+
+    \b
+    cpctl overrides confirm
+    """
     api = SESSION.api()
     pending = api.get("overrides/source").json()["pending"]
     if not pending:

@@ -31,7 +31,11 @@ class State(StrEnum):
 
 @projects.command("list")
 def list_projects(*, output: options.Output = Format.TABLE, no_headers: options.NoHeaders = False) -> None:
-    """List projects."""
+    """List projects.
+
+    \b
+    cpctl projects list -o wide
+    """
     getting.list_of(kind_named("projects"), {}, output, headers=not no_headers)
 
 
@@ -68,7 +72,12 @@ def update_project(
     yes: options.Yes = False,
     output: options.Output = Format.TABLE,
 ) -> None:
-    """Change what is said of a project. Labels are replaced whole."""
+    """Change the name, description or labels of a project. Labels are replaced as a whole.
+
+    \b
+    cpctl projects update recommender --label team=ml
+    cpctl projects update recommender --state archived
+    """
     body = changing.said(name=name, description=description, labels=_labels(label), state=state)
     if not body:
         raise UsageError("Say what shall change.", hint=f"cpctl projects update {project} --name NAME")
@@ -82,7 +91,11 @@ def update_project(
 
 @domains.command("list")
 def list_domains(*, output: options.Output = Format.TABLE, no_headers: options.NoHeaders = False) -> None:
-    """List domains."""
+    """List domains.
+
+    \b
+    cpctl domains list
+    """
     getting.list_of(kind_named("domains"), {}, output, headers=not no_headers)
 
 
@@ -95,7 +108,11 @@ def create_domain(
     yes: options.Yes = False,
     output: options.Output = Format.TABLE,
 ) -> None:
-    """Create a domain."""
+    """Create a domain.
+
+    \b
+    cpctl domains create qa --name "Quality assurance"
+    """
     body = changing.said(id=domain, name=name)
     terms = options.Decision("", dry_run, yes)
     changing.create(kind_named("domains"), body, terms, output, asked=f"Create the domain {domain}?")

@@ -13,7 +13,11 @@ _SHELLS = ("bash", "zsh", "fish")
 
 
 def completion(shell: Annotated[str, typer.Argument(help="bash, zsh or fish.")]) -> None:
-    """Print the shell's completion script: source <(cpctl completion bash)."""
+    """Print the shell's completion script: source <(cpctl completion bash).
+
+    \b
+    cpctl completion bash > cpctl.bash
+    """
     from typer._completion_shared import get_completion_script
 
     if shell not in _SHELLS:

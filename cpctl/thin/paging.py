@@ -8,11 +8,17 @@ from typing import TypeVar
 Item = TypeVar("Item")
 
 
-def every_item(page: Callable[[str], tuple[Iterable[Item], str]]) -> Iterator[Item]:
-    """Every item of a list. page: a cursor, at first empty, to the items there and the next cursor."""
+def every_page(page: Callable[[str], tuple[Iterable[Item], str]]) -> Iterator[Iterable[Item]]:
+    """Every page of a list. page: a cursor, at first empty, to the items there and the next cursor."""
     cursor = ""
     while True:
         items, cursor = page(cursor)
-        yield from items
+        yield items
         if not cursor:
             return
+
+
+def every_item(page: Callable[[str], tuple[Iterable[Item], str]]) -> Iterator[Item]:
+    """Every item of a list; `page` as in `every_page`."""
+    for items in every_page(page):
+        yield from items

@@ -1,0 +1,104 @@
+"""Print a list page by page, as its pages come: one page is in memory at a time."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
+from typing import Any
+
+from cpctl.output import GAP, Column, Format, Item, as_cell, as_csv, as_yaml, forget_output
+
+Page = Sequence[Item]
+
+
+def print_pages(chunks: Iterable[str]) -> None:
+    """Write each chunk at once: a reader downstream gets the first page before the second is asked for.
+
+    Ends early when the reader does, as in `cpctl get agents | head`.
+    """
+    try:
+        for chunk in chunks:
+            sys.stdout.write(chunk)
+            sys.stdout.flush()
+    except BrokenPipeError:
+        forget_output()
+
+
+def chunks(
+    columns: Sequence[Column],
+    pages: Iterable[Page],
+    *,
+    how: Format,
+    name_of: Callable[[Item], str],
+    headers: bool = True,
+) -> Iterator[str]:
+    """The text of a list, one chunk or more for each page. What is picked out of a list needs all of it."""
+    if how.pick is not None:
+        return _lines(how.pick({"items": list(chain.from_iterable(pages))}))
+    if how is Format.JSON:
+        return _json(pages)
+    if how is Format.YAML:
+        return _yaml(pages)
+    if how is Format.NAME:
+        return chain.from_iterable(_lines(name_of(item) for item in page) for page in pages)
+    if how is Format.CSV:
+        return _csv(columns, pages, headers=headers)
+    return _table([one for one in columns if how is Format.WIDE or not one.wide], pages, headers=headers)
+
+
+def _lines(lines: Iterable[str]) -> Iterator[str]:
+    text = "".join(f"{line}\n" for line in lines)
+    if text:
+        yield text
+
+
+def _json(pages: Iterable[Page]) -> Iterator[str]:
+    """The bytes of `json.dumps({"items": [...]}, indent=2)`."""
+    before, after = '{\n  "items": [\n', '{\n  "items": []\n}\n'
+    for page in filter(None, pages):
+        # JSON escapes line breaks in texts: what is left belongs to the layout.
+        items = (json.dumps(item, indent=2, ensure_ascii=False).replace("\n", "\n    ") for item in page)
+        yield before + ",\n".join(f"    {item}" for item in items)
+        before, after = ",\n", "\n  ]\n}\n"
+    yield after
+
+
+def _yaml(pages: Iterable[Page]) -> Iterator[str]:
+    """A sequence in a mapping begins at the mapping's own column, so pages can follow one another."""
+    first = True
+    for page in filter(None, pages):
+        yield ("items:\n" if first else "") + as_yaml(list(page)) + "\n"
+        first = False
+    if first:
+        yield "items: []\n"
+
+
+def _csv(columns: Sequence[Column], pages: Iterable[Page], *, headers: bool) -> Iterator[str]:
+    for page in pages:
+        yield from _lines(as_csv(columns, page, headers=headers))
+        headers = False
+
+
+def _table(columns: Sequence[Column], pages: Iterable[Page], *, headers: bool) -> Iterator[str]:
+    """The first page decides the widths. A longer cell of a later page shifts the rest of its row."""
+    widths: list[int] = []
+    for page in pages:
+        rows: list[list[str]] = [[as_cell(column.value(item)) for column in columns] for item in page]
+        if not widths:
+            titles = [[column.title for column in columns]] if headers else []
+            rows = titles + rows
+            widths = [max(map(len, cells)) for cells in zip(*rows, strict=True)]
+        yield from _lines(_row(row, widths) for row in rows)
+
+
+def _row(cells: Sequence[str], widths: Sequence[int]) -> str:
+    return GAP.join(cell.ljust(width) for cell, width in zip(cells, widths, strict=True)).rstrip()
+
+
+def first_and_rest(pages: Iterable[Page]) -> tuple[Page, Iterator[Any]]:
+    """The first page, and all pages with it: to know whether there is anything before printing."""
+    coming = iter(pages)
+    first = next(coming, [])
+    return first, chain([first], coming)
