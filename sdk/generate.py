@@ -8,6 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from python_finish import finish
+
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 
@@ -20,7 +22,9 @@ def python(folder: Path) -> None:
     _run(sys.executable, "-m", "openapi_python_client", "generate", *where, *how, *ours, cwd=ROOT)
     package = folder / "controlplane_client"
     shutil.rmtree(package / "thin", ignore_errors=True)
-    shutil.copy(HERE / "session.py", package)
+    for module in ("session.py", "problems.py", "plain.py"):
+        shutil.copy(HERE / module, package)
+    finish(package)
     shutil.copytree(ROOT / "cpctl" / "thin", package / "thin", ignore=shutil.ignore_patterns("__pycache__"))
 
 

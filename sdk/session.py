@@ -16,10 +16,22 @@ from typing import Any
 import httpx
 
 from .client import AuthenticatedClient
+from .problems import Problem, checked
 from .thin.meeting import over_what_was_seen
 from .thin.paging import every_item
 from .thin.retrying import pause, repeatable
 from .thin.streams import SILENCE_SECONDS, Reader, follow
+
+__all__ = [
+    "Problem",
+    "checked",
+    "connect",
+    "every",
+    "every_async",
+    "update_with_etag",
+    "watch",
+    "watch_async",
+]
 
 _AGENT = "controlplane-client/0.1.0"
 _SECONDS = 10.0
@@ -29,19 +41,6 @@ _LAST = {"limit": "1", "object_type": "none"}
 _STREAM = {"Accept": "text/event-stream"}
 _SILENCE = httpx.Timeout(_SECONDS, read=SILENCE_SECONDS)
 Token = str | Callable[[], str]
-
-
-class Problem(Exception):
-    """A problem document (RFC 9457). Branch on `code`, never on words."""
-
-    def __init__(self, status: int, said: Mapping[str, Any], retry_after: str = "") -> None:
-        self.status = status
-        self.code = str(said.get("code", ""))
-        self.request_id = str(said.get("request_id", ""))
-        self.errors = list(said.get("errors") or ())
-        self.retry_after = retry_after
-        detail = said.get("detail") or said.get("title") or f"The server answered {status}."
-        super().__init__(f"{detail} (code {self.code}, request {self.request_id})")
 
 
 def connect(url: str, token: Token, *, timeout: float = _SECONDS, **options: Any) -> AuthenticatedClient:
@@ -129,13 +128,6 @@ async def watch_async(
         except _BREAKS as error:
             failed += 1
             await asyncio.sleep(_rest(failed, error))
-
-
-def checked(answer: Any) -> Any:
-    """What a detailed answer says. Raises Problem."""
-    if answer.status_code < 400:
-        return answer.parsed
-    raise Problem(int(answer.status_code), answer.parsed.to_dict() if answer.parsed else {})
 
 
 _BREAKS = (httpx.TransportError, Problem)
