@@ -17,7 +17,7 @@ endif
 export UV_NO_PROGRESS := 1
 export PYTHONUNBUFFERED := 1
 
-.PHONY: screenshots bench-lists bench-agent-configs bench-fleet bench-watchers help up test check format lint types contracts migrations-check openapi openapi-check release-api settings sdk lock bench-resolve bench-heartbeats clean
+.PHONY: nightly screenshots bench-lists bench-agent-configs bench-fleet bench-watchers help up test check format lint types contracts migrations-check openapi openapi-check release-api settings sdk lock bench-resolve bench-heartbeats clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -30,6 +30,10 @@ ALL_TESTS := -n auto --maxprocesses 3 --dist loadfile
 
 test: .venv/.dev ## Run the whole test suite against real services that it starts itself; ARGS="tests/unit -x"
 	@exec $(BIN)/python -m pytest $(or $(ARGS),$(ALL_TESTS))
+
+# One lane is one file: what needs minutes, a real peer given by path or address, or a ratio of times.
+nightly: .venv/.dev ## Run the slow lanes; LANE=two_neighbours runs tests/nightly/test_two_neighbours.py alone
+	@exec $(BIN)/python -m pytest -s $(if $(LANE),tests/nightly/test_$(LANE).py,tests/nightly) $(ARGS)
 
 screenshots: .venv/.dev ## Write docs/images/ from the demo's data; needs Chromium
 	SCREENSHOTS=docs/images $(BIN)/python -m pytest tests/browser -k hinders_nobody

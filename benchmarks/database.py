@@ -7,6 +7,9 @@ import re
 import shutil
 import subprocess
 from pathlib import Path
+from typing import Any
+
+import psycopg
 
 from benchmarks.machine import CLIENT_CPUS
 from controlplane.embedded.binaries import postgres_home
@@ -63,3 +66,14 @@ def rate(url: str, projects: int, folder: Path, *, clients: int, seconds: int) -
     found = re.search(r"tps = ([\d.]+)", done.stdout)
     assert found, done.stdout
     return float(found[1])
+
+
+def settle(connection: psycopg.Connection[Any]) -> None:
+    """Leave no work of loading behind, so that it is not measured: statistics, dead rows, dirty pages.
+
+    The role that owns the tables may not write a checkpoint; only a superuser's connection does.
+    """
+    connection.execute("VACUUM ANALYZE")
+    row = connection.execute("SELECT pg_has_role('pg_checkpoint', 'USAGE')").fetchone()
+    if row and row[0]:
+        connection.execute("CHECKPOINT")

@@ -10,6 +10,8 @@ from typing import Any
 
 import psycopg
 
+from benchmarks.database import settle
+
 DOMAINS = ("development", "staging", "production")
 WORKFLOWS = 100
 VALUES: dict[str, Any] = {
@@ -61,8 +63,7 @@ def load(url: str, rows: int) -> Dataset:
         )
         connection.execute("UPDATE overrides_revisioncounter SET revision = 1")
     with psycopg.connect(url, autocommit=True) as connection:
-        connection.execute("VACUUM ANALYZE")
-        connection.execute("CHECKPOINT")
+        settle(connection)
     return Dataset(count, projects)
 
 

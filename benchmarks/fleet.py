@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import psycopg
 
+from benchmarks.database import settle
 from controlplane.access.tokens import Prefix, new_token
 
 _BODY = b'{"timestamp": "2026-11-21T09:30:00Z", "consumer_lag": 0}'
@@ -44,8 +45,7 @@ def load(url: str, agents: int, beating: int) -> list[Beating]:
         for statement in _FILL:
             connection.execute(statement)
     with psycopg.connect(url, autocommit=True) as connection:
-        connection.execute("VACUUM ANALYZE")
-        connection.execute("CHECKPOINT")
+        settle(connection)
     return fleet
 
 

@@ -82,6 +82,22 @@ def make_project(name: str = "flytesnacks") -> str:
     return name
 
 
+def single_answers(batch: Any) -> Any:
+    """The items of a batch of effective values as single questions are answered: with whole sources."""
+
+    def whole(value: Any) -> Any:
+        if isinstance(value, list):
+            return [whole(below) for below in value]
+        if not isinstance(value, dict):
+            return value
+        return {
+            name: batch["sources"][below] if name == "source" else whole(below)
+            for name, below in value.items()
+        }
+
+    return whole(batch["items"])
+
+
 def logged_in(name: str, role: Role, scope: Scope = Scope()) -> Client:
     """A browser of a new person with this role."""
     person = principals.create_principal(name, kind=PrincipalKind.PERSON, actor=ACTOR)

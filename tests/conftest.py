@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 from django.conf import settings
 from django.core.cache import cache
@@ -20,6 +21,8 @@ from django.db import connection
 from django.db.models.signals import post_migrate
 from hypothesis import settings as settings_of_hypothesis
 
+from controlplane import database_roles
+from controlplane.database_roles import WEB, WORKER
 from controlplane.embedded import Services
 from controlplane.embedded.ports import free_port
 from controlplane.embedded.programs import Program, start, stop_all, tail
@@ -89,6 +92,13 @@ def django_db_modify_db_settings(_rows_survive_flush: None) -> None:
     options["options"] = f"{options.get('options', '')} -c deadlock_timeout=20s"
 
 
+def as_application(environment: dict[str, str], name: str) -> dict[str, str]:
+    """The environment of one process: as in an installation, its role owns no table."""
+    role = WORKER if name in ("worker", "beat") else WEB
+    url = environment["DATABASE_URL"].replace("//controlplane@", f"//{role}@")
+    return {**environment, "DATABASE_URL": url}
+
+
 class System:
     """A web server, a Celery worker and beat: real processes on the test database."""
 
@@ -110,7 +120,7 @@ class System:
             "flyte-grpc": (python, str(ROOT / "manage.py"), "flyte_grpc"),
         }
         self.running = [
-            start(Program(name, command, folder / f"{name}.log", environment))
+            start(Program(name, command, folder / f"{name}.log", as_application(environment, name)))
             for name, command in commands.items()
         ]
 
@@ -143,7 +153,11 @@ def system(
         "DJANGO_SETTINGS_MODULE": "controlplane.settings.test",
         "PYTHONPATH": str(ROOT),
         "SECRET_KEY": settings.SECRET_KEY,
+        # Many tests send bad tokens from this one address; the limit has tests of its own.
+        "THROTTLE_ANONYMOUS_PER_MINUTE": "0",
     }
+    with psycopg.connect(database) as administrator, administrator.cursor() as cursor:
+        database_roles.establish(cursor, passwords={})
     metrics = tmp_path_factory.mktemp("metrics")
     environment["PROMETHEUS_MULTIPROC_DIR"] = str(metrics)
     running = System(environment, tmp_path_factory.mktemp("system"))

@@ -15,32 +15,37 @@ import threading
 import time
 import urllib.error
 import urllib.request
+import uuid
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 VERSION = "1.0"
-FIRST_PAUSE, LONGEST_PAUSE = 1.0, 300.0
+FIRST_PAUSE = 1.0
+# The longest pause is the interval that the control plane sets: a lease lasts three of them, so that an agent
+# is back in time whenever the control plane is. This one is used until it is known.
+UNTOLD_INTERVAL = 30.0
 PROBE_SECONDS, PROBE_TIMEOUT = float(os.environ.get("AGENT_PROBE_SECONDS", "10")), 5.0
 # Until the providers were probed once, heartbeats come this soon: so what they are is known early.
 FIRST_BEATS = 1.0
 # So many probes in a row settle any state. A higher count would make every report look new.
 MOST_PROBES = 3
+DUPLICATE = "duplicate_instance"
 JOIN_TOKEN = "cp_joi_"  # noqa: S105  (its beginning)
 log = logging.getLogger("agent")
 
 
 class Refused(Exception):
-    """The control plane answered, and not with 2xx."""
+    """The control plane answered, and not with 2xx. code: of the problem document."""
 
-    def __init__(self, status: int, detail: str, retry_after: float) -> None:
+    def __init__(self, status: int, detail: str, retry_after: float, code: str = "") -> None:
         super().__init__(f"{status}: {detail}")
-        self.status, self.retry_after = status, retry_after
+        self.status, self.retry_after, self.code = status, retry_after, code
 
 
-def pause(tries: int) -> float:
+def pause(tries: int, longest: float) -> float:
     """Full jitter: anything up to a limit that doubles, so that a fleet does not come back in step."""
-    return random.uniform(0, min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** min(tries, 16)))  # noqa: S311  (jitter)
+    return random.uniform(0, min(longest, FIRST_PAUSE * 2 ** min(tries, 16)))  # noqa: S311  (jitter)
 
 
 class ControlPlane:
@@ -49,14 +54,16 @@ class ControlPlane:
     def __init__(self, url: str, given: str, kept: str | None) -> None:
         self.url, self.given, self.kept = url.rstrip("/"), given, Path(kept) if kept else None
         self.token = self.kept.read_text().strip() if self.kept and self.kept.exists() else given
+        self.join_key = ""
 
-    def call(self, method: str, path: str, body: Any = None) -> Any:
+    def call(self, method: str, path: str, body: Any = None, **headers: str) -> Any:
         """Raises Refused, OSError (no connection) or http.client.HTTPException (half an answer)."""
+        sent = {name.replace("_", "-"): value for name, value in headers.items()}
         request = urllib.request.Request(  # noqa: S310  (an address that its operator gave)
             f"{self.url}/api/v1/{path}",
             method=method,
             data=None if body is None else json.dumps(body).encode(),
-            headers={"Authorization": f"Bearer {self.token}", "Content-Type": "application/json"},
+            headers={"Authorization": f"Bearer {self.token}", "Content-Type": "application/json", **sent},
         )
         try:
             with urllib.request.urlopen(request, timeout=10) as answer:  # noqa: S310  (an address that its operator gave)
@@ -64,22 +71,46 @@ class ControlPlane:
         except urllib.error.HTTPError as error:
             raise _refused(error) from None
 
-    def keep(self, token: str) -> None:
-        self.token = token
-        if self.kept:
-            new = self.kept.with_suffix(".new")
-            new.touch(mode=0o600)
-            new.write_text(token)
-            new.replace(self.kept)
+    def join(self, facts: dict[str, Any]) -> Any:
+        """Join, and keep the token. Should the answer be lost, the same key gets another one."""
+        file = self.kept.with_suffix(".join") if self.kept else None
+        if not self.join_key:
+            self.join_key = file.read_text().strip() if file and file.exists() else str(uuid.uuid4())
+            _write(file, self.join_key)
+        try:
+            joined = self.call("POST", "agents:join", facts, Idempotency_Key=self.join_key)
+        except Refused as refused:
+            if refused.code in ("idempotency_key_reused", "conflict"):
+                self.forget_key(file)
+            raise
+        self.token = joined["token"]
+        _write(self.kept, self.token)
+        self.forget_key(file)
+        return joined["agent"]
+
+    def forget_key(self, file: Path | None) -> None:
+        self.join_key = ""
+        if file:
+            file.unlink(missing_ok=True)
+
+
+def _write(file: Path | None, secret: str) -> None:
+    """All of it or nothing, for nobody else to read."""
+    if file:
+        new = file.with_suffix(".new")
+        new.touch(mode=0o600)
+        new.write_text(secret)
+        new.replace(file)
 
 
 def _refused(error: urllib.error.HTTPError) -> Refused:
     try:
-        detail = json.loads(error.read()).get("detail", "")
+        problem = json.loads(error.read())
+        detail, code = problem.get("detail", ""), problem.get("code", "")
     except (ValueError, AttributeError, OSError):
-        detail = error.reason
+        detail, code = error.reason, ""
     after = error.headers.get("Retry-After", "0")
-    return Refused(error.code, str(detail), float(after) if after.isdigit() else 0.0)
+    return Refused(error.code, str(detail), float(after) if after.isdigit() else 0.0, str(code))
 
 
 class Providers(threading.Thread):
@@ -132,6 +163,9 @@ class Agent:
         self.plane, self.facts, self.stopping = plane, facts, threading.Event()
         self.providers = Providers(providers, self.stopping)
         self.id, self.generation, self.tries = "", 0, 0
+        self.interval = UNTOLD_INTERVAL
+        # Of this process: another one with our name and token is refused while we send heartbeats.
+        self.instance = str(uuid.uuid4())
         self.registered: dict[str, Any] = {}
         self.offered: dict[str, tuple[str, dict[str, Any]]] = {}
 
@@ -161,12 +195,10 @@ class Agent:
         facts = {**self.facts, "service_types": sorted(types)}
         if self.id and facts == self.registered:
             return
-        if self.plane.token.startswith(JOIN_TOKEN):
-            joined = self.plane.call("POST", "agents:join", facts)
-            self.plane.keep(joined["token"])
-            told = joined["agent"]
-        else:
-            told = self.plane.call("POST", "agents", facts)
+        sent = {**facts, "instance_uuid": self.instance}
+        joins = self.plane.token.startswith(JOIN_TOKEN)
+        told = self.plane.join(sent) if joins else self.plane.call("POST", "agents", sent)
+        self.interval = float(told["heartbeat_interval"])
         self.id, self.generation, self.registered = told["agent_id"], told["generation"], facts
         log.info("registered as %s", self.id)
 
@@ -185,7 +217,7 @@ class Agent:
         try:
             return self.plane.call(method, path, body)
         except Refused as refused:
-            if refused.status not in (400, 404, 409, 422):
+            if refused.status not in (400, 404, 409, 422) or refused.code == DUPLICATE:
                 raise
             log.warning("%s %s: %s", method, path, refused)
 
@@ -194,11 +226,13 @@ class Agent:
         said = {
             "timestamp": datetime.now(UTC).isoformat(),
             "consumer_lag": 0,
+            "instance_uuid": self.instance,
             "conditions": draining,
             "versions": {"agent": VERSION},
             "providers": self.providers.report(),
         }
         told = self.plane.call("PUT", f"agents/{self.id}/heartbeat", said)
+        self.interval = float(told["heartbeat_interval"])
         if told["generation"] != self.generation:
             log.warning("somebody else registers as %s", self.facts["name"])
             self.generation = told["generation"]
@@ -209,13 +243,18 @@ class Agent:
         if refused.status in (404, 410) and self.id:
             log.warning("the control plane does not know us any more; registering again")
             self.id, self.offered = "", {}
-            return pause(0)
+            return pause(0, self.interval)
+        if refused.code == DUPLICATE:
+            # After a crash we may be the second process for a moment; else somebody must stop one of us.
+            self.id, self.offered = "", {}
+            log.warning("another process is %s; again in %.0f s", self.facts["name"], refused.retry_after)
+            return refused.retry_after + pause(0, self.interval)
         if refused.status == 401:
             self.plane.token, self.id, self.offered = self.plane.given, "", {}
         return self.again(str(refused), refused.retry_after)
 
     def again(self, why: str, least: float = 0.0) -> float:
-        wait, self.tries = least + pause(self.tries), self.tries + 1
+        wait, self.tries = least + pause(self.tries, self.interval), self.tries + 1
         log.warning("%s; again in %.0f s", why, wait)
         return wait
 

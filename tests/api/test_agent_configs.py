@@ -10,9 +10,10 @@ from django.db.models.functions import Now
 from controlplane.access import principals
 from controlplane.api.metrics import exposition
 from controlplane.events.models import Event
+from controlplane.scopes import Scope
 from registry.publishing.rows import AgentConfig
 from registry.publishing.source_rows import AgentConfigCluster
-from tests.api_client import ACTOR, Api, make_principal
+from tests.api_client import ACTOR, Api, make_principal, token_for
 
 TEXT = """\
 plugins:
@@ -119,6 +120,20 @@ def test_another_organisation_sees_neither_documents_nor_names(api, plane):
     assert them.get("agent-config-bundles/eu/1").status_code == 403
 
 
+def test_an_administrator_sees_who_won_a_conflict_between_organisations(api, plane):
+    for team in ("acme", "rival"):
+        api.put(f"agent-config-teams/{team}", {"publishers": [], "organisation": f"{team}-inc"})
+    published(api)
+    published(api, "rival", said=text("rival", "acme_sensor"))
+
+    (document,) = api.get("agent-config-conflicts").json()["items"]
+    (conflict,) = document["conflicts"]
+    assert (conflict["winner_team"], conflict["winner_document"]) == ("acme", "api/acme/agents")
+    assert "api/acme/agents of acme" in conflict["message"]
+    (standing,) = api.get("agent-configs/rival/agents").json()["data_planes"]
+    assert standing["conflicts"] == document["conflicts"]
+
+
 def test_the_configuration_is_served_in_three_formats_with_etags(api, plane):
     published(api)
 
@@ -140,8 +155,8 @@ def test_only_its_own_principal_follows_a_data_plane(api):
     api.put("data-planes/eu", {"principal": name})
 
     assert own.get("data-planes/eu/config").status_code == 200
-    assert other.get("data-planes/eu/config").status_code == 403
-    assert other.post("data-planes/eu/acks", {"revision": 1, "status": "REJECTED"}).status_code == 403
+    assert other.get("data-planes/eu/config").status_code == 404
+    assert other.post("data-planes/eu/acks", {"revision": 1, "status": "REJECTED"}).status_code == 404
     applied = own.post("data-planes/eu/acks", {"revision": 1, "status": "APPLIED"})
     assert (applied.json()["ack_state"], applied.json()["applied_revision"]) == ("APPLIED", 1)
 
@@ -272,6 +287,37 @@ def test_the_webhook_denies_new_conflicts_and_never_old_ones_or_deletions(api, p
     warned = admit(api, object=config_map())
     assert warned["allowed"]
     assert "acme_sensor" in warned["warnings"][0]
+
+
+@pytest.mark.parametrize(
+    ("role", "scope", "status"),
+    [
+        ("admission", Scope(), 200),
+        ("admin", Scope(), 200),
+        # Webhooks were set up with these before there was a role for them.
+        ("viewer", Scope(), 200),
+        ("editor", Scope(), 200),
+        ("admission", Scope(project="ads"), 403),
+        ("viewer", Scope(project="ads"), 403),
+        ("agent", Scope(), 403),
+    ],
+)
+def test_who_may_ask_as_the_webhook(plane, role, scope, status):
+    asked = {
+        "kind": "AdmissionReview",
+        "request": {"uid": "u1", "operation": "CREATE", "object": config_map()},
+    }
+
+    assert Api(token_for(role, scope=scope)).post("agent-configs:admit", asked).status_code == status
+
+
+def test_the_webhook_may_ask_and_nothing_else(plane):
+    webhook = Api(token_for("admission"))
+
+    refused = ("agent-configs", "data-planes", "overrides", "agents", "events", "audit", "tokens?principal=x")
+
+    assert {webhook.get(path).status_code for path in refused} == {403}
+    assert webhook.post("me:can-i", {"action": "agent_config.admit"}).json()["allowed"]
 
 
 def test_the_webhook_knows_what_is_served_of_a_document_that_is_to_blame(api, plane):

@@ -61,6 +61,19 @@ def test_long_silence_retires_and_long_absence_removes_and_who_beats_is_never_to
     assert dict(Agent.objects.values_list("name", "state")) == {"silent": "retired", "alive": "ready"}
 
 
+def test_unknown_agents_are_retired_after_the_same_silence_if_anybody_is_heard(api):
+    silent = register(api, "silent")
+    Agent.objects.filter(id=silent).update(state="unknown")
+    age(silent, 8)
+
+    assert life_cycle.collect_garbage(**AGES) == (0, 0)
+    alive = register(api, "alive")
+    assert life_cycle.collect_garbage(**AGES) == (1, 0)
+
+    assert (state(silent), state(alive)) == ("retired", "ready")
+    assert api.put(f"agents/{silent}/heartbeat", BEAT).json()["health_status"] == "ready"
+
+
 class Plain:
     """Through Django, with a token."""
 

@@ -34,7 +34,7 @@ def beat(api: Api, agent_id: str, lag: int = 0) -> Any:
 
 
 def history(api: Api, agent_id: str) -> list[tuple[str, str]]:
-    items = api.get(f"events?object_type=agent&object_id={agent_id}").json()["items"]
+    items = api.get(f"events?after=0&object_type=agent&object_id={agent_id}").json()["items"]
     return [(one["type"], one["data"].get("reason", "")) for one in items]
 
 
@@ -265,20 +265,21 @@ def test_a_dcm_agent_works_without_a_token_and_its_words(dcm, api):
     assert (beaten.status_code, beaten.json()["health_status"]) == (200, "ready")
     api.post(f"agents/{found['agent_id']}:drain", {"reason": "x"})
     assert dcm.get(path).json()["health_status"] == "congested"
-    assert dcm.get(f"{DCM}?health_status=congested").json()["agents"][0]["state"] == "draining"
+    listed = api.get(f"{DCM}?health_status=congested").json()
+    assert listed["agents"][0]["state"] == "draining"
 
 
-def test_dcm_pages(dcm):
+def test_dcm_pages(dcm, api):
     for number in range(3):
         body = {**AGENT, "name": f"a{number}", "topic_name": f"dcm.agent.a{number}"}
         dcm.post(DCM, body, content_type="application/json")
 
-    first = dcm.get(f"{DCM}?max_page_size=2").json()
-    rest = dcm.get(f"{DCM}?max_page_size=2&page_token={first['next_page_token']}").json()
+    first = api.get(f"{DCM}?max_page_size=2").json()
+    rest = api.get(f"{DCM}?max_page_size=2&page_token={first['next_page_token']}").json()
     assert [one["name"] for one in first["agents"] + rest["agents"]] == ["a0", "a1", "a2"]
     assert rest["next_page_token"] == ""
     for query in ("max_page_size=101", "max_page_size=x", "page_token=x"):
-        assert dcm.get(f"{DCM}?{query}").status_code == 400
+        assert api.get(f"{DCM}?{query}").status_code == 400
 
 
 def test_dcm_errors_are_dcms(dcm, api):
@@ -302,7 +303,98 @@ def test_dcm_errors_are_dcms(dcm, api):
     assert foreign.status_code == 403
 
 
-def test_dcm_is_off_unless_it_is_turned_on(client, db):
-    assert client.get(DCM).status_code == 404
-    assert client.post(DCM, AGENT, content_type="application/json").status_code == 404
+@pytest.mark.parametrize("turned_on", [True, False])
+def test_without_a_token_lists_are_never_shown_and_the_rest_only_where_it_is_turned_on(
+    client, api, settings, turned_on
+):
+    settings.DCM_AGENTS = True
+    body = {**AGENT, "name": "tokenless", "topic_name": "dcm.agent.tokenless"}
+    own = client.post(DCM, body, content_type="application/json").json()["agent_id"]
+    foreign = register(api)
+    settings.DCM_AGENTS = turned_on
+
+    listed = client.get(DCM)
+    calls = [
+        client.post(DCM, body, content_type="application/json"),
+        client.put(f"{DCM}/{own}/heartbeat", BEAT, content_type="application/json"),
+        client.get(f"{DCM}/{own}"),
+    ]
+
+    assert [one.status_code for one in calls] == [200 if turned_on else 401] * 3
+    assert (listed.status_code, listed.json()["type"]) == (401, "unauthorized")
+    assert listed["WWW-Authenticate"] == "Bearer"
+    assert client.get(f"{DCM}/{foreign}").status_code == (404 if turned_on else 401)
+
+
+def test_a_dcm_agent_with_a_token_is_served_always_and_owns_its_record(api):
+    agent, other = Api(token_for("agent")), Api(token_for("agent"))
+
+    created = agent.post(DCM, AGENT)
+    path = f"{DCM}/{created.json()['agent_id']}"
+
+    assert (created.status_code, agent.post(DCM, AGENT).status_code) == (201, 200)
+    assert agent.put(f"{path}/heartbeat", BEAT).json()["health_status"] == "ready"
+    assert [one["name"] for one in agent.get(DCM).json()["agents"]] == ["a1"]
+    assert other.post(DCM, AGENT).status_code == 409
+    assert other.put(f"{path}/heartbeat", BEAT).status_code == 403
+    assert other.get(path).status_code == 200
+
+
+@pytest.mark.parametrize("secret", ["cp_pat_nothing", "", "cp_joi_x"])
+def test_a_token_that_is_not_ours_is_refused_even_where_none_is_needed(dcm, secret):
+    answer = Api(secret or " ").post(DCM, AGENT)
+
+    assert (answer.status_code, answer.json()["type"]) == (401, "unauthorized")
     assert not Agent.objects.exists()
+
+
+def test_a_token_without_the_role_registers_nobody(db):
+    viewer = Api(token_for("viewer"))
+
+    assert viewer.post(DCM, AGENT).status_code == 403
+    assert viewer.get(DCM).status_code == 200
+
+
+def test_a_dcm_agent_that_is_given_a_token_keeps_its_record(dcm):
+    first = dcm.post(DCM, AGENT, content_type="application/json").json()["agent_id"]
+    agent = Api(token_for("agent"))
+
+    assert agent.post(DCM, AGENT).json()["agent_id"] == first
+    assert agent.put(f"{DCM}/{first}/heartbeat", BEAT).status_code == 200
+    # From now on nobody has it without the token.
+    assert dcm.post(DCM, AGENT, content_type="application/json").status_code == 409
+
+
+@pytest.mark.parametrize("with_token", [True, False])
+def test_a_restart_of_a_dcm_agent_does_not_undo_its_retirement(dcm, api, with_token):
+    token = token_for("agent") if with_token else ""
+
+    def start():
+        return Api(token).post(DCM, AGENT)
+
+    agent_id = start().json()["agent_id"]
+    api.post(f"agents/{agent_id}:retire")
+
+    refused = start()
+    assert (refused.status_code, refused.json()["type"]) == (409, "conflict")
+    assert state(api, agent_id) == "retired"
+    assert Api(token).put(f"{DCM}/{agent_id}/heartbeat", BEAT).status_code == 410
+    # What silence did, and a goodbye, are undone as before.
+    api.post(f"agents/{agent_id}:deregister")
+    assert start().status_code == 200
+    Agent.objects.update(state="retired", retired_for_silence=True)
+    assert start().status_code == 200
+    api.post(f"agents/{agent_id}:retire")
+    api.delete(f"agents/{agent_id}")
+    assert start().status_code == 201
+
+
+@pytest.mark.parametrize(("length", "status"), [(239, 201), (240, 400)])
+def test_a_topic_name_is_as_long_as_every_valid_agent_needs(dcm, length, status):
+    topic = "dcm.agent." + "x" * length
+
+    assert (
+        dcm.post(DCM, {**AGENT, "topic_name": topic}, content_type="application/json").status_code == status
+    )
+    native = Api(token_for("agent")).post("agents", {**AGENT, "name": "n", "topic_name": topic[:-1] + "y"})
+    assert native.status_code == status

@@ -53,6 +53,11 @@ class Applying:
         body = yaml_text.dump_all(documents).encode()
         return (by or self.api).post(path, body, Content_Type=YAML, **key)
 
+    def confirmed(self, *documents: Any, **query: Any) -> Any:
+        """Look at the plan, and confirm it if it asks for that."""
+        confirm = self(*documents, **query, dry_run="true").json()["confirm"]
+        return self(*documents, **query, **({"confirm": confirm} if confirm else {}))
+
 
 @pytest.fixture(params=["json", "yaml"])
 def apply(request: Any, api: Api) -> Applying:
@@ -142,7 +147,7 @@ def test_prune_reaches_only_below_the_scope_given(apply):
     scopes = [{}, {"domain": "development"}, {"project": "flytesnacks"}, HERE, {**HERE, "workflow": "w"}]
     apply(*(tasks(**scope) for scope in scopes))
 
-    apply(spec({}), prune="true", project="flytesnacks", domain="development")
+    apply.confirmed(spec({}), prune="true", project="flytesnacks", domain="development")
 
     assert stored().keys() == {
         "task_resource at global",
@@ -165,7 +170,7 @@ def test_prune_takes_only_its_own_values_out_of_what_is_shared(apply):
     apply(tasks("defaults"), managed_by="git")
     apply(tasks("limits"), managed_by="team")
 
-    answer = apply(spec({}), prune="true").json()
+    answer = apply.confirmed(spec({}), prune="true").json()
 
     assert answer["summary"]["updated"] == 1
     assert stored() == {"task_resource at global": {"limits": {"cpu": "1"}}}
@@ -174,7 +179,7 @@ def test_prune_takes_only_its_own_values_out_of_what_is_shared(apply):
 def test_no_documents_and_prune_take_out_all_that_the_manager_set(apply_json):
     apply_json(tasks(), tasks(**HERE))
 
-    assert apply_json(prune="true").json()["summary"]["deleted"] == 2
+    assert apply_json.confirmed(prune="true").json()["summary"]["deleted"] == 2
 
 
 @pytest.mark.parametrize(
@@ -201,7 +206,7 @@ def test_a_dry_run_keeps_nothing_and_plans_what_the_call_then_reports(apply, doc
 
     planned = apply(*documents, prune="true", dry_run="true")
     kept = everything()
-    done = apply(*documents, prune="true")
+    done = apply.confirmed(*documents, prune="true")
 
     assert planned["Dry-Run"] == "true"
     assert kept == before
@@ -244,7 +249,7 @@ def test_a_value_that_both_want_stays_until_both_have_left_it_out(apply):
 
     apply(spec({"taskResources": {}}), managed_by="git")
     one_left = stored()
-    apply(spec({}), managed_by="team", prune="true")
+    apply.confirmed(spec({}), managed_by="team", prune="true")
 
     assert one_left == {"task_resource at global": {"defaults": {"cpu": "1"}}}
     assert stored() == {}
@@ -266,7 +271,7 @@ def test_what_another_manages_is_a_conflict_that_names_value_and_manager_and_cha
 def test_a_conflict_in_yaml_has_its_line(api):
     make_project()
     api.post("overrides:apply?managed_by=team", {"documents": [tasks(cpu="1")]})
-    body = b"---\nkind: overrides\n---\nspec:\n  taskResources:\n    defaults: {cpu: 2}\n"
+    body = b"---\nspec: {}\n---\nspec:\n  taskResources:\n    defaults: {cpu: 2}\n"
 
     answer = api.post("overrides:apply?managed_by=git", body.replace(b"2", b"'2'"), Content_Type=YAML)
 
@@ -298,7 +303,7 @@ def test_an_item_of_a_list_is_given_up_without_what_another_says_of_it(apply):
     apply(spec(plugin), managed_by="git")
     apply(spec({"pluginOverrides": {"overrides": more}}), managed_by="team")
 
-    apply(spec({}), managed_by="git", prune="true")
+    apply.confirmed(spec({}), managed_by="git", prune="true")
 
     assert stored() == {
         "plugin_override at global": {
@@ -515,15 +520,28 @@ def test_both_halves_in_one_call_are_judged_together(apply):
     assert raised.status_code == 200
 
 
-def test_what_pruning_uncovers_must_be_legal_too(apply):
+def test_what_pruning_uncovers_is_a_warning(apply, api):
     apply(tasks("limits", cpu="2"), managed_by="ops")
     apply(tasks("limits", cpu="8", **HERE))
     apply(tasks("defaults", cpu="6", **HERE, workflow="w"), managed_by="team")
 
-    answer = apply(spec({}), prune="true")
+    assert apply.confirmed(spec({}), prune="true").status_code == 200
 
-    assert answer.json()["scopes"] == ["project=flytesnacks domain=development workflow=w"]
-    assert Override.objects.count() == 3
+    query = "project=flytesnacks&domain=development&workflow=w&resource_type=task_resource"
+    (found,) = api.get(f"overrides/effective?{query}").json()["items"]
+    assert [(one["pointer"], one["code"]) for one in found["warnings"]] == [
+        ("/limits/cpu", "limit_below_default")
+    ]
+
+
+def test_a_write_beside_a_deletion_is_still_refused(apply):
+    """What the written row makes invalid is refused, whatever is deleted in the same call."""
+    apply(tasks("limits", cpu="2"), managed_by="ops")
+    apply(tasks("limits", cpu="8", **HERE))
+
+    answer = apply(tasks("defaults", cpu="6", **HERE, workflow="w"), prune="true")
+
+    assert (answer.status_code, answer.json()["code"]) == (422, "inherited_conflict")
 
 
 def test_what_was_wrong_before_stands_in_nobodys_way(apply):
@@ -721,6 +739,78 @@ def test_the_config_map_of_the_rfc_is_understood(apply):
     }
 
 
+# As section "Write Experience" of RFC 3749 prints it: `apiVersion` and `data` are indented below `metadata`.
+RFC_CONFIG_MAP = """
+kind: ConfigMap
+metadata:
+  name: defaults
+  namespace: flyte
+  apiVersion: v1
+  data:
+    defaults.yaml: |
+      # MyExampleWorkflow overrides
+      - project: flytesnacks
+        domain: development
+        workflow: MyExampleWorkflow
+        overrides:
+          taskResources:
+            defaults:
+              cpu: "1"
+              memory: "500Mi"
+            limits:
+              cpu: "3"
+              memory: "2Gi"
+              gpu: "4"
+      # Flytesnacks/development level overrides
+      - project: flytesnacks
+        domain: development
+        overrides:
+          workflowExecutionConfig:
+            labels:
+              my-key: "my-value"
+            securityContext:
+              coreIdentity:
+                iamRole: "my_iam_role"
+"""
+
+
+def test_the_config_map_is_read_as_the_rfc_prints_it_with_data_below_metadata(apply):
+    answer = apply(yaml_text.load(RFC_CONFIG_MAP))
+
+    assert answer.status_code == 200, answer.json()
+    assert answer.json()["summary"]["created"] == 2
+    assert len(stored()) == 2
+
+
+def test_the_ellipses_of_the_rfc_are_refused_with_their_place(apply):
+    printed = RFC_CONFIG_MAP.replace('gpu: "4"\n', 'gpu: "4"\n            ...    \n')
+
+    answer = apply(yaml_text.load(printed))
+
+    assert (answer.status_code, pointers(answer)) == (
+        400,
+        ["/documents/0/metadata/data/defaults.yaml"],
+    )
+    assert stored() == {}
+
+
+@pytest.mark.parametrize(
+    ("document", "pointer"),
+    [
+        ({"kind": "overrides", **HERE}, "/documents/0/spec"),
+        ({"apiVersion": 1, "kind": "overrides"}, "/documents/0/spec"),
+        ({"kind": "ConfigMap", "metadata": {"name": "defaults"}}, "/documents/0/data"),
+        ({"kind": "ConfigMap", "data": None}, "/documents/0/data"),
+        ({"kind": "ConfigMap", "data": {"a.yaml": "domain: development"}}, "/documents/0/data/a.yaml/spec"),
+    ],
+)
+def test_a_document_that_would_set_nothing_by_accident_is_refused(apply, document, pointer):
+    answer = apply(document)
+
+    assert (answer.status_code, pointers(answer)) == (400, [pointer])
+    assert "nothing" in answer.json()["detail"]
+
+
 def test_a_list_of_entries_is_understood(apply):
     answer = apply([{"overrides": {"taskResources": {}}}, {**HERE, "overrides": {"taskResources": {}}}])
 
@@ -798,7 +888,7 @@ def test_the_installation_applied_again_is_unchanged(apply):
 
     answer = apply(*INSTALLATION).json()
 
-    assert {one["change"] for one in answer["installation"]} == {"unchanged"}
+    assert answer["installation"] == []
     assert everything() == before
 
 
@@ -918,8 +1008,10 @@ def test_two_thousand_documents_cost_no_more_queries_than_ten(apply_json, settin
             apply_json(*many(count, cpu="1"), **team)
         sent = {"create": many(count, cpu="1"), "prune": [], "unchanged": many(count, cpu="1")}
         terms = {"managed_by": "other", "force": "true"} if what == "conflict" else {**team, "prune": "true"}
+        if what == "prune":
+            terms["confirm"] = apply_json(**terms, dry_run="true").json()["confirm"]
         spent = queries_of(lambda: apply_json(*sent.get(what, many(count, cpu="2")), **terms))
-        apply_json(managed_by=terms["managed_by"], prune="true")
+        apply_json.confirmed(managed_by=terms["managed_by"], prune="true")
         return spent
 
     cost(1)  # Fills the caches.

@@ -1,6 +1,7 @@
 """Bad input gets a clear problem document, and changes nothing."""
 
 import json
+import re
 
 import pytest
 
@@ -169,3 +170,23 @@ def test_a_trailing_slash_is_sent_to_the_form_without_and_never_elsewhere(api):
 def test_no_answer_of_the_api_is_kept_by_caches(api):
     assert api.get("me")["Cache-Control"] == "no-store"
     assert json.loads(api.get("me").content)["name"]
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("role-bindings", {"principal": True, "role": {"a": None}, "scope": [False]}),
+        ("me:can-i", {"action": True, "scope": "x"}),
+        ("overrides/effective:batch", {"scopes": [True, {"domain": None}], "resource_types": {"a": True}}),
+        ("agents", {"name": None, "service_types": {"a": True}, "cost": True, "labels": [None]}),
+        ("overrides:rollback", [True]),
+        ("resource-types", {"name": True, "strategy": None, "schema": [False], "levels": [{"a": None}]}),
+        ("guard-rails/x", {"name": "x", "rule": {"lock_below": True, "allowed": None}, "scope": [None]}),
+    ],
+)
+def test_no_message_shows_words_of_python(api, path, body):
+    answer = api("PUT" if path.startswith("guard-rails") else "POST", path, body)
+
+    told = answer.content.decode()
+    assert answer.status_code in {400, 422}, told
+    assert not re.search(r"\b(True|False|None|NoneType|dict|str|int|bool)\b", told), told

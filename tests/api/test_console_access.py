@@ -54,7 +54,7 @@ def test_an_administrator_makes_tokens_of_services_and_others_do_not(browser):
     principals.create_principal("ci", kind=PrincipalKind.SERVICE, actor=ACTOR)
     editor = logged_in("eve", Role.EDITOR)
 
-    made = browser.post("/tokens?principal=ci", {"name": "deploy", "days": ""})
+    made = browser.post("/tokens?principal=ci", {"name": "deploy", "days": "never"})
     token = Token.objects.get(name="deploy")
 
     assert Api(secret_in(made)).get("me").json()["name"] == "ci"

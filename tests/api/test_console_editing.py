@@ -1,6 +1,7 @@
 """The console changes overrides by the same functions as the API: looked at first, never by surprise."""
 
 import html
+import re
 
 import pytest
 from django.db.models.functions import Now
@@ -19,7 +20,7 @@ from overrides.merging import MergeRule, Strategy
 from overrides.models import Override, SourceState
 from overrides.resource_types import BUILT_IN
 from registry.models import FleetGuard
-from registry.publishing.rows import AgentConfig, AgentConfigStatus, DataPlane
+from registry.publishing.rows import AgentConfig, AgentConfigStatus, DataPlane, PublishingTeam
 from tests.api_client import ACTOR
 
 WORKFLOW = "project=flytesnacks&domain=development&workflow=MyExampleWorkflow"
@@ -298,6 +299,23 @@ def test_a_type_is_not_changed_under_rows_that_would_not_fit(browser):
     assert stale.status_code == 412
 
 
+def test_a_type_that_reaches_many_scopes_shows_where_and_asks_for_the_number(browser, settings):
+    settings.CONFIRM_ABOVE_SCOPES = 2
+    text = f"{DEFINITION}defaults: {{hours: 5}}\n"
+    form = {"version": "0", "text": text}
+
+    checked = shown(browser.post("/resource-types:new", {"do": "check", **form}))
+    refused = browser.post("/resource-types:new", {"do": "save", **form})
+    affected = re.search(r"changes at (\d+) scopes", checked)
+
+    assert affected is not None
+    assert (refused.status_code, browser.get("/resource-types/training_limits").status_code) == (409, 404)
+    assert f"Type {affected[1]} to confirm" in checked
+    assert f"Type {affected[1]} to confirm" in shown(refused)
+    saved = browser.post("/resource-types:new", {"do": "save", "confirm": affected[1], **form})
+    assert saved["Location"] == "/resource-types/training_limits"
+
+
 def test_only_who_may_define_types_gets_the_editor(browser):
     editor = person(Role.EDITOR)
 
@@ -307,7 +325,7 @@ def test_only_who_may_define_types_gets_the_editor(browser):
 
 
 def test_the_dashboard_tells_of_an_engaged_guard_and_of_files_that_are_not_in_force(browser, settings):
-    assert "all well" in shown(browser.get("/"))
+    assert "No fleet guard is engaged." in shown(browser.get("/"))
     FleetGuard.objects.update_or_create(
         environment="edge", defaults={"engaged_at": Now(), "reason": "5 of 6 agents are silent."}
     )
@@ -319,7 +337,8 @@ def test_the_dashboard_tells_of_an_engaged_guard_and_of_files_that_are_not_in_fo
 
     assert "5 of 6 agents are silent." in page
     assert "a.yaml:3" in page
-    assert "all well" not in page
+    assert "No fleet guard is engaged." not in page
+    assert "which are in force" not in page
 
 
 def test_the_dashboard_tells_of_claims_that_collide(browser):
@@ -331,4 +350,39 @@ def test_the_dashboard_tells_of_claims_that_collide(browser):
 
     assert "ml/spark lost a claim in eu-1." in page
     assert "spark is taken" in page
-    assert "all well" not in page
+    assert "has lost a claim" not in page
+
+    for number in range(3):
+        other = AgentConfig.objects.create(source="api", team="ml", name=f"x{number}", text="", digest="")
+        AgentConfigStatus.objects.create(document=other, data_plane=plane, conflicts=[LOST])
+    many = shown(browser.get("/"))
+    assert many.count('class="notice"') == 1
+    assert "4 agent configurations lost claims to other documents." in many
+
+
+def test_the_dashboard_states_only_what_it_looked_at(browser):
+    FleetGuard.objects.update_or_create(environment="edge", defaults={"engaged_at": Now(), "reason": "x"})
+    document = AgentConfig.objects.create(source="api", team="rival", name="spark", text="", digest="")
+    plane = DataPlane.objects.create(name="eu-1")
+    AgentConfigStatus.objects.create(document=document, data_plane=plane, conflicts=[LOST])
+    PublishingTeam.objects.create(name="rival", organisation="rival-inc")
+
+    page = shown(person(Role.VIEWER, Scope(project="flytesnacks")).get("/"))
+
+    assert "No fleet guard is engaged" not in page
+    assert "Not checked, because your roles do not allow it: the fleet." in page
+    assert "No agent configuration that you may read has lost a claim." in page
+    assert "rival" not in page
+
+
+def test_mistakes_in_files_are_shown_to_readers_of_all_scopes_alone(browser, settings):
+    settings.OVERRIDES_SOURCE = "file"
+    error = {"file": "secret.yaml", "line": 3, "message": "This is no YAML."}
+    SourceState.objects.update(state="failing", report={"errors": [error], "files": ["secret.yaml"]})
+    viewer = person(Role.VIEWER, Scope(project="flytesnacks"))
+
+    for address in ("/", "/overrides?project=flytesnacks"):
+        assert "secret.yaml" in shown(browser.get(address))
+        page = shown(viewer.get(address))
+        assert "secret.yaml" not in page
+        assert "Overrides come from files" in page

@@ -10,10 +10,10 @@ from controlplane.access.models import PrincipalKind
 from controlplane.access.roles import Role
 from controlplane.scopes import Scope
 from overrides.addresses import Address
-from overrides.editing import put_override
+from overrides.editing import delete_override, put_override
 from overrides.platform_defaults import platform_defaults
 from overrides.rail_editing import RailWrite, put_rail
-from tests.api_client import ACTOR
+from tests.api_client import ACTOR, make_project
 
 
 @pytest.fixture
@@ -80,3 +80,20 @@ def test_the_values_on_the_page_are_copied_as_a_request_a_command_and_yaml(brows
     assert "/api/v1/overrides/effective?domain=production" in page
     assert "cpctl explain --domain production" in page
     assert "workflow_execution_config:\n  max_parallelism: 50\n" in page
+
+
+def test_values_that_contradict_each_other_are_a_warning(browser):
+    """A deletion may leave a limit below a default that a scope below sets."""
+    make_project()
+    here, above = Scope(project="flytesnacks", domain="development"), Scope(project="flytesnacks")
+    put_override(Address("task_resource", above), {"limits": {"cpu": "2"}}, actor=ACTOR)
+    put_override(Address("task_resource", here), {"limits": {"cpu": "8"}, "defaults": {}}, actor=ACTOR)
+    below = Scope(project="flytesnacks", domain="development", workflow="w")
+    put_override(Address("task_resource", below), {"defaults": {"cpu": "6"}}, actor=ACTOR)
+    delete_override(Address("task_resource", here), actor=ACTOR)
+
+    page = unescape(
+        browser.get("/overrides?project=flytesnacks&domain=development&workflow=w").content.decode()
+    )
+
+    assert "The limit of cpu, 2, is below its default, 6." in page

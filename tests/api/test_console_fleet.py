@@ -6,10 +6,12 @@ import shlex
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from django.db.models.functions import Now
 from django.test import Client
 
 from console.fleet import timeline
 from console.fleet.impact import Standing, in_words, standing
+from console.fleet.timeline import Move
 from controlplane.access.models import AuditRecord
 from controlplane.access.roles import Role
 from controlplane.demo import seed
@@ -17,7 +19,7 @@ from registry.agents.guards import guard_of
 from registry.agents.states import State
 from registry.agents.transitions import move
 from registry.models import Agent, FleetGuard, ServedTaskType
-from tests.api_client import logged_in
+from tests.api_client import AGENT, Api, logged_in, token_for
 
 
 @pytest.fixture
@@ -224,20 +226,76 @@ def test_impact_in_words_says_when_nothing_is_lost():
 def test_the_strip_covers_the_whole_day_without_a_gap():
     now = datetime(2026, 1, 2, tzinfo=UTC)
     since = now - timedelta(hours=24)
-    changes = [
-        (since - timedelta(hours=1), "registered", "ready"),
-        (since + timedelta(hours=6), "ready", "unavailable"),
-        (since + timedelta(hours=12), "unavailable", "ready"),
+    moves = [
+        Move(since - timedelta(hours=1), "registered", "ready"),
+        Move(since + timedelta(hours=6), "ready", "unavailable"),
+        Move(since + timedelta(hours=12), "unavailable", "ready"),
     ]
+    day = {"since": since, "now": now}
 
-    found = timeline.spans(changes, "ready", since=since, now=now)
+    found = timeline.spans(
+        moves, "ready", state_since=moves[2].at, known_from=since - timedelta(days=9), **day
+    )
 
     assert [(one.state, one.x, one.width) for one in found] == [
         ("ready", 0, 250),
         ("unavailable", 250, 250),
         ("ready", 500, 500),
     ]
-    assert timeline.spans([], "ready", since=since, now=now) == [timeline.Span("ready", 0, timeline.WIDTH)]
+    quiet = timeline.spans([], "ready", state_since=moves[0].at, known_from=moves[0].at, **day)
+    assert quiet == [timeline.Span("ready", since, now, 0, timeline.WIDTH)]
+    assert [(one.x, one.hours) for one in timeline.ticks(**day)][::2] == [(0, 24), (500, 12), (1000, 0)]
+
+
+def test_the_strip_is_empty_where_nothing_is_known():
+    now = datetime(2026, 1, 2, tzinfo=UTC)
+    since, born = now - timedelta(hours=24), now - timedelta(hours=6)
+    day = {"since": since, "now": now}
+
+    new = timeline.spans([], "ready", state_since=born, known_from=born, **day)
+    moves = [Move(now - timedelta(hours=3), "ready", "unavailable")]
+    silent = timeline.spans(moves, "unavailable", state_since=moves[0].at, known_from=born, **day)
+    # Of somebody who may not read events only the present state is known.
+    unread = timeline.spans([], "ready", state_since=born, known_from=since, **day)
+
+    assert [(one.state, one.x, one.width) for one in new] == [("ready", 750, 250)]
+    assert [(one.state, one.x, one.width) for one in silent] == [
+        ("ready", 750, 125),
+        ("unavailable", 875, 125),
+    ]
+    assert unread == new
+
+
+def test_an_agent_that_registered_just_now_has_no_past(browser, agent):
+    Agent.objects.filter(id=agent.id).update(created_at=Now() - timedelta(minutes=5), state_since=Now())
+
+    page = text_of(browser.get(f"/agents/{agent.id}"))
+
+    (x, width) = re.search(r'<rect class="fill ready" x="([0-9.]+)" y="0" width="([0-9.]+)"', page).groups()
+    assert float(x) >= 995
+    assert float(width) <= 5
+    assert "Nothing is recorded before" in page
+
+
+def test_a_mass_event_is_one_banner_with_a_count_and_a_link(browser):
+    for number in range(20):
+        guard_of(f"edge-{number:02}")
+        FleetGuard.objects.filter(environment=f"edge-{number:02}").update(
+            engaged_at=Now(), due_count=9, agent_count=10, reason="9 of 10 agents are silent."
+        )
+    known = FleetGuard.objects.exclude(environment="").count()
+
+    for address in ("/", "/agents"):
+        page = text_of(browser.get(address))
+        assert page.count("Fleet guard engaged") == 1
+        assert f"in 20 of {known} environments: 180 of 200 agents silent" in page
+        assert '<a href="/fleet-guards?engaged=1">' in page
+    listed = text_of(browser.get("/fleet-guards?engaged=1"))
+    assert (listed.count("edge-"), "production" in listed) >= (20, False)
+
+    FleetGuard.objects.filter(environment="").update(engaged_at=Now(), due_count=500, agent_count=900)
+    whole = text_of(browser.get("/"))
+    assert f"in 20 of {known} environments and for the whole fleet: 500 of 900 agents silent" in whole
 
 
 def test_a_guard_is_overruled_for_a_while_and_given_back(browser):
@@ -254,7 +312,7 @@ def test_a_guard_is_overruled_for_a_while_and_given_back(browser):
     assert (engaged.ruling, engaged.ruling_by) == ("engage", "jane")
     assert (wrong.status_code, nowhere.status_code) == (400, 404)
     assert "by jane" in text_of(browser.get("/fleet-guards"))
-    assert "is engaged" in text_of(browser.get("/agents"))
+    assert "Fleet guard engaged in" in text_of(browser.get("/agents"))
 
 
 def test_task_types_tell_who_serves_them(browser, agent):
@@ -266,3 +324,23 @@ def test_task_types_tell_who_serves_them(browser, agent):
     assert "prod-eu-1" in one
     assert browser.get("/task-types/ray").status_code == 404
     assert "No task type has a name" in text_of(browser.get("/task-types?q=ray"))
+
+
+def test_an_agents_page_shows_its_lease_and_a_duplicate(db):
+    browser, api = logged_in("ann", Role.ADMIN), Api(token_for("admin"))
+    body = {**AGENT, "instance_uuid": "00000000-0000-4000-8000-000000000001"}
+    agent_id = api.post("agents", body).json()["agent_id"]
+
+    def page() -> str:
+        return browser.get(f"/agents/{agent_id}").content.decode()
+
+    assert "each lasts 90 s</dd>" in page()
+    api.post("agents:set-environment-lease", {"environment": "prod", "lease_seconds": 600})
+    assert "each lasts 600 s, set for its environment" in page()
+    api.post(f"agents/{agent_id}:set-lease", {"lease_seconds": 1800})
+    assert "each lasts 1800 s, set for this agent" in page()
+    assert "Another process uses this name" not in page()
+    for _ in range(2):
+        api.post("agents", {**body, "instance_uuid": "00000000-0000-4000-8000-000000000002"})
+        api.put(f"agents/{agent_id}/heartbeat", {"timestamp": "2026-11-21T09:30:00Z", "consumer_lag": 0})
+    assert "Another process uses this name" in page()

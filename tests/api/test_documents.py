@@ -506,10 +506,16 @@ def test_an_export_applied_where_it_came_from_changes_nothing(odd):
     assert everything() == before
 
 
+def remove_everything(api: Api) -> None:
+    path = "overrides:apply?managed_by=git&prune=true"
+    confirm = api.post(f"{path}&dry_run=true", {"documents": []}).json()["confirm"]
+    assert api.post(f"{path}&confirm={confirm}", {"documents": []}).status_code == 200
+
+
 @pytest.mark.parametrize("layout", ["configmap", "documents", "folder"])
 def test_the_same_content_gives_the_same_bytes_in_whatever_order_it_came(odd, layout):
     first = odd.get(f"overrides/export?format={layout}").content
-    odd.post("overrides:apply?managed_by=git&prune=true", {"documents": []})
+    remove_everything(odd)
     assert Override.objects.count() == 0
 
     for one in reversed(odd_documents()):
@@ -520,7 +526,7 @@ def test_the_same_content_gives_the_same_bytes_in_whatever_order_it_came(odd, la
 
 def test_an_export_of_the_past_is_what_was_exported_then(odd):
     then, revision = odd.get("overrides/export").content, RevisionCounter.objects.get().revision
-    odd.post("overrides:apply?managed_by=git&prune=true", {"documents": []})
+    remove_everything(odd)
     odd.delete("guard-rails/cap", If_Match="*")
 
     assert odd.get("overrides/export").content != then

@@ -52,9 +52,7 @@ def plugins(*overrides: dict[str, Any]) -> dict[str, Any]:
 @pytest.mark.parametrize("kind", EXAMPLES)
 @pytest.mark.parametrize("level", PATHS)
 @pytest.mark.parametrize("sends", [SNAKE, CAMEL, PROTOBUF])
-def test_every_type_comes_back_equal_from_every_format(flyte_http, settings, kind, level, sends):
-    # Below a project-domain these are never used, so strict validation refuses them there.
-    settings.FLYTE_STRICT_VALIDATION = level != "workflow" or not kind.startswith("CLUSTER_")
+def test_every_type_comes_back_equal_from_every_format(flyte_http, kind, level, sends):
     update = UPDATES[level]()
     update.attributes.matching_attributes.CopyFrom(EXAMPLES[kind])
 
@@ -171,13 +169,14 @@ def test_members_come_in_the_order_of_the_proto_file(flyte_http):
         (
             b'{"attributes": {"matchingAttributes": {"executionClusterLabel": {}, "clusterAssignment": {}}}}',
             "",
-            "proto: oneof flyteidl.admin.MatchingAttributes.target is already set",
+            'proto: (line 1:69): error parsing "clusterAssignment", '
+            "oneof flyteidl.admin.MatchingAttributes.target is already set",
         ),
-        (b'{"attributes": ', "", "proto: syntax error (line 1:16)"),
-        (b'{"attributes": {}, "attributes": {}}', "", 'proto: duplicate field "attributes"'),
+        (b'{"attributes": ', "", "unexpected EOF"),
+        (b'{"attributes": {}, "attributes": {}}', "", 'proto: (line 1:20): duplicate field "attributes"'),
         (b"[]", "", "proto: syntax error (line 1:1)"),
-        (b"\xff", "", "proto: invalid UTF-8"),
-        (b"[" * 100_000, "", "proto: "),
+        (b"\xff", "", "invalid character '\u00ff' looking for beginning of value"),
+        (b"[" * 100_000, "", "invalid character '[' exceeded max depth"),
         (b"\x0a\xff\xff", PROTOBUF, "proto: cannot parse invalid wire-format data"),
         (b"x" * (1024 * 1024 + 1), "", "A body may have 1048576 bytes at most"),
     ],
@@ -325,20 +324,20 @@ def test_a_projects_execution_config_is_filled_from_the_platform(flyte_http, set
 
     file = tmp_path / "defaults.yaml"
     file.write_text(
-        "kind: platformDefaults\nspec: {workflowExecutionConfig: {maxParallelism: 25, interruptible: true}}\n"
+        "kind: platformDefaults\nspec: {workflowExecutionConfig: {maxParallelism: 30, interruptible: true}}\n"
     )
     settings.PLATFORM_DEFAULTS_PATH = str(file)
     platform_defaults.cache_clear()
     try:
         path = f"{PROJECT}?resource_type=WORKFLOW_EXECUTION_CONFIG"
         bare = flyte_http.get(path, accepts=SNAKE).json()["attributes"]["matching_attributes"]
-        assert bare["workflow_execution_config"]["max_parallelism"] == 25
+        assert bare["workflow_execution_config"]["max_parallelism"] == 30
 
         said = {"labels": {"values": {"team": "ml"}}, "interruptible": False}
         flyte_http.put(PROJECT, {"attributes": {"matching_attributes": {"workflow_execution_config": said}}})
         filled = flyte_http.get(path, accepts=SNAKE).json()["attributes"]["matching_attributes"]
         config = filled["workflow_execution_config"]
-        assert (config["max_parallelism"], config["interruptible"]) == (25, False)
+        assert (config["max_parallelism"], config["interruptible"]) == (30, False)
         # Only the project's own read is filled; the list shows the row as it is.
         listed = flyte_http.get("matchable_attributes?resource_type=6", accepts=SNAKE).json()
         raw = listed["configurations"][0]["attributes"]["workflow_execution_config"]
@@ -348,11 +347,13 @@ def test_a_projects_execution_config_is_filled_from_the_platform(flyte_http, set
         platform_defaults.cache_clear()
 
 
-def test_a_project_without_a_config_has_an_empty_one(flyte_http):
+def test_a_project_without_a_config_has_the_default_of_flyteadmins_code(flyte_http):
     answer = flyte_http.get(f"{PROJECT}?resource_type=6")
 
     assert answer.status_code == 200
-    assert answer.json()["attributes"]["matchingAttributes"]["workflowExecutionConfig"]["maxParallelism"] == 0
+    assert (
+        answer.json()["attributes"]["matchingAttributes"]["workflowExecutionConfig"]["maxParallelism"] == 25
+    )
     assert flyte_http.get(f"{PROJECT}?resource_type=0").status_code == 404
 
 
@@ -457,7 +458,7 @@ def test_a_write_is_audited_and_announced(flyte_http, api):
 
     records = api.get("audit").json()["items"]
     assert ("override.created", "from-flyte") in [(one["action"], one["request_id"]) for one in records]
-    assert api.get("events").json()["items"][-1]["type"].endswith("override.created")
+    assert api.get("events").json()["items"][0]["type"].endswith("override.created")
 
 
 # What is refused.
@@ -525,6 +526,7 @@ def test_an_archived_project_is_read_at_project_level_only(flyte_http, api):
     flyte_http.put(PROJECT, label("x"))
     api.patch("scopes/projects/flytesnacks", {"state": "archived"})
     detail = {"@type": "type.googleapis.com/flyteidl.admin.InactiveProject", "id": "flytesnacks"}
+    detail["org"] = ""
 
     refused = flyte_http.get(f"{PD}?resource_type=3")
     assert (refused.status_code, refused.json()) == (
@@ -643,6 +645,59 @@ def test_upstreams_leniency_is_a_setting_and_guard_rails_hold_all_the_same(flyte
     assert flyte_http.put(PD, label("a")).status_code == 200
 
 
+def _tasks(part: str, cpu: str) -> dict[str, Any]:
+    return {"attributes": {"matching_attributes": {"task_resource_attributes": {part: {"cpu": cpu}}}}}
+
+
+def test_a_row_is_checked_by_itself_and_not_against_what_it_inherits(flyte_http, api):
+    flyte_http.put(PROJECT, _tasks("limits", "2"))
+
+    assert flyte_http.put(WORKFLOW, _tasks("defaults", "4")).status_code == 200
+    assert flyte_http.put(PD, _tasks("limits", "1")).status_code == 200
+    # Uncovers the project's limit again.
+    assert flyte_http.delete(PD, {"resource_type": "TASK_RESOURCE"}).status_code == 200
+
+    query = "project=flytesnacks&domain=development&workflow=core.basic.hello_world.my_wf"
+    (found,) = api.get(f"overrides/effective?{query}&resource_type=task_resource").json()["items"]
+    (warning,) = found["warnings"]
+    assert (warning["pointer"], warning["code"]) == ("/limits/cpu", "limit_below_default")
+    assert "4" in warning["message"]
+    assert "limits.cpu" in warning["hint"]
+
+
+def test_a_row_at_a_level_where_nothing_reads_it_is_a_warning(flyte_http, api):
+    """flytectl has an example file of it."""
+    body = {
+        "attributes": {"matching_attributes": {"cluster_resource_attributes": {"attributes": {"a": "b"}}}}
+    }
+    flyte_http.put(WORKFLOW, body)
+
+    query = "project=flytesnacks&domain=development&workflow=core.basic.hello_world.my_wf"
+    (found,) = api.get(f"overrides/effective?{query}&resource_type=cluster_resource").json()["items"]
+    (warning,) = found["warnings"]
+    assert (warning["pointer"], warning["code"]) == ("", "level_not_allowed")
+
+
+def test_a_row_that_contradicts_itself_is_refused_by_strict_validation(flyte_http):
+    spec = {"defaults": {"cpu": "4"}, "limits": {"cpu": "2"}}
+    body = {"attributes": {"matching_attributes": {"task_resource_attributes": spec}}}
+
+    answer = flyte_http.put(PD, body)
+
+    assert (answer.status_code, answer.json()["code"]) == (400, 3)
+    assert not Override.objects.exists()
+
+
+def test_a_native_deletion_is_not_refused_for_what_it_uncovers(flyte_http, api):
+    here = "?project=flytesnacks&domain=development"
+    api.put("overrides/task_resource?project=flytesnacks", {"attributes": {"limits": {"cpu": "2"}}})
+    api.put(f"overrides/task_resource{here}", {"attributes": {"limits": {"cpu": "8"}}})
+    below = f"overrides/task_resource{here}&workflow=w"
+    assert api.put(below, {"attributes": {"defaults": {"cpu": "6"}}}).status_code == 201
+
+    assert api.delete(f"overrides/task_resource{here}", If_Match="*").status_code == 204
+
+
 def test_a_field_that_somebody_manages_is_not_overwritten(flyte_http, api):
     here = "?project=flytesnacks&domain=development&managed_by=git"
     api.put(f"overrides/execution_cluster_label{here}", {"attributes": {"value": "a"}})
@@ -658,3 +713,40 @@ def test_the_list_knows_no_other_types(flyte_http):
 
     assert answer.json()["message"] == 'parsing field "resource_type": "44" is not a valid value'
     assert list(flyte.MatchableResource.keys()) == list(EXAMPLES)
+
+
+# Rows that Flyte's messages cannot hold.
+
+
+def test_a_stored_row_that_flyte_cannot_hold_hides_no_other(flyte_http):
+    long = {"spec": {"queueing_budget": "9" * 40 + "s"}}
+    for domain, attributes in [("development", long), ("staging", {"tier": "HIGH"})]:
+        Override.objects.create(
+            resource_type="quality_of_service_specification",
+            project="flytesnacks",
+            domain=domain,
+            attributes=attributes,
+            version=1,
+            revision=1,
+            changed_by="an-earlier-version",
+        )
+
+    listed = flyte_http.get("matchable_attributes?resource_type=4", accepts=SNAKE)
+    alone = flyte_http.get(f"{PD}?resource_type=4", accepts=SNAKE)
+
+    assert listed.status_code == 200
+    assert [row["domain"] for row in listed.json()["configurations"]] == ["staging"]
+    assert (alone.status_code, alone.json()["code"]) == (500, 13)
+    assert "set them again" in alone.json()["message"]
+
+
+def test_a_duration_that_json_cannot_hold_is_an_invalid_argument(flyte_http):
+    update = UPDATES["project_domain"]()
+    update.attributes.project, update.attributes.domain = "flytesnacks", "development"
+    matching = update.attributes.matching_attributes
+    matching.quality_of_service.spec.queueing_budget.seconds = 10**15
+
+    answer = flyte_http.put(PD, write(update, PROTOBUF), sends=PROTOBUF, accepts=SNAKE)
+
+    assert (answer.status_code, answer.json()["code"]) == (400, 3)
+    assert not Override.objects.exists()

@@ -6,9 +6,14 @@ from typing import Any
 
 import pytest
 from flyteidl.admin import project_attributes_pb2, project_domain_attributes_pb2, project_pb2
+from google.protobuf import json_format
 
+from overrides.flyte.messages import message_of
+from overrides.importing.flytectl import read_file
+from overrides.resource_types import BUILT_IN
 from tests.api_client import make_project, token_for
-from tests.flyte_messages import PROTOBUF, SNAKE, FlyteHttp, read
+from tests.flyte_messages import PATHS, PROTOBUF, SNAKE, FlyteHttp, read
+from tests.unit.test_flytectl_files import FILES, HEAD
 
 PLUGINS = {
     "attributes": {
@@ -73,7 +78,7 @@ RECORDED: list[tuple[str, str, Any, int, Any]] = [
                 {
                     "id": "p",
                     "name": "foo",
-                    "domains": [{"id": one, "name": one} for one in ("development", "production", "staging")],
+                    "domains": [{"id": one, "name": one} for one in ("development", "staging", "production")],
                     "description": "",
                     "labels": None,
                     "state": "ACTIVE",
@@ -137,3 +142,17 @@ def test_curl_as_in_flytes_guide(flyte_http):
     assert put.json() == {}
     assert got.json()["attributes"]["matchingAttributes"] == quota
     assert listed.json()["configurations"][0]["attributes"] == quota
+
+
+@pytest.mark.parametrize("kind", FILES)
+def test_flytectls_example_files_apply_at_every_level(flyte_http, settings, kind):
+    make_project()
+    settings.FLYTE_STRICT_VALIDATION = True
+    one = BUILT_IN[kind]
+    attributes = read_file(HEAD + FILES[kind], name="a.yaml").attributes
+
+    for path in PATHS.values():
+        update = project_attributes_pb2.ProjectAttributesUpdateRequest()
+        update.attributes.matching_attributes.CopyFrom(message_of(one, attributes))
+        body = json_format.MessageToJson(update).encode()
+        assert flyte_http.put(path, body).content == b"{}"

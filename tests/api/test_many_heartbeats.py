@@ -95,14 +95,71 @@ def test_a_thousand_usual_heartbeats_are_one_statement(gateway, django_assert_ma
 @pytest.mark.parametrize(
     ("items", "pointer"),
     [
-        ([{"agent_id": "x"}], "/items/0/agent_id"),
-        ([{"agent_id": str(uuid.UUID(int=1)), "consumer_lag": -1}], "/items/0/consumer_lag"),
-        ([{"agent_id": str(uuid.UUID(int=1))}] * 2, "/items"),
         ([{"agent_id": str(uuid.UUID(int=number))} for number in range(1001)], "/items"),
+        ({"agent_id": "x"}, "/items"),
+        (None, "/items"),
     ],
 )
 def test_a_bad_call_renews_nothing_and_says_where(gateway, items, pointer):
-    answer = beat(gateway, *items)
+    sent = {"items": [{**BEAT, **one} for one in items]} if isinstance(items, list) else {"items": items}
+    answer = gateway.post("agents:heartbeat", sent)
 
     assert answer.status_code == 400
     assert [one["pointer"] for one in answer.json()["errors"]] == [pointer]
+
+
+BAD = [
+    ({"agent_id": "x", **BEAT}, "x", "/agent_id"),
+    ({"agent_id": 5, **BEAT}, "", "/agent_id"),
+    (BEAT, "", "/agent_id"),
+    ("no object", "", ""),
+    (None, "", ""),
+    ({"agent_id": str(uuid.UUID(int=1)), **BEAT, "consumer_lag": -1}, str(uuid.UUID(int=1)), "/consumer_lag"),
+    ({"agent_id": str(uuid.UUID(int=1)), "consumer_lag": 0}, str(uuid.UUID(int=1)), "/timestamp"),
+    (
+        {"agent_id": str(uuid.UUID(int=1)), **BEAT, "conditions": [{"type": "X"}]},
+        str(uuid.UUID(int=1)),
+        "/conditions/0/status",
+    ),
+]
+
+
+@pytest.mark.parametrize(("entry", "shown", "pointer"), BAD)
+def test_a_bad_entry_refuses_no_other(gateway, entry, shown, pointer):
+    first, last = register(gateway, "a", "b")
+
+    items = [{**BEAT, "agent_id": first}, entry, {**BEAT, "agent_id": last}]
+    answer = gateway.post("agents:heartbeat", {"items": items})
+
+    found = answer.json()["items"]
+    assert [one["status"] for one in found] == [200, 400, 200]
+    assert (found[1]["agent_id"], found[1]["code"], found[1]["heartbeat"]) == (shown, "invalid_request", None)
+    assert [one["pointer"] for one in found[1]["errors"]] == [pointer]
+    assert not Lease.objects.filter(reported_at=None).exists()
+
+
+def test_of_two_entries_for_one_agent_the_first_counts(gateway):
+    (agent,) = register(gateway, "a")
+
+    answer = beat(gateway, {"agent_id": agent, "consumer_lag": 3}, {"agent_id": agent, "consumer_lag": 7})
+
+    assert [one["status"] for one in answer.json()["items"]] == [200, 400]
+    assert answer.json()["items"][1]["errors"][0]["code"] == "repeated_agent"
+    assert Lease.objects.get().consumer_lag == 3
+
+
+def test_members_of_a_newer_agent_are_ignored(gateway):
+    (agent,) = register(gateway, "a")
+    newer = {
+        "temperature": 5,
+        "conditions": [{"type": "DiskPressure", "status": "false", "since": "yesterday"}],
+        "providers": [{"name": "p", "service_type": "vm", "status": "ready", "load": 0.5}],
+    }
+
+    (many,) = beat(gateway, {"agent_id": agent, **newer}).json()["items"]
+    alone = gateway.put(f"agents/{agent}/heartbeat", {**BEAT, **newer})
+
+    assert (many["status"], alone.status_code) == (200, 200)
+    report = AgentReport.objects.get()
+    assert report.conditions == [{"type": "DiskPressure", "status": "false"}]
+    assert report.providers == [{"name": "p", "service_type": "vm", "status": "ready"}]

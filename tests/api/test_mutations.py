@@ -97,6 +97,31 @@ def test_the_same_key_with_another_body_is_refused(api):
     assert not Project.objects.filter(id="billing").exists()
 
 
+@pytest.mark.parametrize("query", ["managed_by=git", "", "managed_by=team&prune=true"])
+def test_the_same_key_and_body_with_another_query_are_refused(api, query):
+    spec = {"taskResources": {"defaults": {"cpu": "2"}}}
+    document = {"apiVersion": 1, "kind": "overrides", "domain": "staging", "spec": spec}
+    first = api.post("overrides:apply?managed_by=team", {"documents": [document]}, Idempotency_Key="k")
+    assert first.status_code == 200
+    before = all_rows()
+
+    other = api.post(f"overrides:apply?{query}", {"documents": [document]}, Idempotency_Key="k")
+    again = api.post("overrides:apply?managed_by=team", {"documents": [document]}, Idempotency_Key="k")
+
+    assert (other.status_code, other.json()["code"]) == (422, "idempotency_key_reused")
+    assert "query" in other.json()["detail"]
+    assert (again.status_code, again["Idempotent-Replayed"]) == (200, "true")
+    assert all_rows() == before
+
+
+def test_a_dry_run_does_not_use_the_key_up(api):
+    dry = api.post("scopes/projects?dry_run=true", {"id": "ads"}, Idempotency_Key="k")
+    real = api.post("scopes/projects", {"id": "ads"}, Idempotency_Key="k")
+
+    assert (dry.status_code, real.status_code) == (201, 201)
+    assert "Idempotent-Replayed" not in real
+
+
 def test_a_key_belongs_to_its_principal(api):
     api.post("scopes/projects", {"id": "ads"}, Idempotency_Key="k")
 

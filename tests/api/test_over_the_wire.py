@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import http.client
 import json
+import socket
 
 import pytest
 
-from tests.api_client import make_project, token_for
+from controlplane.access.models import AuditRecord
+from overrides.models import Override
+from registry.models import Agent
+from tests.api_client import Api, make_project, token_for
 
 GOOD = json.dumps({"attributes": {"limits": {"cpu": "1"}}}).encode()
 
@@ -99,3 +103,66 @@ def test_health_needs_no_token_and_no_host_of_ours(live, path):
     connection.request("GET", path, headers={"Host": "10.1.2.3:8000"})
 
     assert connection.getresponse().status == 200
+
+
+CHUNKED = b"Transfer-Encoding: chunked\r\n\r\n"
+INCOMPLETE = {
+    "shorter than announced": b"Content-Length: 1000\r\n\r\n" + GOOD,
+    "no chunk of length 0": CHUNKED + b"%x\r\n%s\r\n" % (len(GOOD), GOOD),
+    "ends within a chunk": CHUNKED + b"%x\r\n%s" % (len(GOOD) + 9, GOOD),
+    "a length that is no number": CHUNKED + b"%x\r\n%s\r\nzz\r\n" % (len(GOOD), GOOD),
+    "no number at all": CHUNKED + b"zz\r\n%s\r\n0\r\n\r\n" % GOOD,
+    "a negative length": CHUNKED + b"-5\r\n%s\r\n0\r\n\r\n" % GOOD,
+    "a length beyond 64 bits": CHUNKED + b"fffffffffffffffff\r\n%s\r\n0\r\n\r\n" % GOOD,
+    "no line end after a chunk": CHUNKED + b"%x\r\n%sX0\r\n\r\n" % (len(GOOD), GOOD),
+    "nothing": CHUNKED,
+}
+ENDPOINTS = {
+    "native": ("PUT", "/api/v1/overrides/task_resource?domain=staging", "code"),
+    "YAML": ("POST", "/api/v1/overrides:apply", "code"),
+    "Flyte": ("PUT", "/api/v1/project_domain_attributes/ads/staging", "message"),
+    "heartbeat": ("PUT", "/api/v1/agents/01a0a000-0000-7000-8000-000000000000/heartbeat", "code"),
+    "password": ("POST", "/api/v1/me:change-password", "code"),
+    "join": ("POST", "/api/v1/agents:join", "code"),
+}
+
+
+def send_raw(port: int, request: bytes) -> tuple[int, bytes]:
+    """Send these bytes and nothing more; return status and body of the answer."""
+    with socket.create_connection(("127.0.0.1", port), 10) as connection:
+        connection.sendall(request)
+        connection.shutdown(socket.SHUT_WR)
+        answer = http.client.HTTPResponse(connection)
+        answer.begin()
+        return answer.status, answer.read()
+
+
+@pytest.mark.parametrize("name", ENDPOINTS)
+def test_a_body_that_did_not_arrive_whole_is_refused_and_changes_nothing(live, name):
+    method, path, member = ENDPOINTS[name]
+    token = token_for("admin")
+    if name == "join":
+        token = Api(token).post("join-tokens", {"name": "fleet", "name_pattern": "a*"}).json()["token"]
+    kind = "application/yaml" if name == "YAML" else "application/json"
+    head = f"{method} {path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\n"
+    head += f"Content-Type: {kind}\r\n"
+    audited = AuditRecord.objects.count()
+
+    for what, rest in INCOMPLETE.items():
+        status, body = send_raw(live.port, head.encode() + rest)
+
+        assert status == 400, (what, body)
+        assert "ended before its announced length" in body.decode(), what
+        assert json.loads(body)[member]
+    # A refused join is noted, once for each reason.
+    assert AuditRecord.objects.count() == audited + (name == "join")
+    assert not Override.objects.exists()
+    assert not Agent.objects.exists()
+
+
+def test_who_sends_half_a_body_without_a_token_learns_nothing_else(live):
+    request = b"PUT /api/v1/overrides/task_resource HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n{"
+
+    status, body = send_raw(live.port, request)
+
+    assert (status, json.loads(body)["code"]) == (401, "not_authenticated")

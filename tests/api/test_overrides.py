@@ -129,6 +129,46 @@ def test_every_change_leaves_a_version_an_audit_row_and_an_event(api):
     assert (last.after, last.reason) == (None, "Gone")
 
 
+def test_the_events_of_a_change_carry_before_and_after(api):
+    api.put("overrides/task_resource?domain=production", CPU_1)
+    api.put("overrides/task_resource?domain=production", CPU_2, If_Match='"v1"')
+    api.delete("overrides/task_resource?domain=production", If_Match='"v2"')
+
+    listed = [one for one in api.get("events").json()["items"] if one["object_type"] == "override"]
+    events = sorted(listed, key=lambda event: event["seq"])
+
+    one, two = CPU_1["attributes"], CPU_2["attributes"]
+    assert [(it["data"]["before"], it["data"]["after"]) for it in events] == [
+        (None, one),
+        (one, two),
+        (two, None),
+    ]
+    assert [it["data"]["truncated"] for it in events] == [False] * 3
+    assert api.get(events[1]["data"]["version_url"]).json()["attributes"] == two
+
+
+def test_an_event_of_a_large_change_points_at_the_version_instead(api):
+    large = {"attributes": {f"k{number}": "v" * 90 for number in range(100)}}
+    api.put("overrides/cluster_resource?project=flytesnacks", {"attributes": large})
+
+    (event,) = [one for one in api.get("events").json()["items"] if one["object_type"] == "override"]
+
+    assert event["data"]["truncated"] is True
+    assert (event["data"]["before"], event["data"]["after"]) == (None, None)
+    assert api.get(event["data"]["version_url"]).json()["attributes"] == large
+
+
+def test_before_and_after_are_for_those_who_may_read_the_override(api):
+    make_project("other")
+    for project in ("flytesnacks", "other"):
+        api.put(f"overrides/task_resource?project={project}", CPU_1)
+    stranger = Api(token_for("viewer", scope=Scope(project="other")))
+
+    events = [one for one in stranger.get("events").json()["items"] if one["object_type"] == "override"]
+
+    assert [one["scope"]["project"] for one in events] == ["other"]
+
+
 @pytest.mark.parametrize("method", ["put", "patch", "delete"])
 def test_a_dry_run_answers_as_the_real_call_and_keeps_nothing(api, method):
     api.put("overrides/task_resource", CPU_1)

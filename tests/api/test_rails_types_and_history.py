@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from controlplane.scopes import Scope
-from overrides.models import Override
-from tests.api_client import Api, make_project, token_for
+from overrides.editions import catalogue_of
+from overrides.models import Override, TypeDefinition
+from tests.api_client import Api, make_project, single_answers, token_for
 
 WEC = "overrides/workflow_execution_config"
 TYPE = {
@@ -151,13 +152,13 @@ def test_a_batch_answers_as_single_questions_do_with_one_query_for_all(api, djan
     scopes = [{}, {"project": "flytesnacks"}, {"project": "flytesnacks", "domain": "staging"}, {}] * 250
 
     with django_assert_num_queries(3):
-        batch = api.post("overrides/effective:batch", {"scopes": scopes}).json()["items"]
+        batch = api.post("overrides/effective:batch", {"scopes": scopes}).json()
 
     single = [
         api.get(f"overrides/effective?{query}").json()
         for query in ("", "project=flytesnacks", "project=flytesnacks&domain=staging", "")
     ]
-    assert batch == single * 250
+    assert single_answers(batch) == single * 250
     assert api.post("overrides/effective:batch", {"scopes": [{}] * 1001}).status_code == 400
 
 
@@ -304,3 +305,137 @@ def test_a_type_with_defaults_changes_the_etag_of_every_answer(api):
     third = api.get("overrides/effective")["ETag"]
 
     assert len({first, second, third}) == 3
+
+
+NESTED = {
+    "name": "nested",
+    "strategy": "merge",
+    "schema": {
+        "type": "object",
+        "additionalProperties": False,
+        "properties": {
+            "cpu": {"type": "string", "pattern": "^[0-9]+m?$"},
+            "pool": {
+                "type": "object",
+                "additionalProperties": False,
+                "properties": {
+                    "size": {"type": "integer", "minimum": 1},
+                    "kind": {"enum": ["spot", True]},
+                    "labels": {"type": "object", "additionalProperties": {"type": "string"}},
+                    "nodes": {
+                        "type": "array",
+                        "items": {"anyOf": [{"type": "string"}, {"$ref": "#/$defs/node"}]},
+                    },
+                },
+            },
+        },
+        "$defs": {
+            "node": {
+                "type": "object",
+                "required": ["name"],
+                "properties": {"name": {"type": "string"}, "spare": {"type": "boolean"}},
+            }
+        },
+    },
+}
+
+
+def test_every_mistake_in_an_own_types_document_has_its_pointer(api):
+    api.post("resource-types", NESTED)
+    pool = {
+        "size": 0,
+        "kind": False,
+        "labels": {"a": None, "b": 1},
+        "nodes": ["a", {"spare": "no"}, 5],
+        "coulor": {"a": True},
+    }
+
+    refused = api.put("overrides/nested", {"attributes": {"cpu": 1, "pool": pool, "poool": {}}})
+
+    assert (refused.status_code, refused.json()["code"]) == (422, "invalid_attributes")
+    errors = {error["pointer"]: error for error in refused.json()["errors"]}
+    assert {pointer: error["code"] for pointer, error in errors.items()} == {
+        "/attributes/cpu": "wrong_type",
+        "/attributes/pool/coulor": "unknown_field",
+        "/attributes/pool/kind": "not_allowed",
+        "/attributes/pool/labels/b": "wrong_type",
+        "/attributes/pool/nodes/1/spare": "wrong_type",
+        "/attributes/pool/nodes/2": "wrong_type",
+        "/attributes/pool/size": "minimum",
+        "/attributes/poool": "unknown_field",
+    }
+    assert (errors["/attributes/cpu"]["message"], errors["/attributes/cpu"]["hint"]) == (
+        "cpu must be a string, not 1.",
+        'Quote it: "1".',
+    )
+    assert errors["/attributes/pool/kind"]["message"] == "kind cannot be false. Use one of: spot, true."
+    assert errors["/attributes/pool/nodes/2"]["message"] == "Item 2 must be a string or an object, not 5."
+    assert not Override.objects.exists()
+
+
+def test_a_number_for_a_quantity_is_to_be_quoted_in_yaml_too(api):
+    document = b"kind: overrides\nproject: flytesnacks\nspec:\n  taskResources:\n    limits:\n      cpu: 1\n"
+
+    refused = api("POST", "overrides:apply", document, Content_Type="application/yaml")
+
+    (error,) = refused.json()["errors"]
+    assert (error["hint"], error["line"], error["column"]) == ('Quote it: "1".', 6, 12)
+
+
+def test_a_stored_type_that_no_longer_compiles_breaks_nothing_else(api):
+    """It was defined when patterns ran on an engine that knew more words."""
+    api.post("resource-types", TYPE)
+    api.put("overrides/workflow_priority", {"attributes": {"priority": 7}})
+    row = TypeDefinition.objects.get(name="workflow_priority")
+    row.definition["schema"]["properties"]["code"] = {"type": "string", "pattern": r"^a(?=b)\Z"}
+    row.save()
+    catalogue_of.cache_clear()
+
+    everything = api.get("overrides/effective?project=flytesnacks&domain=production")
+    refused = api.put("overrides/workflow_priority?project=flytesnacks", {"attributes": {"priority": 8}})
+    other = api.put(WEC, parallelism(3))
+    corrected = api.put("resource-types/workflow_priority", TYPE, If_Match='"v1"')
+
+    assert everything.status_code == 200
+    (own,) = [one for one in everything.json()["items"] if one["resource_type"] == "workflow_priority"]
+    assert own["attributes"] == {"priority": 7}
+    assert (refused.status_code, refused.json()["errors"][0]["code"]) == (422, "unusable_schema")
+    assert (other.status_code, corrected.status_code) == (201, 200)
+    assert api.get("resource-types").status_code == 200
+
+
+def test_a_stored_definition_that_cannot_be_read_hides_only_its_own_type(api):
+    api.post("resource-types", TYPE)
+    api.put("overrides/workflow_priority", {"attributes": {"priority": 7}})
+    api.put(WEC, parallelism(3))
+    TypeDefinition.objects.update(definition={"name": "workflow_priority", "schema": 5})
+    catalogue_of.cache_clear()
+
+    everything = api.get("overrides/effective?project=flytesnacks&domain=production")
+    listed = api.get("overrides")
+    types = {one["name"] for one in api.get("resource-types").json()["items"]}
+    corrected = api.put("resource-types/workflow_priority", TYPE, If_Match='"v1"')
+
+    assert (everything.status_code, listed.status_code) == (200, 200)
+    assert "workflow_execution_config" in types
+    assert "workflow_priority" not in types
+    assert corrected.status_code == 200
+    assert effective(api, "project=flytesnacks", "workflow_priority")["attributes"]["priority"] == 7
+
+
+@pytest.mark.parametrize(
+    ("schema", "pointer", "code"),
+    [
+        ({"properties": {"a": {"pattern": r"a\Z"}}}, "/schema/properties/a/pattern", "malformed"),
+        ({"properties": {"a": {"$ref": "#/$defs/none"}}}, "/schema/properties/a/$ref", "unknown_reference"),
+        ({"patternProperties": {"(?=a)": {}}}, "/schema/patternProperties/(?=a)", "malformed"),
+    ],
+)
+def test_a_schema_that_cannot_be_compiled_is_refused_at_definition(api, schema, pointer, code):
+    refused = api.post(
+        "resource-types", {"name": "own", "strategy": "merge", "schema": {"type": "object", **schema}}
+    )
+
+    assert (refused.status_code, refused.json()["code"]) == (422, "invalid_type_definition")
+    assert [(error["pointer"], error["code"]) for error in refused.json()["errors"]] == [(pointer, code)]
+    assert api.get("resource-types/own").status_code == 404

@@ -11,12 +11,12 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from django.conf import settings
 from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
-from django.contrib.sessions.backends.db import SessionStore
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
 from controlplane.access import principals
 from controlplane.access.models import Principal, PrincipalKind
 from controlplane.access.roles import Role
+from controlplane.access.session_store import SessionStore
 from controlplane.demo import seed
 from controlplane.scopes import Scope
 from tests.api_client import ACTOR

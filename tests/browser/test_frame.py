@@ -26,6 +26,8 @@ PAGES = {
     "type-editor": "/resource-types:new",
     "copy": f"/overrides/task_resource/copy?{WORKFLOW}",
     "search": "/search?q=flyte",
+    "sessions": "/sessions",
+    "password": "/account/password",
 }
 
 

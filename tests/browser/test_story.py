@@ -10,6 +10,8 @@ from playwright.sync_api import Page, expect
 from overrides.models import Override
 from registry.models import Agent, FleetGuard
 from tests.api_client import AGENT, token_for
+from tests.beating_agent import BeatingAgent
+from tests.conftest import System
 
 SHOP = "project=shop&domain=production"
 FILE = """project: shop
@@ -38,11 +40,11 @@ def cpu_at(page: Page) -> Any:
     return page.locator("#task_resource tr", has_text="limits › cpu").locator("td.value")
 
 
-def test_a_team_moves_in_changes_its_mind_and_sees_its_agent_return(page: Page) -> None:
+def test_a_team_moves_in_changes_its_mind_and_sees_its_agent_return(page: Page, live: System) -> None:
     client = Client(page)
     _bring_files(client)
     _review_edit_and_go_back(page)
-    _fall_silent_and_return(page, client)
+    _fall_silent_and_return(page, client, live.url)
 
 
 def _bring_files(client: Client) -> None:
@@ -75,7 +77,7 @@ def _review_edit_and_go_back(page: Page) -> None:
     assert Override.objects.get(project="shop").version == 3
 
 
-def _fall_silent_and_return(page: Page, client: Client) -> None:
+def _fall_silent_and_return(page: Page, client: Client, url: str) -> None:
     # The demo's agents never beat: so many silent ones would be doubted by the fleet guard.
     Agent.objects.all().delete()
     FleetGuard.objects.all().delete()
@@ -85,7 +87,8 @@ def _fall_silent_and_return(page: Page, client: Client) -> None:
     beat = {"timestamp": "2026-11-21T09:30:00Z", "consumer_lag": 0}
     client("PUT", f"agents/{agent}/heartbeat", beat)
     expect(row.locator(".state")).to_have_text("ready")
-    expect(row.locator(".state")).to_have_text("unavailable", timeout=10_000)
+    with BeatingAgent(url, token_for("agent")):
+        expect(row.locator(".state")).to_have_text("unavailable", timeout=10_000)
     client("PUT", f"agents/{agent}/heartbeat", beat)
     expect(row.locator(".state")).to_have_text("ready")
 

@@ -24,6 +24,7 @@ DOCUMENT = "kind: overrides\nproject: flytesnacks\nspec: {workflowExecutionConfi
 LINES = f"""
 get overrides {HERE} -w train --type task_resource --level workflow --as-of 3
 get overrides {HERE} -o out.yaml
+get overrides --manager git --changed-by ada --search gpu --sort=-changed_at
 get override task_resource {HERE}
 get agents --environment prod --service-type vm --state ready -l team=ml
 get agent {ID}
@@ -32,6 +33,7 @@ get task-types
 get agent-configs -o csv
 get data-planes -o wide
 get bundles
+get parts
 get claims
 get conflicts
 get teams -o wide
@@ -66,6 +68,7 @@ rollback task_resource --to-version 1 {HERE} --yes
 rollback --to-revision 1 {HERE} --yes
 export
 export --format configmap
+export {HERE} -w train --manager git
 import flyteadmin https://flyte.example.com --yes
 import flytectl-files flytectl.yaml --kind task-resource-attribute --create-projects --yes
 overrides delete task_resource {HERE} --yes -m Why
@@ -79,13 +82,18 @@ domains list
 domains create staging --name Staging --yes
 resource-types create -f type.yaml --yes -m Why
 resource-types update workflow_priority -f type.yaml --yes
+resource-types update workflow_priority -f type.yaml --dry-run --confirm 7
 resource-types delete workflow_priority --yes
 guard-rails set cpu-cap -f rail.yaml --accept-existing --yes -m Why
+guard-rails set cpu-cap -f rail.yaml --dry-run
 guard-rails delete cpu-cap --yes
+guard-rails delete cpu-cap --dry-run
 agents list --sort name --search a
 agents summary
 agents drain {ID} --reason Kernel --until 2026-11-22T09:30:00Z --yes
 agents resume {ID} --yes
+agents set-lease {ID} 1800 --yes
+agents set-environment-lease edge 1800 --yes
 agents approve {ID} --yes
 agents deregister {ID} --yes
 agents retire {ID} --yes
@@ -139,6 +147,9 @@ principals enable ci --yes
 tokens list --principal ci
 tokens create CI --principal ci --expires-at 2027-11-21T09:30:00Z --yes
 tokens revoke {ID} --yes
+sessions list --principal ada
+sessions end {ID} --yes
+sessions end-all --principal ada --yes
 roles list --principal ci
 roles grant ci editor {HERE} --yes
 roles revoke {ID} --yes
@@ -158,6 +169,7 @@ NOT_REACHED = {
     "overrides_patch": "`apply` and `edit` set what documents say",
     "overrides_preview": "`diff` and `apply --dry-run` show the same",
     "overrides_effective_batch": "for programs; `explain` asks about one scope",
+    "me_change_password": "for people with a browser; cpctl has a token",
     "override_versions_get": "`history -o yaml` shows all of them whole",
 }
 

@@ -5,9 +5,12 @@ from __future__ import annotations
 import inspect
 
 import pytest
+from django.test import Client
+from rest_framework import exceptions
 
 from controlplane import errors
-from controlplane.api.problems import STATUS_BY_ERROR
+from controlplane.api.problems import STATUS_BY_ERROR, problem_response, server_error
+from controlplane.problem_types import EXPLANATIONS
 
 CLASSES = [
     one
@@ -29,6 +32,7 @@ CODES = {
     "invalid_type_definition",
     "level_not_allowed",
     "managed_elsewhere",
+    "patch_failed",
     "remote_failed",
     "service_type_taken",
     "source_is_read_only",
@@ -37,6 +41,7 @@ CODES = {
     "unknown_version",
     "body_too_large",
     "conflict",
+    "duplicate_instance",
     "idempotency_key_in_flight",
     "idempotency_key_reused",
     "insecure_transport",
@@ -81,3 +86,58 @@ def test_every_error_has_a_status_and_a_code_of_its_own(one):
 def test_no_code_is_renamed_or_used_twice():
     assert {one.code for one in CLASSES} == CODES
     assert len(CLASSES) == len(CODES)
+
+
+# What the framework raises before a view of ours runs.
+FRAMEWORK = [
+    exceptions.NotAuthenticated,
+    exceptions.PermissionDenied,
+    exceptions.NotFound,
+    exceptions.NotAcceptable,
+    exceptions.Throttled,
+    exceptions.ParseError,
+]
+
+
+@pytest.mark.parametrize("code", sorted(EXPLANATIONS))
+@pytest.mark.parametrize("accepted", ["*/*", "text/html,application/xhtml+xml"])
+def test_the_type_of_a_problem_is_a_page_for_everybody(code, accepted):
+    answer = Client().get(f"/problems/{code}", headers={"Accept": accepted})
+
+    assert answer.status_code == 200
+    if accepted == "*/*":
+        explained = answer.json()
+        assert (explained["type"], explained["code"]) == (f"/problems/{code}", code)
+        assert 400 <= explained["status"] < 600
+        assert explained["title"]
+        assert len(explained["meaning"]) > 20
+        assert len(explained["next_step"]) > 10
+    else:
+        assert answer["Content-Type"].startswith("text/html")
+        assert f"<code>{code}</code>" in answer.content.decode()
+
+
+def test_every_code_has_a_page_and_no_page_is_for_nothing():
+    answered = [problem_response(one(), {}).data["code"] for one in FRAMEWORK]
+    answered += [problem_response(exceptions.MethodNotAllowed("GET"), {}).data["code"]]
+    answered += [problem_response(exceptions.UnsupportedMediaType("text/plain"), {}).data["code"]]
+    answered += ["internal_error", "database_unavailable"]
+
+    assert CODES | set(answered) == set(EXPLANATIONS)
+
+
+def test_all_codes_are_listed():
+    listed = Client().get("/problems").json()["items"]
+
+    assert {one["code"] for one in listed} == set(EXPLANATIONS)
+    assert Client().get("/problems", headers={"Accept": "text/html"}).status_code == 200
+
+
+def test_an_unknown_code_is_a_problem_itself():
+    answer = Client().get("/problems/nonsense")
+
+    assert (answer.status_code, answer.json()["type"]) == (404, "/problems/not_found")
+
+
+def test_the_answer_to_a_bug_has_a_code_with_a_page(rf):
+    assert b'"/problems/internal_error"' in server_error(rf.get("/")).content

@@ -74,8 +74,13 @@ def test_every_view_declares_the_action_of_each_of_its_methods(path, view):
 @pytest.mark.parametrize(("path", "method", "operation"), OPERATIONS)
 def test_an_operation_says_what_it_is_and_what_it_needs(path, method, operation):
     assert operation["summary"]
+    assert operation["description"]
+    assert set(operation["tags"]) <= {tag["name"] for tag in DOCUMENT["tags"]}
     assert operation["x-required-permission"]
     assert {"400", "401", "403", "503"} <= set(operation["responses"])
+    # Whole fleets may come at once.
+    unlimited = {"agents_register", "agents_join", "agents_heartbeat", "agents_heartbeat_many"}
+    assert ("429" in operation["responses"]) is (operation["operationId"] not in unlimited)
 
 
 @pytest.mark.parametrize(("path", "method", "operation"), OPERATIONS)
@@ -103,7 +108,24 @@ def test_no_schema_has_a_made_up_name():
     assert not [name for name in names if any(char.isdigit() for char in name) or name.endswith("Enum")]
 
 
+def test_no_schema_name_collides_with_a_constructor_of_another():
+    """Go generators make a function NewX for each schema X, beside the types."""
+    names = set(DOCUMENT["components"]["schemas"])
+
+    assert [name for name in names if f"New{name}" in names] == []
+
+
+def test_the_description_names_licence_contact_and_servers():
+    assert DOCUMENT["info"]["license"]["name"]
+    assert DOCUMENT["info"]["contact"]["name"]
+    assert DOCUMENT["servers"][0]["url"] == "/"
+
+
 def test_every_default_is_a_value_that_the_schema_allows():
+    for schema in DOCUMENT["components"]["schemas"].values():
+        for member in schema.get("properties", {}).values():
+            if "default" in member:
+                validate(member, member["default"])
     for item in OPERATIONS:
         for parameter in item.values[2].get("parameters", []):
             if "default" in parameter["schema"]:

@@ -33,7 +33,7 @@ ROOT = Path(__file__).resolve().parents[2]
 COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
 SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
 DOCKERFILE = (ROOT / "Dockerfile").read_text().replace("\\\n", " ")
-OURS = ("migrate", "web", "flyte-grpc", "worker", "beat")
+OURS = ("database-roles", "migrate", "web", "flyte-grpc", "worker", "beat")
 # Not read by our settings modules, but by Django and prometheus-client.
 READ_BY_OTHERS = {"DJANGO_SETTINGS_MODULE", "PROMETHEUS_MULTIPROC_DIR"}
 DATABASE = "production_by_hand"
@@ -113,9 +113,16 @@ class ByHand:
         self.port = free_port()
         self.grpc_port = free_port()
         self.url = f"http://localhost:{self.port}"
+        superuser = environment["DATABASE_URL"].replace("@/controlplane?", f"@/{DATABASE}?")
         self.secrets = {
             "SECRET_KEY": os.urandom(32).hex(),
-            "DATABASE_URL": environment["DATABASE_URL"].replace("@/controlplane?", f"@/{DATABASE}?"),
+            "DATABASE_URL": superuser,
+            **{
+                f"DATABASE_URL_{role}": superuser.replace(
+                    "//controlplane@", f"//controlplane_{role.lower()}:{os.urandom(8).hex()}@"
+                )
+                for role in ("MIGRATOR", "WEB", "WORKER")
+            },
             "REDIS_URL": environment["REDIS_URL"].removesuffix("/0") + f"/{VALKEY_DATABASE}",
             "NATS_URL": environment["NATS_URL"],
             "SECRET_KEY_FALLBACKS": "",
@@ -147,13 +154,16 @@ class ByHand:
         )
 
     def start(self, service: str) -> Process:
-        words = [
+        return Process(self.words_of(service), self.environment(service), self.folder / f"{service}.log")
+
+    def words_of(self, service: str) -> list[str]:
+        return [
             {"0.0.0.0": "127.0.0.1", "8000": str(self.port)}.get(word, word)  # our own port, loopback only
             # Only where an option names it: the programs themselves may lie below /tmp, as a clone does.
             .replace("=/tmp/", f"={self.folder}/")
+            .replace("=/run/secrets/", f"={self.folder}/")
             for word in command_of(service)
         ]  # fmt: skip
-        return Process(words, self.environment(service), self.folder / f"{service}.log")
 
 
 def manage(*arguments: str) -> tuple[str, ...]:
@@ -193,8 +203,9 @@ def by_hand(services, tmp_path_factory):
 @pytest.fixture(scope="module")
 def running(by_hand):
     """Everything, started together as compose does: first the tables, then those that stay."""
-    migrated = by_hand.run(*command_of("migrate"))
-    assert migrated.returncode == 0, migrated.stdout + migrated.stderr
+    for first in ("database-roles", "migrate"):
+        ended = by_hand.run(*by_hand.words_of(first), service=first)
+        assert ended.returncode == 0, ended.stdout + ended.stderr
     processes = {name: by_hand.start(name) for name in ("web", "flyte-grpc", "worker", "beat")}
     yield processes
     for process in processes.values():
@@ -223,6 +234,18 @@ def test_a_container_can_write_nothing_but_its_volumes_and_has_no_privileges(nam
         assert any(mount.startswith("/tmp:") for mount in service["tmpfs"])
     elif name != "nats-volume":
         assert service["user"].split(":")[0] not in ("0", "root")
+
+
+def test_only_the_service_that_creates_the_roles_gets_the_superusers_address(running):
+    holders = [name for name in OURS if "database_url" in SERVICES[name]["secrets"]]
+    assert holders == ["database-roles"]
+
+    role_of = {
+        "migrate": "migrator", "web": "web", "flyte-grpc": "web", "worker": "worker", "beat": "worker"
+    }  # fmt: skip
+    for name, role in role_of.items():
+        assert SERVICES[name]["environment"]["DATABASE_URL_FILE"] == f"/run/secrets/database_url_{role}"
+        assert f"database_url_{role}" in SERVICES[name]["secrets"]
 
 
 def test_what_must_be_there_first_is_waited_for():
@@ -319,9 +342,13 @@ def test_the_web_server_starts_refuses_plain_http_and_stops_when_asked(by_hand, 
     }
     status, body = ask(f"{by_hand.url}/api/v1/me")
     assert (status, json.loads(body)["code"]) == (403, "insecure_transport")
+    status, body = ask(f"{by_hand.url}/metrics", Authorization="Bearer cp_pat_x")
+    assert (status, json.loads(body)["code"]) == (403, "insecure_transport")
     # Said by the proxy in front, which ended TLS and passed the name on.
     tls = {"X-Forwarded-Proto": "https"}
     status, body = ask(f"{by_hand.url}/api/v1/me", Host=HOST, **tls)
+    assert (status, json.loads(body)["code"]) == (401, "not_authenticated")
+    status, body = ask(f"{by_hand.url}/metrics", Host=HOST, **tls)
     assert (status, json.loads(body)["code"]) == (401, "not_authenticated")
     status, body = ask(f"{by_hand.url}/api/v1/me", Host="evil.example", **tls)
     assert (status, json.loads(body)["errors"][0]["code"]) == (400, "unknown_host")

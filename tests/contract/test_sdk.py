@@ -68,10 +68,9 @@ def test_no_model_has_a_name_that_the_generator_made_up(sdk):
 
 
 def test_it_writes_reads_and_reports_errors_of_a_running_server(sdk, live):
-    models = importlib.import_module("controlplane_client.models")
     make_project()
     with sdk.AuthenticatedClient(base_url=live.url, token=token_for("admin")) as client:
-        body = models.OverrideWriteRequest.from_dict({"attributes": {"max_parallelism": 7}})
+        body = {"attributes": {"max_parallelism": 7}}
         put = call("overrides_put", sdk).sync_detailed(
             "workflow_execution_config", client=client, body=body, project="flytesnacks"
         )
@@ -83,6 +82,57 @@ def test_it_writes_reads_and_reports_errors_of_a_running_server(sdk, live):
     leaf = effective.items[0].leaves[0]
     assert (leaf.pointer, leaf.value, leaf.source.scope.level) == ("/max_parallelism", 7, "project")
     assert (missing.status_code, missing.parsed.code) == (404, "unknown_agent")
+
+
+def test_a_refusal_raises_and_a_plain_dict_is_a_body(sdk, live):
+    """sync and asyncio alike; a model may hold plain dicts too."""
+    session, models = layer(sdk), importlib.import_module("controlplane_client.models")
+    make_project()
+    client = session.connect(live.url, token_for("admin"))
+    put, get = call("overrides_put", sdk), call("overrides_get", sdk)
+    where = {"client": client, "project": "flytesnacks"}
+
+    async def both() -> Any:
+        model = models.OverrideWriteRequest(attributes={"max_parallelism": 8})
+        done = await put.asyncio("workflow_execution_config", body=model, if_match='"v1"', **where)
+        with pytest.raises(session.Problem) as refused:
+            await put.asyncio("workflow_execution_config", body=model, if_match='"v1"', **where)
+        return done, refused.value.status
+
+    assert (
+        put.sync("workflow_execution_config", body={"attributes": {"max_parallelism": 7}}, **where).version
+        == 1
+    )
+    second, status = asyncio.run(both())
+
+    assert (second.version, second.attributes.to_dict(), status) == (2, {"max_parallelism": 8}, 412)
+    with pytest.raises(session.Problem) as refused:
+        get.sync("task_resource", client=client, project="nope")
+    assert (refused.value.status, refused.value.code) == (404, "unknown_project")
+
+
+def test_a_plain_dict_is_a_bundle_where_text_would_do_too(sdk, live):
+    make_project()
+    document = {
+        "kind": "overrides",
+        "project": "flytesnacks",
+        "spec": {"workflowExecutionConfig": {"maxParallelism": 4}},
+    }
+    with sdk.AuthenticatedClient(base_url=live.url, token=token_for("admin")) as client:
+        plan = call("overrides_apply", sdk).sync(client=client, body={"documents": [document]}, dry_run=True)
+
+    assert plan.summary.created == 1
+
+
+def test_what_the_readme_shows_runs(sdk, live, capsys):
+    readme = (Path(sdk.__file__).parents[1] / "README.md").read_text()
+    (block,) = re.findall(r"```python\n(.*?)```", readme, re.DOTALL)
+    make_project()
+    Api(token_for("admin")).post("agents", AGENT)
+
+    exec(block.replace("http://127.0.0.1:8000", live.url).replace("cp_pat_...", token_for("admin")), {})
+
+    assert capsys.readouterr().out.splitlines()[-1] == "version 1"
 
 
 def test_it_sends_yaml_as_text(sdk, live):

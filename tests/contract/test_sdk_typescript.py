@@ -14,6 +14,7 @@ import pytest
 import yaml
 
 from tests.api_client import AGENT, Api, make_project, token_for
+from tests.beating_agent import BeatingAgent
 
 ROOT = Path(__file__).resolve().parents[2]
 GUIDE = ROOT / "docs" / "guides" / "clients.md"
@@ -88,7 +89,8 @@ def test_pages_errors_etags_tries_and_a_watch(package, live):
 
 
 def test_a_team_moves_in_and_an_agent_comes_and_goes(package, live):
-    found = json.loads(run(package, "story", live.url))
+    with BeatingAgent(live.url, token_for("agent")):
+        found = json.loads(run(package, "story", live.url))
 
     assert found["reviewed"] == [["created", ["/defaults/cpu"]]]
     assert found["ladder"] == ["2", "project_domain"]

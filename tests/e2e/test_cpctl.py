@@ -19,6 +19,7 @@ from cpctl.api import Api as Client
 from cpctl.contexts import Context
 from cpctl.exits import Exit
 from tests.api_client import ACTOR, AGENT, Api, make_principal, make_project, token_for
+from tests.beating_agent import BeatingAgent
 from tests.cpctl_runner import Cpctl
 
 DOCUMENT = """\
@@ -390,9 +391,9 @@ def test_events_are_followed_and_agents_watched_as_they_change(cpctl):
 def test_wait_ends_when_it_comes_about(cpctl):
     # Of the server, which has short leases; the test's own process has long ones.
     Client(Context("", cpctl.server, cpctl.token)).post("agents", AGENT)
-    waiting = cpctl.start("wait", "agent", "a1", "--for=state=unavailable", "--timeout", "30")
-
-    out, err = waiting.communicate(timeout=40)
+    with BeatingAgent(cpctl.server, token_for("agent")):
+        waiting = cpctl.start("wait", "agent", "a1", "--for=state=unavailable", "--timeout", "30")
+        out, err = waiting.communicate(timeout=40)
 
     # The lease of this system is three seconds, and nobody sends a heartbeat.
     assert waiting.returncode == 0, out + err

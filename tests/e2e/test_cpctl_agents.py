@@ -7,7 +7,8 @@ import pytest
 from controlplane.access.principals import create_token
 from cpctl.api import Api as Client
 from cpctl.contexts import Context
-from tests.api_client import ACTOR, AGENT, Api, make_principal, make_project
+from tests.api_client import ACTOR, AGENT, Api, make_principal, make_project, token_for
+from tests.beating_agent import BeatingAgent
 from tests.cpctl_runner import Cpctl
 
 CONFIG = """\
@@ -181,11 +182,14 @@ def test_a_team_moves_in_and_an_agent_comes_and_goes(cpctl):
     guest = Client(Context("", cpctl.server, cpctl(*made).out.strip()))
     joined = guest.post("agents:join", AGENT).json()
     assert words(cpctl, "agents", "list")[0][2] == "ready"
-    # The lease of this system is three seconds, and nobody sends a heartbeat.
-    assert cpctl("wait", "agent", "a1", "--for=state=unavailable", "--timeout", "30").code == 0
+    # The lease of this system is three seconds, and it sends no heartbeat.
+    with BeatingAgent(cpctl.server, token_for("agent")):
+        assert cpctl("wait", "agent", "a1", "--for=state=unavailable", "--timeout", "30").code == 0
     own = Client(Context("", cpctl.server, joined["token"]))
     beat = {"timestamp": "2026-11-21T09:30:00Z", "consumer_lag": 0}
     own.send("PUT", f"agents/{joined['agent']['agent_id']}/heartbeat", beat)
     assert cpctl("wait", "agent", "a1", "--for=state=ready", "--timeout", "30").code == 0
-    told = [row[2] for row in words(cpctl, "events", "--object-type", "agent")]
-    assert told == ["agent.registered", "agent.unavailable", "agent.ready"]
+    own_id = joined["agent"]["agent_id"]
+    told = [row[2] for row in words(cpctl, "events", "--object-type", "agent", "--object-id", own_id)]
+    # The newest first.
+    assert told == ["agent.ready", "agent.unavailable", "agent.registered"]

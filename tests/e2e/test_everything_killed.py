@@ -23,6 +23,7 @@ import psycopg
 import pytest
 
 from benchmarks.fleet import Beating, load
+from controlplane.embedded.noted_environment import environment_file, read_environment
 from tests.e2e.launcher import Up
 
 FLEET = int(os.environ.get("FLEET", "200"))
@@ -42,7 +43,7 @@ LIVENESS = {
 BODY = b'{"timestamp": "2026-11-21T09:30:00Z", "consumer_lag": 0}'
 PAUSE_SECONDS = 4.0
 VICTIMS: dict[str, Callable[[str], bool]] = {
-    "web": lambda words: "granian" in words,
+    "web": lambda words: "controlplane.serving" in words,
     "worker": lambda words: "celery" in words and " worker" in words,
     "beat": lambda words: "celery" in words and " beat" in words,
     "valkey": lambda words: "valkey-server" in words,
@@ -145,7 +146,7 @@ class Fleet:
 
     def load(self) -> list[Beating]:
         """All agents with a token each, at once: by the API it would take longer than their leases."""
-        url = self.up.environment_of("granian")["DATABASE_URL"]
+        url = read_environment(environment_file(self.up.data_dir))["DATABASE_URL"]
         agents = load(url, FLEET, FLEET)
         with psycopg.connect(url) as connection:
             connection.execute(f"UPDATE registry_lease SET expires_at = now() + interval '{LEASE_SECONDS} s'")

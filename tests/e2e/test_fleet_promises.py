@@ -45,7 +45,9 @@ class Plane:
 
     def serve(self) -> int:
         """Start a web server; return its port at once."""
-        port = free_port()
+        return self.serve_at(free_port())
+
+    def serve_at(self, port: int) -> int:
         web = ("-m", "granian", "--interface", "asgi", "--no-ws", "--workers", "1", "--port", str(port))
         self._start(f"web-{port}", *web, "controlplane.asgi:application")
         return port
@@ -78,16 +80,22 @@ def plane(system, transactional_db, tmp_path):
 
 
 class Fleet(threading.Thread):
-    """Beats for its agents by one web server, several times an interval, but for those that are silent."""
+    """Beats for its agents by one web server, several times an interval, but for those that are silent.
 
-    def __init__(self, port: int, token: str, agents: list[str], silent: set[str]) -> None:
+    pause: in seconds, between the heartbeats of an agent.
+    """
+
+    def __init__(
+        self, port: int, token: str, agents: list[str], silent: set[str], *, pause: float = 0.3
+    ) -> None:
         super().__init__(daemon=True)
+        self.pause = pause
         self.port, self.token, self.agents, self.silent = port, token, agents, silent
         self.answers: Counter[int] = Counter()
         self.stopping = threading.Event()
 
     def run(self) -> None:
-        while not self.stopping.wait(0.3):
+        while not self.stopping.wait(self.pause):
             connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)
             for number, agent in enumerate(self.agents):
                 if agent not in self.silent:
@@ -109,6 +117,7 @@ class Fleet(threading.Thread):
 
 
 def register(token: str, count: int) -> list[str]:
+    """In this process: of leases as long as its settings say, until the first heartbeat."""
     api = Api(token)
     bodies = [{**AGENT, "name": f"f{n}", "topic_name": f"dcm.agent.f{n}"} for n in range(count)]
     return [api.post("agents", body).json()["agent_id"] for body in bodies]
@@ -239,3 +248,29 @@ def test_after_ten_leases_without_a_control_plane_nobody_is_unavailable(plane):
     assert told() == Counter()
     assert in_state("ready", agents)
     assert not Event.objects.filter(object_type="fleet_guard").exists()
+
+
+def test_while_the_web_servers_are_away_longer_than_a_lease_nobody_becomes_unavailable(plane):
+    """R3; P6: database, worker and beat go on, so the sweep sees nothing but silent agents."""
+    token = token_for("agent")
+    port = plane.serve()
+    plane.sweep("one")
+    until(lambda: ready(port))
+    agents, silent = register(token, 3), set[str]()
+    fleet = Fleet(port, token, agents, silent)
+    fleet.start()
+    until(lambda: swept_for(LEASE.total_seconds() + 1) and fleet.answers[200] > 2 * len(agents))
+    web = plane.running[0]
+
+    web.kill()
+    until(lambda: in_state("unknown", agents))  # the sweep does run
+    silent.update(agents)
+    fleet.port = plane.serve()
+    until(lambda: ready(fleet.port))
+    silent.clear()
+    until(lambda: in_state("ready", agents))
+    until(lambda: not FleetGuard.objects.exclude(engaged_at=None).exists())
+    fleet.stopping.set()
+    fleet.join(15)
+
+    assert {kind for kind, _ in told()} == {"agent.unknown", "agent.ready"}

@@ -1,4 +1,4 @@
-"""Every command of the README and the guides runs, in order, in one shell, and shows what it promises."""
+"""Every command of the README and the guides shows what it promises, page after page, in one installation."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import shlex
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -27,26 +28,30 @@ PAGES = [
 SHOWS = re.compile(r"<!-- shows: (.*?) -->")
 
 
-@pytest.fixture
-def up(tmp_path):
-    running = Up(tmp_path / ".data")
-    running.wait_for("Ctrl-C stops everything")
-    yield running
-    running.stop(signal.SIGTERM)
+@pytest.fixture(scope="module")
+def up(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Up]:
+    """One installation for all pages: who has followed one can follow the next."""
+    running = Up(tmp_path_factory.mktemp("readme") / ".data")
+    try:
+        running.wait_for("Ctrl-C stops everything", seconds=120)
+        installed(running.data_dir.parent)
+        yield running
+    finally:
+        running.stop(signal.SIGTERM)
 
 
-def installed(folder: Path) -> Path:
-    """A folder with cpctl in it, as pipx would make one."""
+def installed(folder: Path) -> None:
+    """Put cpctl into its folder `bin`, as pipx would."""
     program = folder / "bin" / "cpctl"
     program.parent.mkdir()
     command = f"PYTHONPATH={shlex.quote(str(ROOT))} {shlex.quote(sys.executable)}"
     program.write_text(f'#!/bin/sh\n{command} -m cpctl "$@"\n')
     program.chmod(0o755)
-    return program.parent
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_the_commands_of_a_page_do_what_it_says(up, tmp_path: Path, page: str):
+def test_the_commands_of_a_page_do_what_it_says(up: Up, page: str) -> None:
+    folder = up.data_dir.parent
     blocks = BLOCK.findall((ROOT / page).read_text())
     assert len(blocks) >= 6
     script = "set -euo pipefail\n"
@@ -56,11 +61,11 @@ def test_the_commands_of_a_page_do_what_it_says(up, tmp_path: Path, page: str):
 
     ran = subprocess.run(
         ["bash", "-c", script],
-        cwd=tmp_path,
-        env={**os.environ, "HOME": str(tmp_path), "PATH": f"{installed(tmp_path)}:{os.environ['PATH']}"},
+        cwd=folder,
+        env={**os.environ, "HOME": str(folder), "PATH": f"{folder / 'bin'}:{os.environ['PATH']}"},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=120,
         check=False,
     )
 

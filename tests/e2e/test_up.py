@@ -11,6 +11,7 @@ import urllib.request
 import pytest
 
 from tests.api_client import AGENT
+from tests.beating_agent import BeatingAgent
 from tests.e2e.launcher import Up
 
 QUICK = {"HEARTBEAT_INTERVAL_SECONDS": "1", "LEASE_SECONDS": "3", "SWEEP_INTERVAL_SECONDS": "1"}
@@ -72,6 +73,8 @@ def test_the_whole_life_of_an_installation(up, tmp_path):
     # An agent falls silent: unavailable within lease + 15 s, once, and an event says so.
     ask(up, "POST", "scopes/projects", {"id": "ads"})
     ask(up, "PUT", "overrides/task_resource?project=ads", {"attributes": {"limits": {"cpu": "2"}}})
+    heard = BeatingAgent(up.url, (up.data_dir / "admin.token").read_text().strip())
+    heard.start()
     agent_id = ask(up, "POST", "agents", AGENT)["agent_id"]
     wait_until_unavailable(up, agent_id)
     events = ask(up, "GET", "events?type=agent.unavailable")["items"]
@@ -86,6 +89,7 @@ def test_the_whole_life_of_an_installation(up, tmp_path):
     wait_until_ready(up)
     second = ask(up, "POST", "agents", {**AGENT, "name": "a2", "topic_name": "dcm.agent.a2"})["agent_id"]
     wait_until_unavailable(up, second)
+    heard.stopping.set()
 
     # Kill -9 the whole tree: what was acknowledged is still there, and no orphan is in the way.
     up.stop(signal.SIGKILL)

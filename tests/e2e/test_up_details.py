@@ -13,9 +13,11 @@ import sys
 import time
 import urllib.request
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
+from controlplane.embedded.noted_environment import read_environment
 from controlplane.embedded.ports import free_port
 from controlplane.embedded.readiness import worker_answers
 from tests.e2e.launcher import ROOT, Up
@@ -41,8 +43,7 @@ def up(tmp_path_factory: pytest.TempPathFactory, bytecode: dict[str, str]) -> It
 
 
 def environment_of(up: Up) -> dict[str, str]:
-    noted = (up.data_dir / "run" / "environment").read_text()
-    return dict(line.split("=", 1) for line in noted.splitlines())
+    return read_environment(up.data_dir / "run" / "environment")
 
 
 def leader(up: Up, words: str) -> int:
@@ -83,9 +84,17 @@ def test_the_three_commands_that_it_prints_work(up: Up) -> None:
     assert "status" not in json.loads(effective)
 
 
-@pytest.mark.parametrize("name", ["", "run", "run/metrics", "logs", "postgres", "valkey", "nats"])
+@pytest.mark.parametrize("name", ["", "run", "logs", "postgres", "valkey", "nats"])
 def test_its_folders_are_closed_to_others(up: Up, name: str) -> None:
     assert stat.S_IMODE((up.data_dir / name).stat().st_mode) == 0o700
+
+
+def test_its_figures_are_closed_to_others_and_not_on_the_disk_of_the_data(up: Up) -> None:
+    metrics = Path(up.environment_of("-A controlplane worker")["PROMETHEUS_MULTIPROC_DIR"])
+
+    assert {stat.S_IMODE(folder.stat().st_mode) for folder in (metrics, metrics.parent)} == {0o700}
+    assert metrics.stat().st_dev != up.data_dir.stat().st_dev
+    assert list(metrics.glob("*.db"))
 
 
 def test_no_secret_is_in_a_command_line(up: Up) -> None:

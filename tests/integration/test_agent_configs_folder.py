@@ -108,8 +108,8 @@ def test_an_empty_folder_waits_for_a_confirmation_of_what_would_go(folder):
     call_command("load_agent_configs", confirm=folder_state().pending["digest"])
 
     assert not AgentConfig.objects.filter(deleted_at=None).exists()
-    # The data plane has a gate of its own.
-    assert get_plane("eu").held["reasons"][0]["gate"] == "removes_too_much"
+    # No team loses more than one agent, and the removal of all was confirmed.
+    assert get_plane("eu").held is None
 
 
 def test_one_file_that_goes_takes_its_document_with_it(folder):

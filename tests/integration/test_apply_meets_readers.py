@@ -58,7 +58,8 @@ def say(scope: Scope, number: int) -> Statement:
 def apply_set(number: int) -> None:
     """State the number at each scope, or once above all of them: pruning takes away the other way."""
     statements = [say(scope, number) for scope in (SCOPES if number % 2 else [ABOVE])]
-    apply_statements(statements, options=ApplyOptions("git", prune=True, wants_plan=False), actor=ACTOR)
+    options = ApplyOptions("git", prune=True, wants_plan=False, asks=False)
+    apply_statements(statements, options=options, actor=ACTOR)
 
 
 def numbers_at(scopes: list[Scope]) -> set[int | None]:
@@ -157,14 +158,36 @@ def test_of_managers_who_want_different_values_one_wins_and_the_others_are_told(
     assert OverrideVersion.objects.count() == Revision.objects.count() == 1
 
 
+NAMES = [f"m{number}" for number in range(5)]
+
+
+def digest_of_pruning(manager: str) -> str:
+    """What confirms that all of the manager's overrides are removed."""
+    path = f"overrides:apply?managed_by={manager}&prune=true&dry_run=true"
+    return str(Api(token_for("admin")).post(path, {"documents": []}).json()["confirm"])
+
+
 def test_managers_who_prune_at_once_take_out_only_their_own():
     for number in range(6):
         bundle(document({"taskResources": {}}, **HERE, workflow=f"w{number}"), manager=f"m{number}")()
 
-    statuses = together(*(bundle(manager=f"m{number}", prune="true") for number in range(5)))
+    statuses = together(
+        *(bundle(manager=name, prune="true", confirm=digest_of_pruning(name)) for name in NAMES)
+    )
 
     assert statuses == [200] * 5
     assert Override.objects.get().scope.workflow == "w5"
+
+
+def test_one_confirmation_removes_once_however_often_it_comes_at_once():
+    documents = [document({"taskResources": {}}, **HERE, workflow=f"w{number}") for number in range(5)]
+    bundle(*documents, manager="m0")()
+    confirmed = bundle(manager="m0", prune="true", confirm=digest_of_pruning("m0"))
+
+    statuses = together(*[confirmed] * 5)
+
+    assert statuses == [200] * 5
+    assert (Override.objects.count(), Revision.objects.count()) == (0, 2)
 
 
 def test_bundles_that_bring_the_same_projects_wait_for_each_other():

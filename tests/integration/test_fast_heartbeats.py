@@ -141,7 +141,14 @@ BODIES = {
     "true": (text({**BEAT, "consumer_lag": True}), False),
     "leading zero": (b'{"timestamp": "2026-11-21T09:30:00Z", "consumer_lag": 00}', False),
     "twice": (b'{"timestamp": "2026-11-21T09:30:00Z", "consumer_lag": 0, "consumer_lag": 1}', False),
-    "unknown member": (text({**BEAT, "surprise": 1}), False),
+    "unknown member": (text({**BEAT, "surprise": 1}), True),
+    "unknown members deep": (text({**BEAT, "surprise": {"a": [None, {"b": 1.5}]}}), True),
+    "member in another case": (text({**BEAT, "Consumer_Lag": 5}), True),
+    "null instance": (text({**BEAT, "instance_uuid": None}), False),
+    "instance as a number": (text({**BEAT, "instance_uuid": 5}), False),
+    "no instance": (text({**BEAT, "instance_uuid": "x"}), False),
+    "empty instance": (text({**BEAT, "instance_uuid": ""}), False),
+    "new instance": (text({**BEAT, "instance_uuid": str(uuid.UUID(int=7))}), False),
     "missing": (text({"consumer_lag": 0}), False),
     "bad report": (text({**BEAT, "conditions": [{"type": "X"}]}), False),
     "null report": (text({**BEAT, "versions": None}), False),
@@ -313,6 +320,19 @@ def test_a_silent_agent_does_not_return_with_the_token_of_another(web, token, ag
 
     assert web.fast(token_for("agent"), agent)[0].status == 403
     assert Agent.objects.get().state == "unavailable"
+
+
+def test_a_token_beats_no_more_once_the_token_it_was_created_with_is_revoked(web):
+    operator = Api(token_for("admin"))
+    first = operator.post("tokens", {"name": "first"}).json()
+    child = Api(first["token"]).post("tokens", {"name": "child"}).json()["token"]
+    agent = register(child, "a1")
+    web.beat(child, agent)
+    assert web.fast(child, agent)[1]
+
+    operator.delete(f"tokens/{first['id']}")
+
+    assert web.beat(child, agent).status == 401
 
 
 def test_a_silent_agent_does_not_return_with_a_revoked_token(web, token, agent):
@@ -620,6 +640,77 @@ def test_a_large_fleet_is_told_a_longer_interval_by_both_ways(web, token, agent)
     assert json.loads(django.body)["heartbeat_interval"] == 112
     lease = Lease.objects.get()
     assert lease.expires_at - lease.renewed_at == timedelta(seconds=336)
+
+
+@pytest.mark.parametrize(
+    ("own", "environments", "seconds"),
+    [(1800, None, 1800), (None, 600, 600), (1800, 600, 1800), (600, 1800, 600), (None, None, 90)],
+)
+def test_a_lease_that_is_set_is_granted_by_both_ways(web, token, agent, own, environments, seconds):
+    Lease.objects.update(lease_seconds=own)
+    FleetGuard.objects.filter(environment="prod").update(lease_seconds=environments)
+    other = register(token, "other")
+    Lease.objects.filter(agent_id=other).update(guard=None, lease_seconds=None)
+    web.beat(token, other)
+
+    answer, fast = web.fast(token, agent)
+    other_answer, _ = web.fast(token, other)
+    stored = Lease.objects.get(agent_id=agent)
+
+    assert fast
+    assert json.loads(answer.body)["lease_seconds"] == seconds
+    assert stored.expires_at - stored.renewed_at == timedelta(seconds=seconds)
+    assert (
+        json.loads(answer.body)["lease_expires_at"]
+        == Api(token).get(f"agents/{agent}").json()["lease_expires_at"]
+    )
+    assert known(answer) == known(web.beat(token, agent, to=web.router._bridge))
+    assert json.loads(other_answer.body)["lease_seconds"] == 90
+
+
+def test_the_process_that_holds_the_name_is_taken_fast_and_another_is_refused_by_both_ways(web, token, agent):
+    first, second = ({**BEAT, "instance_uuid": str(uuid.UUID(int=number))} for number in (1, 2))
+
+    took = [web.fast(token, agent, body)[1] for body in (first, first, BEAT)]
+    refused, fast = web.fast(token, agent, second)
+    django = web.beat(token, agent, second, to=web.router._bridge)
+
+    assert (took, fast) == ([False, True, True], False)
+    assert (refused.status, django.status) == (409, 409)
+    assert json.loads(refused.body)["code"] == json.loads(django.body)["code"] == "duplicate_instance"
+    assert 1 <= int(refused["Retry-After"]) <= 45
+    assert Lease.objects.get().instance_uuid == uuid.UUID(int=1)
+
+
+def test_a_silent_agent_returns_fast_only_in_the_process_that_holds_the_name(web, token, agent):
+    first, second = ({**BEAT, "instance_uuid": str(uuid.UUID(int=number))} for number in (1, 2))
+    web.beat(token, agent, first)
+    silence("unavailable", flap_penalty=0, flapped_at=None, steady_since=None)
+
+    assert web.fast(token, agent, second)[0].status == 409
+    assert Agent.objects.get().state == "unavailable"
+    answer, fast = web.fast(token, agent, first)
+    assert (answer.status, fast, Agent.objects.get().state) == (200, True, "ready")
+
+
+def test_who_is_switched_off_between_its_heartbeat_and_its_permit_gets_none(web, token):
+    """The heartbeat is recorded, and its permit waits for the lock on the token."""
+    agent = register(token, "a1")
+    with transaction.atomic():
+        Token.objects.select_for_update().get(digest=digest(token))
+        under_way = web.start(token, path_of(agent), text(BEAT))
+        deadline = time.monotonic() + 10
+        while Lease.objects.get().reported_at is None and time.monotonic() < deadline:
+            time.sleep(0.02)
+        assert Lease.objects.get().reported_at is not None
+        time.sleep(0.2)  # it waits for the token's row now
+        assert not under_way.done()
+        Principal.objects.filter(tokens__digest=digest(token)).update(is_active=False)
+
+    assert under_way.result(15).status == 200
+    assert Lease.objects.get().token_digest is None
+    answer, fast = web.fast(token, agent)
+    assert (answer.status, fast) == (401, False)
 
 
 def test_fast_heartbeats_are_counted(web, token, agent):

@@ -218,7 +218,6 @@ def test_what_is_told_is_what_is_stored_and_the_credential_beats_at_once(web):
     ("how", "headers"),
     [
         ({"path": PATH + "?dry_run=true"}, {}),
-        ({}, {"Idempotency_Key": "k1"}),
         ({}, {"Cookie": "a=b"}),
         ({}, {"Authorization": "bearer {}"}),
     ],
@@ -231,6 +230,43 @@ def test_what_is_unusual_is_left_to_django(web, how, headers):
 
     assert (answer.status, took) == (201, False)
     assert Agent.objects.exists() is not bool(how)
+
+
+def test_a_join_with_a_key_is_fast_and_its_repetition_is_djangos(web):
+    secret = invite(uses=2)
+
+    first, took = web.join(secret, AGENT, Idempotency_Key="k1")
+    again, took_again = web.join(secret, AGENT, Idempotency_Key="k1")
+    other, took_other = web.join(secret, named("a2"), Idempotency_Key="k2")
+
+    assert [one.status for one in (first, again, other)] == [201, 201, 201]
+    assert (took, took_again, took_other) == (True, False, True)
+    told, told_again = json.loads(first.body), json.loads(again.body)
+    assert told["agent"]["agent_id"] == told_again["agent"]["agent_id"]
+    assert told["token"] != told_again["token"]
+    assert JoinToken.objects.get().uses_left == 0
+    assert Token.objects.filter(principal__name__startswith="agent.", revoked_at=None).count() == 2
+
+
+def test_a_bad_key_is_refused_by_both_ways(web):
+    assert [
+        web.join(invite(), AGENT, Idempotency_Key="a b", to=to)[0].status for to in (None, web.router._bridge)
+    ] == [400, 400]
+
+
+def test_one_key_many_times_in_a_batch_lets_one_agent_in(web):
+    secret = invite()
+    held = threading.Event()
+    web.router._joins._batches._thread.submit(held.wait, 10)
+    asked = [web.start(secret, AGENT, Idempotency_Key="k1") for _ in range(6)]
+    time.sleep(0.2)
+    held.set()
+    answers = [one.result(15) for one in asked]
+
+    assert {one.status for one in answers} <= {201, 409}
+    assert JoinToken.objects.get().uses_left == 99
+    assert Agent.objects.count() == 1
+    assert Token.objects.filter(principal__name__startswith="agent.", revoked_at=None).count() == 1
 
 
 def at_once(web, secrets, bodies):
@@ -355,17 +391,30 @@ BODIES = [
     {**AGENT, "task_types": [{"name": "a b"}]},
     {**AGENT, "task_types": None},
     {**AGENT, "unknown": 1},
+    {**AGENT, "instance_uuid": "00000000-0000-4000-8000-000000000001"},
+    {**AGENT, "instance_uuid": None},
+    {**AGENT, "instance_uuid": "00000000-0000-4000-8000-00000000000A"},
+    {**AGENT, "instance_uuid": "00000000000040008000000000000001"},
+    {**AGENT, "instance_uuid": "urn:uuid:00000000-0000-4000-8000-000000000001"},
+    {**AGENT, "instance_uuid": "x"},
+    {**AGENT, "instance_uuid": 5},
+    {**AGENT, "topic_name": "dcm.agent." + "x" * 239},
+    {**AGENT, "topic_name": "dcm.agent." + "x" * 240},
     {name: AGENT[name] for name in AGENT if name != "cost"},
 ]
 
 
-RARE = ({**AGENT, "name": "ä"}, {**AGENT, "labels": {"a": 5}})
+RARE = (
+    {**AGENT, "name": "ä"},
+    {**AGENT, "labels": {"a": 5}},
+    {**AGENT, "instance_uuid": "urn:uuid:00000000-0000-4000-8000-000000000001"},
+)
 
 
 @pytest.mark.parametrize("body", BODIES, ids=lambda body: json.dumps(body)[-60:])
 def test_what_the_fast_path_reads_django_reads_alike(body):
     fast = read_registration(json.dumps(body).encode())
-    parsed = shapes.RegistrationWrite(data=body)
+    parsed = shapes.AgentRegistrationWrite(data=body)
 
     if fast is not None:
         assert parsed.is_valid(), parsed.errors

@@ -13,9 +13,11 @@ from django.db import connection
 from django.utils import timezone
 from prometheus_client import REGISTRY
 
+from controlplane import asgi
 from controlplane.access import principals
 from controlplane.access.models import Principal, RoleBinding, Token
 from controlplane.access.roles import Role
+from controlplane.api.cors import Cors, rules_of
 from controlplane.asgi import Router
 from controlplane.scopes import Scope
 from overrides.fast_reads import answers
@@ -333,6 +335,18 @@ def test_who_may_no_longer_read_is_refused_at_once(web, put, change, status):
     assert web.read(secret).status == status
 
 
+def test_a_token_ends_with_the_token_that_it_was_created_with(web, put):
+    put("1")
+    operator = Api(token_for("admin"))
+    first = operator.post("tokens", {"name": "first"}).json()
+    child = Api(first["token"]).post("tokens", {"name": "child"}).json()
+    assert web.warm(child["token"]).status == 200
+
+    operator.delete(f"tokens/{first['id']}")
+
+    assert web.read(child["token"]).status == 401
+
+
 def test_a_token_ends_at_its_time_without_any_change(web, put):
     put("1")
     principal = make_principal("viewer")
@@ -584,3 +598,17 @@ def wait_for(claim, seconds: float = 5) -> None:
     while not claim():
         assert time.monotonic() < deadline
         time.sleep(0.02)
+
+
+def test_pages_of_another_origin_read_from_memory_and_from_django(web, token):
+    console = "https://console.example.com"
+    cors = Cors(web.router, rules_of([console], ()))
+    web.warm(token)
+    headers = {"Authorization": f"Bearer {token}", "Origin": console}
+
+    for path in (READ, "/api/v1/domains", "/api/v1/scopes/projects", "/api/v1/events?limit=1"):
+        answer = web.worker.start("GET", path, to=cors, **headers).result(15)
+        assert (answer.status, answer["Access-Control-Allow-Origin"]) == (200, console), path
+        preflight = {"Origin": console, "Access_Control_Request_Method": "GET"}
+        assert web.worker.start("OPTIONS", path, to=cors, **preflight).result(15).status == 200
+    assert isinstance(asgi.application, Cors)

@@ -20,7 +20,7 @@ from overrides.addresses import Address
 from overrides.editing import put_override
 from overrides.effective import effective_attributes
 from overrides.file_source import confirm, release, source_state, synchronise
-from overrides.models import Override, SourceState
+from overrides.models import GuardRailRow, Override, SourceState
 from tests.api_client import ACTOR, make_project
 
 CPU = Address("task_resource", Scope())
@@ -352,6 +352,38 @@ def test_switching_to_files_and_back_loses_nothing(db, settings, tmp_path, api):
     assert api.get("overrides/export").content == before
     assert not Override.objects.exclude(declared_in="")
     assert all(path.resolve().is_relative_to(folder) for path in folder.rglob("*"))
+
+
+def test_a_value_that_breaks_an_accepted_rail_does_not_stop_the_switch_to_files(db, settings, tmp_path, api):
+    make_project()
+    queue = Address("workflow_execution_config", Scope())
+    put_override(queue, {"max_parallelism": 500}, actor=ACTOR)
+    rail = {"name": "cap", "resource_type": queue.resource_type, "pointer": "/max_parallelism"}
+    api.put("guard-rails/cap?accept_existing=true", {**rail, "rule": {"maximum": 100}})
+    call_command("overrides_to_files", tmp_path / "all")
+    settings.OVERRIDES_SOURCE = "file"
+    settings.OVERRIDES_PATH = str(tmp_path / "all")
+
+    assert synchronise() == "current"
+    (tmp_path / "all" / "more.yaml").write_text(document("1", project="flytesnacks"))
+    assert synchronise() == "current"
+
+    assert Override.objects.get(resource_type=queue.resource_type).attributes == {"max_parallelism": 500}
+
+
+def test_a_rail_in_a_file_may_not_make_limits_smaller_than_defaults(folder):
+    tasks = "kind: overrides\n{}spec:\n  taskResources: {{limits: {{cpu: '{}'}}, defaults: {{cpu: '{}'}}}}\n"
+    project = "project: flytesnacks\n"
+    (folder / "a.yaml").write_text(tasks.format("", 2, 1))
+    (folder / "b.yaml").write_text(tasks.format(project, 8, 6))
+    assert synchronise() == "current"
+    rail = "kind: guardRail\nname: cap\nresource_type: task_resource\npointer: /limits/cpu\n"
+
+    (folder / "c.yaml").write_text(f"{rail}scope: {{project: flytesnacks}}\nrule: {{maximum: 4}}\n")
+
+    assert synchronise() == "failing"
+    assert not GuardRailRow.objects.exists()
+    assert "project=flytesnacks" in source_state()["errors"][0]["message"]
 
 
 def test_what_people_set_before_the_switch_is_never_removed_without_asking(db, settings, tmp_path):

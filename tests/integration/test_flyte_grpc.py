@@ -117,7 +117,7 @@ def test_flytekit_registers_lists_and_archives_projects(live, channel, tmp_path)
     client.update_project(archived)
 
     assert Project.objects.get(id="p").state == 1
-    assert [one.id for one in client.get_domains()] == ["development", "production", "staging"]
+    assert [one.id for one in client.get_domains()] == ["development", "staging", "production"]
 
 
 def test_flytekit_is_told_what_is_wrong(live, channel, tmp_path):
@@ -228,7 +228,7 @@ def test_the_request_id_reaches_the_audit_log(stub):
 
 def test_health_and_reflection(channel):
     health = health_pb2_grpc.HealthStub(channel)
-    for service in ("", "flyteidl.service.AdminService"):
+    for service in ("", "flyteadmin", "flyteidl.service.AdminService"):
         answer = health.Check(health_pb2.HealthCheckRequest(service=service))
         assert answer.status == health_pb2.HealthCheckResponse.SERVING
     asked = iter([reflection_pb2.ServerReflectionRequest(list_services="")])
@@ -440,3 +440,13 @@ def test_a_port_that_is_taken_is_told(live):
 
     assert ended.returncode == 1
     assert "Set FLYTE_GRPC_PORT to a free port" in ended.stderr
+
+
+def test_a_nul_is_an_invalid_argument_over_grpc_too(stub):
+    make_project()
+    request = project_pb2.ProjectGetRequest(id="a\x00b")
+
+    with pytest.raises(grpc.RpcError) as refused:
+        stub.GetProject(request, metadata=bearer(token_for("admin")))
+
+    assert refused.value.code() == grpc.StatusCode.INVALID_ARGUMENT

@@ -7,8 +7,10 @@ import time
 import uuid
 
 import pytest
-from django.db import connection, connections
+from django.db import connection, connections, transaction
 from django.db.migrations.executor import MigrationExecutor
+
+from controlplane import database_roles
 
 BEFORE, AFTER = ("registry", "0002_lease_storage"), ("registry", "0005_leases_for_fleets")
 INSERT = """
@@ -30,6 +32,9 @@ def migrate_fully() -> None:
     """As the other tests expect the schema: with what came after these."""
     executor = MigrationExecutor(connection)
     executor.migrate(executor.loader.graph.leaf_nodes("registry"))
+    # As `manage.py migrate` does: tables that were made again have lost the rights of web and worker.
+    with transaction.atomic(), connection.cursor() as cursor:
+        database_roles.grant(cursor)
 
 
 def rows(statement: str) -> list:

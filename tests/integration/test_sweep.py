@@ -10,6 +10,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from django.db import connection, connections, transaction
 from django.db.models.functions import Now
+from django.utils import timezone
 
 from controlplane.access.actors import Actor
 from controlplane.access.models import AuditRecord
@@ -227,7 +228,9 @@ def test_a_sweeper_that_slept_through_an_outage_marks_nobody():
     SweepRecord.objects.update(last_sweep_at=Now() - timedelta(seconds=31))
     policy = liveness_policy()
 
-    marked = marking.mark_some(("(0,0)", "(256,0)"), 100, grace=policy.grace(), gap=policies.outage_gap())
+    marked = marking.mark_some(
+        ("(0,0)", "(256,0)"), 100, seen=timezone.now(), grace=policy.grace(), gap=policies.outage_gap()
+    )
 
     assert marked == (0, 0)
 
@@ -412,7 +415,9 @@ def test_a_heartbeat_that_waited_for_the_sweep_sees_what_it_did():
             with transaction.atomic():
                 policy = liveness_policy()
                 between = ("(0,0)", "(256,0)")
-                marked, _ = marking.mark_some(between, 9, grace=policy.grace(), gap=policies.outage_gap())
+                marked, _ = marking.mark_some(
+                    between, 9, seen=timezone.now(), grace=policy.grace(), gap=policies.outage_gap()
+                )
                 held.set()
                 go.wait(10)
             return marked

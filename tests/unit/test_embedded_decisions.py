@@ -22,9 +22,11 @@ from controlplane.embedded.orphans import MARK, Facts, belongs_to
 from controlplane.embedded.ports import ReservedPort
 from controlplane.embedded.postgres import disown
 from controlplane.embedded.private_files import held, write_private
+from controlplane.embedded.probing import Probe
 from controlplane.embedded.socket_folder import socket_folder
 from controlplane.embedded.supervisor import Supervisor
 from controlplane.embedded.troubles import StopRequested
+from controlplane.embedded.volatile_folder import volatile_folder
 
 HOME = Path("/srv/cp")
 
@@ -220,6 +222,24 @@ class FakeProcess:
     def alive(self) -> bool:
         return self.up
 
+    def kill(self) -> None:
+        self.up = False
+
+
+class FakeProbe(Probe):
+    """Silent when the test says so, without asking anybody."""
+
+    silent = False
+
+    def start(self) -> None:
+        """No thread."""
+
+    def is_silent(self) -> bool:
+        return self.silent
+
+    def note_start(self) -> None:
+        self.silent = False
+
 
 class Scene:
     """A supervisor of one fake process, with a clock of its own."""
@@ -256,6 +276,26 @@ def test_a_dead_process_is_started_again_after_its_delay_and_a_line_says_so() ->
     assert scene.said == ["web died (exit -9); starting it again in 0.5 s. Its log: x.log"]
 
 
+def test_a_process_that_does_not_answer_is_ended_once_and_each_time_with_more_patience() -> None:
+    scene, probe = Scene(), FakeProbe("http://127.0.0.1:1/livez", seconds=60)
+    scene.supervisor.probe("web", probe)
+    for now in (1.0, 2.0):
+        scene.at(now)
+    assert scene.lives[0].up
+
+    probe.silent = True
+    scene.at(3.0)
+    scene.at(3.1)
+    assert (scene.lives[0].up, len(scene.lives)) == (False, 1)
+    scene.at(3.5)
+
+    assert len(scene.lives) == 2
+    assert scene.said == [
+        "web did not answer for 60 s and was ended; starting it again in 0.5 s. Its log: x.log"
+    ]
+    assert probe.allowed() == 120
+
+
 def test_a_process_that_cannot_be_started_again_is_tried_later() -> None:
     scene = Scene()
     scene.lives[0].up = False
@@ -280,3 +320,24 @@ def test_a_signal_ends_a_pause_and_a_second_one_ends_all_patience() -> None:
         os.kill(os.getpid(), signal.SIGINT)
 
         assert (hurry, supervisor.in_a_hurry()) == (False, True)
+
+
+def test_volatile_files_are_private_start_empty_and_are_not_on_the_disk_of_the_data(tmp_path: Path) -> None:
+    with volatile_folder(tmp_path) as folder:
+        (folder / "metrics").mkdir()
+        (folder / "metrics" / "counter_1.db").touch()
+        assert folder.stat().st_mode & 0o777 == 0o700
+        assert folder.stat().st_dev != tmp_path.stat().st_dev
+        # As after kill -9: the next start finds what the last one left.
+        with volatile_folder(tmp_path) as again:
+            assert (again, list(again.iterdir())) == (folder, [])
+    assert not folder.exists()
+
+
+def test_without_another_disk_volatile_files_are_beside_the_data(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("controlplane.embedded.volatile_folder._is_elsewhere", lambda base, data: False)
+
+    with volatile_folder(tmp_path) as folder:
+        assert folder == tmp_path / "run" / "volatile"

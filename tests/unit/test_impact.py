@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from typing import Any
 
@@ -9,7 +10,8 @@ from hypothesis import event, given
 from hypothesis import strategies as st
 
 from controlplane.scopes import Level, Scope
-from overrides.impact import Comparison, targets_of
+from overrides.catalogue import Catalogue, RuleChange
+from overrides.impact import Comparison, Rules, targets_of
 from overrides.merging import MergeRule, Strategy, canonical
 from overrides.rails import GuardRail
 from overrides.resolution import Layer, values_only
@@ -126,7 +128,7 @@ def test_no_target_is_out_of_reach_of_what_changed(change):
 @given(changes(), rails, defaults)
 def test_affected_is_what_comparing_the_values_everywhere_finds(change, guards, layers):
     before, after = change
-    comparison = Comparison(TASKS, texts(before), texts(after), guards, layers)
+    comparison = Comparison(texts(before), texts(after), Rules(TASKS, guards, layers))
 
     found = {
         one.scope: (canonical(one.before), canonical(one.after)) for one in comparison.affected(UNIVERSE)
@@ -141,10 +143,45 @@ def test_affected_is_what_comparing_the_values_everywhere_finds(change, guards, 
     assert found == expected
 
 
+@given(changes(), rails, rails, defaults)
+def test_changed_rules_are_measured_as_comparing_the_values_everywhere_finds(change, was, now, layers):
+    """Rails, the merge rule and rows change in one transaction."""
+    before, after = change
+    replacing = dataclasses.replace(TASKS, rule=MergeRule(Strategy.REPLACE))
+    earlier, rules = Rules(TASKS, was, layers), Rules(replacing, now, layers)
+
+    affected = {
+        it.scope: (canonical(it.before), canonical(it.after))
+        for it in Comparison(texts(before), texts(after), rules, earlier).affected(UNIVERSE)
+        if canonical(it.before) != canonical(it.after)
+    }
+
+    expected = {}
+    for scope in UNIVERSE:
+        first = resolved(before, scope, rails=was, defaults=layers)
+        second = resolved(after, scope, replacing.rule, rails=now, defaults=layers)
+        if first != second:
+            expected[scope] = (first, second)
+    assert affected == expected
+
+
+@given(tables, rails, rails)
+def test_only_rails_that_differ_count_as_changed_and_reach_all_that_they_govern(rows, was, now):
+    types = {TASKS.name: TASKS}
+    change = RuleChange(Catalogue(types, tuple(was)), Catalogue(types, tuple(now)))
+
+    scopes = change.scopes_by_type().get(TASKS.name, set())
+
+    assert {rail.name for rail in change.changed_rails()} == {rail.name for rail in now if rail not in was}
+    for scope in UNIVERSE:
+        if resolved(rows, scope, rails=was) != resolved(rows, scope, rails=now):
+            assert any(root.covers(scope) for root in scopes)
+
+
 @given(changes(), rails)
 def test_errors_are_told_where_they_are_new_and_nowhere_else(change, guards):
     before, after = change
-    comparison = Comparison(TASKS, texts(before), texts(after), guards)
+    comparison = Comparison(texts(before), texts(after), Rules(TASKS, guards))
 
     for one in comparison.affected(UNIVERSE):
         was, is_now = (json.loads(resolved(rows, one.scope, rails=guards)) for rows in change)
@@ -157,7 +194,7 @@ def test_errors_are_told_where_they_are_new_and_nowhere_else(change, guards):
 def test_a_row_of_a_domain_and_one_of_a_project_meet_where_nothing_is_set():
     before = {Scope(domain="d"): {"defaults": {"cpu": "4"}}}
     after = {**before, Scope(project="p"): {"limits": {"cpu": "2"}}}
-    comparison = Comparison(TASKS, texts(before), texts(after))
+    comparison = Comparison(texts(before), texts(after), Rules(TASKS))
 
     wrong = [one.scope for one in comparison.affected(targets(before, after)) if one.errors]
 
@@ -181,6 +218,6 @@ def test_a_scope_that_resolves_to_nothing_is_never_wrong():
     resource_type = BUILT_IN["task_resource"]
     rows = {Scope(): {"defaults": {"cpu": "2"}, "limits": {"cpu": "2"}}}
 
-    (one,) = Comparison(resource_type, texts(rows), {}).affected([Scope()])
+    (one,) = Comparison(texts(rows), {}, Rules(resource_type)).affected([Scope()])
 
     assert (one.after, one.errors) == ({}, ())

@@ -113,3 +113,21 @@ def test_a_hostile_megabyte_is_refused_in_linear_time(piece):
 
     # Quadratic scanning would take minutes.
     assert time.process_time() - began < 5
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"[" + b"1," * 2_000_000 + b"1]",
+        b"[" + b"[]," * 2_000_000 + b'"\\u00e9"]',
+        b"{" + b",".join(b'"k%d":{}' % number for number in range(600_000)) + b"}",
+    ],
+    ids=range(3),
+)
+def test_too_many_values_are_refused_by_count(body):
+    with pytest.raises(MalformedBody, match="more than 500000 values"):
+        parse_json(body)
+
+
+def test_commas_in_texts_are_no_values():
+    assert parse_json(b'["' + b",[{" * 400_000 + b'"]') == [",[{" * 400_000]

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from controlplane.errors import InvalidRequest
-from registry.agents.invitations import Invitation, matches
+from controlplane.wildcards import matches
+from registry.agents.invitations import Invitation
 from registry.agents.registration import Cost, Registration
 from registry.agents.selectors import parse
 from registry.agents.states import TRANSITIONS, State, after_registration

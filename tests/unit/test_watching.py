@@ -7,6 +7,7 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
+from controlplane.events.sight import EVERYTHING, Right, Sight
 from controlplane.events.watching import Told, Watch, as_text, bookmark, watch_from
 from controlplane.scopes import Scope
 
@@ -20,13 +21,19 @@ def told(**more: object) -> Told:
         "object_type": "agent",
         "object_id": "x",
         "scope": HERE,
+        "teams": (),
         "text": b"",
     }
     return Told(**(facts | more))
 
 
+def sight(*scopes: Scope, hidden: frozenset[str] = frozenset()) -> Sight:
+    return Sight((Right(frozenset({"a.b"}), scopes),), hidden)
+
+
 def test_a_watcher_hears_what_it_asked_for_below_where_it_may_read():
-    watch = Watch(0, "me", (Scope(project="p"),), type="a.b", object_type="agent", object_id="x")
+    mine = sight(Scope(project="p"))
+    watch = Watch(0, "me", mine, type="a.b", object_type="agent", object_id="x")
 
     assert watch.wants(told())
     assert not watch.wants(told(type="a.c"))
@@ -34,12 +41,21 @@ def test_a_watcher_hears_what_it_asked_for_below_where_it_may_read():
     assert not watch.wants(told(object_id="y"))
     assert not watch.wants(told(scope=Scope(project="q")))
     assert not watch.wants(told(scope=Scope()))
-    assert Watch(0, "me", (Scope(),)).wants(told())
-    assert not Watch(0, "me", ()).wants(told())
+    assert Watch(0, "me", EVERYTHING).wants(told())
+    assert not Watch(0, "me", Sight()).wants(told())
+
+
+def test_a_watcher_hears_neither_other_types_nor_hidden_teams():
+    watch = Watch(0, "me", sight(Scope(), hidden=frozenset({"rival"})))
+
+    assert watch.wants(told(teams=("ours",)))
+    assert not watch.wants(told(teams=("ours", "rival")))
+    assert not watch.wants(told(type="token.created"))
 
 
 def test_a_watch_survives_its_header():
-    watch = Watch(7, "me", (HERE, Scope()), object_id="ü/1\n", wait=3)
+    mine = sight(HERE, Scope(), hidden=frozenset({"rival"}))
+    watch = Watch(7, "me", mine, object_id="ü/1\n", wait=3)
 
     assert watch_from(watch.header().encode("latin-1")) == watch
 

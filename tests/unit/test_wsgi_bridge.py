@@ -101,9 +101,16 @@ def test_a_body_that_says_that_it_is_too_long_is_not_kept_at_all(bridge):
     assert seen[0][0]["CONTENT_LENGTH"] == "900000"
 
 
-def test_a_request_whose_client_leaves_in_mid_body_is_not_run(bridge):
-    seen = []
-    worker = bridge(answering(seen=seen))
+def test_of_a_body_that_ends_early_the_application_reads_nothing_and_can_answer(bridge):
+    seen, sent = [], []
+
+    def application(environ, start_response):
+        with pytest.raises(OSError, match="ended early"):
+            seen.append(environ["wsgi.input"].read())
+        start_response("400 Bad Request", [])
+        return [b"no"]
+
+    worker = bridge(application)
     said = [
         {"type": "http.request", "body": b"half", "more_body": True},
         {"type": "http.disconnect"},
@@ -113,11 +120,12 @@ def test_a_request_whose_client_leaves_in_mid_body_is_not_run(bridge):
         return said.pop(0)
 
     async def send(message):
-        raise AssertionError("nobody is there")
+        sent.append(message)
 
     worker.run(worker.application(scope_of("POST", "/", {}), receive, send))
 
     assert seen == []
+    assert sent[0]["status"] == 400
 
 
 def test_large_bodies_wait_for_each_other_and_small_ones_do_not(bridge):

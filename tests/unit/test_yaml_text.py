@@ -219,6 +219,34 @@ def test_a_hostile_mebibyte_is_refused_quickly_with_line_and_column(text):
     assert error.column > 0
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\n".join(f"k{number}: {number}" for number in range(600_000)),
+        "[" + "a," * 2_000_000 + "]",
+        "- 1\n" * 600_000,
+        "{a}\n---\n" * 300_000,
+    ],
+    ids=range(4),
+)
+def test_too_many_values_are_refused_by_count_before_anything_is_built(text):
+    began = time.process_time()
+
+    error = refused(text)
+
+    assert f"more than {yaml_text.MAX_NODES} names and values" in error.message
+    assert error.line > 0
+    assert time.process_time() - began < 3
+
+
+def test_as_many_values_as_are_allowed_are_read():
+    pairs = yaml_text.MAX_NODES // 2 - 1
+
+    assert (
+        len(yaml_text.load("\n".join(f"k{number}:" for number in range(pairs)) + "\n#" + "x" * 10)) == pairs
+    )
+
+
 def test_thirty_two_levels_are_enough_and_allowed():
     deepest = "[" * 32 + "]" * 32
 

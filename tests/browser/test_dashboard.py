@@ -1,0 +1,88 @@
+"""The dashboard when much is wrong, and for somebody who may read little."""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections.abc import Callable
+from datetime import timedelta
+
+from django.db import transaction
+from django.db.models.functions import Now
+from playwright.sync_api import Browser, Page, expect
+
+from controlplane.access import principals
+from controlplane.access.models import PrincipalKind
+from controlplane.access.roles import Role
+from controlplane.scopes import Scope
+from registry.agents.guards import guard_of
+from registry.agents.states import State
+from registry.agents.transitions import move
+from registry.models import Agent, FleetGuard
+from tests.api_client import ACTOR
+from tests.browser.conftest import WIDE, log_in
+from tests.browser.test_fleet import publish
+from tests.conftest import System
+
+
+def storm(live: System) -> None:
+    """Twenty environments and the whole fleet are silent, and a claim is lost."""
+    # A sweep would lift guards of agents that do not exist. One may be under way.
+    live.beat.send_signal(signal.SIGSTOP)
+    time.sleep(1.5)
+    for name in ("", *(f"edge-{number:02}" for number in range(20))):
+        guard_of(name)
+        FleetGuard.objects.filter(environment=name).update(
+            engaged_at=Now() - timedelta(minutes=40),
+            due_count=19_400 if not name else 970,
+            agent_count=20_012 if not name else 1_000,
+            reason="Many agents are silent.",
+        )
+    publish(("acme", "acme_sensor"), ("rival", "acme_sensor"))
+
+
+def test_a_mass_event_leaves_the_pages_usable(
+    live: System, page: Page, look: Callable[[str, str], None]
+) -> None:
+    storm(live)
+    look("storm", "/")
+
+    page.set_viewport_size(WIDE)
+    page.goto("/")
+    expect(page.locator("#attention .notice")).to_have_count(2)
+    # The counts by state are seen without scrolling.
+    box = page.locator("#agents-by-state").bounding_box()
+    assert box
+    assert box["y"] < 500
+    page.get_by_role("link", name="Review the engaged guards").click()
+    expect(page.get_by_role("row")).to_have_count(22)
+
+
+def test_the_strip_of_a_new_agent_is_empty_before_it_existed(page: Page) -> None:
+    agent = Agent.objects.get(name="prod-eu-1")
+    Agent.objects.filter(id=agent.id).update(created_at=Now() - timedelta(hours=3))
+    with transaction.atomic():
+        move(agent, State.UNAVAILABLE, reason="Silent.", actor="sweep")
+        move(agent, State.READY, reason="It is back.", actor="sweep")
+
+    page.goto(f"/agents/{agent.id}")
+
+    first = page.locator(".strip rect").first
+    assert float(first.get_attribute("x") or 0) > 870
+    expect(page.get_by_text("Nothing is recorded before")).to_be_visible()
+
+
+def test_a_reader_of_a_project_is_told_what_was_not_looked_at(
+    chromium: Browser, live: System, page: Page
+) -> None:
+    storm(live)
+    person = principals.create_principal("vera", kind=PrincipalKind.PERSON, actor=ACTOR)
+    principals.bind_role(person, Role.VIEWER, Scope(project="flytesnacks"), actor=ACTOR)
+    context = chromium.new_context(base_url=live.url, viewport=WIDE)
+    log_in(context, live, person)
+    theirs = context.new_page()
+    theirs.goto("/")
+
+    expect(theirs.get_by_text("Not checked, because your roles do not allow it: the fleet.")).to_be_visible()
+    expect(theirs.get_by_text("all well")).to_have_count(0)
+    context.close()

@@ -1,0 +1,262 @@
+"""Every example that `cpctl … --help` prints is run, as it is printed, against a real server."""
+
+from __future__ import annotations
+
+import shlex
+import signal
+import subprocess
+from collections.abc import Iterator
+from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import fields
+from io import StringIO
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import click
+import pytest
+import yaml
+from django.test import Client
+
+from controlplane.access.models import Principal
+from controlplane.access.models import Session as ConsoleSession
+from controlplane.access.roles import Role
+from cpctl.errors import CpctlError
+from cpctl.exits import Exit
+from cpctl.lazy import COMMANDS, build
+from cpctl.main import app
+from cpctl.session import SESSION, Session
+from registry.agents.states import State
+from registry.models import Agent
+from tests.api.test_agent_configs import text
+from tests.api_client import AGENT, Api, logged_in, token_for
+from tests.contract.described_server import request_example
+from tests.cpctl_runner import Cpctl
+
+# Stands for the id of a thing that only the installation knows.
+AN_ID = "019a9f5e-7c00-7000-8000-000000000031"
+# Go on until somebody ends them.
+ENDLESS = ("events watch", "agents watch", "get agents --watch")
+# They confirm something that waits. Here nothing does, which is what they say.
+NOTHING_WAITS = ("overrides confirm", "agent-configs planes approve", "agent-configs sources confirm")
+PROVIDERS = ("agents providers show", "agents providers history", "agents providers remove")
+NEEDS_FLYTE = "import flyteadmin"
+# These end what other examples are about.
+_LAST = (
+    "delete",
+    "remove",
+    "revoke",
+    "withdraw",
+    "retire",
+    "deregister",
+    "disable",
+    "logout",
+    "delete-context",
+)
+_TWELVE = 12
+
+
+def commands() -> Iterator[tuple[str, click.Command]]:
+    for name in COMMANDS:
+        yield from _below(name, build(name))
+
+
+def _below(path: str, command: Any) -> Iterator[tuple[str, click.Command]]:
+    """Commands that do something themselves."""
+    subcommands = getattr(command, "commands", {})
+    if not subcommands or command.invoke_without_command:
+        yield path, command
+    for name, one in subcommands.items():
+        if not one.hidden:
+            yield from _below(f"{path} {name}", one)
+
+
+def examples(help: str) -> list[str]:
+    lines = (line.strip() for line in help.splitlines())
+    return [line.removeprefix("cpctl ") for line in lines if line.startswith("cpctl ")]
+
+
+ALL = [*commands()]
+EXAMPLES = [(path, line, command) for path, command in ALL for line in examples(command.help or "")]
+
+
+@pytest.fixture
+def place(live: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Cpctl]:
+    """A server with what the examples name, and a folder with their files."""
+    admin = token_for("admin")
+    _files(tmp_path, admin)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("CPCTL_SERVER", live.url)
+    monkeypatch.setenv("CPCTL_TOKEN", admin)
+    monkeypatch.setenv("CPCTL_CONFIG", str(tmp_path / "config.json"))
+    monkeypatch.setenv("EDITOR", "sed -i 1s/^/#/")
+    monkeypatch.delenv("VISUAL", raising=False)
+    yield Cpctl(tmp_path, live.url, admin)
+    for one in fields(Session):
+        setattr(SESSION, one.name, one.default)
+
+
+def test_every_command_has_an_example_that_begins_with_its_name():
+    without = [path for path, command in ALL if not examples(command.help or "")]
+    strange = [path for path, one in ALL if not examples(one.help or " ")[0].startswith(path)]
+
+    assert (without, strange) == ([], [])
+
+
+def test_every_example_of_the_help_works(place):
+    ids = make_world(Api(place.token))
+    for context in ("staging", "production"):
+        run(place, f"config set-context {context} --server {place.server}", None)
+    found = []
+    for path, line, command in sorted(EXAMPLES, key=lambda one: one[0].split()[-1] in _LAST):
+        if line.startswith(ENDLESS) or path == NEEDS_FLYTE:
+            continue
+        code, said = run(place, line.replace(AN_ID, ids.get(path, AN_ID)), command)
+        fine = {Exit.OK, Exit.DIFFERS} if path == "diff" else {Exit.OK}
+        if path in NOTHING_WAITS:
+            fine = {Exit.USAGE} if "Nothing" in said else fine
+        if code not in fine:
+            found.append(f"cpctl {line}: {code} {said[:300]}")
+
+    assert found == [], "\n".join(found)
+
+
+def test_examples_that_go_on_until_they_are_ended(place):
+    make_world(Api(place.token))
+    endless = [shlex.split(line) for _, line, _ in EXAMPLES if line.startswith(ENDLESS)]
+    started = [place.start(*arguments) for arguments in endless]
+    assert len(started) >= 3
+
+    for one in started:
+        with pytest.raises(subprocess.TimeoutExpired):
+            one.wait(1)
+    for one in started:
+        one.send_signal(signal.SIGINT)
+    assert {one.wait(20) for one in started} == {Exit.INTERRUPTED}
+
+
+def test_examples_of_the_whole_program_work(place):
+    make_world(Api(place.token))
+    lines = examples(app.info.help or "")
+    assert len(lines) >= 5
+
+    for line in lines:
+        if not line.startswith(ENDLESS):
+            code, said = run(place, line, None)
+            assert code in (Exit.OK, Exit.DIFFERS), (line, said)
+
+
+def run(place: Cpctl, line: str, command: click.Command | None) -> tuple[int, str]:
+    """Run a line here, with what a shell would do for it; nobody is asked."""
+    words = shlex.split(line.replace("http://localhost:8000", place.server))
+    target = None
+    if ">" in words:
+        words, target = words[: words.index(">")], words[-1]
+    if command and any("--yes" in one.opts for one in command.params) and "--yes" not in words:
+        words.append("--yes")
+    shown = StringIO()
+    try:
+        with redirect_stdout(shown), redirect_stderr(shown):
+            app(["--no-input", *words], prog_name="cpctl", standalone_mode=False)
+        code = 0
+    except CpctlError as error:
+        code = int(error.exit)
+        shown.write(" ".join(error.lines()))
+    except Exception as error:  # typer brings a click of its own, whose errors have an exit code
+        code = getattr(error, "exit_code", int(Exit.BUG))
+        shown.write(f"{type(error).__name__} {error}")
+    finally:
+        SESSION._chosen = None
+    if target:
+        Path(target).write_text(shown.getvalue())
+    return code, shown.getvalue()
+
+
+def _done(answer: Any) -> Any:
+    assert answer.status_code < 300, answer.content
+    return answer.json() if answer.content else {}
+
+
+def make_world(admin: Api) -> dict[str, str]:
+    """What the examples name. Returns the ids that they leave out, by command."""
+    for project in ("flytesnacks", "billing"):
+        _done(admin.post("scopes/projects", {"id": project}))
+    _make_history(admin)
+    provider = _make_agents(admin)
+    _make_configurations(admin)
+    _done(admin.post("principals", {"name": "ada", "kind": "service"}))
+    for name in ("acme-ci", "flyte-eu-1"):
+        _done(admin.post("principals", {"name": name, "kind": "service"}))
+    token = _done(admin.post("tokens", {"name": "old", "principal": "ada"}))
+    bound = _done(admin.post("role-bindings", {"principal": "ada", "role": "viewer"}))
+    join = _done(admin.post("join-tokens", {"name": "old", "name_pattern": "old-*"}))
+    grant = _done(admin.post("agent-config-grants", {"team": "sensors", "pattern": "sensors_*"}))
+    return {
+        **dict.fromkeys(PROVIDERS, provider),
+        "tokens revoke": token["id"],
+        "sessions end": str(_make_sessions()),
+        "roles revoke": bound["id"],
+        "agents join-tokens revoke": join["id"],
+        "agent-configs grants withdraw": grant["id"],
+    }
+
+
+def _make_sessions() -> UUID:
+    """A person who is logged in to the console twice; the id of one session."""
+    jane = logged_in("jane", Role.VIEWER)
+    Client().force_login(Principal.objects.get(name="jane"))
+    assert jane.get("/api/v1/me").status_code == 200
+    sessions = ConsoleSession.objects.filter(principal__name="jane")
+    assert sessions.count() == 2
+    return sessions.first().id
+
+
+def _make_history(admin: Api) -> None:
+    place = "project=flytesnacks&domain=development"
+    for number in range(1, _TWELVE + 1):
+        headers = {"If_Match": f'"v{number - 1}"'} if number > 1 else {}
+        body = {"attributes": {"defaults": {"cpu": str(number)}, "limits": {"cpu": "64"}}}
+        _done(admin.put(f"overrides/task_resource?{place}", body, **headers))
+    body = {"attributes": {"defaults": {"cpu": "1"}}}
+    _done(admin.put("overrides/task_resource?project=billing&domain=production", body))
+
+
+def _make_agents(admin: Api) -> str:
+    """Four agents; the first has a credential of its own, and a provider, whose id is returned."""
+    invitation = _done(admin.post("join-tokens", {"name": "eu", "name_pattern": "prod-eu-1"}))["token"]
+    for name in ("prod-eu-1", "prod-eu-2", "prod-eu-3", "my-agent"):
+        names = {"name": name, "environment": "prod-eu-west-1", "topic_name": f"dcm.agent.{name}"}
+        if name == "prod-eu-1":
+            joined = _done(Api(invitation).post("agents:join", {**AGENT, **names}))
+        else:
+            _done(admin.post("agents", {**AGENT, **names}))
+    Agent.objects.filter(name="prod-eu-2").update(state=State.REGISTERED.value)
+    provider = {"name": "kubevirt", "endpoint": "http://kubevirt:8081/vms", "service_type": "vm"}
+    path = f"agents/{joined['agent']['agent_id']}/providers"
+    return str(_done(admin.post(path, {**provider, "schema_version": "v1alpha1"}))["id"])
+
+
+def _make_configurations(admin: Api) -> None:
+    _done(admin.put("data-planes/eu-1", {}))
+    for team, name in (("acme", "sensors"), ("sensors", "agents")):
+        document = {"text": text(team, "acme_sensor")}
+        _done(admin.put(f"agent-configs/{team}/{name}", document))
+
+
+def _files(folder: Path, token: str) -> None:
+    """The files that the examples name."""
+    billing = "kind: overrides\nproject: billing\nspec: {workflowExecutionConfig: {maxParallelism: 4}}\n"
+    type_, rail = request_example("resource_types_create"), request_example("guard_rails_put")
+    files = {
+        "billing.yaml": billing,
+        "settings/billing.yaml": billing,
+        "agents.yaml": text("acme", "acme_sensor"),
+        "tra.yaml": "project: snacks\ndomain: development\ndefaults:\n  cpu: '1'\n",
+        "workflow-priority.yaml": yaml.safe_dump(type_),
+        "cpu-cap.yaml": yaml.safe_dump(rail),
+        ".data/admin.token": token,
+    }
+    for name, content in files.items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(content)
+    (folder / ".data/admin.token").chmod(0o600)
