@@ -91,6 +91,6 @@ def build(name: str) -> Any:
     else:
         holder.command(name)(found)
     group: Any = typer.main.get_command(holder)
-    from cpctl.commands.showing import with_languages
+    from cpctl.commands.output_options import with_languages
 
     return with_languages(group.commands[name])

@@ -9,8 +9,8 @@ from typing import Any
 
 from django.db.models.functions import Now
 
-from registry.agents.evidence import WHOLE_FLEET
-from registry.models import FleetGuard
+from registry.environments.models import FleetGuard
+from registry.sweep.evidence import WHOLE_FLEET
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,9 +10,9 @@ from django.contrib.postgres.indexes import BrinIndex
 from django.db import models
 from django.db.models.functions import Now
 
-from controlplane.access.roles import Grant, Role
+from controlplane.database.scoped import ScopedQuerySet, legal_shape, segment_field
+from controlplane.identity.roles import Grant, Role
 from controlplane.ids import uuid7
-from controlplane.scoped_rows import ScopedQuerySet, legal_shape, segment_field
 from controlplane.scopes import SEGMENTS, Scope
 
 

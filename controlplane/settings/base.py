@@ -52,15 +52,15 @@ MIGRATION_MODULES = {
 }
 
 MIDDLEWARE = [
-    "controlplane.api.request_ids.RequestIdMiddleware",
+    "controlplane.observability.request_ids.RequestIdMiddleware",
     "django_structlog.middlewares.RequestMiddleware",
-    "controlplane.api.metrics.MetricsMiddleware",
-    "controlplane.api.health.HealthMiddleware",
+    "controlplane.observability.metrics.MetricsMiddleware",
+    "controlplane.observability.health.HealthMiddleware",
     "controlplane.api.transport.TransportMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "csp.middleware.CSPMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
-    "controlplane.access.session_store.SessionMiddleware",
+    "controlplane.access.login.session_store.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",

@@ -62,7 +62,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name='agent',
-            constraint=models.CheckConstraint(condition=models.Q(('cost__in', [registry.agents.registration.Cost['LOW'], registry.agents.registration.Cost['MEDIUM_LOW'], registry.agents.registration.Cost['MEDIUM'], registry.agents.registration.Cost['MEDIUM_HIGH'], registry.agents.registration.Cost['HIGH']])), name='agent_cost_is_known'),
+            constraint=models.CheckConstraint(condition=models.Q(('cost__in', [registry.joining.registration.Cost['LOW'], registry.joining.registration.Cost['MEDIUM_LOW'], registry.joining.registration.Cost['MEDIUM'], registry.joining.registration.Cost['MEDIUM_HIGH'], registry.joining.registration.Cost['HIGH']])), name='agent_cost_is_known'),
         ),
         migrations.AddConstraint(
             model_name='sweeprecord',

@@ -10,13 +10,15 @@ from uuid import UUID
 from django.db import connection, transaction
 
 from controlplane.access import audit
-from controlplane.access.actors import Actor
 from controlplane.errors import FieldError, InvalidRequest, UnknownAgent
-from registry import event_types
-from registry.agents.evidence import WHOLE_FLEET
-from registry.agents.guards import guard_of
+from controlplane.identity.actors import Actor
+from registry.agents.event_types import AGENT_LEASE_CHANGED
 from registry.agents.liveness import LivenessPolicy, whole_seconds
-from registry.models import Agent, FleetGuard, Lease
+from registry.agents.models import Agent, Lease
+from registry.environments.event_types import ENVIRONMENT_LEASE_CHANGED
+from registry.environments.guarding import guard_of
+from registry.environments.models import FleetGuard
+from registry.sweep.evidence import WHOLE_FLEET
 
 LONGEST_SECONDS = 24 * 3600
 
@@ -35,7 +37,7 @@ def set_agent_lease(
         Lease.objects.filter(agent_id=agent_id).update(lease_seconds=lease_seconds)
         _lengthen("agent_id = %(of)s", agent_id, lease_seconds)
         audit.record(
-            event_types.AGENT_LEASE_CHANGED,
+            AGENT_LEASE_CHANGED,
             "agent",
             str(agent_id),
             actor=actor,
@@ -70,7 +72,7 @@ def set_environment_lease(
         guard.save(update_fields=["lease_seconds"])
         _lengthen("guard_id = %(of)s AND lease_seconds IS NULL", guard.id, lease_seconds)
         audit.record(
-            event_types.ENVIRONMENT_LEASE_CHANGED,
+            ENVIRONMENT_LEASE_CHANGED,
             "environment",
             environment,
             actor=actor,

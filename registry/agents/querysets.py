@@ -13,7 +13,7 @@ from registry.agents.liveness import LATE_AFTER_INTERVALS, LEASE_INTERVALS
 from registry.agents.states import LIVE
 
 if TYPE_CHECKING:
-    from registry.models import Agent
+    from registry.agents.models import Agent
 
 
 def late(interval: timedelta) -> Q:

@@ -13,12 +13,14 @@ from console.fleet import timeline
 from console.fleet.impact import Standing, in_words, standing
 from console.fleet.timeline import Move
 from controlplane.access.models import AuditRecord
-from controlplane.access.roles import Role
-from controlplane.demo import seed
-from registry.agents.guards import guard_of
+from controlplane.demo.seed import seed
+from controlplane.identity.roles import Role
+from registry.agents.models import Agent
 from registry.agents.states import State
 from registry.agents.transitions import move
-from registry.models import Agent, FleetGuard, ServedTaskType
+from registry.environments.guarding import guard_of
+from registry.environments.models import FleetGuard
+from registry.task_types.models import ServedTaskType
 from tests.api_client import AGENT, Api, logged_in, token_for
 
 

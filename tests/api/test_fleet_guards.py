@@ -5,9 +5,10 @@ from __future__ import annotations
 from django.db import transaction
 from django.db.models.functions import Now
 
+from registry.agents.models import Agent
 from registry.agents.states import State
 from registry.agents.transitions import move
-from registry.models import Agent, FleetGuard
+from registry.environments.models import FleetGuard
 from tests.api_client import AGENT, Api
 
 

@@ -13,12 +13,13 @@ from playwright.sync_api import Browser, Page, expect
 
 from controlplane.access import principals
 from controlplane.access.models import PrincipalKind
-from controlplane.access.roles import Role
+from controlplane.identity.roles import Role
 from controlplane.scopes import Scope
-from registry.agents.guards import guard_of
+from registry.agents.models import Agent
 from registry.agents.states import State
 from registry.agents.transitions import move
-from registry.models import Agent, FleetGuard
+from registry.environments.guarding import guard_of
+from registry.environments.models import FleetGuard
 from tests.api_client import ACTOR
 from tests.browser.conftest import WIDE, log_in
 from tests.browser.test_fleet import publish

@@ -8,7 +8,8 @@ from typing import Any
 from playwright.sync_api import Page, expect
 
 from overrides.models import Override
-from registry.models import Agent, FleetGuard
+from registry.agents.models import Agent
+from registry.environments.models import FleetGuard
 from tests.api_client import AGENT, token_for
 from tests.beating_agent import BeatingAgent
 from tests.conftest import System

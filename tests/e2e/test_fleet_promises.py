@@ -19,10 +19,11 @@ import pytest
 from django.db.models import F
 from django.db.models.functions import Now
 
-from controlplane.embedded.ports import free_port
-from controlplane.embedded.programs import Program, Running, start, stop_all
 from controlplane.events.models import Event
-from registry.models import Agent, FleetGuard, Lease, SweepRecord
+from controlplane.local.ports import free_port
+from controlplane.local.programs import Program, Running, start, stop_all
+from registry.agents.models import Agent, Lease, SweepRecord
+from registry.environments.models import FleetGuard
 from tests.api_client import AGENT, Api, token_for
 from tests.conftest import QUICK_LIVENESS
 

@@ -21,8 +21,10 @@ from controlplane.access.tokens import digest
 from controlplane.asgi import Router
 from controlplane.events.models import Event
 from registry.agents import policies
-from registry.agents.token_uses import note_token_uses
-from registry.models import Agent, AgentReport, FleetGuard, Lease, Provider, SweepRecord
+from registry.agents.models import Agent, AgentReport, Lease, SweepRecord
+from registry.environments.models import FleetGuard
+from registry.heartbeats.token_usage import note_token_uses
+from registry.providers.models import Provider
 from tests.api_client import AGENT, Api, token_for
 from tests.asgi_client import Worker, close_connections
 

@@ -9,9 +9,12 @@ from django.db.models import F
 from django.db.models.functions import Now
 
 from controlplane.events.models import Event
-from registry.agents import policies, sweep
-from registry.models import Agent, FleetGuard, Lease, Provider, SweepRecord
+from registry.agents import policies
+from registry.agents.models import Agent, Lease, SweepRecord
+from registry.environments.models import FleetGuard
 from registry.providers import expiry
+from registry.providers.models import Provider
+from registry.sweep import sweep
 from tests.api_client import Api, token_for
 from tests.integration.test_agents import beat, long_up, make_agents
 from tests.integration.test_sweep import move_environment, states, told

@@ -10,7 +10,7 @@ import pytest
 from django.db import connection, connections, transaction
 from django.db.migrations.executor import MigrationExecutor
 
-from controlplane import database_roles
+from controlplane.database import roles
 
 BEFORE, AFTER = ("registry", "0002_lease_storage"), ("registry", "0005_leases_for_fleets")
 INSERT = """
@@ -34,7 +34,7 @@ def migrate_fully() -> None:
     executor.migrate(executor.loader.graph.leaf_nodes("registry"))
     # As `manage.py migrate` does: tables that were made again have lost the rights of web and worker.
     with transaction.atomic(), connection.cursor() as cursor:
-        database_roles.grant(cursor)
+        roles.grant(cursor)
 
 
 def rows(statement: str) -> list:
@@ -99,7 +99,7 @@ def test_the_former_release_may_go_on_registering(transactional_db):
         f" VALUES ('{agent}', now(), now() - interval '1 s', 0)"
     )
 
-    from registry.agents.sweep import sweep_leases
+    from registry.sweep.sweep import sweep_leases
     from tests.integration.test_agents import long_up
 
     long_up()

@@ -12,14 +12,17 @@ from django.db import connection, connections, transaction
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from controlplane.access.actors import Actor
 from controlplane.access.models import AuditRecord
 from controlplane.events.models import Event
-from registry.agents import marking, policies, sweep
-from registry.agents.guards import guard_of
-from registry.agents.heartbeats import Heartbeat, record_heartbeat
+from controlplane.identity.actors import Actor
+from registry.agents import policies
+from registry.agents.models import Agent, Lease, SweepRecord
 from registry.agents.policies import liveness_policy
-from registry.models import Agent, FleetGuard, Lease, SweepRecord
+from registry.environments.guarding import guard_of
+from registry.environments.models import FleetGuard
+from registry.heartbeats.record import Heartbeat, record_heartbeat
+from registry.sweep import sweep
+from registry.sweep.expire import mark_some
 from tests.api_client import Api, token_for
 from tests.integration.test_agents import beat, expire, long_up, make_agents
 
@@ -228,7 +231,7 @@ def test_a_sweeper_that_slept_through_an_outage_marks_nobody():
     SweepRecord.objects.update(last_sweep_at=Now() - timedelta(seconds=31))
     policy = liveness_policy()
 
-    marked = marking.mark_some(
+    marked = mark_some(
         ("(0,0)", "(256,0)"), 100, seen=timezone.now(), grace=policy.grace(), gap=policies.outage_gap()
     )
 
@@ -415,7 +418,7 @@ def test_a_heartbeat_that_waited_for_the_sweep_sees_what_it_did():
             with transaction.atomic():
                 policy = liveness_policy()
                 between = ("(0,0)", "(256,0)")
-                marked, _ = marking.mark_some(
+                marked, _ = mark_some(
                     between, 9, seen=timezone.now(), grace=policy.grace(), gap=policies.outage_gap()
                 )
                 held.set()

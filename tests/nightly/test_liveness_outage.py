@@ -11,9 +11,10 @@ from collections import Counter
 
 import pytest
 
-from controlplane.embedded.programs import stop_all
 from controlplane.events.models import Event
-from registry.models import Agent, FleetGuard
+from controlplane.local.programs import stop_all
+from registry.agents.models import Agent
+from registry.environments.models import FleetGuard
 from tests.api_client import Api, token_for
 from tests.e2e.test_fleet_promises import Fleet, Plane, in_state, ready, register, swept_for, told, until
 from tests.e2e.test_reference_agent import Process
