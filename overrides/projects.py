@@ -27,7 +27,7 @@ from overrides.resource_types.schemas import LABEL_VALUE, QUALIFIED_NAME
 # As in FlyteAdmin.
 MAX_LABELS = 16
 
-# FlyteAdmin's default configuration has them in this order, and migration 0002 registers them all at once.
+# In the order of FlyteAdmin's default configuration; the initial migration registers all three.
 _FIRST_DOMAINS = ("development", "staging", "production")
 _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 

@@ -15,7 +15,7 @@ from controlplane.errors import ControlplaneError
 from registry.agents.models import Agent, SweepRecord
 from registry.agents.policies import liveness_policy
 from registry.agents.states import State
-from registry.environments.models import FleetGuard
+from registry.environments.models import Environment
 
 HEARTBEATS = Counter("cp_heartbeats_total", "Heartbeats received.", ["result"])
 JOINS = Counter("cp_agent_joins_total", "Agents that asked to join with a join token.", ["result"])
@@ -50,8 +50,8 @@ class FleetFigures(Collector):
         guards = GaugeMetricFamily(
             "cp_fleet_guard_engaged", "Fleet guards that hold silent agents back.", labels=["environment"]
         )
-        for guard in FleetGuard.objects.exclude(engaged_at=None):
-            guards.add_metric([guard.environment or "*"], 1)
+        for environment in Environment.objects.exclude(guard_engaged_at=None):
+            guards.add_metric([environment.name or "*"], 1)
         yield guards
         record = SweepRecord.objects.annotate(now=Now()).first()
         if record is not None and record.last_sweep_at is not None:

@@ -16,7 +16,7 @@ from registry.agent_configs.publishing.models import AgentConfigPace, AgentConfi
 from registry.agent_configs.reachability.models import AgentEndpoint
 from registry.agent_configs.sources.models import AgentConfigCluster, AgentConfigFolder
 from registry.agents.models import Agent, AgentReport, AgentTally, Lease, SweepRecord
-from registry.environments.models import FleetGuard
+from registry.environments.models import Environment
 from registry.joining.models import Admission, JoinToken, RepeatableJoin
 from registry.providers.models import Provider, ProviderChange
 from registry.task_types.models import ServedTaskType, TaskTypeName
@@ -40,7 +40,7 @@ __all__ = [
     "AgentTally",
     "ClaimRecord",
     "DataPlane",
-    "FleetGuard",
+    "Environment",
     "JoinToken",
     "Lease",
     "Provider",

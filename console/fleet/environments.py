@@ -11,7 +11,7 @@ from console.fleet.serving import served_in
 from console.pages import page
 from controlplane.identity.callers import Caller
 from controlplane.identity.roles import Action
-from registry.environments.models import FleetGuard
+from registry.environments.models import Environment
 from registry.listing.counts import agent_counts
 
 _MOST = 20
@@ -34,7 +34,7 @@ def environments(request: HttpRequest, caller: Caller) -> HttpResponse:
         "picture": topology.picture(shown),
         "width": topology.WIDTH,
         "next_after": names[-1] if len(fitting) > _MOST else "",
-        "engaged": set(FleetGuard.objects.exclude(engaged_at=None).values_list("environment", flat=True)),
+        "engaged": set(Environment.objects.exclude(guard_engaged_at=None).values_list("name", flat=True)),
         "curl": curl(request, "GET", "agents:summary"),
     }
     return render(request, "console/fleet/environments.html", context)

@@ -21,7 +21,7 @@ from registry.agents.states import State
 from registry.api.environments import FleetGuardRulingWrite
 from registry.environments.fleet_guard import Ruling
 from registry.environments.guarding import overrule
-from registry.environments.models import FleetGuard
+from registry.environments.models import Environment
 from registry.listing import counts
 from registry.sweep.evidence import WHOLE_FLEET
 
@@ -37,16 +37,16 @@ _WORDS = {
 def guards(request: HttpRequest, caller: Caller) -> HttpResponse:
     caller.require(Action.AGENT_READ)
     policy = guard_policy()
-    rows = FleetGuard.objects.annotate(now=Now())
+    rows = Environment.objects.annotate(now=Now())
     only_engaged = request.GET.get("engaged") == "1"
     if only_engaged:
-        rows = rows.exclude(engaged_at=None)
-    found = page_of(request, caller, rows, order=("environment",))
+        rows = rows.exclude(guard_engaged_at=None)
+    found = page_of(request, caller, rows, order=("name",))
     by_environment = counts.agent_counts()
     by_environment[WHOLE_FLEET] = counts.total(by_environment)
     context = {
         "found": found,
-        "guards": [(one, _now(by_environment.get(one.environment, {}))) for one in found.items],
+        "guards": [(one, _now(by_environment.get(one.name, {}))) for one in found.items],
         "only_engaged": only_engaged,
         "policy": policy,
         "percent": round(policy.share * 100),
@@ -64,8 +64,12 @@ def ruling(request: HttpRequest, caller: Caller) -> HttpResponse:
     caller.require(Action.AGENT_WRITE)
     environment = request.GET.get("environment", "")
     offered = request.GET.get("ruling", "lift")
-    guard = FleetGuard.objects.filter(environment=environment).first() if environment.isprintable() else None
-    figures = (f"Last counted: {guard.due_count} of {guard.agent_count} agents silent.",) if guard else ()
+    known = Environment.objects.filter(name=environment).first() if environment.isprintable() else None
+    figures = (
+        (f"Last counted: {known.guard_due_count} of {known.guard_agent_count} agents silent.",)
+        if known
+        else ()
+    )
     change = Change(
         f"Overrule the fleet guard of {environment[:80] or 'the whole fleet'}?",
         (*figures, *(f"{word}: {meaning}" for word, meaning in _WORDS.items())),

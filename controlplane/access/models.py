@@ -118,7 +118,7 @@ class RoleBinding(models.Model):
             models.UniqueConstraint(fields=["principal", "role", *SEGMENTS], name="role_binding_is_unique"),
             models.CheckConstraint(name="role_binding_has_legal_shape", condition=legal_shape()),
             models.CheckConstraint(
-                name="role_binding_role_is_known", condition=models.Q(role__in=list(Role))
+                name="role_binding_role_is_known", condition=models.Q(role__in=[role.value for role in Role])
             ),
         ]
 

@@ -34,7 +34,6 @@ APPS_WITHOUT_TABLES = ["controlplane", "console"]
 INSTALLED_APPS = [
     "django.contrib.auth",
     "django.contrib.contenttypes",
-    "django.contrib.sessions",
     "django.contrib.messages",
     "django.contrib.staticfiles",
     "django.contrib.postgres",

@@ -173,7 +173,7 @@ class DataPlane(models.Model):
 
 
 class AgentConfigBundle(models.Model):
-    """One revision of a data plane's configuration; never changed (migration 0006 has the trigger)."""
+    """One revision of a data plane's configuration; never changed (a trigger sees to that)."""
 
     id = models.BigAutoField(primary_key=True)
     data_plane = models.ForeignKey(DataPlane, on_delete=models.CASCADE, related_name="bundles")

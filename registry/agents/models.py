@@ -54,8 +54,12 @@ class Agent(models.Model):
 
     class Meta:
         constraints = [
-            models.CheckConstraint(name="agent_state_is_known", condition=models.Q(state__in=list(State))),
-            models.CheckConstraint(name="agent_cost_is_known", condition=models.Q(cost__in=list(Cost))),
+            models.CheckConstraint(
+                name="agent_state_is_known", condition=models.Q(state__in=[state.value for state in State])
+            ),
+            models.CheckConstraint(
+                name="agent_cost_is_known", condition=models.Q(cost__in=[cost.value for cost in Cost])
+            ),
         ]
         indexes = [
             models.Index(fields=["state", "name"], name="agent_by_state"),
@@ -85,7 +89,7 @@ class AgentTally(models.Model):
 class Lease(models.Model):
     """Until when we take an agent for alive, and all that a heartbeat must know.
 
-    Rows are updated in place (HOT): no column that a heartbeat writes has an index (migration 0003).
+    Rows are updated in place (HOT): no column that a heartbeat writes has an index.
     """
 
     agent = models.OneToOneField(Agent, on_delete=models.CASCADE, primary_key=True)
@@ -96,8 +100,8 @@ class Lease(models.Model):
     consumer_lag = models.BigIntegerField(default=0)
     # The agent's, copied by a trigger: heartbeat and sweep look at one table.
     state = models.CharField(max_length=16, db_default=State.READY.value)
-    guard = models.ForeignKey(
-        "registry.FleetGuard", null=True, on_delete=models.DO_NOTHING, db_constraint=False, db_index=False
+    environment = models.ForeignKey(
+        "registry.Environment", null=True, on_delete=models.DO_NOTHING, db_constraint=False, db_index=False
     )
     # Counts registrations: an agent that sees another number than its own has a double.
     generation = models.IntegerField(db_default=1)
@@ -121,13 +125,13 @@ class Lease(models.Model):
     @property
     def configuration_etag(self) -> str:
         """Of the configuration of the agent's environment; empty without one."""
-        return self.guard.configuration_etag if self.guard else ""
+        return self.environment.configuration_etag if self.environment else ""
 
     @property
     def set_seconds(self) -> int | None:
         """The lease that is set for the agent or its environment; None if nothing is."""
-        if self.lease_seconds is None and self.guard is not None:
-            return self.guard.lease_seconds
+        if self.lease_seconds is None and self.environment is not None:
+            return self.environment.lease_seconds
         return self.lease_seconds
 
     def __str__(self) -> str:

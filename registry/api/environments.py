@@ -18,7 +18,7 @@ from controlplane.identity.roles import Action
 from registry.agents.states import State
 from registry.environments.fleet_guard import Ruling
 from registry.environments.guarding import is_engaged, overrule
-from registry.environments.models import FleetGuard
+from registry.environments.models import Environment
 from registry.listing import counts
 from registry.sweep.evidence import WHOLE_FLEET
 
@@ -106,12 +106,14 @@ class FleetGuards(Endpoint):
     )
     def get(self, request: Request) -> Response:
         query = FleetGuardQuery.parse(request)
-        rows = FleetGuard.objects.all()
+        rows = Environment.objects.all()
         if "engaged" in query:
-            rows = rows.filter(engaged_at__isnull=not query["engaged"])
-        page = paginate(request, rows, order=("environment",), query=query)
+            rows = rows.filter(guard_engaged_at__isnull=not query["engaged"])
+        page = paginate(request, rows, order=("name",), query=query)
         counts = guard_counts()
-        return page_response(request, page, lambda guard: _show(guard, counts.get(guard.environment, {})))
+        return page_response(
+            request, page, lambda environment: _show(environment, counts.get(environment.name, {}))
+        )
 
 
 class FleetGuardRuling(Endpoint):
@@ -137,13 +139,13 @@ class FleetGuardRuling(Endpoint):
     def post(self, request: Request) -> Response:
         query = ReasonedQuery.parse(request)
         said = parse_body(FleetGuardRulingWrite, request)
-        guard = overrule(
+        environment = overrule(
             said["environment"],
             None if said["ruling"] == _NONE else Ruling(said["ruling"]),
             lasting=timedelta(seconds=said["seconds"]),
             actor=actor_of(request, query["change_message"]),
         )
-        return Response(_show(guard, guard_counts().get(guard.environment, {})))
+        return Response(_show(environment, guard_counts().get(environment.name, {})))
 
 
 def guard_counts() -> dict[str, dict[State, int]]:
@@ -152,19 +154,19 @@ def guard_counts() -> dict[str, dict[State, int]]:
     return {**by_environment, WHOLE_FLEET: counts.total(by_environment)}
 
 
-def _show(guard: FleetGuard, states: Mapping[State, int]) -> dict[str, Any]:
-    engaged = is_engaged(guard)
+def _show(environment: Environment, states: Mapping[State, int]) -> dict[str, Any]:
+    engaged = is_engaged(environment)
     return {
-        "environment": guard.environment,
+        "environment": environment.name,
         "engaged": engaged,
-        "engaged_at": guard.engaged_at,
-        "lifted_at": guard.lifted_at,
-        "reason": guard.reason,
-        "silent": guard.due_count if engaged else counts.silent(states),
-        "agents": guard.agent_count if engaged else counts.registered(states),
-        "ruling": guard.ruling or _NONE,
-        "ruling_until": guard.ruling_until,
-        "ruling_by": guard.ruling_by,
-        "last_heard_at": guard.heard_at,
-        "lease_seconds": guard.lease_seconds,
+        "engaged_at": environment.guard_engaged_at,
+        "lifted_at": environment.guard_lifted_at,
+        "reason": environment.guard_reason,
+        "silent": environment.guard_due_count if engaged else counts.silent(states),
+        "agents": environment.guard_agent_count if engaged else counts.registered(states),
+        "ruling": environment.guard_mode or _NONE,
+        "ruling_until": environment.guard_mode_until,
+        "ruling_by": environment.guard_mode_set_by,
+        "last_heard_at": environment.heard_at,
+        "lease_seconds": environment.lease_seconds,
     }

@@ -16,29 +16,29 @@ from controlplane.events import log
 from controlplane.identity.actors import Actor, system
 from registry.environments.event_types import GUARD_ENGAGED, GUARD_LIFTED, GUARD_OVERRULED
 from registry.environments.fleet_guard import Counts, GuardPolicy, GuardState, Ruling, Verdict, judge
-from registry.environments.models import FleetGuard
+from registry.environments.models import Environment
 from registry.sweep.evidence import WHOLE_FLEET
 from registry.sweep.hearing import HEARD, Hearing
 
 _ACTOR = system("sweep").name
 
 
-def guard_of(environment: str) -> int:
-    """The id of an environment's guard; it is made with the first agent that names it."""
-    found = FleetGuard.objects.filter(environment=environment).values_list("id", flat=True).first()
+def environment_id_of(name: str) -> int:
+    """The id of an environment; its row is created with the first agent that names it."""
+    found = Environment.objects.filter(name=name).values_list("id", flat=True).first()
     if found is None:
-        make_guards({environment})
-        found = FleetGuard.objects.get(environment=environment).id
+        make_environments({name})
+        found = Environment.objects.get(name=name).id
     return found
 
 
-def make_guards(environments: Set[str]) -> None:
-    """Make the guards that these environments, and the fleet, lack."""
-    known = FleetGuard.objects.filter(environment__in=environments).values_list("environment", flat=True)
-    if missing := environments - set(known):
+def make_environments(names: Set[str]) -> None:
+    """Create the rows that these environments, and the whole fleet, lack."""
+    known = Environment.objects.filter(name__in=names).values_list("name", flat=True)
+    if missing := names - set(known):
         # In order, so that two who make the same ones cannot wait for each other.
-        guards = [FleetGuard(environment=one) for one in sorted(missing | {WHOLE_FLEET})]
-        FleetGuard.objects.bulk_create(guards, ignore_conflicts=True)
+        rows = [Environment(name=name) for name in sorted(missing | {WHOLE_FLEET})]
+        Environment.objects.bulk_create(rows, ignore_conflicts=True)
 
 
 def judge_guards(
@@ -55,85 +55,115 @@ def judge_guards(
     """
     whole = sum(counts.values(), Counts())
     counted = {
-        guard.id: whole if guard.environment == WHOLE_FLEET else counts.get(guard.id, Counts())
-        for guard in FleetGuard.objects.only("id", "environment")
+        environment.id: whole if environment.name == WHOLE_FLEET else counts.get(environment.id, Counts())
+        for environment in Environment.objects.only("id", "name")
     }
-    quiet = Q(engaged_at=None, ruling="") & ~Q(id__in=[one for one in counted if counted[one].expired])
-    for guard in FleetGuard.objects.select_for_update().exclude(quiet).order_by("id"):
-        if guard.id not in counted:
+    quiet = Q(guard_engaged_at=None, guard_mode="") & ~Q(
+        id__in=[one for one in counted if counted[one].expired]
+    )
+    for environment in Environment.objects.select_for_update().exclude(quiet).order_by("id"):
+        if environment.id not in counted:
             continue
-        hearing = hearings.get(guard.id, HEARD)
-        verdict = judge(_state(guard), counted[guard.id], policy, hearing, now=now)
-        if ready or (is_engaged(guard) and verdict.silent == 0):
-            _follow(guard, verdict, now)
+        hearing = hearings.get(environment.id, HEARD)
+        verdict = judge(_state(environment), counted[environment.id], policy, hearing, now=now)
+        if ready or (is_engaged(environment) and verdict.silent == 0):
+            _follow(environment, verdict, now)
 
 
-def is_engaged(guard: FleetGuard) -> bool:
-    return guard.engaged_at is not None
+def is_engaged(environment: Environment) -> bool:
+    return environment.guard_engaged_at is not None
 
 
 @transaction.atomic
-def overrule(environment: str, ruling: Ruling | None, *, lasting: timedelta, actor: Actor) -> FleetGuard:
+def overrule(name: str, ruling: Ruling | None, *, lasting: timedelta, actor: Actor) -> Environment:
     """Engage or lift a guard for a while, whatever the rule says; None lets the rule decide again.
 
     It takes effect at once. `lift` ends with the incident that it was given in. Raises UnknownEnvironment.
     """
-    guards = FleetGuard.objects.select_for_update().annotate(now=Now())
-    guard = guards.filter(environment=environment).first()
-    if guard is None:
-        raise UnknownEnvironment(f"No agent has named the environment {environment[:80]!r}.")
-    before = _shown(guard)
-    guard.ruling = ruling.value if ruling else ""
-    guard.ruled_at = guard.now if ruling else None
-    guard.ruling_until = guard.now + lasting if ruling else None
-    guard.ruling_by = actor.name if ruling else ""
-    guard.save()
+    rows = Environment.objects.select_for_update().annotate(now=Now())
+    environment = rows.filter(name=name).first()
+    if environment is None:
+        raise UnknownEnvironment(f"No agent has named the environment {name[:80]!r}.")
+    before = _shown(environment)
+    environment.guard_mode = ruling.value if ruling else ""
+    environment.guard_mode_set_at = environment.now if ruling else None
+    environment.guard_mode_until = environment.now + lasting if ruling else None
+    environment.guard_mode_set_by = actor.name if ruling else ""
+    environment.save()
     if ruling:
-        _follow(guard, _overruled(guard, ruling), guard.now)
+        _follow(environment, _overruled(environment, ruling), environment.now)
     audit.record(
         GUARD_OVERRULED,
         "fleet_guard",
-        environment or "*",
+        name or "*",
         actor=actor,
         before=before,
-        after=_shown(guard),
-        data={"environment": environment, "ruling": guard.ruling},
+        after=_shown(environment),
+        data={"environment": name, "ruling": environment.guard_mode},
     )
-    return guard
+    return environment
 
 
-def _overruled(guard: FleetGuard, ruling: Ruling) -> Verdict:
+def _overruled(environment: Environment, ruling: Ruling) -> Verdict:
     engaged = ruling is Ruling.ENGAGE
-    return Verdict(engaged, f"An operator said {ruling}.", guard.due_count, guard.agent_count, ruling)
+    return Verdict(
+        engaged,
+        f"An operator said {ruling}.",
+        environment.guard_due_count,
+        environment.guard_agent_count,
+        ruling,
+    )
 
 
-def _state(guard: FleetGuard) -> GuardState:
-    ruling = Ruling(guard.ruling) if guard.ruling else None
-    return GuardState(guard.engaged_at, ruling, guard.ruling_until, guard.ruled_at)
+def _state(environment: Environment) -> GuardState:
+    ruling = Ruling(environment.guard_mode) if environment.guard_mode else None
+    return GuardState(
+        environment.guard_engaged_at, ruling, environment.guard_mode_until, environment.guard_mode_set_at
+    )
 
 
-def _follow(guard: FleetGuard, verdict: Verdict, now: datetime) -> None:
+def _follow(environment: Environment, verdict: Verdict, now: datetime) -> None:
     """Store what was judged; one event when the guard changes."""
-    changed = verdict.engaged != is_engaged(guard)
+    changed = verdict.engaged != is_engaged(environment)
     if changed:
-        guard.engaged_at, guard.lifted_at = (now, None) if verdict.engaged else (None, now)
-        _announce(guard, verdict)
-    if guard.ruling and verdict.ruling is None:
-        guard.ruling, guard.ruled_at, guard.ruling_until, guard.ruling_by = "", None, None, ""
-        guard.save(update_fields=["ruling", "ruled_at", "ruling_until", "ruling_by"])
+        environment.guard_engaged_at, environment.guard_lifted_at = (
+            (now, None) if verdict.engaged else (None, now)
+        )
+        _announce(environment, verdict)
+    if environment.guard_mode and verdict.ruling is None:
+        (
+            environment.guard_mode,
+            environment.guard_mode_set_at,
+            environment.guard_mode_until,
+            environment.guard_mode_set_by,
+        ) = "", None, None, ""
+        environment.save(
+            update_fields=["guard_mode", "guard_mode_set_at", "guard_mode_until", "guard_mode_set_by"]
+        )
     figures = (verdict.silent, verdict.agents, verdict.reason)
-    if changed or (verdict.engaged and figures != (guard.due_count, guard.agent_count, guard.reason)):
-        guard.due_count, guard.agent_count, guard.reason = figures
-        guard.save(update_fields=["engaged_at", "lifted_at", "due_count", "agent_count", "reason"])
+    if changed or (
+        verdict.engaged
+        and figures != (environment.guard_due_count, environment.guard_agent_count, environment.guard_reason)
+    ):
+        environment.guard_due_count, environment.guard_agent_count, environment.guard_reason = figures
+        environment.save(
+            update_fields=[
+                "guard_engaged_at",
+                "guard_lifted_at",
+                "guard_due_count",
+                "guard_agent_count",
+                "guard_reason",
+            ]
+        )
 
 
-def _announce(guard: FleetGuard, verdict: Verdict) -> None:
+def _announce(environment: Environment, verdict: Verdict) -> None:
     log.append(
         GUARD_ENGAGED if verdict.engaged else GUARD_LIFTED,
         "fleet_guard",
-        guard.environment or "*",
+        environment.name or "*",
         data={
-            "environment": guard.environment,
+            "environment": environment.name,
             "silent": verdict.silent,
             "agents": verdict.agents,
             "reason": verdict.reason,
@@ -142,6 +172,6 @@ def _announce(guard: FleetGuard, verdict: Verdict) -> None:
     )
 
 
-def _shown(guard: FleetGuard) -> dict[str, Any]:
-    until = guard.ruling_until
-    return {"ruling": guard.ruling, "ruling_until": until.isoformat() if until else None}
+def _shown(environment: Environment) -> dict[str, Any]:
+    until = environment.guard_mode_until
+    return {"ruling": environment.guard_mode, "ruling_until": until.isoformat() if until else None}

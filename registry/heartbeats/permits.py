@@ -1,7 +1,7 @@
 """Permits: the lease notes whose heartbeats may be taken without asking again who sends them.
 
 Triggers take a permit away in the transaction that revokes the token, switches its principal off or takes a
-role (migration 0005). The rows are locked here while it is given, so that neither misses the other.
+role (migrations/registry). The rows are locked here while it is given, so that neither misses the other.
 """
 
 from __future__ import annotations

@@ -112,7 +112,7 @@ def _show_life(agent: Agent, heartbeat: Heartbeat, how: _How) -> None:
 
 
 def _locked_lease(agent_id: UUID) -> Lease:
-    leases = Lease.objects.select_for_update(of=("self",)).select_related("guard").annotate(now=Now())
+    leases = Lease.objects.select_for_update(of=("self",)).select_related("environment").annotate(now=Now())
     lease = leases.filter(agent_id=agent_id).first()
     if lease is None:
         raise UnknownAgent("We do not know this agent. Register it again: POST /api/v1/agents.")

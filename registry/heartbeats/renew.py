@@ -134,12 +134,12 @@ UPDATE registry_lease AS lease
 SET renewed_at = now(), reported_at = usual.reported_at, consumer_lag = usual.lag,
     expires_at = now() + interval '1 second' * greatest(%(shortest)s, coalesce(
         lease.lease_seconds,
-        (SELECT lease_seconds FROM registry_fleetguard WHERE id = lease.guard_id),
+        (SELECT lease_seconds FROM registry_environment WHERE id = lease.environment_id),
         %(lease)s
     )),
     vouched_at = CASE WHEN usual.report IS NULL THEN lease.vouched_at
         WHEN lease.vouched_at IS NOT NULL THEN now() END
 FROM usual WHERE lease.agent_id = usual.id
 RETURNING lease.agent_id, lease.state, lease.renewed_at, lease.expires_at, lease.generation,
-    COALESCE((SELECT configuration_etag FROM registry_fleetguard WHERE id = lease.guard_id), '')
+    COALESCE((SELECT configuration_etag FROM registry_environment WHERE id = lease.environment_id), '')
 """

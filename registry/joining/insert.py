@@ -16,7 +16,7 @@ from controlplane.ids import uuid7
 from registry.agents.event_types import AGENT_REGISTERED
 from registry.agents.liveness import LivenessPolicy
 from registry.agents.states import State
-from registry.environments.guarding import make_guards
+from registry.environments.guarding import make_environments
 from registry.joining.registration import Registration
 from registry.task_types.models import ServedTaskType
 
@@ -37,7 +37,7 @@ def admit(newcomers: Sequence[Newcomer], policy: LivenessPolicy) -> set[UUID]:
 
     Needs a transaction, which must record `deed_of` each of them. Of two with one name the first is admitted.
     """
-    make_guards({one.registration.environment for one in newcomers})
+    make_environments({one.registration.environment for one in newcomers})
     # By name: two such calls cannot wait for each other.
     rows = [_row(one) for one in sorted(newcomers, key=lambda one: one.registration.name)]
     with connection.cursor() as cursor:
@@ -105,12 +105,12 @@ WITH said AS MATERIALIZED (
     RETURNING id, environment, state
 )
 INSERT INTO registry_lease (
-    agent_id, renewed_at, expires_at, consumer_lag, state, guard_id, token_digest, instance_uuid
+    agent_id, renewed_at, expires_at, consumer_lag, state, environment_id, token_digest, instance_uuid
 )
 SELECT admitted.id, now(),
-    now() + interval '1 second' * greatest(%(shortest)s, coalesce(guard.lease_seconds, %(lease)s)),
-    0, admitted.state, guard.id, decode(permit, 'hex'), said.instance_uuid
+    now() + interval '1 second' * greatest(%(shortest)s, coalesce(environment.lease_seconds, %(lease)s)),
+    0, admitted.state, environment.id, decode(permit, 'hex'), said.instance_uuid
 FROM admitted JOIN said USING (id)
-JOIN registry_fleetguard AS guard ON guard.environment = admitted.environment
+JOIN registry_environment AS environment ON environment.name = admitted.environment
 RETURNING agent_id
 """

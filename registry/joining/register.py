@@ -16,8 +16,8 @@ from registry.agents.liveness import LivenessPolicy
 from registry.agents.models import Agent, Lease
 from registry.agents.states import State, after_registration
 from registry.agents.transitions import move
-from registry.environments.guarding import guard_of
-from registry.environments.models import FleetGuard
+from registry.environments.guarding import environment_id_of
+from registry.environments.models import Environment
 from registry.joining.granted_terms import state_for
 from registry.joining.insert import Newcomer, admit, deed_of
 from registry.joining.name_conflicts import holder_of, refusal
@@ -76,12 +76,12 @@ def register(
 def _begin_again(agent: Agent, registration: Registration, policy: LivenessPolicy) -> None:
     """A new lease, under the next number: who has the former one is a double."""
     follow_task_types(agent.id, registration.task_types)
-    guard_id = guard_of(agent.environment)
+    environment_id = environment_id_of(agent.environment)
     begun = {
         "renewed_at": Now(),
-        "expires_at": Now() + policy.granted(_set_seconds(agent, guard_id)),
+        "expires_at": Now() + policy.granted(_set_seconds(agent, environment_id)),
         "consumer_lag": 0,
-        "guard_id": guard_id,
+        "environment_id": environment_id,
         "instance_uuid": registration.instance_uuid,
         "rival_uuid": None,
         "rival_since": None,
@@ -91,12 +91,12 @@ def _begin_again(agent: Agent, registration: Registration, policy: LivenessPolic
     Lease.objects.update_or_create(agent=agent, defaults=again, create_defaults=begun)
 
 
-def _set_seconds(agent: Agent, guard_id: int) -> int | None:
+def _set_seconds(agent: Agent, environment_id: int) -> int | None:
     """The lease that is set for the agent, or for the environment that it registers in."""
     own = Lease.objects.filter(agent=agent).values_list("lease_seconds", flat=True).first()
     if own is not None:
         return own
-    return FleetGuard.objects.values_list("lease_seconds", flat=True).get(id=guard_id)
+    return Environment.objects.values_list("lease_seconds", flat=True).get(id=environment_id)
 
 
 def _find(name: str) -> Agent | None:
@@ -133,7 +133,7 @@ def _adopt(agent: Agent, actor: Actor) -> None:
 
 def _check_instance(agent: Agent, registration: Registration, policy: LivenessPolicy) -> None:
     """Of two processes the one that beats keeps the name. One that has left holds nothing."""
-    lease = Lease.objects.select_related("guard").annotate(now=Now()).filter(agent=agent).first()
+    lease = Lease.objects.select_related("environment").annotate(now=Now()).filter(agent=agent).first()
     instance = registration.instance_uuid
     if lease is None or instance is None or agent.state == State.RETIRED:
         return

@@ -84,7 +84,7 @@ WHERE provider.holds_type AND provider.expires_at < now()
         OR agent.state_since < now() - %(lease)s * interval '1 second')
     AND (
         SELECT bool_and(coalesce(heard_at > now() - %(patience)s * interval '1 second', true))
-        FROM registry_fleetguard WHERE environment = ''
+        FROM registry_environment WHERE name = ''
     ) IS NOT FALSE
     AND (
         SELECT last_sweep_at >= now() - %(gap)s * interval '1 second'

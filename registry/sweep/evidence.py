@@ -13,7 +13,7 @@ from django.db import connection
 
 from controlplane.database.bulk import recordset
 from registry.agents.liveness import LivenessPolicy
-from registry.environments.models import FleetGuard
+from registry.environments.models import Environment
 from registry.sweep.hearing import Hearing, patience_of
 
 WHOLE_FLEET = ""
@@ -44,25 +44,25 @@ def note_hearing(
     whole = sum(sightings.values(), Sighting())
     found: dict[int, Hearing] = {}
     news: list[dict[str, object]] = []
-    for guard in FleetGuard.objects.only("id", "environment", "heard_at", "hearing_since"):
-        is_fleet = guard.environment == WHOLE_FLEET
-        sighting = whole if is_fleet else sightings.get(guard.id, Sighting())
-        before = _stored(guard, sighting, policy, least=1 if is_fleet else _LEAST_IN_ENVIRONMENT)
+    for environment in Environment.objects.only("id", "name", "heard_at", "hearing_since"):
+        is_fleet = environment.name == WHOLE_FLEET
+        sighting = whole if is_fleet else sightings.get(environment.id, Sighting())
+        before = _stored(environment, sighting, policy, least=1 if is_fleet else _LEAST_IN_ENVIRONMENT)
         after = before.after(sighting.heard_at, now=now)
-        found[guard.id] = after
+        found[environment.id] = after
         if after.is_news(before):
-            news.append({"id": guard.id, "heard_at": after.heard_at, "since": after.since})
+            news.append({"id": environment.id, "heard_at": after.heard_at, "since": after.since})
     if news:
         with connection.cursor() as cursor:
             cursor.execute(_STORE, {"rows": recordset(news)})
     return found
 
 
-def _stored(guard: FleetGuard, sighting: Sighting, policy: LivenessPolicy, *, least: int) -> Hearing:
+def _stored(environment: Environment, sighting: Sighting, policy: LivenessPolicy, *, least: int) -> Hearing:
     lease = max(sighting.shortest or policy.lease, policy.shortest_lease())
     return Hearing(
-        guard.heard_at,
-        guard.hearing_since,
+        environment.heard_at,
+        environment.hearing_since,
         patience=patience_of(lease),
         grace=max(policy.grace(), lease),
         least=least,
@@ -75,9 +75,9 @@ WITH said AS (
     SELECT * FROM json_to_recordset(%(rows)s)
         AS said (id integer, heard_at timestamptz, since timestamptz)
 ), free AS (
-    SELECT guard.id FROM registry_fleetguard AS guard JOIN said ON said.id = guard.id
-    ORDER BY guard.id FOR UPDATE OF guard SKIP LOCKED
+    SELECT environment.id FROM registry_environment AS environment JOIN said ON said.id = environment.id
+    ORDER BY environment.id FOR UPDATE OF environment SKIP LOCKED
 )
-UPDATE registry_fleetguard AS guard SET heard_at = said.heard_at, hearing_since = said.since
-FROM said JOIN free ON free.id = said.id WHERE guard.id = said.id
+UPDATE registry_environment AS environment SET heard_at = said.heard_at, hearing_since = said.since
+FROM said JOIN free ON free.id = said.id WHERE environment.id = said.id
 """

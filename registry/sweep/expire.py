@@ -76,15 +76,15 @@ def _data(agent_id: UUID, name: str, environment: str, old: str, reason: str) ->
 # one table and joins none, so its rows come in the order of their places.
 _MARK = """
 WITH engaged AS (
-    SELECT id, environment = '' AS fleet FROM registry_fleetguard WHERE engaged_at IS NOT NULL
+    SELECT id, name = '' AS fleet FROM registry_environment WHERE guard_engaged_at IS NOT NULL
 ), due AS (
     SELECT lease.agent_id, lease.state, lease.renewed_at, (lease.ctid::text::point)[0]::bigint AS block,
-        EXISTS (SELECT FROM engaged WHERE fleet OR id = lease.guard_id) AS guarded
+        EXISTS (SELECT FROM engaged WHERE fleet OR id = lease.environment_id) AS guarded
     FROM registry_lease AS lease
     WHERE lease.ctid >= %(first)s::tid AND lease.ctid < %(end)s::tid AND lease.expires_at < now()
         AND lease.expires_at < %(seen)s
         AND (lease.state = ANY(%(live)s) OR lease.state = %(unknown)s
-            AND NOT EXISTS (SELECT FROM engaged WHERE fleet OR id = lease.guard_id))
+            AND NOT EXISTS (SELECT FROM engaged WHERE fleet OR id = lease.environment_id))
         AND (
             SELECT last_sweep_at >= now() - %(gap)s * interval '1 second'
                 AND reachable_since

@@ -19,7 +19,7 @@ from registry.agents.models import SweepRecord
 from registry.agents.policies import guard_policy, outage_gap, scaled_policy
 from registry.agents.states import LIVE, State
 from registry.environments.fleet_guard import Counts
-from registry.environments.guarding import guard_of, judge_guards
+from registry.environments.guarding import environment_id_of, judge_guards
 from registry.sweep.evidence import WHOLE_FLEET, Sighting, note_hearing
 from registry.sweep.expire import mark_some
 
@@ -66,11 +66,11 @@ def _look() -> Look | None:
     now: datetime = record.now
     since = reachable_since(record.last_sweep_at, record.reachable_since, gap=outage_gap(), now=now)
     seen = _count(scaled_policy(record.live_count))
-    counts = {guard: one.counts for guard, one in seen.items()}
+    counts = {environment: one.counts for environment, one in seen.items()}
     whole = sum(counts.values(), Counts())
     policy = scaled_policy(whole.live)
-    fleet = guard_of(WHOLE_FLEET)
-    hearings = note_hearing({guard: one.sighting for guard, one in seen.items()}, policy, now=now)
+    fleet = environment_id_of(WHOLE_FLEET)
+    hearings = note_hearing({environment: one.sighting for environment, one in seen.items()}, policy, now=now)
     if hearings[fleet].since == now:
         # Nobody could be heard for a while, whatever broke: grace begins anew.
         since = now
@@ -83,7 +83,7 @@ def _look() -> Look | None:
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """Of the agents of one guard."""
+    """Of the agents of one environment."""
 
     counts: Counts = field(default_factory=Counts)
     sighting: Sighting = field(default_factory=Sighting)
@@ -93,16 +93,16 @@ class _Seen:
 
 
 def _count(policy: LivenessPolicy) -> dict[int | None, _Seen]:
-    """What is seen by guard, in one look at the table."""
+    """What is seen by environment, in one look at the table."""
     times = {"soon": policy.soon().total_seconds(), "moment": _MOMENT.total_seconds()}
     seen: dict[int | None, _Seen] = {}
     with connection.cursor() as cursor:
         cursor.execute(_COUNT, times)
-        for guard, word, heard_at, shortest, *numbers in cursor.fetchall():
+        for environment, word, heard_at, shortest, *numbers in cursor.fetchall():
             state = State(word)
             holds_lease = state in LIVE or state is State.UNKNOWN
             found = _Seen(_counts_of(state, *numbers), Sighting(heard_at, shortest if holds_lease else None))
-            seen[guard] = seen.get(guard, _Seen()) + found
+            seen[environment] = seen.get(environment, _Seen()) + found
     return seen
 
 
@@ -158,12 +158,13 @@ def _note_presence() -> None:
 
 # The last: who was silent already but not for long.
 _COUNT = """
-SELECT guard_id, state, max(renewed_at), min(expires_at - renewed_at) FILTER (WHERE expires_at > renewed_at),
+SELECT environment_id, state, max(renewed_at),
+    min(expires_at - renewed_at) FILTER (WHERE expires_at > renewed_at),
     count(*),
     count(*) FILTER (WHERE expires_at < now() + %(soon)s * interval '1 second'),
     count(*) FILTER (WHERE expires_at < now()),
     count(*) FILTER (WHERE expires_at < now() AND expires_at > now() - %(moment)s * interval '1 second')
-FROM registry_lease GROUP BY guard_id, state
+FROM registry_lease GROUP BY environment_id, state
 """
 _RANGES = """
 SELECT DISTINCT (ctid::text::point)[0]::bigint / %(blocks)s FROM registry_lease

@@ -20,7 +20,7 @@ from overrides.resolution.addresses import Address
 from overrides.resolution.merging import MergeRule, Strategy
 from overrides.resource_types import BUILT_IN
 from registry.agent_configs.models import AgentConfig, AgentConfigStatus, DataPlane, PublishingTeam
-from registry.environments.models import FleetGuard
+from registry.environments.models import Environment
 from tests.api_client import ACTOR
 
 WORKFLOW = "project=flytesnacks&domain=development&workflow=MyExampleWorkflow"
@@ -326,8 +326,8 @@ def test_only_who_may_define_types_gets_the_editor(browser):
 
 def test_the_dashboard_tells_of_an_engaged_guard_and_of_files_that_are_not_in_force(browser, settings):
     assert "No fleet guard is engaged." in shown(browser.get("/"))
-    FleetGuard.objects.update_or_create(
-        environment="edge", defaults={"engaged_at": Now(), "reason": "5 of 6 agents are silent."}
+    Environment.objects.update_or_create(
+        name="edge", defaults={"guard_engaged_at": Now(), "guard_reason": "5 of 6 agents are silent."}
     )
     settings.OVERRIDES_SOURCE = "file"
     error = {"file": "a.yaml", "line": 3, "message": "This is no YAML."}
@@ -361,7 +361,9 @@ def test_the_dashboard_tells_of_claims_that_collide(browser):
 
 
 def test_the_dashboard_states_only_what_it_looked_at(browser):
-    FleetGuard.objects.update_or_create(environment="edge", defaults={"engaged_at": Now(), "reason": "x"})
+    Environment.objects.update_or_create(
+        name="edge", defaults={"guard_engaged_at": Now(), "guard_reason": "x"}
+    )
     document = AgentConfig.objects.create(source="api", team="rival", name="spark", text="", digest="")
     plane = DataPlane.objects.create(name="eu-1")
     AgentConfigStatus.objects.create(document=document, data_plane=plane, conflicts=[LOST])

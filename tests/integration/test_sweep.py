@@ -18,8 +18,8 @@ from controlplane.identity.actors import Actor
 from registry.agents import policies
 from registry.agents.models import Agent, Lease, SweepRecord
 from registry.agents.policies import liveness_policy
-from registry.environments.guarding import guard_of
-from registry.environments.models import FleetGuard
+from registry.environments.guarding import environment_id_of
+from registry.environments.models import Environment
 from registry.heartbeats.record import Heartbeat, record_heartbeat
 from registry.sweep import sweep
 from registry.sweep.expire import mark_some
@@ -32,9 +32,9 @@ SELECT gen_random_uuid(), 'f' || n, 'e' || n %% 10, '[]', 'low', 'dcm.agent.f' |
 FROM generate_series(1, %s) AS n
 """
 COPY_LEASES = """
-INSERT INTO registry_lease (agent_id, renewed_at, expires_at, consumer_lag, guard_id)
-SELECT agent.id, now(), now() + interval '90 s', 0, guard.id
-FROM registry_agent AS agent JOIN registry_fleetguard AS guard USING (environment)
+INSERT INTO registry_lease (agent_id, renewed_at, expires_at, consumer_lag, environment_id)
+SELECT agent.id, now(), now() + interval '90 s', 0, environment.id
+FROM registry_agent AS agent JOIN registry_environment AS environment ON environment.name = agent.environment
 ORDER BY agent.id
 """
 
@@ -49,7 +49,7 @@ def _small_fleet():
 def make_fleet(count: int) -> None:
     """Agents of ten environments, by SQL."""
     for number in range(10):
-        guard_of(f"e{number}")
+        environment_id_of(f"e{number}")
     with connection.cursor() as cursor:
         cursor.execute(COPY_AGENTS, [count])
         cursor.execute(COPY_LEASES)
@@ -68,7 +68,7 @@ def told(event_type: str) -> int:
 
 def move_environment(agents, name: str) -> None:
     Agent.objects.filter(id__in=[one.id for one in agents]).update(environment=name)
-    Lease.objects.filter(agent__in=agents).update(guard_id=guard_of(name))
+    Lease.objects.filter(agent__in=agents).update(environment_id=environment_id_of(name))
 
 
 @pytest.mark.django_db
@@ -126,7 +126,9 @@ def test_a_guard_of_one_environment_leaves_the_others_alone():
 
     assert dict(Agent.objects.filter(environment="edge").values_list("name", "state"))["a0"] == "unknown"
     assert Agent.objects.get(name="a20").state == "unavailable"
-    assert [guard.environment for guard in FleetGuard.objects.exclude(engaged_at=None)] == ["edge"]
+    assert [environment.name for environment in Environment.objects.exclude(guard_engaged_at=None)] == [
+        "edge"
+    ]
 
 
 @pytest.mark.django_db
@@ -142,7 +144,7 @@ def test_the_guard_is_lifted_when_they_are_back_and_the_few_left_are_marked():
 
     assert states() == {"ready": 47, "unavailable": 3}
     assert told("fleet_guard.lifted") == 2
-    assert not FleetGuard.objects.exclude(engaged_at=None).exists()
+    assert not Environment.objects.exclude(guard_engaged_at=None).exists()
 
 
 @pytest.mark.django_db
@@ -152,7 +154,7 @@ def test_after_a_quarter_of_an_hour_they_are_marked_and_the_guard_stays_off():
     expire(agent__in=agents[:30])
     sweep.sweep_leases()
     Lease.objects.filter(agent__in=agents[:30]).update(expires_at=Now() - timedelta(minutes=15))
-    FleetGuard.objects.exclude(engaged_at=None).update(engaged_at=Now() - timedelta(minutes=15))
+    Environment.objects.exclude(guard_engaged_at=None).update(guard_engaged_at=Now() - timedelta(minutes=15))
 
     assert [sweep.sweep_leases(), sweep.sweep_leases()] == [30, 0]
 
@@ -192,7 +194,7 @@ def test_an_operator_lifts_and_engages_it_through_the_api():
     assert (again.json()["engaged"], back.json()["ruling"]) == (True, "none")
     Lease.objects.update(expires_at=Now() - timedelta(minutes=2))  # no longer a part of what happens now
     sweep.sweep_leases()
-    assert not FleetGuard.objects.get(environment="prod").engaged_at
+    assert not Environment.objects.get(name="prod").guard_engaged_at
 
 
 @pytest.mark.django_db

@@ -9,7 +9,7 @@ from django.db.models import F
 
 from registry.agent_configs.delivery.data_planes import Format, etag_of_bundle
 from registry.agent_configs.models import AgentConfigBundle
-from registry.environments.models import FleetGuard
+from registry.environments.models import Environment
 
 
 def announce() -> None:
@@ -19,7 +19,7 @@ def announce() -> None:
         one.data_plane.name: etag_of_bundle(one.data_plane, one.digest, Format.YAML)
         for one in in_force.filter(revision=F("data_plane__active_revision"))
     }
-    for guard in FleetGuard.objects.exclude(environment=""):
-        etag = etags.get(guard.environment, "")
-        if guard.configuration_etag != etag:
-            FleetGuard.objects.filter(id=guard.id).update(configuration_etag=etag)
+    for environment in Environment.objects.exclude(name=""):
+        etag = etags.get(environment.name, "")
+        if environment.configuration_etag != etag:
+            Environment.objects.filter(id=environment.id).update(configuration_etag=etag)

@@ -85,10 +85,10 @@ class EnvironmentLease(Endpoint):
     def post(self, request: Request) -> Response:
         query = ReasonedQuery.parse(request)
         said = parse_body(EnvironmentLeaseWrite, request)
-        guard = set_environment_lease(
+        environment = set_environment_lease(
             said["environment"],
             said["lease_seconds"],
             actor=actor_of(request, query["change_message"]),
             policy=liveness_policy(),
         )
-        return Response({"environment": guard.environment, "lease_seconds": guard.lease_seconds})
+        return Response({"environment": environment.name, "lease_seconds": environment.lease_seconds})

@@ -176,7 +176,8 @@ _RENEW = b"""
 UPDATE registry_lease AS lease
 SET renewed_at = now(), expires_at = now() + interval '1 microsecond' * greatest($9::bigint, coalesce(
         1000000::bigint * coalesce(
-            lease.lease_seconds, (SELECT lease_seconds FROM registry_fleetguard WHERE id = lease.guard_id)
+            lease.lease_seconds,
+            (SELECT lease_seconds FROM registry_environment WHERE id = lease.environment_id)
         ), $6::bigint)),
     reported_at = beat.reported_at, consumer_lag = beat.lag,
     vouched_at = CASE WHEN beat.report IS NULL THEN lease.vouched_at
@@ -189,6 +190,6 @@ WHERE lease.agent_id = beat.id AND lease.token_digest = beat.digest
     AND (beat.instance IS NULL OR beat.instance = lease.instance_uuid)
     AND (beat.report IS NULL OR beat.report = lease.report_digest)
 RETURNING beat.place, lease.generation,
-    (SELECT configuration_etag FROM registry_fleetguard WHERE id = lease.guard_id), now(),
+    (SELECT configuration_etag FROM registry_environment WHERE id = lease.environment_id), now(),
     (SELECT live_count FROM registry_sweeprecord WHERE id = 1), lease.expires_at
 """
