@@ -98,7 +98,7 @@ def ruling(request: HttpRequest, caller: Caller) -> HttpResponse:
 def _now(states: Mapping[State, int]) -> dict[str, int]:
     """How many agents there are, and how many of them are silent."""
     return {
-        "agents": counts.registered(states),
+        "agents": counts.registered_count(states),
         "unknown": states.get(State.UNKNOWN, 0),
         "unavailable": states.get(State.UNAVAILABLE, 0),
     }

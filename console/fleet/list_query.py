@@ -8,7 +8,7 @@ from typing import Any
 from console.fleet.counts import LATE
 from registry.agents.models import Agent
 from registry.agents.querysets import AgentQuerySet
-from registry.listing.search import ORDERS, matching
+from registry.listing.search import ORDERS, search_agents
 
 NAMES = ("state", "environment", "service_type", "selector", "q", "sort")
 _AS_ASKED = ("environment", "service_type", "selector", "q")
@@ -33,7 +33,7 @@ def fitting(asked: Mapping[str, str]) -> AgentQuerySet:
         query["late"] = True
     elif asked.get("state"):
         query["health_status"] = [asked["state"]]
-    return matching(query)
+    return search_agents(query)
 
 
 def order(asked: Mapping[str, str]) -> tuple[str, ...]:

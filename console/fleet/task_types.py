@@ -19,7 +19,7 @@ from registry import task_routing
 @page
 def task_types(request: HttpRequest, caller: Caller) -> HttpResponse:
     caller.require(Action.AGENT_READ)
-    rows = task_routing.names_seen_by(caller)
+    rows = task_routing.visible_names(caller)
     said = request.GET.get("q", "").strip()
     if said:
         rows = rows.filter(name__icontains=said) if said.isprintable() else rows.none()
@@ -36,7 +36,7 @@ def task_types(request: HttpRequest, caller: Caller) -> HttpResponse:
 @page
 def task_type(request: HttpRequest, caller: Caller, name: str) -> HttpResponse:
     caller.require(Action.AGENT_READ)
-    publications, rows = task_routing.find(name, caller)
+    publications, rows = task_routing.find_task_type(name, caller)
     context = {
         "name": name,
         "published": [(one, document_status.reachable(one.conditions)) for one in publications],

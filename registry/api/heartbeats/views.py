@@ -26,7 +26,7 @@ from registry.api.retry_after import with_retry_after
 from registry.heartbeats.permits import give_permit
 from registry.heartbeats.record import record_heartbeat
 from registry.heartbeats.renew import Renewed, record_heartbeats, renewed
-from registry.metrics import HEARTBEATS, counted
+from registry.metrics import HEARTBEATS, count_heartbeat
 
 _WHEN = "2026-11-21T09:30:00Z"
 _BEAT = {"timestamp": _WHEN, "consumer_lag": 0}
@@ -83,7 +83,7 @@ class AgentHeartbeat(Endpoint):
         Query.parse(request)
         said = shapes.parsed(shapes.HeartbeatWrite, request.data)
         policy = liveness_policy()
-        with counted():
+        with count_heartbeat():
             agent = record_heartbeat(
                 agent_id, shapes.heartbeat_of(said, request.data), **_how(request, policy)
             )

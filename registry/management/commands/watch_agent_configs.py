@@ -21,16 +21,18 @@ _ONCE_SECONDS = 120.0
 
 
 class Command(BaseCommand):
-    help = "Follow the ConfigMaps of a cluster until told to stop, and publish their agent configurations."
+    help = "Watch the ConfigMaps of a cluster and publish their agent configurations."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--once", action="store_true", help="List once, publish, and leave.")
-        parser.add_argument("--confirm", metavar="DIGEST", help="Let the documents go that are missing.")
+        parser.add_argument("--once", action="store_true", help="List once, publish, and exit.")
+        parser.add_argument("--confirm", metavar="DIGEST", help="Confirm the removal of missing documents.")
 
     def handle(self, *args: Any, **options: Any) -> None:
         if options["confirm"]:
             confirm_removal(SOURCE, options["confirm"], actor=system("command"))
-            self.stdout.write("Confirmed. The watcher lets them go if nothing else changed.")
+            self.stdout.write(
+                "Confirmed. The watcher removes the documents unless something else has changed."
+            )
             return
         watcher = _watcher()
         if options["once"]:
@@ -67,21 +69,25 @@ class Command(BaseCommand):
             self.stderr.write(problem)
         if state == AWAITING and row.pending:
             self.stderr.write(
-                f"{len(row.pending['documents'])} documents would go. If that is meant: "
+                f"{len(row.pending['documents'])} documents would be removed. To confirm: "
                 f"manage.py watch_agent_configs --confirm {row.pending['digest']}"
             )
         if state == STANDBY:
-            self.stdout.write(f"Another watcher follows the cluster: {row.watcher}.")
+            self.stdout.write(f"Another watcher is active: {row.watcher}.")
         elif state != CURRENT:
-            raise CommandError(f"The cluster is not in force: {state}. What was read stays.")
+            raise CommandError(
+                f"The cluster's documents were not applied: {state}. The last applied documents stay active."
+            )
         else:
-            self.stdout.write("The cluster is in force.")
+            self.stdout.write("The cluster's documents are applied.")
 
 
 def _watcher() -> Watcher:
     namespaces = settings.AGENT_CONFIGS_KUBERNETES_NAMESPACES
     if not namespaces:
-        raise CommandError("AGENT_CONFIGS_KUBERNETES_NAMESPACES is empty, so there is nothing to watch.")
+        raise CommandError(
+            "AGENT_CONFIGS_KUBERNETES_NAMESPACES is not set. Set it to the namespaces to watch."
+        )
     if not is_installed():
         raise CommandError(MISSING)
     pace = Pace(relist=settings.AGENT_CONFIGS_KUBERNETES_RELIST_SECONDS)
@@ -93,7 +99,7 @@ def _watcher() -> Watcher:
         )
     except ClusterError as error:
         raise CommandError(
-            f"{error} Set AGENT_CONFIGS_KUBERNETES_KUBECONFIG, or run it within the cluster."
+            f"{error} Set AGENT_CONFIGS_KUBERNETES_KUBECONFIG, or run the watcher in the cluster."
         ) from error
     return Watcher(
         cluster,
