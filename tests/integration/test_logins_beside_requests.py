@@ -19,15 +19,15 @@ from django.conf import settings
 from django.contrib.auth.hashers import PBKDF2PasswordHasher
 
 from controlplane.access import principals
-from controlplane.access.login import hash_queue
 from controlplane.access.login.password_hash import BackgroundPBKDF2
 from controlplane.access.models import Principal, PrincipalKind
 from controlplane.asgi import Router
+from controlplane.endpoints.access import password_queue as hash_queue
 from controlplane.local.ports import free_port
 from controlplane.local.programs import Program, start, stop_all, tail
-from controlplane.observability import health
-from controlplane.observability.health import Check
-from controlplane.web import health as health_endpoint
+from controlplane.web import health
+from controlplane.web import health_answers as health_endpoint
+from controlplane.web.health import Check
 from tests.api_client import ACTOR, AGENT, Api, token_for
 from tests.asgi_client import Worker, close_connections
 from tests.conftest import System
