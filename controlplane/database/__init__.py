@@ -1,1 +1,1 @@
-"""Postgres: bulk writes, scoped querysets, the database's clock, numbered locks, roles, the prepared connection."""
+"""Postgres: bulk writes, scoped querysets, the clock, numbered locks, roles, prepared connections."""

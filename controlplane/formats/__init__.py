@@ -1,1 +1,1 @@
-"""Text formats, read strictly: JSON, YAML, JSON Schema, JSON Patch, quantities, durations, wildcards. Pure."""
+"""Text formats, read strictly: JSON, YAML, JSON Schema, JSON Patch, quantities, durations. Pure."""

@@ -11,6 +11,6 @@ reachability   probe the endpoints of published agents
 reconcile.py   one periodic pass over all of it
 serialization.py   contents, bundles and conditions as JSON, and back
 
-`documents`, `claims` and `bundles` know no database, no clock, no HTTP and no Kubernetes: `bundles.compute` is all of
-them in one call.
+`documents`, `claims` and `bundles` know no database, no clock, no HTTP and no Kubernetes: `bundles.compute`
+is all of them in one call.
 """

@@ -1,4 +1,4 @@
-"""The architecture holds: pure modules reach no framework, and say that they are pure if the contract covers them."""
+"""The architecture holds: what is declared pure reaches no framework, and the contract covers it."""
 
 from __future__ import annotations
 

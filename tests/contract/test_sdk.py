@@ -17,9 +17,9 @@ import httpx
 import pytest
 import yaml
 
-from tests.api_client import AGENT, Api, make_project, token_for
+from tests.support.api_client import AGENT, Api, make_project, token_for
+from tests.support.paths import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 GUIDE = ROOT / "docs" / "guides" / "clients.md"
 OPERATIONS = {
     operation["operationId"]
