@@ -12,13 +12,8 @@ from controlplane.events.models import Event
 from controlplane.observability.metrics import exposition
 from controlplane.scopes import Scope
 from registry.agent_configs.models import AgentConfig
-<<<<<<< HEAD:tests/api/test_agent_configs.py
 from registry.agent_configs.source_models import AgentConfigCluster
-from tests.api_client import ACTOR, Api, make_principal, token_for
-=======
-from registry.agent_configs.sources.models import AgentConfigCluster
 from tests.support.api_client import ACTOR, Api, make_principal, token_for
->>>>>>> tests:tests/api/registry/agent_configs/test_agent_configs.py
 
 TEXT = """\
 plugins:
