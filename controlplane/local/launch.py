@@ -24,7 +24,7 @@ from controlplane.local.programs import run_to_end, start, tail
 from controlplane.local.saved_environment import environment_file, write_environment
 from controlplane.local.services import ALL, SETTING, Services, start_services
 from controlplane.local.supervisor import Supervisor
-from controlplane.observability.volatile_folder import volatile_folder
+from controlplane.local.volatile_folder import volatile_folder
 
 # A connection that has just ended can hold a port without anybody listening there.
 _RELEASE_SECONDS = 5.0

@@ -26,7 +26,7 @@ from controlplane.local.postgres import disown
 from controlplane.local.private_files import held, write_private
 from controlplane.local.socket_folder import socket_folder
 from controlplane.local.supervisor import Supervisor
-from controlplane.observability.volatile_folder import volatile_folder
+from controlplane.local.volatile_folder import volatile_folder
 
 HOME = Path("/srv/cp")
 
@@ -337,7 +337,7 @@ def test_volatile_files_are_private_start_empty_and_are_not_on_the_disk_of_the_d
 def test_without_another_disk_volatile_files_are_beside_the_data(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("controlplane.observability.volatile_folder._is_elsewhere", lambda base, data: False)
+    monkeypatch.setattr("controlplane.local.volatile_folder._is_elsewhere", lambda base, data: False)
 
     with volatile_folder(tmp_path) as folder:
         assert folder == tmp_path / "run" / "volatile"
