@@ -55,13 +55,20 @@ def _options() -> argparse.Namespace:
 
 
 def _measure(options: argparse.Namespace) -> list[Row]:
-    from controlplane.access.actors import system  # Django must be set up
-    from registry.agent_configs.claims import DocumentId
-    from registry.publishing.admission import review
-    from registry.publishing.planes import Described, Format, configuration, etag_of, get_plane, put_plane
-    from registry.publishing.previews import Change, preview
-    from registry.publishing.publishing import Wanted, put_document
-    from registry.publishing.recomputing import recompute_all
+    from controlplane.identity.actors import system  # Django must be set up
+    from registry.agent_configs.delivery.data_planes import (
+        Described,
+        Format,
+        configuration,
+        etag_of,
+        get_plane,
+        put_plane,
+    )
+    from registry.agent_configs.documents.published import DocumentId
+    from registry.agent_configs.publishing.admission_webhook import review
+    from registry.agent_configs.publishing.preview import Change, preview
+    from registry.agent_configs.publishing.publish import Wanted, put_document
+    from registry.agent_configs.publishing.recompute import recompute_all
 
     actor = system("benchmark")
     put_plane("bench", Described(), actor=actor)

@@ -19,7 +19,7 @@ def rate(fleet: Sequence[Beating], seconds: float) -> float:
 
 
 async def _rate(fleet: Sequence[Beating], seconds: float) -> float:
-    from registry.fast_heartbeats.connection import RenewingConnection  # Django must be set up
+    from registry.api.heartbeats.fast_connection import RenewingConnection  # Django must be set up
 
     opened = [await RenewingConnection.open() for _ in range(CONNECTIONS)]
     began = time.perf_counter()
@@ -31,7 +31,7 @@ async def _rate(fleet: Sequence[Beating], seconds: float) -> float:
 
 
 async def _renew(connection: object, fleet: Sequence[Beating], until: float) -> int:
-    from registry.fast_heartbeats.connection import Beat, RenewingConnection
+    from registry.api.heartbeats.fast_connection import Beat, RenewingConnection
 
     assert isinstance(connection, RenewingConnection)
     renewed = 0

@@ -12,9 +12,9 @@ from typing import Any
 import psycopg
 
 from benchmarks.machine import CLIENT_CPUS
-from controlplane.embedded.binaries import postgres_home
+from controlplane.local.binaries import postgres_home
 
-# The ladder of a workflow, as overrides/layers.py passes it.
+# The ladder of a workflow, as overrides/loading/layers.py passes it.
 _PROJECT = "('p' || (:project)::int)"
 _DOMAIN = "(ARRAY['development','staging','production'])[(:domain)::int]"
 _WORKFLOW = "('w' || (:workflow)::int)"
@@ -32,7 +32,7 @@ _KEYS = {
 
 def script(projects: int) -> str:
     """Our statement with the parameters written as expressions, for pgbench's prepared mode."""
-    from overrides.layers import _FACTS_AND_ROWS, _ROWS_NOW  # Django must be set up
+    from overrides.loading.layers import _FACTS_AND_ROWS, _ROWS_NOW  # Django must be set up
 
     statement = _FACTS_AND_ROWS.format(rows=_ROWS_NOW)
     statement = re.sub(r"%\((\w+)\)s", lambda found: f"({_KEYS[found[1]]})", statement)

@@ -80,14 +80,15 @@ _PRINCIPALS = (
     " SELECT gen_random_uuid(), agent, 'agent', '', '', '', '' FROM bench_fleet WHERE digest IS NOT NULL",
 )
 _FILL = (
-    "INSERT INTO registry_fleetguard (environment) SELECT 'e' || n FROM generate_series(0, 99) AS n"
+    "INSERT INTO registry_environment (name) SELECT 'e' || n FROM generate_series(0, 99) AS n"
     " ON CONFLICT DO NOTHING",
     *_PRINCIPALS,
     "INSERT INTO registry_agent"
     " (id, name, environment, service_types, cost, topic_name, state, state_reason, registered_by)"
     " SELECT agent, 'a' || n, 'e' || n % 100, '[\"vm\"]', 'low', 'dcm.agent.a' || n, 'ready', '', agent"
     " FROM bench_fleet",
-    "INSERT INTO registry_lease (agent_id, renewed_at, expires_at, consumer_lag, guard_id, token_digest)"
-    " SELECT agent, now(), now() + interval '1 day', 0, guard.id, digest FROM bench_fleet"
-    " JOIN registry_fleetguard AS guard ON guard.environment = 'e' || bench_fleet.n % 100",
+    "INSERT INTO registry_lease"
+    " (agent_id, renewed_at, expires_at, consumer_lag, environment_id, token_digest)"
+    " SELECT agent, now(), now() + interval '1 day', 0, environment.id, digest FROM bench_fleet"
+    " JOIN registry_environment AS environment ON environment.name = 'e' || bench_fleet.n % 100",
 )

@@ -17,8 +17,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from benchmarks.machine import SERVER_CPUS
-from controlplane.embedded import Services, start_services
-from controlplane.embedded.ports import free_port
+from controlplane.local import Services, start_services
+from controlplane.local.ports import free_port
 
 ROOT = Path(__file__).resolve().parents[1]
 WORKERS = 3

@@ -130,7 +130,7 @@ _LAST = "agent_id IN (SELECT agent FROM bench_fleet ORDER BY n DESC LIMIT"
 @contextmanager
 def _steps() -> Iterator[list[float]]:
     """How long each transaction of the sweep takes, in seconds."""
-    from registry.agents import sweep  # Django must be set up
+    from registry.sweep import sweep  # Django must be set up
 
     real, took = sweep._step, [0.0]
 
@@ -150,7 +150,7 @@ def _steps() -> Iterator[list[float]]:
 
 def _sweep(due: int = MOST) -> None:
     """Raises RuntimeError if not all that are due were marked."""
-    from registry.agents.sweep import sweep_leases
+    from registry.sweep.sweep import sweep_leases
 
     marked = sweep_leases()
     if marked != due:

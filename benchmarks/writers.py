@@ -46,10 +46,10 @@ def _write(
     import django
 
     django.setup()
-    from controlplane.access.actors import system
+    from controlplane.identity.actors import system
     from controlplane.scopes import Scope
-    from overrides.addresses import Address
-    from overrides.editing import put_override
+    from overrides.editing.writes import put_override
+    from overrides.resolution.addresses import Address
 
     actor, number, began = system("benchmark"), 0, time.perf_counter()
     started.set()

@@ -11,16 +11,16 @@ from django.shortcuts import render
 
 from console.fleet import counts
 from console.fleet.silence import silence
-from console.overrides.shown_source import shown_source
+from console.overrides.write_mode import shown_source
 from console.pages import page
-from controlplane.access.callers import Caller
-from controlplane.access.roles import Action
 from controlplane.events import log
 from controlplane.events.visibility import visible_events
+from controlplane.identity.callers import Caller
+from controlplane.identity.roles import Action
 from overrides.models import Override
-from registry.publishing.api.shapes import show_conflicts
-from registry.publishing.rows import AgentConfigStatus
-from registry.publishing.teams import hidden_teams
+from registry.agent_configs.models import AgentConfigStatus
+from registry.agent_configs.publishing.teams import hidden_teams
+from registry.api.agent_configs.document_schemas import show_conflicts
 
 _RECENT = 10
 

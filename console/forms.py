@@ -8,8 +8,7 @@ from typing import Any
 
 from django.http import HttpRequest
 
-from controlplane.api.field_errors import field_errors
-from controlplane.api.fields import StrictSerializer
+from controlplane.api.fields import StrictSerializer, field_errors
 from controlplane.errors import FieldError, InvalidRequest
 
 _LONGEST_REASON = 500

@@ -12,11 +12,11 @@ from django.contrib.auth.forms import AuthenticationForm
 from django.contrib.auth.views import LoginView
 from django.http import HttpRequest, HttpResponse
 
-from controlplane.access import login_limits
-from controlplane.access.client_address import address_of
-from controlplane.access.login_limits import Attempt
-from controlplane.access.password_queue import RETRY_SECONDS, is_full
-from controlplane.access.session_store import SessionStore
+from controlplane.access.login import limits
+from controlplane.access.login.hash_queue import RETRY_SECONDS, is_full
+from controlplane.access.login.limits import Attempt
+from controlplane.access.login.session_store import SessionStore
+from controlplane.web.client_address import address_of
 
 _KNOWN_FOR_SECONDS = 90 * 24 * 3600
 log = structlog.get_logger(__name__)
@@ -30,9 +30,9 @@ class LoginPage(LoginView):
         self.attempt = _attempt(request)
         if is_full(request):
             return self._refuse(HTTPStatus.SERVICE_UNAVAILABLE, RETRY_SECONDS)
-        if login_limits.count_attempt(self.attempt):
+        if limits.count_attempt(self.attempt):
             log.warning("login.rate_limited", name=self.attempt.name[:63], address=self.attempt.address)
-            return self._refuse(HTTPStatus.TOO_MANY_REQUESTS, login_limits.WINDOW_SECONDS)
+            return self._refuse(HTTPStatus.TOO_MANY_REQUESTS, limits.WINDOW_SECONDS)
         return super().post(request, *args, **kwargs)
 
     def get_form_kwargs(self) -> dict[str, Any]:
@@ -46,7 +46,7 @@ class LoginPage(LoginView):
 
     def form_valid(self, form: AuthenticationForm) -> HttpResponse:
         log.info("login.succeeded", name=self.attempt.name)
-        login_limits.forgive(self.attempt)
+        limits.forgive(self.attempt)
         response = super().form_valid(form)
         SessionStore.clear_expired()
         _remember_browser(response, self.attempt.name)
@@ -64,7 +64,7 @@ class LoginPage(LoginView):
 
 
 def _attempt(request: HttpRequest) -> Attempt:
-    name = login_limits.normalised_name(request.POST.get("username", ""))
+    name = limits.normalised_name(request.POST.get("username", ""))
     browser = request.get_signed_cookie(_cookie(), default="", salt=_salt(name), max_age=_KNOWN_FOR_SECONDS)
     return Attempt(name, address_of(request), browser or "")
 

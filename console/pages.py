@@ -13,14 +13,15 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from rest_framework.request import Request
 
-from controlplane.access.actors import Actor
-from controlplane.access.callers import Caller, caller_for
+from controlplane.access.authentication import caller_for
 from controlplane.access.models import Principal
 from controlplane.api.pages import DEFAULT_LIMIT, Page, paginate
 from controlplane.api.problems import STATUS_BY_ERROR
-from controlplane.api.request_ids import current_request_id
 from controlplane.errors import ControlplaneError, PermissionDenied
 from controlplane.events import log
+from controlplane.identity.actors import Actor
+from controlplane.identity.callers import Caller
+from controlplane.observability.request_ids import current_request_id
 
 Path = ParamSpec("Path")
 View = Callable[Concatenate[HttpRequest, Caller, Path], HttpResponse]

@@ -13,12 +13,12 @@ from django.urls import reverse
 from console import navigation
 from console.pages import page
 from console.templatetags.parts import scope_url
-from controlplane.access.callers import Caller
-from controlplane.access.roles import Action
+from controlplane.identity.callers import Caller
+from controlplane.identity.roles import Action
 from controlplane.scopes import SEGMENTS, Scope
-from overrides.editions import current_catalogue
+from overrides.loading.catalogue_cache import current_catalogue
 from overrides.models import Override, Project
-from registry.models import Agent
+from registry.agents.models import Agent
 
 _MOST = 20
 

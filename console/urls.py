@@ -3,10 +3,10 @@
 from django.contrib.auth.views import LogoutView
 from django.urls import include, path
 
-from console import dashboard, resource_types, search
+from console import dashboard, search
 from console.fleet import pages as fleet
 from console.login import LoginPage
-from console.overrides import editor, history
+from console.overrides import editor, history, resource_types
 from console.overrides import pages as overrides
 
 urlpatterns = [

@@ -14,18 +14,18 @@ from controlplane.wsgi import application as django
 
 # isort: split
 # What follows uses models, and only now Django is set up.
-from controlplane.access import login_gate
-from controlplane.access.login_gate import LoginGate
-from controlplane.access.password_queue import PasswordQueue, is_password_request
+from controlplane.access.login import gate
+from controlplane.access.login.gate import LoginGate
+from controlplane.access.login.hash_queue import PasswordQueue, is_password_request
 from controlplane.api.cors import Cors, rules_of
-from controlplane.api.health_answers import HealthAnswers, is_health
-from controlplane.events import watchers as events
-from controlplane.serving.pulses import send_pulses
-from controlplane.wsgi_bridge import Application, Bridge, Receive, Scope, Send
-from overrides import fast_reads as effective
-from registry.fast_heartbeats import FastHeartbeats, is_heartbeat
-from registry.fast_joins import JOIN_ROUTE, FastJoins
-from registry.publishing.bundle_waiting import is_configuration
+from controlplane.endpoints.events import streams as events
+from controlplane.serving.worker_signals import send_pulses
+from controlplane.web.django_bridge import Application, Bridge, Receive, Scope, Send
+from controlplane.web.health import HealthAnswers, is_health
+from overrides.api.effective.fast_path import handler as effective
+from registry.agent_configs.delivery.long_poll import is_configuration
+from registry.api.heartbeats.fast_path import FastHeartbeats, is_heartbeat
+from registry.api.joining.fast_path import JOIN_ROUTE, FastJoins
 
 # Below the patience of those who stop us: `make up` gives 3 s, the image 20 s.
 _DRAIN_SECONDS = 15.0
@@ -63,7 +63,7 @@ class Router:
             await self._live(receive, send)
         elif is_health(scope["path"]):
             await self._health(scope, receive, send)
-        elif scope["path"] == login_gate.PATH:
+        elif scope["path"] == gate.PATH:
             await self._login(scope, receive, send)
         elif is_password_request(scope):
             await self._passwords(scope, receive, send)

@@ -3,10 +3,10 @@
 from django.urls import URLPattern, URLResolver, include, path
 
 from controlplane import openapi
-from controlplane.access.api.urls import urlpatterns as access
-from controlplane.api.meta import Metrics
-from controlplane.api.problem_pages import problem_type, problem_types
-from controlplane.events import api as events
+from controlplane.endpoints.access.urls import urlpatterns as access
+from controlplane.endpoints.events import views as events
+from controlplane.endpoints.observability import Metrics
+from controlplane.endpoints.problem_pages import problem_type, problem_types
 from overrides.flyte.urls import unanswered as flyte_unanswered
 
 api: list[URLPattern | URLResolver] = [
@@ -16,9 +16,9 @@ api: list[URLPattern | URLResolver] = [
     path("openapi.yaml", openapi.document, name="openapi"),
     path("docs", openapi.Docs.as_view(), name="docs"),
     path("redoc", openapi.Redoc.as_view(), name="redoc"),
-    path("", include("overrides.api.urls")),
-    path("", include("registry.agents.api.urls")),
-    path("", include("registry.publishing.api.urls")),
+    path("", include("overrides.urls")),
+    path("", include("registry.urls")),
+    path("", include("registry.api.agent_configs.urls")),
 ]
 
 urlpatterns = [
@@ -27,7 +27,7 @@ urlpatterns = [
     path("problems/<slug:code>", problem_type),
     path("", include("overrides.flyte.urls")),
     path("api/v1/", include(api)),
-    path("api/v1alpha1/", include("registry.agents.api.dcm_urls")),
+    path("api/v1alpha1/", include("registry.api.dcm.urls")),
     path("", include("console.urls")),
     *flyte_unanswered,
 ]

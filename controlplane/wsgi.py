@@ -9,7 +9,7 @@ import os
 
 from django.core.wsgi import get_wsgi_application
 
-from controlplane.api.chunked_bodies import KnownLength
+from controlplane.web.chunked_bodies import KnownLength
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "controlplane.settings.production")
 application = KnownLength(get_wsgi_application())

@@ -21,28 +21,32 @@ class Listed(NamedTuple):
 
 
 COMMANDS = {
-    "get": Listed("getting", "get", "List things, or show one."),
-    "describe": Listed("getting", "describe", "Show everything about one thing."),
-    "explain": Listed("explaining", "explain", "Show what applies at a scope, from where, and what lost."),
-    "diff": Listed("applying", "diff", "Show what `apply` would change."),
-    "apply": Listed("applying", "apply", "Set what documents say, all or nothing."),
-    "edit": Listed("editing", "edit", "Edit the document of a scope in $VISUAL or $EDITOR."),
+    "get": Listed("get", "get", "List things, or show one."),
+    "describe": Listed("get", "describe", "Show everything about one thing."),
+    "explain": Listed("explain", "explain", "Show what applies at a scope, from where, and what lost."),
+    "diff": Listed("apply", "diff", "Show what `apply` would change."),
+    "apply": Listed("apply", "apply", "Set what documents say, all or nothing."),
+    "edit": Listed("edit", "edit", "Edit the document of a scope in $VISUAL or $EDITOR."),
     "history": Listed("history", "history", "Show the versions of one override, or all revisions."),
     "blame": Listed("history", "blame", "Show who set each value of an override, and since when."),
     "rollback": Listed("history", "rollback", "Go back to a version or a revision."),
-    "export": Listed("moving", "export", "Write everything that is set, as YAML that `apply` takes."),
-    "import": Listed("moving", "imports", "Bring settings over from Flyte."),
-    "overrides": Listed("rules", "overrides", "Overrides: delete, compare, and where they come from."),
+    "export": Listed("export_import", "export", "Write everything that is set, as YAML that `apply` takes."),
+    "import": Listed("export_import", "imports", "Bring settings over from Flyte."),
+    "overrides": Listed(
+        "overrides_and_types", "overrides", "Overrides: delete, compare, and where they come from."
+    ),
     "projects": Listed("scopes", "projects", "Projects: list, create, change."),
     "domains": Listed("scopes", "domains", "Domains: list, create."),
-    "resource-types": Listed("rules", "resource_types", "Resource types: create, update, delete."),
-    "guard-rails": Listed("rules", "guard_rails", "Guard rails: set, delete."),
+    "resource-types": Listed(
+        "overrides_and_types", "resource_types", "Resource types: create, update, delete."
+    ),
+    "guard-rails": Listed("overrides_and_types", "guard_rails", "Guard rails: set, delete."),
     "agents": Listed("agents", "agents", "Agents: list, show, watch, drain, approve and more."),
     "agent-configs": Listed("agent_configs", "agent_configs", "Publish, preview, conflicts, bundles."),
-    "task-types": Listed("looking", "task_types", "Task types, and which agents serve them."),
-    "events": Listed("following", "events", "Show what happened, the newest first."),
-    "wait": Listed("following", "wait", "Wait until a field has a value."),
-    "audit": Listed("looking", "audit", "Show who did what."),
+    "task-types": Listed("task_types_and_audit", "task_types", "Task types, and which agents serve them."),
+    "events": Listed("events_and_wait", "events", "Show what happened, the newest first."),
+    "wait": Listed("events_and_wait", "wait", "Wait until a field has a value."),
+    "audit": Listed("task_types_and_audit", "audit", "Show who did what."),
     "principals": Listed("principals", "principals", "Principals: list, create, switch off and on."),
     "tokens": Listed("principals", "tokens", "Tokens: list, create, revoke."),
     "sessions": Listed("sessions", "sessions", "Console sessions: list, end."),
@@ -53,7 +57,7 @@ COMMANDS = {
     "can-i": Listed("access", "can_i", "Ask whether you may do something."),
     "config": Listed("access", "config", "Contexts: which server, and who you are there."),
     "doctor": Listed("doctor", "doctor", "Check configuration, address, clock, versions and permissions."),
-    "completion": Listed("shells", "completion", "Print the shell's completion script."),
+    "completion": Listed("completion", "completion", "Print the shell's completion script."),
 }
 
 
@@ -91,6 +95,6 @@ def build(name: str) -> Any:
     else:
         holder.command(name)(found)
     group: Any = typer.main.get_command(holder)
-    from cpctl.commands.showing import with_languages
+    from cpctl.commands.output_options import with_languages
 
     return with_languages(group.commands[name])

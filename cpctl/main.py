@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from cpctl import VERSION, completing
+from cpctl import VERSION, completion
 from cpctl.errors import CpctlError, UsageError
 from cpctl.exits import Exit
 from cpctl.lazy import LazyGroup
@@ -46,7 +46,7 @@ def before(
     *,
     context: Annotated[
         str,
-        typer.Option(envvar="CPCTL_CONTEXT", help="Which context.", autocompletion=completing.contexts),
+        typer.Option(envvar="CPCTL_CONTEXT", help="Which context.", autocompletion=completion.contexts),
     ] = "",
     server: Annotated[str, typer.Option(envvar="CPCTL_SERVER", help="Another server.")] = "",
     token_file: Annotated[

@@ -12,7 +12,7 @@ from cpctl.errors import Declined, UsageError
 from cpctl.output import Paint, note, paint_for
 
 if TYPE_CHECKING:
-    from cpctl.api import Api
+    from cpctl.client import Api
 
 
 @dataclass(slots=True)
@@ -45,7 +45,7 @@ class Session:
         return chosen(self.config(), name=name, server=server, token=token.strip())
 
     def api(self, context: Context | None = None, *, tries: bool = True) -> Api:
-        from cpctl.api import Api
+        from cpctl.client import Api
 
         trace = note if self.debug else lambda line: None
         return Api(context or self.chosen(), trace=trace, tries=tries)

@@ -5,7 +5,7 @@ from typing import Any
 from django.conf import settings
 from django.core.checks import CheckMessage, Error, register
 
-from overrides.platform_defaults import problem
+from overrides.loading.platform_defaults import problem
 
 
 @register

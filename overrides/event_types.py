@@ -2,22 +2,21 @@
 
 from typing import Any
 
-from controlplane.access.roles import Action
 from controlplane.events.audiences import declare_audience
-from controlplane.events.types import register
+from controlplane.events.types import TEXT, register
+from controlplane.identity.roles import Action
 from controlplane.scopes import SEGMENTS
 
-_TEXT: dict[str, Any] = {"type": "string"}
 _NUMBER: dict[str, Any] = {"type": "integer"}
 _SCOPE: dict[str, Any] = {
     "type": "object",
-    "properties": dict.fromkeys(SEGMENTS, _TEXT),
+    "properties": dict.fromkeys(SEGMENTS, TEXT),
     "required": list(SEGMENTS),
     "additionalProperties": False,
 }
 _ATTRIBUTES: dict[str, Any] = {"type": ["object", "null"]}
 _CHANGE: dict[str, Any] = {
-    "resource_type": _TEXT,
+    "resource_type": TEXT,
     "scope": _SCOPE,
     "version": {"type": "integer"},
     "revision": {"type": "integer"},
@@ -37,37 +36,37 @@ declare_audience("resource_type", Action.SELF_READ)
 declare_audience("guard_rail", Action.OVERRIDE_READ)
 declare_audience("overrides_source", Action.OVERRIDE_READ)
 
-PROJECT_CREATED = register("project.created", "A project was registered.", project=_TEXT)
-PROJECT_UPDATED = register("project.updated", "A project was changed or archived.", project=_TEXT)
-DOMAIN_CREATED = register("domain.created", "A domain was registered.", domain=_TEXT)
+PROJECT_CREATED = register("project.created", "A project was registered.", project=TEXT)
+PROJECT_UPDATED = register("project.updated", "A project was changed or archived.", project=TEXT)
+DOMAIN_CREATED = register("domain.created", "A domain was registered.", domain=TEXT)
 OVERRIDE_CREATED = register("override.created", "Attributes were set where none were.", **_CHANGE)
 OVERRIDE_UPDATED = register("override.updated", "The attributes at a scope were changed.", **_CHANGE)
 OVERRIDE_DELETED = register("override.deleted", "The attributes at a scope were removed.", **_CHANGE)
 TYPE_DEFINED = register(
-    "resource_type.defined", "A resource type was defined.", name=_TEXT, version=_NUMBER, revision=_NUMBER
+    "resource_type.defined", "A resource type was defined.", name=TEXT, version=_NUMBER, revision=_NUMBER
 )
 TYPE_CHANGED = register(
-    "resource_type.changed", "A resource type was changed.", name=_TEXT, version=_NUMBER, revision=_NUMBER
+    "resource_type.changed", "A resource type was changed.", name=TEXT, version=_NUMBER, revision=_NUMBER
 )
 TYPE_REMOVED = register(
-    "resource_type.removed", "A resource type was removed.", name=_TEXT, version=_NUMBER, revision=_NUMBER
+    "resource_type.removed", "A resource type was removed.", name=TEXT, version=_NUMBER, revision=_NUMBER
 )
-_RAIL: dict[str, Any] = {"name": _TEXT, "resource_type": _TEXT, "scope": _SCOPE, "revision": _NUMBER}
+_RAIL: dict[str, Any] = {"name": TEXT, "resource_type": TEXT, "scope": _SCOPE, "revision": _NUMBER}
 RAIL_SET = register("guard_rail.set", "A guard rail was put up.", **_RAIL)
 RAIL_CHANGED = register("guard_rail.changed", "A guard rail was changed.", **_RAIL)
 RAIL_REMOVED = register("guard_rail.removed", "A guard rail was taken away.", **_RAIL)
 SOURCE_LOADED = register(
-    "overrides_source.loaded", "A new set of override files took effect.", digest=_TEXT, revision=_NUMBER
+    "overrides_source.loaded", "A new set of override files took effect.", digest=TEXT, revision=_NUMBER
 )
 SOURCE_REFUSED = register(
     "overrides_source.refused",
     "A set of override files did not take effect; the last good one stays.",
-    digest=_TEXT,
-    state=_TEXT,
+    digest=TEXT,
+    state=TEXT,
 )
 SOURCE_CONFIRMED = register(
     "overrides_source.confirmed",
     "Somebody let a set of files take effect that removes much.",
-    digest=_TEXT,
+    digest=TEXT,
     removals=_NUMBER,
 )

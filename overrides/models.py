@@ -7,8 +7,8 @@ from typing import Any
 from django.db import models
 from django.db.models.functions import Now
 
+from controlplane.database.scoped import ScopedQuerySet, legal_shape, segment_field
 from controlplane.ids import uuid7
-from controlplane.scoped_rows import ScopedQuerySet, legal_shape, segment_field
 from controlplane.scopes import SEGMENTS, Scope
 from overrides.querysets import OverrideQuerySet, ProjectQuerySet, SpanQuerySet
 

@@ -13,21 +13,21 @@ from django.db.models import Case, When
 from django.db.models.functions import Now
 
 from controlplane.access import audit
-from controlplane.access.actors import Actor
-from controlplane.access.callers import Caller
-from controlplane.access.roles import Action
 from controlplane.errors import FieldError, InvalidRequest, NameTaken, UnknownDomain, UnknownProject
 from controlplane.events.types import EventType
+from controlplane.identity.actors import Actor
+from controlplane.identity.callers import Caller
+from controlplane.identity.roles import Action
 from controlplane.scopes import Scope
 from overrides import event_types
-from overrides.leaves import escape
 from overrides.models import MAX_LABEL_LENGTH, Domain, Project, ProjectState
+from overrides.resolution.leaves import escape
 from overrides.resource_types.schemas import LABEL_VALUE, QUALIFIED_NAME
 
 # As in FlyteAdmin.
 MAX_LABELS = 16
 
-# FlyteAdmin's default configuration has them in this order, and migration 0002 registers them all at once.
+# In the order of FlyteAdmin's default configuration; the initial migration registers all three.
 _FIRST_DOMAINS = ("development", "staging", "production")
 _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 

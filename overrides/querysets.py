@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Self, TypeVar
 from django.db import models
 from django.db.models.functions import Cast
 
-from controlplane.scoped_rows import ScopedQuerySet
+from controlplane.database.scoped import ScopedQuerySet
 from controlplane.scopes import Scope
 
 if TYPE_CHECKING:

@@ -2,9 +2,9 @@
 
 from celery import shared_task
 
-from overrides import file_source
+from overrides.file_source import synchronise
 
 
 @shared_task(name="overrides.synchronise_source")
 def synchronise_source() -> None:
-    file_source.synchronise()
+    synchronise.synchronise()

@@ -5,16 +5,21 @@ class RegistryConfig(AppConfig):
     name = "registry"
 
     def ready(self) -> None:
-        from controlplane.access.issuing import on_revocation
-        from controlplane.api.metrics import collect_at_scrape
+        from controlplane.access.issue_tokens import on_revocation
         from controlplane.events.visibility import hide_teams_by
-        from registry import checks, event_types  # noqa: F401  (they register themselves)
-        from registry.agents.join_tokens import revoke_join_tokens_of
-        from registry.agents.metrics import AgentCounts, FleetFigures
+        from controlplane.observability.metrics import collect_at_scrape
+        from registry import checks  # noqa: F401  (they register themselves)
+        from registry.agent_configs import event_types as agent_config_event_types  # noqa: F401
+        from registry.agent_configs.metrics import AgentConfigFigures
+        from registry.agent_configs.publishing.teams import hidden_teams
+        from registry.agent_configs.reachability.metrics import EndpointFigures
+        from registry.agents import event_types as agent_event_types  # noqa: F401
+        from registry.environments import event_types as environment_event_types  # noqa: F401
+        from registry.joining import event_types as joining_event_types  # noqa: F401
+        from registry.joining.join_tokens import revoke_join_tokens_of
+        from registry.metrics import AgentCounts, FleetFigures
+        from registry.providers import event_types as provider_event_types  # noqa: F401
         from registry.providers.metrics import ProviderCounts
-        from registry.publishing.metrics import AgentConfigFigures
-        from registry.publishing.teams import hidden_teams
-        from registry.reachability.metrics import EndpointFigures
 
         on_revocation(revoke_join_tokens_of)
         hide_teams_by(hidden_teams)

@@ -5,7 +5,7 @@ from typing import Any
 from django.conf import settings
 from django.core.checks import CheckMessage, Error, register
 
-from registry.publishing.signing import unusable
+from registry.agent_configs.delivery.signatures import unusable
 
 
 @register

@@ -1,22 +1,6 @@
-"""Agents and their leases. What changes with every heartbeat lies in a narrow table of its own."""
+"""The tables of the registry, where Django looks for them. Each is defined in the package that owns it."""
 
-from __future__ import annotations
-
-from typing import Any
-
-from django.contrib.postgres.indexes import GinIndex
-from django.db import models
-from django.db.models.functions import Now
-
-from controlplane.ids import uuid7
-from registry.agents.fleet_guard import Ruling
-from registry.agents.join_rows import Admission, JoinToken, RepeatableJoin
-from registry.agents.querysets import AgentQuerySet
-from registry.agents.registration import Cost
-from registry.agents.states import State
-from registry.providers.models import Provider, ProviderChange
-from registry.publishing.part_rows import AgentConfigPace, AgentConfigPart
-from registry.publishing.rows import (  # Django looks for models here
+from registry.agent_configs.models import (
     AgentConfig,
     AgentConfigBundle,
     AgentConfigGeneration,
@@ -28,8 +12,13 @@ from registry.publishing.rows import (  # Django looks for models here
     DataPlane,
     PublishingTeam,
 )
-from registry.publishing.source_rows import AgentConfigCluster, AgentConfigFolder
-from registry.reachability.rows import AgentEndpoint
+from registry.agent_configs.publishing.models import AgentConfigPace, AgentConfigPart
+from registry.agent_configs.reachability.models import AgentEndpoint
+from registry.agent_configs.sources.models import AgentConfigCluster, AgentConfigFolder
+from registry.agents.models import Agent, AgentReport, AgentTally, Lease, SweepRecord
+from registry.environments.models import Environment
+from registry.joining.models import Admission, JoinToken, RepeatableJoin
+from registry.providers.models import Provider, ProviderChange
 from registry.task_types.models import ServedTaskType, TaskTypeName
 
 __all__ = [
@@ -51,7 +40,7 @@ __all__ = [
     "AgentTally",
     "ClaimRecord",
     "DataPlane",
-    "FleetGuard",
+    "Environment",
     "JoinToken",
     "Lease",
     "Provider",
@@ -62,189 +51,3 @@ __all__ = [
     "SweepRecord",
     "TaskTypeName",
 ]
-
-
-class Agent(models.Model):
-    """A process in a target environment, as it described itself."""
-
-    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
-    name = models.CharField(max_length=255, unique=True)
-    environment = models.CharField(max_length=255, db_index=True)
-    service_types: Any = models.JSONField(default=list)
-    # What the providers' health means for its types (registry/providers/conditions.py).
-    service_type_conditions: Any = models.JSONField(default=list, db_default=[])
-    task_types: Any = models.JSONField(default=list, db_default=[])
-    cost = models.CharField(max_length=16, choices=[(one.value, one.value) for one in Cost])
-    topic_name = models.CharField(max_length=255, unique=True)
-    resources_available: Any = models.JSONField(null=True)
-    state = models.CharField(
-        max_length=16, choices=[(one.value, one.value) for one in State], default=State.READY.value
-    )
-    state_reason = models.CharField(max_length=255)
-    state_since = models.DateTimeField(db_default=Now())
-    # Said of a retired agent: the sweep retired it, and one heartbeat undoes that.
-    retired_for_silence = models.BooleanField(default=False, db_default=False)
-    # Said of a retired agent: an operator retired it, so a DCM agent's restart must not bring it back.
-    dismissed = models.BooleanField(default=False, db_default=False)
-    # How often it came back lately, and since when it beats without a pause (damping.py).
-    flap_penalty = models.FloatField(db_default=0)
-    flapped_at = models.DateTimeField(null=True)
-    steady_since = models.DateTimeField(null=True)
-    labels: Any = models.JSONField(default=dict, db_default=models.Value({}, models.JSONField()))
-    # How much work it takes at once; empty where it does not say.
-    capacity = models.IntegerField(null=True)
-    # An operator's or its own wish; while one is there, heartbeats leave it draining.
-    drain_reason = models.CharField(max_length=255, blank=True, default="", db_default="")
-    drain_until = models.DateTimeField(null=True)
-    # No key: an agent outlives the principal that registered it.
-    registered_by = models.UUIDField(null=True)
-    created_at = models.DateTimeField(db_default=Now(), editable=False)
-    updated_at = models.DateTimeField(db_default=Now())
-
-    objects = AgentQuerySet.as_manager()
-
-    class Meta:
-        constraints = [
-            models.CheckConstraint(name="agent_state_is_known", condition=models.Q(state__in=list(State))),
-            models.CheckConstraint(name="agent_cost_is_known", condition=models.Q(cost__in=list(Cost))),
-        ]
-        indexes = [
-            models.Index(fields=["state", "name"], name="agent_by_state"),
-            models.Index(fields=["environment", "name"], name="agent_by_environment"),
-            models.Index(fields=["state_since", "name"], name="agent_by_since"),
-            models.Index(fields=["created_at", "name"], name="agent_by_creation"),
-            GinIndex(fields=["labels"], opclasses=["jsonb_path_ops"], name="agent_by_label"),
-            GinIndex(fields=["service_types"], opclasses=["jsonb_path_ops"], name="agent_by_service"),
-            GinIndex(fields=["name"], opclasses=["gin_trgm_ops"], name="agent_by_part_of_name"),
-        ]
-
-    def __str__(self) -> str:
-        return self.name
-
-
-class AgentTally(models.Model):
-    """How many agents are in a state, in steps: triggers add them, readers sum them, the sweep folds them."""
-
-    environment = models.CharField(max_length=255)
-    state = models.CharField(max_length=16)
-    step = models.IntegerField()
-
-    def __str__(self) -> str:
-        return f"{self.step:+} {self.state} in {self.environment}"
-
-
-class FleetGuard(models.Model):
-    """One row for each environment that agents named, and one with an empty name for the whole fleet."""
-
-    id = models.AutoField(primary_key=True)
-    environment = models.CharField(max_length=255, unique=True)
-    engaged_at = models.DateTimeField(null=True)
-    lifted_at = models.DateTimeField(null=True)
-    reason = models.CharField(max_length=255, db_default="")
-    # As the sweep counted last: agents that fall silent, among how many.
-    due_count = models.IntegerField(db_default=0)
-    agent_count = models.IntegerField(db_default=0)
-    # Of the configuration that the data plane of this name is given (publishing/announcing.py).
-    configuration_etag = models.CharField(max_length=160, db_default="")
-    # When an agent of the environment was last heard, and since when there was no silence (hearing.py).
-    heard_at = models.DateTimeField(null=True)
-    hearing_since = models.DateTimeField(null=True)
-    # The lease of the environment's agents in seconds; empty: LEASE_SECONDS.
-    lease_seconds = models.IntegerField(null=True)
-    # The operator's ruling, while it is in force.
-    ruling = models.CharField(max_length=8, db_default="")
-    ruled_at = models.DateTimeField(null=True)
-    ruling_until = models.DateTimeField(null=True)
-    ruling_by = models.CharField(max_length=63, db_default="")
-
-    class Meta:
-        constraints = [
-            models.CheckConstraint(
-                name="fleet_guard_ruling_is_known",
-                condition=models.Q(ruling__in=["", *(one.value for one in Ruling)]),
-            )
-        ]
-
-    def __str__(self) -> str:
-        return self.environment or "the whole fleet"
-
-
-class Lease(models.Model):
-    """Until when we take an agent for alive, and all that a heartbeat must know.
-
-    Rows are updated in place (HOT): no column that a heartbeat writes has an index (migration 0003).
-    """
-
-    agent = models.OneToOneField(Agent, on_delete=models.CASCADE, primary_key=True)
-    renewed_at = models.DateTimeField()
-    expires_at = models.DateTimeField()
-    # What the agent's clock said, to show its skew; nothing is decided by it.
-    reported_at = models.DateTimeField(null=True)
-    consumer_lag = models.BigIntegerField(default=0)
-    # The agent's, copied by a trigger: heartbeat and sweep look at one table.
-    state = models.CharField(max_length=16, db_default=State.READY.value)
-    guard = models.ForeignKey(
-        FleetGuard, null=True, on_delete=models.DO_NOTHING, db_constraint=False, db_index=False
-    )
-    # Counts registrations: an agent that sees another number than its own has a double.
-    generation = models.IntegerField(db_default=1)
-    # Set for this agent alone; empty: its environment's, or LEASE_SECONDS.
-    lease_seconds = models.IntegerField(null=True)
-    # The process that holds the name, and another process that asked for it meanwhile (instances.py).
-    instance_uuid = models.UUIDField(null=True)
-    rival_uuid = models.UUIDField(null=True)
-    rival_since = models.DateTimeField(null=True)
-    rival_announced = models.BooleanField(default=False, db_default=False)
-    # Whose heartbeats may be taken without asking again (permits.py); a trigger takes it away.
-    token_digest = models.BinaryField(max_length=32, null=True)
-    token_expires_at = models.DateTimeField(null=True)
-    report_digest = models.BinaryField(max_length=16, null=True)
-    # When a heartbeat last repeated the report; NULL if that names no registered provider.
-    vouched_at = models.DateTimeField(null=True)
-
-    class Meta:
-        indexes = [models.Index(fields=["token_digest"], name="lease_by_token")]
-
-    @property
-    def configuration_etag(self) -> str:
-        """Of the configuration of the agent's environment; empty without one."""
-        return self.guard.configuration_etag if self.guard else ""
-
-    @property
-    def set_seconds(self) -> int | None:
-        """The lease that is set for the agent or its environment; None if nothing is."""
-        if self.lease_seconds is None and self.guard is not None:
-            return self.guard.lease_seconds
-        return self.lease_seconds
-
-    def __str__(self) -> str:
-        return f"{self.agent_id} until {self.expires_at}"
-
-
-class AgentReport(models.Model):
-    """What an agent last said of itself and its providers, beside its heartbeat. Written when it changes."""
-
-    agent = models.OneToOneField(Agent, on_delete=models.CASCADE, primary_key=True, related_name="report")
-    conditions: Any = models.JSONField(default=list)
-    versions: Any = models.JSONField(default=dict)
-    providers: Any = models.JSONField(default=list)
-    changed_at = models.DateTimeField(db_default=Now())
-
-    def __str__(self) -> str:
-        return f"report of {self.agent_id}"
-
-
-class SweepRecord(models.Model):
-    """One row: when the last sweep ran, and since when sweeps have run without a gap."""
-
-    id = models.SmallIntegerField(primary_key=True, default=1)
-    last_sweep_at = models.DateTimeField(null=True)
-    reachable_since = models.DateTimeField(null=True)
-    # Live agents, as counted then: the heartbeat interval follows it.
-    live_count = models.IntegerField(db_default=0)
-
-    class Meta:
-        constraints = [models.CheckConstraint(name="sweep_record_is_one_row", condition=models.Q(id=1))]
-
-    def __str__(self) -> str:
-        return f"since {self.reachable_since}"

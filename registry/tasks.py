@@ -5,10 +5,14 @@ from datetime import timedelta
 from celery import shared_task
 from django.conf import settings
 
-from registry.agents import life_cycle, repeated_joins, sweep, tallies, token_uses
+from registry import lifecycle
+from registry.agent_configs import reconcile
+from registry.agent_configs.reachability import check
+from registry.heartbeats import token_usage
+from registry.joining import repeated_joins
+from registry.listing import counts
 from registry.providers import expiry
-from registry.publishing import looking
-from registry.reachability import checking
+from registry.sweep import sweep
 
 
 @shared_task(name="registry.sweep_leases")
@@ -19,26 +23,26 @@ def sweep_leases() -> None:
 
 @shared_task(name="registry.note_token_uses")
 def note_token_uses() -> None:
-    token_uses.note_token_uses()
+    token_usage.note_token_uses()
 
 
 @shared_task(name="registry.tend_agents")
 def tend_agents() -> None:
     """What wants no hurry: drains that are over, agents that left, and the counts."""
-    life_cycle.end_drains()
-    life_cycle.collect_garbage(
+    lifecycle.end_drains()
+    lifecycle.collect_garbage(
         retire_after=timedelta(days=settings.AGENT_RETIRE_AFTER_DAYS),
         remove_after=timedelta(days=settings.AGENT_REMOVE_AFTER_DAYS),
     )
     repeated_joins.forget_old_keys()
-    tallies.fold()
+    counts.fold()
 
 
 @shared_task(name="registry.recompute_agent_configs")
 def recompute_agent_configs() -> None:
-    looking.look()
+    reconcile.look()
 
 
 @shared_task(name="registry.probe_agent_endpoints")
 def probe_agent_endpoints() -> None:
-    checking.check_endpoints()
+    check.check_endpoints()

@@ -9,9 +9,9 @@ from typing import Any
 from django.test import Client
 
 from controlplane.access import principals
-from controlplane.access.actors import system
 from controlplane.access.models import Principal, PrincipalKind
-from controlplane.access.roles import Role
+from controlplane.identity.actors import system
+from controlplane.identity.roles import Role
 from controlplane.scopes import Scope
 from overrides.projects import create_project
 

@@ -21,11 +21,11 @@ from django.db import connection
 from django.db.models.signals import post_migrate
 from hypothesis import settings as settings_of_hypothesis
 
-from controlplane import database_roles
-from controlplane.database_roles import WEB, WORKER
-from controlplane.embedded import Services
-from controlplane.embedded.ports import free_port
-from controlplane.embedded.programs import Program, start, stop_all, tail
+from controlplane.database import roles
+from controlplane.database.roles import WEB, WORKER
+from controlplane.local import Services
+from controlplane.local.ports import free_port
+from controlplane.local.programs import Program, start, stop_all, tail
 from tests.api_client import Api, token_for
 from tests.services_plugin import running_services
 
@@ -157,7 +157,7 @@ def system(
         "THROTTLE_ANONYMOUS_PER_MINUTE": "0",
     }
     with psycopg.connect(database) as administrator, administrator.cursor() as cursor:
-        database_roles.establish(cursor, passwords={})
+        roles.establish(cursor, passwords={})
     metrics = tmp_path_factory.mktemp("metrics")
     environment["PROMETHEUS_MULTIPROC_DIR"] = str(metrics)
     running = System(environment, tmp_path_factory.mktemp("system"))

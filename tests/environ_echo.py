@@ -7,7 +7,7 @@ import threading
 import time
 from typing import Any
 
-from controlplane.wsgi_bridge import Bridge
+from controlplane.web.django_bridge import Bridge
 
 THREADS = 2
 _closed: list[str] = []

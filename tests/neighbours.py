@@ -15,7 +15,7 @@ from typing import Any
 
 from controlplane.access import principals
 from controlplane.access.models import PrincipalKind
-from controlplane.access.roles import Role
+from controlplane.identity.roles import Role
 from controlplane.scopes import Scope
 from tests.api_client import ACTOR, AGENT, Api, make_principal, make_project
 from tests.neighbour_calls import (

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from controlplane.embedded import Services, start_services
+from controlplane.local import Services, start_services
 
 _started: list[tuple[Services, Path]] = []
 

@@ -13,10 +13,10 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from controlplane.scopes import SEGMENTS, Scope
-from overrides.api.effective_shapes import show_effective
-from overrides.effective import effective_attributes
-from overrides.merging import merge_patch
+from overrides.api.effective.schemas import show_effective
+from overrides.effective.effective import effective_attributes
 from overrides.models import Override
+from overrides.resolution.merging import merge_patch
 from overrides.resource_types import BUILT_IN
 
 

@@ -12,18 +12,18 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
 
-from console.confirming import Change, Field, confirmed
-from console.copying import curl
+from console.confirmations import Change, Field, confirmed
+from console.cpctl_commands import curl
 from console.forms import filled, said_in, whole, words
 from console.pages import actor_of, page, page_of
-from controlplane.access.callers import Caller
-from controlplane.access.roles import Action
 from controlplane.api.problems import STATUS_BY_ERROR
 from controlplane.errors import ControlplaneError, UnknownJoinToken
-from registry.agents.api.join_shapes import JoinTokenWrite
-from registry.agents.invitations import Invitation
-from registry.agents.join_tokens import Terms, create_join_token, revoke_join_token
-from registry.models import JoinToken
+from controlplane.identity.callers import Caller
+from controlplane.identity.roles import Action
+from registry.api.joining.schemas import JoinTokenWrite
+from registry.joining.join_tokens import Terms, create_join_token, revoke_join_token
+from registry.joining.models import JoinToken
+from registry.joining.terms import Invitation
 
 _TEXTS = ("name", "name_pattern", "environment")
 _FLAGS = ("needs_approval", "may_take_over")

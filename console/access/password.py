@@ -11,14 +11,12 @@ from django.views.decorators.debug import sensitive_post_parameters
 
 from console.forms import filled, said_in
 from console.pages import actor_of, page
-from controlplane.access import passwords
-from controlplane.access.api.session_views import PasswordWrite, session_digest
-from controlplane.access.callers import Caller
-from controlplane.access.client_address import address_of
-from controlplane.access.password_queue import RETRY_SECONDS, is_full
-from controlplane.access.passwords import PasswordChange
-from controlplane.access.session_store import keep_logged_in
+from controlplane.access.login import passwords
+from controlplane.access.login.hash_queue import RETRY_SECONDS, is_full
+from controlplane.access.login.passwords import PasswordChange
+from controlplane.access.login.session_store import keep_logged_in
 from controlplane.api.problems import STATUS_BY_ERROR
+from controlplane.endpoints.access.session_views import PasswordWrite, session_digest
 from controlplane.errors import (
     ControlplaneError,
     FieldError,
@@ -26,6 +24,8 @@ from controlplane.errors import (
     PermissionDenied,
     TooManyAttempts,
 )
+from controlplane.identity.callers import Caller
+from controlplane.web.client_address import address_of
 
 _FIELDS = ("current_password", "new_password")
 

@@ -11,18 +11,18 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.http import urlencode
 
-from console.choices import domains, offered, projects
-from console.confirming import Change, confirmed
-from console.copying import curl
+from console.confirmations import Change, confirmed
+from console.cpctl_commands import curl
+from console.filter_choices import domains, offered, projects
 from console.forms import filled, said_in
 from console.pages import actor_of, page, page_of
 from controlplane.access import principals
-from controlplane.access.api.serializers import RoleBindingWrite
-from controlplane.access.callers import Caller
 from controlplane.access.models import Principal, PrincipalKind, RoleBinding
-from controlplane.access.roles import ALLOWED, Action, Role
 from controlplane.api.problems import STATUS_BY_ERROR
+from controlplane.endpoints.access.schemas import RoleBindingWrite
 from controlplane.errors import ControlplaneError, PermissionDenied, UnknownRoleBinding
+from controlplane.identity.callers import Caller
+from controlplane.identity.roles import ALLOWED, Action, Role
 from controlplane.scopes import SEGMENTS, Scope
 
 _MOST = 1000

@@ -9,15 +9,15 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.utils.http import urlencode
 
-from console.choices import offered
-from console.confirming import Change, confirmed
-from console.copying import curl
+from console.confirmations import Change, confirmed
+from console.cpctl_commands import curl
+from console.filter_choices import offered
 from console.pages import actor_of, page, page_of
-from controlplane.access import sessions as access
-from controlplane.access.api.session_views import session_digest
-from controlplane.access.callers import Caller
+from controlplane.access.login import sessions as access
 from controlplane.access.models import Principal, PrincipalKind, Session
-from controlplane.access.roles import Action
+from controlplane.endpoints.access.session_views import session_digest
+from controlplane.identity.callers import Caller
+from controlplane.identity.roles import Action
 
 _MOST = 1000
 

@@ -15,19 +15,19 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.http import urlencode
 
-from console.choices import offered
-from console.confirming import Change, confirmed
-from console.copying import curl
+from console.confirmations import Change, confirmed
+from console.cpctl_commands import curl
+from console.filter_choices import offered
 from console.forms import filled, said_in
 from console.pages import actor_of, page, page_of
-from controlplane.access import issuing, principals
-from controlplane.access.api.serializers import TokenWrite
-from controlplane.access.callers import Caller
-from controlplane.access.issuing import Issuer
+from controlplane.access import issue_tokens, principals
+from controlplane.access.issue_tokens import Issuer
 from controlplane.access.models import Principal, PrincipalKind, Token
-from controlplane.access.roles import Action
 from controlplane.api.problems import STATUS_BY_ERROR
+from controlplane.endpoints.access.schemas import TokenWrite
 from controlplane.errors import ControlplaneError, UnknownToken
+from controlplane.identity.callers import Caller
+from controlplane.identity.roles import Action
 
 _MOST = 1000
 _NEVER = "never"
@@ -86,12 +86,12 @@ def revoke(request: HttpRequest, caller: Caller, token_id: UUID) -> HttpResponse
     )
     whose = None if anyones else caller.principal_id
     return confirmed(
-        request, change, lambda said: issuing.revoke_token(token.id, of=whose, actor=actor_of(caller))
+        request, change, lambda said: issue_tokens.revoke_token(token.id, of=whose, actor=actor_of(caller))
     )
 
 
 def _children(token_id: UUID) -> str:
-    count = issuing.count_descendants(token_id)
+    count = issue_tokens.count_descendants(token_id)
     if not count:
         return "No valid token was created with it."
     return f"Tokens created with it that stop working too: {count}."
@@ -103,7 +103,7 @@ def _made(request: HttpRequest, caller: Caller, owner: str) -> tuple[dict[str, A
         said = said_in(request)
         _require_own_or(caller, Action.ACCESS_WRITE, owner)
         wanted = filled(TokenWrite, {"name": said.get("name", ""), "expires_at": _end(said)})
-        token, secret = issuing.issue_token(
+        token, secret = issue_tokens.issue_token(
             principals.get_principal(owner),
             wanted["name"],
             wanted["expires_at"],
@@ -125,7 +125,7 @@ def _end(said: Mapping[str, str]) -> str | None:
 
 
 def _lifetimes(caller: Caller) -> dict[str, str]:
-    longest = issuing.lifetime_policy().longest
+    longest = issue_tokens.lifetime_policy().longest
     offers = {days: text for days, text in _LIFETIMES.items() if timedelta(days=int(days)) <= longest}
     return offers | ({_NEVER: "never expires"} if caller.verdict(Action.ACCESS_WRITE).allowed else {})
 

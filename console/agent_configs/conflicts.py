@@ -10,21 +10,21 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 
-from console.confirming import Change, Field, confirmed
-from console.copying import curl
+from console.confirmations import Change, Field, confirmed
+from console.cpctl_commands import curl
 from console.forms import filled
 from console.pages import actor_of, page, page_of
-from controlplane.access.actors import Actor
-from controlplane.access.callers import Caller
-from controlplane.access.roles import Action
 from controlplane.errors import ControlplaneError
-from registry.agent_configs.claims import ClaimKind
-from registry.agent_configs.grants import Transfer
-from registry.publishing.api.claim_shapes import ReleaseWrite, TransferWrite
-from registry.publishing.api.shapes import show_conflicts
-from registry.publishing.handing_over import release, transfer
-from registry.publishing.rows import AgentConfigBundle, AgentConfigStatus, DataPlane
-from registry.publishing.teams import check_may_publish, hidden_teams
+from controlplane.identity.actors import Actor
+from controlplane.identity.callers import Caller
+from controlplane.identity.roles import Action
+from registry.agent_configs.claims.grants import Transfer
+from registry.agent_configs.documents.published import ClaimKind
+from registry.agent_configs.models import AgentConfigBundle, AgentConfigStatus, DataPlane
+from registry.agent_configs.publishing.ownership_transfer import release, transfer
+from registry.agent_configs.publishing.teams import check_may_publish, hidden_teams
+from registry.api.agent_configs.claim_schemas import ReleaseWrite, TransferWrite
+from registry.api.agent_configs.document_schemas import show_conflicts
 
 _TRANSFER = ("kind", "name", "from_team", "to_team")
 

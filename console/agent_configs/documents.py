@@ -12,25 +12,25 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.utils.http import urlencode
 
-from console.agent_configs import sources, standings
-from console.choices import offered
-from console.confirming import Change, Field, confirmed
-from console.copying import curl
+from console.agent_configs import document_status, sources
+from console.confirmations import Change, Field, confirmed
+from console.cpctl_commands import curl
+from console.filter_choices import offered
 from console.pages import actor_of, page, page_of
 from console.records import history
-from controlplane.access.callers import Caller
-from controlplane.access.roles import Action
+from controlplane.database.clock import database_now
 from controlplane.errors import PermissionDenied
-from registry.agent_configs.claims import DocumentId
-from registry.config_maps.sources import FOLLOWED
-from registry.publishing.api.part_shapes import show_part
-from registry.publishing.api.shapes import show_conflicts
-from registry.publishing.clock import database_now
-from registry.publishing.part_rows import AgentConfigPart
-from registry.publishing.publishing import API, visible_document
-from registry.publishing.quarantining import quarantine, readmit
-from registry.publishing.rows import AgentConfig, AgentConfigStatus, ClaimRecord
-from registry.publishing.teams import check_may_publish, hidden_teams
+from controlplane.identity.callers import Caller
+from controlplane.identity.roles import Action
+from registry.agent_configs.documents.published import DocumentId
+from registry.agent_configs.models import AgentConfig, AgentConfigStatus, ClaimRecord
+from registry.agent_configs.publishing.models import AgentConfigPart
+from registry.agent_configs.publishing.publish import API, visible_document
+from registry.agent_configs.publishing.quarantine import quarantine, readmit
+from registry.agent_configs.publishing.teams import check_may_publish, hidden_teams
+from registry.agent_configs.sources.state import FOLLOWED
+from registry.api.agent_configs.document_schemas import show_conflicts
+from registry.api.agent_configs.part_schemas import show_part
 
 _TOLD = 20
 
@@ -67,13 +67,17 @@ def document(request: HttpRequest, caller: Caller, source: str, team: str, name:
     context = {
         "row": row,
         "now": database_now(),
-        "lines": standings.lines(row.text, row.diagnostics),
+        "lines": document_status.lines(row.text, row.diagnostics),
         "standings": [
-            (one, standings.word(one.conditions, one.conflicts), show_conflicts(one.conflicts, caller))
+            (one, document_status.word(one.conditions, one.conflicts), show_conflicts(one.conflicts, caller))
             for one in stands
         ],
-        "held": [(one.data_plane_id, why) for one in stands if (why := standings.why_held(one.conditions))],
-        "reachable": next((found for one in stands if (found := standings.reachable(one.conditions))), None),
+        "held": [
+            (one.data_plane_id, why) for one in stands if (why := document_status.why_held(one.conditions))
+        ],
+        "reachable": next(
+            (found for one in stands if (found := document_status.reachable(one.conditions))), None
+        ),
         "claims": ClaimRecord.objects.filter(source=source, team=team, document=name).order_by(
             "data_plane", "kind", "name"
         )[:200],
@@ -151,7 +155,9 @@ def _held_parts(hidden: list[str], team: str) -> list[dict[str, Any]]:
 
 
 def _words(row: AgentConfig) -> list[tuple[str, str]]:
-    return [(one.data_plane_id, standings.word(one.conditions, one.conflicts)) for one in row.statuses.all()]
+    return [
+        (one.data_plane_id, document_status.word(one.conditions, one.conflicts)) for one in row.statuses.all()
+    ]
 
 
 def _may_publish(caller: Caller, team: str) -> bool:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 
-from console.confirming import Change, Field, confirmed
-from console.copying import curl
+from console.confirmations import Change, Field, confirmed
+from console.cpctl_commands import curl
 from console.pages import actor_of, page
-from controlplane.access.callers import Caller
-from controlplane.access.roles import Action
 from controlplane.errors import UnknownAgentConfig
-from registry.config_maps.sources import FOLLOWED, Standing, standing
-from registry.publishing.following import OFF, Source, confirm_removal
+from controlplane.identity.callers import Caller
+from controlplane.identity.roles import Action
+from registry.agent_configs.sources.follow import OFF, Source, confirm_removal
+from registry.agent_configs.sources.state import FOLLOWED, Standing, standing
 
 _TOLD = 20
 

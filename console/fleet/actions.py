@@ -10,18 +10,18 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 
 from console import forms
-from console.confirming import Change, Field, confirmed
-from console.copying import curl
+from console.confirmations import Change, Field, confirmed
+from console.cpctl_commands import curl
 from console.fleet.agent import shown_agent
 from console.fleet.impact import in_words, standing
 from console.pages import actor_of, page
-from controlplane.access.callers import Caller
-from controlplane.access.roles import Action
-from registry.agents import life_cycle
-from registry.agents.api.life_cycle_views import DrainWrite
-from registry.agents.joining import own_principal
+from controlplane.identity.callers import Caller
+from controlplane.identity.roles import Action
+from registry import lifecycle
+from registry.agents.models import Agent
 from registry.agents.states import State
-from registry.models import Agent
+from registry.api.agents.lifecycle_views import DrainWrite
+from registry.joining.join import own_principal
 
 _WHY = Field("reason", "Why", hint="Everybody who looks at the agent or at the audit log reads it.")
 _UNTIL = Field("until", "Until, in UTC", "datetime-local", hint="Empty: until somebody resumes it.")
@@ -43,7 +43,7 @@ def approve(request: HttpRequest, caller: Caller, agent_id: UUID) -> HttpRespons
         (_WHY,),
         _copies(request, agent, "approve"),
     )
-    return confirmed(request, change, _plain(life_cycle.approve, caller, agent))
+    return confirmed(request, change, _plain(lifecycle.approve, caller, agent))
 
 
 @page
@@ -63,7 +63,7 @@ def drain(request: HttpRequest, caller: Caller, agent_id: UUID) -> HttpResponse:
         until = forms.moment(said.get("until", ""), "until")
         wanted = forms.filled(DrainWrite, {"reason": said.get("reason", ""), "until": until})
         actor = actor_of(caller, wanted["reason"])
-        life_cycle.drain(agent.id, reason=wanted["reason"], until=wanted["until"], actor=actor)
+        lifecycle.drain(agent.id, reason=wanted["reason"], until=wanted["until"], actor=actor)
 
     return confirmed(request, change, act)
 
@@ -83,7 +83,7 @@ def resume(request: HttpRequest, caller: Caller, agent_id: UUID) -> HttpResponse
         (_WHY,),
         _copies(request, agent, "resume"),
     )
-    return confirmed(request, change, _plain(life_cycle.resume, caller, agent))
+    return confirmed(request, change, _plain(lifecycle.resume, caller, agent))
 
 
 @page
@@ -102,7 +102,7 @@ def retire(request: HttpRequest, caller: Caller, agent_id: UUID) -> HttpResponse
         _copies(request, agent, "retire"),
         is_grave=True,
     )
-    return confirmed(request, change, _plain(life_cycle.retire, caller, agent))
+    return confirmed(request, change, _plain(lifecycle.retire, caller, agent))
 
 
 @page
@@ -126,7 +126,7 @@ def remove(request: HttpRequest, caller: Caller, agent_id: UUID) -> HttpResponse
 
     def act(said: Mapping[str, str]) -> None:
         actor = actor_of(caller, said.get("reason", ""))
-        life_cycle.remove(agent.id, force=said.get("force") == "on", actor=actor)
+        lifecycle.remove(agent.id, force=said.get("force") == "on", actor=actor)
 
     return confirmed(request, change, act)
 

@@ -9,22 +9,23 @@ from uuid import UUID
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
-from console.copying import cpctl, curl
+from console.cpctl_commands import cpctl, curl
 from console.fleet import timeline
 from console.fleet.pages import is_late
 from console.pages import page
 from console.records import history
-from controlplane.access.callers import Caller
 from controlplane.access.models import Principal, Token
-from controlplane.access.roles import Action
 from controlplane.errors import UnknownAgent
 from controlplane.events.visibility import visible_events
+from controlplane.identity.callers import Caller
+from controlplane.identity.roles import Action
+from registry.agents.event_types import BY_STATE
 from registry.agents.instances import duplicate_condition
 from registry.agents.liveness import whole_seconds
+from registry.agents.models import Agent
 from registry.agents.policies import liveness_policy
 from registry.agents.states import State
-from registry.event_types import BY_STATE
-from registry.models import Agent, Provider
+from registry.providers.models import Provider
 
 _TOLD = 50
 _STRIP = timedelta(hours=24)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from django.db.models import Count, Q
 
+from registry.agents.models import Agent
 from registry.agents.policies import liveness_policy
 from registry.agents.querysets import late
 from registry.agents.states import State
-from registry.models import Agent
 
 LATE = "late"
 CHOICES = [*(state.value for state in State), LATE]

@@ -11,19 +11,19 @@ from django.shortcuts import render
 from django.urls import reverse
 
 from console import forms
-from console.confirming import Change, Field, confirmed
-from console.copying import curl
+from console.confirmations import Change, Field, confirmed
+from console.cpctl_commands import curl
 from console.pages import actor_of, page, page_of
-from controlplane.access.callers import Caller
-from controlplane.access.roles import Action
-from registry.agents import tallies
-from registry.agents.api.guard_views import FleetGuardRulingWrite
-from registry.agents.evidence import WHOLE_FLEET
-from registry.agents.fleet_guard import Ruling
-from registry.agents.guards import overrule
+from controlplane.identity.callers import Caller
+from controlplane.identity.roles import Action
 from registry.agents.policies import guard_policy
 from registry.agents.states import State
-from registry.models import FleetGuard
+from registry.api.environments import FleetGuardRulingWrite
+from registry.environments.fleet_guard import Ruling
+from registry.environments.guarding import overrule
+from registry.environments.models import Environment
+from registry.listing import counts
+from registry.sweep.evidence import WHOLE_FLEET
 
 _WORDS = {
     "lift": "Silent agents are marked unavailable at once, and their work may move to other agents. "
@@ -37,16 +37,16 @@ _WORDS = {
 def guards(request: HttpRequest, caller: Caller) -> HttpResponse:
     caller.require(Action.AGENT_READ)
     policy = guard_policy()
-    rows = FleetGuard.objects.annotate(now=Now())
+    rows = Environment.objects.annotate(now=Now())
     only_engaged = request.GET.get("engaged") == "1"
     if only_engaged:
-        rows = rows.exclude(engaged_at=None)
-    found = page_of(request, caller, rows, order=("environment",))
-    by_environment = tallies.counts()
-    by_environment[WHOLE_FLEET] = tallies.total(by_environment)
+        rows = rows.exclude(guard_engaged_at=None)
+    found = page_of(request, caller, rows, order=("name",))
+    by_environment = counts.agent_counts()
+    by_environment[WHOLE_FLEET] = counts.total(by_environment)
     context = {
         "found": found,
-        "guards": [(one, _now(by_environment.get(one.environment, {}))) for one in found.items],
+        "guards": [(one, _now(by_environment.get(one.name, {}))) for one in found.items],
         "only_engaged": only_engaged,
         "policy": policy,
         "percent": round(policy.share * 100),
@@ -64,8 +64,12 @@ def ruling(request: HttpRequest, caller: Caller) -> HttpResponse:
     caller.require(Action.AGENT_WRITE)
     environment = request.GET.get("environment", "")
     offered = request.GET.get("ruling", "lift")
-    guard = FleetGuard.objects.filter(environment=environment).first() if environment.isprintable() else None
-    figures = (f"Last counted: {guard.due_count} of {guard.agent_count} agents silent.",) if guard else ()
+    known = Environment.objects.filter(name=environment).first() if environment.isprintable() else None
+    figures = (
+        (f"Last counted: {known.guard_due_count} of {known.guard_agent_count} agents silent.",)
+        if known
+        else ()
+    )
     change = Change(
         f"Overrule the fleet guard of {environment[:80] or 'the whole fleet'}?",
         (*figures, *(f"{word}: {meaning}" for word, meaning in _WORDS.items())),
@@ -94,7 +98,7 @@ def ruling(request: HttpRequest, caller: Caller) -> HttpResponse:
 def _now(states: Mapping[State, int]) -> dict[str, int]:
     """How many agents there are, and how many of them are silent."""
     return {
-        "agents": tallies.registered(states),
+        "agents": counts.registered(states),
         "unknown": states.get(State.UNKNOWN, 0),
         "unavailable": states.get(State.UNAVAILABLE, 0),
     }

@@ -7,8 +7,9 @@ from typing import Any
 
 from django.db.models import Count, Q
 
+from registry.agents.models import Agent
 from registry.agents.states import State
-from registry.models import Agent, ServedTaskType
+from registry.task_types.models import ServedTaskType
 
 _TAKE_WORK = (State.READY.value, State.CONGESTED.value)
 

@@ -8,38 +8,38 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.http import urlencode
 
-from console.choices import offered
-from console.copying import cpctl, curl
-from console.fleet import asking
+from console.cpctl_commands import cpctl, curl
+from console.filter_choices import offered
+from console.fleet import list_query
 from console.fleet.counts import CHOICES, LATE
 from console.fleet.silence import silence
 from console.pages import page, page_of
-from controlplane.access.callers import Caller
-from controlplane.access.roles import Action
 from controlplane.errors import InvalidRequest
-from registry.agents import tallies
+from controlplane.identity.callers import Caller
+from controlplane.identity.roles import Action
+from registry.agents.models import Agent
 from registry.agents.policies import liveness_policy
 from registry.agents.states import LIVE
-from registry.models import Agent
+from registry.listing import counts
 
 
 @page
 def agents(request: HttpRequest, caller: Caller) -> HttpResponse:
     caller.require(Action.AGENT_READ)
-    asked = {name: request.GET.get(name, "").strip() for name in asking.NAMES}
-    by_environment = tallies.counts()
+    asked = {name: request.GET.get(name, "").strip() for name in list_query.NAMES}
+    by_environment = counts.agent_counts()
     context = {
         "asked": asked,
         "filtered": any(value for name, value in asked.items() if name != "sort"),
         "states": offered(CHOICES, asked["state"]),
         "chips": _chips(by_environment, asked),
         "environments": offered(by_environment, asked["environment"]),
-        "sorts": asking.SORTS,
+        "sorts": list_query.SORTS,
         "silence": silence(),
         "copies": _copies(request, asked),
     }
     try:
-        found = page_of(request, caller, asking.fitting(asked), order=asking.order(asked))
+        found = page_of(request, caller, list_query.fitting(asked), order=list_query.order(asked))
     except InvalidRequest as error:
         # With the form: only the selector has to be written anew.
         return render(request, "console/fleet/agents.html", {**context, "problem": error}, status=422)
@@ -57,7 +57,7 @@ def _chips(by_environment: Any, asked: dict[str, str]) -> list[tuple[str, int, s
     """How many are in each state, of the environment that is asked for; and where one sees them."""
     here = asked["environment"]
     chosen = {here: by_environment.get(here, {})} if here else by_environment
-    totals = tallies.total(chosen)
+    totals = counts.total(chosen)
     kept = {name: value for name, value in asked.items() if value and name != "state"}
     return [
         (state.value, count, urlencode({**kept, "state": state.value}))

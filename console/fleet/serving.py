@@ -10,8 +10,8 @@ from django.db.models import Count
 
 from console.fleet.topology import Served
 from registry.agents.states import State
-from registry.models import Provider
 from registry.providers.health import Health
+from registry.providers.models import Provider
 
 _TAKE_WORK = [State.READY.value, State.CONGESTED.value]
 

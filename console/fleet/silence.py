@@ -9,8 +9,8 @@ from typing import Any
 
 from django.db.models.functions import Now
 
-from registry.agents.evidence import WHOLE_FLEET
-from registry.models import FleetGuard
+from registry.environments.models import Environment
+from registry.sweep.evidence import WHOLE_FLEET
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,22 +48,22 @@ class Silence:
 
 def silence() -> Silence | None:
     """None if no guard is engaged."""
-    engaged = FleetGuard.objects.exclude(engaged_at=None).annotate(now=Now()).order_by("environment")
+    engaged = Environment.objects.exclude(guard_engaged_at=None).annotate(now=Now()).order_by("name")
     rows = list(engaged)
-    return summary(rows, FleetGuard.objects.exclude(environment=WHOLE_FLEET).count()) if rows else None
+    return summary(rows, Environment.objects.exclude(name=WHOLE_FLEET).count()) if rows else None
 
 
 def summary(guards: Sequence[Any], known: int) -> Silence:
     """guards: the engaged ones, at least one. known: how many environments have a guard."""
-    whole = [one for one in guards if one.environment == WHOLE_FLEET]
+    whole = [one for one in guards if one.name == WHOLE_FLEET]
     counted = whole or guards
     return Silence(
-        tuple(one.environment for one in guards if one.environment != WHOLE_FLEET),
+        tuple(one.name for one in guards if one.name != WHOLE_FLEET),
         known,
         bool(whole),
-        sum(one.due_count for one in counted),
-        sum(one.agent_count for one in counted),
-        min(one.engaged_at for one in guards),
+        sum(one.guard_due_count for one in counted),
+        sum(one.guard_agent_count for one in counted),
+        min(one.guard_engaged_at for one in guards),
         guards[0].now,
-        guards[0].reason if len(guards) == 1 else "",
+        guards[0].guard_reason if len(guards) == 1 else "",
     )

@@ -11,13 +11,10 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 
-from console.overrides import differing, forms
-from console.overrides.asking import Wanted, address_of, segments_of, terms_of, wanted_from
+from console.overrides import forms, three_way_diff
+from console.overrides.form_input import Wanted, address_of, segments_of, terms_of, wanted_from
 from console.pages import actor_of, page
 from console.templatetags.parts import scope_url
-from controlplane import yaml_text
-from controlplane.access.callers import Caller
-from controlplane.access.roles import Action
 from controlplane.api.problems import STATUS_BY_ERROR
 from controlplane.errors import (
     ControlplaneError,
@@ -27,19 +24,22 @@ from controlplane.errors import (
     UnknownVersion,
     VersionMismatch,
 )
+from controlplane.formats import strict_yaml
+from controlplane.identity.callers import Caller
+from controlplane.identity.roles import Action
 from controlplane.scopes import Scope
-from overrides.addresses import Address
-from overrides.catalogue import Catalogue
-from overrides.editing import preview_override, write_override
-from overrides.editions import current_catalogue
-from overrides.effective import effective_attributes
-from overrides.history import get_version
-from overrides.merging import Attributes
-from overrides.plans import ChangeKind, Plan
+from overrides.editing.plans import ChangeKind, Plan
+from overrides.editing.writes import preview_override, write_override
+from overrides.effective.effective import effective_attributes
+from overrides.history.history import get_version
+from overrides.loading.catalogue_cache import current_catalogue
+from overrides.loading.current import Standing, load_standing
 from overrides.projects import check_known
-from overrides.resolution import values_only
-from overrides.sources import check_writable
-from overrides.standing import Standing, load_standing
+from overrides.resolution.addresses import Address
+from overrides.resolution.merging import Attributes
+from overrides.resolution.resolve import values_only
+from overrides.resource_types.catalogue import Catalogue
+from overrides.write_mode import check_writable
 
 
 @page
@@ -75,7 +75,7 @@ def fields(request: HttpRequest, caller: Caller, resource_type: str) -> HttpResp
 
 def parsed(text: str) -> Attributes:
     """The attributes that were typed. Raises MalformedBody with line and column."""
-    value = yaml_text.load(text) if text.strip() else {}
+    value = strict_yaml.load(text) if text.strip() else {}
     if not isinstance(value, dict):
         raise MalformedBody("Attributes are an object: names with values.")
     return value
@@ -122,7 +122,9 @@ def _conflict(request: HttpRequest, caller: Caller, address: Address, wanted: Wa
     """Somebody was quicker: show all three, and go on from what stands now with the text as it was typed."""
     standing = load_standing([address])[address]
     rule = current_catalogue().get(address.resource_type).rule
-    ways = differing.three_ways(_begun(address, wanted), standing.attributes, _or_nothing(wanted.text), rule)
+    ways = three_way_diff.three_ways(
+        _begun(address, wanted), standing.attributes, _or_nothing(wanted.text), rule
+    )
     last = get_version(address, standing.version)
     now = Wanted(wanted.text, standing.present_version or 0, wanted.reason, wanted.force, "")
     found = {"ways": ways, "last": last, "theirs": _text(standing.attributes), "begun": wanted.version}
@@ -225,8 +227,8 @@ def _or_nothing(text: str) -> Attributes:
 def show_plan(plan: Plan) -> dict[str, Any]:
     """A plan as the templates show it."""
     return {
-        "changes": [(one, differing.lines(one.differences)) for one in plan.changes],
-        "effective": [(one, differing.lines(one.differences)) for one in plan.effective],
+        "changes": [(one, three_way_diff.lines(one.differences)) for one in plan.changes],
+        "effective": [(one, three_way_diff.lines(one.differences)) for one in plan.effective],
         "affected": plan.affected,
         "is_empty": not plan.digest,
     }
@@ -237,4 +239,4 @@ def draft_key(address: Address) -> str:
 
 
 def _text(attributes: Attributes | None) -> str:
-    return yaml_text.dump(dict(attributes)) if attributes else ""
+    return strict_yaml.dump(dict(attributes)) if attributes else ""

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from console.overrides.ladder import in_words, readable
-from controlplane import yaml_text
 from controlplane.errors import MalformedBody
-from overrides.leaves import escape
-from overrides.merging import Attributes
+from controlplane.formats import strict_yaml
+from overrides.resolution.leaves import escape
+from overrides.resolution.merging import Attributes
 
 # What a select says where the scope inherits, and where it removes what it would inherit.
 INHERIT, NONE = "", "~"
@@ -91,7 +91,7 @@ def _written(own: Any, kind: str) -> str:
     if own is None:
         return NONE
     if kind == "part":
-        return yaml_text.dump(own).strip()
+        return strict_yaml.dump(own).strip()
     return own if isinstance(own, str) else json.dumps(own)
 
 
@@ -102,7 +102,7 @@ def _read(schema: Mapping[str, Any], text: str) -> Any:
         return _ABSENT if said == INHERIT else None
     if _types(schema) <= {"string", "null"} and _is_scalar(schema):
         return said
-    return yaml_text.load(said)
+    return strict_yaml.load(said)
 
 
 def _placed(value: Any, steps: list[str], new: Any) -> dict[str, Any]:

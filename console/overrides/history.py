@@ -9,22 +9,22 @@ from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 
-from console.overrides import differing
-from console.overrides.asking import address_of
+from console.overrides import three_way_diff
 from console.overrides.editor import show_plan
+from console.overrides.form_input import address_of
 from console.pages import actor_of, page, page_of
 from console.templatetags.parts import scope_url
-from controlplane.access.callers import Caller
-from controlplane.access.roles import Action
 from controlplane.errors import FieldError, InvalidRequest
-from overrides.addresses import Address
-from overrides.changing import Limits
-from overrides.editing import Terms
-from overrides.editions import current_catalogue
-from overrides.history import get_version, versions_of
-from overrides.plans import Plan, differences
-from overrides.rollback import roll_back_override
-from overrides.sources import reads_files
+from controlplane.identity.callers import Caller
+from controlplane.identity.roles import Action
+from overrides.editing.commit import Limits
+from overrides.editing.plans import Plan, differences
+from overrides.editing.writes import Terms
+from overrides.history.history import get_version, versions_of
+from overrides.history.rollback import roll_back_override
+from overrides.loading.catalogue_cache import current_catalogue
+from overrides.resolution.addresses import Address
+from overrides.write_mode import reads_files
 
 
 @page
@@ -64,7 +64,7 @@ def _compared(address: Address, earlier: int, later: int) -> dict[str, Any]:
     before, after = get_version(address, earlier), get_version(address, later)
     rule = current_catalogue().rule_of(address.resource_type)
     found = differences(before.attributes, after.attributes, rule)
-    return {"before": before, "after": after, "lines": differing.lines(found)}
+    return {"before": before, "after": after, "lines": three_way_diff.lines(found)}
 
 
 def _show(request: HttpRequest, caller: Caller, address: Address, found: dict[str, Any]) -> HttpResponse:

@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from controlplane.field_error import FieldError
+from controlplane.errors.field_error import FieldError
 from controlplane.scopes import Scope
-from overrides.answers import Effective, EffectiveType
-from overrides.rails import GuardRail
-from overrides.resolution import Because, Layer, Leaf, Refused, Removed
+from overrides.effective.results import Effective, EffectiveType
+from overrides.resolution.rails import GuardRail
+from overrides.resolution.resolve import Because, Layer, Leaf, Refused, Removed
 from overrides.resource_types import ResourceType
 
 _BECAUSE = {

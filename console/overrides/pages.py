@@ -9,23 +9,23 @@ from urllib.parse import urlencode
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 
-from console.copying import cpctl, curl
-from console.overrides import differing, ladder, tree
-from console.overrides.asking import address_of, scope_form, segments_of
-from console.overrides.shown_source import shown_source
+from console.cpctl_commands import cpctl, curl
+from console.overrides import ladder, three_way_diff, tree
+from console.overrides.form_input import address_of, scope_form, segments_of
+from console.overrides.write_mode import shown_source
 from console.pages import page
 from console.templatetags.parts import scope_url
-from controlplane import yaml_text
-from controlplane.access.callers import Caller
-from controlplane.access.roles import Action
 from controlplane.errors import ControlplaneError, PermissionDenied
+from controlplane.formats import strict_yaml
+from controlplane.identity.callers import Caller
+from controlplane.identity.roles import Action
 from controlplane.scopes import Scope
-from overrides.answers import Effective
-from overrides.editions import current_catalogue
-from overrides.effective import effective_attributes
-from overrides.plans import differences
+from overrides.editing.plans import differences
+from overrides.effective.effective import effective_attributes
+from overrides.effective.results import Effective
+from overrides.loading.catalogue_cache import current_catalogue
 from overrides.resource_types import ResourceType
-from overrides.sources import reads_files
+from overrides.write_mode import reads_files
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +116,7 @@ def _copies(request: HttpRequest, found: Effective) -> dict[str, str]:
     return {
         "curl": curl(request, "GET", f"overrides/effective{'?' if said else ''}{urlencode(said)}"),
         "cpctl": cpctl("explain", *words),
-        "yaml": yaml_text.dump(values) if values else "",
+        "yaml": strict_yaml.dump(values) if values else "",
     }
 
 
@@ -137,7 +137,7 @@ def _first_command(request: HttpRequest, scope: Scope) -> str:
     )
 
 
-def _differing(left: Scope, right: Scope) -> list[tuple[ResourceType, list[differing.Line]]]:
+def _differing(left: Scope, right: Scope) -> list[tuple[ResourceType, list[three_way_diff.Line]]]:
     here = {one.resource_type.name: one for one in effective_attributes(left).types}
     there = {one.resource_type.name: one for one in effective_attributes(right).types}
     tables = []
@@ -149,5 +149,5 @@ def _differing(left: Scope, right: Scope) -> list[tuple[ResourceType, list[diffe
             one.resource_type.rule,
         )
         if found:
-            tables.append((one.resource_type, differing.lines(found)))
+            tables.append((one.resource_type, three_way_diff.lines(found)))
     return tables

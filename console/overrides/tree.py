@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 
 from django.db.models import Count, QuerySet
 
-from console import choices
-from controlplane.access.callers import Caller
-from controlplane.access.roles import Action
+from console import filter_choices
+from controlplane.identity.callers import Caller
+from controlplane.identity.roles import Action
 from controlplane.scopes import SEGMENTS, Scope
 from overrides.models import Override
 
@@ -45,10 +45,10 @@ def scope_tree(caller: Caller, current: Scope, *, only_set: bool) -> list[Node]:
         )
     below = _below(counted, current.project)
     if current.project:
-        shown = [Scope(domain=one, project=current.project) for one in choices.domains()]
+        shown = [Scope(domain=one, project=current.project) for one in filter_choices.domains()]
         below.update(dict.fromkeys([*_parents(current), *shown], 0))
-    top = [Scope(domain=one) for one in choices.domains()]
-    projects = [Scope(project=one) for one in choices.projects(caller)[:_MOST_PROJECTS]]
+    top = [Scope(domain=one) for one in filter_choices.domains()]
+    projects = [Scope(project=one) for one in filter_choices.projects(caller)[:_MOST_PROJECTS]]
     roots = [Scope(), *top, *projects]
     nodes = [_node(one, counted, below, current) for one in roots]
     return _headed(one for one in nodes if one.below or one.is_current or one.is_open or not only_set)

@@ -8,13 +8,14 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.http import urlencode
 
-from console.copying import curl
+from console.cpctl_commands import curl
 from console.pages import page, page_of
-from console.records import changes, exporting
-from controlplane.access.callers import Caller
+from console.records import changes
+from console.records.export import as_csv, as_json_lines
 from controlplane.access.models import AuditRecord
-from controlplane.access.roles import Action
 from controlplane.events.visibility import visible_records
+from controlplane.identity.callers import Caller
+from controlplane.identity.roles import Action
 
 NAMES = ("actor", "object_type", "object_id", "request_id", "action")
 
@@ -60,7 +61,7 @@ def export(request: HttpRequest, caller: Caller) -> HttpResponse:
     rows = _fitting(caller, {name: value for name, value in asked.items() if value})
     records = rows.order_by("-id").values(*_COLUMNS)[:_MOST_EXPORTED]
     is_csv = request.GET.get("format") == "csv"
-    text = exporting.as_csv(_COLUMNS, records) if is_csv else exporting.as_json_lines(records)
+    text = as_csv(_COLUMNS, records) if is_csv else as_json_lines(records)
     kind, ending = ("text/csv", "csv") if is_csv else ("application/jsonl", "jsonl")
     headers = {"Content-Disposition": f'attachment; filename="audit.{ending}"', "Cache-Control": "no-store"}
     return HttpResponse(text, content_type=f"{kind}; charset=utf-8", headers=headers)

@@ -9,15 +9,15 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.http import urlencode
 
-from console.choices import offered
-from console.copying import cpctl, curl
+from console.cpctl_commands import cpctl, curl
+from console.filter_choices import offered
 from console.pages import page, page_of
-from controlplane.access.callers import Caller
-from controlplane.access.roles import Action
+from controlplane.endpoints.events.schemas import show_event
 from controlplane.events import log, types
 from controlplane.events.models import Event
-from controlplane.events.shapes import show_event
 from controlplane.events.visibility import visible_events
+from controlplane.identity.callers import Caller
+from controlplane.identity.roles import Action
 
 _NAMES = ("type", "object_type", "object_id")
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from django.db.models.functions import Now
 
-from controlplane.access.callers import Caller
 from controlplane.events import log
 from controlplane.events.models import Event
 from controlplane.events.visibility import visible_events
+from controlplane.identity.callers import Caller
 
 
 def of(object_type: str, object_id: str, caller: Caller, *, most: int) -> list[Event]:

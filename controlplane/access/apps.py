@@ -17,7 +17,7 @@ class AccessConfig(AppConfig):
 
 def _grant_rights_on_tables(using: str, **arguments: Any) -> None:
     """After every `migrate`: a new table may be one of those that web and worker may not change."""
-    from controlplane.database_roles import grant
+    from controlplane.database.roles import grant
 
     if "plan" in arguments:  # which a flush lacks
         with atomic(using), connections[using].cursor() as cursor:

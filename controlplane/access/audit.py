@@ -8,11 +8,11 @@ from typing import Any
 
 from django.db import connection
 
-from controlplane.access.actors import Actor
 from controlplane.access.models import AuditRecord
-from controlplane.bulk_rows import as_json, copy_rows
+from controlplane.database.bulk import as_json, copy_rows
 from controlplane.events import log
 from controlplane.events.types import EventType
+from controlplane.identity.actors import Actor
 from controlplane.scopes import SEGMENTS, Scope
 
 _OF_ACTION = ("actor_id", "actor", "action", "object_type", "object_id")

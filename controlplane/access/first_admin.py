@@ -9,10 +9,10 @@ from pathlib import Path
 from django.db import transaction
 
 from controlplane.access import authentication, principals
-from controlplane.access.actors import system
 from controlplane.access.models import Principal, PrincipalKind
-from controlplane.access.roles import Role
 from controlplane.errors import NotAuthenticated
+from controlplane.identity.actors import system
+from controlplane.identity.roles import Role
 from controlplane.scopes import Scope
 
 ADMIN = "admin"

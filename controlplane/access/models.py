@@ -10,9 +10,9 @@ from django.contrib.postgres.indexes import BrinIndex
 from django.db import models
 from django.db.models.functions import Now
 
-from controlplane.access.roles import Grant, Role
+from controlplane.database.scoped import ScopedQuerySet, legal_shape, segment_field
+from controlplane.identity.roles import Grant, Role
 from controlplane.ids import uuid7
-from controlplane.scoped_rows import ScopedQuerySet, legal_shape, segment_field
 from controlplane.scopes import SEGMENTS, Scope
 
 
@@ -118,7 +118,7 @@ class RoleBinding(models.Model):
             models.UniqueConstraint(fields=["principal", "role", *SEGMENTS], name="role_binding_is_unique"),
             models.CheckConstraint(name="role_binding_has_legal_shape", condition=legal_shape()),
             models.CheckConstraint(
-                name="role_binding_role_is_known", condition=models.Q(role__in=list(Role))
+                name="role_binding_role_is_known", condition=models.Q(role__in=[role.value for role in Role])
             ),
         ]
 

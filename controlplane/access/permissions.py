@@ -8,9 +8,9 @@ import structlog
 from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 
-from controlplane.access.callers import Caller
-from controlplane.access.roles import FOR_EVERYONE, INSTALLATION_WIDE, Action
 from controlplane.errors import NotAuthenticated, PermissionDenied
+from controlplane.identity.callers import Caller
+from controlplane.identity.roles import FOR_EVERYONE, INSTALLATION_WIDE, Action
 
 if TYPE_CHECKING:  # rest_framework.views itself imports this file, by its settings
     from rest_framework.views import APIView

@@ -10,9 +10,7 @@ from uuid import UUID
 from django.db import IntegrityError, transaction
 
 from controlplane.access import audit, event_types, tokens
-from controlplane.access.actors import Actor
 from controlplane.access.models import Principal, PrincipalKind, RoleBinding, Token
-from controlplane.access.roles import Role
 from controlplane.errors import (
     FieldError,
     InvalidRequest,
@@ -22,6 +20,8 @@ from controlplane.errors import (
     UnknownRoleBinding,
 )
 from controlplane.events.types import EventType
+from controlplane.identity.actors import Actor
+from controlplane.identity.roles import Role
 from controlplane.scopes import Scope
 
 _NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._@-]{0,61}[A-Za-z0-9])?")

@@ -11,11 +11,11 @@ from rest_framework.request import Request
 from rest_framework.throttling import BaseThrottle
 from rest_framework.views import APIView
 
-from controlplane.access import counting
-from controlplane.access.callers import Caller
-from controlplane.access.client_address import address_of, source_of
+from controlplane.access import attempt_counters
 from controlplane.access.models import Token
 from controlplane.errors import TooManyAttempts
+from controlplane.identity.callers import Caller
+from controlplane.web.client_address import address_of, source_of
 
 _SECONDS = 60
 _PORTIONS = 200
@@ -81,7 +81,7 @@ class RequestCounter:
             self._counts[key] = (0 if is_due else waiting, total)
         if not is_due:
             return total + waiting
-        (total,) = counting.add([f"requests:{key}:{minute}"], 2 * _SECONDS, waiting)
+        (total,) = attempt_counters.add([f"requests:{key}:{minute}"], 2 * _SECONDS, waiting)
         with self._lock:
             if minute == self._minute:
                 self._counts[key] = (self._counts.get(key, (0, 0))[0], total)

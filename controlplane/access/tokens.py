@@ -19,7 +19,7 @@ _CHECKSUM_LENGTH = 6  # 62**6 > 2**32
 class Prefix(StrEnum):
     PERSONAL = "cp_pat_"
     AGENT = "cp_agt_"
-    # Nobody's: it lets one agent in, or a few (registry.agents.joining).
+    # Nobody's: it lets one agent in, or a few (registry.joining.join).
     JOIN = "cp_joi_"
 
 

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from controlplane.wsgi_bridge import Application, Message, Receive, Scope, Send
+from controlplane.web.django_bridge import Application, Message, Receive, Scope, Send
 
 ANY = "*"
 _PATHS = ("/api/", "/healthcheck")

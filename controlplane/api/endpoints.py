@@ -12,14 +12,14 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
-from controlplane.access.actors import Actor
-from controlplane.access.callers import Caller
-from controlplane.access.roles import Action
 from controlplane.access.throttles import AnonymousThrottle, CallerThrottle, count_anonymous
 from controlplane.api import idempotency
 from controlplane.api.fields import Query
-from controlplane.api.request_ids import current_request_id
 from controlplane.errors import NotAuthenticated
+from controlplane.identity.actors import Actor
+from controlplane.identity.callers import Caller
+from controlplane.identity.roles import Action
+from controlplane.observability.request_ids import current_request_id
 
 View = TypeVar("View", bound="Endpoint")
 _TRUE = {"true", "1"}

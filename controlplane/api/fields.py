@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from rest_framework import serializers
@@ -143,3 +143,30 @@ class Instant(serializers.DateTimeField):
 
 def _has_offset(text: str) -> bool:
     return text[-1:] in "Zz" or text[-6:-5] in ("+", "-")
+
+
+_NOT_A_FIELD = "non_field_errors"
+
+
+def field_errors(detail: Any, pointer: str = "") -> list[FieldError]:
+    return list(_walk(detail, pointer))
+
+
+def _walk(detail: Any, pointer: str) -> Iterator[FieldError]:
+    if isinstance(detail, dict):
+        for name, below in detail.items():
+            yield from _walk(below, pointer if name == _NOT_A_FIELD else f"{pointer}/{_escape(str(name))}")
+    elif isinstance(detail, list) and any(isinstance(one, dict | list) for one in detail):
+        for index, below in enumerate(detail):
+            yield from _walk(below, f"{pointer}/{index}")
+    elif isinstance(detail, list):
+        for one in detail:
+            yield from _walk(one, pointer)
+    elif isinstance(detail, FieldError):
+        yield detail
+    else:
+        yield FieldError(pointer, getattr(detail, "code", None) or "invalid", str(detail))
+
+
+def _escape(name: str) -> str:
+    return name.replace("~", "~0").replace("/", "~1")

@@ -15,8 +15,8 @@ from rest_framework.response import Response
 from rest_framework.views import set_rollback
 
 from controlplane import errors
-from controlplane.api.field_errors import field_errors
-from controlplane.api.request_ids import current_request_id
+from controlplane.api.fields import field_errors
+from controlplane.observability.request_ids import current_request_id
 
 CONTENT_TYPE = "application/problem+json"
 _RETRY_AFTER_SECONDS = "2"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from controlplane.access.roles import Action
+from controlplane.identity.roles import Action
 
 # Members of an event's data that name a team: whoever may not read the team may not read the event.
 TEAM_MEMBERS = ("team", "from_team", "to_team")

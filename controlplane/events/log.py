@@ -12,7 +12,7 @@ from typing import Any
 
 from django.db import connection, transaction
 
-from controlplane.bulk_rows import as_json, copy_rows
+from controlplane.database.bulk import as_json, copy_rows
 from controlplane.events import types
 from controlplane.events.models import Event, EventQuerySet, Numbering
 from controlplane.events.types import EventType

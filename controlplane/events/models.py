@@ -8,8 +8,8 @@ from django.contrib.postgres.indexes import BrinIndex
 from django.db import models
 from django.db.models.functions import Now
 
+from controlplane.database.scoped import ScopedQuerySet, segment_field
 from controlplane.ids import uuid7
-from controlplane.scoped_rows import ScopedQuerySet, segment_field
 
 
 class EventQuerySet(ScopedQuerySet["Event"]):

@@ -6,7 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from controlplane.json_schema import Validator, compile_schema
+from controlplane.formats.json_schema import Validator, compile_schema
+
+# JSON Schemas of what most data are made of.
+TEXT: dict[str, Any] = {"type": "string"}
+INTEGER: dict[str, Any] = {"type": "integer"}
+INTEGER_OR_NULL: dict[str, Any] = {"type": ["integer", "null"]}
 
 
 @dataclass(frozen=True, slots=True)

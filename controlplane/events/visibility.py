@@ -11,14 +11,14 @@ from collections.abc import Callable, Collection, Iterable
 
 from django.db.models import Q, QuerySet
 
-from controlplane.access.callers import Caller
 from controlplane.access.models import AuditRecord
-from controlplane.access.roles import FOR_EVERYONE, INSTALLATION_WIDE, Action
+from controlplane.database.scoped import within
 from controlplane.events.audiences import TEAM_MEMBERS, audience_of
+from controlplane.events.event_filter import EVERYTHING, Right, Sight
 from controlplane.events.models import Event, EventQuerySet
-from controlplane.events.sight import EVERYTHING, Right, Sight
 from controlplane.events.types import registered
-from controlplane.scoped_rows import within
+from controlplane.identity.callers import Caller
+from controlplane.identity.roles import FOR_EVERYONE, INSTALLATION_WIDE, Action
 from controlplane.scopes import Scope
 
 TeamRule = Callable[[Caller], Collection[str]]

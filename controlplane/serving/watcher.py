@@ -12,8 +12,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from threading import Thread
 
-from controlplane.serving.pulses import open_receiver, receive
-from controlplane.serving.silence import add_silence, hung_workers, patience
+from controlplane.serving.hung_workers import add_silence, hung_workers, patience
+from controlplane.serving.worker_signals import open_receiver, receive
 
 _LOOK_SECONDS = 0.5
 # For the stacks of its threads to reach the log; who cannot even do that is killed.

@@ -61,7 +61,7 @@ PASSWORD_QUEUE = env.integer(
     default=32,
     meaning="Logins and password changes of each web worker that wait for a thread; more are answered 503.",
 )
-PASSWORD_HASHERS = ["controlplane.access.hashing.BackgroundPBKDF2"]
+PASSWORD_HASHERS = ["controlplane.access.login.password_hash.BackgroundPBKDF2"]
 THROTTLE_CALLER_PER_MINUTE = env.integer(
     "THROTTLE_CALLER_PER_MINUTE",
     default=6000,

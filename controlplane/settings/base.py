@@ -34,7 +34,6 @@ APPS_WITHOUT_TABLES = ["controlplane", "console"]
 INSTALLED_APPS = [
     "django.contrib.auth",
     "django.contrib.contenttypes",
-    "django.contrib.sessions",
     "django.contrib.messages",
     "django.contrib.staticfiles",
     "django.contrib.postgres",
@@ -52,15 +51,15 @@ MIGRATION_MODULES = {
 }
 
 MIDDLEWARE = [
-    "controlplane.api.request_ids.RequestIdMiddleware",
+    "controlplane.observability.request_ids.RequestIdMiddleware",
     "django_structlog.middlewares.RequestMiddleware",
-    "controlplane.api.metrics.MetricsMiddleware",
-    "controlplane.api.health.HealthMiddleware",
+    "controlplane.observability.metrics.MetricsMiddleware",
+    "controlplane.observability.health.HealthMiddleware",
     "controlplane.api.transport.TransportMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "csp.middleware.CSPMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
-    "controlplane.access.session_store.SessionMiddleware",
+    "controlplane.access.login.session_store.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",

@@ -7,7 +7,7 @@ While `make up` runs, the file DATA_DIR/run/environment says where its services 
 import os
 from pathlib import Path
 
-from controlplane.embedded.noted_environment import environment_file, read_environment
+from controlplane.local.saved_environment import environment_file, read_environment
 
 DATA_DIR = Path(os.environ.get("DATA_DIR", ".data"))
 

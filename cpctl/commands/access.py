@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from cpctl import completing
+from cpctl import completion
 from cpctl.commands import options
 from cpctl.contexts import Context, config_path, read_token, save
 from cpctl.errors import UsageError
@@ -18,7 +18,7 @@ from cpctl.scopes import scope_text
 from cpctl.session import SESSION
 
 config = typer.Typer(help="Contexts: which server, and who you are there.", no_args_is_help=True)
-Name = Annotated[str, typer.Argument(metavar="NAME", autocompletion=completing.contexts)]
+Name = Annotated[str, typer.Argument(metavar="NAME", autocompletion=completion.contexts)]
 TokenFile = Annotated[str, typer.Option("--token-file", help="A file with the token; - is standard input.")]
 _COLUMNS = (
     Column("CURRENT", lambda item: "*" if item["current"] else ""),

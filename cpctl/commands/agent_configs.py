@@ -7,9 +7,9 @@ from typing import Annotated, Any
 
 import typer
 
-from cpctl import completing, files
+from cpctl import completion, files
 from cpctl.agent_kinds import AGENT_CONFIG
-from cpctl.commands import bundles, changing, claims, getting, options, publishing
+from cpctl.commands import bundles, change_options, claims, get, options, teams_and_grants
 from cpctl.errors import UsageError
 from cpctl.exits import Exit
 from cpctl.output import Format, document, say, signed
@@ -19,16 +19,16 @@ from cpctl.session import SESSION
 agent_configs = typer.Typer(help="Publish, preview, conflicts, bundles.", no_args_is_help=True)
 agent_configs.add_typer(bundles.bundle, name="bundle")
 agent_configs.add_typer(bundles.planes, name="planes")
-agent_configs.add_typer(publishing.teams, name="teams")
-agent_configs.add_typer(publishing.grants, name="grants")
-agent_configs.add_typer(publishing.sources, name="sources")
+agent_configs.add_typer(teams_and_grants.teams, name="teams")
+agent_configs.add_typer(teams_and_grants.grants, name="grants")
+agent_configs.add_typer(teams_and_grants.sources, name="sources")
 agent_configs.command("conflicts")(claims.list_conflicts)
 agent_configs.command("claims")(claims.list_claims)
 agent_configs.command("hand-over")(claims.hand_over)
 agent_configs.command("release")(claims.release)
 Document = Annotated[
     str,
-    typer.Argument(metavar="TEAM/NAME", help="Such as acme/sensors.", autocompletion=completing.documents),
+    typer.Argument(metavar="TEAM/NAME", help="Such as acme/sensors.", autocompletion=completion.documents),
 ]
 File = Annotated[str, typer.Option("-f", "--file", help="File, or - for standard input.")]
 Source = Annotated[str, typer.Option(help="Where it is from, such as folder.")]
@@ -49,7 +49,7 @@ def list_documents(
     cpctl agent-configs list --team acme
     """
     query = {"team": team, "source": source, "valid": "false" if invalid else ""}
-    getting.list_of(AGENT_CONFIG, query, output, headers=not no_headers)
+    get.list_of(AGENT_CONFIG, query, output, headers=not no_headers)
 
 
 @agent_configs.command("get")
@@ -109,12 +109,12 @@ def publish(
     """
     text = _text(file)
     terms = options.Decision(message, dry_run, yes)
-    headers = changing.over_what_stands(_path(name))
+    headers = change_options.over_what_stands(_path(name))
     for line in _outcomes(_previewed(name, text)):
         SESSION.tell(line)
     terms.ask(f"Publish {name}?")
     answer = SESSION.api().send("PUT", _path(name), text, query=terms.query(), headers=headers, media=YAML)
-    getting.show(AGENT_CONFIG, [answer.json()], output)
+    get.show(AGENT_CONFIG, [answer.json()], output)
 
 
 @agent_configs.command()
@@ -156,7 +156,7 @@ def quarantine(
     """
     team, document = _named(name)
     body = {"team": team, "name": document, "source": source, **({"message": message} if message else {})}
-    publishing.stop(body, "quarantine", options.Decision(message, dry_run, yes))
+    teams_and_grants.stop(body, "quarantine", options.Decision(message, dry_run, yes))
 
 
 @agent_configs.command()
@@ -175,7 +175,7 @@ def readmit(
     """
     team, document = _named(name)
     body = {"team": team, "name": document, "source": source}
-    publishing.stop(body, "readmit", options.Decision(message, dry_run, yes))
+    teams_and_grants.stop(body, "readmit", options.Decision(message, dry_run, yes))
 
 
 @agent_configs.command()

@@ -6,18 +6,18 @@ from typing import Annotated, Any
 
 import typer
 
-from cpctl import completing
+from cpctl import completion
 from cpctl.agent_kinds import AGENT
-from cpctl.commands import fleets, getting, options, providers
+from cpctl.commands import get, join_tokens_and_guards, options, providers
 from cpctl.output import Format, say
 from cpctl.session import SESSION
 
 agents = typer.Typer(help="Agents: list, show, watch, drain, approve and more.", no_args_is_help=True)
-agents.add_typer(fleets.guards, name="guards")
-agents.add_typer(fleets.join_tokens, name="join-tokens")
+agents.add_typer(join_tokens_and_guards.guards, name="guards")
+agents.add_typer(join_tokens_and_guards.join_tokens, name="join-tokens")
 agents.add_typer(providers.providers, name="providers")
 agents.command("summary")(providers.summary)
-Name = Annotated[str, typer.Argument(metavar="NAME", autocompletion=completing.agents)]
+Name = Annotated[str, typer.Argument(metavar="NAME", autocompletion=completion.agents)]
 Environment = Annotated[str, typer.Option(help="Only agents of this environment.")]
 
 
@@ -44,7 +44,7 @@ def list_agents(
         **{"environment": environment, "health_status": state, "service_type": service_type},
         **{"selector": selector, "q": search, "sort": sort},
     }
-    getting.list_of(AGENT, query, output, headers=not no_headers, limit=limit)
+    get.list_of(AGENT, query, output, headers=not no_headers, limit=limit)
 
 
 @agents.command("watch")
@@ -54,7 +54,7 @@ def watch_agents(*, environment: Environment = "", output: options.Output = Form
     \b
     cpctl agents watch --environment prod-eu-west-1
     """
-    getting.get(kind="agents", environment=environment, output=output, watch=True)
+    get.get(kind="agents", environment=environment, output=output, watch=True)
 
 
 @agents.command("show")
@@ -66,7 +66,7 @@ def show_agent(name: Name, *, output: options.Output = Format.YAML) -> None:
     \b
     cpctl agents show prod-eu-1
     """
-    getting.describe(kind="agents", name=name, output=output)
+    get.describe(kind="agents", name=name, output=output)
 
 
 @agents.command()
@@ -92,7 +92,7 @@ def drain(
 @agents.command("set-lease")
 def set_lease(
     name: Name,
-    seconds: fleets.LeaseSeconds = None,
+    seconds: join_tokens_and_guards.LeaseSeconds = None,
     *,
     message: options.Message = "",
     dry_run: options.DryRun = False,
@@ -110,7 +110,7 @@ def set_lease(
 @agents.command("set-environment-lease")
 def set_environment_lease(
     environment: Annotated[str, typer.Argument(metavar="ENVIRONMENT")],
-    seconds: fleets.LeaseSeconds = None,
+    seconds: join_tokens_and_guards.LeaseSeconds = None,
     *,
     message: options.Message = "",
     dry_run: options.DryRun = False,
@@ -233,18 +233,18 @@ def remove(
     """
     terms = options.Decision(message, dry_run, yes)
     api = SESSION.api()
-    agent = getting.find(api, AGENT, name)
+    agent = get.find(api, AGENT, name)
     terms.ask(f"Remove {agent['name']}?")
     api.send("DELETE", f"agents/{agent['agent_id']}", query={**terms.query(), "force": force})
     terms.tell(f"{agent['name']} is removed.")
 
 
 def _decide(verb: str, name: str, body: Any, terms: options.Decision, how: Format) -> None:
-    getting.show(AGENT, [_sent(verb, name, body, terms)], how)
+    get.show(AGENT, [_sent(verb, name, body, terms)], how)
 
 
 def _sent(verb: str, name: str, body: Any, terms: options.Decision) -> Any:
     api = SESSION.api()
-    agent = getting.find(api, AGENT, name)
+    agent = get.find(api, AGENT, name)
     terms.ask(f"{verb.capitalize()} {agent['name']}, which is {agent['health_status']}?")
     return api.post(f"agents/{agent['agent_id']}:{verb}", body, query=terms.query()).json()

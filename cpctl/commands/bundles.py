@@ -6,9 +6,9 @@ from typing import Annotated, Any
 
 import typer
 
-from cpctl import completing
+from cpctl import completion
 from cpctl.agent_kinds import BUNDLE, DATA_PLANE
-from cpctl.commands import changing, getting, options
+from cpctl.commands import change_options, get, options
 from cpctl.errors import UsageError
 from cpctl.exits import Exit
 from cpctl.output import Format, document, say, signed
@@ -17,7 +17,7 @@ from cpctl.session import SESSION
 
 bundle = typer.Typer(help="Bundles: revisions of what a data plane is given.", no_args_is_help=True)
 planes = typer.Typer(help="Data planes.", no_args_is_help=True)
-Plane = Annotated[str, typer.Argument(metavar="PLANE", autocompletion=completing.planes)]
+Plane = Annotated[str, typer.Argument(metavar="PLANE", autocompletion=completion.planes)]
 _SETTINGS = (
     *("dialect", "release", "enabled_plugins", "platform", "placeholders", "teams"),
     *("principal", "config_map"),
@@ -38,7 +38,7 @@ def list_bundles(
     \b
     cpctl agent-configs bundle list --data-plane eu-1
     """
-    getting.list_of(BUNDLE, {"data_plane": data_plane}, output, headers=not no_headers, limit=limit)
+    get.list_of(BUNDLE, {"data_plane": data_plane}, output, headers=not no_headers, limit=limit)
 
 
 @bundle.command("get")
@@ -82,7 +82,7 @@ def list_planes(*, output: options.Output = Format.TABLE, no_headers: options.No
     \b
     cpctl agent-configs planes list
     """
-    getting.list_of(DATA_PLANE, {}, output, headers=not no_headers)
+    get.list_of(DATA_PLANE, {}, output, headers=not no_headers)
 
 
 @planes.command("show")
@@ -92,7 +92,7 @@ def show_plane(plane: Plane, *, output: options.Output = Format.YAML) -> None:
     \b
     cpctl agent-configs planes show eu-1
     """
-    getting.describe(kind=DATA_PLANE.name, name=plane, output=output)
+    get.describe(kind=DATA_PLANE.name, name=plane, output=output)
 
 
 @planes.command("set")
@@ -113,11 +113,11 @@ def set_plane(
     \b
     cpctl agent-configs planes set eu-1 --release 1.16.0 --principal flyte-eu-1
     """
-    stands = changing.standing(changing.place_of(DATA_PLANE, plane))
-    told = changing.said(release=release, dialect=dialect, principal=principal)
-    more = changing.object_in(file) if file else {}
+    stands = change_options.standing(change_options.place_of(DATA_PLANE, plane))
+    told = change_options.said(release=release, dialect=dialect, principal=principal)
+    more = change_options.object_in(file) if file else {}
     body = {**{key: stands[key] for key in _SETTINGS if key in stands}, **more, **told}
-    changing.put(DATA_PLANE, plane, body, options.Decision(message, dry_run, yes), output)
+    change_options.put(DATA_PLANE, plane, body, options.Decision(message, dry_run, yes), output)
 
 
 @planes.command("remove")
@@ -134,7 +134,7 @@ def remove_plane(
     cpctl agent-configs planes remove eu-1
     """
     terms = options.Decision(message, dry_run, yes)
-    changing.delete(changing.place_of(DATA_PLANE, plane), plane, terms)
+    change_options.delete(change_options.place_of(DATA_PLANE, plane), plane, terms)
 
 
 @planes.command("approve")
@@ -164,7 +164,7 @@ def approve_plane(
     terms.ask(f"Let this through to {plane}?")
     body = {"digest": digest or held["held_digest"]}
     done = api.post(f"{DATA_PLANE.path}/{segment(plane)}:approve", body, query=terms.query()).json()
-    getting.show(DATA_PLANE, [done], output)
+    get.show(DATA_PLANE, [done], output)
 
 
 def _revision(plane: str, said: int | None) -> int:

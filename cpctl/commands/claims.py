@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from cpctl.agent_kinds import CLAIM, CONFLICT
-from cpctl.commands import getting, options
+from cpctl.commands import get, options
 from cpctl.output import Format
 from cpctl.session import SESSION
 
@@ -28,7 +28,7 @@ def list_conflicts(
     cpctl agent-configs conflicts --data-plane eu-1
     """
     query = {"team": team, "data_plane": data_plane}
-    getting.list_of(CONFLICT, query, output, headers=not no_headers)
+    get.list_of(CONFLICT, query, output, headers=not no_headers)
 
 
 def list_claims(
@@ -43,7 +43,7 @@ def list_claims(
     \b
     cpctl agent-configs claims --team acme
     """
-    getting.list_of(CLAIM, {"team": team, "data_plane": data_plane}, output, headers=not no_headers)
+    get.list_of(CLAIM, {"team": team, "data_plane": data_plane}, output, headers=not no_headers)
 
 
 def hand_over(

@@ -20,7 +20,7 @@ from cpctl.output import Format, document, say
 from cpctl.session import SESSION
 
 if TYPE_CHECKING:
-    from cpctl.api import Answer
+    from cpctl.client import Answer
 
 _SKEW_SECONDS = 30
 _HERE = ("localhost", "127.0.0.1", "::1")

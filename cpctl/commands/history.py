@@ -7,19 +7,19 @@ from typing import Annotated, Any
 
 import typer
 
-from cpctl import completing
+from cpctl import completion
 from cpctl.columns import field, moment
 from cpctl.commands import options
-from cpctl.commands.applying import go_on
+from cpctl.commands.apply import go_on
 from cpctl.errors import UsageError
 from cpctl.kinds import kind_named
 from cpctl.output import Format, say
+from cpctl.page_output import chunks, print_pages
 from cpctl.paths import segment
 from cpctl.plans import confirmation, difference_lines
-from cpctl.printing import chunks, print_pages
 from cpctl.session import SESSION
 
-MaybeType = Annotated[str, typer.Argument(metavar="[TYPE]", autocompletion=completing.types)]
+MaybeType = Annotated[str, typer.Argument(metavar="[TYPE]", autocompletion=completion.types)]
 _VERSIONS = (
     field("VERSION"),
     field("REVISION"),

@@ -8,16 +8,16 @@ from typing import Annotated, Any
 
 import typer
 
-from cpctl import completing
-from cpctl.commands import showing
+from cpctl import completion
+from cpctl.commands import output_options
 from cpctl.scopes import scope_query
 from cpctl.session import SESSION
 
-Project = Annotated[str, typer.Option("-p", "--project", help="Project.", autocompletion=completing.projects)]
-Domain = Annotated[str, typer.Option("-d", "--domain", help="Domain.", autocompletion=completing.domains)]
+Project = Annotated[str, typer.Option("-p", "--project", help="Project.", autocompletion=completion.projects)]
+Domain = Annotated[str, typer.Option("-d", "--domain", help="Domain.", autocompletion=completion.domains)]
 Workflow = Annotated[str, typer.Option("-w", "--workflow", help="Workflow; needs project and domain.")]
 LaunchPlan = Annotated[str, typer.Option("--launch-plan", help="Launch plan; needs a workflow.")]
-Output = showing.Output
+Output = output_options.Output
 NoHeaders = Annotated[bool, typer.Option("--no-headers", help="Leave the titles of columns out.")]
 AsOf = Annotated[str, typer.Option("--as-of", help="Look back: a revision, or an RFC 3339 time.")]
 Message = Annotated[str, typer.Option("-m", "--message", help="Why; kept in the history and the audit log.")]
@@ -42,7 +42,7 @@ Sort = Annotated[str, typer.Option(help="By this field; -field the other way rou
 Team = Annotated[str, typer.Option(help="Only of this team.")]
 DataPlane = Annotated[str, typer.Option(help="Only of this data plane.")]
 TypeName = Annotated[
-    str, typer.Argument(metavar="TYPE", help="Resource type.", autocompletion=completing.types)
+    str, typer.Argument(metavar="TYPE", help="Resource type.", autocompletion=completion.types)
 ]
 
 

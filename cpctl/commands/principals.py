@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from cpctl.commands import changing, getting, options
+from cpctl.commands import change_options, get, options
 from cpctl.contexts import read_token
 from cpctl.kinds import kind_named
 from cpctl.output import Format
@@ -33,7 +33,7 @@ def list_principals(*, output: options.Output = Format.TABLE, no_headers: option
     \b
     cpctl principals list
     """
-    getting.list_of(kind_named("principals"), {}, output, headers=not no_headers)
+    get.list_of(kind_named("principals"), {}, output, headers=not no_headers)
 
 
 @principals.command("create")
@@ -53,9 +53,9 @@ def create_principal(
     cpctl roles grant ci-billing editor -p billing
     """
     password = read_token(password_file) if password_file else ""
-    body = changing.said(name=name, kind=kind, password=password)
+    body = change_options.said(name=name, kind=kind, password=password)
     terms = options.Decision("", dry_run, yes)
-    changing.create(kind_named("principals"), body, terms, output, asked=f"Create the {kind} {name}?")
+    change_options.create(kind_named("principals"), body, terms, output, asked=f"Create the {kind} {name}?")
 
 
 @principals.command("disable")
@@ -87,7 +87,7 @@ def list_tokens(
     \b
     cpctl tokens list --principal ci-billing
     """
-    getting.list_of(kind_named("tokens"), {"principal": principal}, output, headers=not no_headers)
+    get.list_of(kind_named("tokens"), {"principal": principal}, output, headers=not no_headers)
 
 
 @tokens.command("create")
@@ -107,23 +107,27 @@ def create_token(
     \b
     cpctl tokens create "GitHub Actions" --principal ci-billing --yes > ci.token
     """
-    body = changing.said(name=name, principal=principal, expires_at=expires_at)
+    body = change_options.said(name=name, principal=principal, expires_at=expires_at)
     if expires_at == "never":
         body["expires_at"] = None
     terms = options.Decision("", dry_run, yes)
     asked = f"Make a token of {principal or 'yours'}?"
-    changing.create_secret(kind_named("tokens"), body, terms, output, asked=asked)
+    change_options.create_secret(kind_named("tokens"), body, terms, output, asked=asked)
 
 
 @tokens.command("revoke")
-def revoke_token(token: changing.Id, *, dry_run: options.DryRun = False, yes: options.Yes = False) -> None:
+def revoke_token(
+    token: change_options.Id, *, dry_run: options.DryRun = False, yes: options.Yes = False
+) -> None:
     """End a token at once.
 
     \b
     cpctl tokens revoke 019a9f5e-7c00-7000-8000-000000000031
     """
     terms = options.Decision("", dry_run, yes)
-    changing.take_back(changing.place_of(kind_named("tokens"), token), f"the token {token}", terms)
+    change_options.take_back(
+        change_options.place_of(kind_named("tokens"), token), f"the token {token}", terms
+    )
 
 
 @roles.command("list")
@@ -135,7 +139,7 @@ def list_roles(
     \b
     cpctl roles list --principal ci-billing
     """
-    getting.list_of(kind_named("role-bindings"), {"principal": principal}, output, headers=not no_headers)
+    get.list_of(kind_named("role-bindings"), {"principal": principal}, output, headers=not no_headers)
 
 
 @roles.command("grant")
@@ -160,23 +164,27 @@ def grant_role(
     terms = options.Decision("", dry_run, yes)
     asked = f"Make {principal} {role} at {scope_text(scope)}?"
     body: dict[str, Any] = {"principal": principal, "role": role, "scope": scope}
-    changing.create(kind_named("role-bindings"), body, terms, output, asked=asked)
+    change_options.create(kind_named("role-bindings"), body, terms, output, asked=asked)
 
 
 @roles.command("revoke")
-def revoke_role(binding: changing.Id, *, dry_run: options.DryRun = False, yes: options.Yes = False) -> None:
+def revoke_role(
+    binding: change_options.Id, *, dry_run: options.DryRun = False, yes: options.Yes = False
+) -> None:
     """Take a role back, by the id that `list` shows.
 
     \b
     cpctl roles revoke 019a9f5e-7c00-7000-8000-000000000031
     """
     terms = options.Decision("", dry_run, yes)
-    changing.take_back(changing.place_of(kind_named("role-bindings"), binding), f"the role {binding}", terms)
+    change_options.take_back(
+        change_options.place_of(kind_named("role-bindings"), binding), f"the role {binding}", terms
+    )
 
 
 def _switch(name: str, terms: options.Decision, *, on: bool) -> None:
     state = "on" if on else "off"
     terms.ask(f"Switch {name} {state}?")
-    path = changing.place_of(kind_named("principals"), name)
+    path = change_options.place_of(kind_named("principals"), name)
     SESSION.api().send("PATCH", path, {"is_active": on}, query=terms.query())
     terms.tell(f"{name} is switched {state}.")

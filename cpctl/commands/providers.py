@@ -6,16 +6,16 @@ from typing import Annotated, Any
 
 import typer
 
-from cpctl import completing
+from cpctl import completion
 from cpctl.agent_kinds import AGENT
 from cpctl.columns import Kind, field, moment
-from cpctl.commands import changing, getting, options
+from cpctl.commands import change_options, get, options
 from cpctl.output import Format, document, listing, say
 from cpctl.paths import segment
 from cpctl.session import SESSION
 
 providers = typer.Typer(help="Service providers of an agent.", no_args_is_help=True)
-Agent = Annotated[str, typer.Argument(metavar="AGENT", autocompletion=completing.agents)]
+Agent = Annotated[str, typer.Argument(metavar="AGENT", autocompletion=completion.agents)]
 Provider = Annotated[str, typer.Argument(metavar="PROVIDER", help="Its id.")]
 _PROVIDERS = (
     field("ID"),
@@ -47,7 +47,7 @@ def list_providers(
     \b
     cpctl agents providers list prod-eu-1
     """
-    getting.list_of(_kind(agent), {}, output, headers=not no_headers)
+    get.list_of(_kind(agent), {}, output, headers=not no_headers)
 
 
 @providers.command("show")
@@ -57,11 +57,11 @@ def show_provider(agent: Agent, provider: Provider, *, output: options.Output = 
     \b
     cpctl agents providers show prod-eu-1 019a9f5e-7c00-7000-8000-000000000031
     """
-    found = getting.find(SESSION.api(), _kind(agent), provider)
+    found = get.find(SESSION.api(), _kind(agent), provider)
     if output.is_whole:
         say(*document(found, output))
     else:
-        getting.show(_kind(agent), [found], output)
+        get.show(_kind(agent), [found], output)
 
 
 @providers.command("history")
@@ -77,8 +77,8 @@ def provider_history(
     \b
     cpctl agents providers history prod-eu-1 019a9f5e-7c00-7000-8000-000000000031
     """
-    path = f"{changing.place_of(_kind(agent), provider)}/history"
-    getting.list_of(Kind("changes", path, _HISTORY, key="at"), {}, output, headers=not no_headers)
+    path = f"{change_options.place_of(_kind(agent), provider)}/history"
+    get.list_of(Kind("changes", path, _HISTORY, key="at"), {}, output, headers=not no_headers)
 
 
 @providers.command("remove")
@@ -96,7 +96,9 @@ def remove_provider(
     cpctl agents providers remove prod-eu-1 019a9f5e-7c00-7000-8000-000000000031
     """
     terms = options.Decision(message, dry_run, yes)
-    changing.take_back(changing.place_of(_kind(agent), provider), f"the provider {provider}", terms)
+    change_options.take_back(
+        change_options.place_of(_kind(agent), provider), f"the provider {provider}", terms
+    )
 
 
 def summary(*, output: options.Output = Format.TABLE, no_headers: options.NoHeaders = False) -> None:
@@ -125,5 +127,5 @@ def _row(environment: str, counted: Any) -> dict[str, Any]:
 
 
 def _kind(agent: str) -> Kind:
-    found = agent if getting.is_id(agent) else getting.find(SESSION.api(), AGENT, agent)["agent_id"]
+    found = agent if get.is_id(agent) else get.find(SESSION.api(), AGENT, agent)["agent_id"]
     return Kind("providers", f"{AGENT.path}/{segment(found)}/providers", _PROVIDERS, key="id")

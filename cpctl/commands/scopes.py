@@ -8,8 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
-from cpctl import completing
-from cpctl.commands import changing, getting, options
+from cpctl import completion
+from cpctl.commands import change_options, get, options
 from cpctl.errors import UsageError
 from cpctl.kinds import kind_named
 from cpctl.output import Format
@@ -18,7 +18,7 @@ from cpctl.session import SESSION
 projects = typer.Typer(help="Projects: list, create, change.", no_args_is_help=True)
 domains = typer.Typer(help="Domains: list, create.", no_args_is_help=True)
 NewId = Annotated[str, typer.Argument(metavar="ID", help="Lower-case letters, digits, inner hyphens.")]
-Project = Annotated[str, typer.Argument(metavar="ID", autocompletion=completing.projects)]
+Project = Annotated[str, typer.Argument(metavar="ID", autocompletion=completion.projects)]
 Title = Annotated[str, typer.Option("--name", help="What people call it.")]
 Description = Annotated[str, typer.Option(help="What it is.")]
 Labels = Annotated[list[str] | None, typer.Option("--label", help="Such as team=ml; repeat it.")]
@@ -36,7 +36,7 @@ def list_projects(*, output: options.Output = Format.TABLE, no_headers: options.
     \b
     cpctl projects list -o wide
     """
-    getting.list_of(kind_named("projects"), {}, output, headers=not no_headers)
+    get.list_of(kind_named("projects"), {}, output, headers=not no_headers)
 
 
 @projects.command("create")
@@ -55,9 +55,9 @@ def create_project(
     \b
     cpctl projects create recommender --label team=ml
     """
-    body = changing.said(id=project, name=name, description=description, labels=_labels(label))
+    body = change_options.said(id=project, name=name, description=description, labels=_labels(label))
     terms = options.Decision("", dry_run, yes)
-    changing.create(kind_named("projects"), body, terms, output, asked=f"Create the project {project}?")
+    change_options.create(kind_named("projects"), body, terms, output, asked=f"Create the project {project}?")
 
 
 @projects.command("update")
@@ -78,15 +78,15 @@ def update_project(
     cpctl projects update recommender --label team=ml
     cpctl projects update recommender --state archived
     """
-    body = changing.said(name=name, description=description, labels=_labels(label), state=state)
+    body = change_options.said(name=name, description=description, labels=_labels(label), state=state)
     if not body:
         raise UsageError("Say what shall change.", hint=f"cpctl projects update {project} --name NAME")
     kind = kind_named("projects")
     terms = options.Decision("", dry_run, yes)
     terms.ask(f"Change the project {project}?")
-    path = changing.place_of(kind, project)
+    path = change_options.place_of(kind, project)
     done: Any = SESSION.api().send("PATCH", path, body, query=terms.query()).json()
-    getting.show(kind, [done], output)
+    get.show(kind, [done], output)
 
 
 @domains.command("list")
@@ -96,7 +96,7 @@ def list_domains(*, output: options.Output = Format.TABLE, no_headers: options.N
     \b
     cpctl domains list
     """
-    getting.list_of(kind_named("domains"), {}, output, headers=not no_headers)
+    get.list_of(kind_named("domains"), {}, output, headers=not no_headers)
 
 
 @domains.command("create")
@@ -113,9 +113,9 @@ def create_domain(
     \b
     cpctl domains create qa --name "Quality assurance"
     """
-    body = changing.said(id=domain, name=name)
+    body = change_options.said(id=domain, name=name)
     terms = options.Decision("", dry_run, yes)
-    changing.create(kind_named("domains"), body, terms, output, asked=f"Create the domain {domain}?")
+    change_options.create(kind_named("domains"), body, terms, output, asked=f"Create the domain {domain}?")
 
 
 def _labels(written: Sequence[str] | None) -> dict[str, str] | None:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from cpctl.commands import changing, getting, options
+from cpctl.commands import change_options, get, options
 from cpctl.kinds import kind_named
 from cpctl.output import Format
 from cpctl.session import SESSION
@@ -24,18 +24,22 @@ def list_sessions(
     \b
     cpctl sessions list --principal jane
     """
-    getting.list_of(kind_named("sessions"), {"principal": principal}, output, headers=not no_headers)
+    get.list_of(kind_named("sessions"), {"principal": principal}, output, headers=not no_headers)
 
 
 @sessions.command("end")
-def end_session(session: changing.Id, *, dry_run: options.DryRun = False, yes: options.Yes = False) -> None:
+def end_session(
+    session: change_options.Id, *, dry_run: options.DryRun = False, yes: options.Yes = False
+) -> None:
     """Log one browser out, by the id that `list` shows.
 
     \b
     cpctl sessions end 019a9f5e-7c00-7000-8000-000000000031
     """
     terms = options.Decision("", dry_run, yes)
-    changing.take_back(changing.place_of(kind_named("sessions"), session), f"the session {session}", terms)
+    change_options.take_back(
+        change_options.place_of(kind_named("sessions"), session), f"the session {session}", terms
+    )
 
 
 @sessions.command("end-all")
@@ -47,6 +51,6 @@ def end_all(*, principal: Owner = "", dry_run: options.DryRun = False, yes: opti
     """
     terms = options.Decision("", dry_run, yes)
     terms.ask(f"End all sessions of {principal}?" if principal else "End all your sessions?")
-    body = changing.said(principal=principal)
+    body = change_options.said(principal=principal)
     ended = SESSION.api().post("sessions:end", body, query=terms.query()).json()["ended"]
     terms.tell(f"Ended sessions: {ended}.")

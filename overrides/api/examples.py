@@ -4,8 +4,8 @@ from typing import Any
 
 from drf_spectacular.utils import OpenApiExample
 
-from controlplane import yaml_text
-from overrides.api.serializers import show_resource_type
+from controlplane.formats import strict_yaml
+from overrides.api.schemas import show_resource_type
 from overrides.resource_types import BUILT_IN
 from overrides.resource_types.operators import define
 
@@ -130,7 +130,7 @@ _DOMAIN = {"id": "qa", "name": "Quality assurance", "created_at": WHEN}
 
 def _yaml(name: str, value: object, **options: Any) -> OpenApiExample:
     """YAML as text where it is sent, as what it means where it is answered: so tools compare it."""
-    shown = yaml_text.dump(value) if options.get("request_only") else value
+    shown = strict_yaml.dump(value) if options.get("request_only") else value
     return OpenApiExample(name, value=shown, media_type="application/yaml", **options)
 
 

@@ -30,21 +30,21 @@ from flyteidl.admin.workflow_attributes_pb2 import (
 from google.protobuf.message import Message
 from prometheus_client import Counter
 
-from controlplane.access.callers import Caller
-from controlplane.access.roles import Action
-from controlplane.api.request_ids import current_request_id
+from controlplane.identity.callers import Caller
+from controlplane.identity.roles import Action
+from controlplane.observability.request_ids import current_request_id
 from controlplane.scopes import Level, Scope
-from overrides.addresses import Address
-from overrides.changing import Limits
-from overrides.editing import Terms, revise_override
+from overrides.editing.commit import Limits
+from overrides.editing.writes import Terms, revise_override
+from overrides.effective.flyte_strategy import project_config
 from overrides.flyte import messages
 from overrides.flyte.errors import Code, FlyteError, invalid
 from overrides.flyte.targets import LEVELS, Target, check_target, target_of, unrecognized
-from overrides.flyte_strategy import project_config
-from overrides.layers import FLYTEADMIN_LAYERS, load_layers
-from overrides.merging import Attributes
+from overrides.loading.layers import FLYTEADMIN_LAYERS, load_layers
+from overrides.loading.platform_defaults import platform_defaults
 from overrides.models import Domain, Override, Project
-from overrides.platform_defaults import platform_defaults
+from overrides.resolution.addresses import Address
+from overrides.resolution.merging import Attributes
 from overrides.resource_types import BUILT_IN, ResourceType
 
 _GOT: dict[Level, type[Any]] = {

@@ -14,9 +14,9 @@ from google.protobuf.message import Message
 from prometheus_client import Counter, Histogram
 
 from controlplane.access.authentication import caller_by_header
-from controlplane.access.callers import ANONYMOUS_READER, Caller
 from controlplane.access.throttles import count_token
 from controlplane.errors import ControlplaneError, NotAuthenticated
+from controlplane.identity.callers import ANONYMOUS_READER, Caller
 from overrides.flyte import attributes, projects
 from overrides.flyte.bindings import bindings_of
 from overrides.flyte.errors import Code, FlyteError, from_ours, invalid

@@ -11,9 +11,9 @@ from django.views.decorators.csrf import csrf_exempt
 from google.protobuf.message import Message
 
 from controlplane.access.throttles import count_anonymous
-from controlplane.api.json_body import read_body
+from controlplane.api.bodies import read_body
 from controlplane.errors import BodyTooLarge, MalformedBody, TooManyAttempts
-from controlplane.wsgi_environ import RAW_PATH
+from controlplane.web.django_bridge import RAW_PATH
 from overrides.flyte import bindings, calls, queries, swagger
 from overrides.flyte.bindings import SERVICE
 from overrides.flyte.errors import HTTP_STATUS, Code, FlyteError, from_ours

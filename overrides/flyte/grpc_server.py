@@ -20,7 +20,7 @@ from google.protobuf.message import Message
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
-from controlplane.api.request_ids import choose
+from controlplane.observability.request_ids import choose
 from overrides.flyte import calls
 from overrides.flyte.bindings import SERVICE, Binding
 from overrides.flyte.errors import FlyteError

@@ -14,7 +14,7 @@ from google.protobuf import json_format
 
 from overrides.flyte.descriptors import MessageKind
 from overrides.flyte.json_reading import MAX_DEPTH
-from overrides.merging import REMOVE, Attributes
+from overrides.resolution.merging import REMOVE, Attributes
 from overrides.resource_types import BUILT_IN, ResourceType
 
 _BY_NUMBER = {one.number: one for one in BUILT_IN.values() if one.number is not None}

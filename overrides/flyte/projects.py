@@ -10,10 +10,10 @@ from flyteidl.admin.version_pb2 import GetVersionResponse, Version
 from google.protobuf.message import Message
 
 from controlplane import __version__
-from controlplane.access.callers import Caller
-from controlplane.access.roles import Action
-from controlplane.api.request_ids import current_request_id
 from controlplane.errors import NameTaken, UnknownProject
+from controlplane.identity.callers import Caller
+from controlplane.identity.roles import Action
+from controlplane.observability.request_ids import current_request_id
 from controlplane.scopes import Scope
 from overrides.flyte import project_filters
 from overrides.flyte.errors import Code, FlyteError, invalid

@@ -10,12 +10,12 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 from urllib.parse import quote, urlencode
 
-from controlplane.api.json_body import parse_json
+from controlplane.api.bodies import parse_json
 from controlplane.errors import ControlplaneError, RemoteFailed
 from controlplane.outgoing import fetch
 from controlplane.scopes import Scope
-from overrides.addresses import Address, Statement
 from overrides.importing.report import Findings, LeftOut
+from overrides.resolution.addresses import Address, Statement
 from overrides.resource_types import BUILT_IN, ResourceType
 from overrides.resource_types.casing import camel, snake_of
 

@@ -10,11 +10,11 @@ import difflib
 from collections.abc import Mapping
 from typing import Any
 
-from controlplane import yaml_text
 from controlplane.errors import ControlplaneError, FieldError, InvalidRequest
+from controlplane.formats import strict_yaml
 from controlplane.scopes import Scope
-from overrides.addresses import Address, Statement
 from overrides.importing.report import Findings, LeftOut
+from overrides.resolution.addresses import Address, Statement
 from overrides.resource_types import BUILT_IN, ResourceType
 
 # flytectl's name of each kind, and our type.
@@ -39,7 +39,9 @@ def read_files(files: Mapping[str, str], *, kind: str = "") -> Findings:
         except ControlplaneError as error:
             places = _places(text)
             for one in error.errors or (FieldError("", error.code, error.detail),):
-                line, column = (one.line, one.column) if one.line else yaml_text.nearest(one.pointer, places)
+                line, column = (
+                    (one.line, one.column) if one.line else strict_yaml.nearest(one.pointer, places)
+                )
                 findings.problems.append(LeftOut(name, one.message, line, column))
     findings.name_scopes()
     return findings
@@ -47,7 +49,7 @@ def read_files(files: Mapping[str, str], *, kind: str = "") -> Findings:
 
 def read_file(text: str, *, name: str, kind: str = "") -> Statement:
     """Return what one file says. Raises InvalidRequest, InvalidScope, InvalidAttributes."""
-    document = yaml_text.load(text)
+    document = strict_yaml.load(text)
     if not isinstance(document, Mapping):
         raise _invalid("", "wrong_type", "An attribute file is an object with project, domain and fields.")
     for segment in _SEGMENTS:
@@ -107,9 +109,9 @@ def _with_behavior(override: Any) -> Any:
     return {**override, "missing_plugin_behavior": _BEHAVIORS.get(said, said)}
 
 
-def _places(text: str) -> dict[str, yaml_text.Position]:
+def _places(text: str) -> dict[str, strict_yaml.Position]:
     try:
-        return next(iter(yaml_text.positions(text)), {})
+        return next(iter(strict_yaml.positions(text)), {})
     except ControlplaneError:
         return {}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from overrides.addresses import Statement
+from overrides.resolution.addresses import Statement
 
 
 @dataclass(frozen=True, slots=True)

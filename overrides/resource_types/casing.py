@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Any
 
 from controlplane.errors import FieldError, InvalidAttributes
-from overrides.leaves import escape
+from overrides.resolution.leaves import escape
 from overrides.resource_types.subschemas import target_of
 
 Schema = Mapping[str, Any]

@@ -9,10 +9,10 @@ from typing import Any
 
 from controlplane.errors import FieldError, InvalidAttributes, LevelNotAllowed
 from controlplane.scopes import Level, Scope
-from overrides.leaves import escape
-from overrides.merging import Attributes, MergeRule, key_of
+from overrides.resolution.leaves import escape
+from overrides.resolution.merging import Attributes, MergeRule, key_of
 from overrides.resource_types.casing import camel_of, snake_of
-from overrides.resource_types.checking import Checker
+from overrides.resource_types.validator import Checker
 
 Check = Callable[[Attributes], Iterator[FieldError]]
 Reader = Callable[[Attributes], Attributes]

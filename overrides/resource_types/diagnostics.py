@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from controlplane.errors import FieldError
-from controlplane.json_schema import ValidationError
-from overrides.leaves import escape
+from controlplane.formats.json_schema import ValidationError
+from overrides.resolution.leaves import escape
 
 _MAX_SHOWN = 60
 _MAX_MESSAGE = 300

@@ -9,13 +9,13 @@ from typing import Any
 
 from controlplane.errors import FieldError, InvalidAttributes, InvalidTypeDefinition
 from controlplane.scopes import Level
-from overrides.leaves import escape
-from overrides.merging import ANY_ITEM, Combine, MergeRule, SchemaPath, Strategy
+from overrides.resolution.leaves import escape
+from overrides.resolution.merging import ANY_ITEM, Combine, MergeRule, SchemaPath, Strategy
 from overrides.resource_types.casing import camel
 from overrides.resource_types.definition import ResourceType
 from overrides.resource_types.partial import partial_schema
+from overrides.resource_types.schema_admission import compilation_error, schema_errors
 from overrides.resource_types.shape import MERGE_BY_KEY
-from overrides.resource_types.vetting import compilation_error, schema_errors
 
 # Paths below /api/v1/overrides/ that are not types.
 RESERVED_NAMES = frozenset(

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from overrides.merging import ANY_ITEM, REMOVE, MergeRule, SchemaPath, Strategy
+from overrides.resolution.merging import ANY_ITEM, REMOVE, MergeRule, SchemaPath, Strategy
 
 Schema = dict[str, Any]
 # Of an object as a whole.

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from overrides.merging import REMOVE
-from overrides.quantities import QUANTITY
+from controlplane.formats.quantities import QUANTITY
+from overrides.resolution.merging import REMOVE
 
 Schema = dict[str, Any]
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from controlplane.errors import InvalidTypeDefinition
 from controlplane.scopes import LEVEL_NAMES
-from overrides.merging import Combine, Strategy
-from overrides.resource_types.checking import Checker
+from overrides.resolution.merging import Combine, Strategy
+from overrides.resource_types.validator import Checker
 
 MERGE_BY_KEY = "merge_by_key"
 RULES = [MERGE_BY_KEY, *(one.value for one in Combine)]

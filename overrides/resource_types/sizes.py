@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from controlplane.errors import FieldError
-from overrides.leaves import escape
+from overrides.resolution.leaves import escape
 
 MAX_TEXT_CHARACTERS = 64 * 1024
 MAX_VALUES = 10_000

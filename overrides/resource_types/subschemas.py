@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from overrides.leaves import escape
+from overrides.resolution.leaves import escape
 
 # Keywords whose subschemas apply to the same value as the schema itself.
 _SAME_VALUE = ("if", "then", "else", "not")

@@ -10,13 +10,15 @@ from uuid import UUID
 from django.db import connection, transaction
 
 from controlplane.access import audit
-from controlplane.access.actors import Actor
 from controlplane.errors import FieldError, InvalidRequest, UnknownAgent
-from registry import event_types
-from registry.agents.evidence import WHOLE_FLEET
-from registry.agents.guards import guard_of
+from controlplane.identity.actors import Actor
+from registry.agents.event_types import AGENT_LEASE_CHANGED
 from registry.agents.liveness import LivenessPolicy, whole_seconds
-from registry.models import Agent, FleetGuard, Lease
+from registry.agents.models import Agent, Lease
+from registry.environments.event_types import ENVIRONMENT_LEASE_CHANGED
+from registry.environments.guarding import environment_id_of
+from registry.environments.models import Environment
+from registry.sweep.evidence import WHOLE_FLEET
 
 LONGEST_SECONDS = 24 * 3600
 
@@ -35,7 +37,7 @@ def set_agent_lease(
         Lease.objects.filter(agent_id=agent_id).update(lease_seconds=lease_seconds)
         _lengthen("agent_id = %(of)s", agent_id, lease_seconds)
         audit.record(
-            event_types.AGENT_LEASE_CHANGED,
+            AGENT_LEASE_CHANGED,
             "agent",
             str(agent_id),
             actor=actor,
@@ -53,32 +55,32 @@ def set_agent_lease(
 
 @transaction.atomic
 def set_environment_lease(
-    environment: str, lease_seconds: int | None, *, actor: Actor, policy: LivenessPolicy
-) -> FleetGuard:
+    name: str, lease_seconds: int | None, *, actor: Actor, policy: LivenessPolicy
+) -> Environment:
     """Set the lease of an environment's agents that have none of their own; None: LEASE_SECONDS.
 
     The environment may be one whose first agent is still to come. Raises InvalidRequest.
     """
-    if environment == WHOLE_FLEET:
+    if name == WHOLE_FLEET:
         message = "Name an environment. For the whole installation set LEASE_SECONDS."
         raise InvalidRequest(message, errors=[FieldError("/environment", "blank", message)])
     _check(lease_seconds, policy)
-    guard = FleetGuard.objects.select_for_update().get(id=guard_of(environment))
-    before = guard.lease_seconds
+    environment = Environment.objects.select_for_update().get(id=environment_id_of(name))
+    before = environment.lease_seconds
     if lease_seconds != before:
-        guard.lease_seconds = lease_seconds
-        guard.save(update_fields=["lease_seconds"])
-        _lengthen("guard_id = %(of)s AND lease_seconds IS NULL", guard.id, lease_seconds)
+        environment.lease_seconds = lease_seconds
+        environment.save(update_fields=["lease_seconds"])
+        _lengthen("environment_id = %(of)s AND lease_seconds IS NULL", environment.id, lease_seconds)
         audit.record(
-            event_types.ENVIRONMENT_LEASE_CHANGED,
+            ENVIRONMENT_LEASE_CHANGED,
             "environment",
-            environment,
+            name,
             actor=actor,
             before={"lease_seconds": before},
             after={"lease_seconds": lease_seconds},
-            data={"environment": environment, "lease_seconds": lease_seconds},
+            data={"environment": name, "lease_seconds": lease_seconds},
         )
-    return guard
+    return environment
 
 
 def _check(lease_seconds: int | None, policy: LivenessPolicy) -> None:

@@ -7,10 +7,10 @@ from datetime import timedelta
 
 from django.conf import settings
 
-from registry.agents.damping import DampingPolicy
-from registry.agents.fleet_guard import GuardPolicy
+from registry.agents.flap_damping import DampingPolicy
 from registry.agents.liveness import LivenessPolicy
-from registry.models import SweepRecord
+from registry.agents.models import SweepRecord
+from registry.environments.fleet_guard import GuardPolicy
 
 # So many sweeps may be missed (a busy worker, a restart) before it counts as an outage.
 _MISSED_SWEEPS = 6

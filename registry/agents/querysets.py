@@ -13,13 +13,13 @@ from registry.agents.liveness import LATE_AFTER_INTERVALS, LEASE_INTERVALS
 from registry.agents.states import LIVE
 
 if TYPE_CHECKING:
-    from registry.models import Agent
+    from registry.agents.models import Agent
 
 
 def late(interval: timedelta) -> Q:
     """`LivenessPolicy.is_late` of live agents in SQL, to count and filter many; a test compares the two."""
     # Of an agent whose lease is set, a third of it is the interval.
-    set_seconds = Coalesce("lease__lease_seconds", "lease__guard__lease_seconds", Value(0))
+    set_seconds = Coalesce("lease__lease_seconds", "lease__environment__lease_seconds", Value(0))
     of_own = Value(timedelta(seconds=LATE_AFTER_INTERVALS / LEASE_INTERVALS), models.DurationField())
     own = ExpressionWrapper(set_seconds * of_own, models.DurationField())
     return Q(
@@ -31,6 +31,6 @@ def late(interval: timedelta) -> Q:
 
 class AgentQuerySet(models.QuerySet["Agent"]):
     def shown(self) -> AgentQuerySet:
-        """With lease, guard, report and the database's clock, by which lateness is judged: one query."""
-        shown: AgentQuerySet = self.select_related("lease__guard", "report").annotate(now=Now())
+        """With lease, environment, report, and the database's clock as `now`: one query."""
+        shown: AgentQuerySet = self.select_related("lease__environment", "report").annotate(now=Now())
         return shown

@@ -48,3 +48,11 @@ def after_registration(old: State, initial: State, *, draining: bool) -> State:
     if State.REGISTERED in (old, initial):
         return State.REGISTERED
     return State.DRAINING if draining else initial
+
+
+class Cost(StrEnum):
+    LOW = "low"
+    MEDIUM_LOW = "medium-low"
+    MEDIUM = "medium"
+    MEDIUM_HIGH = "medium-high"
+    HIGH = "high"

@@ -5,9 +5,9 @@ from __future__ import annotations
 from django.db.models.functions import Now
 
 from controlplane.events import log
-from registry import event_types
+from registry.agents.event_types import BY_STATE
+from registry.agents.models import Agent
 from registry.agents.states import TRANSITIONS, State
-from registry.models import Agent
 
 
 def move(agent: Agent, new: State, *, reason: str, actor: str, request_id: str = "") -> bool:
@@ -24,7 +24,7 @@ def move(agent: Agent, new: State, *, reason: str, actor: str, request_id: str =
         return False
     agent.state, agent.state_reason = new.value, reason
     log.append(
-        event_types.BY_STATE[new],
+        BY_STATE[new],
         "agent",
         str(agent.id),
         data={

@@ -11,13 +11,13 @@ from uuid import UUID
 from django.db import connection, transaction
 from django.db.models.functions import Now
 
-from controlplane.access.actors import system
+from controlplane.identity.actors import system
 from registry.agents.liveness import LivenessPolicy
+from registry.agents.models import Agent, Lease
 from registry.agents.policies import liveness_policy, outage_gap
 from registry.agents.states import LIVE
-from registry.models import Agent, Lease
-from registry.providers import leases, storing
-from registry.providers.storing import By
+from registry.providers import leases, storage
+from registry.providers.storage import By
 
 # Agents at a time, and for how long: the sweep of agents must not wait. The next one takes the others.
 AGENTS = 500
@@ -59,12 +59,12 @@ def _expire_of(agent_id: UUID, policy: LivenessPolicy) -> int:
     lease = rows.filter(agent_id=agent_id).first()
     if lease is None:
         return 0
-    held = storing.locked(Agent.objects.get(id=agent_id), lease, lease.now)
+    held = storage.locked(Agent.objects.get(id=agent_id), lease, lease.now)
     due = [one for one in held.providers if one.holds_type and leases.is_over(one, lease, policy, held.now)]
     for one in due:
-        storing.expire(one, "Nobody named it until its lease ran out.", held, _BY)
+        storage.expire(one, "Nobody named it until its lease ran out.", held, _BY)
     if due:
-        storing.publish_conditions(held)
+        storage.publish_conditions(held)
     return len(due)
 
 
@@ -84,7 +84,7 @@ WHERE provider.holds_type AND provider.expires_at < now()
         OR agent.state_since < now() - %(lease)s * interval '1 second')
     AND (
         SELECT bool_and(coalesce(heard_at > now() - %(patience)s * interval '1 second', true))
-        FROM registry_fleetguard WHERE environment = ''
+        FROM registry_environment WHERE name = ''
     ) IS NOT FALSE
     AND (
         SELECT last_sweep_at >= now() - %(gap)s * interval '1 second'

@@ -5,9 +5,10 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 
 from registry.agents.liveness import LivenessPolicy, has_expired, reachable_since
+from registry.agents.models import Lease, SweepRecord
 from registry.agents.policies import outage_gap
-from registry.models import Lease, Provider, SweepRecord
 from registry.providers.health import lease_end
+from registry.providers.models import Provider
 
 
 def end_of(provider: Provider, lease: Lease, lasting: timedelta) -> datetime:

@@ -9,8 +9,8 @@ from prometheus_client import Metric
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
-from registry.models import Provider
 from registry.providers.health import Health
+from registry.providers.models import Provider
 
 
 class ProviderCounts(Collector):

@@ -27,7 +27,7 @@ class ServedTaskType(models.Model):
 
 
 class TaskTypeName(models.Model):
-    """A view (migration 0017): names that agents serve, without a team, and names that teams publish."""
+    """A view: names that agents serve, without a team, and names that teams publish."""
 
     name = models.CharField(primary_key=True, max_length=200)
     team = models.CharField(max_length=63)

@@ -8,11 +8,11 @@ import pytest
 from django.db.models.functions import Now
 
 from controlplane.access import principals
-from controlplane.api.metrics import exposition
 from controlplane.events.models import Event
+from controlplane.observability.metrics import exposition
 from controlplane.scopes import Scope
-from registry.publishing.rows import AgentConfig
-from registry.publishing.source_rows import AgentConfigCluster
+from registry.agent_configs.models import AgentConfig
+from registry.agent_configs.sources.models import AgentConfigCluster
 from tests.api_client import ACTOR, Api, make_principal, token_for
 
 TEXT = """\

@@ -14,8 +14,8 @@ from django.db.models.functions import Now
 from django.test import Client
 
 from controlplane.access.models import AuditRecord
-from registry.agents import life_cycle
-from registry.models import Agent, Lease
+from registry import lifecycle
+from registry.agents.models import Agent, Lease
 from tests.api_client import ACTOR, AGENT, Api, token_for
 
 BEAT = {"timestamp": "2026-11-21T09:30:00Z", "consumer_lag": 0}
@@ -39,7 +39,7 @@ def age(agent_id: str, days: int) -> None:
 def retire_for_silence(agent_id: str) -> None:
     Agent.objects.filter(id=agent_id).update(state="unavailable")
     age(agent_id, 8)
-    assert life_cycle.collect_garbage(**AGES) == (1, 0)
+    assert lifecycle.collect_garbage(**AGES) == (1, 0)
 
 
 def state(agent_id: str) -> str:
@@ -52,11 +52,11 @@ def test_long_silence_retires_and_long_absence_removes_and_who_beats_is_never_to
     api.post(f"agents/{gone}:retire")
     for agent_id in (silent, gone, alive):
         age(agent_id, 6)
-    assert life_cycle.collect_garbage(**AGES) == (0, 0)
+    assert lifecycle.collect_garbage(**AGES) == (0, 0)
     for agent_id in (silent, gone, alive):
         age(agent_id, 31)
 
-    assert life_cycle.collect_garbage(**AGES) == (1, 1)
+    assert lifecycle.collect_garbage(**AGES) == (1, 1)
 
     assert dict(Agent.objects.values_list("name", "state")) == {"silent": "retired", "alive": "ready"}
 
@@ -66,9 +66,9 @@ def test_unknown_agents_are_retired_after_the_same_silence_if_anybody_is_heard(a
     Agent.objects.filter(id=silent).update(state="unknown")
     age(silent, 8)
 
-    assert life_cycle.collect_garbage(**AGES) == (0, 0)
+    assert lifecycle.collect_garbage(**AGES) == (0, 0)
     alive = register(api, "alive")
-    assert life_cycle.collect_garbage(**AGES) == (1, 0)
+    assert lifecycle.collect_garbage(**AGES) == (1, 0)
 
     assert (state(silent), state(alive)) == ("retired", "ready")
     assert api.put(f"agents/{silent}/heartbeat", BEAT).json()["health_status"] == "ready"
@@ -124,7 +124,7 @@ def test_one_heartbeat_undoes_what_silence_alone_had_done(way, api):
     found = api.get(f"agents/{agent_id}").json()
     assert (found["health_status"], found["state_reason"]) == ("ready", "It beats.")
     age(agent_id, 31)
-    assert life_cycle.collect_garbage(**AGES) == (0, 0)
+    assert lifecycle.collect_garbage(**AGES) == (0, 0)
 
 
 def test_each_way_counts_what_it_takes_and_what_it_refuses(way, api):
@@ -152,13 +152,13 @@ def test_who_was_told_to_go_is_told_again_and_kept_while_it_beats(way, api, fare
 
     assert way.beat(agent_id, REPORTED) == (410, "agent_retired")
 
-    assert life_cycle.collect_garbage(**AGES) == (0, 0)
+    assert lifecycle.collect_garbage(**AGES) == (0, 0)
     assert state(agent_id) == "retired"
     lease = Lease.objects.get()
     assert lease.renewed_at > lease.agent.state_since
     assert lease.report_digest is None
     age(agent_id, 31)
-    assert life_cycle.collect_garbage(**AGES) == (0, 1)
+    assert lifecycle.collect_garbage(**AGES) == (0, 1)
 
 
 def test_what_an_operator_says_of_a_silent_agent_is_not_undone_by_a_heartbeat(api):
@@ -190,7 +190,7 @@ def test_an_unavailable_agent_that_beats_is_not_retired(api):
     agent_id = register(api)
     Agent.objects.update(state="unavailable", state_since=Now() - timedelta(days=8))
 
-    assert life_cycle.collect_garbage(**AGES) == (0, 0)
+    assert lifecycle.collect_garbage(**AGES) == (0, 0)
     assert state(agent_id) == "unavailable"
 
 
@@ -200,7 +200,7 @@ def meanwhile_removed(agent_id: str, work: Callable[[], Any]) -> Any:
 
     def remove() -> None:
         with transaction.atomic():
-            life_cycle.remove(agent_id, force=True, actor=ACTOR)
+            lifecycle.remove(agent_id, force=True, actor=ACTOR)
             removed.set()
             go.wait(10)
         connections.close_all()
@@ -231,11 +231,11 @@ def test_an_agent_that_is_removed_meanwhile_stops_neither_the_end_of_drains_nor_
         api.post(f"agents/{agent_id}:drain", {"reason": "x"})
     Agent.objects.update(drain_until=Now() - timedelta(seconds=1))
 
-    assert meanwhile_removed(drained[0], life_cycle.end_drains) == 2
+    assert meanwhile_removed(drained[0], lifecycle.end_drains) == 2
     assert {state(one) for one in drained[1:]} == {"ready"}
 
     Agent.objects.update(state="unavailable")
     for agent_id in drained[1:]:
         age(agent_id, 8)
-    assert meanwhile_removed(drained[1], lambda: life_cycle.collect_garbage(**AGES)) == (1, 0)
+    assert meanwhile_removed(drained[1], lambda: lifecycle.collect_garbage(**AGES)) == (1, 0)
     assert state(drained[2]) == "retired"

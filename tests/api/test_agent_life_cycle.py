@@ -7,12 +7,13 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from registry.agents import life_cycle, tallies
-from registry.agents.finding import meets
-from registry.agents.selectors import parse
+from registry import lifecycle
+from registry.agents.models import Agent, AgentTally, Lease
 from registry.agents.states import State
-from registry.agents.sweep import sweep_leases
-from registry.models import Agent, AgentTally, Lease
+from registry.listing import counts
+from registry.listing.search import meets
+from registry.listing.selectors import parse
+from registry.sweep.sweep import sweep_leases
 from tests.api_client import AGENT, Api, token_for
 
 BEAT = {"timestamp": "2026-11-21T09:30:00Z", "consumer_lag": 0}
@@ -88,10 +89,10 @@ def test_no_label_ends_with_a_new_line(api, labels):
 def test_the_time_of_a_drain_ends_it(api):
     agent_id = register(api)
     api.post(f"agents/{agent_id}:drain", {"reason": "x", "until": "2999-01-01T00:00:00Z"})
-    assert life_cycle.end_drains() == 0
+    assert lifecycle.end_drains() == 0
     Agent.objects.update(drain_until="2020-01-01T00:00:00Z")
 
-    assert life_cycle.end_drains() == 1
+    assert lifecycle.end_drains() == 1
     found = api.get(f"agents/{agent_id}").json()
     assert (found["health_status"], found["drain_reason"], found["drain_until"]) == ("ready", "", None)
 
@@ -221,17 +222,17 @@ def test_counts_follow_every_change(api):
 
     first, second = register(api, "a1"), register(api, "a2")
     register(api, "b1", environment="dev")
-    assert tallies.counts() == counted() == {"prod": {State.READY: 2}, "dev": {State.READY: 1}}
+    assert counts.agent_counts() == counted() == {"prod": {State.READY: 2}, "dev": {State.READY: 1}}
     api.post(f"agents/{first}:drain", {"reason": "x"})
     register(api, "a2", environment="dev")
     api.post(f"agents/{second}:retire")
-    assert tallies.counts() == counted()
-    tallies.fold()
-    tallies.fold()
-    assert tallies.counts() == counted()
+    assert counts.agent_counts() == counted()
+    counts.fold()
+    counts.fold()
+    assert counts.agent_counts() == counted()
     assert AgentTally.objects.count() == 3
     api.delete(f"agents/{second}")
-    assert tallies.counts() == counted()
+    assert counts.agent_counts() == counted()
 
     summary = api.get("agents:summary").json()
     assert (summary["total"], summary["states"]) == (2, {"ready": 1, "draining": 1})

@@ -7,7 +7,7 @@ import pytest
 from django.db.models.functions import Now
 
 from controlplane.events.models import Event
-from registry.models import Agent, Lease
+from registry.agents.models import Agent, Lease
 from tests.api_client import Api, token_for
 
 BODY = {

@@ -8,9 +8,9 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from controlplane import yaml_text
 from controlplane.access.models import AuditRecord
 from controlplane.events.models import Event
+from controlplane.formats import strict_yaml
 from controlplane.scopes import Level, Scope
 from overrides.models import (
     Domain,
@@ -50,7 +50,7 @@ class Applying:
         path = "overrides:apply?" + "&".join(f"{name}={value}" for name, value in query.items())
         if self.form == "json":
             return (by or self.api).post(path, {"documents": list(documents)}, **key)
-        body = yaml_text.dump_all(documents).encode()
+        body = strict_yaml.dump_all(documents).encode()
         return (by or self.api).post(path, body, Content_Type=YAML, **key)
 
     def confirmed(self, *documents: Any, **query: Any) -> Any:
@@ -723,7 +723,7 @@ data:
 
 
 def test_the_config_map_of_the_rfc_is_understood(apply):
-    answer = apply(yaml_text.load(CONFIG_MAP))
+    answer = apply(strict_yaml.load(CONFIG_MAP))
 
     assert answer.status_code == 200, answer.json()
     assert stored() == {
@@ -775,7 +775,7 @@ metadata:
 
 
 def test_the_config_map_is_read_as_the_rfc_prints_it_with_data_below_metadata(apply):
-    answer = apply(yaml_text.load(RFC_CONFIG_MAP))
+    answer = apply(strict_yaml.load(RFC_CONFIG_MAP))
 
     assert answer.status_code == 200, answer.json()
     assert answer.json()["summary"]["created"] == 2
@@ -785,7 +785,7 @@ def test_the_config_map_is_read_as_the_rfc_prints_it_with_data_below_metadata(ap
 def test_the_ellipses_of_the_rfc_are_refused_with_their_place(apply):
     printed = RFC_CONFIG_MAP.replace('gpu: "4"\n', 'gpu: "4"\n            ...    \n')
 
-    answer = apply(yaml_text.load(printed))
+    answer = apply(strict_yaml.load(printed))
 
     assert (answer.status_code, pointers(answer)) == (
         400,

@@ -10,18 +10,18 @@ from django.test import Client
 from structlog.testing import capture_logs
 
 from console.fleet import counts as fleet
-from console.fleet.asking import fitting
+from console.fleet.list_query import fitting
 from console.overrides import ladder
 from console.templatetags.times import ago
 from controlplane.access import principals
 from controlplane.access.models import PrincipalKind
-from controlplane.access.roles import Role
-from controlplane.demo import seed
+from controlplane.demo.seed import seed
+from controlplane.identity.roles import Role
 from controlplane.scopes import Scope
 from registry.agents.liveness import LATE_AFTER_INTERVALS
+from registry.agents.models import Agent, Lease
 from registry.agents.policies import liveness_policy
 from registry.agents.states import LIVE, State
-from registry.models import Agent, Lease
 from tests.api_client import ACTOR
 
 PASSWORD = "a rather long password"

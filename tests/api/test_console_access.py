@@ -11,13 +11,15 @@ from django.utils import timezone
 
 from console.records import changes
 from controlplane.access import principals
-from controlplane.access.actors import Actor
 from controlplane.access.models import AuditRecord, PrincipalKind, RoleBinding, Token
-from controlplane.access.roles import Role
 from controlplane.access.tokens import digest
-from controlplane.demo import seed
+from controlplane.demo.seed import seed
+from controlplane.identity.actors import Actor
+from controlplane.identity.roles import Role
 from controlplane.scopes import Scope
-from registry.models import Agent, JoinToken, Provider
+from registry.agents.models import Agent
+from registry.joining.models import JoinToken
+from registry.providers.models import Provider
 from tests.api_client import ACTOR, Api, logged_in
 
 

@@ -6,11 +6,11 @@ import pytest
 from django.db.models import F
 from django.db.models.functions import Now
 
-from console.agent_configs import planes as plane_pages
-from console.agent_configs import standings
-from controlplane.access.roles import Role
-from registry.publishing.rows import AgentConfig, AgentConfigRelease, AgentConfigStatus, DataPlane
-from registry.publishing.source_rows import AgentConfigCluster, AgentConfigFolder
+from console.agent_configs import data_planes as plane_pages
+from console.agent_configs import document_status
+from controlplane.identity.roles import Role
+from registry.agent_configs.models import AgentConfig, AgentConfigRelease, AgentConfigStatus, DataPlane
+from registry.agent_configs.sources.models import AgentConfigCluster, AgentConfigFolder
 from tests.api.test_agent_configs import text
 from tests.api_client import logged_in
 
@@ -299,7 +299,7 @@ def test_another_organisations_documents_are_not_shown(browser, api):
 def test_how_a_document_stands_in_one_word(conditions, conflicts, word):
     said = [{"type": kind, "status": status} for kind, status in conditions]
 
-    assert standings.word(said, conflicts) == word
+    assert document_status.word(said, conflicts) == word
 
 
 def test_a_difference_tells_lines_apart():

@@ -7,20 +7,20 @@ import pytest
 from django.db.models.functions import Now
 from django.test import Client
 
-from console.overrides import differing, forms
+from console.overrides import forms, three_way_diff
 from controlplane.access import principals
 from controlplane.access.models import AuditRecord, PrincipalKind
-from controlplane.access.roles import Role
-from controlplane.demo import seed
+from controlplane.demo.seed import seed
 from controlplane.errors import MalformedBody
+from controlplane.identity.roles import Role
 from controlplane.scopes import Scope
-from overrides.addresses import Address
-from overrides.editing import get_override, put_override
-from overrides.merging import MergeRule, Strategy
+from overrides.editing.writes import get_override, put_override
 from overrides.models import Override, SourceState
+from overrides.resolution.addresses import Address
+from overrides.resolution.merging import MergeRule, Strategy
 from overrides.resource_types import BUILT_IN
-from registry.models import FleetGuard
-from registry.publishing.rows import AgentConfig, AgentConfigStatus, DataPlane, PublishingTeam
+from registry.agent_configs.models import AgentConfig, AgentConfigStatus, DataPlane, PublishingTeam
+from registry.environments.models import Environment
 from tests.api_client import ACTOR
 
 WORKFLOW = "project=flytesnacks&domain=development&workflow=MyExampleWorkflow"
@@ -255,7 +255,7 @@ def test_a_field_that_is_emptied_is_inherited_again_and_empties_go():
 
 
 def test_three_documents_show_where_both_sides_changed_the_same():
-    found = differing.three_ways(
+    found = three_way_diff.three_ways(
         {"a": "1", "b": "1", "c": "1"}, {"a": "2", "b": "1", "c": "1"}, {"a": "3", "b": "2", "c": "1"},
         MergeRule(Strategy.MERGE),
     )  # fmt: skip
@@ -326,8 +326,8 @@ def test_only_who_may_define_types_gets_the_editor(browser):
 
 def test_the_dashboard_tells_of_an_engaged_guard_and_of_files_that_are_not_in_force(browser, settings):
     assert "No fleet guard is engaged." in shown(browser.get("/"))
-    FleetGuard.objects.update_or_create(
-        environment="edge", defaults={"engaged_at": Now(), "reason": "5 of 6 agents are silent."}
+    Environment.objects.update_or_create(
+        name="edge", defaults={"guard_engaged_at": Now(), "guard_reason": "5 of 6 agents are silent."}
     )
     settings.OVERRIDES_SOURCE = "file"
     error = {"file": "a.yaml", "line": 3, "message": "This is no YAML."}
@@ -361,7 +361,9 @@ def test_the_dashboard_tells_of_claims_that_collide(browser):
 
 
 def test_the_dashboard_states_only_what_it_looked_at(browser):
-    FleetGuard.objects.update_or_create(environment="edge", defaults={"engaged_at": Now(), "reason": "x"})
+    Environment.objects.update_or_create(
+        name="edge", defaults={"guard_engaged_at": Now(), "guard_reason": "x"}
+    )
     document = AgentConfig.objects.create(source="api", team="rival", name="spark", text="", digest="")
     plane = DataPlane.objects.create(name="eu-1")
     AgentConfigStatus.objects.create(document=document, data_plane=plane, conflicts=[LOST])

@@ -7,12 +7,12 @@ from django.test import Client
 
 from controlplane.access import principals
 from controlplane.access.models import PrincipalKind
-from controlplane.access.roles import Role
+from controlplane.identity.roles import Role
 from controlplane.scopes import Scope
-from overrides.addresses import Address
-from overrides.editing import delete_override, put_override
-from overrides.platform_defaults import platform_defaults
-from overrides.rail_editing import RailWrite, put_rail
+from overrides.editing.guard_rails import RailWrite, put_rail
+from overrides.editing.writes import delete_override, put_override
+from overrides.loading.platform_defaults import platform_defaults
+from overrides.resolution.addresses import Address
 from tests.api_client import ACTOR, make_project
 
 

@@ -13,12 +13,14 @@ from console.fleet import timeline
 from console.fleet.impact import Standing, in_words, standing
 from console.fleet.timeline import Move
 from controlplane.access.models import AuditRecord
-from controlplane.access.roles import Role
-from controlplane.demo import seed
-from registry.agents.guards import guard_of
+from controlplane.demo.seed import seed
+from controlplane.identity.roles import Role
+from registry.agents.models import Agent
 from registry.agents.states import State
 from registry.agents.transitions import move
-from registry.models import Agent, FleetGuard, ServedTaskType
+from registry.environments.guarding import environment_id_of
+from registry.environments.models import Environment
+from registry.task_types.models import ServedTaskType
 from tests.api_client import AGENT, Api, logged_in, token_for
 
 
@@ -279,11 +281,14 @@ def test_an_agent_that_registered_just_now_has_no_past(browser, agent):
 
 def test_a_mass_event_is_one_banner_with_a_count_and_a_link(browser):
     for number in range(20):
-        guard_of(f"edge-{number:02}")
-        FleetGuard.objects.filter(environment=f"edge-{number:02}").update(
-            engaged_at=Now(), due_count=9, agent_count=10, reason="9 of 10 agents are silent."
+        environment_id_of(f"edge-{number:02}")
+        Environment.objects.filter(name=f"edge-{number:02}").update(
+            guard_engaged_at=Now(),
+            guard_due_count=9,
+            guard_agent_count=10,
+            guard_reason="9 of 10 agents are silent.",
         )
-    known = FleetGuard.objects.exclude(environment="").count()
+    known = Environment.objects.exclude(name="").count()
 
     for address in ("/", "/agents"):
         page = text_of(browser.get(address))
@@ -293,19 +298,21 @@ def test_a_mass_event_is_one_banner_with_a_count_and_a_link(browser):
     listed = text_of(browser.get("/fleet-guards?engaged=1"))
     assert (listed.count("edge-"), "production" in listed) >= (20, False)
 
-    FleetGuard.objects.filter(environment="").update(engaged_at=Now(), due_count=500, agent_count=900)
+    Environment.objects.filter(name="").update(
+        guard_engaged_at=Now(), guard_due_count=500, guard_agent_count=900
+    )
     whole = text_of(browser.get("/"))
     assert f"in 20 of {known} environments and for the whole fleet: 500 of 900 agents silent" in whole
 
 
 def test_a_guard_is_overruled_for_a_while_and_given_back(browser):
-    guard_of("production-eu")
-    FleetGuard.objects.filter(environment="production-eu").update(due_count=4, agent_count=5)
+    environment_id_of("production-eu")
+    Environment.objects.filter(name="production-eu").update(guard_due_count=4, guard_agent_count=5)
     address = "/fleet-guards/overrule?environment=production-eu&ruling=engage"
 
     assert "4 of 5 agents silent" in text_of(browser.get(address))
     browser.post(address, {"ruling": "engage", "seconds": "600", "reason": "Network work."})
-    engaged = FleetGuard.objects.get(environment="production-eu")
+    engaged = Environment.objects.get(name="production-eu")
     wrong = browser.post(address, {"ruling": "lift", "seconds": "soon"})
     nowhere = browser.post("/fleet-guards/overrule?environment=mars", {"ruling": "lift", "seconds": "60"})
 

@@ -9,9 +9,9 @@ import tarfile
 import pytest
 from django.db import connection
 
-from controlplane import yaml_text
 from controlplane.access.models import AuditRecord
 from controlplane.events.models import Event
+from controlplane.formats import strict_yaml
 from controlplane.scopes import Scope
 from overrides.models import Domain, Override, OverrideVersion, Project, Revision, RevisionCounter
 from tests.api_client import Api, make_project, token_for
@@ -304,7 +304,7 @@ def test_a_folder_is_a_tar_of_plain_names_with_the_same_documents(api):
     with tarfile.open(fileobj=io.BytesIO(tar)) as archive:
         names = archive.getnames()
         documents = [
-            one for name in names for one in yaml_text.load_all(archive.extractfile(name).read().decode())
+            one for name in names for one in strict_yaml.load_all(archive.extractfile(name).read().decode())
         ]
 
     assert all(not name.startswith("/") and ".." not in name.split("/") for name in names)

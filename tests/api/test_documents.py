@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from controlplane import yaml_text
 from controlplane.access.models import AuditRecord
 from controlplane.events.models import Event
+from controlplane.formats import strict_yaml
 from controlplane.scopes import Scope
-from overrides.bundles import folder_files
+from overrides.documents.export import folder_files
 from overrides.models import (
     Domain,
     GuardRailRow,
@@ -59,7 +59,7 @@ def test_the_document_comes_as_json_or_as_yaml_by_accept(api):
 
     assert (plain["Content-Type"], as_json["Content-Type"]) == ("application/json",) * 2
     assert as_yaml["Content-Type"] == YAML
-    assert yaml_text.load(as_yaml.content.decode()) == plain.json() == as_json.json()
+    assert strict_yaml.load(as_yaml.content.decode()) == plain.json() == as_json.json()
     assert plain["Vary"] == as_yaml["Vary"] == "Accept"
     assert plain["ETag"] == as_yaml["ETag"] == '"v1"'
 
@@ -572,7 +572,7 @@ def test_the_folder_can_be_unpacked_and_holds_the_same_documents(odd, tmp_path):
 
     documents = odd.get("overrides/export?format=documents", Accept="application/json").json()["documents"]
     texts = [path.read_text() for path in tmp_path.rglob("*.yaml")]
-    found = [one for text in texts for one in yaml_text.load_all(text)]
+    found = [one for text in texts for one in strict_yaml.load_all(text)]
     assert sorted(map(str, found)) == sorted(map(str, documents))
 
 

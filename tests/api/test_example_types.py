@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from controlplane import yaml_text
+from controlplane.formats import strict_yaml
 from tests.api_client import make_project
 
 FOLDER = Path(__file__).resolve().parents[2] / "examples" / "resource-types"
@@ -21,7 +21,7 @@ def test_the_five_that_flytes_guide_would_want_are_there():
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_an_example_type_works_from_its_file_to_an_effective_value(api, path):
     make_project()
-    example = yaml_text.load(path.read_text())["definition"]["example"]
+    example = strict_yaml.load(path.read_text())["definition"]["example"]
 
     applied = api.post("overrides:apply", path.read_bytes(), Content_Type="application/yaml")
     again = api.post("overrides:apply", path.read_bytes(), Content_Type="application/yaml")

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from controlplane import yaml_text
+from controlplane.formats import strict_yaml
 from controlplane.scopes import Scope
-from overrides.leaves import leaves, name_of
+from overrides.field_managers import applied, managed_part
 from overrides.models import Override
-from overrides.ownership import applied, managed_part
+from overrides.resolution.leaves import leaves, name_of
 from overrides.resource_types import BUILT_IN
 from tests.api_client import Api, make_project, single_answers, token_for
 
@@ -117,7 +117,7 @@ def test_a_filtered_list_shows_only_what_the_caller_may_read(filled):
 
 def exported(answer: Any) -> list[Any]:
     assert answer.status_code == 200, answer.json()
-    return list(yaml_text.load_all(answer.content.decode()))
+    return list(strict_yaml.load_all(answer.content.decode()))
 
 
 def test_an_export_of_a_scope_has_only_the_overrides_at_and_below_it(filled):

@@ -5,9 +5,10 @@ from __future__ import annotations
 from django.db import transaction
 from django.db.models.functions import Now
 
+from registry.agents.models import Agent
 from registry.agents.states import State
 from registry.agents.transitions import move
-from registry.models import Agent, FleetGuard
+from registry.environments.models import Environment
 from tests.api_client import AGENT, Api
 
 
@@ -29,7 +30,9 @@ def test_a_guard_that_is_not_engaged_counts_the_agents_that_are_there(api):
 
 def test_an_engaged_guard_shows_what_it_judged(api):
     api.post("agents", AGENT)
-    FleetGuard.objects.filter(environment="prod").update(engaged_at=Now(), due_count=7, agent_count=9)
+    Environment.objects.filter(name="prod").update(
+        guard_engaged_at=Now(), guard_due_count=7, guard_agent_count=9
+    )
 
     assert guards(api)["prod"] == (True, 7, 9)
     ruled = api.post("fleet-guards:overrule", {"environment": "prod", "ruling": "lift"}).json()

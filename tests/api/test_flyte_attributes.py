@@ -320,7 +320,7 @@ def test_rows_at_levels_that_flyte_has_not_are_invisible_to_it(flyte_http, api):
 
 
 def test_a_projects_execution_config_is_filled_from_the_platform(flyte_http, settings, tmp_path):
-    from overrides.platform_defaults import platform_defaults
+    from overrides.loading.platform_defaults import platform_defaults
 
     file = tmp_path / "defaults.yaml"
     file.write_text(

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from controlplane.access.models import Principal
-from registry.publishing.looking import look
-from registry.publishing.part_rows import AgentConfigPart
+from registry.agent_configs.publishing.models import AgentConfigPart
+from registry.agent_configs.reconcile import look
 from tests.api.test_agent_configs import client, published, text
 from tests.integration.test_agent_config_parts import crowd
 

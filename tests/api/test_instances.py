@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from controlplane.events.models import Event
 from registry.agents.instances import Holder
-from registry.models import Agent, Lease
+from registry.agents.models import Agent, Lease
 from tests.api_client import AGENT, Api, token_for
 from tests.unit.test_liveness import NOW
 

@@ -9,7 +9,8 @@ import pytest
 from django.db import connection
 
 from controlplane.access.models import AuditRecord, Principal, Token
-from registry.models import Agent, JoinToken
+from registry.agents.models import Agent
+from registry.joining.models import JoinToken
 from tests.api_client import AGENT, Api, token_for
 
 INVITATION = {"name": "fleet", "name_pattern": "a*", "uses": 2}

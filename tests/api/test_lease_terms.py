@@ -10,9 +10,10 @@ from django.db.models.functions import Now
 
 from controlplane.access.models import AuditRecord
 from controlplane.events.models import Event
-from registry.agents import policies, sweep
-from registry.agents.finding import matching
-from registry.models import Agent, Lease, SweepRecord
+from registry.agents import policies
+from registry.agents.models import Agent, Lease, SweepRecord
+from registry.listing.search import matching
+from registry.sweep import sweep
 from tests.api_client import AGENT, Api, token_for
 from tests.integration.test_agents import long_up
 

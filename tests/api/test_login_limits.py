@@ -8,8 +8,8 @@ from ipaddress import ip_network
 import pytest
 from django.test import Client
 
-from controlplane.access import counting, principals
-from controlplane.access.login_limits import PER_NAME_AND_ADDRESS, Attempt, count_attempt, forgive
+from controlplane.access import attempt_counters, principals
+from controlplane.access.login.limits import PER_NAME_AND_ADDRESS, Attempt, count_attempt, forgive
 from controlplane.access.models import PrincipalKind
 from tests.api_client import ACTOR
 
@@ -19,10 +19,10 @@ NOWHERE = "redis://127.0.0.1:1/0"
 
 @pytest.fixture(autouse=True)
 def _fresh_counters():
-    counting._local.forget(list(counting._local._counts))
-    counting._valkey.end()
+    attempt_counters._local.forget(list(attempt_counters._local._counts))
+    attempt_counters._valkey.end()
     yield
-    counting._valkey.end()
+    attempt_counters._valkey.end()
 
 
 @pytest.fixture
@@ -170,7 +170,7 @@ def test_the_limit_holds_without_valkey(jane, settings):
 
 def test_valkey_may_lose_every_count(jane):
     guess(5)
-    counting._client(counting.settings.REDIS_URL).flushall()
+    attempt_counters._client(attempt_counters.settings.REDIS_URL).flushall()
 
     assert log_in(password=PASSWORD).status_code == 302
 

@@ -6,7 +6,7 @@ import uuid
 
 import pytest
 
-from registry.models import Agent, AgentReport, Lease
+from registry.agents.models import Agent, AgentReport, Lease
 from tests.api_client import AGENT, Api, token_for
 
 BEAT = {"timestamp": "2026-11-21T09:30:00Z", "consumer_lag": 0}

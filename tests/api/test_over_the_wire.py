@@ -10,7 +10,7 @@ import pytest
 
 from controlplane.access.models import AuditRecord
 from overrides.models import Override
-from registry.models import Agent
+from registry.agents.models import Agent
 from tests.api_client import Api, make_project, token_for
 
 GOOD = json.dumps({"attributes": {"limits": {"cpu": "1"}}}).encode()

@@ -8,8 +8,9 @@ from django.db.models.functions import Now
 
 from controlplane.access.models import AuditRecord
 from controlplane.events.models import Event
-from registry.models import Agent, Lease, Provider, ProviderChange, SweepRecord
+from registry.agents.models import Agent, Lease, SweepRecord
 from registry.providers.expiry import expire_providers
+from registry.providers.models import Provider, ProviderChange
 from tests.api_client import AGENT, Api, token_for
 
 VM = {

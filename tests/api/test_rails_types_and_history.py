@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from controlplane.scopes import Scope
-from overrides.editions import catalogue_of
+from overrides.loading.catalogue_cache import catalogue_of
 from overrides.models import Override, TypeDefinition
 from tests.api_client import Api, make_project, single_answers, token_for
 

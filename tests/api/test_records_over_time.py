@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from controlplane.access.models import AuditRecord
-from controlplane.api.since import SinceField
+from controlplane.api.time_range import SinceField
 from controlplane.events.models import Event
 from tests.api_client import Api, make_project, token_for
 

@@ -12,7 +12,8 @@ from django.db.models.functions import Now
 
 from controlplane.access.models import Principal, Token
 from registry import tasks
-from registry.models import Agent, JoinToken, Lease, RepeatableJoin
+from registry.agents.models import Agent, Lease
+from registry.joining.models import JoinToken, RepeatableJoin
 from tests.api.test_joining import beat, invite
 from tests.api_client import AGENT, Api, token_for
 

@@ -9,9 +9,9 @@ import pytest
 import yaml
 from django.test import Client
 
-from controlplane.access import counting, throttles
-from controlplane.access.roles import Role
+from controlplane.access import attempt_counters, throttles
 from controlplane.access.tokens import Prefix, new_token
+from controlplane.identity.roles import Role
 from controlplane.openapi import document
 from controlplane.settings.environment import DECLARED
 from tests.api_client import AGENT, Api, logged_in, token_for
@@ -24,10 +24,10 @@ def _one_minute(monkeypatch):
     """The minute does not end within a test."""
     monkeypatch.setattr(throttles.time, "time", lambda: 1_800_000_010.0)
     monkeypatch.setattr(throttles, "_requests", throttles.RequestCounter())
-    counting._local.forget(list(counting._local._counts))
-    counting._valkey.end()
+    attempt_counters._local.forget(list(attempt_counters._local._counts))
+    attempt_counters._valkey.end()
     yield
-    counting._valkey.end()
+    attempt_counters._valkey.end()
 
 
 def test_a_token_is_refused_above_its_limit_and_others_are_not(db, settings):
@@ -127,8 +127,8 @@ def test_without_valkey_nobody_waits_and_the_process_counts_by_itself(db, settin
 
 def test_requests_are_counted_in_portions_that_all_processes_see(monkeypatch):
     trips = []
-    add = counting.add
-    monkeypatch.setattr(counting, "add", lambda *given: trips.append(1) or add(*given))
+    add = attempt_counters.add
+    monkeypatch.setattr(attempt_counters, "add", lambda *given: trips.append(1) or add(*given))
     processes = [throttles.RequestCounter() for _ in range(2)]
 
     counts = [processes[number % 2].add("token", 7, 2000) for number in range(1000)]

@@ -14,13 +14,13 @@ from django.db import connection
 from django.test import Client
 from django.utils import timezone
 
-from controlplane.access import counting, principals
-from controlplane.access.browsers import browser_name
-from controlplane.access.login_limits import PER_NAME_AND_ADDRESS
+from controlplane.access import attempt_counters, principals
+from controlplane.access.login.browsers import browser_name
+from controlplane.access.login.limits import PER_NAME_AND_ADDRESS
 from controlplane.access.models import AuditRecord, Principal, PrincipalKind, Session
-from controlplane.access.roles import Role
 from controlplane.api.models import IdempotencyKey
 from controlplane.events.models import Event
+from controlplane.identity.roles import Role
 from controlplane.scopes import Scope
 from tests.api_client import ACTOR, Api, logged_in, token_for
 
@@ -33,7 +33,7 @@ SAFARI = (
 
 @pytest.fixture(autouse=True)
 def _fresh_counters():
-    counting._local.forget(list(counting._local._counts))
+    attempt_counters._local.forget(list(attempt_counters._local._counts))
 
 
 @pytest.fixture

@@ -11,16 +11,16 @@ from django.db import connection, transaction
 from hypothesis import given
 from hypothesis import strategies as st
 
-from controlplane.access import issuing, principals
-from controlplane.access.callers import caller_for
-from controlplane.access.issuing import Issuer
-from controlplane.access.lifetimes import Creation, Policy, Unspecified, expiry_of
+from controlplane.access import issue_tokens, principals
+from controlplane.access.authentication import caller_for
+from controlplane.access.issue_tokens import Issuer
 from controlplane.access.models import AuditRecord, Token
-from controlplane.access.roles import ALLOWED, Grant, Role, decide, missing_rights
+from controlplane.access.token_lifetimes import Creation, Policy, Unspecified, expiry_of
 from controlplane.access.tokens import digest
 from controlplane.errors import InvalidRequest, NotAuthenticated
+from controlplane.identity.roles import ALLOWED, Grant, Role, decide, missing_rights
 from controlplane.scopes import Scope
-from registry.models import JoinToken
+from registry.joining.models import JoinToken
 from tests.api_client import ACTOR, AGENT, Api, make_principal
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
@@ -229,7 +229,9 @@ def test_nobody_creates_a_token_with_rights_that_are_not_theirs(db):
     editor, admin = make_principal("editor"), make_principal("admin")
 
     with pytest.raises(Exception, match="rights that you do not have"):
-        issuing.issue_token(admin, "x", Unspecified.EXPIRY, issuer=Issuer(caller_for(editor)), actor=ACTOR)
+        issue_tokens.issue_token(
+            admin, "x", Unspecified.EXPIRY, issuer=Issuer(caller_for(editor)), actor=ACTOR
+        )
 
 
 def test_a_token_that_is_revoked_meanwhile_leaves_no_child(transactional_db):
@@ -240,7 +242,7 @@ def test_a_token_that_is_revoked_meanwhile_leaves_no_child(transactional_db):
 
     def create():
         try:
-            issuing.issue_token(admin, "child", None, issuer=issuer, actor=ACTOR)
+            issue_tokens.issue_token(admin, "child", None, issuer=issuer, actor=ACTOR)
         except NotAuthenticated as error:
             outcome.append(error)
         finally:
@@ -248,7 +250,7 @@ def test_a_token_that_is_revoked_meanwhile_leaves_no_child(transactional_db):
 
     thread = threading.Thread(target=create)
     with transaction.atomic():
-        issuing.revoke_token(parent.id, of=None, actor=ACTOR)
+        issue_tokens.revoke_token(parent.id, of=None, actor=ACTOR)
         thread.start()
         _wait_for_a_lock()
     thread.join(10)
@@ -260,17 +262,17 @@ def test_a_token_that_is_revoked_meanwhile_leaves_no_child(transactional_db):
 def test_a_child_that_is_being_created_is_revoked_with_its_grandparent(transactional_db):
     admin = make_principal("admin")
     grandparent, _ = principals.create_token(admin, name="g", expires_at=None, actor=ACTOR)
-    parent, _ = issuing.issue_token(
+    parent, _ = issue_tokens.issue_token(
         admin, "p", None, issuer=Issuer(caller_for(admin), grandparent.id), actor=ACTOR
     )
 
     def revoke():
-        issuing.revoke_token(grandparent.id, of=None, actor=ACTOR)
+        issue_tokens.revoke_token(grandparent.id, of=None, actor=ACTOR)
         connection.close()
 
     thread = threading.Thread(target=revoke)
     with transaction.atomic():
-        issuing.issue_token(admin, "c", None, issuer=Issuer(caller_for(admin), parent.id), actor=ACTOR)
+        issue_tokens.issue_token(admin, "c", None, issuer=Issuer(caller_for(admin), parent.id), actor=ACTOR)
         thread.start()
         _wait_for_a_lock()
     thread.join(10)

@@ -10,7 +10,7 @@ from django.db.models.functions import Now
 
 from controlplane.access import principals
 from controlplane.access.models import Principal, PrincipalKind, Session
-from controlplane.access.roles import Role
+from controlplane.identity.roles import Role
 from controlplane.scopes import Scope
 from tests.api_client import ACTOR, AGENT, Api
 

@@ -14,10 +14,10 @@ from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_K
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
 from controlplane.access import principals
+from controlplane.access.login.session_store import SessionStore
 from controlplane.access.models import Principal, PrincipalKind
-from controlplane.access.roles import Role
-from controlplane.access.session_store import SessionStore
-from controlplane.demo import seed
+from controlplane.demo.seed import seed
+from controlplane.identity.roles import Role
 from controlplane.scopes import Scope
 from tests.api_client import ACTOR
 from tests.conftest import System

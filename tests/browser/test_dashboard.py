@@ -13,12 +13,13 @@ from playwright.sync_api import Browser, Page, expect
 
 from controlplane.access import principals
 from controlplane.access.models import PrincipalKind
-from controlplane.access.roles import Role
+from controlplane.identity.roles import Role
 from controlplane.scopes import Scope
-from registry.agents.guards import guard_of
+from registry.agents.models import Agent
 from registry.agents.states import State
 from registry.agents.transitions import move
-from registry.models import Agent, FleetGuard
+from registry.environments.guarding import environment_id_of
+from registry.environments.models import Environment
 from tests.api_client import ACTOR
 from tests.browser.conftest import WIDE, log_in
 from tests.browser.test_fleet import publish
@@ -31,12 +32,12 @@ def storm(live: System) -> None:
     live.beat.send_signal(signal.SIGSTOP)
     time.sleep(1.5)
     for name in ("", *(f"edge-{number:02}" for number in range(20))):
-        guard_of(name)
-        FleetGuard.objects.filter(environment=name).update(
-            engaged_at=Now() - timedelta(minutes=40),
-            due_count=19_400 if not name else 970,
-            agent_count=20_012 if not name else 1_000,
-            reason="Many agents are silent.",
+        environment_id_of(name)
+        Environment.objects.filter(name=name).update(
+            guard_engaged_at=Now() - timedelta(minutes=40),
+            guard_due_count=19_400 if not name else 970,
+            guard_agent_count=20_012 if not name else 1_000,
+            guard_reason="Many agents are silent.",
         )
     publish(("acme", "acme_sensor"), ("rival", "acme_sensor"))
 

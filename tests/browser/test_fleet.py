@@ -6,12 +6,13 @@ from collections.abc import Callable
 
 from playwright.sync_api import Page, expect
 
-from registry.agent_configs.claims import DocumentId
-from registry.agents import life_cycle
-from registry.models import Agent, ServedTaskType
-from registry.publishing.planes import Described, put_plane
-from registry.publishing.publishing import Wanted, put_document
-from registry.publishing.rows import AgentConfigStatus, DataPlane
+from registry import lifecycle
+from registry.agent_configs.delivery.data_planes import Described, put_plane
+from registry.agent_configs.documents.published import DocumentId
+from registry.agent_configs.models import AgentConfigStatus, DataPlane
+from registry.agent_configs.publishing.publish import Wanted, put_document
+from registry.agents.models import Agent
+from registry.task_types.models import ServedTaskType
 from tests.api.test_agent_configs import text
 from tests.api_client import ACTOR
 from tests.browser.conftest import hindrances
@@ -104,7 +105,7 @@ def test_rows_that_are_seen_follow_what_happens(page: Page) -> None:
     expect(page.locator("[data-live-badge]")).to_have_text("live")
     agent = Agent.objects.get(name="prod-eu-2")
 
-    life_cycle.drain(agent.id, reason="Kernel update.", until=None, actor=ACTOR)
+    lifecycle.drain(agent.id, reason="Kernel update.", until=None, actor=ACTOR)
 
     expect(page.locator("#rows")).to_contain_text("Kernel update.")
 

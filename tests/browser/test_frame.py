@@ -8,8 +8,8 @@ from collections.abc import Callable
 from playwright.sync_api import Page, Route, expect
 
 from controlplane.access import principals
-from controlplane.access.roles import Role
 from controlplane.events import log
+from controlplane.identity.roles import Role
 from controlplane.scopes import Scope
 from tests.api_client import ACTOR
 

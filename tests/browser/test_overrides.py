@@ -7,10 +7,10 @@ import re
 from django.conf import settings
 from playwright.sync_api import Page, expect
 
-from controlplane.access.actors import system
+from controlplane.identity.actors import system
 from controlplane.scopes import Scope
-from overrides.addresses import Address
-from overrides.editing import get_override, put_override
+from overrides.editing.writes import get_override, put_override
+from overrides.resolution.addresses import Address
 from tests.browser.conftest import hindrances
 
 PLACE = Address("task_resource", Scope("development", "flytesnacks", "MyExampleWorkflow"))

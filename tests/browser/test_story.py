@@ -8,7 +8,8 @@ from typing import Any
 from playwright.sync_api import Page, expect
 
 from overrides.models import Override
-from registry.models import Agent, FleetGuard
+from registry.agents.models import Agent
+from registry.environments.models import Environment
 from tests.api_client import AGENT, token_for
 from tests.beating_agent import BeatingAgent
 from tests.conftest import System
@@ -80,7 +81,7 @@ def _review_edit_and_go_back(page: Page) -> None:
 def _fall_silent_and_return(page: Page, client: Client, url: str) -> None:
     # The demo's agents never beat: so many silent ones would be doubted by the fleet guard.
     Agent.objects.all().delete()
-    FleetGuard.objects.all().delete()
+    Environment.objects.all().delete()
     agent = client("POST", "agents", AGENT)["agent_id"]
     page.goto("/agents")
     row = page.locator("#rows tr", has_text="a1")

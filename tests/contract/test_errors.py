@@ -9,8 +9,8 @@ from django.test import Client
 from rest_framework import exceptions
 
 from controlplane import errors
+from controlplane.api.problem_types import EXPLANATIONS
 from controlplane.api.problems import STATUS_BY_ERROR, problem_response, server_error
-from controlplane.problem_types import EXPLANATIONS
 
 CLASSES = [
     one

@@ -16,9 +16,9 @@ from django.db.migrations.loader import MigrationLoader
 from packaging.requirements import Requirement
 
 from controlplane.events import types
-from overrides.api.urls import urlpatterns
 from overrides.resource_types import BUILT_IN
 from overrides.resource_types.operators import RESERVED_NAMES
+from overrides.urls import urlpatterns
 
 ROOT = Path(__file__).resolve().parents[2]
 LABELS = [app.rpartition(".")[2] for app in settings.APPS_WITH_TABLES]

@@ -25,7 +25,7 @@ import pytest
 import yaml
 from django.core.management import call_command
 
-from controlplane.embedded.ports import free_port
+from controlplane.local.ports import free_port
 from controlplane.settings.environment import DECLARED
 
 HOST = "controlplane.example.com"

@@ -19,9 +19,10 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
-from controlplane import yaml_text
 from controlplane.access.models import RoleBinding, Token
-from registry.models import AgentConfigGrant, JoinToken
+from controlplane.formats import strict_yaml
+from registry.agent_configs.models import AgentConfigGrant
+from registry.joining.models import JoinToken
 from tests.api_client import AGENT, Api, make_principal, make_project, token_for
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -61,7 +62,7 @@ NAMES = {
 @schemathesis.deserializer(*YAML_MEDIA_TYPES)
 def read_yaml(context, response):
     """An export is a stream of several documents, which the tool's own reader refuses."""
-    documents = yaml_text.load_all(response.content.decode())
+    documents = strict_yaml.load_all(response.content.decode())
     return documents[0] if len(documents) == 1 else documents
 
 

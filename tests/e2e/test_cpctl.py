@@ -15,7 +15,7 @@ import yaml
 
 from controlplane.access.principals import create_token
 from controlplane.scopes import Scope
-from cpctl.api import Api as Client
+from cpctl.client import Api as Client
 from cpctl.contexts import Context
 from cpctl.exits import Exit
 from tests.api_client import ACTOR, AGENT, Api, make_principal, make_project, token_for

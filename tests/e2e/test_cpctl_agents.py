@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from controlplane.access.principals import create_token
-from cpctl.api import Api as Client
+from cpctl.client import Api as Client
 from cpctl.contexts import Context
 from tests.api_client import ACTOR, AGENT, Api, make_principal, make_project, token_for
 from tests.beating_agent import BeatingAgent

@@ -20,14 +20,14 @@ from django.test import Client
 
 from controlplane.access.models import Principal
 from controlplane.access.models import Session as ConsoleSession
-from controlplane.access.roles import Role
+from controlplane.identity.roles import Role
 from cpctl.errors import CpctlError
 from cpctl.exits import Exit
 from cpctl.lazy import COMMANDS, build
 from cpctl.main import app
 from cpctl.session import SESSION, Session
+from registry.agents.models import Agent
 from registry.agents.states import State
-from registry.models import Agent
 from tests.api.test_agent_configs import text
 from tests.api_client import AGENT, Api, logged_in, token_for
 from tests.contract.described_server import request_example

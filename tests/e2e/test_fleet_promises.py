@@ -19,10 +19,11 @@ import pytest
 from django.db.models import F
 from django.db.models.functions import Now
 
-from controlplane.embedded.ports import free_port
-from controlplane.embedded.programs import Program, Running, start, stop_all
 from controlplane.events.models import Event
-from registry.models import Agent, FleetGuard, Lease, SweepRecord
+from controlplane.local.ports import free_port
+from controlplane.local.programs import Program, Running, start, stop_all
+from registry.agents.models import Agent, Lease, SweepRecord
+from registry.environments.models import Environment
 from tests.api_client import AGENT, Api, token_for
 from tests.conftest import QUICK_LIVENESS
 
@@ -187,7 +188,7 @@ def test_three_servers_and_two_sweepers_tell_the_dead_from_a_broken_network(plan
     until(lambda: in_state("unavailable", dead))
     assert all(LEASE < death_after(one) <= LEASE + timedelta(seconds=15) for one in dead)
     assert told() == each_once("agent.unavailable", dead)
-    assert not FleetGuard.objects.exclude(engaged_at=None).exists()
+    assert not Environment.objects.exclude(guard_engaged_at=None).exists()
 
     # Sixty per cent fall silent at once: doubted, and none of them marked.
     cut_off = [one for one in agents if one not in dead][:36]
@@ -205,7 +206,7 @@ def test_three_servers_and_two_sweepers_tell_the_dead_from_a_broken_network(plan
     # The network is back, and the dead with it.
     silent.clear()
     until(lambda: in_state("ready", agents))
-    until(lambda: not FleetGuard.objects.exclude(engaged_at=None).exists())
+    until(lambda: not Environment.objects.exclude(guard_engaged_at=None).exists())
     for one in fleet:
         one.stopping.set()
         one.join(15)
@@ -269,7 +270,7 @@ def test_while_the_web_servers_are_away_longer_than_a_lease_nobody_becomes_unava
     until(lambda: ready(fleet.port))
     silent.clear()
     until(lambda: in_state("ready", agents))
-    until(lambda: not FleetGuard.objects.exclude(engaged_at=None).exists())
+    until(lambda: not Environment.objects.exclude(guard_engaged_at=None).exists())
     fleet.stopping.set()
     fleet.join(15)
 

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 import pytest
 from django.utils.dateparse import parse_datetime
 
-from registry.models import Lease
+from registry.agents.models import Lease
 from tests.api_client import AGENT, Api, token_for
 from tests.e2e.launcher import Web
 

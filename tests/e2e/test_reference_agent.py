@@ -18,7 +18,9 @@ import pytest
 
 from controlplane.access.models import Token
 from controlplane.events.models import Event
-from registry.models import Agent, AgentReport, JoinToken, Lease, Provider
+from registry.agents.models import Agent, AgentReport, Lease
+from registry.joining.models import JoinToken
+from registry.providers.models import Provider
 from tests.api_client import Api, token_for
 from tests.e2e.launcher import Web
 

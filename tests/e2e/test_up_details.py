@@ -17,9 +17,9 @@ from pathlib import Path
 
 import pytest
 
-from controlplane.embedded.noted_environment import read_environment
-from controlplane.embedded.ports import free_port
-from controlplane.embedded.readiness import worker_answers
+from controlplane.local.ports import free_port
+from controlplane.local.readiness import worker_answers
+from controlplane.local.saved_environment import read_environment
 from tests.e2e.launcher import ROOT, Up
 
 READY = "Ctrl-C stops everything."

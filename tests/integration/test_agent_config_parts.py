@@ -9,19 +9,19 @@ import pytest
 from django.db import connection, transaction
 from django.db.models import F
 
+from controlplane.database.locks import lock_publishing
 from controlplane.errors import LimitReached, TooManyAttempts, UnknownBundle
 from controlplane.events.models import Event
-from registry.agent_configs.conditions import AckState
-from registry.agent_configs.grants import Grant
-from registry.publishing.handing_over import give_grant
-from registry.publishing.locking import lock_publishing
-from registry.publishing.part_rows import AgentConfigPace, AgentConfigPart
-from registry.publishing.planes import Described, approve, get_plane, put_plane
-from registry.publishing.previews import Change, preview
-from registry.publishing.publishing import delete_document, forget_tombstones
-from registry.publishing.quarantining import quarantine, readmit
-from registry.publishing.recomputing import recompute_all
-from registry.publishing.rows import AgentConfig, DataPlane
+from registry.agent_configs.bundles.conditions import AckState
+from registry.agent_configs.claims.grants import Grant
+from registry.agent_configs.delivery.data_planes import Described, approve, get_plane, put_plane
+from registry.agent_configs.models import AgentConfig, DataPlane
+from registry.agent_configs.publishing.models import AgentConfigPace, AgentConfigPart
+from registry.agent_configs.publishing.ownership_transfer import give_grant
+from registry.agent_configs.publishing.preview import Change, preview
+from registry.agent_configs.publishing.publish import delete_document, forget_tombstones
+from registry.agent_configs.publishing.quarantine import quarantine, readmit
+from registry.agent_configs.publishing.recompute import recompute_all
 from tests.api_client import ACTOR
 from tests.integration.test_agent_configs import ack, condition, name, publish, revision, served, text
 

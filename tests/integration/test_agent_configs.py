@@ -12,23 +12,35 @@ from controlplane.access.models import AuditRecord
 from controlplane.errors import InvalidAgentConfig, LimitReached, UnknownBundle
 from controlplane.events.models import Event
 from controlplane.preconditions import Precondition
-from registry.agent_configs.claims import ClaimKind, DocumentId
-from registry.agent_configs.conditions import AckState
-from registry.agent_configs.grants import Grant
-from registry.publishing.acks import AckError, Acknowledgement, acknowledge, tell_silent_planes
-from registry.publishing.handing_over import give_grant, release
-from registry.publishing.planes import Described, Format, approve, configuration, get_plane, put_plane
-from registry.publishing.previews import Change, preview
-from registry.publishing.publishing import Wanted, delete_document, get_document, put_document
-from registry.publishing.quarantining import quarantine, readmit
-from registry.publishing.recomputing import recompute_all
-from registry.publishing.rows import (
+from registry.agent_configs.bundles.conditions import AckState
+from registry.agent_configs.claims.grants import Grant
+from registry.agent_configs.delivery.acknowledgements import (
+    AckError,
+    Acknowledgement,
+    acknowledge,
+    tell_silent_planes,
+)
+from registry.agent_configs.delivery.data_planes import (
+    Described,
+    Format,
+    approve,
+    configuration,
+    get_plane,
+    put_plane,
+)
+from registry.agent_configs.documents.published import ClaimKind, DocumentId
+from registry.agent_configs.models import (
     AgentConfigBundle,
     AgentConfigQuarantine,
     AgentConfigStatus,
     ClaimRecord,
     DataPlane,
 )
+from registry.agent_configs.publishing.ownership_transfer import give_grant, release
+from registry.agent_configs.publishing.preview import Change, preview
+from registry.agent_configs.publishing.publish import Wanted, delete_document, get_document, put_document
+from registry.agent_configs.publishing.quarantine import quarantine, readmit
+from registry.agent_configs.publishing.recompute import recompute_all
 from registry.tasks import recompute_agent_configs
 from tests.api_client import ACTOR
 

@@ -16,18 +16,18 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from controlplane.embedded.ports import free_port
 from controlplane.events.models import Event
-from registry.agent_configs.claims import DocumentId
-from registry.config_maps import client
-from registry.config_maps.client import KubernetesCluster
-from registry.config_maps.pace import Pace
-from registry.config_maps.storing import STANDBY, cluster_state, mark_silent_watcher
-from registry.config_maps.watching import Watcher
-from registry.publishing.planes import Described, Format, configuration, get_plane, put_plane
-from registry.publishing.publishing import Wanted, get_document, put_document
-from registry.publishing.rows import AgentConfig, AgentConfigStatus
-from registry.publishing.source_rows import AgentConfigCluster
+from controlplane.local.ports import free_port
+from registry.agent_configs.delivery.data_planes import Described, Format, configuration, get_plane, put_plane
+from registry.agent_configs.documents.published import DocumentId
+from registry.agent_configs.models import AgentConfig, AgentConfigStatus
+from registry.agent_configs.publishing.publish import Wanted, get_document, put_document
+from registry.agent_configs.sources.cluster import client
+from registry.agent_configs.sources.cluster.backoff import Pace
+from registry.agent_configs.sources.cluster.client import KubernetesCluster
+from registry.agent_configs.sources.cluster.synchronise import STANDBY, cluster_state, mark_silent_watcher
+from registry.agent_configs.sources.cluster.watcher import Watcher
+from registry.agent_configs.sources.models import AgentConfigCluster
 from registry.tasks import recompute_agent_configs
 from tests.api_client import ACTOR
 from tests.fake_kubernetes import PREFIX, FakeKubernetes

@@ -9,11 +9,11 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from controlplane.events.models import Event
-from registry.agent_configs.claims import DocumentId
-from registry.publishing.folder import folder_state, synchronise
-from registry.publishing.planes import Described, Format, configuration, get_plane, put_plane
-from registry.publishing.publishing import get_document
-from registry.publishing.rows import AgentConfig, AgentConfigStatus
+from registry.agent_configs.delivery.data_planes import Described, Format, configuration, get_plane, put_plane
+from registry.agent_configs.documents.published import DocumentId
+from registry.agent_configs.models import AgentConfig, AgentConfigStatus
+from registry.agent_configs.publishing.publish import get_document
+from registry.agent_configs.sources.folder import folder_state, synchronise
 from registry.tasks import recompute_agent_configs
 from tests.api_client import ACTOR
 from tests.integration.test_agent_configs import text

@@ -10,16 +10,16 @@ from django.contrib.postgres.functions import TransactionNow
 from django.db import connections
 from django.db.models.functions import Now
 
-from controlplane.access.actors import Actor
 from controlplane.events.models import Event
-from registry.agents import sweep
-from registry.agents.heartbeats import Heartbeat, record_heartbeat
+from controlplane.identity.actors import Actor
+from registry.agents.models import Agent, Lease, SweepRecord
 from registry.agents.policies import liveness_policy
-from registry.agents.registering import register
-from registry.agents.registration import Cost, Registration
-from registry.agents.states import State
+from registry.agents.states import Cost, State
 from registry.agents.transitions import move
-from registry.models import Agent, Lease, SweepRecord
+from registry.heartbeats.record import Heartbeat, record_heartbeat
+from registry.joining.register import register
+from registry.joining.registration import Registration
+from registry.sweep import sweep
 
 ACTOR = Actor(None, "test")
 

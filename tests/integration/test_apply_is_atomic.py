@@ -12,11 +12,11 @@ from django.db import connections
 from controlplane.errors import ControlplaneError, VersionMismatch
 from controlplane.preconditions import Precondition
 from controlplane.scopes import Scope
-from overrides.addresses import Address, Statement
-from overrides.applying import ApplyOptions, apply_statements
-from overrides.editing import Terms, get_override, put_override
-from overrides.effective import effective_many
+from overrides.editing.apply import ApplyOptions, apply_statements
+from overrides.editing.writes import Terms, get_override, put_override
+from overrides.effective.effective import effective_many
 from overrides.models import Override, OverrideVersion, Revision
+from overrides.resolution.addresses import Address, Statement
 from tests.api_client import ACTOR, make_project
 
 SCOPES = [Scope("development", "flytesnacks", f"w{number}") for number in range(30)]

@@ -11,10 +11,10 @@ import pytest
 from django.db import connections
 
 from controlplane.scopes import Scope
-from overrides.addresses import Address, Statement
-from overrides.applying import ApplyOptions, apply_statements
-from overrides.effective import effective_many
+from overrides.editing.apply import ApplyOptions, apply_statements
+from overrides.effective.effective import effective_many
 from overrides.models import Override, OverrideVersion, Revision
+from overrides.resolution.addresses import Address, Statement
 from tests.api_client import ACTOR, Api, make_project, token_for
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -10,11 +10,11 @@ import pytest
 from django.conf import settings
 from psycopg.errors import InsufficientPrivilege
 
-from controlplane import database_roles
-from controlplane.database_roles import MIGRATOR, WEB
-from controlplane.embedded import Services
-from controlplane.embedded.noted_environment import write_environment
-from controlplane.embedded.private_files import private_folder
+from controlplane.database import roles
+from controlplane.database.roles import MIGRATOR, WEB
+from controlplane.local import Services
+from controlplane.local.private_files import private_folder
+from controlplane.local.saved_environment import write_environment
 from tests.api_client import Api
 from tests.documented_backup import checkout, commands, run
 
@@ -33,7 +33,7 @@ def source(services: Services, transactional_db: None) -> str:
     url = services.environment["DATABASE_URL"]
     url = url.replace("@/controlplane?", f"@/{settings.DATABASES['default']['NAME']}?")
     with psycopg.connect(url) as administrator, administrator.cursor() as cursor:
-        database_roles.establish(cursor, passwords={})
+        roles.establish(cursor, passwords={})
     return url
 
 
@@ -45,7 +45,7 @@ def target(services: Services, source: str) -> Iterator[str]:
         administrator.execute("CREATE DATABASE restored")
     restored = url.replace("@/controlplane?", "@/restored?")
     with psycopg.connect(restored) as administrator, administrator.cursor() as cursor:
-        database_roles.establish(cursor, passwords={})
+        roles.establish(cursor, passwords={})
     yield restored
     with psycopg.connect(url, autocommit=True) as administrator:
         administrator.execute("DROP DATABASE restored WITH (FORCE)")
@@ -74,7 +74,7 @@ def test_the_documented_backup_can_be_restored_as_documented(
         assert jumped == last + 1_000_000, "followers would miss events"
     # What the documented restart does.
     with psycopg.connect(target.replace("//controlplane@", f"//{MIGRATOR}@")) as owner:
-        assert database_roles.grant(owner.cursor())
+        assert roles.grant(owner.cursor())
     with psycopg.connect(target.replace("//controlplane@", f"//{WEB}@")) as web:
         assert web.execute(COUNTS).fetchone()
         with pytest.raises(InsufficientPrivilege):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from django.db import DataError, IntegrityError, transaction
 
-from controlplane.bulk_rows import copy_rows
+from controlplane.database.bulk import copy_rows
 from overrides.models import Domain
 
 

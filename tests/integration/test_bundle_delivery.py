@@ -20,8 +20,8 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from django.core.management import call_command
 from django.core.management.base import SystemCheckError
 
-from registry.publishing.looking import look
-from registry.publishing.signing import read_key, signed_text
+from registry.agent_configs.delivery.signatures import read_key, signed_text
+from registry.agent_configs.reconcile import look
 from tests.api.test_agent_configs import published, text
 from tests.api_client import Api, token_for
 

@@ -8,11 +8,11 @@ import time
 
 import pytest
 
-from registry.config_maps.client import KubernetesCluster
-from registry.config_maps.clusters import EVERYWHERE, ClusterError
-from registry.config_maps.pace import Pace
-from registry.config_maps.reflecting import Reflector
-from registry.config_maps.view import View
+from registry.agent_configs.sources.cluster.backoff import Pace
+from registry.agent_configs.sources.cluster.cache import View
+from registry.agent_configs.sources.cluster.client import KubernetesCluster
+from registry.agent_configs.sources.cluster.protocol import EVERYWHERE, ClusterError
+from registry.agent_configs.sources.cluster.reflector import Reflector
 from tests.fake_kubernetes import PREFIX, FakeKubernetes
 
 PACE = Pace(first=0.01, longest=0.05, relist=300, empty=0.01, watch=60, connect=1, answer=1)

@@ -9,10 +9,10 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from cpctl.api import Api
+from cpctl.client import Api
 from cpctl.contexts import Context
 from cpctl.errors import ApiError, Unreachable, UsageError
-from cpctl.watching import watch
+from cpctl.event_stream import watch
 from tests.cpctl_runner import Cpctl
 
 NEVER = (503, {"Retry-After": "0"}, b"")

@@ -13,9 +13,9 @@ from django.core.management import CommandError, call_command
 from psycopg import sql
 from psycopg.errors import InsufficientPrivilege
 
-from controlplane import database_roles
-from controlplane.database_roles import APPLICATION, MIGRATOR, ROLES, WEB, WORKER
-from controlplane.embedded import Services
+from controlplane.database import roles
+from controlplane.database.roles import APPLICATION, MIGRATOR, ROLES, WEB, WORKER
+from controlplane.local import Services
 
 TABLES = "SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind = 'r'"
 
@@ -27,7 +27,7 @@ def address(services: Services, django_db_setup: None) -> str:
         "@/controlplane?", f"@/{settings.DATABASES['default']['NAME']}?"
     )
     with psycopg.connect(url) as administrator, administrator.cursor() as cursor:
-        database_roles.establish(cursor, passwords={})
+        roles.establish(cursor, passwords={})
     return url
 
 
@@ -156,7 +156,7 @@ def test_rights_that_went_astray_are_put_right_after_a_migration(
     migrator.execute(f"GRANT DELETE ON access_auditrecord TO {WEB}")
 
     with migrator.transaction(), migrator.cursor() as cursor:
-        assert database_roles.grant(cursor)
+        assert roles.grant(cursor)
 
     with connect(address, WEB) as web, pytest.raises(InsufficientPrivilege):
         web.execute("DELETE FROM access_auditrecord")
@@ -164,7 +164,7 @@ def test_rights_that_went_astray_are_put_right_after_a_migration(
 
 def test_without_the_right_to_do_so_nothing_is_granted(address: str) -> None:
     with connect(address, WEB) as web, web.cursor() as cursor:
-        assert not database_roles.grant(cursor)
+        assert not roles.grant(cursor)
 
 
 @pytest.fixture
@@ -192,8 +192,8 @@ def test_an_owner_who_is_no_superuser_can_set_it_up(elsewhere: str) -> None:
     with psycopg.connect(elsewhere) as owner, owner.cursor() as cursor:
         cursor.execute("CREATE TABLE access_auditrecord (id int); INSERT INTO access_auditrecord VALUES (1)")
         cursor.execute("CREATE VIEW shown AS SELECT 1; CREATE TYPE mood AS ENUM ('good')")
-        database_roles.establish(cursor, passwords={})
-        database_roles.establish(cursor, passwords={})
+        roles.establish(cursor, passwords={})
+        roles.establish(cursor, passwords={})
 
     with psycopg.connect(elsewhere.replace("provider_admin", WEB)) as web:
         assert web.execute("SELECT id FROM access_auditrecord").fetchall() == [(1,)]

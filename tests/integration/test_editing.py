@@ -10,9 +10,9 @@ from django.db import connections
 from controlplane.errors import ControlplaneError
 from controlplane.preconditions import Precondition
 from controlplane.scopes import Scope
-from overrides.addresses import Address
-from overrides.editing import Terms, get_override, put_override
+from overrides.editing.writes import Terms, get_override, put_override
 from overrides.models import OverrideVersion
+from overrides.resolution.addresses import Address
 from tests.api_client import ACTOR
 
 ADDRESS = Address("workflow_execution_config", Scope())

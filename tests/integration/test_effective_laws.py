@@ -17,13 +17,13 @@ from hypothesis import strategies as st
 
 from controlplane.errors import ControlplaneError, UnknownGuardRail, UnknownOverride
 from controlplane.scopes import Level, Scope
-from overrides.addresses import Address
-from overrides.answers import Effective, EffectiveType
-from overrides.editing import delete_override, patch_override, put_override
-from overrides.effective import effective_attributes, effective_many
-from overrides.rail_editing import RailWrite, delete_rail, put_rail
+from overrides.editing.guard_rails import RailWrite, delete_rail, put_rail
+from overrides.editing.writes import delete_override, patch_override, put_override
+from overrides.effective.effective import effective_attributes, effective_many
+from overrides.effective.results import Effective, EffectiveType
+from overrides.loading.revisions import current_revision
+from overrides.resolution.addresses import Address
 from overrides.resource_types import BUILT_IN
-from overrides.revisions import current_revision
 from tests.api_client import ACTOR, make_project
 from tests.reference_resolver import Layer, Rail, Reference, canonical
 

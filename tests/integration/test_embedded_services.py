@@ -19,10 +19,10 @@ import nats
 import psycopg
 import pytest
 
-from controlplane.embedded import CannotStart, Services, privileges, start_services
-from controlplane.embedded.orphans import stop_orphans
-from controlplane.embedded.postgres import Postgres
-from controlplane.embedded.privileges import Disguise
+from controlplane.local import CannotStart, Services, privileges, start_services
+from controlplane.local.leftover_processes import stop_orphans
+from controlplane.local.postgres import Postgres
+from controlplane.local.privileges import Disguise
 from controlplane.messaging.nats import server_answers
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -154,7 +154,7 @@ def test_nothing_is_left_behind_by_a_supervisor_that_was_killed(tmp_path: Path) 
 
 def start_supervisor(folder: Path) -> subprocess.Popen[str]:
     script = (
-        "import sys, time; from pathlib import Path; from controlplane.embedded import start_services;"
+        "import sys, time; from pathlib import Path; from controlplane.local import start_services;"
         "s = start_services(Path(sys.argv[1]), durable=False);"
         "print(*[r.process.pid for r in s.running.values()], flush=True); time.sleep(60)"
     )

@@ -10,18 +10,18 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from controlplane.access import principals
-from controlplane.access.callers import Caller
 from controlplane.access.models import RoleBinding
-from controlplane.access.roles import Grant, Role
 from controlplane.events import log, types
 from controlplane.events.audiences import declared_kinds, kind_of
+from controlplane.events.event_filter import EVERYTHING, Right, Sight, teams_in
 from controlplane.events.models import Event
-from controlplane.events.sight import EVERYTHING, Right, Sight, teams_in
 from controlplane.events.visibility import seen_with, sight_of, visible_records
+from controlplane.identity.callers import Caller
+from controlplane.identity.roles import Grant, Role
 from controlplane.scopes import Scope
 from overrides.projects import ProjectFields, update_project
-from registry import event_types
-from registry.publishing.rows import PublishingTeam
+from registry.agent_configs.event_types import CONFIG_PUBLISHED
+from registry.agent_configs.models import PublishingTeam
 from tests.api_client import ACTOR, Api, make_principal, make_project, token_for
 from tests.integration.test_watching_events import Stream, poll
 
@@ -110,7 +110,7 @@ def test_an_administrator_of_a_project_audits_what_can_be_read_there():
 @transaction.atomic
 def publish(team: str, name: str) -> None:
     data = {"source": "api", "team": team, "name": name, "generation": 1, "valid": True}
-    log.append(event_types.CONFIG_PUBLISHED, "agent_config", f"{team}/{name}", data=data, actor="x")
+    log.append(CONFIG_PUBLISHED, "agent_config", f"{team}/{name}", data=data, actor="x")
 
 
 def test_streams_and_polls_withhold_what_lists_withhold_and_notice_new_rights(live: Any):

@@ -21,8 +21,10 @@ from controlplane.access.tokens import digest
 from controlplane.asgi import Router
 from controlplane.events.models import Event
 from registry.agents import policies
-from registry.agents.token_uses import note_token_uses
-from registry.models import Agent, AgentReport, FleetGuard, Lease, Provider, SweepRecord
+from registry.agents.models import Agent, AgentReport, Lease, SweepRecord
+from registry.environments.models import Environment
+from registry.heartbeats.token_usage import note_token_uses
+from registry.providers.models import Provider
 from tests.api_client import AGENT, Api, token_for
 from tests.asgi_client import Worker, close_connections
 
@@ -261,7 +263,7 @@ def test_what_is_told_is_what_is_stored(web, token, agent):
 
 def test_generation_and_configuration_reach_the_agent(web, token, agent):
     register(token, "a1")
-    FleetGuard.objects.update(configuration_etag='"v7"')
+    Environment.objects.update(configuration_etag='"v7"')
 
     answer, fast = web.fast(token, agent)
 
@@ -648,9 +650,9 @@ def test_a_large_fleet_is_told_a_longer_interval_by_both_ways(web, token, agent)
 )
 def test_a_lease_that_is_set_is_granted_by_both_ways(web, token, agent, own, environments, seconds):
     Lease.objects.update(lease_seconds=own)
-    FleetGuard.objects.filter(environment="prod").update(lease_seconds=environments)
+    Environment.objects.filter(name="prod").update(lease_seconds=environments)
     other = register(token, "other")
-    Lease.objects.filter(agent_id=other).update(guard=None, lease_seconds=None)
+    Lease.objects.filter(agent_id=other).update(environment=None, lease_seconds=None)
     web.beat(token, other)
 
     answer, fast = web.fast(token, agent)

@@ -15,10 +15,13 @@ from django.db.models.functions import Now
 from controlplane.access.models import AuditRecord, Principal, RoleBinding, Token
 from controlplane.asgi import Router
 from controlplane.events.models import Event
-from registry.agents import joining, policies
-from registry.agents.api import serializers as shapes
-from registry.fast_joins.plain import read_registration
-from registry.models import Agent, JoinToken, Lease, ServedTaskType
+from registry.agents import policies
+from registry.agents.models import Agent, Lease
+from registry.api.agents import schemas as shapes
+from registry.api.joining.fast_requests import read_registration
+from registry.joining import join
+from registry.joining.models import JoinToken
+from registry.task_types.models import ServedTaskType
 from tests.api_client import AGENT, Api, token_for
 from tests.asgi_client import Worker, close_connections
 
@@ -341,7 +344,7 @@ def test_two_workers_that_meet_count_every_use(web):
 def test_a_connection_lost_in_mid_batch_leaves_nothing_and_the_agent_joins_all_the_same(web, monkeypatch):
     """The batch is rolled back, and Django takes its joins one by one."""
     secret, lost = invite(), []
-    bind = joining.bind
+    bind = join.bind
 
     def lose(enrolments):
         bind(enrolments)
@@ -350,7 +353,7 @@ def test_a_connection_lost_in_mid_batch_leaves_nothing_and_the_agent_joins_all_t
             with connection.cursor() as cursor:
                 cursor.execute("SELECT pg_terminate_backend(pg_backend_pid())")
 
-    monkeypatch.setattr(joining, "bind", lose)
+    monkeypatch.setattr(join, "bind", lose)
     answers = at_once(web, [secret] * 5, [named(f"l{n}") for n in range(5)])
 
     assert lost[0] >= 1

@@ -16,12 +16,12 @@ from prometheus_client import REGISTRY
 from controlplane import asgi
 from controlplane.access import principals
 from controlplane.access.models import Principal, RoleBinding, Token
-from controlplane.access.roles import Role
 from controlplane.api.cors import Cors, rules_of
 from controlplane.asgi import Router
+from controlplane.identity.roles import Role
 from controlplane.scopes import Scope
-from overrides.fast_reads import answers
-from overrides.fast_reads import connection as looking
+from overrides.api.effective.fast_path import answer_cache
+from overrides.api.effective.fast_path import revision_connection as looking
 from overrides.models import Domain, Project
 from tests.api_client import ACTOR, Api, make_principal, make_project, token_for
 from tests.asgi_client import Worker, close_connections
@@ -41,7 +41,7 @@ class Web:
         self.left_to_django = 0
         self.gate = threading.Event()
         self.gate.set()
-        real, django = answers.effective_answer, self.router._effective._django
+        real, django = answer_cache.effective_answer, self.router._effective._django
 
         def compute(scope, resource_type):
             found = real(scope, resource_type)
@@ -53,7 +53,7 @@ class Web:
             self.left_to_django += 1
             await django(*request)
 
-        monkeypatch.setattr(answers, "effective_answer", compute)
+        monkeypatch.setattr(answer_cache, "effective_answer", compute)
         self.router._effective._django = left
 
     def read(self, token, path=READ, **headers):

@@ -11,16 +11,16 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.db import connections, transaction
 
-from controlplane.access.actors import system
 from controlplane.access.models import AuditRecord
 from controlplane.errors import SourceIsReadOnly, UnknownVersion
 from controlplane.events.models import Event
+from controlplane.identity.actors import system
 from controlplane.scopes import Scope
-from overrides.addresses import Address
-from overrides.editing import put_override
-from overrides.effective import effective_attributes
-from overrides.file_source import confirm, release, source_state, synchronise
+from overrides.editing.writes import put_override
+from overrides.effective.effective import effective_attributes
+from overrides.file_source.synchronise import confirm, release, source_state, synchronise
 from overrides.models import GuardRailRow, Override, SourceState
+from overrides.resolution.addresses import Address
 from tests.api_client import ACTOR, make_project
 
 CPU = Address("task_resource", Scope())

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from controlplane.embedded.ports import free_port
+from controlplane.local.ports import free_port
 
 ROOT = Path(__file__).resolve().parents[2]
 APPLICATION = """

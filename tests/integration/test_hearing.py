@@ -9,9 +9,12 @@ from django.db.models import F
 from django.db.models.functions import Now
 
 from controlplane.events.models import Event
-from registry.agents import policies, sweep
-from registry.models import Agent, FleetGuard, Lease, Provider, SweepRecord
+from registry.agents import policies
+from registry.agents.models import Agent, Lease, SweepRecord
+from registry.environments.models import Environment
 from registry.providers import expiry
+from registry.providers.models import Provider
+from registry.sweep import sweep
 from tests.api_client import Api, token_for
 from tests.integration.test_agents import beat, long_up, make_agents
 from tests.integration.test_sweep import move_environment, states, told
@@ -33,7 +36,17 @@ def pass_time(seconds: float) -> None:
     for model, names in (
         (Lease, ("renewed_at", "expires_at")),
         (Agent, ("state_since", "flapped_at", "steady_since")),
-        (FleetGuard, ("engaged_at", "lifted_at", "heard_at", "hearing_since", "ruled_at", "ruling_until")),
+        (
+            Environment,
+            (
+                "guard_engaged_at",
+                "guard_lifted_at",
+                "heard_at",
+                "hearing_since",
+                "guard_mode_set_at",
+                "guard_mode_until",
+            ),
+        ),
         (SweepRecord, ("last_sweep_at", "reachable_since")),
     ):
         model.objects.update(**{name: F(name) - past for name in names})
@@ -79,7 +92,7 @@ def test_while_nobody_can_be_heard_nobody_becomes_unavailable_nor_after_it(count
 
     assert states() == {"ready": count}
     assert told("agent.unavailable") == 0
-    assert not FleetGuard.objects.exclude(engaged_at=None).exists()
+    assert not Environment.objects.exclude(guard_engaged_at=None).exists()
 
 
 def test_whoever_does_not_return_is_found_one_grace_later():
@@ -127,11 +140,11 @@ def test_an_environment_of_two_that_is_cut_off_is_doubted_while_others_are_heard
     move_environment(agents[:2], "edge")
 
     run(110, beating=agents[2:])
-    FleetGuard.objects.exclude(engaged_at=None).update(engaged_at=Now() - timedelta(minutes=20))
+    Environment.objects.exclude(guard_engaged_at=None).update(guard_engaged_at=Now() - timedelta(minutes=20))
     run(STEP, beating=agents[2:])
 
     assert states() == {"ready": 3, "unknown": 2}
-    assert [one.environment for one in FleetGuard.objects.exclude(engaged_at=None)] == ["edge"]
+    assert [one.name for one in Environment.objects.exclude(guard_engaged_at=None)] == ["edge"]
     run(120, beating=agents)
     assert states() == {"ready": 5}
     assert told("agent.unavailable") == 0
@@ -145,7 +158,7 @@ def test_an_old_ruling_does_not_cover_a_new_outage():
         admin.post("fleet-guards:overrule", {"environment": environment, "ruling": "lift", "seconds": 86_400})
     run(120, beating=agents[8:])
     assert states() == {"ready": 12, "unavailable": 8}
-    assert set(FleetGuard.objects.values_list("ruling", flat=True)) == {""}  # ended with its incident
+    assert set(Environment.objects.values_list("guard_mode", flat=True)) == {""}  # ended with its incident
 
     run(135)
 
@@ -170,7 +183,7 @@ def test_providers_keep_their_types_while_nobody_is_heard():
     (agent,) = start(1)
     lease = Lease.objects.get()
     assert lease.expires_at > lease.renewed_at
-    FleetGuard.objects.filter(environment="").update(heard_at=Now() - timedelta(seconds=100))
+    Environment.objects.filter(name="").update(heard_at=Now() - timedelta(seconds=100))
     Provider.objects.create(
         agent=agent,
         name="kubevirt",
@@ -185,16 +198,16 @@ def test_providers_keep_their_types_while_nobody_is_heard():
     SweepRecord.objects.update(last_sweep_at=Now(), reachable_since=Now() - timedelta(days=1))
 
     assert expiry.expire_providers() == 0
-    FleetGuard.objects.filter(environment="").update(heard_at=Now())
+    Environment.objects.filter(name="").update(heard_at=Now())
     assert expiry.expire_providers() == 1
 
 
 def test_when_agents_were_heard_is_written_by_the_sweep_and_not_by_heartbeats():
     (agent,) = make_agents(1)
     sweep.sweep_leases()
-    heard = FleetGuard.objects.get(environment="").heard_at
+    heard = Environment.objects.get(name="").heard_at
     assert heard == Lease.objects.get().renewed_at
 
     beat(agent)
 
-    assert FleetGuard.objects.get(environment="").heard_at == heard
+    assert Environment.objects.get(name="").heard_at == heard

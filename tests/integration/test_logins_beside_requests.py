@@ -18,14 +18,16 @@ import pytest
 from django.conf import settings
 from django.contrib.auth.hashers import PBKDF2PasswordHasher
 
-from controlplane.access import password_queue, principals
-from controlplane.access.hashing import BackgroundPBKDF2
+from controlplane.access import principals
+from controlplane.access.login import hash_queue
+from controlplane.access.login.password_hash import BackgroundPBKDF2
 from controlplane.access.models import Principal, PrincipalKind
-from controlplane.api import health, health_answers
-from controlplane.api.health import Check
 from controlplane.asgi import Router
-from controlplane.embedded.ports import free_port
-from controlplane.embedded.programs import Program, start, stop_all, tail
+from controlplane.local.ports import free_port
+from controlplane.local.programs import Program, start, stop_all, tail
+from controlplane.observability import health
+from controlplane.observability.health import Check
+from controlplane.web import health as health_endpoint
 from tests.api_client import ACTOR, AGENT, Api, token_for
 from tests.asgi_client import Worker, close_connections
 from tests.conftest import System
@@ -161,8 +163,8 @@ def test_a_check_that_hangs_or_breaks_is_a_failed_one_and_is_run_once_at_a_time(
         Check("valkey", False, lambda: bool(1 // 0), "valkey"),
     )
     monkeypatch.setattr(health, "CHECKS", checks)
-    monkeypatch.setattr(health_answers, "_PATIENCE_SECONDS", 0.2)
-    worker = Worker(lambda: health_answers.HealthAnswers(checks))
+    monkeypatch.setattr(health_endpoint, "_PATIENCE_SECONDS", 0.2)
+    worker = Worker(lambda: health_endpoint.HealthAnswers(checks))
     try:
         answers = [worker.start("GET", "/readyz?verbose") for _ in range(5)]
         found = [one.result(10) for one in answers]
@@ -199,7 +201,7 @@ def test_a_form_that_is_too_large_is_refused(router: Web) -> None:
     ],
 )
 def test_requests_with_passwords_are_recognised(method: str, path: str, queued: bool) -> None:
-    assert password_queue.is_password_request({"method": method, "raw_path": path.encode()}) is queued
+    assert hash_queue.is_password_request({"method": method, "raw_path": path.encode()}) is queued
 
 
 def test_a_mark_cannot_be_sent_from_outside(router: Web) -> None:

@@ -9,11 +9,11 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from controlplane.scopes import Scope
-from overrides.addresses import Address
-from overrides.editing import put_override
-from overrides.effective import effective_many
-from overrides.families import load_family
-from overrides.standing import load_standing
+from overrides.editing.writes import put_override
+from overrides.effective.effective import effective_many
+from overrides.loading.current import load_standing
+from overrides.loading.related_rows import load_family
+from overrides.resolution.addresses import Address
 from tests.api_client import ACTOR
 
 # 100 projects x 3 domains x 42 workflows x 8 types.

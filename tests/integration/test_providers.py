@@ -10,17 +10,18 @@ import pytest
 from django.db import connections, transaction
 from django.db.models.functions import Now
 
-from controlplane.access.actors import Actor
 from controlplane.errors import ServiceTypeTaken
 from controlplane.events.models import Event
+from controlplane.identity.actors import Actor
 from registry import tasks
-from registry.agents.heartbeats import Heartbeat, record_heartbeat
+from registry.agents.models import Agent, Lease, SweepRecord
 from registry.agents.policies import liveness_policy
-from registry.agents.reports import Report
-from registry.models import Agent, Lease, Provider, ProviderChange, SweepRecord
+from registry.heartbeats.record import Heartbeat, record_heartbeat
+from registry.heartbeats.reports import Report
 from registry.providers import expiry, leases
 from registry.providers.health import Health
-from registry.providers.registering import Allowed, register_provider
+from registry.providers.models import Provider, ProviderChange
+from registry.providers.register import Allowed, register_provider
 from registry.providers.registration import ProviderRegistration
 from tests.integration.test_agents import long_up, make_agents
 

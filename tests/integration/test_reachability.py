@@ -13,11 +13,11 @@ import pytest
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 
 from controlplane.events.models import Event
-from registry.models import AgentEndpoint
-from registry.publishing.previews import Change, preview
-from registry.publishing.recomputing import recompute_all
-from registry.reachability.checking import check_endpoints
-from registry.reachability.probing import Rules, probe
+from registry.agent_configs.publishing.preview import Change, preview
+from registry.agent_configs.publishing.recompute import recompute_all
+from registry.agent_configs.reachability.check import check_endpoints
+from registry.agent_configs.reachability.models import AgentEndpoint
+from registry.agent_configs.reachability.probe import Rules, probe
 from tests.api_client import ACTOR
 from tests.integration.test_agent_configs import condition, name, plane, publish, served, text  # noqa: F401
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from registry.agent_configs.conditions import AckState
-from registry.publishing.planes import Described, approve, get_plane, put_plane
+from registry.agent_configs.bundles.conditions import AckState
+from registry.agent_configs.delivery.data_planes import Described, approve, get_plane, put_plane
 from tests.api_client import ACTOR
 from tests.integration.test_agent_configs import ack, condition, publish, served, text
 

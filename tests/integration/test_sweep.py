@@ -12,14 +12,17 @@ from django.db import connection, connections, transaction
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from controlplane.access.actors import Actor
 from controlplane.access.models import AuditRecord
 from controlplane.events.models import Event
-from registry.agents import marking, policies, sweep
-from registry.agents.guards import guard_of
-from registry.agents.heartbeats import Heartbeat, record_heartbeat
+from controlplane.identity.actors import Actor
+from registry.agents import policies
+from registry.agents.models import Agent, Lease, SweepRecord
 from registry.agents.policies import liveness_policy
-from registry.models import Agent, FleetGuard, Lease, SweepRecord
+from registry.environments.guarding import environment_id_of
+from registry.environments.models import Environment
+from registry.heartbeats.record import Heartbeat, record_heartbeat
+from registry.sweep import sweep
+from registry.sweep.expire import mark_some
 from tests.api_client import Api, token_for
 from tests.integration.test_agents import beat, expire, long_up, make_agents
 
@@ -29,9 +32,9 @@ SELECT gen_random_uuid(), 'f' || n, 'e' || n %% 10, '[]', 'low', 'dcm.agent.f' |
 FROM generate_series(1, %s) AS n
 """
 COPY_LEASES = """
-INSERT INTO registry_lease (agent_id, renewed_at, expires_at, consumer_lag, guard_id)
-SELECT agent.id, now(), now() + interval '90 s', 0, guard.id
-FROM registry_agent AS agent JOIN registry_fleetguard AS guard USING (environment)
+INSERT INTO registry_lease (agent_id, renewed_at, expires_at, consumer_lag, environment_id)
+SELECT agent.id, now(), now() + interval '90 s', 0, environment.id
+FROM registry_agent AS agent JOIN registry_environment AS environment ON environment.name = agent.environment
 ORDER BY agent.id
 """
 
@@ -46,7 +49,7 @@ def _small_fleet():
 def make_fleet(count: int) -> None:
     """Agents of ten environments, by SQL."""
     for number in range(10):
-        guard_of(f"e{number}")
+        environment_id_of(f"e{number}")
     with connection.cursor() as cursor:
         cursor.execute(COPY_AGENTS, [count])
         cursor.execute(COPY_LEASES)
@@ -65,7 +68,7 @@ def told(event_type: str) -> int:
 
 def move_environment(agents, name: str) -> None:
     Agent.objects.filter(id__in=[one.id for one in agents]).update(environment=name)
-    Lease.objects.filter(agent__in=agents).update(guard_id=guard_of(name))
+    Lease.objects.filter(agent__in=agents).update(environment_id=environment_id_of(name))
 
 
 @pytest.mark.django_db
@@ -123,7 +126,9 @@ def test_a_guard_of_one_environment_leaves_the_others_alone():
 
     assert dict(Agent.objects.filter(environment="edge").values_list("name", "state"))["a0"] == "unknown"
     assert Agent.objects.get(name="a20").state == "unavailable"
-    assert [guard.environment for guard in FleetGuard.objects.exclude(engaged_at=None)] == ["edge"]
+    assert [environment.name for environment in Environment.objects.exclude(guard_engaged_at=None)] == [
+        "edge"
+    ]
 
 
 @pytest.mark.django_db
@@ -139,7 +144,7 @@ def test_the_guard_is_lifted_when_they_are_back_and_the_few_left_are_marked():
 
     assert states() == {"ready": 47, "unavailable": 3}
     assert told("fleet_guard.lifted") == 2
-    assert not FleetGuard.objects.exclude(engaged_at=None).exists()
+    assert not Environment.objects.exclude(guard_engaged_at=None).exists()
 
 
 @pytest.mark.django_db
@@ -149,7 +154,7 @@ def test_after_a_quarter_of_an_hour_they_are_marked_and_the_guard_stays_off():
     expire(agent__in=agents[:30])
     sweep.sweep_leases()
     Lease.objects.filter(agent__in=agents[:30]).update(expires_at=Now() - timedelta(minutes=15))
-    FleetGuard.objects.exclude(engaged_at=None).update(engaged_at=Now() - timedelta(minutes=15))
+    Environment.objects.exclude(guard_engaged_at=None).update(guard_engaged_at=Now() - timedelta(minutes=15))
 
     assert [sweep.sweep_leases(), sweep.sweep_leases()] == [30, 0]
 
@@ -189,7 +194,7 @@ def test_an_operator_lifts_and_engages_it_through_the_api():
     assert (again.json()["engaged"], back.json()["ruling"]) == (True, "none")
     Lease.objects.update(expires_at=Now() - timedelta(minutes=2))  # no longer a part of what happens now
     sweep.sweep_leases()
-    assert not FleetGuard.objects.get(environment="prod").engaged_at
+    assert not Environment.objects.get(name="prod").guard_engaged_at
 
 
 @pytest.mark.django_db
@@ -228,7 +233,7 @@ def test_a_sweeper_that_slept_through_an_outage_marks_nobody():
     SweepRecord.objects.update(last_sweep_at=Now() - timedelta(seconds=31))
     policy = liveness_policy()
 
-    marked = marking.mark_some(
+    marked = mark_some(
         ("(0,0)", "(256,0)"), 100, seen=timezone.now(), grace=policy.grace(), gap=policies.outage_gap()
     )
 
@@ -415,7 +420,7 @@ def test_a_heartbeat_that_waited_for_the_sweep_sees_what_it_did():
             with transaction.atomic():
                 policy = liveness_policy()
                 between = ("(0,0)", "(256,0)")
-                marked, _ = marking.mark_some(
+                marked, _ = mark_some(
                     between, 9, seen=timezone.now(), grace=policy.grace(), gap=policies.outage_gap()
                 )
                 held.set()

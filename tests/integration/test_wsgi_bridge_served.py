@@ -10,8 +10,8 @@ import time
 
 import pytest
 
-from controlplane.embedded.ports import free_port
-from controlplane.embedded.programs import Program, start, stop_all
+from controlplane.local.ports import free_port
+from controlplane.local.programs import Program, start, stop_all
 from tests import environ_echo
 from tests.conftest import ROOT
 

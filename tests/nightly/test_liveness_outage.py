@@ -11,9 +11,10 @@ from collections import Counter
 
 import pytest
 
-from controlplane.embedded.programs import stop_all
 from controlplane.events.models import Event
-from registry.models import Agent, FleetGuard
+from controlplane.local.programs import stop_all
+from registry.agents.models import Agent
+from registry.environments.models import Environment
 from tests.api_client import Api, token_for
 from tests.e2e.test_fleet_promises import Fleet, Plane, in_state, ready, register, swept_for, told, until
 from tests.e2e.test_reference_agent import Process
@@ -80,7 +81,7 @@ def test_web_servers_away_for_longer_than_a_lease(plane, processes, tmp_path, co
     healed = time.monotonic()
     until(lambda: in_state("ready", Agent.objects.values_list("id", flat=True)), INTERVAL + 10)
     print(f"all {count + REFERENCE_AGENTS} ready {time.monotonic() - healed:.1f} s after the web server")
-    until(lambda: not FleetGuard.objects.exclude(engaged_at=None).exists(), GRACE + 30)
+    until(lambda: not Environment.objects.exclude(guard_engaged_at=None).exists(), GRACE + 30)
     time.sleep(30)
     fleet.stopping.set()
 

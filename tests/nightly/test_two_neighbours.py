@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from registry.publishing.part_rows import AgentConfigPart
+from registry.agent_configs.publishing.models import AgentConfigPart
 from tests.api_client import Api, token_for
 from tests.neighbour_calls import MALICE, Records
 from tests.neighbours import Installation, play, settle

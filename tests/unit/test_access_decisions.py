@@ -5,8 +5,8 @@ import re
 
 import pytest
 
-from controlplane.access.roles import ALLOWED, INSTALLATION_WIDE, Action, Grant, Role, decide, scopes_where
 from controlplane.access.tokens import Prefix, digest, hint, looks_like_token, new_token
+from controlplane.identity.roles import ALLOWED, INSTALLATION_WIDE, Action, Grant, Role, decide, scopes_where
 from controlplane.scopes import Scope
 
 ADS = Scope(project="ads")

@@ -16,9 +16,9 @@ from hypothesis import HealthCheck, given, note, settings
 from hypothesis import strategies as st
 
 from controlplane.scopes import Level, Scope
-from overrides.merging import Combine, MergeRule, Strategy
-from overrides.rails import GuardRail
-from overrides.resolution import Layer, Leaf, Removed, Resolved, admit, resolve, values_only
+from overrides.resolution.merging import Combine, MergeRule, Strategy
+from overrides.resolution.rails import GuardRail
+from overrides.resolution.resolve import Layer, Leaf, Removed, Resolved, admit, resolve, values_only
 from tests import reference_resolver as reference
 from tests.reference_resolver import Reference, canonical
 

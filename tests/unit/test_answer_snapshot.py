@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from controlplane.scopes import SHAPES, Scope
-from overrides.fast_reads.snapshot import Snapshot, rung_of
+from overrides.api.effective.fast_path.snapshot import Snapshot, rung_of
 
 ROOMY = 10**9
 NAMES = st.sampled_from(["a", "b"])

@@ -6,7 +6,7 @@ from io import BufferedReader, BytesIO
 
 import pytest
 
-from controlplane.api.chunked_bodies import KnownLength
+from controlplane.web.chunked_bodies import KnownLength
 
 
 def read(body: bytes, *, size: int = -1, **environ: str) -> bytes:

@@ -19,10 +19,10 @@ from cpctl.lazy import COMMANDS, build
 from cpctl.merging import three_way
 from cpctl.output import Column, as_csv, as_text, table, wants_colour
 from cpctl.plans import differs, is_empty
+from cpctl.portable.conflicts import over_what_was_seen
+from cpctl.portable.retries import TRIES, pause, repeatable
+from cpctl.portable.streams import parse
 from cpctl.scopes import scope_query, scope_text
-from cpctl.thin.meeting import over_what_was_seen
-from cpctl.thin.retrying import TRIES, pause, repeatable
-from cpctl.thin.streams import parse
 
 
 @pytest.mark.parametrize(

@@ -7,10 +7,10 @@ import sys
 
 import pytest
 
-from cpctl.commands.showing import how, how_or_file
+from cpctl.commands.output_options import how, how_or_file
 from cpctl.errors import UsageError
 from cpctl.output import Format
-from cpctl.picking import pick_by
+from cpctl.selectors.select import pick_by
 
 FLEET = {
     "items": [

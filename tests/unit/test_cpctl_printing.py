@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from cpctl.columns import field
 from cpctl.output import Format, as_csv, as_json, as_yaml, table
-from cpctl.printing import chunks, first_and_rest
+from cpctl.page_output import chunks, first_and_rest
 
 COLUMNS = (field("NAME"), field("NOTE", wide=True))
 _value = st.recursive(

@@ -6,7 +6,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from registry.agents.damping import DampingPolicy, FlapRecord, returning
+from registry.agents.flap_damping import DampingPolicy, FlapRecord, returning
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 LEASE = timedelta(seconds=90)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from controlplane.demo_fleet import Fleet
+from controlplane.demo.fleet import Fleet
 
 TOLD = {"heartbeat_interval": 30, "next_heartbeat_in_seconds": 10.0}
 

@@ -12,21 +12,21 @@ from typing import Any
 
 import pytest
 
-from controlplane.embedded import CannotStart
-from controlplane.embedded.backoff import next_delay
-from controlplane.embedded.data_folder import data_folder, secret_key
-from controlplane.embedded.given import given_services, operators_words
-from controlplane.embedded.greeting import greeting
-from controlplane.embedded.launch import Options
-from controlplane.embedded.orphans import MARK, Facts, belongs_to
-from controlplane.embedded.ports import ReservedPort
-from controlplane.embedded.postgres import disown
-from controlplane.embedded.private_files import held, write_private
-from controlplane.embedded.probing import Probe
-from controlplane.embedded.socket_folder import socket_folder
-from controlplane.embedded.supervisor import Supervisor
-from controlplane.embedded.troubles import StopRequested
-from controlplane.embedded.volatile_folder import volatile_folder
+from controlplane.local import CannotStart
+from controlplane.local.backoff import next_delay
+from controlplane.local.banner import greeting
+from controlplane.local.data_folder import data_folder, secret_key
+from controlplane.local.errors import StopRequested
+from controlplane.local.external_services import given_services, operators_words
+from controlplane.local.health_probe import Probe
+from controlplane.local.launch import Options
+from controlplane.local.leftover_processes import MARK, Facts, belongs_to
+from controlplane.local.ports import ReservedPort
+from controlplane.local.postgres import disown
+from controlplane.local.private_files import held, write_private
+from controlplane.local.socket_folder import socket_folder
+from controlplane.local.supervisor import Supervisor
+from controlplane.local.volatile_folder import volatile_folder
 
 HOME = Path("/srv/cp")
 
@@ -337,7 +337,7 @@ def test_volatile_files_are_private_start_empty_and_are_not_on_the_disk_of_the_d
 def test_without_another_disk_volatile_files_are_beside_the_data(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("controlplane.embedded.volatile_folder._is_elsewhere", lambda base, data: False)
+    monkeypatch.setattr("controlplane.local.volatile_folder._is_elsewhere", lambda base, data: False)
 
     with volatile_folder(tmp_path) as folder:
         assert folder == tmp_path / "run" / "volatile"

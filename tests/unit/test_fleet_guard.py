@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from registry.agents.fleet_guard import Counts, GuardPolicy, GuardState, Ruling, judge
+from registry.environments.fleet_guard import Counts, GuardPolicy, GuardState, Ruling, judge
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 POLICY = GuardPolicy(share=0.2, least=5, lift_share=0.1, longest=timedelta(minutes=15))

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from controlplane.scopes import Scope
-from overrides.answers import Effective, EffectiveType
-from overrides.flyte_strategy import CODE_DEFAULTS, as_flyte, project_config
-from overrides.resolution import Layer, resolve
+from overrides.effective.flyte_strategy import CODE_DEFAULTS, as_flyte, project_config
+from overrides.effective.results import Effective, EffectiveType
+from overrides.resolution.resolve import Layer, resolve
 from overrides.resource_types import BUILT_IN
 
 PROJECT = Scope(project="p")

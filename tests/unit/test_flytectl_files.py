@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from controlplane import yaml_text
+from controlplane.formats import strict_yaml
 from controlplane.scopes import Scope
 from overrides.importing.flytectl import KINDS, read_file, read_files
 
@@ -99,6 +99,6 @@ _attributes = st.one_of(
 
 @given(_attributes)
 def test_what_is_written_as_a_file_reads_back_as_the_same_attributes(attributes):
-    text = yaml_text.dump({"project": "p", "domain": "d", **attributes})
+    text = strict_yaml.dump({"project": "p", "domain": "d", **attributes})
 
     assert read_file(text, name="a").attributes == attributes

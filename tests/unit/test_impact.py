@@ -10,12 +10,12 @@ from hypothesis import event, given
 from hypothesis import strategies as st
 
 from controlplane.scopes import Level, Scope
-from overrides.catalogue import Catalogue, RuleChange
-from overrides.impact import Comparison, Rules, targets_of
-from overrides.merging import MergeRule, Strategy, canonical
-from overrides.rails import GuardRail
-from overrides.resolution import Layer, values_only
+from overrides.editing.impact import Comparison, Rules, targets_of
+from overrides.resolution.merging import MergeRule, Strategy, canonical
+from overrides.resolution.rails import GuardRail
+from overrides.resolution.resolve import Layer, values_only
 from overrides.resource_types import BUILT_IN
+from overrides.resource_types.catalogue import Catalogue, RuleChange
 
 TASKS = BUILT_IN["task_resource"]
 DOMAINS, PROJECTS, WORKFLOWS, PLANS = ("d", "e"), ("p", "q"), ("w", "v"), ("l", "m")

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import event, given
 from hypothesis import strategies as st
 
-from controlplane.api.json_body import parse_exactly, parse_json
+from controlplane.api.bodies import parse_exactly, parse_json
 from controlplane.errors import MalformedBody
 
 harmless = st.recursive(

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from controlplane.errors import InvalidRequest, PatchFailed
-from overrides.json_patch import MAX_OPERATIONS, apply_patch, equal
+from controlplane.formats.json_patch import MAX_OPERATIONS, apply_patch, equal
 
 
 def op(name: str, path: str, **more: Any) -> dict[str, Any]:

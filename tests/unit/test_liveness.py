@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from registry.agents.clocks import clock_condition, skew_ms, with_clock
+from registry.agents.clock_skew import clock_condition, skew_ms, with_clock
 from registry.agents.liveness import LivenessPolicy, has_expired, reachable_since
 from registry.agents.states import LIVE, TRANSITIONS, State, after_heartbeat
 

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import assume, event, given
 from hypothesis import strategies as st
 
-from overrides.leaves import leaves, name_of
-from overrides.merging import Combine, MergeRule, Strategy, canonical
-from overrides.ownership import Owners, applied, laid_over, replaced
+from overrides.field_managers import Owners, applied, laid_over, replaced
+from overrides.resolution.leaves import leaves, name_of
+from overrides.resolution.merging import Combine, MergeRule, Strategy, canonical
 
 RULE = MergeRule(
     Strategy.MERGE,

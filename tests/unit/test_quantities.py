@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from overrides.quantities import QUANTITY, amount
+from controlplane.formats.quantities import QUANTITY, amount
 
 SCALES = {
     "n": Fraction(1, 10**9),

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from controlplane.scopes import Level, Scope
-from overrides.merging import Combine, MergeRule, Strategy
-from overrides.rails import GuardRail
-from overrides.resolution import Layer, Resolved, resolve
+from overrides.resolution.merging import Combine, MergeRule, Strategy
+from overrides.resolution.rails import GuardRail
+from overrides.resolution.resolve import Layer, Resolved, resolve
 
 GLOBAL, DOMAIN, PROJECT = Scope(), Scope(domain="prod"), Scope(project="p")
 PAIR, WORKFLOW = Scope("prod", "p"), Scope("prod", "p", "w")

@@ -4,8 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from registry.agent_configs.conditions import Status
-from registry.reachability.judging import NEVER, Outcome, Patience, judged, seconds_to_next, together
+from registry.agent_configs.bundles.conditions import Status
+from registry.agent_configs.reachability.judge import (
+    NEVER,
+    Outcome,
+    Patience,
+    judged,
+    seconds_to_next,
+    together,
+)
 
 UP = Outcome(Status.TRUE, "Reachable")
 DOWN = Outcome(Status.FALSE, "ConnectFailed", "refused")

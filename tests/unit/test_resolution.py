@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from controlplane.scopes import Scope
-from overrides.leaves import leaves, pointer
-from overrides.merging import MergeRule, Strategy, merge
-from overrides.resolution import Layer, resolve
+from overrides.resolution.leaves import leaves, pointer
+from overrides.resolution.merging import MergeRule, Strategy, merge
+from overrides.resolution.resolve import Layer, resolve
 
 TARGET = Scope("d", "p", "w", "l")
 LADDER = list(TARGET.ladder())

@@ -3,8 +3,8 @@
 import pytest
 
 from controlplane.errors import InvalidAttributes, UnknownResourceType
-from overrides.catalogue import Catalogue
 from overrides.resource_types import BUILT_IN
+from overrides.resource_types.catalogue import Catalogue
 
 get_type = Catalogue(BUILT_IN).get
 

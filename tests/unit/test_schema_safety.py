@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from controlplane.errors import InvalidTypeDefinition
-from controlplane.json_schema import compile_schema
-from controlplane.wildcards import matches
-from overrides.merging import Strategy
+from controlplane.formats.json_schema import compile_schema
+from controlplane.formats.wildcards import matches
+from overrides.resolution.merging import Strategy
 from overrides.resource_types import BUILT_IN
 from overrides.resource_types.operators import define, restore
 from overrides.resource_types.shape import check_shape

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from controlplane.errors import InvalidRequest
-from controlplane.wildcards import matches
-from registry.agents.invitations import Invitation
-from registry.agents.registration import Cost, Registration
-from registry.agents.selectors import parse
-from registry.agents.states import TRANSITIONS, State, after_registration
+from controlplane.formats.wildcards import matches
+from registry.agents.states import TRANSITIONS, Cost, State, after_registration
+from registry.joining.registration import Registration
+from registry.joining.terms import Invitation
+from registry.listing.selectors import parse
 
 LABELS = {"team": "ml", "region": "eu", "empty": "", "a.b/c": "1"}
 

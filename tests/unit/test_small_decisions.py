@@ -5,9 +5,9 @@ import uuid
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 
-from controlplane.api.request_ids import choose
-from controlplane.embedded.backoff import LONGEST_SECONDS, next_delay
 from controlplane.ids import uuid7, uuid7_from
+from controlplane.local.backoff import LONGEST_SECONDS, next_delay
+from controlplane.observability.request_ids import choose
 from controlplane.settings import environment as env
 
 

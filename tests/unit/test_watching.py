@@ -7,8 +7,8 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from controlplane.events.sight import EVERYTHING, Right, Sight
-from controlplane.events.watching import Told, Watch, as_text, bookmark, watch_from
+from controlplane.events.event_filter import EVERYTHING, Right, Sight
+from controlplane.events.stream_protocol import Told, Watch, as_text, bookmark, watch_from
 from controlplane.scopes import Scope
 
 HERE = Scope(project="p", domain="d")

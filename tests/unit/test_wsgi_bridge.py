@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from controlplane.wsgi_bridge import Bridge
+from controlplane.web.django_bridge import Bridge
 from tests.asgi_client import Answered, Worker, scope_of
 
 LIMIT = 200_000

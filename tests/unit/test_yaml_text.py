@@ -12,8 +12,8 @@ import yaml
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from controlplane import yaml_text
 from controlplane.errors import FieldError, MalformedBody
+from controlplane.formats import strict_yaml
 
 # What some YAML takes for something else than a text, a line, or a part of the document's structure.
 _WORDS = "~ null Null true True FALSE yes No on off y n << = | > { } [] , ' \" \\ \\n --- ..."
@@ -47,32 +47,32 @@ def same(one: Any, other: Any) -> bool:
 
 def refused(text: str) -> FieldError:
     with pytest.raises(MalformedBody) as caught:
-        yaml_text.load_all(text)
+        strict_yaml.load_all(text)
     (error,) = caught.value.errors
     return error
 
 
 @given(documents)
 def test_what_is_dumped_is_read_back_as_it_was(document):
-    assert same(yaml_text.load(yaml_text.dump(document)), document)
+    assert same(strict_yaml.load(strict_yaml.dump(document)), document)
 
 
 @given(st.lists(documents, max_size=4))
 def test_a_stream_of_documents_is_read_back_in_its_order(stream):
-    assert same(yaml_text.load_all(yaml_text.dump_all(stream)), stream)
+    assert same(strict_yaml.load_all(strict_yaml.dump_all(stream)), stream)
 
 
 @given(_texts.filter(lambda text: not set(text) & set("\x85\u2028\u2029")))
 @example("a\n\u2028 b")
 def test_no_reader_of_yaml_1_1_takes_a_dumped_text_for_anything_else(text):
-    dumped = yaml_text.dump([text, {text: text}])
+    dumped = strict_yaml.dump([text, {text: text}])
 
     assert yaml.safe_load(dumped) == [text, {text: text}]
 
 
 @given(_MISREAD)
 def test_what_yaml_1_2_alone_would_misread_is_quoted(text):
-    dumped = yaml_text.dump({"a": text}).removeprefix("a:").strip()
+    dumped = strict_yaml.dump({"a": text}).removeprefix("a:").strip()
 
     plain = dumped == text
     numeric = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?|0o[0-7]+|0x[0-9a-fA-F]+")
@@ -83,9 +83,9 @@ def test_what_yaml_1_2_alone_would_misread_is_quoted(text):
 
 @given(values.map(lambda value: [value]))
 def test_dumping_is_deterministic_and_a_fixed_point(document):
-    text = yaml_text.dump(document)
+    text = strict_yaml.dump(document)
 
-    assert yaml_text.dump(yaml_text.load(text)) == text
+    assert strict_yaml.dump(strict_yaml.load(text)) == text
 
 
 _in_json = st.text(
@@ -102,7 +102,7 @@ json_documents = st.recursive(
 def test_json_is_read_as_what_it_means(document, indent, escaped):
     text = json.dumps(document, indent=indent, ensure_ascii=escaped)
 
-    assert same(yaml_text.load(text), document)
+    assert same(strict_yaml.load(text), document)
 
 
 @pytest.mark.parametrize(
@@ -132,7 +132,7 @@ def test_json_is_read_as_what_it_means(document, indent, escaped):
     ],
 )
 def test_plain_scalars_mean_what_yaml_1_2_says(text, value):
-    assert same(yaml_text.load(text), value)
+    assert same(strict_yaml.load(text), value)
 
 
 @pytest.mark.parametrize(
@@ -234,23 +234,23 @@ def test_too_many_values_are_refused_by_count_before_anything_is_built(text):
 
     error = refused(text)
 
-    assert f"more than {yaml_text.MAX_NODES} names and values" in error.message
+    assert f"more than {strict_yaml.MAX_NODES} names and values" in error.message
     assert error.line > 0
     assert time.process_time() - began < 3
 
 
 def test_as_many_values_as_are_allowed_are_read():
-    pairs = yaml_text.MAX_NODES // 2 - 1
+    pairs = strict_yaml.MAX_NODES // 2 - 1
 
     assert (
-        len(yaml_text.load("\n".join(f"k{number}:" for number in range(pairs)) + "\n#" + "x" * 10)) == pairs
+        len(strict_yaml.load("\n".join(f"k{number}:" for number in range(pairs)) + "\n#" + "x" * 10)) == pairs
     )
 
 
 def test_thirty_two_levels_are_enough_and_allowed():
     deepest = "[" * 32 + "]" * 32
 
-    assert same(yaml_text.load(deepest), json.loads(deepest))
+    assert same(strict_yaml.load(deepest), json.loads(deepest))
     assert refused(f"[{deepest}]").column == 33
 
 
@@ -260,22 +260,22 @@ def test_thirty_two_levels_are_enough_and_allowed():
 )
 def test_any_text_is_read_or_refused_and_what_is_read_can_be_written(text):
     try:
-        found = yaml_text.load_all(text)
+        found = strict_yaml.load_all(text)
     except MalformedBody:
         return
-    assert same(yaml_text.load_all(yaml_text.dump_all(found)), found)
+    assert same(strict_yaml.load_all(strict_yaml.dump_all(found)), found)
 
 
 def test_empty_documents_are_no_documents():
-    assert yaml_text.load_all("") == []
-    assert yaml_text.load_all("---\n# nothing\n---\na\n---\n~\n") == ["a"]
-    assert yaml_text.positions("---\n---\na: 1\n---\n") == [{"": (3, 1), "/a": (3, 4)}]
+    assert strict_yaml.load_all("") == []
+    assert strict_yaml.load_all("---\n# nothing\n---\na\n---\n~\n") == ["a"]
+    assert strict_yaml.positions("---\n---\na: 1\n---\n") == [{"": (3, 1), "/a": (3, 4)}]
 
 
 def test_one_document_is_wanted_where_one_is_wanted():
     for text in ("", "a\n---\nb\n"):
         with pytest.raises(MalformedBody):
-            yaml_text.load(text)
+            strict_yaml.load(text)
 
 
 class Marked:
@@ -331,9 +331,9 @@ def begins(value: Any, *, block: bool) -> tuple[str, ...]:
 @given(st.lists(shapes, min_size=1, max_size=3))
 def test_in_yaml_every_value_has_its_place_and_something_is_there(marked):
     # libyaml writes characters beyond 16 bits as escapes; here they shall stand before a value.
-    text = yaml_text.dump_all(one.document for one in marked).replace("\\U0001F600", "😀")
+    text = strict_yaml.dump_all(one.document for one in marked).replace("\\U0001F600", "😀")
 
-    for one, places in zip(marked, yaml_text.positions(text), strict=True):
+    for one, places in zip(marked, strict_yaml.positions(text), strict=True):
         assert places.keys() == one.pointers.keys()
         for pointer, place in places.items():
             assert at(text, *place).startswith(begins(one.pointers[pointer], block=True)), pointer
@@ -343,7 +343,7 @@ def test_in_yaml_every_value_has_its_place_and_something_is_there(marked):
 def test_in_json_every_value_has_its_place_and_something_is_there(marked, indent):
     text = json.dumps(marked.document, indent=indent, ensure_ascii=False)
 
-    (places,) = yaml_text.positions(text)
+    (places,) = strict_yaml.positions(text)
 
     assert places.keys() == marked.pointers.keys()
     for pointer, place in places.items():
@@ -371,6 +371,6 @@ TWO = "first: 1\n---\nspec:\n  taskResources:\n    limits: {cpu: x}\n  plugins: 
     ],
 )
 def test_an_error_gets_the_place_of_its_value_or_of_the_nearest_thing_around_it(pointer, line, column):
-    error = yaml_text.located(FieldError(pointer, "code", "message"), yaml_text.positions(TWO))
+    error = strict_yaml.located(FieldError(pointer, "code", "message"), strict_yaml.positions(TWO))
 
     assert (error.pointer, error.line, error.column) == (pointer, line, column)

@@ -7,7 +7,7 @@ from django.db import DatabaseError, connection, transaction
 from psycopg import ProgrammingError
 from psycopg.conninfo import conninfo_to_dict
 
-from controlplane.database_roles import ROLES, establish
+from controlplane.database.roles import ROLES, establish
 
 
 class Command(BaseCommand):

@@ -3,8 +3,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from controlplane.demo import new_agents_token
-from controlplane.demo_fleet import run
+from controlplane.demo.fleet import run
+from controlplane.demo.seed import new_agents_token
 
 
 class Command(BaseCommand):

@@ -7,9 +7,9 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import OperationalError
 
 from controlplane.access.first_admin import ensure_admin
-from controlplane.api.health import CHECKS, passes
-from controlplane.demo import seed
-from overrides.file_source import synchronise
+from controlplane.demo.seed import seed
+from controlplane.observability.health import CHECKS, passes
+from overrides.file_source.synchronise import synchronise
 
 _SETTINGS = {
     "postgres": "DATABASE_URL",

@@ -2,7 +2,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from controlplane.demo import seed
+from controlplane.demo.seed import seed
 
 
 class Command(BaseCommand):

@@ -7,7 +7,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand
 
-from controlplane.embedded.launch import Options, launch
+from controlplane.local.launch import Options, launch
 
 
 def _port(text: str) -> int:

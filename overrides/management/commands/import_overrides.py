@@ -5,14 +5,14 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.db import transaction
 
-from controlplane.access.actors import Actor
 from controlplane.errors import ConfirmationRequired, ControlplaneError, RemoteFailed
-from overrides.applying import ApplyOptions
-from overrides.importing.applying import Imported, apply_findings
+from controlplane.identity.actors import Actor
+from overrides.editing.apply import ApplyOptions
+from overrides.editing.plans import ChangeKind
+from overrides.importing.apply import Imported, apply_findings
 from overrides.importing.flyteadmin import read_flyteadmin
 from overrides.importing.flytectl import KINDS, read_files
 from overrides.importing.report import Findings
-from overrides.plans import ChangeKind
 
 _BAD_INPUT, _UNREACHABLE = 1, 2
 

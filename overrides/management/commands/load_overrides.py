@@ -2,7 +2,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from overrides.file_source import CURRENT, DATABASE, source_state, synchronise
+from overrides.file_source.synchronise import CURRENT, DATABASE, source_state, synchronise
 
 
 class Command(BaseCommand):

@@ -2,7 +2,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from overrides.file_source import release
+from overrides.file_source.synchronise import release
 
 
 class Command(BaseCommand):

@@ -4,7 +4,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from overrides.bundles import export_documents, folder_files
+from overrides.documents.export import export_documents, folder_files
 
 
 class Command(BaseCommand):

@@ -2,10 +2,10 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from controlplane.access.actors import system
-from registry.publishing.folder import confirm, folder_state, synchronise
-from registry.publishing.following import AWAITING, CURRENT, OFF
-from registry.publishing.recomputing import recompute_all
+from controlplane.identity.actors import system
+from registry.agent_configs.publishing.recompute import recompute_all
+from registry.agent_configs.sources.folder import confirm, folder_state, synchronise
+from registry.agent_configs.sources.follow import AWAITING, CURRENT, OFF
 
 _ACTOR = system("command")
 

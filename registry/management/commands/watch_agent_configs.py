@@ -7,15 +7,15 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from controlplane.access.actors import system
-from registry.config_maps.client import MISSING, KubernetesCluster, is_installed
-from registry.config_maps.clusters import ClusterError
-from registry.config_maps.pace import Pace
-from registry.config_maps.probes import serve
-from registry.config_maps.storing import SOURCE, STANDBY
-from registry.config_maps.watching import LISTING, OFFLINE, Watcher
-from registry.publishing.following import AWAITING, CURRENT, confirm_removal
-from registry.publishing.source_rows import AgentConfigCluster
+from controlplane.identity.actors import system
+from registry.agent_configs.sources.cluster.backoff import Pace
+from registry.agent_configs.sources.cluster.client import MISSING, KubernetesCluster, is_installed
+from registry.agent_configs.sources.cluster.health import serve
+from registry.agent_configs.sources.cluster.protocol import ClusterError
+from registry.agent_configs.sources.cluster.synchronise import SOURCE, STANDBY
+from registry.agent_configs.sources.cluster.watcher import LISTING, OFFLINE, Watcher
+from registry.agent_configs.sources.follow import AWAITING, CURRENT, confirm_removal
+from registry.agent_configs.sources.models import AgentConfigCluster
 
 _ONCE_SECONDS = 120.0
 

@@ -5,10 +5,17 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from registry.agent_configs.claims import Canary, ClaimKey, ClaimKind, DocumentId, Facts, Published
-from registry.agent_configs.content import Content, Deployment
-from registry.agent_configs.deciding import Decision
-from registry.agent_configs.verdicts import Verdict
+from registry.agent_configs.claims.decide import Decision
+from registry.agent_configs.claims.verdicts import Verdict
+from registry.agent_configs.documents.content import Content, Deployment
+from registry.agent_configs.documents.published import (
+    Canary,
+    ClaimKey,
+    ClaimKind,
+    DocumentId,
+    Facts,
+    Published,
+)
 
 NOW = datetime(2026, 11, 21, 9, 0, tzinfo=UTC)
 

@@ -8,14 +8,14 @@ from datetime import timedelta
 import pytest
 
 from controlplane.errors import InvalidRequest
-from registry.agent_configs.claims import Canary, ClaimKind, Facts, Naming
-from registry.agent_configs.contests import Simultaneous
-from registry.agent_configs.deciding import Decision, Policy, decide, is_remembered
-from registry.agent_configs.dialects import Dialect
-from registry.agent_configs.grants import Grant, Mode, Ownership, Release, Transfer, transferred
-from registry.agent_configs.history import GRACE, History, fresh, remembered
-from registry.agent_configs.observations import Subject
-from registry.agent_configs.verdicts import Because, Reason, for_reader
+from registry.agent_configs.claims.contests import Simultaneous
+from registry.agent_configs.claims.decide import Decision, Policy, decide, is_remembered
+from registry.agent_configs.claims.grants import Grant, Mode, Ownership, Release, Transfer, transferred
+from registry.agent_configs.claims.history import GRACE, History, fresh, remembered
+from registry.agent_configs.claims.observations import Subject
+from registry.agent_configs.claims.verdicts import Because, Reason, for_reader
+from registry.agent_configs.documents.dialects import Dialect
+from registry.agent_configs.documents.published import Canary, ClaimKind, Facts, Naming
 from tests.unit.agent_configs.making import NOW, agent, content, fates, named, published, task, verdict
 
 V2 = Policy(naming=Naming(Dialect.CONNECTOR_V2))

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import timedelta
 
-from registry.agent_configs.claims import ClaimKind, Facts
-from registry.agent_configs.deciding import Policy, decide
-from registry.agent_configs.grants import Grant, Ownership
-from registry.agent_configs.history import Standing
-from registry.agent_configs.observations import Subject
-from registry.agent_configs.verdicts import Reason
+from registry.agent_configs.claims.decide import Policy, decide
+from registry.agent_configs.claims.grants import Grant, Ownership
+from registry.agent_configs.claims.history import Standing
+from registry.agent_configs.claims.observations import Subject
+from registry.agent_configs.claims.verdicts import Reason
+from registry.agent_configs.documents.published import ClaimKind, Facts
 from tests.unit.agent_configs.making import NOW, agent, content, named, published, task, verdict
 from tests.unit.agent_configs.test_claims import after
 from tests.unit.agent_configs.test_rendering import bundle_of

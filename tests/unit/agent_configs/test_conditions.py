@@ -7,8 +7,7 @@ from datetime import timedelta
 
 import pytest
 
-from registry.agent_configs.claims import Published
-from registry.agent_configs.conditions import (
+from registry.agent_configs.bundles.conditions import (
     Ack,
     AckState,
     Condition,
@@ -17,8 +16,9 @@ from registry.agent_configs.conditions import (
     conditions_of,
     with_times,
 )
-from registry.agent_configs.deciding import decide
-from registry.agent_configs.documents import Reading, read_document
+from registry.agent_configs.claims.decide import decide
+from registry.agent_configs.documents.published import Published
+from registry.agent_configs.documents.reading import Reading, read_document
 from tests.unit.agent_configs.making import NOW, content, published
 from tests.unit.agent_configs.test_rendering import bundle_of
 

@@ -14,15 +14,28 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from registry.agent_configs.claims import DocumentId
-from registry.agent_configs.documents import read_document
-from registry.config_maps.clusters import EVERYWHERE
-from registry.config_maps.notices import Notice, Outcome, Standing, event_of, notices_of
-from registry.config_maps.objects import Expired, Garbled, Kind, read_changes, read_config_map, read_page
-from registry.config_maps.pace import Pace
-from registry.config_maps.probes import Pulse, serve
-from registry.config_maps.settling import Settling
-from registry.config_maps.view import View
+from registry.agent_configs.documents.published import DocumentId
+from registry.agent_configs.documents.reading import read_document
+from registry.agent_configs.sources.cluster.backoff import Pace
+from registry.agent_configs.sources.cluster.cache import View
+from registry.agent_configs.sources.cluster.debounce import Settling
+from registry.agent_configs.sources.cluster.event_messages import (
+    Notice,
+    Outcome,
+    Standing,
+    event_of,
+    notices_of,
+)
+from registry.agent_configs.sources.cluster.health import Pulse, serve
+from registry.agent_configs.sources.cluster.objects import (
+    Expired,
+    Garbled,
+    Kind,
+    read_changes,
+    read_config_map,
+    read_page,
+)
+from registry.agent_configs.sources.cluster.protocol import EVERYWHERE
 
 NAME = "flyteplugins-agentservice-acme"
 MANIFEST = Path(__file__).parents[3] / "deploy" / "kubernetes" / "agent-config-watcher.yaml"

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from registry.agent_configs.content import Deployment, Operation
-from registry.agent_configs.diagnostics import Code, Diagnostic, Severity
-from registry.agent_configs.documents import Reading, read_document, read_object
-from registry.agent_configs.durations import MINUTE, SECOND
-from registry.agent_configs.limits import Limits
+from controlplane.formats.go_durations import MINUTE, SECOND
+from registry.agent_configs.documents.content import Deployment, Operation
+from registry.agent_configs.documents.diagnostics import Code, Diagnostic, Severity
+from registry.agent_configs.documents.limits import Limits
+from registry.agent_configs.documents.reading import Reading, read_document, read_object
 
 RFC_SAMPLE_1 = """\
 apiVersion: v1

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from registry.agent_configs.diagnostics import Findings, Place
-from registry.agent_configs.endpoints import check_endpoint
+from registry.agent_configs.documents.diagnostics import Findings, Place
+from registry.agent_configs.documents.endpoints import check_endpoint
 
 
 def codes(text: str, *allowed: str) -> list[str]:

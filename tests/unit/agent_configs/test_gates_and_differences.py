@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import pytest
 
-from registry.agent_configs.dialects import WORDS, Dialect
-from registry.agent_configs.differences import difference, seen_by, summary
-from registry.agent_configs.gates import Gate, Gates, held_by
-from registry.agent_configs.recomputing import World, recompute
-from registry.agent_configs.rendering import configuration, digest
-from registry.agent_configs.schema import misreadings
-from registry.agent_configs.targets import Target
+from registry.agent_configs.bundles.compute import World, recompute
+from registry.agent_configs.bundles.differences import difference, seen_by, summary
+from registry.agent_configs.bundles.gates import Gate, Gates, held_by
+from registry.agent_configs.bundles.rendering import configuration, digest
+from registry.agent_configs.bundles.targets import Target
+from registry.agent_configs.documents.dialects import WORDS, Dialect
+from registry.agent_configs.documents.schema import misreadings
 from tests.unit.agent_configs.making import NOW, agent, content, published
 from tests.unit.agent_configs.test_rendering import bundle_of
 

@@ -9,16 +9,16 @@ from typing import Any
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
-from registry.agent_configs.bundles import Bundle
-from registry.agent_configs.claims import Naming, Published
-from registry.agent_configs.content import Content, Deployment
-from registry.agent_configs.contests import Simultaneous
-from registry.agent_configs.deciding import Policy
-from registry.agent_configs.dialects import Dialect
-from registry.agent_configs.gates import Gate, Gates
-from registry.agent_configs.parts import part_digest
-from registry.agent_configs.recomputing import World, recompute
-from registry.agent_configs.targets import Target
+from registry.agent_configs.bundles.bundle import Bundle
+from registry.agent_configs.bundles.compute import World, recompute
+from registry.agent_configs.bundles.gates import Gate, Gates
+from registry.agent_configs.bundles.targets import Target
+from registry.agent_configs.bundles.team_parts import part_digest
+from registry.agent_configs.claims.contests import Simultaneous
+from registry.agent_configs.claims.decide import Policy
+from registry.agent_configs.documents.content import Content, Deployment
+from registry.agent_configs.documents.dialects import Dialect
+from registry.agent_configs.documents.published import Naming, Published
 from tests.unit.agent_configs.making import NOW, published
 
 # What the other team has from the beginning: the hostile team claims this too, and loses.

@@ -9,18 +9,18 @@ from typing import Any
 from hypothesis import event, given
 from hypothesis import strategies as st
 
-from registry.agent_configs.claims import Canary, Claim, ClaimKind, Facts, Naming, Published
-from registry.agent_configs.content import Content, Deployment, Operation
-from registry.agent_configs.contests import Simultaneous
-from registry.agent_configs.deciding import Policy
-from registry.agent_configs.dialects import Dialect
-from registry.agent_configs.differences import difference
-from registry.agent_configs.gates import Gates
-from registry.agent_configs.grants import Grant, Mode, Ownership
-from registry.agent_configs.recomputing import Recomputed, World, recompute
-from registry.agent_configs.relations import related
-from registry.agent_configs.rendering import as_json, as_yaml, digest
-from registry.agent_configs.targets import Target
+from registry.agent_configs.bundles.compute import Recomputed, World, recompute
+from registry.agent_configs.bundles.differences import difference
+from registry.agent_configs.bundles.gates import Gates
+from registry.agent_configs.bundles.rendering import as_json, as_yaml, digest
+from registry.agent_configs.bundles.targets import Target
+from registry.agent_configs.claims.contests import Simultaneous
+from registry.agent_configs.claims.decide import Policy
+from registry.agent_configs.claims.grants import Grant, Mode, Ownership
+from registry.agent_configs.claims.relations import related
+from registry.agent_configs.documents.content import Content, Deployment, Operation
+from registry.agent_configs.documents.dialects import Dialect
+from registry.agent_configs.documents.published import Canary, Claim, ClaimKind, Facts, Naming, Published
 from tests.flyte_loader import LoadedConfig, LoadedDeployment, load
 from tests.unit.agent_configs.making import NOW, published
 

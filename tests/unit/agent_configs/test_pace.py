@@ -7,7 +7,7 @@ from datetime import timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from registry.agent_configs.pace import Budget, Pace, is_busy, retry_after, spent
+from registry.agent_configs.documents.change_rate import Budget, Pace, is_busy, retry_after, spent
 from tests.unit.agent_configs.making import NOW
 
 PACE = Pace(changes=3, window=timedelta(seconds=30))

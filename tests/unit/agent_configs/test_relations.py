@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from registry.agent_configs.relations import names_of, related
+from registry.agent_configs.claims.relations import names_of, related
 from tests.unit.agent_configs.making import agent, content, published
 
 

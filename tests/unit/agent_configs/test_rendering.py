@@ -7,16 +7,16 @@ import json
 import pytest
 import yaml
 
-from registry.agent_configs.bundles import Bundle
-from registry.agent_configs.claims import Canary, Facts, Naming
-from registry.agent_configs.content import Content, Operation
-from registry.agent_configs.deciding import Policy
-from registry.agent_configs.dialects import Dialect
-from registry.agent_configs.documents import read_document
-from registry.agent_configs.durations import MINUTE, SECOND
-from registry.agent_configs.recomputing import Recomputed, World, recompute
-from registry.agent_configs.rendering import as_config_map, as_json, as_yaml, configuration, digest
-from registry.agent_configs.targets import Target
+from controlplane.formats.go_durations import MINUTE, SECOND
+from registry.agent_configs.bundles.bundle import Bundle
+from registry.agent_configs.bundles.compute import Recomputed, World, recompute
+from registry.agent_configs.bundles.rendering import as_config_map, as_json, as_yaml, configuration, digest
+from registry.agent_configs.bundles.targets import Target
+from registry.agent_configs.claims.decide import Policy
+from registry.agent_configs.documents.content import Content, Operation
+from registry.agent_configs.documents.dialects import Dialect
+from registry.agent_configs.documents.published import Canary, Facts, Naming
+from registry.agent_configs.documents.reading import read_document
 from tests.flyte_loader import LoadedDeployment, load
 from tests.unit.agent_configs.making import NOW, agent, content, published
 from tests.unit.agent_configs.test_documents import CORRECTED_1, CORRECTED_2

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from registry.agent_configs.gates import Gate, held_by
-from registry.agent_configs.rendering import digest
-from registry.agent_configs.rollout import Progress, waits_for
+from registry.agent_configs.bundles.gates import Gate, held_by
+from registry.agent_configs.bundles.rendering import digest
+from registry.agent_configs.bundles.rollout import Progress, waits_for
 from tests.unit.agent_configs.making import published
 from tests.unit.agent_configs.test_rendering import bundle_of
 

@@ -7,9 +7,9 @@ from datetime import timedelta
 
 import pytest
 
-from registry.agent_configs.deciding import decide
-from registry.agent_configs.documents import Reading
-from registry.agent_configs.serving import Generation, Patience, is_flapping, served, suspects
+from registry.agent_configs.bundles.generations import Generation, Patience, is_flapping, served, suspects
+from registry.agent_configs.claims.decide import decide
+from registry.agent_configs.documents.reading import Reading
 from tests.unit.agent_configs.making import NOW, content, published
 from tests.unit.agent_configs.test_conditions import BROKEN
 from tests.unit.agent_configs.test_rendering import bundle_of

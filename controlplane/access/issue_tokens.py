@@ -1,0 +1,170 @@
+"""Create tokens on behalf of a caller, and revoke tokens with all that were created with them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from django.conf import settings
+from django.db import connection, transaction
+from django.db.models import QuerySet
+from django.db.models.functions import Now
+
+from controlplane.access import audit, event_types, principals
+from controlplane.access.audit import Mutation
+from controlplane.access.authentication import caller_for
+from controlplane.access.models import Principal, Token
+from controlplane.access.token_lifetimes import Creation, Policy, Wanted, expiry_of, outlives_its_issuer
+from controlplane.errors import NotAuthenticated, PermissionDenied, UnknownToken
+from controlplane.identity.actors import Actor
+from controlplane.identity.callers import Caller
+from controlplane.identity.roles import Action, missing_rights
+
+# What else ends with tokens: each is called with their ids, in the transaction that revokes them.
+_on_revocation: list[Callable[[Sequence[UUID], Actor], None]] = []
+
+
+def on_revocation(end: Callable[[Sequence[UUID], Actor], None]) -> None:
+    """Have `end` called for tokens that are revoked, when an app is ready."""
+    _on_revocation.append(end)
+
+
+@dataclass(frozen=True, slots=True)
+class Issuer:
+    """token_id: of the token that the caller uses; None for a session."""
+
+    caller: Caller
+    token_id: UUID | None = None
+
+
+@transaction.atomic
+def issue_token(
+    principal: Principal, name: str, wanted: Wanted, *, issuer: Issuer, actor: Actor
+) -> tuple[Token, str]:
+    """Create a token that has no more rights than its issuer, and does not outlive it.
+
+    Raises InvalidRequest, PermissionDenied, NotAuthenticated if the issuer's token has just been revoked.
+    """
+    parent = lock_token(issuer.token_id) if issuer.token_id else None
+    _check_rights(principal, issuer.caller)
+    creation = Creation(
+        now=_database_now(),
+        created_with_ends_at=parent.expires_at if parent else None,
+        may_be_endless=issuer.caller.verdict(Action.ACCESS_WRITE).allowed,
+    )
+    expires_at = expiry_of(wanted, creation, lifetime_policy())
+    return principals.create_token(
+        principal, name=name, expires_at=expires_at, actor=actor, parent_id=issuer.token_id
+    )
+
+
+@transaction.atomic
+def renew_token(used: Token, *, name: str, actor: Actor) -> str:
+    """Create the successor of a token that its holder uses: it expires as that one, and has the same issuer.
+
+    Returns the secret. Raises NotAuthenticated if the token, or its own issuer, was just revoked.
+    """
+    if used.parent_id:
+        lock_token(used.parent_id)
+    current = lock_token(used.id)
+    _, secret = principals.create_token(
+        current.principal,
+        name=name,
+        expires_at=current.expires_at,
+        actor=actor,
+        parent_id=current.parent_id,
+    )
+    return secret
+
+
+def check_within(expires_at: datetime, token_id: UUID, pointer: str) -> None:
+    """Check what is created with a token, in the transaction that creates it.
+
+    Raises InvalidRequest if it would outlive the token, NotAuthenticated if that was just revoked.
+    """
+    limit = lock_token(token_id).expires_at
+    if limit is not None and expires_at > limit:
+        raise outlives_its_issuer(limit, pointer)
+
+
+def lifetime_policy() -> Policy:
+    return Policy(timedelta(days=settings.TOKEN_DEFAULT_DAYS), timedelta(days=settings.TOKEN_MAX_DAYS))
+
+
+@transaction.atomic
+def revoke_token(token_id: UUID, *, of: UUID | None, actor: Actor) -> None:
+    """Revoke a token and all that were created with it, at any depth; once more changes nothing.
+
+    of: limits it to the tokens of one principal. Raises UnknownToken.
+    """
+    matching = Token.objects.filter(id=token_id, **({"principal_id": of} if of else {}))
+    level = _lock(matching)
+    if not level:
+        raise UnknownToken("There is no such token, or it is not yours.")
+    while level := [token for token in level if token.revoked_at is None]:
+        ids = [token.id for token in level]
+        Token.objects.filter(id__in=ids).update(revoked_at=Now())
+        audit.record_many("token", [_revocation(token) for token in level], actor=actor)
+        for end in _on_revocation:
+            end(ids, actor)
+        # Only now: a token that was being created with one of these has been committed or refused.
+        level = _lock(Token.objects.filter(parent__in=ids))
+
+
+def count_descendants(token_id: UUID) -> int:
+    """The number of valid tokens that were created with this one, at any depth."""
+    count, level = 0, [token_id]
+    while level:
+        level = list(Token.objects.filter(parent__in=level, revoked_at=None).values_list("id", flat=True))
+        count += len(level)
+    return count
+
+
+def _lock(tokens: QuerySet[Token]) -> list[Token]:
+    return list(tokens.select_for_update(of=("self",)).select_related("principal").order_by("id"))
+
+
+def lock_token(token_id: UUID) -> Token:
+    """Return the token that a caller uses, as it is now. Raises NotAuthenticated if it is not valid any more.
+
+    Whoever revokes it waits for this transaction, or this one waits for them.
+    """
+    found = Token.objects.select_for_update(no_key=True, of=("self",)).select_related("principal")
+    token = found.annotate(now=Now()).filter(id=token_id).first()
+    if token is None or token.revoked_at is not None or not token.principal.is_active:
+        raise NotAuthenticated("The token that you use was revoked. Create a new one.")
+    if token.expires_at is not None and token.expires_at <= token.now:
+        raise NotAuthenticated("The token that you use has expired. Create a new one.")
+    return token
+
+
+def _check_rights(principal: Principal, issuer: Caller) -> None:
+    if principal.id == issuer.principal_id:
+        return
+    missing = missing_rights(caller_for(principal).grants, issuer.grants)
+    if missing:
+        raise PermissionDenied(
+            f"{principal.name} has rights that you do not have: {', '.join(missing)}.",
+            action=Action.ACCESS_WRITE.value,
+        )
+
+
+def _revocation(token: Token) -> Mutation:
+    shown = {"principal": token.principal.name, "name": token.name}
+    return Mutation(
+        event_types.TOKEN_REVOKED,
+        str(token.id),
+        {**shown, "revoked": False},
+        {**shown, "revoked": True},
+        {"principal": token.principal.name, "token_id": str(token.id)},
+    )
+
+
+def _database_now() -> datetime:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT statement_timestamp()")
+        row = cursor.fetchone()
+    now: datetime = row[0]
+    return now

@@ -1,0 +1,82 @@
+"""Passwords of people: the policy, and how a person changes the password."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from uuid import UUID
+
+from django.contrib.auth.password_validation import validate_password
+from django.core.exceptions import ValidationError
+from django.db import transaction
+
+from controlplane.access import audit, event_types
+from controlplane.access.login import limits, sessions
+from controlplane.access.login.limits import Attempt
+from controlplane.access.models import Principal, PrincipalKind
+from controlplane.errors import FieldError, InvalidRequest, PermissionDenied, TooManyAttempts
+from controlplane.identity.actors import Actor
+
+
+@dataclass(frozen=True, slots=True)
+class PasswordChange:
+    """address: of the client. session: the digest of the session that goes on; None: all sessions end."""
+
+    principal_id: UUID
+    current: str
+    new: str
+    address: str
+    session: bytes | None
+
+
+def check_policy(password: str, pointer: str) -> None:
+    """Raises InvalidRequest, naming everything that is wrong with the password."""
+    try:
+        validate_password(password)
+    except ValidationError as error:
+        raise _refusal(pointer, "not_allowed", " ".join(error.messages)) from error
+
+
+@transaction.atomic
+def change_password(change: PasswordChange, *, actor: Actor) -> Principal:
+    """Set a new password and end the person's other sessions.
+
+    Raises InvalidRequest, PermissionDenied for who has no password, TooManyAttempts after wrong passwords.
+    """
+    # Waits for a change that is under way: the second one then has a wrong current password.
+    found = Principal.objects.select_for_update(no_key=True).filter(id=change.principal_id, is_active=True)
+    person = found.filter(kind=PrincipalKind.PERSON).first()
+    if person is None:
+        raise PermissionDenied("Only a person has a password.")
+    check_policy(change.new, "/new_password")
+    if change.new == change.current:
+        raise _refusal("/new_password", "unchanged", "The new password is the current one. Choose another.")
+    _check_current(person, change)
+    person.set_password(change.new)
+    person.save(update_fields=["password"])
+    sessions.end_sessions(person.name, but=change.session, actor=actor)
+    audit.record(
+        event_types.PASSWORD_CHANGED,
+        "principal",
+        person.name,
+        actor=actor,
+        before=None,
+        after=None,
+        data={"principal": person.name},
+    )
+    return person
+
+
+def _check_current(person: Principal, change: PasswordChange) -> None:
+    attempt = Attempt(person.name, change.address)
+    if limits.count_attempt(attempt):
+        raise TooManyAttempts(
+            "Too many wrong passwords. Wait five minutes, then try again.",
+            retry_after=limits.WINDOW_SECONDS,
+        )
+    if not person.check_password(change.current):
+        raise _refusal("/current_password", "incorrect", "The current password is incorrect.")
+    limits.forgive(attempt)
+
+
+def _refusal(pointer: str, code: str, message: str) -> InvalidRequest:
+    return InvalidRequest(message, errors=[FieldError(pointer, code, message)])

@@ -1,0 +1,138 @@
+"""Console sessions in Postgres: by the SHA-256 of their key, with what their owner recognises them by.
+
+The key is a secret, and only the browser's cookie has it. Django's own table would hold it in plain text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import timedelta
+from hashlib import sha256
+from typing import Any
+
+from django.contrib.auth import HASH_SESSION_KEY, SESSION_KEY
+from django.contrib.sessions import middleware
+from django.contrib.sessions.backends.base import CreateError, SessionBase, UpdateError
+from django.db import DatabaseError, IntegrityError, transaction
+from django.db.models.functions import Now
+from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+
+from controlplane.access.login.browsers import browser_name
+from controlplane.access.models import Principal, Session
+from controlplane.web.client_address import address_of
+
+# "Last used" is for people, not worth a write per request.
+_USE_PRECISION = timedelta(minutes=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a request of the session comes from."""
+
+    address: str = ""
+    browser: str = ""
+
+
+class SessionStore(SessionBase):
+    """SESSION_ENGINE."""
+
+    origin = Origin()
+    _row: Session | None = None
+
+    @property
+    def digest(self) -> bytes | None:
+        """What the database knows the session by; None for a session that is not stored."""
+        return digest_of(self.session_key) if self.session_key else None
+
+    def load(self) -> dict[str, Any]:
+        found = Session.objects.filter(digest=self.digest, expires_at__gt=Now()).annotate(now=Now())
+        self._row = found.first() if self.digest else None
+        if self._row is None:
+            self._session_key = None
+            return {}
+        data: dict[str, Any] = self.decode(self._row.data)
+        return data
+
+    def exists(self, session_key: str) -> bool:
+        return Session.objects.filter(digest=digest_of(session_key)).exists()
+
+    def create(self) -> None:
+        while True:
+            self._session_key = self._get_new_session_key()  # type: ignore[attr-defined]  # its stubs lack it
+            with suppress(CreateError):
+                self.save(must_create=True)
+                self.modified = True
+                return
+
+    def save(self, must_create: bool = False) -> None:
+        if self.session_key is None:
+            self.create()
+            return
+        content = self._get_session(no_load=must_create)  # type: ignore[attr-defined]  # its stubs lack it
+        values = {
+            "data": self.encode(content),
+            "expires_at": self.get_expiry_date(),
+            "principal_id": content.get(SESSION_KEY),
+        }
+        if must_create:
+            self._insert(values)
+        elif not Session.objects.filter(digest=self.digest).update(**values):
+            raise UpdateError
+
+    def delete(self, session_key: str | None = None) -> None:
+        key = session_key or self.session_key
+        if key:
+            Session.objects.filter(digest=digest_of(key)).delete()
+
+    @classmethod
+    def clear_expired(cls) -> None:
+        Session.objects.filter(expires_at__lte=Now()).delete()
+
+    def note_use(self) -> None:
+        """Write when and from where the session was used, at most once a minute."""
+        row = self._row
+        if row is None or row.now - row.last_used_at <= _USE_PRECISION:  # type: ignore[attr-defined]  # annotated
+            return
+        Session.objects.filter(id=row.id).update(last_used_at=Now(), address=self.origin.address)
+
+    def _insert(self, values: dict[str, Any]) -> None:
+        origin = {"address": self.origin.address, "browser": self.origin.browser}
+        try:
+            with transaction.atomic():
+                Session.objects.create(digest=self.digest, **origin, **values)
+        except IntegrityError as error:
+            raise CreateError from error
+
+
+class SessionMiddleware(middleware.SessionMiddleware):
+    """Django's, which also notes where and when sessions are used."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
+        super().__init__(get_response)
+
+    def process_request(self, request: HttpRequest) -> None:
+        super().process_request(request)
+        user_agent = request.META.get("HTTP_USER_AGENT", "")
+        request.session.origin = Origin(address_of(request), browser_name(user_agent))  # type: ignore[attr-defined]
+
+    def process_response(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:
+        answered: HttpResponse = super().process_response(request, response)
+        session = request.session
+        if session.accessed and isinstance(session, SessionStore):
+            # The page is made; without the note it is just as good.
+            with suppress(DatabaseError):
+                session.note_use()
+        return answered
+
+
+def keep_logged_in(request: HttpRequest, person: Principal) -> None:
+    """Let the session of this request go on after the person's password has changed, under a new key."""
+    request.session.cycle_key()
+    request.session[HASH_SESSION_KEY] = person.get_session_auth_hash()
+
+
+def digest_of(session_key: str) -> bytes:
+    return sha256(session_key.encode()).digest()

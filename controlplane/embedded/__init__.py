@@ -1,9 +1,0 @@
-"""Real Postgres, Valkey and NATS from wheels, for `make up` and for the tests. See docs/adr/0006.
-
-Imports no Django: it runs before there is a database to configure.
-"""
-
-from controlplane.embedded.services import Services, start_services
-from controlplane.embedded.troubles import CannotStart
-
-__all__ = ["CannotStart", "Services", "start_services"]

@@ -1,0 +1,83 @@
+"""HTTP endpoints for role bindings."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from controlplane.access import principals
+from controlplane.access.models import RoleBinding
+from controlplane.api.endpoints import Endpoint, MutationQuery, actor_of, mutation
+from controlplane.api.fields import parse_body
+from controlplane.api.pages import page_response, paginate
+from controlplane.endpoints.access import examples
+from controlplane.endpoints.access import schemas as shapes
+from controlplane.identity.roles import Action, Role
+from controlplane.scopes import Scope
+
+
+class RoleBindingCollection(Endpoint):
+    actions = {"GET": Action.ACCESS_READ, "POST": Action.ACCESS_WRITE}
+
+    @extend_schema(
+        operation_id="role_bindings_list",
+        summary="List role bindings",
+        description=(
+            "Each binding gives one principal one role at a scope and everywhere below it. Filter by "
+            "principal."
+        ),
+        tags=["access"],
+        parameters=[shapes.RoleBindingListQuery],
+        responses=shapes.RoleBindingPage,
+        examples=[examples.ROLE_BINDING_PAGE],
+    )
+    def get(self, request: Request) -> Response:
+        query = shapes.RoleBindingListQuery.parse(request)
+        rows = RoleBinding.objects.select_related("principal")
+        if "principal" in query:
+            rows = rows.filter(principal__name=query["principal"])
+        page = paginate(request, rows, order=("id",), query=query)
+        return page_response(request, page, shapes.show_role_binding)
+
+    @extend_schema(
+        operation_id="role_bindings_create",
+        summary="Create a role binding",
+        description="Gives a principal a role at a scope and everywhere below it.",
+        tags=["access"],
+        parameters=[MutationQuery],
+        request=shapes.RoleBindingWrite,
+        responses={201: shapes.RoleBindingRead},
+        examples=[examples.ROLE_BINDING_WRITE, examples.ROLE_BINDING],
+    )
+    @mutation
+    def post(self, request: Request) -> Response:
+        MutationQuery.parse(request)
+        wanted = parse_body(shapes.RoleBindingWrite, request)
+        binding = principals.bind_role(
+            principals.get_principal(wanted["principal"]),
+            Role(wanted["role"]),
+            Scope(**wanted.get("scope", {})),
+            actor=actor_of(request),
+        )
+        return Response(shapes.show_role_binding(binding), status=201)
+
+
+class RoleBindingItem(Endpoint):
+    actions = {"DELETE": Action.ACCESS_WRITE}
+
+    @extend_schema(
+        operation_id="role_bindings_delete",
+        summary="Delete a role binding",
+        description="Takes effect with the principal's next request.",
+        tags=["access"],
+        parameters=[MutationQuery],
+        responses={204: None},
+    )
+    @mutation
+    def delete(self, request: Request, binding_id: UUID) -> Response:
+        MutationQuery.parse(request)
+        principals.unbind_role(binding_id, actor=actor_of(request))
+        return Response(status=204)

@@ -1,0 +1,201 @@
+"""The shapes of principals, tokens, role bindings and the audit log in the API."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rest_framework import serializers
+
+from controlplane.access.models import AuditRecord, Principal, PrincipalKind, RoleBinding, Token
+from controlplane.api.fields import Flag, Instant, StrictSerializer, Text
+from controlplane.api.pages import PageQuery
+from controlplane.api.scopes import ScopeRead, ScopeWrite, show_scope
+from controlplane.api.time_range import DESCENDING, ORDERS, SinceField
+from controlplane.identity.roles import Action, Role
+from controlplane.scopes import Scope
+
+ACTIONS = [(action.value, action.value) for action in Action]
+ROLES = [(role.value, role.value) for role in Role]
+
+
+class GrantedRole(serializers.Serializer[Any]):
+    role = serializers.ChoiceField(choices=ROLES)
+    scope = ScopeRead()
+
+
+class CurrentPrincipalRead(serializers.Serializer[Any]):
+    name = serializers.CharField()
+    kind = serializers.CharField(help_text="person, service, agent or anonymous.")
+    grants = GrantedRole(many=True)
+
+
+class PermissionCheckWrite(StrictSerializer):
+    action = serializers.ChoiceField(choices=ACTIONS)
+    scope = ScopeWrite(required=False)
+
+
+class PermissionCheckRead(serializers.Serializer[Any]):
+    allowed = serializers.BooleanField()
+    reason = serializers.CharField()
+
+
+class PrincipalWrite(StrictSerializer):
+    name = Text(max_length=63, help_text="Letters, digits and inner . _ @ -")
+    kind = serializers.ChoiceField(choices=PrincipalKind.choices)
+    password = Text(
+        required=False,
+        default="",
+        allow_blank=True,
+        max_length=128,
+        help_text="For people who use the console.",
+    )
+
+
+class PrincipalPatch(StrictSerializer):
+    is_active = Flag(help_text="false switches the principal off: its tokens and sessions stop working.")
+
+
+class PrincipalRead(serializers.Serializer[Any]):
+    id = serializers.UUIDField()
+    name = serializers.CharField()
+    kind = serializers.ChoiceField(choices=PrincipalKind.choices)
+    is_active = serializers.BooleanField()
+    created_at = serializers.DateTimeField()
+
+
+class PrincipalPage(serializers.Serializer[Any]):
+    items = PrincipalRead(many=True)
+    next_cursor = serializers.CharField(allow_null=True)
+
+
+class TokenWrite(StrictSerializer):
+    name = Text(max_length=63, help_text="What it is for.")
+    principal = Text(
+        required=False, max_length=63, help_text="Whose it is. Yours, unless you administer access."
+    )
+    expires_at = Instant(
+        required=False,
+        allow_null=True,
+        help_text="Not later than the expiry of the token that you use. Omitted: 90 days from now, unless the"
+        " operator chose otherwise. Null: never; for administrators.",
+    )
+
+
+class TokenRead(serializers.Serializer[Any]):
+    id = serializers.UUIDField()
+    principal = serializers.CharField(source="principal.name")
+    name = serializers.CharField()
+    hint = serializers.CharField(help_text="The token's first characters.")
+    created_with = serializers.UUIDField(
+        source="parent_id",
+        allow_null=True,
+        help_text="The token that it was created with. Revoking that one revokes this one.",
+    )
+    created_at = serializers.DateTimeField()
+    expires_at = serializers.DateTimeField(allow_null=True)
+    revoked_at = serializers.DateTimeField(allow_null=True)
+    last_used_at = serializers.DateTimeField(allow_null=True)
+
+
+class CreatedToken(TokenRead):
+    token = serializers.CharField(
+        allow_null=True,
+        help_text="The secret. Shown this once; null when a repeated request is answered.",
+    )
+
+
+class TokenPage(serializers.Serializer[Any]):
+    items = TokenRead(many=True)
+    next_cursor = serializers.CharField(allow_null=True)
+
+
+class RoleBindingWrite(StrictSerializer):
+    principal = Text(max_length=63)
+    role = serializers.ChoiceField(choices=ROLES)
+    scope = ScopeWrite(required=False)
+
+
+class RoleBindingRead(serializers.Serializer[Any]):
+    id = serializers.UUIDField()
+    principal = serializers.CharField(source="principal.name")
+    role = serializers.ChoiceField(choices=ROLES)
+    scope = ScopeRead()
+    created_at = serializers.DateTimeField()
+
+
+class RoleBindingPage(serializers.Serializer[Any]):
+    items = RoleBindingRead(many=True)
+    next_cursor = serializers.CharField(allow_null=True)
+
+
+class RoleBindingListQuery(PageQuery):
+    principal = serializers.CharField(required=False, help_text="Only of this principal.")
+
+
+class TokenListQuery(PageQuery):
+    principal = serializers.CharField(required=False, help_text="Whose. Yours, unless you administer access.")
+
+
+class AuditRecordRead(serializers.Serializer[Any]):
+    id = serializers.IntegerField()
+    at = serializers.DateTimeField()
+    actor = serializers.CharField()
+    action = serializers.CharField()
+    object_type = serializers.CharField()
+    object_id = serializers.CharField()
+    scope = ScopeRead()
+    before = serializers.DictField(allow_null=True, help_text="The object before; null if it was new.")
+    after = serializers.DictField(allow_null=True, help_text="The object after; null if it is gone.")
+    reason = serializers.CharField()
+    request_id = serializers.CharField()
+
+
+class AuditPage(serializers.Serializer[Any]):
+    items = AuditRecordRead(many=True)
+    next_cursor = serializers.CharField(allow_null=True)
+
+
+class AuditListQuery(PageQuery):
+    actor = serializers.CharField(required=False, help_text="Only what this principal did.")
+    object_type = serializers.CharField(required=False, help_text="Only objects of this kind.")
+    object_id = serializers.CharField(required=False, help_text="Only this object.")
+    request_id = serializers.CharField(required=False, help_text="Only what this request did.")
+    since = SinceField()
+    order = serializers.ChoiceField(
+        choices=ORDERS, required=False, default=DESCENDING, help_text="`desc`: the newest first."
+    )
+
+
+def show_principal(principal: Principal) -> dict[str, Any]:
+    return dict(PrincipalRead(principal).data)
+
+
+def show_token(token: Token) -> dict[str, Any]:
+    return dict(TokenRead(token).data)
+
+
+def show_role_binding(binding: RoleBinding) -> dict[str, Any]:
+    return {
+        "id": str(binding.id),
+        "principal": binding.principal.name,
+        "role": binding.role,
+        "scope": show_scope(binding.scope),
+        "created_at": binding.created_at,
+    }
+
+
+def show_audit_record(record: AuditRecord) -> dict[str, Any]:
+    names = (
+        "id",
+        "at",
+        "actor",
+        "action",
+        "object_type",
+        "object_id",
+        "before",
+        "after",
+        "reason",
+        "request_id",
+    )
+    scope = Scope(record.domain, record.project, record.workflow, record.launch_plan)
+    return {name: getattr(record, name) for name in names} | {"scope": show_scope(scope)}

@@ -1,0 +1,21 @@
+"""Routes of access, below /api/v1/."""
+
+from django.urls import path
+
+from controlplane.endpoints.access import binding_views, session_views, token_views, views
+
+urlpatterns = [
+    path("me", views.Me.as_view()),
+    path("me:can-i", views.CanI.as_view()),
+    path("me:change-password", session_views.ChangePassword.as_view()),
+    path("sessions", session_views.SessionCollection.as_view()),
+    path("sessions:end", session_views.SessionsEnd.as_view()),
+    path("sessions/<uuid:session_id>", session_views.SessionItem.as_view()),
+    path("principals", views.PrincipalCollection.as_view()),
+    path("principals/<str:name>", views.PrincipalItem.as_view()),
+    path("tokens", token_views.TokenCollection.as_view()),
+    path("tokens/<uuid:token_id>", token_views.TokenItem.as_view()),
+    path("role-bindings", binding_views.RoleBindingCollection.as_view()),
+    path("role-bindings/<uuid:binding_id>", binding_views.RoleBindingItem.as_view()),
+    path("audit", views.AuditCollection.as_view()),
+]

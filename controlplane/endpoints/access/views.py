@@ -1,0 +1,176 @@
+"""HTTP endpoints for the current principal, principals and the audit log."""
+
+from __future__ import annotations
+
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from controlplane.access import principals
+from controlplane.access.login import passwords
+from controlplane.access.models import Principal, PrincipalKind
+from controlplane.api.endpoints import Endpoint, MutationQuery, actor_of, caller_of, mutation
+from controlplane.api.fields import Query, parse_body
+from controlplane.api.pages import PageQuery, page_response, paginate
+from controlplane.api.scopes import show_scope
+from controlplane.api.time_range import ASCENDING, newer_than
+from controlplane.endpoints.access import examples
+from controlplane.endpoints.access import schemas as shapes
+from controlplane.errors import FieldError, InvalidRequest
+from controlplane.events.visibility import visible_records
+from controlplane.identity.roles import Action
+from controlplane.scopes import Scope
+
+
+class Me(Endpoint):
+    actions = {"GET": Action.SELF_READ}
+
+    @extend_schema(
+        operation_id="me_get",
+        summary="Get the current principal",
+        description="Returns the name of the caller and the roles bound to it, each with its scope.",
+        tags=["access"],
+        responses=shapes.CurrentPrincipalRead,
+        examples=[examples.ME],
+    )
+    def get(self, request: Request) -> Response:
+        Query.parse(request)
+        caller = caller_of(request)
+        grants = [{"role": one.role.value, "scope": show_scope(one.scope)} for one in caller.grants]
+        return Response({"name": caller.name, "kind": caller.kind, "grants": grants})
+
+
+class CanI(Endpoint):
+    actions = {"POST": Action.SELF_READ}
+
+    @extend_schema(
+        operation_id="me_can_i",
+        summary="Check a permission of the caller",
+        description="Changes nothing. The reason names the role that allows it, or those that would.",
+        tags=["access"],
+        request=shapes.PermissionCheckWrite,
+        responses={200: shapes.PermissionCheckRead},
+        examples=[examples.QUESTION, examples.VERDICT],
+    )
+    @mutation
+    def post(self, request: Request) -> Response:
+        Query.parse(request)
+        asked = parse_body(shapes.PermissionCheckWrite, request)
+        verdict = caller_of(request).verdict(Action(asked["action"]), Scope(**asked.get("scope", {})))
+        return Response({"allowed": verdict.allowed, "reason": verdict.reason})
+
+
+class PrincipalCollection(Endpoint):
+    actions = {"GET": Action.ACCESS_READ, "POST": Action.ACCESS_WRITE}
+
+    @extend_schema(
+        operation_id="principals_list",
+        summary="List principals",
+        description="People, services and agents that can authenticate, active or not.",
+        tags=["access"],
+        parameters=[PageQuery],
+        responses=shapes.PrincipalPage,
+        examples=[examples.PRINCIPAL_PAGE],
+    )
+    def get(self, request: Request) -> Response:
+        query = PageQuery.parse(request)
+        page = paginate(request, Principal.objects.all(), order=("name",), query=query)
+        return page_response(request, page, shapes.show_principal)
+
+    @extend_schema(
+        operation_id="principals_create",
+        summary="Create a principal",
+        description="It has no role yet: bind one with `POST /api/v1/role-bindings`.",
+        tags=["access"],
+        parameters=[MutationQuery],
+        request=shapes.PrincipalWrite,
+        responses={201: shapes.PrincipalRead},
+        examples=[examples.PRINCIPAL_WRITE, examples.PRINCIPAL],
+    )
+    @mutation
+    def post(self, request: Request) -> Response:
+        MutationQuery.parse(request)
+        wanted = parse_body(shapes.PrincipalWrite, request)
+        _check_password(wanted["kind"], wanted["password"])
+        principal = principals.create_principal(
+            wanted["name"],
+            kind=wanted["kind"],
+            password=wanted["password"],
+            actor=actor_of(request),
+        )
+        principal.refresh_from_db()
+        location = {"Location": f"{request.path}/{principal.name}"}
+        return Response(shapes.show_principal(principal), status=201, headers=location)
+
+
+class PrincipalItem(Endpoint):
+    actions = {"GET": Action.ACCESS_READ, "PATCH": Action.ACCESS_WRITE}
+
+    @extend_schema(
+        operation_id="principals_get",
+        summary="Get one principal",
+        description="Returns the principal's kind and whether it is active.",
+        tags=["access"],
+        responses=shapes.PrincipalRead,
+        examples=[examples.PRINCIPAL],
+    )
+    def get(self, request: Request, name: str) -> Response:
+        Query.parse(request)
+        return Response(shapes.show_principal(principals.get_principal(name)))
+
+    @extend_schema(
+        operation_id="principals_patch",
+        summary="Activate or deactivate a principal",
+        description=(
+            "A deactivated principal keeps its roles and tokens, but every request with them is refused "
+            "until it is activated again."
+        ),
+        tags=["access"],
+        parameters=[MutationQuery],
+        request=shapes.PrincipalPatch,
+        responses=shapes.PrincipalRead,
+        examples=[examples.PRINCIPAL_PATCH, examples.PRINCIPAL],
+    )
+    @mutation
+    def patch(self, request: Request, name: str) -> Response:
+        MutationQuery.parse(request)
+        wanted = parse_body(shapes.PrincipalPatch, request)
+        principal = principals.set_active(name, is_active=wanted["is_active"], actor=actor_of(request))
+        return Response(shapes.show_principal(principal))
+
+
+class AuditCollection(Endpoint):
+    actions = {"GET": Action.AUDIT_READ}
+
+    @extend_schema(
+        operation_id="audit_list",
+        summary="List audit records",
+        description=(
+            "Every accepted change that you may read, the newest first: who made it, when, the values before "
+            "and after, and the reason given."
+        ),
+        tags=["audit"],
+        parameters=[shapes.AuditListQuery],
+        responses=shapes.AuditPage,
+        examples=[examples.AUDIT_PAGE],
+    )
+    def get(self, request: Request) -> Response:
+        query = shapes.AuditListQuery.parse(request)
+        rows = visible_records(caller_of(request))
+        wanted = ("actor", "object_type", "object_id", "request_id")
+        rows = rows.filter(**{name: query[name] for name in wanted if name in query})
+        if "since" in query:
+            rows = rows.filter(newer_than(query["since"]))
+        order = ("id",) if query["order"] == ASCENDING else ("-id",)
+        page = paginate(request, rows, order=order, query=query)
+        return page_response(request, page, shapes.show_audit_record)
+
+
+def _check_password(kind: str, password: str) -> None:
+    message = ""
+    if password and kind != PrincipalKind.PERSON:
+        message = "Only a person has a password."
+    elif password:
+        passwords.check_policy(password, "/password")
+    if message:
+        raise InvalidRequest(message, errors=[FieldError("/password", "not_allowed", message)])

@@ -1,0 +1,21 @@
+"""The API's figures for Prometheus."""
+
+from __future__ import annotations
+
+from django.http import HttpResponse
+from prometheus_client import CONTENT_TYPE_LATEST
+from rest_framework.request import Request
+
+from controlplane.api.endpoints import Endpoint
+from controlplane.identity.roles import Action
+from controlplane.observability.metrics import exposition
+
+
+class Metrics(Endpoint):
+    """For Prometheus, with `authorization: credentials_file`. A viewer of everything may read it."""
+
+    actions = {"GET": Action.METRICS_READ}
+    schema = None
+
+    def get(self, request: Request) -> HttpResponse:
+        return HttpResponse(exposition(), content_type=CONTENT_TYPE_LATEST)

@@ -1,0 +1,55 @@
+"""The caller of a request: a principal with its grants, as views and pages use it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from uuid import UUID
+
+from controlplane.errors import PermissionDenied
+from controlplane.identity.actors import Actor
+from controlplane.identity.roles import Action, Grant, Role, Verdict, decide, scopes_where
+from controlplane.scopes import Scope
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who asks. `principal_id` is None only for the anonymous reader of a trial installation."""
+
+    principal_id: UUID | None
+    name: str
+    kind: str
+    grants: tuple[Grant, ...]
+
+    # DRF and django_structlog ask a user for these.
+    is_authenticated = True
+    is_active = True
+
+    @property
+    def pk(self) -> str:
+        return self.name
+
+    def verdict(self, action: Action, scope: Scope = Scope()) -> Verdict:
+        return decide(self.grants, action, scope)
+
+    def require(self, action: Action, scope: Scope = Scope()) -> None:
+        """Raise PermissionDenied unless the caller may do this there."""
+        verdict = self.verdict(action, scope)
+        if not verdict.allowed:
+            raise PermissionDenied(verdict.reason, action=action.value)
+
+    def scopes_for(self, action: Action) -> list[Scope]:
+        """The scopes below which the caller may do this: what its lists show."""
+        return scopes_where(self.grants, action)
+
+    def require_somewhere(self, action: Action) -> list[Scope]:
+        """The scopes below which the caller may do this. Raise PermissionDenied if there is none."""
+        found = self.scopes_for(action)
+        if not found:
+            self.require(action)
+        return found
+
+    def actor(self, request_id: str, reason: str = "") -> Actor:
+        return Actor(self.principal_id, self.name, request_id, reason)
+
+
+ANONYMOUS_READER = Caller(None, "anonymous", "anonymous", (Grant(Role.VIEWER, Scope()),))

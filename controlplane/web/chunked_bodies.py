@@ -1,0 +1,65 @@
+"""Bodies as they came over the wire: in chunks, or cut short. Loaded before Django's apps are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from io import BytesIO
+from typing import Any
+
+from django.conf import settings
+
+from controlplane.web.incomplete_body import IncompleteBody, raise_incomplete
+
+WSGIApplication = Callable[[dict[str, Any], Any], Any]
+
+
+class KnownLength:
+    """Around the WSGI application: give a chunked body the length that Django wants.
+
+    Without one Django takes the body for empty, and a client's data would be lost without a word. A body that
+    ended early raises OSError where it is read; our bridge says so, granian's WSGI shows it as an empty one.
+    """
+
+    def __init__(self, application: WSGIApplication) -> None:
+        self.application = application
+
+    def __call__(self, environ: dict[str, Any], start_response: Any) -> Any:
+        if isinstance(environ["wsgi.input"], IncompleteBody):
+            # Or Django would not read it at all.
+            environ["CONTENT_LENGTH"] = environ.get("CONTENT_LENGTH") or "1"
+        elif "chunked" in environ.get("HTTP_TRANSFER_ENCODING", "").lower():
+            self._measure(environ)
+        elif not isinstance(environ["wsgi.input"], BytesIO):
+            environ["wsgi.input"] = _Exactly(environ["wsgi.input"], environ.get("CONTENT_LENGTH") or "0")
+        return self.application(environ, start_response)
+
+    def _measure(self, environ: dict[str, Any]) -> None:
+        is_whole = isinstance(environ["wsgi.input"], BytesIO)
+        # One byte more than allowed, so that the parser sees that it is too much.
+        body = environ["wsgi.input"].read(settings.MAX_BUNDLE_BYTES + 1)
+        environ["CONTENT_LENGTH"] = str(len(body))
+        environ["wsgi.input"] = BytesIO(body)
+        if not body and not is_whole:
+            environ["CONTENT_LENGTH"], environ["wsgi.input"] = "1", IncompleteBody()
+
+
+class _Exactly:
+    """Input that must have the announced length."""
+
+    def __init__(self, stream: Any, length: str) -> None:
+        self._stream = stream
+        self._left = int(length) if length.isdecimal() else 0
+
+    def read(self, size: int = -1) -> bytes:
+        wanted = self._left if size < 0 else min(size, self._left)
+        return self._counted(self._stream.read(wanted) if wanted else b"", wanted)
+
+    def readline(self, size: int = -1) -> bytes:
+        wanted = self._left if size < 0 else min(size, self._left)
+        return self._counted(self._stream.readline(wanted) if wanted else b"", min(wanted, 1))
+
+    def _counted(self, data: bytes, least: int) -> bytes:
+        self._left -= len(data)
+        if len(data) < least:
+            raise_incomplete()
+        return data

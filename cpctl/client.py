@@ -1,0 +1,210 @@
+"""The one place that speaks HTTP: pages, retries, idempotency keys, ETags, problem documents.
+
+Not the generated client: importing that takes 0.4 s, and models of one version are not those of another.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import random
+import time
+import urllib.error
+import urllib.request
+import uuid
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from email.message import Message
+from itertools import chain
+from typing import Any
+from urllib.parse import urlencode, urlsplit
+
+from cpctl import VERSION
+from cpctl.contexts import Context
+from cpctl.errors import ApiError, Unreachable, UsageError
+from cpctl.paths import JSON
+from cpctl.portable.paging import every_page
+from cpctl.portable.retries import pause, repeatable
+
+_SECONDS = 10.0
+Query = Mapping[str, Any]
+Trace = Callable[[str], None]
+
+
+class Headers(dict[str, str]):
+    """Headers by any case: proxies change it."""
+
+    def __init__(self, told: Message | None = None) -> None:
+        super().__init__({name.lower(): value for name, value in told.items()} if told else {})
+
+    def of(self, name: str) -> str:
+        return self.get(name.lower(), "")
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    status: int
+    headers: Headers
+    body: bytes
+
+    def json(self) -> Any:
+        """The body. Raises Unreachable: who does not answer in JSON is no control plane."""
+        try:
+            return json.loads(self.body)
+        except ValueError as error:
+            message = "What answered is no control plane."
+            raise Unreachable(message, hint="cpctl config get-contexts") from error
+
+    @property
+    def text(self) -> str:
+        return self.body.decode()
+
+    @property
+    def etag(self) -> str:
+        return self.headers.of("ETag")
+
+
+class _NoRedirects(urllib.request.HTTPRedirectHandler):
+    """urllib would send the token along to wherever it is told to go."""
+
+    def redirect_request(self, *arguments: Any, **named: Any) -> None:
+        return None
+
+
+class Api:
+    """A server, as somebody. Every call raises ApiError or Unreachable."""
+
+    def __init__(self, context: Context, *, trace: Trace = lambda line: None, tries: bool = True) -> None:
+        if urlsplit(context.server).scheme not in ("http", "https"):
+            raise UsageError(f"{context.server!r} is no address such as https://controlplane.example.com.")
+        self.context = context
+        self._trace = trace
+        self._tries = tries
+        self._opener = urllib.request.build_opener(_NoRedirects)
+
+    def get(self, path: str, query: Query | None = None, *, accept: str = JSON) -> Answer:
+        return self.send("GET", path, query=query, headers={"Accept": accept})
+
+    def post(self, path: str, body: Any = None, *, query: Query | None = None, media: str = JSON) -> Answer:
+        """A POST that happens once, however often it must be sent."""
+        headers = {"Idempotency-Key": str(uuid.uuid4())}
+        return self.send("POST", path, body, query=query, headers=headers, media=media)
+
+    def items(self, path: str, query: Query | None = None, *, most: int | None = None) -> Iterator[Any]:
+        """Every item of a list, page by page."""
+        return chain.from_iterable(self.pages(path, query, most=most))
+
+    def pages(
+        self,
+        path: str,
+        query: Query | None = None,
+        *,
+        most: int | None = None,
+        cursor: str = "cursor",
+    ) -> Iterator[list[Any]]:
+        """Every page of a list; the last one is cut where there would be more items than `most`.
+
+        cursor: the parameter that asks for the next page, which the answer names with `next_` before it.
+        """
+        asked = {"limit": 200 if most is None else min(most, 200), **(query or {})}
+
+        def page(place: str) -> tuple[list[Any], str]:
+            answer = self.get(path, {**asked, cursor: place}).json()
+            return answer["items"], str(answer.get(f"next_{cursor}") or "")
+
+        left = most
+        for items in every_page(page):
+            found = list(items)[:left]
+            yield found
+            if left is not None and (left := left - len(found)) <= 0:
+                return
+
+    def send(
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        *,
+        query: Query | None = None,
+        headers: Mapping[str, str] | None = None,
+        media: str = JSON,
+        timeout: float = _SECONDS,
+    ) -> Answer:
+        """Send it, again if need be. body: text as it is, anything else as JSON."""
+        request = self.request(method, path, body, query=query, headers=headers, media=media)
+        again = repeatable(method, headers or {})
+        tried = 0
+        while True:
+            tried += 1
+            answer = self._once(request, timeout)
+            after = answer.headers.of("Retry-After")
+            wait = pause(tried, answer.status, again=again, retry_after=after, luck=random.random())  # noqa: S311  (jitter)
+            if wait is None or not self._tries:
+                return _checked(answer, self.context.server)
+            self._trace(f"* trying again in {wait:.1f} s")
+            time.sleep(wait)
+
+    def open(self, request: urllib.request.Request, timeout: float) -> http.client.HTTPResponse:
+        """The open connection, for streams. Raises what urllib raises."""
+        opened: http.client.HTTPResponse = self._opener.open(request, timeout=timeout)
+        return opened
+
+    def request(
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        *,
+        query: Query | None = None,
+        headers: Mapping[str, str] | None = None,
+        media: str = JSON,
+    ) -> urllib.request.Request:
+        data = None if body is None else (body if isinstance(body, str) else json.dumps(body)).encode()
+        sent = {"Accept": JSON, "User-Agent": f"cpctl/{VERSION}", **(headers or {})}
+        if data is not None:
+            sent["Content-Type"] = media
+        if self.context.token:
+            sent["Authorization"] = f"Bearer {self.context.token}"
+        url = f"{self.context.server}/api/v1/{path}{_query(query or {})}"
+        return urllib.request.Request(url, data, sent, method=method)  # noqa: S310  # checked above
+
+    def _once(self, request: urllib.request.Request, timeout: float) -> Answer:
+        """One try. Status 0: nobody answered, and the body says why."""
+        began = time.monotonic()
+        try:
+            with self.open(request, timeout) as response:
+                answer = Answer(response.status, Headers(response.headers), response.read())
+        except urllib.error.HTTPError as error:
+            with error:
+                answer = Answer(error.code, Headers(error.headers), error.read())
+        except (OSError, http.client.HTTPException) as error:
+            answer = Answer(
+                0, Headers(), str(getattr(error, "reason", error) or type(error).__name__).encode()
+            )
+        took = (time.monotonic() - began) * 1000
+        seen = answer.headers.of("X-Request-ID") or (answer.text if not answer.status else "")
+        self._trace(f"> {request.method} {request.full_url}\n< {answer.status} in {took:.0f} ms {seen}")
+        return answer
+
+
+def _query(query: Query) -> str:
+    said = {
+        name: str(value).lower() if isinstance(value, bool) else value
+        for name, value in query.items()
+        if value is not None and value is not False and value != ""
+    }
+    return f"?{urlencode(said)}" if said else ""
+
+
+def _checked(answer: Answer, server: str) -> Answer:
+    if 200 <= answer.status < 300 or answer.status == 304:
+        return answer
+    if answer.status == 0:
+        raise Unreachable(f"{server} cannot be reached: {answer.text}.", hint="cpctl doctor")
+    try:
+        problem = json.loads(answer.body)
+    except ValueError:
+        problem = None
+    if not isinstance(problem, dict):
+        problem = {"detail": f"{server} answered {answer.status}, and not as a control plane does."}
+    raise ApiError(answer.status, problem)

@@ -1,0 +1,180 @@
+"""`apply` and `diff`: documents from files against the server."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from enum import StrEnum
+from typing import Annotated, Any
+
+import typer
+
+from cpctl import files
+from cpctl.commands import options
+from cpctl.errors import ApiError, UsageError
+from cpctl.exits import Exit
+from cpctl.output import Format, document, say
+from cpctl.paths import YAML
+from cpctl.plans import confirmation, differs, is_empty, plan_lines, summary_line
+from cpctl.session import SESSION
+
+Paths = Annotated[list[str], typer.Option("-f", "--file", help="File, folder, or - for standard input.")]
+Deep = Annotated[bool, typer.Option("-R", "--recursive", help="Look into sub-folders too.")]
+Prune = Annotated[bool, typer.Option("--prune", help="Take out what this manager states no more.")]
+
+Replace = Annotated[
+    bool, typer.Option("--replace", help="Also take out what is set at these scopes and not stated.")
+]
+
+
+class Dry(StrEnum):
+    NONE = "none"
+    SERVER = "server"
+    CLIENT = "client"
+
+
+def apply(
+    *,
+    file: Paths,
+    recursive: Deep = False,
+    project: options.Project = "",
+    domain: options.Domain = "",
+    manager: options.Manager = "",
+    prune: Prune = False,
+    replace: Replace = False,
+    force: options.Force = False,
+    confirm: options.Confirm = "",
+    message: options.Message = "",
+    dry_run: Annotated[Dry, typer.Option(help="client: only read the files. server: only plan.")] = Dry.NONE,
+    yes: options.Yes = False,
+    output: options.Output = Format.TABLE,
+) -> None:
+    """Set what documents say, all or nothing. Shows the plan and asks first.
+
+    \b
+    cpctl apply -f billing.yaml
+    cpctl apply -f settings/ -R --manager git --prune -p billing --dry-run=server
+    cpctl apply -f settings/ -R --manager git --prune -p billing --yes
+    cpctl apply -f billing.yaml --replace
+    """
+    bundle = files.read(file, deep=recursive)
+    if dry_run is Dry.CLIENT:
+        return say(f"{len(files.documents(bundle))} documents can be read.")
+    _check_prune(manager, prune=prune)
+    terms = options.Terms(message, manager, force, confirm)
+    if replace:
+        return _replace(
+            bundle, terms, dry_run=dry_run is Dry.SERVER, yes=yes, alone=not (prune or project or domain)
+        )
+    scope = options.scope_of((project, domain, "", ""))
+    query = terms.query(prune=prune, **scope)
+    plan = planned(bundle, query)
+    _show(plan, output)
+    if dry_run is Dry.SERVER or is_empty(plan):
+        return None
+    SESSION.confirm(f"Apply this? It reaches {plan['affected_scopes']} scopes.", yes=yes)
+    if not yes:
+        # Whoever agreed at the terminal has seen this plan.
+        query["confirm"] = confirmation(plan)
+    done = _send(bundle, query)
+    return SESSION.tell(f"Applied as revision {done['revision']}: {summary_line(done)}")
+
+
+def _replace(bundle: files.Bundle, terms: options.Terms, *, alone: bool, dry_run: bool, yes: bool) -> None:
+    if not alone:
+        raise UsageError("--replace goes by the scopes of the documents: without --prune, -p and -d.")
+    from cpctl.commands.replace import replace_documents
+
+    with _places(bundle.place):
+        replace_documents(bundle, terms, dry_run=dry_run, yes=yes)
+
+
+def diff(
+    *,
+    file: Paths,
+    recursive: Deep = False,
+    project: options.Project = "",
+    domain: options.Domain = "",
+    manager: options.Manager = "",
+    prune: Prune = False,
+    force: options.Force = False,
+    output: options.Output = Format.TABLE,
+) -> None:
+    """Show what `apply` would change. Exits 0 if nothing, 1 if something, 2 or more on an error.
+
+    \b
+    cpctl diff -f billing.yaml
+    cpctl diff -f settings/ -R --manager git --prune
+    """
+    bundle = files.read(file, deep=recursive)
+    _check_prune(manager, prune=prune)
+    scope = options.scope_of((project, domain, "", ""))
+    plan = planned(bundle, options.Terms("", manager, force).query(prune=prune, **scope))
+    _show(plan, output, managers=False)
+    if differs(plan):
+        raise typer.Exit(Exit.DIFFERS)
+
+
+def _check_prune(manager: str, *, prune: bool) -> None:
+    if prune and not manager:
+        raise UsageError("--prune takes out what a manager stated before: say which, with --manager.")
+
+
+def planned(bundle: files.Bundle, query: dict[str, Any]) -> Any:
+    return _send(bundle, {**query, "dry_run": True})
+
+
+def go_on(plan: Any, question: str, how: Format, *, yes: bool) -> bool:
+    """Show a plan and ask. False: there is nothing to do."""
+    _show(plan, how)
+    if is_empty(plan):
+        return False
+    SESSION.confirm(f"{question} It reaches {plan['affected_scopes']} scopes.", yes=yes)
+    return True
+
+
+def show_plan(plan: Any, how: Format) -> None:
+    _show(plan, how)
+
+
+def _show(plan: Any, how: Format, *, managers: bool = True) -> None:
+    if how.is_whole:
+        return say(*document(plan, how))
+    for line in plan_lines(plan, SESSION.paint(), managers=managers):
+        say(line)
+    return None
+
+
+def _send(bundle: files.Bundle, query: dict[str, Any]) -> Any:
+    with waiting("Reading and comparing" if query.get("dry_run") else "Applying"), _places(bundle.place):
+        return SESSION.api().post("overrides:apply", bundle.text, query=query, media=YAML).json()
+
+
+@contextmanager
+def waiting(what: str) -> Iterator[None]:
+    """Something that moves while a long call runs, if somebody looks at the terminal."""
+    import sys
+
+    if SESSION.quiet or not sys.stderr.isatty():
+        yield
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status(f"{what} …"):
+        yield
+
+
+@contextmanager
+def _places(place: Callable[[int], tuple[str, int]]) -> Iterator[None]:
+    """The server counts lines of the whole; people want the file and its line."""
+    try:
+        yield
+    except ApiError as error:
+        found = []
+        for one in error.errors:
+            said = dict(one)
+            if said.get("line"):
+                said["file"], said["line"] = place(int(said["line"]))
+            found.append(said)
+        error.errors = found
+        raise

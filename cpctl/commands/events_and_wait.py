@@ -1,0 +1,174 @@
+"""`events` and `wait`."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from cpctl import completion
+from cpctl.columns import Kind, field
+from cpctl.commands import options
+from cpctl.commands.get import KindName, find, show_pages
+from cpctl.errors import TimedOut, UsageError
+from cpctl.kinds import EVENT_COLUMNS, kind_named
+from cpctl.output import GAP, Format, as_cell, as_text, listing, one_of_many, say
+from cpctl.session import SESSION
+
+if TYPE_CHECKING:
+    from cpctl.client import Api
+
+# What people say, and what the API calls it.
+_FIELDS = {"state": "health_status"}
+
+
+_TYPES = (field("NAME"), field("MEANING"))
+events = typer.Typer()
+# Without --since and --limit.
+_EVENTS = 50
+_EVENT = Kind("events", "events", EVENT_COLUMNS, key="seq")
+_After = Annotated[
+    int | None, typer.Option(min=0, help="The last number that you have: what follows it, the oldest first.")
+]
+_Type = Annotated[str, typer.Option(help="Only of this type, such as agent.registered.")]
+_ObjectType = Annotated[str, typer.Option(help="Only about such objects, such as agent.")]
+_ObjectId = Annotated[str, typer.Option(help="Only about this object.")]
+
+
+@events.callback(invoke_without_command=True)
+def show_events(
+    ctx: typer.Context,
+    *,
+    since: options.Since = "",
+    after: _After = None,
+    type: _Type = "",
+    object_type: _ObjectType = "",
+    object_id: _ObjectId = "",
+    limit: options.Limit = None,
+    watch: Annotated[bool, typer.Option("--watch", help="Go on as they happen.")] = False,
+    output: options.Output = Format.TABLE,
+    no_headers: options.NoHeaders = False,
+) -> None:
+    """Show what happened, the newest first. The last 50 events, or all since a time.
+
+    \b
+    cpctl events --since 2h --object-type agent
+    cpctl events --after 0 --limit 100
+    """
+    if ctx.invoked_subcommand:
+        return None
+    query = {"type": type, "object_type": object_type, "object_id": object_id, "since": since}
+    if watch:
+        return _watch(query, after, output)
+    most = limit or (None if since else _EVENTS)
+    api = SESSION.api()
+    pages = (
+        api.pages("events", query, most=most, cursor="before")
+        if after is None
+        else _following(api, query, after, most or _EVENTS)
+    )
+    return show_pages(_EVENT, pages, output, headers=not no_headers)
+
+
+def _following(api: Api, query: dict[str, Any], after: int, most: int) -> Iterator[list[Any]]:
+    """Pages of what follows a number, the oldest first, until there is no more for now."""
+    while most > 0:
+        page = api.get("events", {**query, "after": after, "limit": min(most, 200)}).json()
+        yield page["items"]
+        if not page["items"]:
+            return
+        after, most = page["next_after"], most - len(page["items"])
+
+
+@events.command("watch")
+def watch_events(
+    *,
+    since: options.Since = "",
+    after: _After = None,
+    type: _Type = "",
+    object_type: _ObjectType = "",
+    object_id: _ObjectId = "",
+    output: options.Output = Format.TABLE,
+) -> None:
+    """Follow what happens: from now on, since a time, or after a number.
+
+    \b
+    cpctl events watch --type agent.unavailable
+    cpctl events watch --since 10m -o json
+    """
+    query = {"type": type, "object_type": object_type, "object_id": object_id, "since": since}
+    _watch(query, after, output)
+
+
+@events.command("types")
+def list_types(*, output: options.Output = Format.TABLE, no_headers: options.NoHeaders = False) -> None:
+    """List the types of events, and what each means.
+
+    \b
+    cpctl events types
+    """
+    # They come in one answer, and know no pages.
+    found = SESSION.api().get("event-types").json()["items"]
+    say(*listing(_TYPES, found, how=output, name_of=lambda one: str(one["name"]), headers=not no_headers))
+
+
+def wait(
+    *,
+    kind: KindName,
+    name: Annotated[str, typer.Argument(metavar="NAME", autocompletion=completion.names)],
+    condition: Annotated[str, typer.Option("--for", help="FIELD=VALUE, such as state=ready.")],
+    timeout: Annotated[float, typer.Option(min=0, help="Seconds.")] = 60.0,
+) -> None:
+    """Wait until a field has a value. Exits 6 if it does not come about in time.
+
+    \b
+    cpctl wait agent my-agent --for=state=ready --timeout 120
+    """
+    wanted = kind_named(kind)
+    field, _, value = condition.partition("=")
+    if not field or not value or not wanted.object_type:
+        raise UsageError(
+            "Say what to wait for, as FIELD=VALUE.", hint="cpctl wait agent NAME --for=state=ready"
+        )
+    _wait(SESSION.api(), wanted, name, (_FIELDS.get(field, field), value), time.monotonic() + timeout)
+    SESSION.tell(f"{name}: {condition}")
+
+
+def _wait(api: Api, kind: Kind, name: str, condition: tuple[str, str], until: float) -> None:
+    from cpctl import event_stream
+
+    field, value = condition
+    after = event_stream.last_seq(api)
+    while True:
+        item = find(api, kind, name)
+        if field not in item:
+            raise UsageError(f"{kind.name} have no {field!r}. They have: {', '.join(item)}.")
+        if as_text(item[field]) == value:
+            return
+        left = until - time.monotonic()
+        if left <= 0:
+            raise TimedOut(f"{name} has {field} {as_text(item[field])!r}, not {value!r}.")
+        _, after = event_stream.poll(api, {"object_type": kind.object_type}, after=after, seconds=left)
+
+
+def _watch(query: dict[str, Any], after: int | None, how: Format) -> None:
+    from cpctl import event_stream
+
+    api = SESSION.api()
+    if after is None:
+        after = 0 if query["since"] else event_stream.last_seq(api)
+    for event in event_stream.watch(api, query, after=after):
+        say(*_lines(event, how))
+        sys.stdout.flush()
+
+
+def _lines(event: Any, how: Format) -> list[str]:
+    if how.is_whole:
+        return one_of_many(event, how)
+    if how is Format.NAME:
+        return [str(event["seq"])]
+    shown = [column for column in EVENT_COLUMNS if how is Format.WIDE or not column.wide]
+    return [GAP.join(as_cell(column.value(event)) for column in shown)]

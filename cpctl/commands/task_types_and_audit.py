@@ -1,0 +1,76 @@
+"""`task-types` and `audit`: lists that are asked for often."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from cpctl import completion
+from cpctl.agent_kinds import TASK_TYPE
+from cpctl.columns import Kind, field, moment
+from cpctl.commands import get, options
+from cpctl.kinds import kind_named
+from cpctl.output import Format
+from cpctl.paths import segment
+
+# Without --since and --limit.
+_RECORDS = 200
+task_types = typer.Typer(help="Task types, and which agents serve them.", no_args_is_help=True)
+_COLUMNS = (
+    field("AGENT"),
+    field("ENVIRONMENT"),
+    field("VERSION"),
+    field("STATE", "health_status"),
+    moment("SINCE", "since", wide=True),
+)
+
+
+@task_types.command("list")
+def list_task_types(*, output: options.Output = Format.TABLE, no_headers: options.NoHeaders = False) -> None:
+    """List task types, and how many agents serve each.
+
+    \b
+    cpctl task-types list
+    """
+    get.list_of(TASK_TYPE, {}, output, headers=not no_headers)
+
+
+@task_types.command("show")
+def show_task_type(
+    name: Annotated[str, typer.Argument(metavar="NAME", autocompletion=completion.task_types)],
+    *,
+    version: Annotated[str, typer.Option(help="Only this version.")] = "",
+    output: options.Output = Format.TABLE,
+    no_headers: options.NoHeaders = False,
+) -> None:
+    """List the agents that serve a task type.
+
+    \b
+    cpctl task-types show acme_sensor
+    """
+    served = Kind("agents", f"{TASK_TYPE.path}/{segment(name)}", _COLUMNS, key="agent")
+    get.list_of(served, {"version": version}, output, headers=not no_headers)
+
+
+def audit(
+    *,
+    actor: Annotated[str, typer.Option(help="Only what they did.")] = "",
+    object_type: Annotated[str, typer.Option(help="Only to such objects, such as override.")] = "",
+    object_id: Annotated[str, typer.Option(help="Only to this object.")] = "",
+    request: Annotated[str, typer.Option(help="Only with this request.")] = "",
+    since: options.Since = "",
+    limit: options.Limit = None,
+    output: options.Output = Format.TABLE,
+    no_headers: options.NoHeaders = False,
+) -> None:
+    """Show who did what, the newest first: the last 200 records, or all since a time.
+
+    \b
+    cpctl audit --since 2h
+    cpctl audit --actor ada --object-type override -o wide
+    """
+    query = {"actor": actor, "object_type": object_type, "object_id": object_id, "request_id": request}
+    most = limit or (None if since else _RECORDS)
+    found = {**query, "since": since}
+    get.list_of(kind_named("audit"), found, output, headers=not no_headers, limit=most)

@@ -1,0 +1,103 @@
+"""The shapes of a batch of effective values: each source once, and its index wherever it is meant."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from rest_framework import serializers
+
+from controlplane.api.fields import StrictSerializer, Text
+from controlplane.api.scopes import ScopeRead, ScopeWrite, show_scope
+from controlplane.scopes import Scope
+from overrides.api.effective.schemas import (
+    ActiveRail,
+    EffectiveLeaf,
+    EffectiveTypeRead,
+    EffectiveWarning,
+    RefusedValue,
+    RemovedValue,
+    ShadowedValue,
+    ValueSource,
+    show_kind,
+    show_with,
+    source_content,
+)
+from overrides.effective.results import Effective, EffectiveValues
+from overrides.loading.layers import Origin
+from overrides.resolution.resolve import Layer
+
+MAX_SCOPES = 1000
+_LEFT_OUT = "Left out with `explain: false`."
+_SOURCE = "Index of the source in `sources`."
+
+
+class EffectiveBatchShadowed(ShadowedValue):
+    source = serializers.IntegerField(help_text=_SOURCE)  # type: ignore[assignment]  # DRF takes it out of the class
+
+
+class EffectiveBatchLeaf(EffectiveLeaf):
+    source = serializers.IntegerField(help_text=_SOURCE)  # type: ignore[assignment]  # DRF takes it out of the class
+    shadowed = EffectiveBatchShadowed(
+        many=True, help_text="What other scopes set here, the most specific first."
+    )
+
+
+class EffectiveBatchRemoved(RemovedValue):
+    source = serializers.IntegerField(help_text=_SOURCE)  # type: ignore[assignment]  # DRF takes it out of the class
+    shadowed = EffectiveBatchShadowed(many=True)
+
+
+class EffectiveBatchRefused(RefusedValue):
+    """A value that is set, and that a guard rail keeps from applying here."""
+
+    source = serializers.IntegerField(help_text=_SOURCE)  # type: ignore[assignment]  # DRF takes it out of the class
+
+
+class EffectiveBatchType(EffectiveTypeRead):
+    leaves = EffectiveBatchLeaf(many=True, required=False, help_text=_LEFT_OUT)
+    removed = EffectiveBatchRemoved(many=True, required=False, help_text=_LEFT_OUT)
+    refused = EffectiveBatchRefused(many=True, required=False, help_text=_LEFT_OUT)
+    rails = ActiveRail(many=True, required=False, help_text=_LEFT_OUT)
+    warnings = EffectiveWarning(many=True, required=False, help_text=_LEFT_OUT)
+
+
+class EffectiveBatchScope(serializers.Serializer[Any]):
+    scope = ScopeRead()
+    items = EffectiveBatchType(many=True, help_text="Only types that are set somewhere on the ladder.")
+
+
+class EffectiveBatchRead(serializers.Serializer[Any]):
+    sources = ValueSource(
+        many=True, help_text="Each source once, whichever items refer to it; empty with `explain: false`."
+    )
+    items = EffectiveBatchScope(many=True, help_text="In the order of the scopes that were asked for.")
+
+
+class EffectiveBatchWrite(StrictSerializer):
+    scopes = serializers.ListField(child=ScopeWrite(), min_length=1, max_length=MAX_SCOPES)
+    resource_type = Text(required=False, default="", allow_blank=True, max_length=63)
+    as_of = Text(required=False, default="", allow_blank=True, max_length=63)
+    explain = serializers.BooleanField(
+        required=False,
+        default=True,
+        help_text="`false`: only the values. Much smaller and faster where nobody asks why.",
+    )
+
+
+def show_values(effective: EffectiveValues) -> dict[str, Any]:
+    return {
+        "scope": show_scope(effective.scope),
+        "items": [{**show_kind(one.resource_type), "attributes": one.attributes} for one in effective.types],
+    }
+
+
+def show_batch(answers: Sequence[Effective]) -> dict[str, Any]:
+    """Many answers, with each source once and its index wherever it is meant."""
+    indices: dict[tuple[Scope, Origin, bool], int] = {}
+
+    def index_of(layer: Layer) -> int:
+        return indices.setdefault((layer.scope, layer.origin, layer.is_default), len(indices))
+
+    items = [show_with(effective, index_of) for effective in answers]
+    return {"sources": [source_content(*source) for source in indices], "items": items}

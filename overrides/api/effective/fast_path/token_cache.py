@@ -1,0 +1,134 @@
+"""Tokens that were authenticated a moment ago, and what they allow. Nothing else decides: a token that is not
+kept, or whose epoch has passed, is looked up by the code that Django uses."""
+
+from __future__ import annotations
+
+import asyncio
+from concurrent.futures import Executor
+from dataclasses import dataclass, field
+from datetime import timedelta
+from uuid import UUID
+
+from django.db import close_old_connections, transaction
+from django.db.models import Q
+from django.db.models.functions import Now
+
+from controlplane.access.authentication import caller_for, find_token
+from controlplane.access.models import Token
+from controlplane.errors import NotAuthenticated
+from controlplane.identity.callers import Caller
+from controlplane.identity.roles import Action
+from controlplane.scopes import Scope
+from overrides.api.effective.fast_path.revision_connection import Sight
+
+_MOST_TOKENS = 20_000
+_MOST_SCOPES = 1_000
+# "Last used" is for people: written once a minute and token, a moment later, many at once.
+_USE_PRECISION = timedelta(minutes=1)
+_DELAY_SECONDS = 1.0
+
+
+@dataclass(slots=True)
+class KnownToken:
+    """epoch: the access epoch that was seen before the token was looked up."""
+
+    id: UUID
+    caller: Caller
+    epoch: bytes
+    expires_at: float | None
+    used_at: float
+    _readable: dict[Scope, bool] = field(default_factory=dict)
+
+    def holds(self, sight: Sight) -> bool:
+        return self.epoch == sight.access and (self.expires_at is None or self.expires_at > sight.now)
+
+    def may_read(self, scope: Scope) -> bool:
+        allowed = self._readable.get(scope)
+        if allowed is None:
+            if len(self._readable) >= _MOST_SCOPES:
+                self._readable.clear()
+            allowed = self.caller.verdict(Action.OVERRIDE_READ, scope).allowed
+            self._readable[scope] = allowed
+        return allowed
+
+
+class KnownTokens:
+    """Looked up in the pool's threads, one look-up for a token at a time."""
+
+    def __init__(self, pool: Executor) -> None:
+        self._pool = pool
+        self._known: dict[bytes, KnownToken] = {}
+        self._lookups: dict[bytes, asyncio.Task[None]] = {}
+        self._used: set[UUID] = set()
+
+    def ready(self, digest: bytes, sight: Sight) -> KnownToken | None:
+        """Return the token if it is kept, and still holds."""
+        found = self._known.get(digest)
+        if found is None or not found.holds(sight):
+            return None
+        if sight.now - found.used_at > _USE_PRECISION.total_seconds():
+            found.used_at = sight.now
+            self._remember_use(found.id)
+        return found
+
+    async def look_up(self, secret: bytes, digest: bytes, sight: Sight) -> KnownToken | None:
+        """Return the token if it is valid, else None."""
+        lookup = self._lookups.get(digest)
+        if lookup is None:
+            lookup = asyncio.create_task(self._look_up(secret, digest, sight))
+            self._lookups[digest] = lookup
+        await asyncio.shield(lookup)
+        return self.ready(digest, sight)
+
+    async def _look_up(self, secret: bytes, digest: bytes, sight: Sight) -> None:
+        loop = asyncio.get_running_loop()
+        try:
+            found = await loop.run_in_executor(self._pool, _authenticated, secret, sight)
+        except Exception:  # Django meets the same, and says it
+            self._known.pop(digest, None)
+        else:
+            if len(self._known) >= _MOST_TOKENS:
+                self._known.clear()
+            self._known[digest] = found
+        finally:
+            del self._lookups[digest]
+
+    def _remember_use(self, token_id: UUID) -> None:
+        if not self._used:
+            loop = asyncio.get_running_loop()
+            loop.call_later(_DELAY_SECONDS, self._write_uses, loop)
+        self._used.add(token_id)
+
+    def _write_uses(self, loop: asyncio.AbstractEventLoop) -> None:
+        used, self._used = self._used, set()
+        loop.run_in_executor(self._pool, _write_uses, used)
+
+
+def _authenticated(secret: bytes, sight: Sight) -> KnownToken:
+    """In a thread, as Django would. Raises NotAuthenticated."""
+    if not secret.isascii():
+        raise NotAuthenticated("Not a token.")
+    close_old_connections()
+    try:
+        token = find_token(secret.decode("ascii").strip())
+        caller = caller_for(token.principal)
+    finally:
+        close_old_connections()
+    expires_at = None if token.expires_at is None else token.expires_at.timestamp()
+    return KnownToken(token.id, caller, sight.access, expires_at, sight.now)
+
+
+def _write_uses(used: set[UUID]) -> None:
+    """Rows that somebody holds are skipped: two workers must not wait for each other over a note."""
+    close_old_connections()
+    try:
+        with transaction.atomic():
+            _note_uses(used)
+    finally:
+        close_old_connections()
+
+
+def _note_uses(used: set[UUID]) -> None:
+    stale = Q(last_used_at=None) | Q(last_used_at__lt=Now() - _USE_PRECISION)
+    rows = Token.objects.filter(stale, pk__in=used).select_for_update(skip_locked=True)
+    Token.objects.filter(pk__in=rows.values("pk")).update(last_used_at=Now())

@@ -1,0 +1,73 @@
+"""Doors to effective values: what applies, and why."""
+
+from __future__ import annotations
+
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from controlplane.api.endpoints import Endpoint, caller_of
+from controlplane.api.etags import respond
+from controlplane.api.fields import Query, parse_body
+from controlplane.api.scopes import scope_from
+from controlplane.identity.roles import Action
+from overrides.api.as_of import as_of
+from overrides.api.effective import batch_schemas, examples
+from overrides.api.effective import schemas as shapes
+from overrides.effective.effective import effective_attributes, effective_many, flyte_attributes, values_many
+
+
+class EffectiveOverrides(Endpoint):
+    actions = {"GET": Action.OVERRIDE_READ}
+    has_versions = True
+
+    @extend_schema(
+        operation_id="overrides_effective",
+        summary="Get the effective values at a scope",
+        description=(
+            "Combines everything on the scope's ladder: platform defaults, global, domain, project, project "
+            "and domain, workflow, launch plan; the more specific wins. Each leaf names its source and what "
+            "lost, and `refused` what a guard rail keeps from applying."
+        ),
+        tags=["overrides"],
+        parameters=[shapes.EffectiveQuery],
+        responses=shapes.EffectiveRead,
+        examples=[examples.EFFECTIVE],
+    )
+    def get(self, request: Request) -> Response:
+        query = shapes.EffectiveQuery.parse(request)
+        scope = scope_from(query)
+        caller_of(request).require(Action.OVERRIDE_READ, scope)
+        read = flyte_attributes if query["strategy"] == "flyte" else effective_attributes
+        effective = read(scope, resource_type=query["resource_type"], as_of=as_of(query))
+        return respond(request, shapes.show_effective(effective), etag=f'"{effective.fingerprint}"')
+
+
+class EffectiveBatch(Endpoint):
+    actions = {"POST": Action.OVERRIDE_READ}
+
+    @extend_schema(
+        operation_id="overrides_effective_batch",
+        summary="Get the effective values at up to 1,000 scopes",
+        description=(
+            "A read; POST because the question is long. Answers in the order of the question. `source` is an "
+            "index into `sources`, which has each source once. With `explain: false` only the values: much "
+            "smaller and faster."
+        ),
+        tags=["overrides"],
+        request=batch_schemas.EffectiveBatchWrite,
+        responses=batch_schemas.EffectiveBatchRead,
+        examples=[examples.EFFECTIVE_BATCH_WRITE, examples.EFFECTIVE_BATCH],
+    )
+    def post(self, request: Request) -> Response:
+        Query.parse(request)
+        wanted = parse_body(batch_schemas.EffectiveBatchWrite, request)
+        scopes = [scope_from(one) for one in wanted["scopes"]]
+        caller = caller_of(request)
+        for scope in scopes:
+            caller.require(Action.OVERRIDE_READ, scope)
+        question = {"resource_type": wanted["resource_type"], "as_of": as_of(wanted)}
+        if not wanted["explain"]:
+            items = [batch_schemas.show_values(one) for one in values_many(scopes, **question)]
+            return Response({"sources": [], "items": items})
+        return Response(batch_schemas.show_batch(effective_many(scopes, **question)))

@@ -1,0 +1,226 @@
+"""Doors to guard rails."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db.models import QuerySet
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from controlplane.api.endpoints import Endpoint, actor_of, caller_of, mutation
+from controlplane.api.etags import parse_precondition, respond, version_etag
+from controlplane.api.pages import PageQuery, page_response, paginate
+from controlplane.api.scopes import ScopeRead, ScopeWrite, show_scope
+from controlplane.database.scoped import overlapping
+from controlplane.errors import FieldError, InvalidRequest, NameTaken, UnknownGuardRail
+from controlplane.identity.roles import Action
+from controlplane.scopes import LEVEL_NAMES
+from overrides.api import examples
+from overrides.api.as_of import AsOfQuery, as_of
+from overrides.api.plan_schemas import PlanRead, show_plan
+from overrides.api.schemas import AnyJSONField, ConfirmedQuery
+from overrides.api.write_options import limits_from
+from overrides.documents.guard_rails import rail_from
+from overrides.editing.guard_rails import delete_rail, put_rail
+from overrides.models import GuardRailRow
+
+
+class RailRule(serializers.Serializer[Any]):
+    """At least one of these."""
+
+    lock_below = serializers.ChoiceField(
+        choices=LEVEL_NAMES, required=False, help_text="More specific levels may not set the field."
+    )
+    minimum = AnyJSONField(required=False, help_text="A number, or a quantity such as 500m.")
+    maximum = AnyJSONField(required=False)
+    allowed = serializers.ListField(
+        child=AnyJSONField(), required=False, help_text="The only legal values; of a list, of its items."
+    )
+
+
+class RailWriteShape(serializers.Serializer[Any]):
+    """A limit of one field, for a scope and all below it."""
+
+    name = serializers.CharField(help_text="Lower-case letters, digits, inner hyphens.")
+    scope = ScopeWrite(required=False)
+    resource_type = serializers.CharField()
+    pointer = serializers.CharField(help_text="The field, as /limits/cpu; `*` stands for any step.")
+    rule = RailRule()
+    reason = serializers.CharField(required=False, max_length=500, help_text="Shown to whom it stops.")
+
+    class Meta:
+        ref_name = "GuardRailWrite"
+
+
+class GuardRailRead(serializers.Serializer[Any]):
+    name = serializers.CharField()
+    scope = ScopeRead()
+    resource_type = serializers.CharField()
+    pointer = serializers.CharField()
+    rule = RailRule()
+    reason = serializers.CharField()
+    version = serializers.IntegerField()
+    changed_at = serializers.DateTimeField()
+    changed_by = serializers.CharField()
+
+
+class GuardRailPage(serializers.Serializer[Any]):
+    items = GuardRailRead(many=True)
+    next_cursor = serializers.CharField(allow_null=True)
+
+
+class RailListQuery(PageQuery, AsOfQuery):
+    resource_type = serializers.CharField(required=False, help_text="Only of this type.")
+
+
+class GuardRailWithPlan(GuardRailRead):
+    """A guard rail, and how putting it up changes effective values."""
+
+    plan = PlanRead()
+
+
+class RailMutationQuery(ConfirmedQuery):
+    accept_existing = serializers.BooleanField(
+        required=False,
+        default=False,
+        help_text="Put it up although overrides break it: they stay stored and do not apply.",
+    )
+
+
+class RailCollection(Endpoint):
+    actions = {"GET": Action.OVERRIDE_READ}
+
+    @extend_schema(
+        operation_id="guard_rails_list",
+        summary="List guard rails",
+        description=(
+            "The locks, minimums, maximums and allowed values that constrain overrides, each with its scope."
+        ),
+        tags=["guard rails"],
+        parameters=[RailListQuery],
+        responses=GuardRailPage,
+        examples=[examples.RAILS],
+    )
+    def get(self, request: Request) -> Response:
+        query = RailListQuery.parse(request)
+        rows = _visible(request, as_of(query))
+        if "resource_type" in query:
+            rows = rows.filter(resource_type=query["resource_type"])
+        return page_response(request, paginate(request, rows, order=("name",), query=query), show_rail)
+
+
+class RailItem(Endpoint):
+    actions = {"GET": Action.OVERRIDE_READ, "PUT": Action.RAIL_WRITE, "DELETE": Action.RAIL_WRITE}
+    has_versions = True
+
+    @extend_schema(
+        operation_id="guard_rails_get",
+        summary="Get one guard rail",
+        description="The answer carries an ETag; send it as `If-Match` to change or delete the guard rail.",
+        tags=["guard rails"],
+        parameters=[AsOfQuery],
+        responses=GuardRailRead,
+        examples=[examples.RAIL],
+    )
+    def get(self, request: Request, name: str) -> Response:
+        then = as_of(AsOfQuery.parse(request))
+        row = _visible(request, then).filter(name=name).first()
+        if row is None:
+            raise UnknownGuardRail(f"There is no guard rail {name[:80]!r}.")
+        return respond(request, show_rail(row), etag=version_etag(row.version))
+
+    @extend_schema(
+        operation_id="guard_rails_put",
+        summary="Create or replace a guard rail",
+        description=(
+            "Lock a field below a level, or say its minimum, maximum or allowed values, for a scope and all "
+            "below it. Writes that break it are refused; inherited values that break it do not apply there. "
+            "Refused with the overrides that break it already, unless `accept_existing=true`, and if a scope "
+            "would resolve to something invalid. `plan` says what changes; with `dry_run=true` nothing is "
+            "kept and nothing needs to be accepted or confirmed."
+        ),
+        tags=["guard rails"],
+        parameters=[RailMutationQuery],
+        request=RailWriteShape,
+        responses={200: GuardRailWithPlan, 201: GuardRailWithPlan},
+        examples=[examples.RAIL_WRITE, examples.RAIL_WITH_PLAN],
+    )
+    @mutation
+    def put(self, request: Request, name: str) -> Response:
+        query = RailMutationQuery.parse(request)
+        wanted = rail_from(request.data)
+        if wanted.name != name:
+            message = f"The path says {name[:80]!r}, the body {wanted.name!r}."
+            raise InvalidRequest(message, errors=[FieldError("/name", "other_name", message)])
+        caller_of(request).require(Action.RAIL_WRITE, wanted.scope)
+        _require_own(request, name)
+        put = put_rail(
+            wanted,
+            actor=actor_of(request, query["change_message"]),
+            precondition=parse_precondition(request),
+            accept_existing=query["accept_existing"],
+            limits=limits_from(query, wants_plan=True),
+        )
+        content = {**show_rail(put.row), "plan": show_plan(put.plan)}
+        headers = {"ETag": version_etag(put.row.version)}
+        return Response(content, status=201 if put.is_new else 200, headers=headers)
+
+    @extend_schema(
+        operation_id="guard_rails_delete",
+        summary="Delete a guard rail",
+        description="What it kept out applies again. `dry_run=true` answers 200 with the plan.",
+        tags=["guard rails"],
+        parameters=[ConfirmedQuery],
+        responses={200: PlanRead, 204: None},
+        examples=[examples.PLAN],
+    )
+    @mutation
+    def delete(self, request: Request, name: str) -> Response:
+        query = ConfirmedQuery.parse(request)
+        _require_own(request, name)
+        plan = delete_rail(
+            name,
+            actor=actor_of(request, query["change_message"]),
+            precondition=parse_precondition(request),
+            limits=limits_from(query, wants_plan=query["dry_run"]),
+        )
+        return Response(show_plan(plan)) if query["dry_run"] else Response(status=204)
+
+
+def _visible(request: Request, then: int | None = None) -> QuerySet[GuardRailRow]:
+    """Rails that hold somewhere where the caller may read overrides."""
+    scopes = caller_of(request).scopes_for(Action.OVERRIDE_READ)
+    return GuardRailRow.objects.as_of(then).filter(overlapping(scopes))
+
+
+def show_rail(row: GuardRailRow) -> dict[str, Any]:
+    return {
+        "name": row.name,
+        "scope": show_scope(row.scope),
+        "resource_type": row.resource_type,
+        "pointer": row.pointer,
+        "rule": row.rule,
+        "reason": row.reason,
+        "version": row.version,
+        "changed_at": row.changed_at,
+        "changed_by": row.changed_by,
+    }
+
+
+def _require_own(request: Request, name: str) -> None:
+    """An existing rail may only be changed by callers who may write rails at its scope.
+
+    Of a rail that the caller may not read, only the name is disclosed, since names are unique.
+    Raises PermissionDenied, NameTaken for a PUT and UnknownGuardRail for a DELETE.
+    """
+    row = GuardRailRow.objects.present().filter(name=name).first()
+    if row is None:
+        return
+    if not _visible(request).filter(name=name).exists():
+        if request.method == "PUT":
+            raise NameTaken(f"The guard rail name {name[:80]!r} is in use. Choose another name.")
+        raise UnknownGuardRail(f"There is no guard rail {name[:80]!r}.")
+    caller_of(request).require(Action.RAIL_WRITE, row.scope)

@@ -1,0 +1,137 @@
+"""The shapes of history: versions, revisions, differences, blame."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rest_framework import serializers
+
+from controlplane.api.fields import StrictSerializer, Whole
+from controlplane.api.pages import PageQuery
+from controlplane.api.scopes import ScopeQuery, ScopeRead, show_scope
+from overrides.api.as_of import ScopeAsOfQuery
+from overrides.api.plan_schemas import LeafDifference
+from overrides.api.schemas import AnyJSONField, AttributesField, TermsQuery
+from overrides.history.history import Blamed
+from overrides.models import OverrideVersion, Revision
+
+
+class VersionRead(serializers.Serializer[Any]):
+    """What an override was after one change. `attributes` is null after a deletion."""
+
+    resource_type = serializers.CharField()
+    scope = ScopeRead()
+    version = serializers.IntegerField()
+    revision = serializers.IntegerField()
+    attributes = AttributesField(allow_null=True)
+    changed_at = serializers.DateTimeField()
+    changed_by = serializers.CharField()
+    change_message = serializers.CharField()
+    request_id = serializers.CharField()
+
+
+class VersionPage(serializers.Serializer[Any]):
+    items = VersionRead(many=True)
+    next_cursor = serializers.CharField(allow_null=True)
+
+
+class VersionDiffRead(serializers.Serializer[Any]):
+    before = VersionRead()
+    after = VersionRead()
+    differences = LeafDifference(many=True)
+
+
+class RevisionRead(serializers.Serializer[Any]):
+    """One transaction that changed what applies somewhere."""
+
+    revision = serializers.IntegerField()
+    made_at = serializers.DateTimeField()
+    made_by = serializers.CharField()
+    change_message = serializers.CharField()
+    request_id = serializers.CharField()
+    changes = serializers.IntegerField(help_text="How many overrides it changed.")
+    everything = serializers.BooleanField(help_text="It changed a resource type or a guard rail.")
+
+
+class RevisionPage(serializers.Serializer[Any]):
+    items = RevisionRead(many=True)
+    next_cursor = serializers.CharField(allow_null=True)
+
+
+class RevisionChangeRead(serializers.Serializer[Any]):
+    """One override that differs between two revisions. null: nothing was set."""
+
+    resource_type = serializers.CharField()
+    scope = ScopeRead()
+    before = AttributesField(allow_null=True)
+    after = AttributesField(allow_null=True)
+    last_change = VersionRead()
+    differences = LeafDifference(many=True)
+
+
+class RevisionDiffPage(serializers.Serializer[Any]):
+    items = RevisionChangeRead(many=True)
+    next_cursor = serializers.CharField(allow_null=True)
+
+
+class BlameLine(serializers.Serializer[Any]):
+    pointer = serializers.CharField()
+    value = AnyJSONField()
+    version = serializers.IntegerField(help_text="The version since which it has this value.")
+    revision = serializers.IntegerField()
+    changed_at = serializers.DateTimeField()
+    changed_by = serializers.CharField()
+    change_message = serializers.CharField()
+    request_id = serializers.CharField()
+
+
+class BlameRead(serializers.Serializer[Any]):
+    items = BlameLine(many=True)
+
+
+class VersionListQuery(ScopeQuery, PageQuery):
+    """A scope, and a page."""
+
+
+class BlameQuery(ScopeAsOfQuery):
+    """A scope, now or then."""
+
+
+_FROM = {"from": serializers.IntegerField(min_value=0, help_text="The earlier revision. 0: the beginning.")}
+_DiffQuery = type("_DiffQuery", (VersionListQuery,), _FROM)
+
+
+class RevisionDiffQuery(_DiffQuery):  # type: ignore[misc, valid-type]  # `from` is a word of Python
+    """Two revisions; only what lies at or below the scope."""
+
+    to = serializers.IntegerField(min_value=0, required=False, help_text="The later revision. Absent: now.")
+    resource_type = serializers.CharField(required=False, help_text="Only this type.")
+
+
+class RollbackQuery(ScopeQuery, TermsQuery):
+    """A scope, and the terms of a change."""
+
+
+class OverrideRollback(StrictSerializer):
+    to_version = Whole(min_value=1, help_text="The version that shall stand again, as a new one.")
+
+
+class ScopeRollback(StrictSerializer):
+    to_revision = Whole(min_value=0, help_text="All at and below the scope shall be as at this revision.")
+    resource_type = serializers.CharField(
+        required=False, default="", allow_blank=True, help_text="Only this type."
+    )
+
+
+def show_version(version: OverrideVersion) -> dict[str, Any]:
+    return dict(VersionRead(version).data) | {"scope": show_scope(version.scope)}
+
+
+def show_revision(revision: Revision) -> dict[str, Any]:
+    return dict(RevisionRead(revision).data)
+
+
+def show_blamed(one: Blamed) -> dict[str, Any]:
+    names = ("version", "revision", "changed_at", "changed_by", "change_message", "request_id")
+    told = {name: getattr(one.version, name) for name in names}
+    return {"pointer": one.pointer, "value": one.value, **told}

@@ -1,0 +1,286 @@
+"""Doors to history: versions, revisions, what differs, who set it, and going back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from django.db.models import Count, QuerySet
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from controlplane.api.endpoints import Endpoint, actor_of, caller_of, mutation
+from controlplane.api.fields import Query, parse_body
+from controlplane.api.pages import PageQuery, page_response, paginate
+from controlplane.api.scopes import ScopeQuery, scope_from, show_scope
+from controlplane.errors import FieldError, InvalidRequest, UnknownVersion
+from controlplane.identity.callers import Caller
+from controlplane.identity.roles import Action
+from controlplane.scopes import Scope
+from overrides.api import plan_schemas
+from overrides.api.as_of import as_of
+from overrides.api.history import examples
+from overrides.api.history import schemas as shapes
+from overrides.api.overrides.views import address_from
+from overrides.api.write_options import terms_from
+from overrides.editing.plans import differences
+from overrides.history.history import (
+    address_of,
+    attributes_as_of,
+    blame,
+    differing_between,
+    get_version,
+    versions_of,
+)
+from overrides.history.rollback import roll_back, roll_back_override
+from overrides.loading.catalogue_cache import current_catalogue
+from overrides.loading.revisions import check_revision, current_revision
+from overrides.models import OverrideVersion, Revision
+
+_TAGS = ["history of overrides"]
+
+
+class VersionCollection(Endpoint):
+    actions = {"GET": Action.OVERRIDE_READ}
+
+    @extend_schema(
+        operation_id="override_versions_list",
+        summary="List versions of an override, newest first",
+        description="Includes deletions: a version without attributes marks one.",
+        tags=_TAGS,
+        parameters=[shapes.VersionListQuery],
+        responses=shapes.VersionPage,
+        examples=[examples.VERSIONS],
+    )
+    def get(self, request: Request, resource_type: str) -> Response:
+        query = shapes.VersionListQuery.parse(request)
+        address = address_from(request, resource_type, query, Action.OVERRIDE_READ)
+        page = paginate(request, versions_of(address), order=("-version",), query=query)
+        return page_response(request, page, shapes.show_version)
+
+
+class VersionItem(Endpoint):
+    actions = {"GET": Action.OVERRIDE_READ}
+
+    @extend_schema(
+        operation_id="override_versions_get",
+        summary="Get one version of an override",
+        description="Returns the attributes as they were in that version, and who set them.",
+        tags=_TAGS,
+        parameters=[ScopeQuery],
+        responses=shapes.VersionRead,
+        examples=[examples.VERSION],
+    )
+    def get(self, request: Request, resource_type: str, version: int) -> Response:
+        address = address_from(request, resource_type, ScopeQuery.parse(request), Action.OVERRIDE_READ)
+        return Response(shapes.show_version(get_version(address, version)))
+
+
+class VersionDiff(Endpoint):
+    actions = {"GET": Action.OVERRIDE_READ}
+
+    @extend_schema(
+        operation_id="override_versions_diff",
+        summary="Compare two versions of an override",
+        description="Lists the values that differ, with the value in each version.",
+        tags=_TAGS,
+        parameters=[ScopeQuery],
+        responses=shapes.VersionDiffRead,
+        examples=[examples.VERSION_DIFF],
+    )
+    def get(self, request: Request, resource_type: str, version: int, other: int) -> Response:
+        address = address_from(request, resource_type, ScopeQuery.parse(request), Action.OVERRIDE_READ)
+        before, after = get_version(address, version), get_version(address, other)
+        return Response(
+            {
+                "before": shapes.show_version(before),
+                "after": shapes.show_version(after),
+                "differences": _differences(resource_type, before.attributes, after.attributes),
+            }
+        )
+
+
+class Blame(Endpoint):
+    actions = {"GET": Action.OVERRIDE_READ}
+
+    @extend_schema(
+        operation_id="overrides_blame",
+        summary="List who last set each value of an override",
+        description="One line for each value: the version and revision that set it, who, when and why.",
+        tags=_TAGS,
+        parameters=[shapes.BlameQuery],
+        responses=shapes.BlameRead,
+        examples=[examples.BLAME],
+    )
+    def get(self, request: Request, resource_type: str) -> Response:
+        query = shapes.BlameQuery.parse(request)
+        address = address_from(request, resource_type, query, Action.OVERRIDE_READ)
+        then = as_of(query)
+        rule = current_catalogue(then).get(resource_type).rule
+        return Response({"items": [shapes.show_blamed(one) for one in blame(address, rule, as_of=then)]})
+
+
+class RevisionCollection(Endpoint):
+    actions = {"GET": Action.OVERRIDE_READ}
+
+    @extend_schema(
+        operation_id="override_revisions_list",
+        summary="List revisions, newest first",
+        description="One item for each transaction: who, when, why, and how many overrides it changed.",
+        tags=_TAGS,
+        parameters=[PageQuery],
+        responses=shapes.RevisionPage,
+        examples=[examples.REVISIONS],
+    )
+    def get(self, request: Request) -> Response:
+        query = PageQuery.parse(request)
+        page = paginate(request, _readable(request), order=("-revision",), query=query)
+        shown = _shown(page.items, caller_of(request))
+        return page_response(request, page, lambda one: shown[one.revision])
+
+
+class RevisionItem(Endpoint):
+    actions = {"GET": Action.OVERRIDE_READ}
+
+    @extend_schema(
+        operation_id="override_revisions_get",
+        summary="Get one revision",
+        description="Who changed overrides in this revision, when, why, and how many.",
+        tags=_TAGS,
+        responses=shapes.RevisionRead,
+        examples=[examples.REVISION],
+    )
+    def get(self, request: Request, revision: int) -> Response:
+        Query.parse(request)
+        found = _readable(request).filter(revision=revision).first()
+        if found is None:
+            raise UnknownVersion(f"There is no revision {revision}.")
+        return Response(_shown([found], caller_of(request))[revision])
+
+
+class RevisionDiff(Endpoint):
+    actions = {"GET": Action.OVERRIDE_READ}
+
+    @extend_schema(
+        operation_id="overrides_diff",
+        summary="Compare two revisions",
+        description=(
+            "Every override at or below the scope that differs, with its last change in between. What was "
+            "changed and changed back, or only got another manager, does not differ."
+        ),
+        tags=_TAGS,
+        parameters=[shapes.RevisionDiffQuery],
+        responses=shapes.RevisionDiffPage,
+        examples=[examples.REVISION_DIFF],
+    )
+    def get(self, request: Request) -> Response:
+        query = shapes.RevisionDiffQuery.parse(request)
+        scope = scope_from(query)
+        caller_of(request).require(Action.OVERRIDE_READ, scope)
+        earlier, later = check_revision(query["from"]), check_revision(query.get("to", current_revision()))
+        if earlier > later:
+            message = f"from={earlier} is later than to={later}. Swap them."
+            raise InvalidRequest(message, errors=[FieldError("?from", "not_allowed", message)])
+        rows = differing_between(earlier, later).within([scope])
+        if "resource_type" in query:
+            rows = rows.filter(resource_type=query["resource_type"])
+        page = paginate(request, rows, order=("id",), query=query)
+        before = attributes_as_of([address_of(row) for row in page.items], earlier)
+        return page_response(request, page, lambda row: _show_change(row, before[address_of(row)]))
+
+
+class OverrideRollback(Endpoint):
+    actions = {"POST": Action.OVERRIDE_WRITE}
+    has_versions = True
+
+    @extend_schema(
+        operation_id="overrides_rollback",
+        summary="Roll an override back to an earlier version",
+        description=(
+            "It becomes a new version; history stays. `dry_run=true` shows what would change. "
+            "If-Match is honoured, not required."
+        ),
+        tags=_TAGS,
+        parameters=[shapes.RollbackQuery],
+        request=shapes.OverrideRollback,
+        responses=plan_schemas.PlanRead,
+        examples=[examples.OVERRIDE_ROLLBACK, examples.ROLLED_BACK],
+    )
+    @mutation
+    def post(self, request: Request, resource_type: str) -> Response:
+        query = shapes.RollbackQuery.parse(request)
+        address = address_from(request, resource_type, query, Action.OVERRIDE_WRITE)
+        plan = roll_back_override(
+            address,
+            to_version=parse_body(shapes.OverrideRollback, request)["to_version"],
+            actor=actor_of(request, query["change_message"]),
+            terms=terms_from(request, query, [address.scope], wants_plan=True),
+        )
+        return Response(plan_schemas.show_plan(plan))
+
+
+class ScopeRollback(Endpoint):
+    actions = {"POST": Action.OVERRIDE_WRITE}
+
+    @extend_schema(
+        operation_id="overrides_rollback_scope",
+        summary="Roll a scope back to an earlier revision",
+        description="One new revision, all or nothing. `dry_run=true` shows what would change.",
+        tags=_TAGS,
+        parameters=[shapes.RollbackQuery],
+        request=shapes.ScopeRollback,
+        responses=plan_schemas.PlanRead,
+        examples=[examples.SCOPE_ROLLBACK, examples.ROLLED_BACK],
+    )
+    @mutation
+    def post(self, request: Request) -> Response:
+        query = shapes.RollbackQuery.parse(request)
+        scope = scope_from(query)
+        caller_of(request).require(Action.OVERRIDE_WRITE, scope)
+        wanted = parse_body(shapes.ScopeRollback, request)
+        plan = roll_back(
+            [scope],
+            to_revision=wanted["to_revision"],
+            resource_type=wanted["resource_type"],
+            actor=actor_of(request, query["change_message"]),
+            terms=terms_from(request, query, [scope], wants_plan=True),
+        )
+        return Response(plan_schemas.show_plan(plan))
+
+
+def _readable(request: Request) -> QuerySet[Revision]:
+    """Revisions that changed something that the caller may read."""
+    scopes = caller_of(request).scopes_for(Action.OVERRIDE_READ)
+    if Scope() in scopes:
+        return Revision.objects.all()
+    return Revision.objects.filter(revision__in=OverrideVersion.objects.within(scopes).values("revision"))
+
+
+def _shown(revisions: Sequence[Revision], caller: Caller) -> dict[int, dict[str, Any]]:
+    """Revisions by number. Changes that the caller may not read are not counted."""
+    shown = {one.revision: shapes.show_revision(one) for one in revisions}
+    scopes = caller.scopes_for(Action.OVERRIDE_READ)
+    if Scope() not in scopes:
+        rows = OverrideVersion.objects.within(scopes).filter(revision__in=list(shown))
+        counts = rows.values_list("revision").annotate(changes=Count("id"))
+        for revision, changes in counts.order_by():
+            shown[revision]["changes"] = changes
+    return shown
+
+
+def _differences(resource_type: str, before: Any, after: Any) -> list[dict[str, Any]]:
+    """By the rule of today's type; of a type that is gone, by the plain rule."""
+    rule = current_catalogue().rule_of(resource_type)
+    return plan_schemas.show_differences(differences(before, after, rule))
+
+
+def _show_change(row: OverrideVersion, before: Any) -> dict[str, Any]:
+    return {
+        "resource_type": row.resource_type,
+        "scope": show_scope(row.scope),
+        "before": before,
+        "after": row.attributes,
+        "last_change": shapes.show_version(row),
+        "differences": _differences(row.resource_type, before, row.attributes),
+    }

@@ -1,0 +1,172 @@
+"""Doors to the names that scopes use: projects and domains."""
+
+from __future__ import annotations
+
+from drf_spectacular.utils import extend_schema
+from rest_framework.parsers import BaseParser
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from controlplane.api.bodies import MergePatchParser
+from controlplane.api.endpoints import Endpoint, MutationQuery, actor_of, caller_of, mutation
+from controlplane.api.fields import Query, parse_body
+from controlplane.api.pages import PageQuery, page_response, paginate
+from controlplane.errors import UnknownDomain, UnknownProject
+from controlplane.identity.roles import Action
+from controlplane.scopes import Scope
+from overrides.api import examples
+from overrides.api import schemas as shapes
+from overrides.models import Domain, Project
+from overrides.projects import create_domain, create_project, require_readable, update_project
+
+
+class ProjectCollection(Endpoint):
+    actions = {"GET": Action.PROJECT_READ, "POST": Action.PROJECT_WRITE}
+
+    @extend_schema(
+        operation_id="projects_list",
+        summary="List projects",
+        description="Lists the projects that the caller may read, archived projects included.",
+        tags=["projects and domains"],
+        parameters=[PageQuery],
+        responses=shapes.ProjectPage,
+        examples=[examples.PROJECT_PAGE],
+    )
+    def get(self, request: Request) -> Response:
+        query = PageQuery.parse(request)
+        rows = Project.objects.readable_in(caller_of(request).scopes_for(Action.PROJECT_READ))
+        return page_response(
+            request, paginate(request, rows, order=("id",), query=query), shapes.show_project
+        )
+
+    @extend_schema(
+        operation_id="projects_create",
+        summary="Create a project",
+        description="Overrides can be set for the project as soon as it exists.",
+        tags=["projects and domains"],
+        parameters=[MutationQuery],
+        request=shapes.ProjectWrite,
+        responses={201: shapes.ProjectRead},
+        examples=[examples.PROJECT_WRITE, examples.PROJECT],
+    )
+    @mutation
+    def post(self, request: Request) -> Response:
+        MutationQuery.parse(request)
+        wanted = parse_body(shapes.ProjectWrite, request)
+        caller_of(request).require(Action.PROJECT_WRITE, Scope())
+        project = create_project(
+            wanted["id"], shapes.project_fields(wanted, state=wanted["state"]), actor=actor_of(request)
+        )
+        project.refresh_from_db()
+        location = {"Location": f"{request.path}/{project.id}"}
+        return Response(shapes.show_project(project), status=201, headers=location)
+
+
+class ProjectItem(Endpoint):
+    actions = {"GET": Action.PROJECT_READ, "PATCH": Action.PROJECT_WRITE}
+
+    def get_parsers(self) -> list[BaseParser]:
+        return [*super().get_parsers(), *([MergePatchParser()] if self._patches else [])]
+
+    @property
+    def _patches(self) -> bool:
+        return getattr(self.request, "method", None) == "PATCH"
+
+    @extend_schema(
+        operation_id="projects_get",
+        summary="Get one project",
+        description="Returns the project's name, description, labels and state.",
+        tags=["projects and domains"],
+        responses=shapes.ProjectRead,
+        examples=[examples.PROJECT],
+    )
+    def get(self, request: Request, project: str) -> Response:
+        Query.parse(request)
+        require_readable(caller_of(request), project)
+        found = Project.objects.filter(id=project).first()
+        if found is None:
+            raise UnknownProject(f"There is no project {project[:80]!r}.")
+        return Response(shapes.show_project(found))
+
+    @extend_schema(
+        operation_id="projects_patch",
+        summary="Change, archive or activate a project",
+        description=(
+            "What is absent stays. `labels` replaces all labels. Flyte's clients can change no attributes of "
+            "an archived project; what is set there stays and goes on applying."
+        ),
+        tags=["projects and domains"],
+        parameters=[MutationQuery],
+        request={
+            "application/json": shapes.ProjectPatch,
+            "application/merge-patch+json": shapes.ProjectPatch,
+        },
+        responses=shapes.ProjectRead,
+        examples=[*examples.PROJECT_PATCHES, examples.PROJECT],
+    )
+    @mutation
+    def patch(self, request: Request, project: str) -> Response:
+        MutationQuery.parse(request)
+        caller_of(request).require(Action.PROJECT_WRITE, Scope(project=project))
+        wanted = parse_body(shapes.ProjectPatch, request)
+        update_project(
+            project, shapes.project_fields(wanted, state=wanted.get("state")), actor=actor_of(request)
+        )
+        return Response(shapes.show_project(Project.objects.get(id=project)))
+
+
+class DomainCollection(Endpoint):
+    actions = {"GET": Action.SELF_READ, "POST": Action.PROJECT_WRITE}
+
+    @extend_schema(
+        operation_id="domains_list",
+        summary="List domains",
+        description="Domains such as development, staging and production; every project has all of them.",
+        tags=["projects and domains"],
+        parameters=[PageQuery],
+        responses=shapes.DomainPage,
+        examples=[examples.DOMAIN_PAGE],
+    )
+    def get(self, request: Request) -> Response:
+        query = PageQuery.parse(request)
+        page = paginate(request, Domain.objects.all(), order=("id",), query=query)
+        return page_response(request, page, shapes.show_domain)
+
+    @extend_schema(
+        operation_id="domains_create",
+        summary="Create a domain",
+        description="The new domain exists in every project at once.",
+        tags=["projects and domains"],
+        parameters=[MutationQuery],
+        request=shapes.DomainWrite,
+        responses={201: shapes.DomainRead},
+        examples=[examples.DOMAIN_WRITE, examples.DOMAIN],
+    )
+    @mutation
+    def post(self, request: Request) -> Response:
+        MutationQuery.parse(request)
+        wanted = parse_body(shapes.DomainWrite, request)
+        caller_of(request).require(Action.PROJECT_WRITE, Scope())
+        domain = create_domain(wanted["id"], name=wanted["name"], actor=actor_of(request))
+        domain.refresh_from_db()
+        location = {"Location": f"{request.path}/{domain.id}"}
+        return Response(shapes.show_domain(domain), status=201, headers=location)
+
+
+class DomainItem(Endpoint):
+    actions = {"GET": Action.SELF_READ}
+
+    @extend_schema(
+        operation_id="domains_get",
+        summary="Get one domain",
+        description="Returns the domain's ID and display name.",
+        tags=["projects and domains"],
+        responses=shapes.DomainRead,
+        examples=[examples.DOMAIN],
+    )
+    def get(self, request: Request, domain: str) -> Response:
+        Query.parse(request)
+        found = Domain.objects.filter(id=domain).first()
+        if found is None:
+            raise UnknownDomain(f"There is no domain {domain[:80]!r}.")
+        return Response(shapes.show_domain(found))

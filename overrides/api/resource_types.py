@@ -1,0 +1,185 @@
+"""Doors to resource types: the built-in ones, and those that operators define."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from controlplane.api.endpoints import Endpoint, actor_of, caller_of, mutation
+from controlplane.api.etags import parse_precondition, respond, version_etag
+from controlplane.errors import FieldError, InvalidRequest
+from controlplane.identity.roles import Action
+from controlplane.scopes import LEVEL_NAMES
+from overrides.api import examples
+from overrides.api import schemas as shapes
+from overrides.api.as_of import AsOfQuery, as_of
+from overrides.api.plan_schemas import PlanRead, show_plan
+from overrides.api.schemas import STRATEGIES, AttributesField, ConfirmedQuery
+from overrides.api.write_options import limits_from
+from overrides.editing.resource_types import TypePut, create_type, delete_type, put_type
+from overrides.loading.catalogue_cache import current_catalogue
+from overrides.resource_types import ResourceType
+from overrides.resource_types.shape import RULES, check_shape
+
+MERGE_RULES = [(one, one) for one in RULES]
+
+
+class PathRule(serializers.Serializer[Any]):
+    path = serializers.CharField(help_text="JSON Pointer; `*` stands for any item or member.")
+    rule = serializers.ChoiceField(choices=MERGE_RULES)
+    key = serializers.CharField(required=False, help_text="For merge_by_key: the member that names an item.")
+
+
+class ResourceTypeWrite(serializers.Serializer[Any]):
+    """A kind of document that can be overridden."""
+
+    name = serializers.CharField(max_length=63, help_text="In snake_case.")
+    title = serializers.CharField(required=False)
+    meaning = serializers.CharField(required=False)
+    document_key = serializers.CharField(required=False, help_text="Absent: the name in lowerCamelCase.")
+    schema = AttributesField(help_text="JSON Schema 2020-12 of what applies, an object. Parts are legal.")
+    strategy = serializers.ChoiceField(choices=STRATEGIES)
+    merge = PathRule(many=True, required=False, help_text="Rules of single paths.")
+    levels = serializers.ListField(
+        child=serializers.ChoiceField(choices=LEVEL_NAMES),
+        required=False,
+        help_text="Where it may be set. Absent: everywhere.",
+    )
+    levels_reason = serializers.CharField(required=False, help_text="Why not elsewhere.")
+    defaults = AttributesField(required=False, help_text="What applies where nothing is set.")
+    example = AttributesField(required=False)
+    hints = AttributesField(required=False, help_text="For forms.")
+
+
+class ResourceTypeWithPlan(shapes.ResourceTypeRead):
+    """A resource type, and how defining it changes effective values."""
+
+    plan = PlanRead()
+
+
+class ResourceTypeCollection(Endpoint):
+    actions = {"GET": Action.SELF_READ, "POST": Action.TYPE_WRITE}
+
+    @extend_schema(
+        operation_id="resource_types_list",
+        summary="List resource types",
+        description="The built-in types of Flyte and the types that operators defined.",
+        tags=["resource types"],
+        parameters=[AsOfQuery],
+        responses=shapes.ResourceTypeList,
+        examples=[examples.RESOURCE_TYPES],
+    )
+    def get(self, request: Request) -> Response:
+        types = current_catalogue(as_of(AsOfQuery.parse(request))).types.values()
+        return Response({"items": [shapes.show_resource_type(one) for one in types], "next_cursor": None})
+
+    @extend_schema(
+        operation_id="resource_types_create",
+        summary="Create a resource type",
+        description=(
+            "No code and no restart: it can be set, merged, explained and exported at once. `plan` says "
+            "where its defaults apply; with `dry_run=true` nothing is kept."
+        ),
+        tags=["resource types"],
+        parameters=[ConfirmedQuery],
+        request=ResourceTypeWrite,
+        responses={201: ResourceTypeWithPlan},
+        examples=[examples.TYPE_WRITE, examples.OWN_TYPE],
+    )
+    @mutation
+    def post(self, request: Request) -> Response:
+        query = ConfirmedQuery.parse(request)
+        definition = check_shape(request.data)
+        actor = actor_of(request, query["change_message"])
+        put = create_type(definition, actor=actor, limits=limits_from(query, wants_plan=True))
+        response = _answer(put, status=201)
+        response["Location"] = f"{request.path}/{put.resource_type.name}"
+        return response
+
+
+class ResourceTypeItem(Endpoint):
+    actions = {"GET": Action.SELF_READ, "PUT": Action.TYPE_WRITE, "DELETE": Action.TYPE_WRITE}
+    has_versions = True
+
+    @extend_schema(
+        operation_id="resource_types_get",
+        summary="Get one resource type",
+        description=(
+            "Includes the JSON Schema of its attributes, the merge strategy and the levels at which it can "
+            "be set."
+        ),
+        tags=["resource types"],
+        parameters=[AsOfQuery],
+        responses=shapes.ResourceTypeRead,
+        examples=[examples.RESOURCE_TYPE],
+    )
+    def get(self, request: Request, resource_type: str) -> Response:
+        one = current_catalogue(as_of(AsOfQuery.parse(request))).get(resource_type)
+        return respond(request, shapes.show_resource_type(one), etag=_etag(one))
+
+    @extend_schema(
+        operation_id="resource_types_put",
+        summary="Create or replace a resource type",
+        description=(
+            "A change that stored documents would not fit is refused with those documents, and so is one "
+            "by which a scope would resolve to something invalid. `plan` says which effective values change; "
+            "with `dry_run=true` nothing is kept."
+        ),
+        tags=["resource types"],
+        parameters=[ConfirmedQuery],
+        request=ResourceTypeWrite,
+        responses={200: ResourceTypeWithPlan, 201: ResourceTypeWithPlan},
+        examples=[examples.TYPE_WRITE, *examples.CHANGED_TYPES],
+    )
+    @mutation
+    def put(self, request: Request, resource_type: str) -> Response:
+        query = ConfirmedQuery.parse(request)
+        definition = check_shape(request.data)
+        if definition["name"] != resource_type:
+            message = f"The path says {resource_type[:80]!r}, the body {definition['name']!r}."
+            raise InvalidRequest(message, errors=[FieldError("/name", "other_name", message)])
+        put = put_type(
+            definition,
+            actor=actor_of(request, query["change_message"]),
+            precondition=parse_precondition(request),
+            limits=limits_from(query, wants_plan=True),
+        )
+        return _answer(put, status=201 if put.is_new else 200)
+
+    @extend_schema(
+        operation_id="resource_types_delete",
+        summary="Delete an unused resource type",
+        description=(
+            "Refused while an override of the type exists. Built-in types cannot be deleted. `dry_run=true` "
+            "answers 200 with the plan."
+        ),
+        tags=["resource types"],
+        parameters=[ConfirmedQuery],
+        responses={200: PlanRead, 204: None},
+        examples=[examples.PLAN],
+    )
+    @mutation
+    def delete(self, request: Request, resource_type: str) -> Response:
+        query = ConfirmedQuery.parse(request)
+        caller_of(request).require(Action.TYPE_WRITE)
+        plan = delete_type(
+            resource_type,
+            actor=actor_of(request, query["change_message"]),
+            precondition=parse_precondition(request),
+            limits=limits_from(query, wants_plan=query["dry_run"]),
+        )
+        return Response(show_plan(plan)) if query["dry_run"] else Response(status=204)
+
+
+def _answer(put: TypePut, *, status: int) -> Response:
+    content = {**shapes.show_resource_type(put.resource_type), "plan": show_plan(put.plan)}
+    return Response(content, status=status, headers={"ETag": _etag(put.resource_type)})
+
+
+def _etag(one: ResourceType) -> str:
+    """A built-in type changes with the software alone: its version 0 is told, and never asked for."""
+    return version_etag(one.version)

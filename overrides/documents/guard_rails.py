@@ -1,0 +1,74 @@
+"""Guard rails as plain JSON: what the API, bundles and the audit log show and read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from controlplane.errors import InvalidRequest
+from controlplane.scopes import LEVEL_NAMES, SEGMENTS, Scope
+from overrides.editing.guard_rails import RailWrite
+from overrides.models import GuardRailRow
+from overrides.resource_types.validator import Checker
+
+_LEVELS = [name for name, _ in LEVEL_NAMES]
+_AMOUNT = {"type": ["number", "string"], "maxLength": 64}
+RULE: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "lock_below": {"enum": _LEVELS},
+        "minimum": _AMOUNT,
+        "maximum": _AMOUNT,
+        "allowed": {"type": "array", "minItems": 1, "maxItems": 200},
+    },
+    "additionalProperties": False,
+}
+RAIL: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "name": {
+            "type": "string",
+            "pattern": "^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$",
+            "x-hint": "Lower-case letters, digits and inner hyphens, 63 at most.",
+        },
+        "scope": {
+            "type": "object",
+            "properties": {"level": {"enum": _LEVELS}, **{name: {"type": "string"} for name in SEGMENTS}},
+            "additionalProperties": False,
+        },
+        "resource_type": {"type": "string"},
+        "pointer": {"type": "string", "maxLength": 1000},
+        "rule": RULE,
+        "reason": {"type": "string", "maxLength": 500},
+    },
+    "required": ["name", "resource_type", "pointer", "rule"],
+    "additionalProperties": False,
+}
+_CHECKER = Checker(RAIL)
+
+
+def rail_from(said: Any) -> RailWrite:
+    """Read a rail. Raises InvalidRequest with everything that is of the wrong shape, InvalidScope."""
+    if found := _CHECKER.errors(said, ""):
+        raise InvalidRequest(f"{found[0].pointer}: {found[0].message}".removeprefix(": "), errors=found)
+    segments = {name: value for name, value in said.get("scope", {}).items() if name != "level"}
+    return RailWrite(
+        name=said["name"],
+        scope=Scope(**segments),
+        resource_type=said["resource_type"],
+        pointer=said["pointer"],
+        rule=said["rule"],
+        reason=said.get("reason", ""),
+    )
+
+
+def rail_document(row: GuardRailRow) -> Mapping[str, Any]:
+    """The rail as `rail_from` reads it."""
+    return {
+        "name": row.name,
+        "scope": {name: value for name, value in row.scope.segments.items() if value},
+        "resource_type": row.resource_type,
+        "pointer": row.pointer,
+        "rule": row.rule,
+        "reason": row.reason,
+    }

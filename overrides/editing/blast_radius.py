@@ -1,0 +1,125 @@
+"""Measure a change of overrides, resource types or guard rails: where effective values change.
+
+Also lists the stored values that changed guard rails newly keep from applying.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import msgspec
+from django.conf import settings
+
+from controlplane.scopes import Level, Scope, by_project
+from overrides.editing.impact import Affected, Comparison, Rules, Texts, targets_of
+from overrides.editing.plans import KeptOut
+from overrides.loading.layers import default_layers
+from overrides.loading.platform_defaults import platform_defaults
+from overrides.loading.related_rows import load_family, registered_pairs
+from overrides.resolution.leaves import name_of
+from overrides.resolution.merging import MergeRule, canonical
+from overrides.resolution.rails import GuardRail, breaches
+from overrides.resource_types.catalogue import Catalogue, RuleChange
+
+if TYPE_CHECKING:
+    from overrides.editing.commit import Draft
+
+
+@dataclass(frozen=True, slots=True)
+class BlastRadius:
+    """affected: scopes whose effective values change, as far as anybody looks. count: of all of them.
+
+    kept_out: stored values that changed guard rails newly keep from applying.
+    """
+
+    affected: tuple[Affected, ...]
+    count: int
+    kept_out: tuple[KeptOut, ...] = ()
+
+
+def measure(drafts: Sequence[Draft], rules: RuleChange, *, exact: bool) -> BlastRadius:
+    """Find where effective values change. Where `exact` is False, stop as soon as nobody can mind."""
+    most = settings.CONFIRM_ABOVE_SCOPES or sys.maxsize
+    by_type: dict[str, list[Draft]] = defaultdict(list)
+    for draft in drafts:
+        by_type[draft.address.resource_type].append(draft)
+    changed_rules = rules.scopes_by_type()
+    affected: list[Affected] = []
+    kept_out: list[KeptOut] = []
+    reached: set[Scope] = set()
+    for name in {**by_type, **changed_rules}:
+        scopes = changed_rules.get(name, set())
+        targets, comparison = _compare(name, by_type[name], scopes, rules)
+        legal = not comparison.resource_type.may_resolve_badly
+        if len(targets) <= most and not exact and not scopes and legal:
+            reached |= targets
+            continue
+        changes = comparison.affected(sorted(targets, key=lambda scope: (scope.level, by_project(scope))))
+        affected += changes
+        reached |= {change.scope for change in changes}
+        kept_out += _kept_out(comparison, rules) if scopes else ()
+    return BlastRadius(tuple(affected), len(reached), tuple(kept_out))
+
+
+def _compare(
+    name: str, drafts: Sequence[Draft], rule_scopes: Collection[Scope], rules: RuleChange
+) -> tuple[set[Scope], Comparison]:
+    changed = {draft.address.scope: draft for draft in drafts}
+    roots = {*changed, *rule_scopes}
+    before: dict[Scope, str] = load_family(name, list(roots), known=set(changed))
+    for scope, draft in changed.items():
+        if draft.standing.attributes is not None:
+            before[scope] = canonical(draft.standing.attributes)
+    after = {scope: text for scope, text in before.items() if scope not in changed}
+    after |= {scope: canonical(draft.after) for scope, draft in changed.items() if draft.after is not None}
+    current = _rules_of(name, rules.after)
+    earlier = _rules_of(name, rules.before) if rule_scopes else None
+    # Where only a rail of a workflow stands, what is inherited can resolve to something found nowhere else.
+    rails = [*current.rails, *(earlier.rails if earlier else ())]
+    guarded = [rail.scope for rail in rails if rail.scope.level > Level.PROJECT_DOMAIN]
+    targets = targets_of(roots, [*before, *after, *guarded], registered_pairs(roots))
+    return targets, Comparison(before, after, current, earlier)
+
+
+def _rules_of(name: str, catalogue: Catalogue) -> Rules:
+    resource_type = catalogue.types.get(name)
+    if resource_type is None:
+        return Rules(None)
+    defaults = platform_defaults()
+    scopes = [Scope(), *(scope for scope, _, _ in defaults.entries if scope.domain)]
+    layers = [layer for scope in scopes for layer in default_layers(resource_type, scope, defaults)]
+    single = {(layer.scope, id(layer.attributes)): layer for layer in layers}
+    return Rules(resource_type, catalogue.rails_of(name), list(single.values()))
+
+
+def _kept_out(comparison: Comparison, rules: RuleChange) -> Iterator[KeptOut]:
+    name, rule = comparison.resource_type.name, comparison.resource_type.rule
+    for rail in rules.changed_rails():
+        if rail.resource_type == name:
+            yield from _kept_out_by(rail, rules.earlier_rail(rail.name), comparison.after, rule)
+
+
+def _kept_out_by(
+    rail: GuardRail, earlier: GuardRail | None, rows: Texts, rule: MergeRule
+) -> Iterator[KeptOut]:
+    """The values that the rail refuses where it governs or is inherited into, and refused not before."""
+    for scope, attributes in _decoded(rows).items():
+        if rail.scope.joined(scope) is None:
+            continue
+        known = (
+            {breach.path for breach in breaches([earlier], scope.level, attributes, rule)}
+            if earlier is not None and earlier.scope.joined(scope) is not None
+            else set()
+        )
+        for breach in breaches([rail], scope.level, attributes, rule):
+            if breach.path not in known:
+                leaf = name_of(breach.path)
+                yield KeptOut(scope, rail.resource_type, leaf, breach.value, rail.name, breach.because)
+
+
+def _decoded(rows: Texts) -> Mapping[Scope, dict[str, object]]:
+    return {scope: msgspec.json.decode(text) for scope, text in rows.items()}

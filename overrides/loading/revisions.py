@@ -1,0 +1,64 @@
+"""Revisions: one number for each transaction that changes what applies somewhere.
+
+Every change first locks the counter. So changes happen one after another, their revisions commit in
+order, and no two can race for one address. They are rare (people and pipelines make them), and nothing
+else waits for that row.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from django.db import connection
+
+from controlplane.errors import FieldError, InvalidRequest
+from controlplane.identity.actors import Actor
+from overrides.models import Revision, RevisionCounter
+
+
+def lock_revisions() -> int:
+    """Take the lock that every change needs; return the revision that stands. Needs a transaction."""
+    return int(RevisionCounter.objects.select_for_update().get(id=1).revision)
+
+
+def current_revision() -> int:
+    return int(RevisionCounter.objects.get(id=1).revision)
+
+
+def take_revision(actor: Actor, *, changes: int, everything: bool = False) -> Revision:
+    """Write the next revision. The caller holds the lock."""
+    with connection.cursor() as cursor:
+        cursor.execute(_TAKE, [actor.name, actor.reason, actor.request_id, changes, everything])
+        row = cursor.fetchone()
+    return Revision(
+        revision=row[0],
+        made_at=row[1],
+        made_by=actor.name,
+        change_message=actor.reason,
+        request_id=actor.request_id,
+        changes=changes,
+        everything=everything,
+    )
+
+
+def revision_at(moment: datetime) -> int:
+    """The last revision made at or before the moment; 0 if there was none."""
+    made = Revision.objects.filter(made_at__lte=moment).order_by("-made_at", "-revision")
+    return made.values_list("revision", flat=True).first() or 0
+
+
+def check_revision(revision: int) -> int:
+    """Return the revision if it was made already. Raises InvalidRequest."""
+    if revision > (last := current_revision()):
+        message = f"Revision {revision} has not been made. The last is {last}."
+        raise InvalidRequest(message, errors=[FieldError("?as_of", "not_made_yet", message)])
+    return revision
+
+
+# clock_timestamp, not now(): a transaction that began earlier may get the lock later.
+_TAKE = """
+WITH taken AS (UPDATE overrides_revisioncounter SET revision = revision + 1 WHERE id = 1 RETURNING revision)
+INSERT INTO overrides_revision (revision, made_at, made_by, change_message, request_id, changes, everything)
+SELECT revision, clock_timestamp(), %s, %s, %s, %s, %s FROM taken
+RETURNING revision, made_at
+"""

@@ -1,0 +1,161 @@
+"""Leaves: the single values of a document, each at its path. Pure.
+
+A path names items of keyed lists by their key, and items of append-unique lists by their value, never by
+their index, so that the same value has the same path in every layer. `pointer` turns a path into the
+JSON Pointer (RFC 6901) in one document.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from overrides.resolution.merging import ANY_ITEM, REMOVE, Combine, MergeRule, SchemaPath, canonical, key_of
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """One step of a path: the item whose `key` member is `name`."""
+
+    key: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Element:
+    """One step of a path: the item of an append-unique list that equals this, as canonical JSON."""
+
+    value: str
+
+
+Path = tuple[str | Named | Element, ...]
+ABSENT: Any = object()
+
+
+def leaves(document: Any, rule: MergeRule, path: Path = ()) -> Iterator[tuple[Path, Any]]:
+    """Yield every leaf. Empty objects and lists are leaves: they are values that somebody set.
+
+    An item with `$remove` is a leaf with the value None, as a removed member is.
+    """
+    if isinstance(document, dict) and document:
+        if document.get(REMOVE) is True:
+            yield path, None
+            return
+        for name, value in document.items():
+            yield from leaves(value, rule, (*path, name))
+    elif isinstance(document, list) and document:
+        yield from _leaves_of_list(document, rule, path)
+    else:
+        yield path, document
+
+
+def schema_path(path: Path) -> SchemaPath:
+    """The path as rules write it: any item is `*`."""
+    return tuple(step if isinstance(step, str) else ANY_ITEM for step in path)
+
+
+def value_at(document: Any, path: Path) -> Any:
+    """Return what the document states at the path (a whole subtree, perhaps), or ABSENT."""
+    for step in path:
+        if not isinstance(step, str):
+            document = _item(document, step)
+        elif isinstance(document, dict):
+            document = document.get(step, ABSENT)
+        else:
+            return ABSENT
+        if document is ABSENT:
+            return ABSENT
+        if isinstance(document, dict) and document.get(REMOVE) is True:
+            document = None
+    return document
+
+
+def pointer(document: Any, path: Path) -> str:
+    """JSON Pointer of the path in this document; a step that is not there is shown by its name."""
+    steps = []
+    for step in path:
+        if isinstance(step, str):
+            steps.append(escape(step))
+            document = document.get(step, ABSENT) if isinstance(document, dict) else ABSENT
+        else:
+            steps.append(_index(document, step))
+            document = _item(document, step)
+    return "".join(f"/{step}" for step in steps)
+
+
+def name_of(path: Path) -> str:
+    """A pointer that names items by key and not by index: the same in every version of a document."""
+    return pointer(ABSENT, path)
+
+
+def without(document: Any, path: Path) -> Any:
+    """The document without what it states at the path, nor the objects and lists that this empties.
+
+    ABSENT if nothing is left. A keyed item that has only its key left goes as well.
+    """
+    if not path:
+        return ABSENT
+    step, rest = path[0], path[1:]
+    if isinstance(document, dict) and isinstance(step, str):
+        if step not in document:
+            return document
+        below = without(document[step], rest)
+        left = {name: value for name, value in document.items() if name != step}
+        kept = left if below is ABSENT else {**document, step: below}
+        return kept or ABSENT
+    if isinstance(document, list) and not isinstance(step, str):
+        return _without_item(document, step, rest)
+    return document
+
+
+def escape(name: str) -> str:
+    return name.replace("~", "~0").replace("/", "~1")
+
+
+def _leaves_of_list(document: list[Any], rule: MergeRule, path: Path) -> Iterator[tuple[Path, Any]]:
+    where = schema_path(path)
+    if key := rule.keyed_lists.get(where):
+        for item in document:
+            yield from leaves(item, rule, (*path, Named(key, str(key_of(item, key)))))
+    elif rule.combine_at(where) is Combine.APPEND_UNIQUE:
+        for text, item in {canonical(item): item for item in document}.items():
+            yield (*path, Element(text)), item
+    else:
+        yield path, document
+
+
+def _without_item(document: list[Any], step: Named | Element, rest: Path) -> Any:
+    kept = []
+    for item in document:
+        # An item without its key has no name, so it cannot stay.
+        nameless = isinstance(step, Named) and rest == (step.key,)
+        left = without(item, () if nameless else rest) if _is(item, step) else item
+        if left is item or not (left is ABSENT or _only_named(left, step)):
+            kept.append(left)
+    return kept or ABSENT
+
+
+def _only_named(item: Any, step: Named | Element) -> bool:
+    return isinstance(step, Named) and set(item) == {step.key}
+
+
+def _is(item: Any, step: Named | Element) -> bool:
+    if isinstance(step, Named):
+        return key_of(item, step.key) == step.name
+    return canonical(item) == step.value
+
+
+def _item(document: Any, step: Named | Element) -> Any:
+    if not isinstance(document, list):
+        return ABSENT
+    return next((item for item in document if _is(item, step)), ABSENT)
+
+
+def _index(document: Any, step: Named | Element) -> str:
+    for index, item in enumerate(document if isinstance(document, list) else ()):
+        if _is(item, step):
+            return str(index)
+    if isinstance(step, Named):
+        return f"[{step.key}={escape(step.name)}]"
+    return f"[{escape(step.value)}]"

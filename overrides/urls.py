@@ -1,0 +1,43 @@
+"""Routes of overrides, below /api/v1/. Projects and domains lie below `scopes/`: docs/adr/0009."""
+
+from django.urls import path
+
+from overrides.api import documents, file_source, guard_rails, importing, projects, resource_types
+from overrides.api.effective import views as effective_views
+from overrides.api.history import views as history_views
+from overrides.api.overrides import apply_views, views
+
+# What is not about one type comes before the types; no type may have such a name (RESERVED_NAMES).
+urlpatterns = [
+    path("overrides", views.OverrideCollection.as_view()),
+    path("overrides:apply", apply_views.ApplyOverrides.as_view()),
+    path("overrides:import", importing.ImportOverrides.as_view()),
+    path("overrides:rollback", history_views.ScopeRollback.as_view()),
+    path("overrides/effective", effective_views.EffectiveOverrides.as_view()),
+    path("overrides/effective:batch", effective_views.EffectiveBatch.as_view()),
+    path("overrides/document", documents.ScopeDocumentItem.as_view()),
+    path("overrides/export", documents.Export.as_view()),
+    path("overrides/diff", history_views.RevisionDiff.as_view()),
+    path("overrides/revisions", history_views.RevisionCollection.as_view()),
+    path("overrides/revisions/<int:revision>", history_views.RevisionItem.as_view()),
+    path("overrides/source", file_source.Source.as_view()),
+    path("overrides/source:confirm", file_source.ConfirmSource.as_view()),
+    path("overrides/<str:resource_type>/versions", history_views.VersionCollection.as_view()),
+    path("overrides/<str:resource_type>/versions/<int:version>", history_views.VersionItem.as_view()),
+    path(
+        "overrides/<str:resource_type>/versions/<int:version>/diff/<int:other>",
+        history_views.VersionDiff.as_view(),
+    ),
+    path("overrides/<str:resource_type>/blame", history_views.Blame.as_view()),
+    path("overrides/<str:resource_type>:rollback", history_views.OverrideRollback.as_view()),
+    path("overrides/<str:resource_type>:preview", views.OverridePreview.as_view()),
+    path("overrides/<str:resource_type>", views.OverrideItem.as_view()),
+    path("guard-rails", guard_rails.RailCollection.as_view()),
+    path("guard-rails/<str:name>", guard_rails.RailItem.as_view()),
+    path("resource-types", resource_types.ResourceTypeCollection.as_view()),
+    path("resource-types/<str:resource_type>", resource_types.ResourceTypeItem.as_view()),
+    path("scopes/projects", projects.ProjectCollection.as_view()),
+    path("scopes/projects/<str:project>", projects.ProjectItem.as_view()),
+    path("scopes/domains", projects.DomainCollection.as_view()),
+    path("scopes/domains/<str:domain>", projects.DomainItem.as_view()),
+]

@@ -1,0 +1,238 @@
+"""How a document stands, as conditions in Kubernetes' shape: alone, among others, in data planes. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from enum import StrEnum
+
+from registry.agent_configs.bundles.bundle import Bundle, Input
+from registry.agent_configs.claims.decide import Decision
+from registry.agent_configs.claims.verdicts import Reason, Verdict, for_reader
+from registry.agent_configs.documents.published import Published
+from registry.agent_configs.documents.reading import Reading
+
+# Kubernetes cuts messages of events at 1024 characters; a condition need not say more.
+_LONGEST = 1000
+
+
+class Status(StrEnum):
+    TRUE = "True"
+    FALSE = "False"
+    UNKNOWN = "Unknown"
+
+
+class Type(StrEnum):
+    PARSED = "Parsed"
+    VALID = "Valid"
+    ACCEPTED = "Accepted"
+    CONFLICTED = "Conflicted"
+    REACHABLE = "Reachable"
+    PROGRAMMED = "Programmed"
+    APPLIED = "Applied"
+    STALE = "Stale"
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """observed_generation: of the document, when this was found. data_plane: of Applied alone."""
+
+    type: Type
+    status: Status
+    reason: str
+    message: str = ""
+    observed_generation: int = 0
+    data_plane: str = ""
+    last_transition_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """What a reachability check found. reachable: None if nobody could tell. vantage: from where.
+
+    reason: why nobody could tell.
+    """
+
+    reachable: bool | None
+    vantage: str = ""
+    message: str = ""
+    reason: str = ""
+
+
+class AckState(StrEnum):
+    APPLIED = "APPLIED"
+    REJECTED = "REJECTED"
+    DEGRADED = "DEGRADED"
+
+
+@dataclass(frozen=True, slots=True)
+class Ack:
+    """A data plane's last word on a bundle; None if it is silent. generation: of the document in it."""
+
+    data_plane: str
+    state: AckState | None
+    generation: int
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """Everything that is known of one document.
+
+    generation, reading: of the latest; published: what may be served. source_synced: False if its
+    source cannot be read now. held: why a gate holds the latest generation; empty if none does.
+    """
+
+    published: Published
+    generation: int
+    reading: Reading
+    decision: Decision
+    active: Bundle | None = None
+    probe: Probe | None = None
+    acks: Sequence[Ack] = ()
+    quarantined: bool = False
+    source_synced: bool = True
+    held: str = ""
+
+
+def conditions_of(situation: Situation) -> tuple[Condition, ...]:
+    """All conditions of a document, without times."""
+    return (
+        _parsed(situation),
+        _valid(situation),
+        _accepted(situation),
+        _conflicted(situation),
+        reachability(situation.probe, situation.published.generation),
+        _programmed(situation),
+        *_applied(situation),
+        _stale(situation),
+    )
+
+
+def with_times(
+    conditions: Iterable[Condition], before: Iterable[Condition], *, now: datetime
+) -> tuple[Condition, ...]:
+    """The conditions with the time of their last transition: it stays while the status does."""
+    known: Mapping[tuple[Type, str], Condition] = {(one.type, one.data_plane): one for one in before}
+    return tuple(_timed(one, known.get((one.type, one.data_plane)), now) for one in conditions)
+
+
+def _timed(one: Condition, before: Condition | None, now: datetime) -> Condition:
+    same = before is not None and before.status is one.status
+    return replace(one, last_transition_at=before.last_transition_at if before and same else now)
+
+
+def _parsed(found: Situation) -> Condition:
+    if found.reading.parsed:
+        return Condition(Type.PARSED, Status.TRUE, "Parsed", observed_generation=found.generation)
+    return _unread(found, Type.PARSED)
+
+
+def _valid(found: Situation) -> Condition:
+    if not found.reading.errors:
+        return Condition(Type.VALID, Status.TRUE, "Valid", observed_generation=found.generation)
+    return _unread(found, Type.VALID)
+
+
+def _unread(found: Situation, type_: Type) -> Condition:
+    errors = found.reading.errors
+    message = _joined(f"{one.message} ({one.file or 'line'} {one.line}:{one.column})" for one in errors)
+    return Condition(type_, Status.FALSE, errors[0].code, message, found.generation)
+
+
+def _accepted(found: Situation) -> Condition:
+    generation = found.published.generation
+    if found.quarantined:
+        message = "The document is left out until somebody releases it."
+        return Condition(Type.ACCEPTED, Status.FALSE, "Quarantined", message, generation)
+    if found.published.content is None:
+        return replace(_unread_or_gone(found), type=Type.ACCEPTED)
+    verdicts = found.decision.of(found.published.id)
+    dropped = [one for one in verdicts if not one.accepted]
+    message = _joined(_told(one, found) for one in dropped)
+    if not dropped:
+        shared = any(one.reason is Reason.SHARED_IDENTICAL for one in verdicts)
+        reason = Reason.SHARED_IDENTICAL if shared else Reason.ACCEPTED
+        return Condition(Type.ACCEPTED, Status.TRUE, reason, message, generation)
+    if len(dropped) < len(verdicts):
+        return Condition(Type.ACCEPTED, Status.TRUE, "PartiallyAccepted", message, generation)
+    return Condition(Type.ACCEPTED, Status.FALSE, dropped[0].reason, message, generation)
+
+
+def _unread_or_gone(found: Situation) -> Condition:
+    if found.reading.errors:
+        return _unread(found, Type.ACCEPTED)
+    message = "No valid generation is left to serve."
+    return Condition(Type.ACCEPTED, Status.FALSE, "Superseded", message, found.generation)
+
+
+def _conflicted(found: Situation) -> Condition:
+    generation = found.published.generation
+    lost = [one for one in found.decision.of(found.published.id) if not one.accepted and one.winner]
+    if not lost:
+        return Condition(Type.CONFLICTED, Status.FALSE, "NoConflicts", "", generation)
+    message = _joined(_told(one, found) for one in lost)
+    return Condition(Type.CONFLICTED, Status.TRUE, lost[0].reason, message, generation)
+
+
+def reachability(probe: Probe | None, generation: int) -> Condition:
+    """What a probe means for a document. Without one nothing is known, which is nobody's fault."""
+    if probe is None or probe.reachable is None:
+        message = probe.message if probe else "No agent of the document was probed yet."
+        reason = (probe.reason if probe else "") or "NotProbed"
+        return Condition(Type.REACHABLE, Status.UNKNOWN, reason, message, generation)
+    message = f"{probe.message} (seen from {probe.vantage})" if probe.vantage else probe.message
+    if probe.reachable:
+        return Condition(Type.REACHABLE, Status.TRUE, "Reachable", message, generation)
+    return Condition(Type.REACHABLE, Status.FALSE, "Unreachable", message, generation)
+
+
+def _programmed(found: Situation) -> Condition:
+    """True if the active bundle has something of the document, of whatever generation."""
+    served = _served(found)
+    if found.held and (served is None or served.generation != found.generation):
+        return _held(found, served)
+    if served is None:
+        message = "The active bundle has nothing of this document."
+        return Condition(Type.PROGRAMMED, Status.FALSE, "NotProgrammed", message, found.generation)
+    if served.generation == found.generation:
+        return Condition(Type.PROGRAMMED, Status.TRUE, "Programmed", "", served.generation)
+    message = f"Generation {served.generation} is served, not {found.generation}."
+    reason = "ServingLastGood" if found.reading.errors else "Pending"
+    return Condition(Type.PROGRAMMED, Status.TRUE, reason, message, served.generation)
+
+
+def _held(found: Situation, served: Input | None) -> Condition:
+    status = Status.TRUE if served else Status.FALSE
+    what = f"Generation {served.generation} stays in force." if served else "Nothing of it is in force."
+    generation = served.generation if served else found.generation
+    return Condition(Type.PROGRAMMED, status, "Held", _joined((found.held, what)), generation)
+
+
+def _applied(found: Situation) -> Iterator[Condition]:
+    for ack in sorted(found.acks, key=lambda one: one.data_plane):
+        status = {AckState.APPLIED: Status.TRUE, None: Status.UNKNOWN}.get(ack.state, Status.FALSE)
+        reason = ack.state.title() if ack.state else "NotAcknowledged"
+        yield Condition(Type.APPLIED, status, reason, ack.message, ack.generation, ack.data_plane)
+
+
+def _stale(found: Situation) -> Condition:
+    if found.source_synced:
+        return Condition(Type.STALE, Status.FALSE, "Synced", "", found.generation)
+    message = "The source cannot be read now. What was read last stays in force."
+    return Condition(Type.STALE, Status.TRUE, "SourceUnavailable", message, found.generation)
+
+
+def _served(found: Situation) -> Input | None:
+    inputs = found.active.inputs if found.active else ()
+    return next((one for one in inputs if one.document == found.published.id), None)
+
+
+def _told(verdict: Verdict, found: Situation) -> str:
+    return for_reader(verdict, found.published.organisation).message
+
+
+def _joined(messages: Iterable[str]) -> str:
+    text = " ".join(messages)
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."

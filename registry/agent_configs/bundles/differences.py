@@ -1,0 +1,192 @@
+"""What changes from one bundle to the next, in words of agents and task types. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Set
+from dataclasses import dataclass, replace
+from typing import Any
+
+from registry.agent_configs.bundles.bundle import Bundle, Route
+from registry.agent_configs.bundles.rendering import configuration
+
+_STRANGER = "another organisation"
+
+
+@dataclass(frozen=True, slots=True)
+class FieldChange:
+    """One setting of an agent, in Flyte's words; None where there was none."""
+
+    field: str
+    before: Any
+    after: Any
+
+
+@dataclass(frozen=True, slots=True)
+class AgentChange:
+    agent: str
+    fields: tuple[FieldChange, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """A task type that another agent, or another team, serves from now on."""
+
+    before: Route
+    after: Route
+
+
+@dataclass(frozen=True, slots=True)
+class BundleDifference:
+    """What a data plane would notice. restarts: settings that propeller reads only when it starts."""
+
+    agents_added: tuple[str, ...] = ()
+    agents_removed: tuple[str, ...] = ()
+    agents_changed: tuple[AgentChange, ...] = ()
+    task_types_added: tuple[Route, ...] = ()
+    task_types_removed: tuple[Route, ...] = ()
+    task_types_moved: tuple[Moved, ...] = ()
+    task_types_rerouted: tuple[Moved, ...] = ()
+    defaults_added: tuple[str, ...] = ()
+    defaults_removed: tuple[str, ...] = ()
+    platform_changed: tuple[str, ...] = ()
+    restarts: tuple[str, ...] = ()
+
+    @property
+    def is_empty(self) -> bool:
+        return self == BundleDifference()
+
+
+def difference(before: Bundle | None, after: Bundle) -> BundleDifference:
+    """How two bundles differ; what the order or the spelling of documents changes is no difference."""
+    old = before or Bundle(after.target)
+    ours = {one.name: one for one in old.routes}
+    theirs = {one.name: one for one in after.routes}
+    pairs = [Moved(ours[name], theirs[name]) for name in sorted(ours.keys() & theirs.keys())]
+    moved = tuple(one for one in pairs if _owner(one.before) != _owner(one.after))
+    platform = tuple(_platform(old, after))
+    defaults = set(old.defaults), set(after.defaults)
+    return BundleDifference(
+        agents_added=tuple(sorted(after.agents.keys() - old.agents.keys())),
+        agents_removed=tuple(sorted(old.agents.keys() - after.agents.keys())),
+        agents_changed=tuple(_changed(old, after)),
+        task_types_added=tuple(theirs[name] for name in sorted(theirs.keys() - ours.keys())),
+        task_types_removed=tuple(ours[name] for name in sorted(ours.keys() - theirs.keys())),
+        task_types_moved=moved,
+        task_types_rerouted=tuple(
+            one for one in pairs if one not in moved and one.before.mapped != one.after.mapped
+        ),
+        defaults_added=tuple(sorted(defaults[1] - defaults[0])),
+        defaults_removed=tuple(sorted(defaults[0] - defaults[1])),
+        platform_changed=platform,
+        restarts=tuple(_restarts(old, after, platform)),
+    )
+
+
+def seen_by(
+    found: BundleDifference, before: Bundle | None, after: Bundle, hidden: Set[str]
+) -> BundleDifference:
+    """The difference for somebody who may not see some teams: what is theirs alone is left out."""
+    if not hidden:
+        return found
+    strangers = {name for one in (before, after) if one for name in _agents_of(one, hidden)}
+    defaults = {one.task_type.lower() for one in _routes_of(before, after) if one.team not in hidden}
+
+    def pairs(moved: Iterable[Moved]) -> tuple[Moved, ...]:
+        seen = (one for one in moved if {one.before.team, one.after.team} - hidden)
+        return tuple(Moved(_veiled(one.before, hidden), _veiled(one.after, hidden)) for one in seen)
+
+    return replace(
+        found,
+        agents_added=tuple(one for one in found.agents_added if one not in strangers),
+        agents_removed=tuple(one for one in found.agents_removed if one not in strangers),
+        agents_changed=tuple(one for one in found.agents_changed if one.agent not in strangers),
+        task_types_added=tuple(one for one in found.task_types_added if one.team not in hidden),
+        task_types_removed=tuple(one for one in found.task_types_removed if one.team not in hidden),
+        task_types_moved=pairs(found.task_types_moved),
+        task_types_rerouted=pairs(found.task_types_rerouted),
+        defaults_added=tuple(one for one in found.defaults_added if one in defaults),
+        defaults_removed=tuple(one for one in found.defaults_removed if one in defaults),
+    )
+
+
+def summary(found: BundleDifference) -> tuple[str, ...]:
+    """One line for each thing that changes, for people."""
+    return (
+        *(f"+ agent {one}" for one in found.agents_added),
+        *(f"- agent {one}" for one in found.agents_removed),
+        *(f"~ agent {one.agent}: {', '.join(f.field for f in one.fields)}" for one in found.agents_changed),
+        *(f"+ task type {one.task_type} at {one.agent}" for one in found.task_types_added),
+        *(f"- task type {one.task_type}, was at {one.agent}" for one in found.task_types_removed),
+        *(_move(one) for one in found.task_types_moved),
+        *(f"~ task type {one.after.task_type}: {_found(one.after)}" for one in found.task_types_rerouted),
+        *(f"+ default for {one}" for one in found.defaults_added),
+        *(f"- default for {one}" for one in found.defaults_removed),
+        *(f"~ platform: {one}" for one in found.platform_changed),
+        *(f"! propeller must restart for {one}" for one in found.restarts),
+    )
+
+
+def _agents_of(bundle: Bundle, teams: Set[str]) -> Iterator[str]:
+    yield from (name for name, one in bundle.agents.items() if one.team in teams)
+
+
+def _routes_of(*bundles: Bundle | None) -> Iterator[Route]:
+    yield from (route for one in bundles if one for route in one.routes)
+
+
+def _veiled(route: Route, hidden: Set[str]) -> Route:
+    return replace(route, agent=_STRANGER, team=_STRANGER) if route.team in hidden else route
+
+
+def _changed(before: Bundle, after: Bundle) -> Iterator[AgentChange]:
+    old, new = _settings(before), _settings(after)
+    for name in sorted(old.keys() & new.keys()):
+        ours, theirs = old[name], new[name]
+        fields = tuple(
+            FieldChange(one, ours.get(one), theirs.get(one))
+            for one in sorted({*ours, *theirs})
+            if ours.get(one) != theirs.get(one)
+        )
+        if fields:
+            yield AgentChange(name, fields)
+
+
+def _settings(bundle: Bundle) -> dict[str, dict[str, Any]]:
+    """What is written of every agent, each timeout by itself."""
+    words = bundle.target.words
+    written = configuration(bundle)["plugins"][words.section][words.agents]
+    return {name: _flat(settings) for name, settings in written.items()}
+
+
+def _flat(settings: dict[str, Any]) -> dict[str, Any]:
+    timeouts = {f"timeouts.{name}": value for one in settings["timeouts"] for name, value in one.items()}
+    return {**{name: value for name, value in settings.items() if name != "timeouts"}, **timeouts}
+
+
+def _platform(before: Bundle, after: Bundle) -> Iterator[str]:
+    ours, theirs = before.target.platform, after.target.platform
+    yield from (name for name in sorted({*ours, *theirs}) if ours.get(name) != theirs.get(name))
+    if before.target.dialect is not after.target.dialect:
+        yield "dialect"
+    if before.target.enabled_plugins != after.target.enabled_plugins:
+        yield "enabled-plugins"
+
+
+def _restarts(before: Bundle, after: Bundle, platform: tuple[str, ...]) -> Iterator[str]:
+    # Agents, mappings and supported task types are read again at every poll; nothing else is.
+    yield from platform
+    if before.defaults != after.defaults:
+        yield "default-for-task-types"
+
+
+def _owner(route: Route) -> tuple[str, str]:
+    return (route.team, route.agent)
+
+
+def _move(one: Moved) -> str:
+    teams = f", {one.before.team} -> {one.after.team}" if one.before.team != one.after.team else ""
+    return f"> task type {one.after.task_type}: {one.before.agent} -> {one.after.agent}{teams}"
+
+
+def _found(route: Route) -> str:
+    return "mapped" if route.mapped else "left to discovery"

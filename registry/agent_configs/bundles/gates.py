@@ -1,0 +1,148 @@
+"""What a bundle must pass before a data plane is given it. Pure.
+
+What a single team does wrong is held by `parts`, for that team alone. The gates here are for changes of the
+platform, and for whatever nobody foresaw. A bundle that is held changes nothing: the last one that passed
+stays in force.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from controlplane.errors import MalformedBody
+from controlplane.formats import strict_yaml
+from registry.agent_configs.bundles.bundle import Bundle
+from registry.agent_configs.bundles.rendering import as_yaml, configuration, digest
+from registry.agent_configs.documents.schema import misreadings
+
+# A kind, "agents" or "task types", and a name.
+Name = tuple[str, str]
+
+
+class Gate(StrEnum):
+    """Stable words, part of the API."""
+
+    MISREAD = "misread"
+    TOO_LARGE = "too_large"
+    REMOVES_TOO_MUCH = "removes_too_much"
+    NEEDS_APPROVAL = "needs_approval"
+    REJECTED = "rejected"
+    EARLIER_STAGE = "earlier_stage"
+    TOO_MANY_AGENTS = "too_many_agents"
+
+
+@dataclass(frozen=True, slots=True)
+class Gates:
+    """The limits: reasons are in docs/adr/0022. removal_share, removal_count: both must be passed to hold.
+
+    bytes: of a data plane's configuration, shared by all teams. team_bytes, team_agents: of one team's part.
+    """
+
+    bytes: int = 8 << 20
+    removal_share: float = 0.5
+    removal_count: int = 3
+    approval_required: bool = False
+    team_bytes: int = 1 << 20
+    team_agents: int = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """Why a bundle is not given out. An approval of its digest overrules all but what would break."""
+
+    gate: Gate
+    message: str
+
+
+def held_by(
+    bundle: Bundle,
+    before: Bundle | None,
+    gates: Gates | None = None,
+    approved: frozenset[str] = frozenset(),
+    rejected: frozenset[str] = frozenset(),
+    *,
+    waits_for: Sequence[str] = (),
+    leaving: frozenset[Name] = frozenset(),
+    is_approved_by_team: bool = False,
+) -> tuple[Held, ...]:
+    """Everything that holds a bundle. before: the one in force.
+
+    waits_for: data planes that are given changes earlier, and are not done with them.
+    approved: digests that somebody approved; rejected: digests that the data plane could not take.
+    leaving: names that their own teams remove, with their parts checked already.
+    is_approved_by_team: all that changes are parts of teams that were approved one by one.
+    """
+    gates = gates or Gates()
+    if before is not None and digest(before) == digest(bundle):
+        # In force already: nothing is given out that could be held.
+        return ()
+    text = as_yaml(bundle)
+    found = [*_unreadable(bundle, text), *_large(text, gates)]
+    if digest(bundle) not in approved:
+        if before is not None:
+            found += removals(before, bundle, gates, leaving)
+        if digest(bundle) in rejected:
+            found.append(Held(Gate.REJECTED, "The data plane rejected exactly this configuration."))
+        found += _too_early(bundle, before, waits_for)
+        if gates.approval_required and not is_approved_by_team:
+            found.append(Held(Gate.NEEDS_APPROVAL, "Every change of this data plane waits for an approval."))
+    return tuple(found)
+
+
+def veiled(held: Iterable[Held]) -> tuple[Held, ...]:
+    """As told to people who do not see all teams: a pointer into the whole may name another team's agent."""
+    message = "Flyte would misread the configuration. Administrators can see where."
+    return tuple(replace(one, message=message) if one.gate is Gate.MISREAD else one for one in held)
+
+
+def names_of(bundle: Bundle) -> frozenset[Name]:
+    """Agents and task types of a bundle, each with its kind."""
+    agents = {("agents", name) for name in bundle.agents}
+    routes = {("task types", f"{one.task_type} {one.version} {one.pin}") for one in bundle.routes}
+    return frozenset(agents | routes)
+
+
+def removals(
+    before: Bundle, after: Bundle, gates: Gates, leaving: frozenset[Name] = frozenset()
+) -> Iterator[Held]:
+    """A source that is half there looks as if a team had deleted everything."""
+    old, new = names_of(before), names_of(after)
+    gone = old - new - leaving
+    for kind in ("agents", "task types"):
+        lost = sum(name[0] == kind for name in gone)
+        known = sum(name[0] == kind for name in old)
+        if lost >= gates.removal_count and lost > gates.removal_share * known:
+            yield Held(Gate.REMOVES_TOO_MUCH, f"{lost} of {known} {kind} would be removed.")
+
+
+def _unreadable(bundle: Bundle, text: str) -> Iterator[Held]:
+    """Read what is written, as a data plane will."""
+    document, words = configuration(bundle), bundle.target.words
+    for name in sorted(bundle.target.platform.keys() & {words.agents, words.routes, "supportedTaskTypes"}):
+        yield Held(Gate.MISREAD, f"The platform's settings have {name}, which documents alone can set.")
+    try:
+        read = strict_yaml.load(text)
+    except MalformedBody as error:
+        yield Held(Gate.MISREAD, f"What would be written cannot be read: {error.detail}")
+        return
+    if read != document:
+        yield Held(Gate.MISREAD, "What would be written is read as something else.")
+    for pointer in misreadings(document, words):
+        yield Held(Gate.MISREAD, f"Flyte would refuse, lose or misread {pointer}.")
+
+
+def _large(text: str, gates: Gates) -> Iterator[Held]:
+    # Teams within their share are let in however large others are, so the sum can reach twice the limit.
+    size, most = len(text.encode()), 2 * gates.bytes
+    if size > most:
+        yield Held(Gate.TOO_LARGE, f"The configuration has {size} bytes, more than {most}.")
+
+
+def _too_early(bundle: Bundle, before: Bundle | None, waits_for: Sequence[str]) -> Iterator[Held]:
+    """A data plane that has nothing at all does not wait."""
+    if waits_for and before is not None:
+        more = f" and {len(waits_for) - 1} more" if len(waits_for) > 1 else ""
+        message = f"It waits until {waits_for[0]}{more} of an earlier stage work with theirs."
+        yield Held(Gate.EARLIER_STAGE, message)

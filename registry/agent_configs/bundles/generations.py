@@ -1,0 +1,57 @@
+"""Which generation of a document is served, and when a document is left out altogether. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from registry.agent_configs.bundles.bundle import Bundle
+from registry.agent_configs.documents.content import Content
+from registry.agent_configs.documents.published import DocumentId
+from registry.agent_configs.documents.reading import Reading
+
+
+@dataclass(frozen=True, slots=True)
+class Generation:
+    """A generation that could be read. seen_at: when it was the latest for the last time."""
+
+    number: int
+    content: Content
+    seen_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How long things may go wrong: reasons are in docs/adr/0021.
+
+    last_good: for so long an old generation is served when the latest is not valid; None is for ever.
+    flaps: more changes than this within `window` put a document into quarantine.
+    """
+
+    last_good: timedelta | None = None
+    flaps: int = 10
+    window: timedelta = timedelta(minutes=10)
+
+
+def served(
+    latest: int, reading: Reading, last_good: Generation | None, *, patience: Patience, now: datetime
+) -> Generation | None:
+    """The latest generation if it is valid, else the last good one unless that is too old."""
+    if reading.content is not None:
+        return Generation(latest, reading.content, now)
+    if last_good is None:
+        return None
+    too_old = patience.last_good is not None and now - last_good.seen_at > patience.last_good
+    return None if too_old else last_good
+
+
+def is_flapping(changed_at: Iterable[datetime], *, patience: Patience, now: datetime) -> bool:
+    """True if a document changed so often of late that somebody should look at it."""
+    return sum(now - one < patience.window for one in changed_at) > patience.flaps
+
+
+def suspects(applied: Bundle | None, rejected: Bundle) -> frozenset[DocumentId]:
+    """Documents that may be why a data plane rejects a bundle: those that differ from what it took last."""
+    known = set(applied.inputs) if applied else set()
+    return frozenset(one.document for one in rejected.inputs if one not in known)

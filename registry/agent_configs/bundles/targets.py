@@ -1,0 +1,49 @@
+"""What is known of a data plane that a configuration is written for. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from controlplane.formats.go_durations import SECOND
+from registry.agent_configs.documents.dialects import WORDS, Dialect, Words
+from registry.agent_configs.documents.published import Facts
+
+# From here on an explicit mapping beats discovery: as version 0, and not sync (Flyte #6464).
+_MAPPING_OVERRIDES = (1, 16)
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A data plane's dialect and release, and what its operators set themselves.
+
+    enabled_plugins: as propeller has them; empty means all. platform: members of the section that teams
+    cannot set, such as defaultAgent, in Flyte's words. placeholders: task types for a bundle without any.
+    """
+
+    dialect: Dialect = Dialect.AGENT
+    release: tuple[int, ...] = (1, 16, 0)
+    enabled_plugins: tuple[str, ...] = ()
+    platform: Mapping[str, Any] = field(default_factory=dict)
+    placeholders: tuple[str, ...] = ()
+    default_timeout: int = 10 * SECOND
+    list_timeout: int = 3 * SECOND
+    longest_list_timeout: int = 5 * SECOND
+
+    @property
+    def words(self) -> Words:
+        return WORDS[self.dialect]
+
+    @property
+    def runs_agents(self) -> bool:
+        """True if propeller loads the agents' plugin: defaults that name another one stop it."""
+        enabled = {one.strip().lower() for one in self.enabled_plugins}
+        return not enabled or self.words.section in enabled
+
+    def maps(self, facts: Facts, *, pinned: bool) -> bool:
+        """True if a task type may be mapped, and not only discovered."""
+        if self.dialect is Dialect.CONNECTOR_V2:
+            # A mapping is for version 0, and there is one for a name.
+            return facts.version == 0 and not pinned
+        return self.release < _MAPPING_OVERRIDES or facts == Facts()

@@ -1,0 +1,97 @@
+"""Who wins where several documents claim one name. Pure: the same for every order of the claims."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import Any
+
+from registry.agent_configs.claims.grants import Ownership
+from registry.agent_configs.claims.history import History
+from registry.agent_configs.claims.verdicts import Because, Reason, Verdict
+from registry.agent_configs.documents.published import Claim, ClaimKind, DocumentId
+
+_NEVER = datetime.max.replace(tzinfo=UTC)
+# Which rule each place of a rank stands for.
+_RULES = (
+    Because.RELEASED,
+    Because.GRANT,
+    Because.ESTABLISHED,
+    Because.ESTABLISHED,
+    Because.OLDEST,
+    Because.CREATED,
+    Because.NAME,
+)
+
+
+class Simultaneous(StrEnum):
+    """What happens to claims of which none was ever served."""
+
+    OLDEST_WINS = "oldest_wins"
+    REJECT_BOTH = "reject_both"
+
+
+@dataclass(frozen=True, slots=True)
+class Contest:
+    """The rules by which claims are ranked. created_at: of documents. flag: losers wait for a review."""
+
+    ownership: Ownership
+    history: History
+    created_at: dict[DocumentId, datetime]
+    simultaneous: Simultaneous = Simultaneous.OLDEST_WINS
+    flag: bool = False
+
+    def verdicts(
+        self, claims: Iterable[Claim], reason: Reason, by: Callable[[Claim], Hashable] = lambda one: one.key
+    ) -> Iterator[Verdict]:
+        """One verdict for each claim. reason: why losers lose. by: what only one can have."""
+        groups: defaultdict[Hashable, list[Claim]] = defaultdict(list)
+        for claim in claims:
+            groups[by(claim)].append(claim)
+        for group in groups.values():
+            yield from self._settled(sorted(group, key=self.rank), reason)
+
+    def rank(self, claim: Claim) -> tuple[Any, ...]:
+        """The least wins. The last place is never equal, so there is always one winner."""
+        standing = self.history.get((claim.team, claim.key))
+        established = standing is not None and standing.established
+        # An endpoint belongs to a team, whichever of its documents has it.
+        is_own = claim.key.kind is ClaimKind.ENDPOINT or (standing and standing.document == claim.document)
+        return (
+            self.ownership.is_released(claim),
+            -self.ownership.specificity(claim),
+            not (established and is_own),
+            not established,
+            standing.first_accepted_at if standing else _NEVER,
+            self.created_at[claim.document],
+            (claim.document, claim.key),
+        )
+
+    def because(self, winner: Claim, loser: Claim) -> Because:
+        pairs = zip(self.rank(winner), self.rank(loser), _RULES, strict=True)
+        return next(rule for ours, theirs, rule in pairs if ours != theirs)
+
+    def _settled(self, ranked: list[Claim], reason: Reason) -> Iterator[Verdict]:
+        winner, *others = ranked
+        if self._rejects_all(ranked):
+            for claim in ranked:
+                other = next(one for one in ranked if one.digest != claim.digest)
+                yield Verdict(claim, reason, other, Because.SIMULTANEOUS, needs_review=True)
+            return
+        yield Verdict(winner, Reason.ACCEPTED)
+        for claim in others:
+            if claim.digest == winner.digest:
+                yield Verdict(claim, Reason.SHARED_IDENTICAL, winner)
+            else:
+                yield Verdict(claim, reason, winner, self.because(winner, claim), self.flag)
+
+    def _rejects_all(self, ranked: list[Claim]) -> bool:
+        """True if an administrator wants that nobody wins by chance, and only chance would decide."""
+        if self.simultaneous is Simultaneous.OLDEST_WINS or len({one.digest for one in ranked}) == 1:
+            return False
+        rival = next(one for one in ranked if one.digest != ranked[0].digest)
+        first, second = self.rank(ranked[0]), self.rank(rival)
+        return not any((one.team, one.key) in self.history for one in ranked) and first[:2] == second[:2]

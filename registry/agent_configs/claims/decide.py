@@ -1,0 +1,224 @@
+"""The decision over all documents: every claim gets a verdict, and only what lost is dropped. Pure.
+
+It depends on documents, ownership, policy and history alone, in whatever order they come.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from registry.agent_configs.claims.contests import Contest, Simultaneous
+from registry.agent_configs.claims.grants import Ownership
+from registry.agent_configs.claims.history import History
+from registry.agent_configs.claims.observations import Observation, observed
+from registry.agent_configs.claims.verdicts import Reason, Verdict
+from registry.agent_configs.documents.dialects import Dialect
+from registry.agent_configs.documents.limits import BUILT_IN_TASK_TYPES
+from registry.agent_configs.documents.published import (
+    Claim,
+    ClaimKey,
+    ClaimKind,
+    DocumentId,
+    Naming,
+    Published,
+    agent_claims,
+    default_claims,
+    endpoint_claims,
+    task_claims,
+)
+from registry.agent_configs.documents.task_type_names import is_reserved
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """How claims are judged for a data plane.
+
+    flag: who loses waits for a review. strict_endpoints: two teams cannot share an endpoint.
+    """
+
+    naming: Naming = field(default_factory=Naming)
+    reserved_task_types: frozenset[str] = BUILT_IN_TASK_TYPES
+    simultaneous: Simultaneous = Simultaneous.OLDEST_WINS
+    flag: bool = False
+    strict_endpoints: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """A verdict for every claim, by document and key; and what else is worth saying.
+
+    endpoints: verdicts on the endpoints of agents that have their id, to be remembered. An agent that loses
+    its endpoint has a verdict of its own that says so.
+    """
+
+    verdicts: tuple[Verdict, ...] = ()
+    observations: tuple[Observation, ...] = ()
+    endpoints: tuple[Verdict, ...] = ()
+
+    @property
+    def accepted(self) -> tuple[Claim, ...]:
+        return tuple(one.claim for one in self.verdicts if one.accepted)
+
+    @property
+    def dropped(self) -> tuple[Verdict, ...]:
+        return tuple(one for one in self.verdicts if not one.accepted)
+
+    @property
+    def reviews(self) -> tuple[Verdict, ...]:
+        return tuple(one for one in self.verdicts if one.needs_review)
+
+    def newly_dropped(self, before: Decision, document: DocumentId) -> tuple[Verdict, ...]:
+        """What a document lost since: an admission that denies these never denies a change for the better."""
+        lost = {one.claim.key for one in before.of(document) if not one.accepted}
+        return tuple(one for one in self.of(document) if not one.accepted and one.claim.key not in lost)
+
+    def of(self, document: DocumentId) -> tuple[Verdict, ...]:
+        return tuple(one for one in self.verdicts if one.claim.document == document)
+
+
+def decide(
+    documents: Iterable[Published],
+    ownership: Ownership | None = None,
+    history: History | None = None,
+    policy: Policy | None = None,
+) -> Decision:
+    """Decide about every claim of every document."""
+    policy = policy or Policy()
+    found = sorted((one for one in documents if one.content), key=lambda one: one.id)
+    contest = Contest(
+        ownership or Ownership(),
+        history or {},
+        {one.id: one.created_at for one in found},
+        policy.simultaneous,
+        policy.flag,
+    )
+    deciding = _Deciding(found, contest, policy)
+    verdicts = sorted(deciding.verdicts(), key=lambda one: one.claim.order)
+    return Decision(tuple(verdicts), observed(found, policy.naming), tuple(deciding.endpoints))
+
+
+@dataclass(slots=True)
+class _Deciding:
+    """One decision under way."""
+
+    documents: Sequence[Published]
+    contest: Contest
+    policy: Policy
+    # Verdicts about agents, by team and id: a team's documents may refer to each other's agents.
+    agents: dict[tuple[str, str], Verdict] = field(default_factory=dict)
+    own_agents: dict[tuple[DocumentId, str], Verdict] = field(default_factory=dict)
+    endpoints: list[Verdict] = field(default_factory=list)
+
+    def verdicts(self) -> list[Verdict]:
+        agents = self._agents()
+        for verdict in agents:
+            claim = verdict.claim
+            self.own_agents[claim.document, claim.agent] = verdict
+            known = self.agents.get((claim.team, claim.agent))
+            if known is None or verdict.accepted:
+                self.agents[claim.team, claim.agent] = verdict
+        tasks = self._tasks()
+        return [*agents, *tasks, *self._defaults(tasks)]
+
+    def _agents(self) -> list[Verdict]:
+        claims = [claim for one in self._served() for claim in agent_claims(one, self.policy.naming)]
+        found = list(self.contest.verdicts(claims, Reason.AGENT_NAME_CONFLICT))
+        return [*self._with_endpoints(found), *self._unsupported()]
+
+    def _with_endpoints(self, verdicts: list[Verdict]) -> Iterator[Verdict]:
+        """Drop agents whose endpoint another team owns: Flyte keeps one connection, with either's settings.
+
+        Another team may share the endpoint with the owner's settings, but not where endpoints are strict.
+        """
+        claims = {
+            (one.document, one.agent): one
+            for document in self._served()
+            for one in endpoint_claims(document, self.policy.naming)
+        }
+        owners: dict[ClaimKey, Claim] = {}
+        accepted = [claims[one.claim.document, one.claim.agent] for one in verdicts if one.accepted]
+        for claim in sorted(accepted, key=self.contest.rank):
+            owners.setdefault(claim.key, claim)
+        for verdict in verdicts:
+            if not verdict.accepted:
+                yield verdict
+                continue
+            claim = claims[verdict.claim.document, verdict.claim.agent]
+            reason = self._endpoint_reason(claim, owners[claim.key])
+            if reason is None:
+                self.endpoints.append(Verdict(claim, Reason.ACCEPTED))
+                yield verdict
+            else:
+                lost = self._lost(claim, owners[claim.key], reason)
+                self.endpoints.append(lost)
+                yield replace(lost, claim=verdict.claim)
+
+    def _endpoint_reason(self, claim: Claim, owner: Claim) -> Reason | None:
+        if claim.team == owner.team:
+            return None
+        if self.policy.strict_endpoints:
+            # Not even equal claims: when the owner's agent goes, this one would meet its next as a stranger.
+            return Reason.ENDPOINT_CONFLICT
+        return None if claim.digest == owner.digest else Reason.ENDPOINT_SETTINGS_MISMATCH
+
+    def _lost(self, claim: Claim, owner: Claim, reason: Reason) -> Verdict:
+        return Verdict(claim, reason, owner, self.contest.because(owner, claim), self.policy.flag)
+
+    def _tasks(self) -> list[Verdict]:
+        claims = [claim for one in self._served() for claim in task_claims(one, self.policy.naming)]
+        barred = {one.order: verdict for one in claims if (verdict := self._barred(one))}
+        contenders = [one for one in claims if one.agent and one.order not in barred]
+        found = [*barred.values(), *self.contest.verdicts(contenders, Reason.TASK_TYPE_CONFLICT)]
+        accepted = [one.claim for one in found if one.accepted]
+        references = [one for one in claims if not one.agent and one.order not in barred]
+        return [*found, *(_reference(one, accepted) for one in references)]
+
+    def _barred(self, claim: Claim) -> Verdict | None:
+        """Why a claim does not even take part."""
+        if is_reserved(claim.key.name, self.policy.reserved_task_types):
+            return Verdict(claim, Reason.RESERVED_TASK_TYPE)
+        if not self.contest.ownership.allows(claim):
+            return Verdict(claim, Reason.NOT_OWNED)
+        if not claim.agent:
+            return None
+        agent = self.own_agents.get((claim.document, claim.agent))
+        agent = agent or self.agents.get((claim.team, claim.agent))
+        if agent is None:
+            return Verdict(claim, Reason.UNKNOWN_AGENT)
+        if agent.accepted:
+            return None
+        return replace(agent, claim=claim)
+
+    def _defaults(self, tasks: Iterable[Verdict]) -> Iterator[Verdict]:
+        served = {(one.claim.team, one.claim.key.name.lower()) for one in tasks if one.accepted}
+        for one in self._served():
+            for claim in default_claims(one):
+                is_served = (claim.team, claim.key.name) in served
+                yield Verdict(claim, Reason.ACCEPTED if is_served else Reason.NOBODY_SERVES)
+
+    def _served(self) -> list[Published]:
+        return [one for one in self.documents if one.canary is None or self._can_pin()]
+
+    def _unsupported(self) -> Iterator[Verdict]:
+        naming = self.policy.naming
+        for one in self.documents:
+            if one.canary and not self._can_pin():
+                for claim in (*agent_claims(one, naming), *task_claims(one, naming), *default_claims(one)):
+                    yield Verdict(claim, Reason.CANARY_UNSUPPORTED)
+
+    def _can_pin(self) -> bool:
+        return self.policy.naming.dialect is Dialect.CONNECTOR_V2
+
+
+def _reference(claim: Claim, accepted: Iterable[Claim]) -> Verdict:
+    """A claim without an agent holds if another document of the team serves the type."""
+    for one in accepted:
+        if one.team == claim.team and one.key.name == claim.key.name:
+            return Verdict(claim, Reason.ACCEPTED)
+    return Verdict(claim, Reason.NOBODY_SERVES)
+
+
+def is_remembered(claim: Claim) -> bool:
+    """True for claims that have an age; defaults, and claims without an agent, follow others."""
+    return claim.key.kind is ClaimKind.AGENT or (claim.key.kind is ClaimKind.TASK_TYPE and bool(claim.agent))

@@ -1,0 +1,66 @@
+"""What is remembered of claims between two decisions: who had what, and since when. Pure."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from registry.agent_configs.documents.published import Claim, ClaimKey, DocumentId
+
+# So long a claim keeps its age after its document went: time to delete and recreate, or to move it.
+GRACE = timedelta(hours=24)
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """A team's standing with one claim. established: it was in a bundle that a data plane was given.
+
+    gone_at: since when no document of the team claims it.
+    """
+
+    document: DocumentId
+    first_accepted_at: datetime
+    established: bool = False
+    gone_at: datetime | None = None
+
+
+History = Mapping[tuple[str, ClaimKey], Standing]
+
+
+def fresh(history: History, *, now: datetime, grace: timedelta = GRACE) -> History:
+    """The history without what was gone for too long. Decide by this one."""
+    return {name: one for name, one in history.items() if one.gone_at is None or now - one.gone_at <= grace}
+
+
+def remembered(
+    history: History, accepted: Iterable[Claim], dropped: Iterable[Claim], *, now: datetime, activated: bool
+) -> History:
+    """The history after a decision. activated: its bundle was given out, so what it accepts is established.
+
+    A claim that lost is established no more once that was given out: whoever has it now must not lose it
+    when a third document goes.
+    """
+    holders: defaultdict[tuple[str, ClaimKey], set[DocumentId]] = defaultdict(set)
+    for claim in accepted:
+        holders[claim.team, claim.key].add(claim.document)
+    lost = {(one.team, one.key) for one in dropped}
+    found = {}
+    for name, before in history.items():
+        if name not in holders:
+            robbed = activated and name in lost
+            gone_at = None if name in lost else before.gone_at or now
+            found[name] = _with(before, before.document, before.established and not robbed, gone_at)
+    for name, documents in holders.items():
+        before = history.get(name) or Standing(min(documents), now)
+        document = before.document if before.document in documents else min(documents)
+        found[name] = _with(before, document, activated or before.established, None)
+    return found
+
+
+def _with(before: Standing, document: DocumentId, established: bool, gone_at: datetime | None) -> Standing:
+    """The same one where nothing changed, as for nearly all of thousands."""
+    if (before.document, before.established, before.gone_at) == (document, established, gone_at):
+        return before
+    return replace(before, document=document, established=established, gone_at=gone_at)

@@ -1,0 +1,99 @@
+"""What documents do to each other without losing a claim: worth a warning, never a drop. Pure."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import combinations
+
+from registry.agent_configs.documents.content import Deployment
+from registry.agent_configs.documents.published import DocumentId, Naming, Published
+from registry.agent_configs.documents.task_type_names import near_misses
+
+
+class Subject(StrEnum):
+    """Stable words, part of the API."""
+
+    ENDPOINT_SHARED = "EndpointShared"
+    ENDPOINT_SETTINGS_MISMATCH = "EndpointSettingsMismatch"
+    NEAR_MISS = "NearMiss"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Observation:
+    """Something to know about a document because of another one. is_warning: False for mere information."""
+
+    document: DocumentId
+    subject: Subject
+    message: str
+    other: DocumentId
+    is_warning: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class _Located:
+    document: Published
+    agent: str
+    deployment: Deployment
+
+
+def observed(documents: Sequence[Published], naming: Naming) -> tuple[Observation, ...]:
+    """Everything to say, in a fixed order."""
+    return tuple(sorted({*_about_endpoints(documents, naming), *_about_spelling(documents)}))
+
+
+def _about_endpoints(documents: Iterable[Published], naming: Naming) -> Iterator[Observation]:
+    by_endpoint: defaultdict[str, list[_Located]] = defaultdict(list)
+    for one in documents:
+        for name, deployment in (one.content.agents if one.content else {}).items():
+            located = _Located(one, naming.agent_id(one.team, name), deployment)
+            by_endpoint[deployment.endpoint.lower()].append(located)
+    for group in by_endpoint.values():
+        for ours in group:
+            # One other tells enough: all pairs of a crowd would be a burden.
+            others = [one for one in group if one.agent != ours.agent]
+            if others:
+                yield _about_pair(ours, min(others, key=lambda one: _same(ours, one)))
+
+
+def _about_pair(ours: _Located, theirs: _Located) -> Observation:
+    """Flyte keeps one connection for an endpoint: whoever comes first decides on TLS for both."""
+    same = _same(ours, theirs)
+    subject = Subject.ENDPOINT_SHARED if same else Subject.ENDPOINT_SETTINGS_MISMATCH
+    more = "" if same else " with other settings; Flyte uses those of either for both"
+    is_ours = ours.document.organisation == theirs.document.organisation
+    whose = theirs.agent if is_ours else "another organisation's agent"
+    message = f"{ours.agent} has the endpoint of {whose}{more}."
+    is_warning = not same or ours.document.team != theirs.document.team
+    return Observation(ours.document.id, subject, message, theirs.document.id, is_warning)
+
+
+def _same(ours: _Located, theirs: _Located) -> bool:
+    """True if one connection does for both."""
+    one, other = ours.deployment, theirs.deployment
+    return (one.insecure, one.service_config) == (other.insecure, other.service_config)
+
+
+def _about_spelling(documents: Iterable[Published]) -> Iterator[Observation]:
+    """Names of one team that look alike over several documents: within one, reading it has said so."""
+    by_team: defaultdict[str, list[Published]] = defaultdict(list)
+    for one in documents:
+        by_team[one.team].append(one)
+    for team in by_team.values():
+        spelled: defaultdict[str, set[DocumentId]] = defaultdict(set)
+        for one in team:
+            for name in one.content.routes if one.content else ():
+                spelled[name].add(one.id)
+        for group in near_misses(spelled):
+            for ours, theirs in combinations(group, 2):
+                yield from _alike(ours, theirs, spelled[ours], spelled[theirs])
+                yield from _alike(theirs, ours, spelled[theirs], spelled[ours])
+
+
+def _alike(ours: str, theirs: str, here: set[DocumentId], there: set[DocumentId]) -> Iterator[Observation]:
+    for document in here - there:
+        for other in sorted(there - here)[:1]:
+            message = f"{ours} looks like {theirs} of {other}, but is a different task type."
+            yield Observation(document, Subject.NEAR_MISS, message, other)

@@ -1,0 +1,171 @@
+"""What is wrong with a published document, and where. Pure.
+
+A `Node` is a value with its place; `Findings` collects what is said about nodes, and does not stop.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import Any
+
+from controlplane.formats.strict_yaml import Position, nearest
+
+_GUIDE = "docs/guides/agent-configurations.md"
+
+
+class Severity(StrEnum):
+    """An error keeps the document out. A warning does not."""
+
+    ERROR = "error"
+    WARNING = "warning"
+
+
+class Code(StrEnum):
+    """Stable words, part of the API. Those of errors may also stand as reasons of the condition `Valid`."""
+
+    INVALID_YAML = "InvalidYAML"
+    TOO_LARGE = "TooLarge"
+    SCHEMA_VIOLATION = "SchemaViolation"
+    UNKNOWN_FIELD = "UnknownField"
+    FORBIDDEN_FIELD = "ForbiddenField"
+    INVALID_ENVELOPE = "InvalidEnvelope"
+    NESTED_DATA = "NestedData"
+    INVALID_AGENT_ID = "InvalidAgentId"
+    INVALID_ENDPOINT = "InvalidEndpoint"
+    RELATIVE_HOST = "RelativeHost"
+    ADDRESS_DENIED = "AddressDenied"
+    TLS_REQUIRED = "TLSRequired"
+    INVALID_SERVICE_CONFIG = "InvalidServiceConfig"
+    INVALID_DURATION = "InvalidDuration"
+    INVALID_TASK_TYPE = "InvalidTaskType"
+    RESERVED_TASK_TYPE = "ReservedTaskType"
+    DUPLICATE = "Duplicate"
+    CONFLICTING_FILES = "ConflictingFiles"
+    AMBIGUOUS_ROUTING = "AmbiguousRouting"
+    NOTHING_PUBLISHED = "NothingPublished"
+    NEAR_MISS = "NearMiss"
+    UPPER_CASE_DEFAULT = "UpperCaseDefault"
+    IDLE_AGENT = "IdleAgent"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a value stands. file: the key of a ConfigMap's data, or empty; pointer: within that file."""
+
+    file: str = ""
+    pointer: str = ""
+
+    def below(self, step: str | int) -> Place:
+        return Place(self.file, f"{self.pointer}/{str(step).replace('~', '~0').replace('/', '~1')}")
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A value of a document, and where it stands."""
+
+    value: Any
+    place: Place
+
+    def member(self, name: str) -> Node:
+        return Node(self.value[name], self.place.below(name))
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
+    """One thing to say about a document.
+
+    path: JSON Pointer. line, column: from 1, or 0 where that means nothing. All three are within `file`,
+    which is a key of the ConfigMap's data, or within the text that was sent where `file` is empty.
+    """
+
+    code: Code
+    severity: Severity
+    path: str
+    message: str
+    hint: str = ""
+    line: int = 0
+    column: int = 0
+    file: str = ""
+
+    @property
+    def doc_url(self) -> str:
+        return f"{_GUIDE}#{self.code.lower()}"
+
+
+@dataclass(slots=True)
+class Findings:
+    """Collects diagnostics while a document is read: so many of each severity, the others are counted.
+
+    Nobody reads ten thousand mistakes, and finding them would keep others waiting.
+    """
+
+    most: int = 100
+    diagnostics: list[Diagnostic] = field(default_factory=list)
+    counts: Counter[Severity] = field(default_factory=Counter)
+
+    @property
+    def is_full(self) -> bool:
+        return self.counts[Severity.ERROR] >= self.most
+
+    @property
+    def omitted(self) -> int:
+        return self.counts.total() - len(self.diagnostics)
+
+    def error(self, place: Place, code: Code, message: str, hint: str = "") -> None:
+        self._add(Severity.ERROR, place, code, message, hint)
+
+    def warn(self, place: Place, code: Code, message: str, hint: str = "") -> None:
+        self._add(Severity.WARNING, place, code, message, hint)
+
+    def _add(self, severity: Severity, place: Place, code: Code, message: str, hint: str) -> None:
+        self.counts[severity] += 1
+        if self.counts[severity] <= self.most:
+            self.diagnostics.append(Diagnostic(code, severity, place.pointer, message, hint, file=place.file))
+
+    def unreadable(self, place: Place, message: str, line: int, column: int) -> None:
+        """A file is no YAML: where, its reader knows best."""
+        self.counts[Severity.ERROR] += 1
+        self.diagnostics.append(
+            Diagnostic(
+                Code.INVALID_YAML, Severity.ERROR, place.pointer, message, "", line, column, place.file
+            )
+        )
+
+    def located(self, places: Mapping[str, Mapping[str, Position]]) -> tuple[Diagnostic, ...]:
+        """All that was found, with line and column where a file's positions are known; errors first."""
+        found = [_located(one, places.get(one.file, {})) for one in self.diagnostics]
+        return tuple(sorted(found, key=_order))
+
+
+def shown(value: Any) -> str:
+    """A value as a message quotes it, in YAML's words: never a whole document."""
+    text = json.dumps(value) if value is None or isinstance(value, bool) else repr(value)
+    return text if len(text) <= 80 else f"{text[:77]}..."
+
+
+def is_close(said: str, allowed: Iterable[str]) -> bool:
+    """True if somebody may have meant one of the words."""
+    return bool(difflib.get_close_matches(said[:80], list(allowed), n=1))
+
+
+def meant(said: str, allowed: Iterable[str]) -> str:
+    """A hint that names the word that was probably meant, or all words."""
+    words = sorted(allowed)
+    close = difflib.get_close_matches(said[:80], words, n=1)
+    return f"Did you mean {close[0]}?" if close else f"Known here: {', '.join(words)}."
+
+
+def _located(one: Diagnostic, places: Mapping[str, Position]) -> Diagnostic:
+    if one.line or not places:
+        return one
+    line, column = nearest(one.path, places)
+    return replace(one, line=line, column=column)
+
+
+def _order(one: Diagnostic) -> tuple[bool, str, int, int, str, str]:
+    return (one.severity is Severity.WARNING, one.file, one.line, one.column, one.path, one.code)

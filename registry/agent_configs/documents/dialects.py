@@ -1,0 +1,61 @@
+"""The spellings of one configuration: Flyte renamed agents to connectors, and goes on changing them. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from registry.agent_configs.documents.content import Operation
+
+
+class Dialect(StrEnum):
+    """Which configuration section a data plane reads."""
+
+    AGENT = "agent"
+    CONNECTOR = "connector"
+    CONNECTOR_V2 = "connector-v2"
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """A dialect's names. section: the plugin's id too. placeholders: Flyte's own, without any claim."""
+
+    section: str
+    agents: str
+    routes: str
+    default_agent: str
+    list_operation: str
+    file: str
+    placeholders: tuple[str, ...]
+
+    def operation(self, one: Operation) -> str:
+        return self.list_operation if one is Operation.LIST else one.value
+
+    def operations(self) -> dict[str, Operation]:
+        return {self.operation(one): one for one in Operation}
+
+
+_AGENT = Words(
+    section="agent-service",
+    agents="agents",
+    routes="agentForTaskTypes",
+    default_agent="defaultAgent",
+    list_operation="ListAgents",
+    file="agent_service.yaml",
+    placeholders=("task_type_1", "task_type_2"),
+)
+_CONNECTOR = Words(
+    section="connector-service",
+    agents="connectors",
+    routes="connectorForTaskTypes",
+    default_agent="defaultConnector",
+    list_operation="ListConnectors",
+    file="connector_service.yaml",
+    placeholders=("task_type_3", "task_type_4"),
+)
+WORDS: dict[Dialect, Words] = {
+    Dialect.AGENT: _AGENT,
+    Dialect.CONNECTOR: _CONNECTOR,
+    Dialect.CONNECTOR_V2: _CONNECTOR,
+}
+SECTIONS: dict[str, Words] = {words.section: words for words in WORDS.values()}

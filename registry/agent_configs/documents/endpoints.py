@@ -1,0 +1,157 @@
+"""Addresses of agents, as gRPC in propeller understands them. Pure: nothing is looked up."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from collections.abc import Iterator, Set
+
+from registry.agent_configs.documents.diagnostics import Code, Findings, Place, shown
+
+_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
+_LABEL = re.compile(r"[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?")
+_PORT_NAME = re.compile(r"(?=[a-z0-9-]{1,15}$)(?=.*[a-z])[a-z0-9]+(-[a-z0-9]+)*")
+_NUMBER = re.compile(r"[0-9]+|0[xX][0-9A-Fa-f]*")
+_METADATA_HOSTS = frozenset({"metadata.google.internal", "metadata.goog", "instance-data.ec2.internal"})
+# Where clouds answer questions about credentials, outside the link-local range.
+_METADATA_ADDRESSES = frozenset(
+    ipaddress.ip_address(one) for one in ("100.100.100.200", "168.63.129.16", "192.0.0.192", "fd00:ec2::254")
+)
+_FORMS = "host:port, dns:///host:port, k8s://service.namespace:port"
+_TRANSLATED = ipaddress.ip_network("64:ff9b::/96")
+_Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+
+
+def check_endpoint(text: str, place: Place, findings: Findings, allowed: Set[str] = frozenset()) -> None:
+    """Say all that is wrong with an endpoint. allowed: hosts and networks that are not denied."""
+    scheme = _SCHEME.match(text)
+    rest = text[scheme.end() :] if scheme else text
+    name = scheme[1] if scheme else ""
+    if name == "k8s":
+        _check_service(rest, place, findings)
+        return
+    if name == "dns":
+        if not rest.startswith("/"):
+            findings.error(place, Code.INVALID_ENDPOINT, "dns:// needs three slashes.", "dns:///host:port")
+            return
+        rest = rest[1:]
+    elif name:
+        findings.error(
+            place, Code.INVALID_ENDPOINT, f"The scheme {name[:40]} is not known.", f"Use {_FORMS}."
+        )
+        return
+    _check_host_and_port(rest, place, findings, allowed)
+
+
+def _check_host_and_port(text: str, place: Place, findings: Findings, allowed: Set[str]) -> None:
+    if odd := _odd_part(text):
+        findings.error(place, Code.INVALID_ENDPOINT, f"An endpoint has no {odd}.", f"Use {_FORMS}.")
+        return
+    host, colon, port = text.rpartition(":")
+    if not colon:
+        findings.error(place, Code.INVALID_ENDPOINT, f"{shown(text)} has no port.", "Add one, such as :8000.")
+        return
+    if not _is_port(port):
+        findings.error(place, Code.INVALID_ENDPOINT, f"The port {shown(port)} is not from 1 to 65535.")
+    if problem := _host_problem(host):
+        findings.error(place, Code.INVALID_ENDPOINT, f"The host {shown(host)} {problem}.")
+    elif not _is_allowed(host, allowed):
+        _check_reach(host, place, findings)
+
+
+def _check_service(text: str, place: Place, findings: Findings) -> None:
+    """`service.namespace:port`, `namespace/service:port` or `/service.namespace:port`."""
+    host, _, port = text.rpartition(":")
+    namespace, _, service = host.rpartition("/")
+    names = [*filter(None, [namespace]), *service.split(".")]
+    if not (_is_port(port) or _PORT_NAME.fullmatch(port)):
+        message = f"The port {shown(port)} is neither from 1 to 65535 nor a port's name."
+        findings.error(place, Code.INVALID_ENDPOINT, message)
+    if not service or not all(_LABEL.fullmatch(one) for one in names) or len(names) > 2:
+        hint = (
+            "Use k8s://service.namespace:port, k8s://namespace/service:port or k8s:///service.namespace:port."
+        )
+        message = f"{shown(host)} does not name a service and its namespace."
+        findings.error(place, Code.INVALID_ENDPOINT, message, hint)
+    elif len(names) == 1:
+        hint = "Add the namespace: k8s://service.namespace:port."
+        findings.error(place, Code.INVALID_ENDPOINT, f"{shown(host)} names no namespace.", hint)
+
+
+def _check_reach(host: str, place: Place, findings: Findings) -> None:
+    bare = host.rstrip(".").lower()
+    address = _address(bare)
+    if address is not None:
+        if any(_is_denied(one) for one in _meanings(address)):
+            message = f"{host} is loopback, link-local or a cloud's metadata service."
+            findings.error(
+                place, Code.ADDRESS_DENIED, message, "Name the address under which clusters reach it."
+            )
+    elif bare == "localhost" or bare.endswith(".localhost") or bare in _METADATA_HOSTS:
+        message = f"{host} is the machine itself, or a cloud's metadata service."
+        findings.error(place, Code.ADDRESS_DENIED, message, "Name the host under which clusters reach it.")
+    elif "." not in bare:
+        message = f"{host} means something else in every namespace."
+        findings.warn(place, Code.RELATIVE_HOST, message, f"Write {host}.<namespace>, or the full name.")
+
+
+def _odd_part(text: str) -> str:
+    odd = {"@": "user", "/": "path", "?": "query", "#": "fragment", "%": "zone or escape"}
+    return next((name for mark, name in odd.items() if mark in text), "")
+
+
+def _is_port(text: str) -> bool:
+    return text.isascii() and text.isdecimal() and len(text) <= 5 and 1 <= int(text) <= 65535
+
+
+def _host_problem(host: str) -> str:
+    """What is wrong with a host's spelling, or nothing."""
+    bare = host.removesuffix(".")
+    if host.startswith("["):
+        return "" if isinstance(_address(host), ipaddress.IPv6Address) else "is no IPv6 address"
+    labels = bare.split(".")
+    if ":" in host:
+        return "must stand in brackets"
+    if not bare or len(bare) > 253 or not all(_LABEL.fullmatch(one) for one in labels):
+        return "is no host name: letters, digits, hyphens, and dots between labels"
+    # Resolvers take 2130706433 and 0x7f.1 for 127.0.0.1: only the usual spelling is an address.
+    if _NUMBER.fullmatch(labels[-1]) and _address(bare) is None:
+        return "is no address, although it ends in a number"
+    return ""
+
+
+def _address(host: str) -> _Address | None:
+    try:
+        return ipaddress.ip_address(host[1:-1] if host.startswith("[") and host.endswith("]") else host)
+    except ValueError:
+        return None
+
+
+def _meanings(address: _Address) -> Iterator[_Address]:
+    """The address, and the IPv4 address that is packed into it."""
+    yield address
+    if isinstance(address, ipaddress.IPv6Address):
+        yield from filter(None, (address.ipv4_mapped, address.sixtofour))
+        if address in _TRANSLATED:
+            yield ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
+
+
+def _is_denied(address: _Address) -> bool:
+    special = address.is_loopback or address.is_link_local or address.is_unspecified or address.is_multicast
+    return special or address in _METADATA_ADDRESSES
+
+
+def _is_allowed(host: str, allowed: Set[str]) -> bool:
+    bare = host.removesuffix(".").lower()
+    if bare in allowed:
+        return True
+    address = _address(bare)
+    return address is not None and any(address in network for network in _networks(allowed))
+
+
+def _networks(allowed: Set[str]) -> Iterator[ipaddress.IPv4Network | ipaddress.IPv6Network]:
+    for one in allowed:
+        try:
+            yield ipaddress.ip_network(one)
+        except ValueError:
+            continue

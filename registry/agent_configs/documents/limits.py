@@ -1,0 +1,48 @@
+"""What published documents may be and hold. Pure: the reasons for the numbers are in docs/adr/0020."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from controlplane.formats.go_durations import MINUTE, SECOND
+
+# Task types that Flyte's own plugins serve. An agent that claims one stops propeller from starting.
+BUILT_IN_TASK_TYPES = frozenset(
+    {
+        "container",
+        "container_array",
+        "dask",
+        "mpi",
+        "python-task",
+        "pytorch",
+        "raw-container",
+        "ray",
+        "sidecar",
+        "spark",
+        "tensorflow",
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What keeps a hostile or mistaken document from costing others anything.
+
+    document_bytes: of the whole text. files: of a ConfigMap. agents, task_types: in one document.
+    longest_timeout: nanoseconds. longest_list_timeout: of listing, where propeller waits for each agent in
+    turn when it starts, so that a slow agent of one team delays those of all.
+    mistakes_told: of each severity; the others are counted.
+    allowed_hosts: host names, addresses and networks that are let through though they would be denied.
+    """
+
+    document_bytes: int = 1 << 20
+    files: int = 100
+    agents: int = 100
+    task_types: int = 1000
+    service_config_bytes: int = 16 << 10
+    longest_timeout: int = 5 * MINUTE
+    longest_list_timeout: int = 5 * SECOND
+    tls_required: bool = False
+    allowed_hosts: frozenset[str] = frozenset()
+    reserved_task_types: frozenset[str] = BUILT_IN_TASK_TYPES
+    mistakes_told: int = 100

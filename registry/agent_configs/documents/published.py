@@ -1,0 +1,161 @@
+"""What documents claim: agent ids and task types. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+
+from registry.agent_configs.documents.content import Content, digest_of
+from registry.agent_configs.documents.dialects import Dialect
+
+_LONGEST_NAME = 200
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class DocumentId:
+    """Where a document comes from, and its name there: this stays, whatever the document says."""
+
+    source: str
+    namespace: str
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.source}/{self.namespace}/{self.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What probes, data planes or the owner told of a task type."""
+
+    version: int = 0
+    is_sync: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Canary:
+    """Where alone a document's agents serve. Only connector-v2 can do that."""
+
+    project: str
+    domain: str
+
+    def __str__(self) -> str:
+        return f"{self.project}/{self.domain}"
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """A document with what of it may be served.
+
+    content: of `generation`, the last valid one; None if there is none, or it is quarantined.
+    team: who owns the source; never what a document says. created_at: at the source.
+    """
+
+    id: DocumentId
+    team: str
+    generation: int
+    content: Content | None
+    created_at: datetime
+    facts: Mapping[str, Facts] = field(default_factory=dict)
+    canary: Canary | None = None
+    organisation: str = ""
+
+    def facts_of(self, task_type: str) -> Facts:
+        return self.facts.get(task_type, Facts())
+
+
+class ClaimKind(StrEnum):
+    AGENT = "agent"
+    TASK_TYPE = "task_type"
+    DEFAULT = "default"
+    ENDPOINT = "endpoint"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class ClaimKey:
+    """What only one can have. version, pin: only where the dialect can tell them apart."""
+
+    kind: ClaimKind
+    name: str
+    version: int = 0
+    pin: str = ""
+
+    def __str__(self) -> str:
+        version = f" version {self.version}" if self.version else ""
+        return f"{self.kind.value.replace('_', ' ')} {self.name}{version}{self.pin and f' for {self.pin}'}"
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """One document's claim. agent: the id, as rendered, or empty for "whoever of my team serves it".
+
+    local_id: of an agent, as its document has it.
+    digest: claims to one key with equal digests want the same, so they do not conflict.
+    """
+
+    key: ClaimKey
+    document: DocumentId
+    team: str
+    organisation: str = ""
+    agent: str = ""
+    digest: str = ""
+    local_id: str = ""
+
+    @property
+    def order(self) -> tuple[DocumentId, ClaimKey]:
+        return (self.document, self.key)
+
+
+@dataclass(frozen=True, slots=True)
+class Naming:
+    """How claims are named for a data plane: its dialect, and whether ids carry their team."""
+
+    dialect: Dialect = Dialect.AGENT
+    namespaced_ids: bool = False
+
+    def agent_id(self, team: str, agent: str) -> str:
+        return f"{team.lower()}--{agent}" if self.namespaced_ids and agent else agent
+
+    def task_key(self, one: Published, task_type: str) -> ClaimKey:
+        if self.dialect is not Dialect.CONNECTOR_V2:
+            return ClaimKey(ClaimKind.TASK_TYPE, task_type)
+        pin = str(one.canary) if one.canary else ""
+        return ClaimKey(ClaimKind.TASK_TYPE, task_type, one.facts_of(task_type).version, pin)
+
+
+def agent_claims(one: Published, naming: Naming) -> Iterator[Claim]:
+    for name, deployment in _content(one).agents.items():
+        agent = naming.agent_id(one.team, name)
+        key = ClaimKey(ClaimKind.AGENT, agent)
+        digest = digest_of([deployment.members, str(one.canary or "")])
+        yield Claim(key, one.id, one.team, one.organisation, agent, digest, name)
+
+
+def endpoint_name(endpoint: str) -> str:
+    """The endpoint as a claim has it: in lower case, or a digest where it is too long for a name."""
+    name = endpoint.lower()
+    return name if len(name) <= _LONGEST_NAME else digest_of(name)
+
+
+def endpoint_claims(one: Published, naming: Naming) -> Iterator[Claim]:
+    """One for each agent. Claims with equal digests can share the one connection that Flyte keeps."""
+    for name, deployment in _content(one).agents.items():
+        key = ClaimKey(ClaimKind.ENDPOINT, endpoint_name(deployment.endpoint))
+        digest = digest_of([deployment.insecure, deployment.service_config])
+        yield Claim(key, one.id, one.team, one.organisation, naming.agent_id(one.team, name), digest, name)
+
+
+def task_claims(one: Published, naming: Naming) -> Iterator[Claim]:
+    for name, agent in _content(one).routes.items():
+        agent_id = naming.agent_id(one.team, agent)
+        yield Claim(naming.task_key(one, name), one.id, one.team, one.organisation, agent_id, agent_id)
+
+
+def default_claims(one: Published) -> Iterator[Claim]:
+    for name in sorted(_content(one).defaults):
+        yield Claim(ClaimKey(ClaimKind.DEFAULT, name), one.id, one.team, one.organisation)
+
+
+def _content(one: Published) -> Content:
+    return one.content or Content()

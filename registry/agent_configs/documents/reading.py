@@ -1,0 +1,112 @@
+"""Reading a published document: what it says, or everything that is wrong with it. Pure.
+
+`read_document` takes text, YAML or JSON; `read_object` what a Kubernetes API has parsed already.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from controlplane.errors import MalformedBody
+from controlplane.formats import strict_yaml
+from controlplane.formats.strict_yaml import Position
+from registry.agent_configs.documents.content import Content
+from registry.agent_configs.documents.diagnostics import Code, Diagnostic, Findings, Node, Place, Severity
+from registry.agent_configs.documents.envelopes import check_envelope, files_of, is_config_map, name_of
+from registry.agent_configs.documents.limits import Limits
+from registry.agent_configs.documents.payloads import read_payload
+from registry.agent_configs.documents.routes import content_of, united
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What came of reading one document. content: None where an error keeps the document out.
+
+    name: the ConfigMap's own name, or empty. parsed: False if it is not even YAML. omitted: how many more
+    diagnostics there were.
+    """
+
+    content: Content | None
+    diagnostics: tuple[Diagnostic, ...] = ()
+    name: str = ""
+    parsed: bool = True
+    omitted: int = 0
+
+    @property
+    def errors(self) -> tuple[Diagnostic, ...]:
+        return tuple(one for one in self.diagnostics if one.severity is Severity.ERROR)
+
+    @property
+    def warnings(self) -> tuple[Diagnostic, ...]:
+        return tuple(one for one in self.diagnostics if one.severity is Severity.WARNING)
+
+
+def read_document(text: str, limits: Limits | None = None) -> Reading:
+    """Read a document from its text: a ConfigMap, or the bare configuration."""
+    limits = limits or Limits()
+    findings = Findings(limits.mistakes_told)
+    # A text in UTF-8 is never shorter than its characters, so most are never encoded to be counted.
+    if len(text) > limits.document_bytes or len(text.encode(errors="replace")) > limits.document_bytes:
+        findings.error(Place(), Code.TOO_LARGE, f"A document has at most {limits.document_bytes} bytes.")
+        return Reading(None, findings.located({}), parsed=False)
+    value = _parsed(text, Place(), findings)
+    if findings.diagnostics:
+        return Reading(None, findings.located({}), parsed=False)
+    return _read(value, text, limits, findings)
+
+
+def read_object(value: Any, limits: Limits | None = None) -> Reading:
+    """Read a document that was parsed already; only texts within it have lines and columns."""
+    limits = limits or Limits()
+    return _read(value, "", limits, Findings(limits.mistakes_told))
+
+
+def _read(value: Any, text: str, limits: Limits, findings: Findings) -> Reading:
+    root = Node(value, Place())
+    texts = {"": text}
+    if is_config_map(value):
+        check_envelope(root, findings)
+        payloads = list(_payloads(root, texts, limits, findings))
+    else:
+        payloads = [root]
+    drafts = [read_payload(one, limits, findings) for one in payloads]
+    parsed = not any(one.code is Code.INVALID_YAML for one in findings.diagnostics)
+    content = content_of(united(drafts, findings), limits, findings) if drafts else None
+    found = findings.located(_positions(texts, findings))
+    valid = findings.counts[Severity.ERROR] == 0
+    name = name_of(value) if is_config_map(value) else ""
+    return Reading(content if valid else None, found, name, parsed, findings.omitted)
+
+
+def _payloads(root: Node, texts: dict[str, str], limits: Limits, findings: Findings) -> Iterator[Node]:
+    for name, node in files_of(root, findings, limits.files):
+        if not name:
+            yield node
+        elif len(node.value.encode(errors="replace")) > limits.document_bytes:
+            message = f"A file has at most {limits.document_bytes} bytes."
+            findings.error(node.place, Code.TOO_LARGE, message)
+        else:
+            before = len(findings.diagnostics)
+            value = _parsed(node.value, Place(name), findings)
+            if len(findings.diagnostics) == before:
+                texts[name] = node.value
+                yield Node(value, Place(name))
+
+
+def _parsed(text: str, place: Place, findings: Findings) -> Any:
+    try:
+        return strict_yaml.load(text)
+    except MalformedBody as error:
+        problem = error.errors[0] if error.errors else None
+        message = problem.message if problem else error.detail
+        findings.unreadable(place, message, problem.line if problem else 0, problem.column if problem else 0)
+        return None
+
+
+def _positions(texts: dict[str, str], findings: Findings) -> dict[str, dict[str, Position]]:
+    """Where everything stands, in the files about which there is something to say."""
+    wanted = {one.file for one in findings.diagnostics}
+    found = {name: strict_yaml.positions(text) for name, text in texts.items() if name in wanted and text}
+    return {name: places[0] for name, places in found.items() if places}

@@ -1,0 +1,158 @@
+"""What a data plane's section of agents may hold, and everything that Flyte would misread in one. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from controlplane.formats import go_durations
+from registry.agent_configs.documents.dialects import Words
+
+_Check = Callable[[Any], bool]
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _is_integer(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _is_switch(value: Any) -> bool:
+    return isinstance(value, bool)
+
+
+def _is_duration(value: Any) -> bool:
+    # A number would be nanoseconds, and never what is meant.
+    try:
+        return isinstance(value, str) and go_durations.parse(value) > 0
+    except ValueError:
+        return False
+
+
+def _are_texts(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(one, str) and one for one in value)
+
+
+def _are_counts(value: Any) -> bool:
+    return isinstance(value, Mapping) and all(
+        _is_plain_name(name) and _is_integer(count) for name, count in value.items()
+    )
+
+
+def _are_pairs(value: Any) -> bool:
+    """A list of objects with one member each: in an object names would change."""
+    return isinstance(value, list) and all(
+        isinstance(one, Mapping) and len(one) == 1 and all(map(_is_text, one.values())) for one in value
+    )
+
+
+def _are_timeouts(value: Any) -> bool:
+    return _are_pairs(value) and all(_is_duration(text) for one in value for text in one.values())
+
+
+def _is_plain_name(name: Any) -> bool:
+    """True if Flyte leaves the name alone: it turns names into small letters, and splits them at dots."""
+    return isinstance(name, str) and name == name.lower() and "." not in name
+
+
+_LIMITER = {"burst": _is_integer, "qps": _is_number}
+_DEPLOYMENT: Mapping[str, Any] = {
+    "endpoint": _is_text,
+    "insecure": _is_switch,
+    "defaultServiceConfig": _is_text,
+    "timeouts": _are_timeouts,
+    "defaultTimeout": _is_duration,
+    "project": _is_text,
+    "domain": _is_text,
+}
+_PLATFORM: Mapping[str, Any] = {
+    "webApi": {
+        "resourceQuotas": _are_counts,
+        "readRateLimiter": _LIMITER,
+        "writeRateLimiter": _LIMITER,
+        "caching": {
+            "size": _is_integer,
+            "resyncInterval": _is_duration,
+            "workers": _is_integer,
+            "maxSystemFailures": _is_integer,
+        },
+    },
+    "resourceConstraints": {
+        "ProjectScopeResourceConstraint": {"Value": _is_integer},
+        "NamespaceScopeResourceConstraint": {"Value": _is_integer},
+    },
+    "pollInterval": _is_duration,
+}
+
+
+def misreadings(document: Mapping[str, Any], words: Words) -> tuple[str, ...]:
+    """Pointers to everything in a configuration that a data plane would refuse, lose or misread."""
+    section = document.get("plugins", {}).get(words.section, {})
+    schema = {
+        **_PLATFORM,
+        words.default_agent: _DEPLOYMENT,
+        words.routes: _are_pairs,
+        "supportedTaskTypes": _are_texts,
+    }
+    where = f"/plugins/{words.section}"
+    rest = {name: value for name, value in section.items() if name != words.agents}
+    return (
+        *_misread(rest, schema, where),
+        *_misread_agents(section.get(words.agents), f"{where}/{words.agents}"),
+        *_dead_mappings(section, words),
+        *_misread_defaults(document, words),
+    )
+
+
+def _misread(value: Any, schema: Any, where: str) -> Iterator[str]:
+    if callable(schema):
+        if not schema(value):
+            yield where
+    elif not isinstance(value, Mapping):
+        yield where
+    else:
+        for name, inner in value.items():
+            below = f"{where}/{name}"
+            if name in schema:
+                yield from _misread(inner, schema[name], below)
+            else:
+                yield below
+
+
+def _misread_agents(agents: Any, where: str) -> Iterator[str]:
+    if not isinstance(agents, Mapping):
+        yield where
+        return
+    for name, settings in agents.items():
+        if not _is_plain_name(name):
+            yield f"{where}/{name}"
+        yield from _misread(settings, _DEPLOYMENT, f"{where}/{name}")
+        complete = isinstance(settings, Mapping) and {"endpoint", "insecure", "defaultTimeout", "timeouts"}
+        if not complete or not complete <= settings.keys():
+            yield f"{where}/{name}"
+
+
+def _dead_mappings(section: Mapping[str, Any], words: Words) -> Iterator[str]:
+    """A mapping to an agent that is not there is silently ignored."""
+    agents, routes = section.get(words.agents) or {}, section.get(words.routes)
+    for index, one in enumerate(routes if isinstance(routes, list) and _are_pairs(routes) else []):
+        if not set(one.values()) <= set(agents):
+            yield f"/plugins/{words.section}/{words.routes}/{index}"
+
+
+def _misread_defaults(document: Mapping[str, Any], words: Words) -> Iterator[str]:
+    defaults = document.get("tasks", {}).get("task-plugins", {}).get("default-for-task-types", [])
+    where = "/tasks/task-plugins/default-for-task-types"
+    if not _are_pairs(defaults):
+        yield where
+        return
+    for index, one in enumerate(defaults):
+        ((name, plugin),) = one.items()
+        if name != name.lower() or plugin != words.section:
+            yield f"{where}/{index}"

@@ -1,0 +1,282 @@
+"""Documents, grants, data planes and their bundles. Rows only: rules live in the modules beside this file."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db import models
+from django.db.models.functions import Now
+
+from controlplane.ids import uuid7
+from registry.agent_configs.documents.dialects import Dialect
+from registry.agent_configs.documents.published import ClaimKind, DocumentId
+
+NAME_LENGTH = 63
+DOCUMENT_LENGTH = 253
+KINDS = [(one.value, one.value) for one in ClaimKind]
+DIALECTS = [(one.value, one.value) for one in Dialect]
+_SOURCES = ("api", "folder", "kubernetes")
+
+
+class PublishingTeam(models.Model):
+    """Who may publish for a team. A team without a row has no publishers but administrators."""
+
+    name = models.CharField(primary_key=True, max_length=NAME_LENGTH)
+    organisation = models.CharField(max_length=NAME_LENGTH, blank=True, default="")
+    publishers: Any = models.JSONField(default=list)
+    version = models.IntegerField(default=1)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class AgentConfig(models.Model):
+    """A published document. text: the latest; content: of the last generation that was valid."""
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    source = models.CharField(max_length=16, choices=[(one, one) for one in _SOURCES])
+    team = models.CharField(max_length=NAME_LENGTH)
+    name = models.CharField(max_length=DOCUMENT_LENGTH)
+    text = models.TextField()
+    digest = models.CharField(max_length=64)
+    generation = models.IntegerField(default=1)
+    diagnostics: Any = models.JSONField(default=list)
+    is_parsed = models.BooleanField(default=True)
+    is_valid = models.BooleanField(default=True)
+    content: Any = models.JSONField(null=True)
+    content_generation = models.IntegerField(default=0)
+    # When the content was the latest for the last time.
+    content_seen_at = models.DateTimeField(null=True)
+    facts: Any = models.JSONField(default=dict)
+    canary: Any = models.JSONField(null=True)
+    # Times of the last changes, to notice one that flaps.
+    recent_changes: Any = models.JSONField(default=list)
+    created_at = models.DateTimeField(db_default=Now())
+    changed_at = models.DateTimeField(db_default=Now())
+    changed_by = models.CharField(max_length=63)
+    # A tombstone keeps the generation counting, so that an old ETag never fits a new document.
+    deleted_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["source", "team", "name"], name="agent_config_is_unique"),
+            models.CheckConstraint(
+                name="agent_config_source_is_known", condition=models.Q(source__in=_SOURCES)
+            ),
+        ]
+        indexes = [models.Index(fields=["team", "name", "source"], name="agent_config_by_team")]
+
+    def __str__(self) -> str:
+        return str(self.document_id)
+
+    @property
+    def document_id(self) -> DocumentId:
+        return DocumentId(self.source, self.team, self.name)
+
+
+class AgentConfigGeneration(models.Model):
+    """What a valid generation said, so that an older one can be served while the latest is to blame."""
+
+    id = models.BigAutoField(primary_key=True)
+    document = models.ForeignKey(AgentConfig, on_delete=models.CASCADE, related_name="generations")
+    number = models.IntegerField()
+    content: Any = models.JSONField()
+    # As the document had them; None of generations from before these columns: as the document has them now.
+    facts: Any = models.JSONField(null=True)
+    canary: Any = models.JSONField(null=True)
+    made_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["document", "number"], name="agent_config_generation_is_unique")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.document_id} generation {self.number}"
+
+
+class AgentConfigGrant(models.Model):
+    """An administrator's word that a team may have what fits a pattern."""
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    team = models.CharField(max_length=NAME_LENGTH)
+    kind = models.CharField(max_length=16, choices=KINDS)
+    pattern = models.CharField(max_length=128)
+    created_at = models.DateTimeField(db_default=Now())
+    created_by = models.CharField(max_length=63)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["kind", "pattern", "team"], name="agent_config_grant_is_unique")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.team} may have {self.kind} {self.pattern}"
+
+
+class AgentConfigRelease(models.Model):
+    """A team's word that it gives a name up as soon as somebody else claims it."""
+
+    id = models.BigAutoField(primary_key=True)
+    team = models.CharField(max_length=NAME_LENGTH)
+    kind = models.CharField(max_length=16, choices=KINDS)
+    name = models.CharField(max_length=128)
+    created_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["kind", "name", "team"], name="agent_config_release_is_unique")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.team} releases {self.kind} {self.name}"
+
+
+class DataPlane(models.Model):
+    """A Flyte installation that reads one configuration from us: how it reads, and how far it got."""
+
+    name = models.CharField(primary_key=True, max_length=NAME_LENGTH)
+    version = models.IntegerField(default=1)
+    dialect = models.CharField(max_length=16, choices=DIALECTS, default=Dialect.AGENT.value)
+    release = models.CharField(max_length=32)
+    enabled_plugins: Any = models.JSONField(default=list)
+    platform: Any = models.JSONField(default=dict)
+    placeholders: Any = models.JSONField(default=list)
+    # Patterns of the teams whose documents it is given; none is all.
+    teams: Any = models.JSONField(default=list)
+    # Who reads it and says how it went; administrators may, too.
+    principal = models.CharField(max_length=63, blank=True, default="")
+    stage = models.IntegerField(default=0, db_default=0)
+    config_map: Any = models.JSONField(default=dict)
+    created_at = models.DateTimeField(db_default=Now())
+    # Of everything that the last recompute saw; equal inputs need no other.
+    inputs_digest = models.CharField(max_length=64, blank=True, default="")
+    # The revision in force, which is served; and the highest number given.
+    active_revision = models.IntegerField(default=0)
+    activated_at = models.DateTimeField(null=True)
+    latest_revision = models.IntegerField(default=0)
+    applied_revision = models.IntegerField(default=0)
+    # What waits: its digest, why, and what it would change.
+    held: Any = models.JSONField(null=True)
+    approved: Any = models.JSONField(default=list)
+    rejected: Any = models.JSONField(default=list)
+    # While a document is searched that makes it reject bundles: suspects, and those let in again.
+    trial: Any = models.JSONField(null=True)
+    ack_state = models.CharField(max_length=16, blank=True, default="")
+    acked_at = models.DateTimeField(null=True)
+    ack_errors: Any = models.JSONField(default=list)
+    # The revision for whose missing answer an alert was raised.
+    alerted_revision = models.IntegerField(default=0)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class AgentConfigBundle(models.Model):
+    """One revision of a data plane's configuration; never changed (a trigger sees to that)."""
+
+    id = models.BigAutoField(primary_key=True)
+    data_plane = models.ForeignKey(DataPlane, on_delete=models.CASCADE, related_name="bundles")
+    revision = models.IntegerField()
+    parent = models.IntegerField()
+    digest = models.CharField(max_length=64)
+    # The document as it is served; `body` is what it means, with who contributed.
+    text = models.TextField()
+    body: Any = models.JSONField()
+    changes: Any = models.JSONField(default=list)
+    created_at = models.DateTimeField(db_default=Now())
+    created_by = models.CharField(max_length=63)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["data_plane", "revision"], name="agent_config_bundle_is_unique")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.data_plane_id} revision {self.revision}"
+
+
+class ClaimRecord(models.Model):
+    """What is remembered of a team's claim in one data plane."""
+
+    id = models.BigAutoField(primary_key=True)
+    data_plane = models.ForeignKey(DataPlane, on_delete=models.CASCADE, related_name="claims")
+    team = models.CharField(max_length=NAME_LENGTH)
+    kind = models.CharField(max_length=16, choices=KINDS)
+    name = models.CharField(max_length=200)
+    version = models.IntegerField(default=0)
+    pin = models.CharField(max_length=200, blank=True, default="")
+    source = models.CharField(max_length=16)
+    document = models.CharField(max_length=DOCUMENT_LENGTH)
+    first_accepted_at = models.DateTimeField()
+    established = models.BooleanField(default=False)
+    gone_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["data_plane", "kind", "name", "version", "pin", "team"],
+                name="agent_config_claim_is_unique",
+            )
+        ]
+        indexes = [models.Index(fields=["name", "kind"], name="agent_config_claim_by_name")]
+
+    def __str__(self) -> str:
+        return f"{self.team} has {self.kind} {self.name} in {self.data_plane_id}"
+
+
+class AgentConfigStatus(models.Model):
+    """How a document stands in one data plane, as the last recompute found it."""
+
+    id = models.BigAutoField(primary_key=True)
+    document = models.ForeignKey(AgentConfig, on_delete=models.CASCADE, related_name="statuses")
+    data_plane = models.ForeignKey(DataPlane, on_delete=models.CASCADE, related_name="statuses")
+    conditions: Any = models.JSONField(default=list)
+    # Claims that lost to another document's, with who has them.
+    conflicts: Any = models.JSONField(default=list)
+    observations: Any = models.JSONField(default=list)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["document", "data_plane"], name="agent_config_status_is_unique")
+        ]
+        indexes = [
+            models.Index(fields=["id"], name="agent_config_conflicts", condition=~models.Q(conflicts=[]))
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.document_id} in {self.data_plane_id}"
+
+
+class AgentConfigQuarantine(models.Model):
+    """A document that is left out, of one data plane or (without one) of all.
+
+    generation: that was to blame, where it was one. fallback: the generation that is served meanwhile; 0
+    is none.
+    """
+
+    id = models.BigAutoField(primary_key=True)
+    document = models.ForeignKey(AgentConfig, on_delete=models.CASCADE, related_name="quarantines")
+    data_plane = models.ForeignKey(DataPlane, null=True, on_delete=models.CASCADE)
+    reason = models.CharField(max_length=16)
+    message = models.CharField(max_length=1000, blank=True, default="")
+    generation = models.IntegerField(default=0)
+    fallback = models.IntegerField(default=0)
+    until = models.DateTimeField(null=True)
+    created_at = models.DateTimeField(db_default=Now())
+    created_by = models.CharField(max_length=63)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["document", "data_plane"], name="agent_config_quarantine_is_unique"
+            ),
+            models.UniqueConstraint(
+                fields=["document"],
+                condition=models.Q(data_plane=None),
+                name="agent_config_quarantine_everywhere_is_unique",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.document_id}: {self.reason}"

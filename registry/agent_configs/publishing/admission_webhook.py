@@ -1,0 +1,151 @@
+"""Kubernetes' question whether a ConfigMap may be written (AdmissionReview v1), answered by the same engine.
+
+What cannot be read, or claims what another team has, is denied; deletions never are. An update is denied
+only for claims that it newly loses, so nobody is kept from making things better.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+from django.conf import settings
+
+from controlplane.database.clock import database_now
+from controlplane.errors import FieldError, InvalidRequest
+from registry.agent_configs.bundles.compute import World
+from registry.agent_configs.claims.decide import Decision, decide
+from registry.agent_configs.claims.history import fresh
+from registry.agent_configs.claims.relations import names_of, related
+from registry.agent_configs.claims.verdicts import Verdict, for_reader
+from registry.agent_configs.documents.diagnostics import Diagnostic
+from registry.agent_configs.documents.envelopes import PREFIX
+from registry.agent_configs.documents.published import DocumentId, Published
+from registry.agent_configs.documents.reading import Reading
+from registry.agent_configs.metrics import ADMISSIONS
+from registry.agent_configs.models import DataPlane
+from registry.agent_configs.publishing.read_request import read_parsed
+from registry.agent_configs.storage.load_documents import Document, load_documents, load_older
+from registry.agent_configs.storage.load_inputs import load_contest, load_ownership
+
+API_VERSION, KIND, SOURCE = "admission.k8s.io/v1", "AdmissionReview", "kubernetes"
+# Kubernetes may cut longer warnings, and all of them together at 4096 bytes.
+_LONGEST_WARNING, _MOST_WARNINGS = 120, 20
+
+
+def review(body: Any) -> dict[str, Any]:
+    """The whole answer. Raises InvalidRequest for what is no AdmissionReview with a uid."""
+    request = body.get("request") if isinstance(body, Mapping) else None
+    if not isinstance(request, Mapping) or not isinstance(request.get("uid"), str):
+        message = "This is no AdmissionReview of admission.k8s.io/v1 with a request."
+        raise InvalidRequest(message, errors=[FieldError("/request", "required", message)])
+    response = _answer(request)
+    dry_run = request.get("dryRun") is True
+    if not dry_run:
+        ADMISSIONS.labels("allowed" if response["allowed"] else "denied", "false").inc()
+    return {"apiVersion": API_VERSION, "kind": KIND, "response": {"uid": request["uid"], **response}}
+
+
+def _answer(request: Mapping[str, Any]) -> dict[str, Any]:
+    old, new = request.get("oldObject"), request.get("object")
+    name = _name(request, new if isinstance(new, Mapping) else old)
+    if not name.startswith(PREFIX):
+        return {"allowed": True}
+    document = DocumentId(SOURCE, str(request.get("namespace") or ""), name)
+    if request.get("operation") == "DELETE":
+        return {"allowed": True, "warnings": _short(_lost(old))}
+    is_real = request.get("dryRun") is not True
+    reading = read_parsed(_nameable(new, name), source="admission", counted=is_real)
+    if reading.errors:
+        return _denied([(one.path or "/", one.code.value, _place(one)) for one in reading.errors], reading)
+    conflicts = list(_conflicts(document, reading, old))
+    if conflicts and settings.AGENT_CONFIGS_ADMISSION == "deny":
+        return _denied([(str(one.claim.key), one.reason.value, one.message) for one in conflicts], reading)
+    warnings = [*(one.message for one in reading.warnings), *(one.message for one in conflicts)]
+    return {"allowed": True, "warnings": _short(warnings)}
+
+
+def _name(request: Mapping[str, Any], value: Any) -> str:
+    """With generateName the name is not known yet: what it begins with decides."""
+    metadata = value.get("metadata") if isinstance(value, Mapping) else None
+    metadata = metadata if isinstance(metadata, Mapping) else {}
+    found = request.get("name") or metadata.get("name") or metadata.get("generateName") or ""
+    return found if isinstance(found, str) else ""
+
+
+def _nameable(value: Any, name: str) -> Any:
+    """The object under a name that it could get."""
+    metadata = value.get("metadata") if isinstance(value, Mapping) else None
+    if not isinstance(metadata, Mapping) or metadata.get("name"):
+        return value
+    return {**value, "metadata": {**metadata, "name": f"{name}x"}}
+
+
+def _conflicts(document: DocumentId, reading: Reading, old: Any) -> Iterator[Verdict]:
+    """Claims that the document would newly lose, once each, whatever the data plane."""
+    now = database_now()
+    ownership = load_ownership()
+    before = read_parsed(old, source="admission", counted=False) if isinstance(old, Mapping) else None
+    published = Published(document, document.namespace, 1, reading.content, now)
+    was = replace(published, content=before.content if before else None)
+    known, names = _related(document, (published, was), now=now)
+    seen = set()
+    for plane in DataPlane.objects.order_by("name"):
+        world = load_contest(plane, known, ownership, names=names, now=now)
+        found = _decision(world, published, now).newly_dropped(_decision(world, was, now), document)
+        for verdict in found:
+            if verdict.claim.key not in seen:
+                seen.add(verdict.claim.key)
+                yield for_reader(verdict, "")
+
+
+def _related(
+    document: DocumentId, wanted: Sequence[Published], *, now: datetime
+) -> tuple[list[Document], set[str]]:
+    """Those alone that can decide about it, and all names that they could claim.
+
+    Of thousands they are a few, and Kubernetes waits three seconds.
+    """
+    known = [one for one in load_documents(now=now) if one.id != document]
+    said = [*(one.published for one in known), *load_older(known)]
+    near = related(said, wanted)
+    names = {*names_of([*wanted, *(one for one in said if one.id in near)])}
+    return [one for one in known if one.id in near], names
+
+
+def _decision(world: World, published: Published, now: datetime) -> Decision:
+    naming = replace(world.policy.naming, dialect=world.target.dialect)
+    history = fresh(world.history, now=now, grace=world.grace)
+    return decide(
+        [*world.documents, published], world.ownership, history, replace(world.policy, naming=naming)
+    )
+
+
+def _lost(old: Any) -> list[str]:
+    reading = read_parsed(old, source="admission", counted=False) if isinstance(old, Mapping) else None
+    routes = reading.content.routes if reading and reading.content else {}
+    return [f"Task type {name} loses its agent {agent}." for name, agent in sorted(routes.items())]
+
+
+def _place(one: Diagnostic) -> str:
+    where = f" ({one.file} {one.line}:{one.column})" if one.line else ""
+    return f"{one.message}{where}"
+
+
+def _denied(found: Sequence[tuple[str, str, str]], reading: Reading) -> dict[str, Any]:
+    causes = [{"field": field, "reason": reason, "message": message} for field, reason, message in found]
+    more = f" And {len(causes) - 1} more." if len(causes) > 1 else ""
+    status = {
+        "code": 422,
+        "reason": "Invalid",
+        "message": f"{causes[0]['message']}{more}",
+        "details": {"causes": causes},
+    }
+    return {"allowed": False, "status": status, "warnings": _short([one.message for one in reading.warnings])}
+
+
+def _short(messages: Sequence[str]) -> list[str]:
+    shown = messages[:_MOST_WARNINGS]
+    return [one if len(one) <= _LONGEST_WARNING else f"{one[: _LONGEST_WARNING - 3]}..." for one in shown]

@@ -1,0 +1,122 @@
+"""Who may have which name: grants, releases, and a name that goes from team to team."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+from django.db import IntegrityError, transaction
+
+from controlplane.access import audit
+from controlplane.database.clock import database_now
+from controlplane.database.locks import lock_publishing
+from controlplane.errors import NameTaken, UnknownGrant
+from controlplane.identity.actors import Actor
+from registry.agent_configs.claims.grants import Grant, Transfer, transferred
+from registry.agent_configs.documents.published import (
+    Claim,
+    ClaimKind,
+    Naming,
+    agent_claims,
+    endpoint_claims,
+    task_claims,
+)
+from registry.agent_configs.event_types import CLAIM_RELEASED, CLAIM_TRANSFERRED, GRANT_GIVEN, GRANT_WITHDRAWN
+from registry.agent_configs.models import AgentConfigGrant, AgentConfigRelease
+from registry.agent_configs.publishing.recompute import recompute_all
+from registry.agent_configs.publishing.teams import check_team_name
+from registry.agent_configs.storage import policies
+from registry.agent_configs.storage.load_documents import load_documents
+from registry.agent_configs.storage.load_inputs import load_ownership
+
+
+@transaction.atomic
+def give_grant(grant: Grant, *, actor: Actor) -> AgentConfigGrant:
+    """Let a team have what fits a pattern. Raises NameTaken if it has this grant."""
+    check_team_name(grant.team, "/team")
+    lock_publishing()
+    row = AgentConfigGrant(
+        team=grant.team, kind=grant.kind.value, pattern=grant.pattern, created_by=actor.name
+    )
+    try:
+        with transaction.atomic():
+            row.save(force_insert=True)
+    except IntegrityError as error:
+        raise NameTaken(f"{grant.team} has this grant.") from error
+    row.refresh_from_db()
+    _record_grant(row, actor, given=True)
+    recompute_all(actor)
+    return row
+
+
+@transaction.atomic
+def withdraw_grant(grant_id: UUID, *, actor: Actor) -> None:
+    """Take a grant back. Raises UnknownGrant."""
+    lock_publishing()
+    row = AgentConfigGrant.objects.filter(id=grant_id).first()
+    if row is None:
+        raise UnknownGrant(f"There is no grant {grant_id}.")
+    _record_grant(row, actor, given=False)
+    row.delete()
+    recompute_all(actor)
+
+
+@transaction.atomic
+def release(team: str, kind: ClaimKind, name: str, *, actor: Actor) -> None:
+    """A team gives a name up: it serves on until somebody else claims it. Twice changes nothing."""
+    lock_publishing()
+    _, created = AgentConfigRelease.objects.get_or_create(team=team, kind=kind.value, name=name)
+    if created:
+        said = {"team": team, "kind": kind.value, "name": name}
+        _record(CLAIM_RELEASED, f"{kind.value}/{name}", said, actor)
+        recompute_all(actor)
+
+
+@transaction.atomic
+def transfer(order: Transfer, *, actor: Actor) -> None:
+    """A name goes over within one bundle. Raises InvalidRequest if the new owner does not claim it."""
+    lock_publishing()
+    before = load_ownership()
+    after = transferred(before, order, _claims())
+    for gone in set(before.grants) - set(after.grants):
+        AgentConfigGrant.objects.filter(team=gone.team, kind=gone.kind.value, pattern=gone.pattern).delete()
+    for new in set(after.grants) - set(before.grants):
+        AgentConfigGrant.objects.create(
+            team=new.team, kind=new.kind.value, pattern=new.pattern, created_by=actor.name
+        )
+    for taken_back in before.releases - after.releases:
+        AgentConfigRelease.objects.filter(
+            team=taken_back.team, kind=taken_back.kind.value, name=taken_back.name
+        ).delete()
+    said = {
+        "kind": order.kind.value,
+        "name": order.name,
+        "from_team": order.from_team,
+        "to_team": order.to_team,
+    }
+    _record(CLAIM_TRANSFERRED, f"{order.kind.value}/{order.name}", said, actor)
+    recompute_all(actor)
+
+
+def _claims() -> list[Claim]:
+    naming: Naming = policies.policy().naming
+    documents = [one.published for one in load_documents(now=database_now())]
+    found = (agent_claims, task_claims, endpoint_claims)
+    return [claim for one in documents for claims in found for claim in claims(one, naming)]
+
+
+def _record_grant(row: AgentConfigGrant, actor: Actor, *, given: bool) -> None:
+    said = {"team": row.team, "kind": row.kind, "pattern": row.pattern}
+    audit.record(
+        GRANT_GIVEN if given else GRANT_WITHDRAWN,
+        "agent_config_grant",
+        str(row.id),
+        actor=actor,
+        before=None if given else said,
+        after=said if given else None,
+        data=said,
+    )
+
+
+def _record(event_type: Any, object_id: str, said: dict[str, Any], actor: Actor) -> None:
+    audit.record(event_type, "agent_config_claim", object_id, actor=actor, before=None, after=said, data=said)

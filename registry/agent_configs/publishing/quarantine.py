@@ -1,0 +1,115 @@
+"""Leave documents out, or keep them as they were, until somebody or time lets them in again."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from django.conf import settings
+from django.db import transaction
+
+from controlplane.access import audit
+from controlplane.database.locks import lock_publishing
+from controlplane.errors import UnknownAgentConfig
+from controlplane.identity.actors import Actor, system
+from registry.agent_configs.event_types import CONFIG_QUARANTINED, CONFIG_READMITTED
+from registry.agent_configs.models import AgentConfig, AgentConfigQuarantine, DataPlane
+from registry.agent_configs.publishing.recompute import recompute_all
+
+REJECTED, FLAPPING, MANUAL = REASONS = ("rejected", "flapping", "manual")
+_SYSTEM = system("agent_configs")
+
+
+@transaction.atomic
+def quarantine(row: AgentConfig, message: str, *, actor: Actor) -> None:
+    """Leave a document out of every data plane until somebody readmits it."""
+    lock_publishing()
+    _put(AgentConfigQuarantine(document=row, reason=MANUAL, message=message, created_by=actor.name), actor)
+    recompute_all(actor)
+
+
+@transaction.atomic
+def readmit(row: AgentConfig, *, actor: Actor) -> None:
+    """Let a document in again, wherever it was left out. Raises UnknownAgentConfig if it was not."""
+    lock_publishing()
+    if not _lift(row, actor, REASONS):
+        raise UnknownAgentConfig(f"{row} is left out nowhere.")
+    AgentConfig.objects.filter(id=row.id).update(recent_changes=[])
+    recompute_all(actor)
+
+
+def blame(row: AgentConfig, plane: DataPlane, *, fallback: int, message: str) -> None:
+    """The data plane cannot take this generation: it is given an older one, or none."""
+    _put(
+        AgentConfigQuarantine(
+            document=row,
+            data_plane=plane,
+            reason=REJECTED,
+            message=message[:1000],
+            generation=row.generation,
+            fallback=fallback,
+            created_by=_SYSTEM.name,
+        ),
+        _SYSTEM,
+    )
+
+
+def readmit_fixed(row: AgentConfig, actor: Actor) -> None:
+    """A new generation deserves another try."""
+    _lift(row, actor, (REJECTED,))
+
+
+def keep_as_it_was(row: AgentConfig, last_good: int, *, now: datetime) -> None:
+    """The document changes too often: what it said before stays for a while."""
+    if AgentConfigQuarantine.objects.filter(document=row, data_plane=None, until__gt=now).exists():
+        return
+    AgentConfigQuarantine.objects.filter(document=row, data_plane=None, reason=FLAPPING).delete()
+    if AgentConfigQuarantine.objects.filter(document=row, data_plane=None).exists():
+        return
+    _put(
+        AgentConfigQuarantine(
+            document=row,
+            reason=FLAPPING,
+            message="It changed too often within a short time.",
+            generation=row.generation,
+            fallback=last_good,
+            until=now + timedelta(seconds=settings.AGENT_CONFIGS_QUARANTINE_SECONDS),
+            created_by=_SYSTEM.name,
+        ),
+        _SYSTEM,
+    )
+
+
+def _put(wanted: AgentConfigQuarantine, actor: Actor) -> None:
+    """Replaces what stands for the same data plane."""
+    AgentConfigQuarantine.objects.filter(document=wanted.document, data_plane=wanted.data_plane).delete()
+    wanted.save(force_insert=True)
+    row, plane = wanted.document, wanted.data_plane_id or ""
+    name = {"source": row.source, "team": row.team, "name": row.name, "data_plane": plane}
+    said = {**name, "reason": wanted.reason, "message": wanted.message}
+    audit.record(
+        CONFIG_QUARANTINED,
+        "agent_config",
+        str(row.document_id),
+        actor=actor,
+        before=None,
+        after={**said, "generation": wanted.generation, "fallback": wanted.fallback},
+        data=said,
+    )
+
+
+def _lift(row: AgentConfig, actor: Actor, reasons: tuple[str, ...]) -> int:
+    found = list(AgentConfigQuarantine.objects.filter(document=row, reason__in=reasons))
+    for one in found:
+        name = {"source": row.source, "team": row.team, "name": row.name}
+        said = {**name, "data_plane": one.data_plane_id or "", "reason": one.reason}
+        audit.record(
+            CONFIG_READMITTED,
+            "agent_config",
+            str(row.document_id),
+            actor=actor,
+            before={**said, "message": one.message},
+            after=None,
+            data=said,
+        )
+        one.delete()
+    return len(found)

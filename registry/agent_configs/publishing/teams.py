@@ -1,0 +1,121 @@
+"""Teams: who publishes for them, and whose documents a caller may see."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from django.db import transaction
+
+from controlplane.access import audit
+from controlplane.access.models import Principal
+from controlplane.errors import FieldError, InvalidRequest, PermissionDenied, UnknownTeam
+from controlplane.identity.actors import Actor
+from controlplane.identity.callers import Caller
+from controlplane.identity.roles import Action
+from controlplane.preconditions import Precondition, check
+from registry.agent_configs.event_types import TEAM_CHANGED
+from registry.agent_configs.models import PublishingTeam
+
+# As a namespace of Kubernetes; two hyphens end a team's name where agent ids carry it.
+_NAME = re.compile(r"[a-z0-9](?:-?[a-z0-9]){0,62}")
+
+
+def check_team_name(team: str, pointer: str) -> None:
+    """Raises InvalidRequest."""
+    if not _NAME.fullmatch(team) or len(team) > 63:
+        message = "A team's name has small letters, digits and single inner hyphens, 63 at most."
+        raise InvalidRequest(message, errors=[FieldError(pointer, "malformed", message)])
+
+
+def check_may_publish(caller: Caller, team: str) -> None:
+    """Raises PermissionDenied unless the caller publishes for the team, or rules all of them."""
+    if caller.verdict(Action.AGENT_CONFIG_RULE).allowed:
+        return
+    row = PublishingTeam.objects.filter(name=team).first()
+    if caller.principal_id is None or row is None or caller.name not in row.publishers:
+        raise PermissionDenied(
+            f"{caller.name} is no publisher of {team[:80]!r}. An administrator can add it to the team.",
+            action=Action.AGENT_CONFIG_PUBLISH.value,
+        )
+
+
+def hidden_teams(caller: Caller) -> list[str]:
+    """Teams of organisations that the caller does not publish for: their documents are not shown."""
+    if caller.verdict(Action.AGENT_CONFIG_RULE).allowed:
+        return []
+    organisations = organisations_of(caller)
+    teams = PublishingTeam.objects.exclude(organisation__in=organisations)
+    return list(teams.values_list("name", flat=True))
+
+
+def check_sees_all(caller: Caller) -> None:
+    """Bundles hold what all organisations publish. Raises PermissionDenied."""
+    if hidden_teams(caller):
+        raise PermissionDenied(
+            "Bundles hold documents of organisations that you do not publish for.",
+            action=Action.AGENT_CONFIG_RULE.value,
+        )
+
+
+def organisations_of(caller: Caller) -> set[str]:
+    """Everybody sees teams without an organisation."""
+    mine = PublishingTeam.objects.filter(publishers__contains=[caller.name])
+    return {"", *mine.values_list("organisation", flat=True)}
+
+
+def get_team(name: str) -> PublishingTeam:
+    """Raises UnknownTeam."""
+    found = PublishingTeam.objects.filter(name=name).first()
+    if found is None:
+        raise UnknownTeam(f"There is no team {name[:80]!r}.")
+    return found
+
+
+@transaction.atomic
+def put_team(
+    name: str,
+    organisation: str,
+    publishers: Sequence[str],
+    *,
+    actor: Actor,
+    precondition: Precondition | None = None,
+) -> tuple[PublishingTeam, bool]:
+    """Say who publishes for a team. Raises InvalidRequest for principals that are not known."""
+    check_team_name(name, "/name")
+    _check_principals(publishers)
+    row = PublishingTeam.objects.select_for_update().filter(name=name).first()
+    check(precondition, row.version if row else None)
+    wanted = sorted(set(publishers))
+    if row and (row.organisation, row.publishers) == (organisation, wanted):
+        return row, False
+    before = _shown(row) if row else None
+    saved = row or PublishingTeam(name=name, version=0)
+    saved.organisation, saved.publishers, saved.version = organisation, wanted, saved.version + 1
+    saved.save()
+    audit.record(
+        TEAM_CHANGED,
+        "publishing_team",
+        name,
+        actor=actor,
+        before=before,
+        after=_shown(saved),
+        data={"team": name, "organisation": organisation},
+    )
+    return saved, row is None
+
+
+def _check_principals(names: Sequence[str]) -> None:
+    known = set(Principal.objects.filter(name__in=names).values_list("name", flat=True))
+    unknown = [
+        FieldError(f"/publishers/{index}", "unknown_principal", f"There is no principal {name[:80]!r}.")
+        for index, name in enumerate(names)
+        if name not in known
+    ]
+    if unknown:
+        raise InvalidRequest(unknown[0].message, errors=unknown)
+
+
+def _shown(row: PublishingTeam) -> dict[str, Any]:
+    return {"name": row.name, "organisation": row.organisation, "publishers": row.publishers}

@@ -1,0 +1,102 @@
+"""Which endpoints are due, and what their answers change. Nothing waits for it but who wants to know."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
+from datetime import timedelta
+
+from django.conf import settings
+from django.db import connection, transaction
+from django.db.models.functions import Now
+
+from registry.agent_configs.reachability import policies
+from registry.agent_configs.reachability.condition import tell
+from registry.agent_configs.reachability.judge import Outcome, judged, seconds_to_next
+from registry.agent_configs.reachability.metrics import PROBES
+from registry.agent_configs.reachability.models import AgentEndpoint
+from registry.agent_configs.reachability.probe import probe
+
+# More than the steps of one probe; a name that is slow to resolve is left behind.
+_STEPS = 4
+
+
+def check_endpoints() -> int:
+    """Probe what is due, as much as may be at once. Returns of how many something else is thought now."""
+    if not policies.are_wanted():
+        return 0
+    follow_documents()
+    taken = _take(settings.AGENT_PROBES_AT_ONCE)
+    found = _probe_all(taken)
+    with transaction.atomic():
+        changed = [row for row in taken if row.id in found and _store(row, found[row.id])]
+        tell(changed)
+    return len(changed)
+
+
+def follow_documents() -> None:
+    """Know exactly the endpoints that valid documents have. New ones are due soon, not all at once."""
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(_ADD, [settings.AGENT_PROBE_LOOK_SECONDS])
+        cursor.execute(_REMOVE)
+
+
+@transaction.atomic
+def _take(most: int) -> list[AgentEndpoint]:
+    """Those that are due, for ourselves: whoever looks meanwhile takes others."""
+    due = AgentEndpoint.objects.select_for_update(skip_locked=True).filter(due_at__lte=Now())
+    taken = list(due.order_by("due_at")[:most])
+    # Should we die now, they are due again.
+    later = Now() + timedelta(seconds=settings.AGENT_PROBE_SECONDS)
+    AgentEndpoint.objects.filter(id__in=[one.id for one in taken]).update(due_at=later)
+    return taken
+
+
+def _probe_all(rows: Sequence[AgentEndpoint]) -> dict[int, Outcome]:
+    if not rows:
+        return {}
+    rules = policies.rules()
+    pool = ThreadPoolExecutor(len(rows), thread_name_prefix="probe")
+    asked = {pool.submit(probe, row.endpoint, insecure=row.insecure, rules=rules): row.id for row in rows}
+    done, _ = wait(asked, timeout=_STEPS * rules.seconds)
+    pool.shutdown(wait=False, cancel_futures=True)
+    found = {asked[one]: one.result() for one in done}
+    for outcome in found.values():
+        PROBES.labels(outcome.reason).inc()
+    return found
+
+
+def _store(row: AgentEndpoint, outcome: Outcome) -> bool:
+    """Returns whether something else is thought of the endpoint than before."""
+    found = judged(row.finding, outcome, policies.patience())
+    seconds = seconds_to_next(found, settings.AGENT_PROBE_SECONDS, random.random())  # noqa: S311  (jitter)
+    known = found.outcome
+    AgentEndpoint.objects.filter(id=row.id).update(
+        status=known.status.value,
+        reason=known.reason,
+        message=known.message,
+        leaning=found.leaning.value,
+        streak=found.streak,
+        due_at=Now() + timedelta(seconds=seconds),
+        checked_at=Now(),
+    )
+    return known != row.outcome
+
+
+_NAMED = """
+SELECT DISTINCT agent.value->>'endpoint' AS endpoint, (agent.value->>'insecure')::boolean AS insecure
+FROM registry_agentconfig d CROSS JOIN LATERAL jsonb_each(d.content->'agents') AS agent
+WHERE d.deleted_at IS NULL AND d.content IS NOT NULL
+"""
+_ADD = f"""
+INSERT INTO registry_agentendpoint (endpoint, insecure, due_at)
+SELECT named.endpoint, named.insecure, now() + random() * make_interval(secs => %s)
+FROM ({_NAMED}) AS named WHERE length(named.endpoint) <= 1000
+ON CONFLICT DO NOTHING
+"""  # noqa: S608  (nothing of it comes from outside)
+_REMOVE = f"""
+DELETE FROM registry_agentendpoint e
+WHERE NOT EXISTS (SELECT FROM ({_NAMED}) AS named
+                  WHERE named.endpoint = e.endpoint AND named.insecure = e.insecure)
+"""  # noqa: S608

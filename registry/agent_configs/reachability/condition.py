@@ -1,0 +1,82 @@
+"""The condition `Reachable` of documents: written when it changes, between recomputes and within them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import replace
+from typing import Any
+
+from controlplane.database.clock import database_now
+from controlplane.database.locks import lock_publishing
+from controlplane.events import log as event_log
+from controlplane.events.types import EventType
+from controlplane.scopes import Scope
+from registry.agent_configs import serialization
+from registry.agent_configs.bundles.conditions import Condition, Status, Type, reachability, with_times
+from registry.agent_configs.event_types import CONFIG_STATUS_CHANGED
+from registry.agent_configs.models import AgentConfig, AgentConfigStatus
+from registry.agent_configs.reachability.models import AgentEndpoint
+from registry.agent_configs.reachability.outcomes import load_outcomes, probe_of
+
+
+def tell(changed: Collection[AgentEndpoint]) -> None:
+    """Write the condition of each document with one of these endpoints. Only transitions are events."""
+    if not changed:
+        return
+    lock_publishing()
+    outcomes = load_outcomes()
+    events: list[tuple[EventType, str, dict[str, Any], Scope]] = []
+    rows = []
+    for document, statuses in _affected(changed):
+        content = serialization.read_content(document.content)
+        found = reachability(probe_of(content, outcomes), document.content_generation)
+        before = [_reachable_of(row) for row in statuses]
+        for row in statuses:
+            _write(row, found)
+        rows += statuses
+        if any(_is_news(one, found) for one in before):
+            events.append(_event(document, found))
+    AgentConfigStatus.objects.bulk_update(rows, ["conditions"], batch_size=1000)
+    event_log.append_many(events, object_type="agent_config", actor="system:agent_configs")
+
+
+def _affected(changed: Iterable[AgentEndpoint]) -> Iterable[tuple[AgentConfig, list[AgentConfigStatus]]]:
+    names = sorted({one.endpoint for one in changed})
+    having = "EXISTS (SELECT FROM jsonb_each(content->'agents') a WHERE a.value->>'endpoint' = ANY(%s))"
+    rows = AgentConfig.objects.filter(deleted_at=None, content__isnull=False).defer("text")
+    for document in rows.extra(where=[having], params=[names]).order_by("id"):  # noqa: S610
+        yield document, list(AgentConfigStatus.objects.filter(document=document).order_by("id"))
+
+
+def _reachable_of(row: AgentConfigStatus) -> dict[str, Any] | None:
+    return next((one for one in row.conditions if one["type"] == Type.REACHABLE.value), None)
+
+
+def _write(row: AgentConfigStatus, found: Condition) -> None:
+    before = [serialization.read_condition(one, row.data_plane_id) for one in row.conditions]
+    told = [replace(found, observed_generation=one.observed_generation) for one in before]
+    wanted = [new if old.type is Type.REACHABLE else old for old, new in zip(before, told, strict=True)]
+    row.conditions = [
+        serialization.write_condition(one) for one in with_times(wanted, before, now=database_now())
+    ]
+
+
+def _is_news(before: dict[str, Any] | None, found: Condition) -> bool:
+    """A first success is no news: every new agent would tell the same."""
+    if before is None or before["status"] == found.status.value:
+        return False
+    return before["status"] != Status.UNKNOWN.value or found.status is Status.FALSE
+
+
+def _event(document: AgentConfig, found: Condition) -> tuple[EventType, str, dict[str, Any], Scope]:
+    said = {
+        "source": document.source,
+        "team": document.team,
+        "name": document.name,
+        "data_plane": "",
+        "condition": found.type.value,
+        "status": found.status.value,
+        "reason": found.reason,
+        "message": found.message,
+    }
+    return (CONFIG_STATUS_CHANGED, str(document.document_id), said, Scope())

@@ -1,0 +1,43 @@
+"""What is known of endpoints. One row for each, however many documents name it."""
+
+from __future__ import annotations
+
+from django.db import models
+
+from registry.agent_configs.bundles.conditions import Status
+from registry.agent_configs.reachability.judge import Finding, Outcome
+
+_STATUSES = [(one.value, one.value) for one in Status]
+
+
+class AgentEndpoint(models.Model):
+    """due_at: when it is asked again; checked_at: None of one that never was."""
+
+    id = models.BigAutoField(primary_key=True)
+    endpoint = models.CharField(max_length=1000)
+    insecure = models.BooleanField()
+    status = models.CharField(max_length=8, choices=_STATUSES, db_default=Status.UNKNOWN.value)
+    reason = models.CharField(max_length=32, db_default="NotProbed")
+    message = models.CharField(max_length=500, db_default="")
+    leaning = models.CharField(max_length=8, choices=_STATUSES, db_default=Status.UNKNOWN.value)
+    streak = models.IntegerField(db_default=0)
+    due_at = models.DateTimeField()
+    checked_at = models.DateTimeField(null=True)
+
+    class Meta:
+        app_label = "registry"
+        constraints = [
+            models.UniqueConstraint(fields=["endpoint", "insecure"], name="agent_endpoint_is_unique")
+        ]
+        indexes = [models.Index(fields=["due_at"], name="agent_endpoint_by_due_at")]
+
+    def __str__(self) -> str:
+        return self.endpoint
+
+    @property
+    def outcome(self) -> Outcome:
+        return Outcome(Status(self.status), self.reason, self.message)
+
+    @property
+    def finding(self) -> Finding:
+        return Finding(self.outcome, Status(self.leaning), self.streak)

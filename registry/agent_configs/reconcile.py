@@ -1,0 +1,29 @@
+"""What happens every few seconds: the folder, changes that wait, who has fallen silent."""
+
+from __future__ import annotations
+
+from django.db import transaction
+
+from controlplane.database.clock import database_now
+from controlplane.identity.actors import system
+from registry.agent_configs.delivery.acknowledgements import tell_silent_planes
+from registry.agent_configs.delivery.announce import announce
+from registry.agent_configs.publishing.publish import forget_tombstones
+from registry.agent_configs.publishing.recompute import recompute_all
+from registry.agent_configs.sources.cluster.synchronise import mark_silent_watcher
+from registry.agent_configs.sources.folder import synchronise
+
+_ACTOR = system("agent_configs")
+
+
+def look() -> list[str]:
+    """Returns the data planes that got a new bundle. Looking twice changes nothing."""
+    synchronise()
+    mark_silent_watcher()
+    with transaction.atomic():
+        now = database_now()
+        forget_tombstones(now=now)
+        tell_silent_planes(now=now)
+    given = recompute_all(_ACTOR)
+    announce()
+    return given

@@ -1,0 +1,27 @@
+"""Removals that come one by one are judged together, once it is quiet. Pure: the clock is an argument.
+
+A deletion of a whole namespace arrives as many single ones. Taken one by one, each would be few enough.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from registry.agent_configs.documents.published import DocumentId
+
+
+@dataclass(frozen=True, slots=True)
+class Settling:
+    """What is gone, and since when nothing else is."""
+
+    gone: frozenset[DocumentId] = frozenset()
+    since: float = 0.0
+
+    def seen(self, gone: Iterable[DocumentId], *, now: float) -> Settling:
+        found = frozenset(gone)
+        return self if found == self.gone else Settling(found, now)
+
+    def waiting(self, *, quiet: float, now: float) -> frozenset[DocumentId]:
+        """Those that must stay for now."""
+        return frozenset() if now - self.since >= quiet else self.gone

@@ -1,0 +1,128 @@
+"""What the authors of a ConfigMap are told by Kubernetes Events. Pure.
+
+Messages are those that the API shows to the document's own organisation.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from hashlib import sha256
+from typing import Any
+
+from registry.agent_configs.sources.cluster.objects import ConfigMap
+
+NORMAL, WARNING = "Normal", "Warning"
+# Kubernetes refuses more.
+_LONGEST_NOTE = 1024
+_CONTROLLER = "controlplane.flyte.org/agent-configs"
+_SHORTEST_SERIES = 2
+_OUT = ("Quarantined", "Suspected")
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    reason: str
+    type: str
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of a document. served: the generation that is, or 0. planes: how it stands there."""
+
+    generation: int
+    served: int
+    errors: tuple[str, ...]
+    planes: Mapping[str, Standing] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """In one data plane. accepted: the reason and the message of that condition."""
+
+    is_accepted: bool
+    accepted: tuple[str, str]
+    conflicts: tuple[str, ...]
+
+
+def notices_of(outcome: Outcome) -> list[Notice]:
+    """One for each thing to say; data planes that say the same are named together."""
+    if outcome.errors:
+        return [_invalid(outcome)]
+    said: defaultdict[tuple[str, str, str], list[str]] = defaultdict(list)
+    for plane, standing in sorted(outcome.planes.items()):
+        for one in _of_plane(standing):
+            said[one].append(plane)
+    if not said:
+        return [
+            Notice("Accepted", NORMAL, f"Generation {outcome.generation} is valid. No data plane takes it.")
+        ]
+    return [
+        Notice(reason, kind, _short(f"{', '.join(planes)}: {note}"))
+        for (reason, kind, note), planes in said.items()
+    ]
+
+
+def event_of(notice: Notice, config_map: ConfigMap, *, instance: str, now: datetime) -> dict[str, Any]:
+    """As events.k8s.io/v1 wants it. The name is the same for the same news, so that it is told once."""
+    regarding = {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "namespace": config_map.namespace,
+        "name": config_map.name,
+        "uid": config_map.uid,
+    }
+    return {
+        "apiVersion": "events.k8s.io/v1",
+        "kind": "Event",
+        "metadata": {"name": event_name(notice, config_map), "namespace": config_map.namespace},
+        "eventTime": micro_time(now),
+        "reportingController": _CONTROLLER,
+        "reportingInstance": instance[:128],
+        "action": "Published",
+        "reason": notice.reason,
+        "regarding": regarding,
+        "note": notice.note,
+        "type": notice.type,
+    }
+
+
+def series_of(count: int, *, now: datetime) -> dict[str, Any]:
+    """What changes in an Event that is told again."""
+    return {"series": {"count": max(count, _SHORTEST_SERIES), "lastObservedTime": micro_time(now)}}
+
+
+def event_name(notice: Notice, config_map: ConfigMap) -> str:
+    said = "\0".join((config_map.uid, notice.reason, notice.note))
+    # 253 is the longest name of an object.
+    return f"{config_map.name[:230]}.{sha256(said.encode()).hexdigest()[:16]}"
+
+
+def micro_time(at: datetime) -> str:
+    """Kubernetes refuses a time without fractional digits."""
+    return at.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def _invalid(outcome: Outcome) -> Notice:
+    more = f" And {len(outcome.errors) - 1} more." if len(outcome.errors) > 1 else ""
+    served = f" Generation {outcome.served} is served on." if outcome.served else " Nothing of it is served."
+    room = _LONGEST_NOTE - len(more) - len(served)
+    return Notice("InvalidConfiguration", WARNING, f"{_short(outcome.errors[0], room)}{more}{served}")
+
+
+def _of_plane(standing: Standing) -> Iterable[tuple[str, str, str]]:
+    reason, message = standing.accepted
+    if reason in _OUT:
+        return [("Quarantined", WARNING, message)]
+    if standing.conflicts:
+        return [("Conflicted", WARNING, one) for one in standing.conflicts]
+    if standing.is_accepted:
+        return [("Accepted", NORMAL, message or "accepted.")]
+    return [(reason, WARNING, message or "not accepted.")]
+
+
+def _short(note: str, most: int = _LONGEST_NOTE) -> str:
+    return note if len(note) <= most else f"{note[: most - 3]}..."

@@ -1,0 +1,163 @@
+"""What a ConfigMap says of a document, and what a stream of changes says of ConfigMaps. Pure.
+
+Who a document belongs to is the namespace that the API server put it in: whoever writes the text, the labels
+or the annotations has no say in it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import Any
+
+from registry.agent_configs.documents.envelopes import PREFIX
+from registry.agent_configs.documents.published import DocumentId
+
+SOURCE = "kubernetes"
+# Etcd takes 1.5 MiB; managed fields come on top.
+_LONGEST_LINE = 8 << 20
+_SAID = ("data", "binaryData", "immutable")
+_GONE = 410
+
+
+class Expired(Exception):
+    """The API server no longer knows what happened since the version that we have: list again."""
+
+
+class Garbled(Exception):
+    """An answer that is none. What it was to say is lost, so: list again."""
+
+
+class Kind(StrEnum):
+    ADDED = "ADDED"
+    MODIFIED = "MODIFIED"
+    DELETED = "DELETED"
+    BOOKMARK = "BOOKMARK"
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigMap:
+    """One ConfigMap, as far as we care. text: the document; what only bookkeeping changes is not in it."""
+
+    namespace: str
+    name: str
+    uid: str
+    created_at: datetime
+    text: str
+
+    @property
+    def document(self) -> DocumentId:
+        return DocumentId(SOURCE, self.namespace, self.name)
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One line of a watch. config_map: None of a bookmark, and of what has another name than ours."""
+
+    kind: Kind
+    version: str
+    config_map: ConfigMap | None
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """One page of a list. more: the token of the next page; empty at the end."""
+
+    config_maps: tuple[ConfigMap, ...]
+    version: str
+    more: str
+
+
+def read_page(value: Any) -> Page:
+    """Raises Garbled for what is no list of ConfigMaps with a version."""
+    metadata = _member(value, "metadata")
+    items = value.get("items")
+    version = metadata.get("resourceVersion")
+    # A server writes null for no items.
+    if not isinstance(items, list | None) or not isinstance(version, str) or not version:
+        raise Garbled("This is no list of ConfigMaps.")
+    more = metadata.get("continue") or ""
+    found = (read_config_map(one) for one in items or ())
+    return Page(tuple(one for one in found if one), version, str(more))
+
+
+def read_config_map(value: Any) -> ConfigMap | None:
+    """None if its name is not ours. Raises Garbled."""
+    metadata = _member(value, "metadata")
+    name, namespace = metadata.get("name"), metadata.get("namespace")
+    if not isinstance(name, str) or not isinstance(namespace, str) or not (name and namespace):
+        raise Garbled("A ConfigMap has a name and a namespace.")
+    if not name.startswith(PREFIX):
+        return None
+    uid = str(metadata.get("uid") or "")
+    return ConfigMap(namespace, name, uid, _time(metadata.get("creationTimestamp")), _text(name, value))
+
+
+def read_changes(chunks: Iterable[bytes]) -> Iterator[Change]:
+    """The changes in a stream of lines. A line that was cut at the end is as if it had not come.
+
+    Raises Expired, Garbled.
+    """
+    for line in _lines(chunks):
+        if line.strip():
+            yield _change(line)
+
+
+def _lines(chunks: Iterable[bytes]) -> Iterator[bytes]:
+    rest = b""
+    for chunk in chunks:
+        *lines, rest = (rest + chunk).split(b"\n")
+        yield from lines
+        if len(rest) > _LONGEST_LINE:
+            raise Garbled("A line of the watch is too long.")
+
+
+def _change(line: bytes) -> Change:
+    try:
+        said = json.loads(line)
+    except ValueError as error:
+        raise Garbled("A line of the watch is no JSON.") from error
+    value = _member(said, "object")
+    if said.get("type") == "ERROR":
+        raise _error(value)
+    try:
+        kind = Kind(said.get("type"))
+    except ValueError as error:
+        raise Garbled("A line of the watch has an unknown type.") from error
+    version = _member(value, "metadata").get("resourceVersion")
+    if not isinstance(version, str) or not version:
+        raise Garbled("A line of the watch has no version.")
+    return Change(kind, version, None if kind is Kind.BOOKMARK else read_config_map(value))
+
+
+def _error(status: Mapping[str, Any]) -> Exception:
+    message = str(status.get("message") or status.get("reason") or "no reason given")[:300]
+    is_gone = status.get("code") == _GONE or status.get("reason") in ("Expired", "Gone")
+    return Expired(message) if is_gone else Garbled(f"The watch ended with an error: {message}")
+
+
+def _member(value: Any, name: str) -> Mapping[str, Any]:
+    found = value.get(name) if isinstance(value, Mapping) else None
+    if not isinstance(found, Mapping):
+        raise Garbled(f"An object has no {name}.")
+    return found
+
+
+def _time(said: Any) -> datetime:
+    try:
+        found = datetime.fromisoformat(said)
+    except (TypeError, ValueError):
+        return datetime.now(UTC)
+    return found if found.tzinfo else found.replace(tzinfo=UTC)
+
+
+def _text(name: str, value: Mapping[str, Any]) -> str:
+    """Always the same for the same data. Items of a list say neither what they are nor of which version."""
+    said = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}}
+    said |= {one: value[one] for one in _SAID if value.get(one) is not None}
+    text = json.dumps(said, indent=1, sort_keys=True, ensure_ascii=False)
+    # Half a surrogate is no text that could be stored.
+    return text.encode(errors="replace").decode()

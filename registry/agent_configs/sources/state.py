@@ -1,0 +1,54 @@
+"""The sources that are read again and again, the folder and the cluster: how each of them stands."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.conf import settings
+
+from controlplane.identity.callers import Caller
+from controlplane.identity.roles import Action
+from registry.agent_configs.sources.cluster.synchronise import SOURCE as CLUSTER
+from registry.agent_configs.sources.folder import SOURCE as FOLDER
+from registry.agent_configs.sources.follow import OFF, Source, state_of
+
+FOLLOWED = {one.name: one for one in (FOLDER, CLUSTER)}
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What the last look at a source found. watcher, counts: of the cluster's process, since it started."""
+
+    source: str
+    state: str
+    checked_at: datetime | None
+    loaded_at: datetime | None
+    problem_count: int
+    problems: list[str]
+    pending: dict[str, Any] | None
+    watcher: str
+    counts: dict[str, int]
+
+
+def standing(source: Source, caller: Caller) -> Standing:
+    """Problems name documents of any organisation, so only who rules all of them sees them."""
+    row = source.rows._default_manager.get(id=1)
+    rules = caller.verdict(Action.AGENT_CONFIG_RULE).allowed
+    return Standing(
+        source=source.name,
+        state=state_of(row) if _is_set_up(source) else OFF,
+        checked_at=row.checked_at,
+        loaded_at=row.loaded_at,
+        problem_count=len(row.problems),
+        problems=row.problems if rules else [],
+        pending=row.pending and {**row.pending, "documents": row.pending["documents"] if rules else []},
+        watcher=getattr(row, "watcher", ""),
+        counts=getattr(row, "counts", {}),
+    )
+
+
+def _is_set_up(source: Source) -> bool:
+    said = settings.AGENT_CONFIGS_PATH, settings.AGENT_CONFIGS_KUBERNETES_NAMESPACES
+    return bool(dict(zip(FOLLOWED, said, strict=True))[source.name])

@@ -1,0 +1,76 @@
+"""Digests of everything that a recompute depends on: equal ones mean that there is nothing to do.
+
+They are compared instead of marks that somebody sets, so that nothing is missed after a crash.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from django.conf import settings
+from django.db import connection
+from django.db.models import Q
+
+from registry.agent_configs.documents.content import digest_of
+from registry.agent_configs.models import AgentConfigQuarantine, DataPlane
+from registry.agent_configs.reachability.models import AgentEndpoint
+from registry.agent_configs.reachability.policies import gate_new
+from registry.agent_configs.storage import policies
+from registry.agent_configs.storage.stages import earlier_planes
+
+_HOUR = 3600
+
+
+def inputs_of_all(now: datetime) -> str:
+    """Of what concerns every data plane. With the hour: claims are forgotten, generations grow too old."""
+    hour = int(now.timestamp()) // _HOUR
+    with connection.cursor() as cursor:
+        cursor.execute(_ROWS)
+        rows = cursor.fetchone()
+    quarantines = AgentConfigQuarantine.objects.filter(Q(until=None) | Q(until__gt=now)).order_by("id")
+    kept = [list(map(str, one)) for one in quarantines.values_list("id", "data_plane_id", "fallback")]
+    said = [
+        repr(policies.policy().naming),
+        repr(policies.gates()),
+        repr(policies.patience()),
+        repr(policies.timeouts()),
+    ]
+    more = [settings.AGENT_CONFIGS_MODE, settings.AGENT_CONFIGS_GRACE_SECONDS, *_judging(), _answering()]
+    return digest_of([hour, list(rows), kept, said, more])
+
+
+def inputs_of_plane(plane: DataPlane, common: str) -> str:
+    own: list[Any] = [plane.version, plane.active_revision, plane.applied_revision, plane.ack_state]
+    alerted = plane.alerted_revision == plane.active_revision
+    lists = [sorted(plane.approved), sorted(plane.rejected), list(earlier_planes(plane))]
+    return digest_of([common, own, alerted, plane.trial, *lists])
+
+
+def _judging() -> list[Any]:
+    found = policies.policy()
+    return [sorted(found.reserved_task_types), found.simultaneous.value, found.flag, found.strict_endpoints]
+
+
+def _answering() -> list[list[str]]:
+    """Only where the policy keeps documents out whose agents do not answer."""
+    if not gate_new():
+        return []
+    rows = AgentEndpoint.objects.order_by("endpoint", "insecure").values_list(
+        "endpoint", "insecure", "status"
+    )
+    return [list(map(str, one)) for one in rows.exclude(checked_at=None)]
+
+
+_ROWS = """
+SELECT
+  (SELECT md5(string_agg(id::text || ':' || generation || ':' || (deleted_at IS NULL), ',' ORDER BY id))
+   FROM registry_agentconfig),
+  (SELECT md5(string_agg(team || ':' || kind || ':' || pattern, ',' ORDER BY id))
+   FROM registry_agentconfiggrant),
+  (SELECT md5(string_agg(team || ':' || kind || ':' || name, ',' ORDER BY id))
+   FROM registry_agentconfigrelease),
+  (SELECT md5(string_agg(name || ':' || organisation, ',' ORDER BY name)) FROM registry_publishingteam),
+  (SELECT md5(string_agg(is_synced::text, ',')) FROM registry_agentconfigfolder),
+  (SELECT md5(string_agg(is_synced::text, ',')) FROM registry_agentconfigcluster)
+"""

@@ -1,0 +1,48 @@
+"""What is kept from one recompute to the next: standings of claims, and not too many bundles."""
+
+from __future__ import annotations
+
+from django.conf import settings
+
+from registry.agent_configs.claims.history import History, Standing
+from registry.agent_configs.documents.published import ClaimKey
+from registry.agent_configs.models import AgentConfigBundle, ClaimRecord, DataPlane
+
+_BY = ("data_plane", "kind", "name", "version", "pin", "team")
+_SAID = ("source", "document", "first_accepted_at", "established", "gone_at")
+
+
+def store_history(plane: DataPlane, before: History, after: History) -> None:
+    """Write what differs, and nothing else."""
+    changed = [_row(plane, name, one) for name, one in after.items() if before.get(name) != one]
+    ClaimRecord.objects.bulk_create(
+        changed, batch_size=1000, update_conflicts=True, unique_fields=_BY, update_fields=_SAID
+    )
+    for team, key in before.keys() - after.keys():
+        ClaimRecord.objects.filter(
+            data_plane=plane, team=team, kind=key.kind.value, name=key.name, version=key.version, pin=key.pin
+        ).delete()
+
+
+def forget_old_bundles(plane: DataPlane) -> None:
+    """What is in force, and what was applied last, stays however old it is."""
+    oldest = plane.latest_revision - settings.AGENT_CONFIGS_BUNDLES_KEPT
+    old = AgentConfigBundle.objects.filter(data_plane=plane, revision__lte=oldest)
+    old.exclude(revision__in=(plane.active_revision, plane.applied_revision)).delete()
+
+
+def _row(plane: DataPlane, name: tuple[str, ClaimKey], one: Standing) -> ClaimRecord:
+    team, key = name
+    return ClaimRecord(
+        data_plane=plane,
+        team=team,
+        kind=key.kind.value,
+        name=key.name,
+        version=key.version,
+        pin=key.pin,
+        source=one.document.source,
+        document=one.document.name,
+        first_accepted_at=one.first_accepted_at,
+        established=one.established,
+        gone_at=one.gone_at,
+    )

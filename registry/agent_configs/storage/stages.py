@@ -1,0 +1,24 @@
+"""Data planes that are given changes before others."""
+
+from __future__ import annotations
+
+from django.conf import settings
+
+from registry.agent_configs.bundles.conditions import AckState
+from registry.agent_configs.bundles.rollout import Progress, waits_for
+from registry.agent_configs.models import DataPlane
+
+
+def earlier_planes(plane: DataPlane) -> tuple[str, ...]:
+    """Those that this one waits for."""
+    if not plane.stage:
+        return ()
+    planes = DataPlane.objects.filter(stage__lt=plane.stage)
+    found = [Progress(one.name, one.stage, _is_settled(one)) for one in planes]
+    return waits_for(plane.stage, found, percent=settings.AGENT_CONFIGS_STAGE_PERCENT)
+
+
+def _is_settled(plane: DataPlane) -> bool:
+    waits = plane.held is not None or plane.trial is not None
+    works = plane.applied_revision == plane.active_revision and plane.ack_state != AckState.DEGRADED
+    return works and not waits

@@ -1,0 +1,88 @@
+"""Doors to the bundles that data planes were given."""
+
+from __future__ import annotations
+
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from controlplane.api.endpoints import Endpoint, caller_of
+from controlplane.api.fields import Query
+from controlplane.api.pages import page_response, paginate
+from controlplane.identity.roles import Action
+from registry.agent_configs import serialization
+from registry.agent_configs.bundles.differences import difference, summary
+from registry.agent_configs.delivery.data_planes import get_bundle
+from registry.agent_configs.models import AgentConfigBundle
+from registry.agent_configs.publishing.teams import check_sees_all
+from registry.api.agent_configs import data_plane_schemas as shapes
+from registry.api.agent_configs import examples
+
+_TAGS = ["data planes"]
+
+
+class BundleCollection(Endpoint):
+    actions = {"GET": Action.AGENT_CONFIG_READ}
+
+    @extend_schema(
+        operation_id="agent_config_bundles_list",
+        summary="List bundles, newest first",
+        description=(
+            "A bundle is the complete configuration that a data plane serves at one revision. Filter by "
+            "data plane to see its history."
+        ),
+        tags=_TAGS,
+        parameters=[shapes.BundleListQuery],
+        responses=shapes.BundlePage,
+        examples=examples.BUNDLES,
+    )
+    def get(self, request: Request) -> Response:
+        query = shapes.BundleListQuery.parse(request)
+        check_sees_all(caller_of(request))
+        rows = AgentConfigBundle.objects.defer("text", "body")
+        if "data_plane" in query:
+            rows = rows.filter(data_plane=query["data_plane"])
+        page = paginate(request, rows, order=("-id",), query=query)
+        return page_response(request, page, shapes.show_bundle_summary)
+
+
+class BundleItem(Endpoint):
+    actions = {"GET": Action.AGENT_CONFIG_READ}
+
+    @extend_schema(
+        operation_id="agent_config_bundles_get",
+        summary="Get one bundle",
+        description=(
+            "Includes the documents that the bundle was built from, and those that were left out, with the "
+            "reason for each."
+        ),
+        tags=_TAGS,
+        responses=shapes.BundleRead,
+        examples=examples.BUNDLE,
+    )
+    def get(self, request: Request, name: str, revision: int) -> Response:
+        Query.parse(request)
+        check_sees_all(caller_of(request))
+        return Response(shapes.show_bundle(get_bundle(name, revision)))
+
+
+class BundleDifference(Endpoint):
+    actions = {"GET": Action.AGENT_CONFIG_READ}
+
+    @extend_schema(
+        operation_id="agent_config_bundles_diff",
+        summary="Compare two bundles",
+        description=(
+            "Lists the changes from the first revision to the other, and which agents have to restart for "
+            "them."
+        ),
+        tags=_TAGS,
+        responses=shapes.BundleDifferenceRead,
+        examples=examples.BUNDLE_DIFFERENCE,
+    )
+    def get(self, request: Request, name: str, revision: int, other: int) -> Response:
+        Query.parse(request)
+        check_sees_all(caller_of(request))
+        before, after = (serialization.read_bundle(get_bundle(name, one).body) for one in (revision, other))
+        found = difference(before, after)
+        return Response({"changes": list(summary(found)), "restarts": list(found.restarts)})

@@ -1,0 +1,251 @@
+"""Doors to teams, grants, claims and conflicts."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from controlplane.api.endpoints import Endpoint, ReasonedQuery, actor_of, caller_of, mutation
+from controlplane.api.etags import parse_precondition, respond, version_etag
+from controlplane.api.fields import Query, parse_body
+from controlplane.api.pages import PageQuery, page_response, paginate
+from controlplane.errors import UnknownTeam
+from controlplane.identity.roles import Action
+from registry.agent_configs.claims.grants import Grant, Transfer
+from registry.agent_configs.documents.published import ClaimKind
+from registry.agent_configs.models import AgentConfigGrant, AgentConfigStatus, ClaimRecord, PublishingTeam
+from registry.agent_configs.publishing.ownership_transfer import give_grant, release, transfer, withdraw_grant
+from registry.agent_configs.publishing.teams import check_may_publish, get_team, hidden_teams, put_team
+from registry.api.agent_configs import claim_schemas as shapes
+from registry.api.agent_configs import examples
+from registry.api.agent_configs.document_schemas import show_conflicts
+
+_TAGS = ["agent configurations"]
+
+
+class TeamCollection(Endpoint):
+    actions = {"GET": Action.AGENT_CONFIG_READ}
+
+    @extend_schema(
+        operation_id="agent_config_teams_list",
+        summary="List publishing teams",
+        description=(
+            "Each team with the principals that may publish for it. Teams of other organisations are not "
+            "listed."
+        ),
+        tags=_TAGS,
+        parameters=[PageQuery],
+        responses=shapes.TeamPage,
+        examples=examples.TEAMS,
+    )
+    def get(self, request: Request) -> Response:
+        query = PageQuery.parse(request)
+        rows = PublishingTeam.objects.exclude(name__in=hidden_teams(caller_of(request)))
+        return page_response(request, paginate(request, rows, order=("name",), query=query), shapes.show_team)
+
+
+class TeamItem(Endpoint):
+    actions = {"GET": Action.AGENT_CONFIG_READ, "PUT": Action.AGENT_CONFIG_RULE}
+    has_versions = True
+
+    @extend_schema(
+        operation_id="agent_config_teams_get",
+        summary="Get one publishing team",
+        description="The answer carries an ETag; send it as `If-Match` to change the team.",
+        tags=_TAGS,
+        responses=shapes.TeamRead,
+        examples=examples.TEAM,
+    )
+    def get(self, request: Request, team: str) -> Response:
+        Query.parse(request)
+        if team in hidden_teams(caller_of(request)):
+            raise UnknownTeam(f"There is no team {team[:80]!r}.")
+        row = get_team(team)
+        return respond(request, shapes.show_team(row), etag=version_etag(row.version))
+
+    @extend_schema(
+        operation_id="agent_config_teams_put",
+        summary="Create or replace a publishing team",
+        description=(
+            "Sets the team's organisation and the principals that may publish for it. Replacing needs "
+            "`If-Match` with the team's ETag."
+        ),
+        tags=_TAGS,
+        parameters=[ReasonedQuery],
+        request=shapes.TeamWrite,
+        responses={200: shapes.TeamRead, 201: shapes.TeamRead},
+        examples=examples.TEAM_PUT,
+    )
+    @mutation
+    def put(self, request: Request, team: str) -> Response:
+        query = ReasonedQuery.parse(request)
+        said = parse_body(shapes.TeamWrite, request)
+        row, created = put_team(
+            team,
+            said["organisation"],
+            said["publishers"],
+            actor=actor_of(request, query["change_message"]),
+            precondition=parse_precondition(request),
+        )
+        headers = {"ETag": version_etag(row.version)}
+        return Response(shapes.show_team(row), status=201 if created else 200, headers=headers)
+
+
+class GrantCollection(Endpoint):
+    actions = {"GET": Action.AGENT_CONFIG_READ, "POST": Action.AGENT_CONFIG_RULE}
+
+    @extend_schema(
+        operation_id="agent_config_grants_list",
+        summary="List grants",
+        description="A grant reserves the agent IDs or task types that match a pattern for one team.",
+        tags=_TAGS,
+        parameters=[PageQuery],
+        responses=shapes.GrantPage,
+        examples=examples.GRANTS,
+    )
+    def get(self, request: Request) -> Response:
+        query = PageQuery.parse(request)
+        rows = AgentConfigGrant.objects.exclude(team__in=hidden_teams(caller_of(request)))
+        return page_response(request, paginate(request, rows, order=("id",), query=query), shapes.show_grant)
+
+    @extend_schema(
+        operation_id="agent_config_grants_give",
+        summary="Create a grant",
+        description="It ranks above every claim with a less close grant, at once.",
+        tags=_TAGS,
+        parameters=[ReasonedQuery],
+        request=shapes.GrantWrite,
+        responses={201: shapes.GrantRead},
+        examples=examples.GRANT,
+    )
+    @mutation
+    def post(self, request: Request) -> Response:
+        query = ReasonedQuery.parse(request)
+        said = parse_body(shapes.GrantWrite, request)
+        grant = Grant(said["team"], said["pattern"], ClaimKind(said["kind"]))
+        row = give_grant(grant, actor=actor_of(request, query["change_message"]))
+        headers = {"Location": f"{request.path}/{row.id}"}
+        return Response(shapes.show_grant(row), status=201, headers=headers)
+
+
+class GrantItem(Endpoint):
+    actions = {"DELETE": Action.AGENT_CONFIG_RULE}
+
+    @extend_schema(
+        operation_id="agent_config_grants_withdraw",
+        summary="Delete a grant",
+        description="Claims that relied on the grant are evaluated again at once.",
+        tags=_TAGS,
+        parameters=[ReasonedQuery],
+        responses={204: None},
+    )
+    @mutation
+    def delete(self, request: Request, grant_id: UUID) -> Response:
+        query = ReasonedQuery.parse(request)
+        withdraw_grant(grant_id, actor=actor_of(request, query["change_message"]))
+        return Response(status=204)
+
+
+class ClaimCollection(Endpoint):
+    actions = {"GET": Action.AGENT_CONFIG_READ}
+
+    @extend_schema(
+        operation_id="agent_config_claims_list",
+        summary="List claims to agent IDs and task types",
+        description="Shows which team holds each name in each data plane, and since when.",
+        tags=_TAGS,
+        parameters=[shapes.ClaimListQuery],
+        responses=shapes.ClaimPage,
+        examples=examples.CLAIMS,
+    )
+    def get(self, request: Request) -> Response:
+        query = shapes.ClaimListQuery.parse(request)
+        filters = {name: query[name] for name in ("data_plane", "team", "kind", "name") if name in query}
+        rows = ClaimRecord.objects.filter(**filters).exclude(team__in=hidden_teams(caller_of(request)))
+        return page_response(request, paginate(request, rows, order=("id",), query=query), shapes.show_claim)
+
+
+class ReleaseClaim(Endpoint):
+    actions = {"POST": Action.AGENT_CONFIG_PUBLISH}
+
+    @extend_schema(
+        operation_id="agent_config_claims_release",
+        summary="Release a claim",
+        description="Until then the team serves it on.",
+        tags=_TAGS,
+        parameters=[ReasonedQuery],
+        request=shapes.ReleaseWrite,
+        responses={204: None},
+        examples=examples.RELEASE,
+    )
+    @mutation
+    def post(self, request: Request) -> Response:
+        query = ReasonedQuery.parse(request)
+        said = parse_body(shapes.ReleaseWrite, request)
+        check_may_publish(caller_of(request), said["team"])
+        actor = actor_of(request, query["change_message"])
+        release(said["team"], ClaimKind(said["kind"]), said["name"], actor=actor)
+        return Response(status=204)
+
+
+class TransferClaim(Endpoint):
+    actions = {"POST": Action.AGENT_CONFIG_RULE}
+
+    @extend_schema(
+        operation_id="agent_config_claims_transfer",
+        summary="Transfer a claim to another team",
+        description="Refused while the new owner publishes no claim to it: nobody would serve it.",
+        tags=_TAGS,
+        parameters=[ReasonedQuery],
+        request=shapes.TransferWrite,
+        responses={204: None},
+        examples=examples.TRANSFER,
+    )
+    @mutation
+    def post(self, request: Request) -> Response:
+        query = ReasonedQuery.parse(request)
+        said = parse_body(shapes.TransferWrite, request)
+        order = Transfer(ClaimKind(said["kind"]), said["name"], said["from_team"], said["to_team"])
+        transfer(order, actor=actor_of(request, query["change_message"]))
+        return Response(status=204)
+
+
+class ConflictCollection(Endpoint):
+    actions = {"GET": Action.AGENT_CONFIG_READ}
+
+    @extend_schema(
+        operation_id="agent_config_conflicts_list",
+        summary="List rejected claims",
+        description=(
+            "Lists the documents whose claims lost to another document, with the winner and the rule that "
+            "decided."
+        ),
+        tags=_TAGS,
+        parameters=[shapes.ConflictListQuery],
+        responses=shapes.ConflictPage,
+        examples=examples.CONFLICTS,
+    )
+    def get(self, request: Request) -> Response:
+        query = shapes.ConflictListQuery.parse(request)
+        rows = AgentConfigStatus.objects.exclude(conflicts=[]).select_related("document")
+        rows = rows.exclude(document__team__in=hidden_teams(caller_of(request)))
+        if "data_plane" in query:
+            rows = rows.filter(data_plane=query["data_plane"])
+        if "team" in query:
+            rows = rows.filter(document__team=query["team"])
+
+        def show(row: AgentConfigStatus) -> dict[str, Any]:
+            document = row.document
+            return {
+                "data_plane": row.data_plane_id,
+                "source": document.source,
+                "team": document.team,
+                "document": document.name,
+                "conflicts": show_conflicts(row.conflicts, caller_of(request)),
+            }
+
+        return page_response(request, paginate(request, rows, order=("id",), query=query), show)

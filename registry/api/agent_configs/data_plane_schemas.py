@@ -1,0 +1,220 @@
+"""The shapes of data planes and their bundles in the API."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from rest_framework import serializers
+
+from controlplane.api.fields import Query, StrictSerializer, Text, Whole
+from controlplane.api.pages import PageQuery
+from controlplane.endpoints.events.schemas import MAX_WAIT_SECONDS
+from overrides.api.schemas import AnyJSONField
+from registry.agent_configs.bundles.conditions import AckState
+from registry.agent_configs.delivery.data_planes import Format, described
+from registry.agent_configs.models import DIALECTS, AgentConfigBundle, DataPlane
+from registry.api.agent_configs.document_schemas import GateHold
+
+FORMATS = [(one.value, one.value) for one in Format]
+ACK_STATES = [(one.value, one.value) for one in AckState]
+_MOST = 1000
+
+
+class ConfigMapName(StrictSerializer):
+    name = Text(required=False, max_length=253)
+    namespace = Text(required=False, max_length=63)
+
+
+class DataPlaneWrite(StrictSerializer):
+    dialect = serializers.ChoiceField(
+        choices=DIALECTS, required=False, default="agent", help_text="Which section Flyte reads."
+    )
+    release = Text(required=False, default="1.16.0", max_length=32, help_text="Flyte's, such as 1.15.3.")
+    enabled_plugins = serializers.ListField(
+        child=Text(max_length=63),
+        required=False,
+        default=list,
+        max_length=_MOST,
+        help_text="As propeller has them; empty means all.",
+    )
+    platform = serializers.DictField(
+        child=AnyJSONField(),
+        required=False,
+        default=dict,
+        help_text="What teams cannot set, such as `defaultAgent`, in Flyte's words.",
+    )
+    placeholders = serializers.ListField(
+        child=Text(max_length=128),
+        required=False,
+        default=list,
+        max_length=_MOST,
+        help_text="Task types while nobody claims any.",
+    )
+    teams = serializers.ListField(
+        child=Text(max_length=63),
+        required=False,
+        default=list,
+        max_length=_MOST,
+        help_text="Patterns of the teams whose documents it is given; empty means all.",
+    )
+    principal = Text(
+        required=False,
+        default="",
+        allow_blank=True,
+        max_length=63,
+        help_text="Who reads the configuration and says how it went.",
+    )
+    stage = Whole(
+        required=False,
+        default=0,
+        min_value=0,
+        max_value=100,
+        help_text="A change waits here until the data planes of smaller stages work with theirs.",
+    )
+    config_map = ConfigMapName(
+        required=False, default=dict, help_text="Name and namespace of `format=configmap`."
+    )
+
+
+class DataPlaneRead(serializers.Serializer[Any]):
+    name = serializers.CharField()
+    dialect = serializers.ChoiceField(choices=DIALECTS)
+    release = serializers.CharField()
+    enabled_plugins = serializers.ListField(child=serializers.CharField())
+    platform = serializers.DictField(child=AnyJSONField())
+    placeholders = serializers.ListField(child=serializers.CharField())
+    teams = serializers.ListField(child=serializers.CharField())
+    principal = serializers.CharField()
+    stage = serializers.IntegerField()
+    config_map = serializers.DictField(child=serializers.CharField())
+    version = serializers.IntegerField()
+    active_revision = serializers.IntegerField(help_text="In force, and served; 0 is none.")
+    applied_revision = serializers.IntegerField(help_text="That it said it works with.")
+    latest_revision = serializers.IntegerField()
+    activated_at = serializers.DateTimeField(allow_null=True)
+    ack_state = serializers.CharField(help_text="Its last word; empty while it says nothing of the last.")
+    acked_at = serializers.DateTimeField(allow_null=True)
+    ack_errors = serializers.ListField(child=serializers.DictField(child=serializers.CharField()))
+    searching = serializers.BooleanField(help_text="A document to blame is being searched.")
+    held_digest = serializers.CharField(help_text="Of a bundle that waits; empty if none does.")
+    held = GateHold(many=True)
+    held_changes = serializers.ListField(child=serializers.CharField())
+    held_teams = serializers.ListField(
+        child=serializers.CharField(), help_text="Teams with a change that waits: agent-config-parts has why."
+    )
+
+
+class DataPlanePage(serializers.Serializer[Any]):
+    items = DataPlaneRead(many=True)
+    next_cursor = serializers.CharField(allow_null=True)
+
+
+class ConfigQuery(Query):
+    format = serializers.ChoiceField(choices=FORMATS, required=False, default="yaml")
+    wait = serializers.IntegerField(
+        required=False,
+        default=0,
+        min_value=0,
+        max_value=MAX_WAIT_SECONDS,
+        help_text="Seconds to wait, with If-None-Match, while nothing is new (long poll).",
+    )
+
+
+class AckErrorWrite(StrictSerializer):
+    message = Text(max_length=1000, lines=True)
+    path = Text(required=False, default="", allow_blank=True, max_length=1000, help_text="JSON Pointer.")
+    document = Text(
+        required=False, default="", allow_blank=True, max_length=400, help_text="`source/team/name`."
+    )
+
+
+class AckWrite(StrictSerializer):
+    revision = Whole(min_value=1, max_value=2**31 - 1)
+    sha256 = Text(required=False, default="", allow_blank=True, max_length=64)
+    status = serializers.ChoiceField(choices=ACK_STATES)
+    errors = serializers.ListField(  # type: ignore[assignment]  # DRF takes it out of the class
+        child=AckErrorWrite(), required=False, default=list, max_length=100
+    )
+
+
+class ApprovalWrite(StrictSerializer):
+    digest = Text(max_length=64, help_text="`held_digest` of the data plane or of a team's part.")
+
+    class Meta:
+        ref_name = "BundleApproval"
+
+
+class BundleSummary(serializers.Serializer[Any]):
+    data_plane = serializers.CharField()
+    revision = serializers.IntegerField()
+    parent = serializers.IntegerField(  # type: ignore[assignment]  # as above
+        help_text="The one that was in force before; 0 is none."
+    )
+    digest = serializers.CharField(help_text="SHA-256 of the document's canonical JSON.")
+    changes = serializers.ListField(child=serializers.CharField())
+    created_at = serializers.DateTimeField()
+    created_by = serializers.CharField()
+
+
+class BundleRead(BundleSummary):
+    text = serializers.CharField(help_text="As it is served.")
+    inputs = serializers.ListField(child=serializers.CharField(), help_text="Documents that took part.")
+    dropped = serializers.ListField(child=serializers.CharField(), help_text="Claims that did not.")
+
+    class Meta:
+        ref_name = "AgentConfigBundle"
+
+
+class BundlePage(serializers.Serializer[Any]):
+    items = BundleSummary(many=True)
+    next_cursor = serializers.CharField(allow_null=True)
+
+    class Meta:
+        ref_name = "AgentConfigBundlePage"
+
+
+class BundleListQuery(PageQuery):
+    data_plane = serializers.CharField(required=False, help_text="Only of this one.")
+
+
+class BundleDifferenceRead(serializers.Serializer[Any]):
+    changes = serializers.ListField(child=serializers.CharField(), help_text="One line for each change.")
+    restarts = serializers.ListField(
+        child=serializers.CharField(), help_text="Settings that propeller reads only when it starts."
+    )
+
+
+def show_plane(plane: DataPlane, held_teams: Sequence[str]) -> dict[str, Any]:
+    held = plane.held or {"digest": "", "reasons": [], "changes": []}
+    names = (
+        "name",
+        "version",
+        "active_revision",
+        "applied_revision",
+        "latest_revision",
+        "activated_at",
+        "ack_state",
+        "acked_at",
+        "ack_errors",
+    )
+    return {
+        **described(plane),
+        **{name: getattr(plane, name) for name in names},
+        "searching": plane.trial is not None,
+        "held_digest": held["digest"],
+        "held": held["reasons"],
+        "held_changes": held["changes"],
+        "held_teams": list(held_teams),
+    }
+
+
+def show_bundle_summary(row: AgentConfigBundle) -> dict[str, Any]:
+    names = ("revision", "parent", "digest", "changes", "created_at", "created_by")
+    return {"data_plane": row.data_plane_id, **{name: getattr(row, name) for name in names}}
+
+
+def show_bundle(row: AgentConfigBundle) -> dict[str, Any]:
+    inputs = [f"{'/'.join(one['document'])} generation {one['generation']}" for one in row.body["inputs"]]
+    dropped = [f"{'/'.join(one['document'])}: {one['message']}" for one in row.body["dropped"]]
+    return {**show_bundle_summary(row), "text": row.text, "inputs": inputs, "dropped": dropped}

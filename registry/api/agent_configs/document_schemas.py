@@ -1,0 +1,264 @@
+"""The shapes of documents and previews in the API."""
+
+from __future__ import annotations
+
+from collections.abc import Set
+from typing import Any
+
+from rest_framework import serializers
+
+from controlplane.api.fields import Flag, Query, StrictSerializer, Text, Whole
+from controlplane.api.pages import PageQuery
+from controlplane.identity.callers import Caller
+from registry.agent_configs.models import AgentConfig
+from registry.agent_configs.publishing.publish import API, FOLDER, KUBERNETES
+from registry.agent_configs.publishing.teams import hidden_teams
+
+SOURCES = [(one, one) for one in (API, FOLDER, KUBERNETES)]
+_MOST_PREVIEWED = 100
+
+
+class DiagnosticRead(serializers.Serializer[Any]):
+    code = serializers.CharField()
+    severity = serializers.CharField()
+    path = serializers.CharField(help_text="JSON Pointer, within `file`.")
+    message = serializers.CharField()
+    hint = serializers.CharField()
+    line = serializers.IntegerField()
+    column = serializers.IntegerField()
+    file = serializers.CharField(help_text="A key of the ConfigMap's data, or empty.")
+    doc_url = serializers.CharField()
+
+
+class ConditionRead(serializers.Serializer[Any]):
+    """A condition as Kubernetes has them."""
+
+    type = serializers.CharField()
+    status = serializers.CharField()
+    reason = serializers.CharField()
+    message = serializers.CharField()
+    observed_generation = serializers.IntegerField()
+    last_transition_at = serializers.DateTimeField(allow_null=True)
+
+    class Meta:
+        ref_name = "AgentConfigCondition"
+
+
+class ClaimConflict(serializers.Serializer[Any]):
+    """A claim that another document has, and why."""
+
+    kind = serializers.CharField()
+    name = serializers.CharField()
+    version = serializers.IntegerField()
+    pin = serializers.CharField()
+    reason = serializers.CharField()
+    because = serializers.CharField()
+    message = serializers.CharField()
+    needs_review = serializers.BooleanField()
+    winner_team = serializers.CharField(help_text="Empty if you may not read that team.")
+    winner_document = serializers.CharField()
+
+
+class AgentConfigObservation(serializers.Serializer[Any]):
+    subject = serializers.CharField()
+    message = serializers.CharField()
+    is_warning = serializers.BooleanField()
+
+
+class AgentConfigDocumentStatus(serializers.Serializer[Any]):
+    data_plane = serializers.CharField()
+    conditions = ConditionRead(many=True)
+    conflicts = ClaimConflict(many=True)
+    observations = AgentConfigObservation(many=True)
+
+
+class QuarantineRead(serializers.Serializer[Any]):
+    data_plane = serializers.CharField(help_text="Empty: all of them.")
+    reason = serializers.CharField()
+    message = serializers.CharField()
+    generation = serializers.IntegerField(help_text="To blame; 0 for the whole document.")
+    fallback = serializers.IntegerField(help_text="Served instead; 0 is none.")
+    until = serializers.DateTimeField(allow_null=True)
+
+
+class AgentConfigCanary(StrictSerializer):
+    project = Text(max_length=63)
+    domain = Text(max_length=63)
+
+
+class AgentConfigFacts(StrictSerializer):
+    version = Whole(required=False, default=0, min_value=0, max_value=2**31 - 1)
+    is_sync = Flag(required=False, default=False)
+
+
+class AgentConfigSummary(serializers.Serializer[Any]):
+    source = serializers.ChoiceField(choices=SOURCES)  # type: ignore[assignment]  # DRF takes it out
+    team = serializers.CharField()
+    name = serializers.CharField()
+    generation = serializers.IntegerField(help_text="Counts changes; the ETag is made of it.")
+    served_generation = serializers.IntegerField(help_text="The last one that was valid; 0 is none.")
+    valid = serializers.BooleanField()
+    digest = serializers.CharField(help_text="SHA-256 of the text.")
+    created_at = serializers.DateTimeField()
+    changed_at = serializers.DateTimeField()
+    changed_by = serializers.CharField()
+
+
+class AgentConfigRead(AgentConfigSummary):
+    text = serializers.CharField()
+    facts = serializers.DictField(child=AgentConfigFacts(), help_text="By task type.")
+    canary = AgentConfigCanary(allow_null=True)
+    diagnostics = DiagnosticRead(many=True)
+    quarantines = QuarantineRead(many=True)
+    data_planes = AgentConfigDocumentStatus(many=True)
+
+
+class AgentConfigPage(serializers.Serializer[Any]):
+    items = AgentConfigSummary(many=True)
+    next_cursor = serializers.CharField(allow_null=True)
+
+
+class AgentConfigWrite(StrictSerializer):
+    text = serializers.CharField(
+        trim_whitespace=False, help_text="The document: a ConfigMap, or what is from `plugins:` on."
+    )
+    facts = serializers.DictField(
+        child=AgentConfigFacts(),
+        required=False,
+        default=dict,
+        help_text="What you know of task types: served at once (sync), or of another version than 0.",
+    )
+    canary = AgentConfigCanary(
+        required=False, allow_null=True, default=None, help_text="Serve only there; connector-v2 alone can."
+    )
+
+
+class AgentConfigListQuery(PageQuery):
+    team = serializers.CharField(required=False, help_text="Only of this team.")
+    source = serializers.ChoiceField(choices=SOURCES, required=False)  # type: ignore[assignment]  # as above
+    valid = serializers.BooleanField(required=False, help_text="Only those that are, or are not.")
+
+
+class SourceQuery(Query):
+    source = serializers.ChoiceField(choices=SOURCES, required=False, default="api")  # type: ignore[assignment]  # as above
+
+
+class DocumentName(StrictSerializer):
+    team = Text(max_length=63)
+    name = Text(max_length=253)
+    source = serializers.ChoiceField(choices=SOURCES, required=False, default="api")  # type: ignore[assignment]  # as above
+
+
+class QuarantineWrite(DocumentName):
+    message = Text(
+        required=False, default="", allow_blank=True, max_length=500, help_text="Why. Its authors read it."
+    )
+
+
+class PreviewedChange(DocumentName):
+    text = serializers.CharField(
+        trim_whitespace=False, allow_null=True, help_text="null: what if it were deleted?"
+    )
+
+
+class PreviewWrite(StrictSerializer):
+    items = serializers.ListField(child=PreviewedChange(), max_length=_MOST_PREVIEWED, min_length=1)
+
+
+class PreviewedDocument(serializers.Serializer[Any]):
+    source = serializers.ChoiceField(choices=SOURCES)  # type: ignore[assignment]  # as above
+    team = serializers.CharField()
+    name = serializers.CharField()
+    verdict = serializers.CharField(help_text="`valid`, `invalid` (then it changes nothing) or `deleted`.")
+    diagnostics = DiagnosticRead(many=True)
+
+
+class PreviewedStatus(AgentConfigDocumentStatus):
+    data_plane = None  # type: ignore[assignment]  # it stands above
+    team = serializers.CharField()
+    name = serializers.CharField()
+
+
+class GateHold(serializers.Serializer[Any]):
+    gate = serializers.CharField()
+    message = serializers.CharField()
+
+
+class PreviewedDataPlane(serializers.Serializer[Any]):
+    data_plane = serializers.CharField()
+    affected = serializers.BooleanField()
+    digest = serializers.CharField()
+    changes = serializers.ListField(child=serializers.CharField(), help_text="One line for each change.")
+    held = GateHold(many=True)
+    documents = PreviewedStatus(many=True)
+
+
+class PreviewRead(serializers.Serializer[Any]):
+    documents = PreviewedDocument(many=True)
+    data_planes = PreviewedDataPlane(many=True)
+
+
+def show_summary(row: AgentConfig) -> dict[str, Any]:
+    return {
+        "source": row.source,
+        "team": row.team,
+        "name": row.name,
+        "generation": row.generation,
+        "served_generation": row.content_generation,
+        "valid": row.is_valid,
+        "digest": row.digest,
+        "created_at": row.created_at,
+        "changed_at": row.changed_at,
+        "changed_by": row.changed_by,
+    }
+
+
+def show_document(row: AgentConfig, caller: Caller) -> dict[str, Any]:
+    """With how it stands everywhere: two more queries."""
+    return {
+        **show_summary(row),
+        "text": row.text,
+        "facts": row.facts,
+        "canary": row.canary,
+        "diagnostics": row.diagnostics,
+        "quarantines": [
+            {
+                "data_plane": one.data_plane_id or "",
+                "reason": one.reason,
+                "message": one.message,
+                "generation": one.generation,
+                "fallback": one.fallback,
+                "until": one.until,
+            }
+            for one in row.quarantines.order_by("id")
+        ],
+        "data_planes": [
+            {
+                "data_plane": one.data_plane_id,
+                "conditions": one.conditions,
+                "conflicts": show_conflicts(one.conflicts, caller),
+                "observations": one.observations,
+            }
+            for one in row.statuses.order_by("data_plane")
+        ],
+    }
+
+
+def show_conflicts(stored: list[dict[str, Any]], caller: Caller) -> list[dict[str, Any]]:
+    """Winners that the caller may not read are not named: administrators see every one."""
+    hidden = frozenset(hidden_teams(caller)) if stored else frozenset()
+    return [_show_conflict(one, hidden) for one in stored]
+
+
+def _show_conflict(one: dict[str, Any], hidden: Set[str]) -> dict[str, Any]:
+    """hidden: teams that the reader may not read. Rows of older versions lack the winner's message."""
+    names = ("kind", "name", "version", "pin", "reason", "because", "message", "needs_review")
+    shown = {name: one[name] for name in names} | {"winner_team": "", "winner_document": ""}
+    winner = one["winner"]
+    if winner is None or winner["team"] in hidden:
+        return shown
+    return shown | {
+        "message": winner.get("message", one["message"]),
+        "winner_team": winner["team"],
+        "winner_document": "/".join(winner["document"]),
+    }

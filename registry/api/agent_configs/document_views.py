@@ -1,0 +1,282 @@
+"""Doors to published documents."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from controlplane.api.bodies import MEDIA_TYPE, StrictJSONParser, limit_of, read_body
+from controlplane.api.endpoints import Endpoint, ReasonedQuery, actor_of, caller_of, mutation
+from controlplane.api.etags import parse_precondition, version_etag
+from controlplane.api.fields import Query, parse_body
+from controlplane.api.pages import page_response, paginate
+from controlplane.errors import MalformedBody
+from controlplane.identity.callers import Caller
+from controlplane.identity.roles import Action
+from registry.agent_configs import serialization
+from registry.agent_configs.documents.published import Canary, DocumentId, Facts
+from registry.agent_configs.models import AgentConfig
+from registry.agent_configs.publishing.admission_webhook import review
+from registry.agent_configs.publishing.preview import Change, Outcome, Preview, preview
+from registry.agent_configs.publishing.publish import (
+    API,
+    Wanted,
+    delete_document,
+    get_document,
+    put_document,
+    visible_document,
+)
+from registry.agent_configs.publishing.quarantine import quarantine, readmit
+from registry.agent_configs.publishing.teams import check_may_publish, hidden_teams
+from registry.api.agent_configs import document_schemas, examples
+
+_TAGS = ["agent configurations"]
+
+
+class DocumentParser(StrictJSONParser):
+    """YAML is taken as it is: the document's own reader says where it is wrong, and all of it."""
+
+    media_type = MEDIA_TYPE
+
+    def parse(
+        self,
+        stream: Any,
+        media_type: str | None = None,
+        parser_context: Mapping[str, Any] | None = None,
+    ) -> Any:
+        body = read_body(stream, limit_of(parser_context))
+        try:
+            return {"text": body.decode()}
+        except UnicodeDecodeError as error:
+            raise MalformedBody(f"The body is not UTF-8: byte {error.start} cannot be decoded.") from error
+
+
+class AgentConfigCollection(Endpoint):
+    actions = {"GET": Action.AGENT_CONFIG_READ}
+
+    @extend_schema(
+        operation_id="agent_configs_list",
+        summary="List agent configurations",
+        description="Lists published documents without their text; get one to read it.",
+        tags=_TAGS,
+        parameters=[document_schemas.AgentConfigListQuery],
+        responses=document_schemas.AgentConfigPage,
+        examples=examples.DOCUMENTS,
+    )
+    def get(self, request: Request) -> Response:
+        query = document_schemas.AgentConfigListQuery.parse(request)
+        rows = AgentConfig.objects.filter(deleted_at=None).defer("text", "content", "diagnostics")
+        rows = rows.exclude(team__in=hidden_teams(caller_of(request)))
+        filters = {name: query[name] for name in ("team", "source") if name in query}
+        if "valid" in query:
+            rows = rows.filter(is_valid=query["valid"])
+        page = paginate(request, rows.filter(**filters), order=("team", "name", "source"), query=query)
+        return page_response(request, page, document_schemas.show_summary)
+
+
+class AgentConfigItem(Endpoint):
+    actions = {
+        "GET": Action.AGENT_CONFIG_READ,
+        "PUT": Action.AGENT_CONFIG_PUBLISH,
+        "DELETE": Action.AGENT_CONFIG_PUBLISH,
+    }
+    parser_classes = (StrictJSONParser, DocumentParser)
+    has_versions = True
+    takes_bundles = True
+
+    @extend_schema(
+        operation_id="agent_configs_get",
+        summary="Get one agent configuration",
+        description="The ETag is of the document; how it stands changes without it.",
+        tags=_TAGS,
+        parameters=[document_schemas.SourceQuery],
+        responses=document_schemas.AgentConfigRead,
+        examples=examples.DOCUMENT,
+    )
+    def get(self, request: Request, team: str, name: str) -> Response:
+        source = document_schemas.SourceQuery.parse(request)["source"]
+        row = visible_document(DocumentId(source, team, name), caller_of(request))
+        return _answer(row, request)
+
+    @extend_schema(
+        operation_id="agent_configs_put",
+        summary="Publish an agent configuration",
+        description=(
+            "Refused with everything that is wrong in it; what was published before is served on. The caller "
+            "must be a publisher of the team."
+        ),
+        tags=_TAGS,
+        parameters=[ReasonedQuery],
+        request={"application/json": document_schemas.AgentConfigWrite, MEDIA_TYPE: {"type": "string"}},
+        responses={200: document_schemas.AgentConfigRead, 201: document_schemas.AgentConfigRead},
+        examples=examples.PUBLISH,
+    )
+    @mutation
+    def put(self, request: Request, team: str, name: str) -> Response:
+        query = ReasonedQuery.parse(request)
+        check_may_publish(caller_of(request), team)
+        said = parse_body(document_schemas.AgentConfigWrite, request)
+        row, created = put_document(
+            _wanted(DocumentId(API, team, name), said),
+            actor=actor_of(request, query["change_message"]),
+            precondition=parse_precondition(request),
+        )
+        return _answer(row, request, status=201 if created else 200)
+
+    @extend_schema(
+        operation_id="agent_configs_delete",
+        summary="Delete an agent configuration",
+        description="Its names are kept for the team for a day, so that it can be moved or made anew.",
+        tags=_TAGS,
+        parameters=[ReasonedQuery],
+        responses={204: None},
+    )
+    @mutation
+    def delete(self, request: Request, team: str, name: str) -> Response:
+        query = ReasonedQuery.parse(request)
+        check_may_publish(caller_of(request), team)
+        actor = actor_of(request, query["change_message"])
+        delete_document(DocumentId(API, team, name), actor=actor, precondition=parse_precondition(request))
+        return Response(status=204)
+
+
+class QuarantineAgentConfig(Endpoint):
+    actions = {"POST": Action.AGENT_CONFIG_RULE}
+
+    @extend_schema(
+        operation_id="agent_configs_quarantine",
+        summary="Quarantine an agent configuration",
+        description="Until it is readmitted.",
+        tags=_TAGS,
+        parameters=[ReasonedQuery],
+        request=document_schemas.QuarantineWrite,
+        responses=document_schemas.AgentConfigRead,
+        examples=examples.NAMED,
+    )
+    @mutation
+    def post(self, request: Request) -> Response:
+        query = ReasonedQuery.parse(request)
+        said = parse_body(document_schemas.QuarantineWrite, request)
+        row = get_document(_named(said))
+        quarantine(row, said["message"], actor=actor_of(request, query["change_message"]))
+        return _answer(row, request)
+
+
+class ReadmitAgentConfig(Endpoint):
+    actions = {"POST": Action.AGENT_CONFIG_RULE}
+
+    @extend_schema(
+        operation_id="agent_configs_readmit",
+        summary="End the quarantine of an agent configuration",
+        description="The document takes part again in every data plane that left it out.",
+        tags=_TAGS,
+        parameters=[ReasonedQuery],
+        request=document_schemas.DocumentName,
+        responses=document_schemas.AgentConfigRead,
+        examples=examples.READMITTED,
+    )
+    @mutation
+    def post(self, request: Request) -> Response:
+        query = ReasonedQuery.parse(request)
+        row = get_document(_named(parse_body(document_schemas.DocumentName, request)))
+        readmit(row, actor=actor_of(request, query["change_message"]))
+        return _answer(row, request)
+
+
+class PreviewAgentConfigs(Endpoint):
+    actions = {"POST": Action.AGENT_CONFIG_PUBLISH}
+    takes_bundles = True
+
+    @extend_schema(
+        operation_id="agent_configs_preview",
+        summary="Preview the effect of publishing or deleting",
+        description="All changes together. Nothing is kept. A document that is not valid changes nothing.",
+        tags=_TAGS,
+        request=document_schemas.PreviewWrite,
+        responses=document_schemas.PreviewRead,
+        examples=examples.PREVIEW,
+    )
+    def post(self, request: Request) -> Response:
+        Query.parse(request)
+        items = parse_body(document_schemas.PreviewWrite, request)["items"]
+        for one in items:
+            check_may_publish(caller_of(request), one["team"])
+        changes = [Change(_named(one), one["text"]) for one in items]
+        caller = caller_of(request)
+        found = preview(changes, hidden=frozenset(hidden_teams(caller)))
+        return Response(_show_preview(changes, found, caller))
+
+
+class AdmitAgentConfig(Endpoint):
+    actions = {"POST": Action.AGENT_CONFIG_ADMIT}
+    takes_bundles = True
+
+    @extend_schema(
+        operation_id="agent_configs_admit",
+        summary="Review a ConfigMap for Kubernetes admission",
+        description=(
+            "AdmissionReview of admission.k8s.io/v1, for a ValidatingWebhookConfiguration: "
+            "deploy/webhook/. Always 200, also for a denial. Nothing is written."
+        ),
+        tags=_TAGS,
+        request={"application/json": {"type": "object", "additionalProperties": True}},
+        responses={200: {"type": "object", "additionalProperties": True}},
+        examples=examples.ADMISSION,
+    )
+    def post(self, request: Request) -> Response:
+        return Response(review(request.data))
+
+
+def _wanted(document: DocumentId, said: dict[str, Any]) -> Wanted:
+    facts = {name: Facts(**one) for name, one in said["facts"].items()}
+    return Wanted(document, said["text"], facts, Canary(**said["canary"]) if said["canary"] else None)
+
+
+def _named(said: Mapping[str, Any]) -> DocumentId:
+    return DocumentId(said["source"], said["team"], said["name"])
+
+
+def _answer(row: AgentConfig, request: Request, status: int = 200) -> Response:
+    headers = {"ETag": version_etag(row.generation)}
+    return Response(document_schemas.show_document(row, caller_of(request)), status=status, headers=headers)
+
+
+def _show_preview(changes: list[Change], found: Preview, caller: Caller) -> dict[str, Any]:
+    documents = []
+    for one in changes:
+        reading = found.readings.get(one.id)
+        verdict = "deleted" if reading is None else "invalid" if reading.errors else "valid"
+        diagnostics = [serialization.write_diagnostic(it) for it in reading.diagnostics] if reading else []
+        documents.append({**_show_name(one.id), "verdict": verdict, "diagnostics": diagnostics})
+    return {
+        "documents": documents,
+        "data_planes": [_show_outcome(one, caller) for one in found.outcomes],
+    }
+
+
+def _show_outcome(found: Outcome, caller: Caller) -> dict[str, Any]:
+    return {
+        "data_plane": found.data_plane,
+        "affected": found.is_affected,
+        "digest": found.digest,
+        "changes": list(found.changes),
+        "held": [{"gate": one.gate.value, "message": one.message} for one in found.held],
+        "documents": [
+            {
+                "team": name.namespace,
+                "name": name.name,
+                "conditions": [serialization.write_condition(it) for it in one.conditions],
+                "conflicts": document_schemas.show_conflicts(one.conflicts, caller),
+                "observations": one.observations,
+            }
+            for name, one in found.standings.items()
+        ],
+    }
+
+
+def _show_name(document: DocumentId) -> dict[str, str]:
+    return {"source": document.source, "team": document.namespace, "name": document.name}

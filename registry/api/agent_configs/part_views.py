@@ -1,0 +1,39 @@
+"""HTTP endpoints for what single teams have in force, and for their changes that wait."""
+
+from __future__ import annotations
+
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from controlplane.api.endpoints import Endpoint, caller_of
+from controlplane.api.pages import page_response, paginate
+from controlplane.identity.roles import Action
+from registry.agent_configs.publishing.models import AgentConfigPart
+from registry.agent_configs.publishing.teams import hidden_teams
+from registry.api.agent_configs import examples
+from registry.api.agent_configs.part_schemas import PartListQuery, PartPage, show_part
+
+
+class PartCollection(Endpoint):
+    actions = {"GET": Action.AGENT_CONFIG_READ}
+
+    @extend_schema(
+        operation_id="agent_config_parts_list",
+        summary="List what each team has in force in each data plane, and what waits",
+        description=(
+            "A gate holds the change of one team without holding others: `held` says why. An administrator "
+            "approves it with `held_digest` at the data plane. It lists teams that the caller may see."
+        ),
+        tags=["agent configurations"],
+        parameters=[PartListQuery],
+        responses=PartPage,
+        examples=examples.PARTS,
+    )
+    def get(self, request: Request) -> Response:
+        query = PartListQuery.parse(request)
+        rows = AgentConfigPart.objects.exclude(team__in=hidden_teams(caller_of(request)))
+        rows = rows.filter(**{name: query[name] for name in ("data_plane", "team") if name in query})
+        if "held" in query:
+            rows = rows.filter(held__isnull=not query["held"])
+        return page_response(request, paginate(request, rows, order=("id",), query=query), show_part)

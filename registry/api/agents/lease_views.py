@@ -1,0 +1,94 @@
+"""HTTP endpoints that set how long leases last."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+from drf_spectacular.utils import OpenApiExample, extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from controlplane.api.endpoints import Endpoint, ReasonedQuery, actor_of, mutation
+from controlplane.api.fields import StrictSerializer, Text, Whole, parse_body
+from controlplane.identity.roles import Action
+from registry.agents.lease_terms import set_agent_lease, set_environment_lease
+from registry.agents.policies import liveness_policy
+from registry.api.agents import examples
+from registry.api.agents import schemas as shapes
+
+_SECONDS = "From three heartbeat intervals to a day. null: nothing is set here."
+
+
+class AgentLeaseWrite(StrictSerializer):
+    lease_seconds = Whole(allow_null=True, help_text=_SECONDS)
+
+
+class EnvironmentLeaseWrite(AgentLeaseWrite):
+    environment = Text(max_length=255, help_text="As agents name it; its first agent may be still to come.")
+
+
+class EnvironmentLeaseRead(serializers.Serializer[Any]):
+    environment = serializers.CharField()
+    lease_seconds = serializers.IntegerField(allow_null=True)
+
+
+class AgentLease(Endpoint):
+    actions = {"POST": Action.AGENT_WRITE}
+
+    @extend_schema(
+        operation_id="agents_set_lease",
+        summary="Set the lease of an agent",
+        description=(
+            "How long the agent counts as alive after a heartbeat. Takes precedence over the lease of its "
+            "environment. Set three intervals or more for an agent whose interval is not set by us. A longer "
+            "lease holds at once, a shorter one from the next heartbeat."
+        ),
+        tags=["agents"],
+        parameters=[ReasonedQuery],
+        request=AgentLeaseWrite,
+        responses=shapes.AgentRead,
+        examples=[
+            OpenApiExample(
+                "For heartbeats every ten minutes", value={"lease_seconds": 1800}, request_only=True
+            ),
+            examples.AGENT_READ,
+        ],
+    )
+    @mutation
+    def post(self, request: Request, agent_id: UUID) -> Response:
+        query = ReasonedQuery.parse(request)
+        said = parse_body(AgentLeaseWrite, request)
+        policy = liveness_policy()
+        actor = actor_of(request, query["change_message"])
+        agent = set_agent_lease(agent_id, said["lease_seconds"], actor=actor, policy=policy)
+        return Response(shapes.show_agent(agent, policy))
+
+
+class EnvironmentLease(Endpoint):
+    actions = {"POST": Action.AGENT_WRITE}
+
+    @extend_schema(
+        operation_id="agents_set_environment_lease",
+        summary="Set the lease of an environment's agents",
+        description="Of those that have no lease of their own. `GET /api/v1/fleet-guards` lists what is set.",
+        tags=["agents"],
+        parameters=[ReasonedQuery],
+        request=EnvironmentLeaseWrite,
+        responses=EnvironmentLeaseRead,
+        examples=[
+            OpenApiExample("For an edge site", value={"environment": "edge", "lease_seconds": 1800}),
+        ],
+    )
+    @mutation
+    def post(self, request: Request) -> Response:
+        query = ReasonedQuery.parse(request)
+        said = parse_body(EnvironmentLeaseWrite, request)
+        environment = set_environment_lease(
+            said["environment"],
+            said["lease_seconds"],
+            actor=actor_of(request, query["change_message"]),
+            policy=liveness_policy(),
+        )
+        return Response({"environment": environment.name, "lease_seconds": environment.lease_seconds})

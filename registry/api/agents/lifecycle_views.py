@@ -1,0 +1,174 @@
+"""Doors to an agent's life: approve, drain, resume, deregister, retire; its history; counts of the fleet."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+from uuid import UUID
+
+from drf_spectacular.utils import OpenApiExample, extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from controlplane.api.endpoints import Endpoint, ReasonedQuery, actor_of, caller_of, mutation
+from controlplane.api.fields import Query, StrictSerializer, Text, parse_body
+from controlplane.errors import UnknownAgent
+from controlplane.identity.roles import Action
+from registry import lifecycle
+from registry.agents.models import Agent
+from registry.agents.policies import liveness_policy
+from registry.agents.states import State
+from registry.api.agents import examples
+from registry.api.agents import schemas as shapes
+from registry.listing import counts
+
+View = TypeVar("View", bound=Callable[..., Any])
+_SUMMARY = {
+    "total": 3,
+    "states": {"ready": 2, "unavailable": 1},
+    "environments": [{"environment": "prod-eu-west-1", "total": 3, "states": {"ready": 2, "unavailable": 1}}],
+}
+
+
+class DrainWrite(StrictSerializer):
+    reason = Text(max_length=255, help_text="Shown to everybody who wonders.")
+    until = serializers.DateTimeField(
+        required=False, allow_null=True, default=None, help_text="When the drain ends by itself."
+    )
+
+
+class EnvironmentSummary(serializers.Serializer[Any]):
+    environment = serializers.CharField()
+    total = serializers.IntegerField(help_text="Without retired ones.")
+    states = serializers.DictField(child=serializers.IntegerField())
+
+
+class FleetSummaryRead(serializers.Serializer[Any]):
+    total = serializers.IntegerField(help_text="Without retired ones.")
+    states = serializers.DictField(child=serializers.IntegerField(), help_text="Agents by state.")
+    environments = EnvironmentSummary(many=True)
+
+
+def _described(operation: str, summary: str, description: str, **more: Any) -> Callable[[View], View]:
+    described: Callable[[View], View] = extend_schema(
+        operation_id=f"agents_{operation}",
+        summary=summary,
+        description=description,
+        tags=["agents"],
+        parameters=[ReasonedQuery],
+        responses=shapes.AgentRead,
+        **{"request": None, "examples": [examples.AGENT_READ], **more},
+    )
+    return described
+
+
+class AgentApproval(Endpoint):
+    actions = {"POST": Action.AGENT_WRITE}
+
+    @_described(
+        "approve",
+        "Approve an agent",
+        "For an agent that joined with a token that needs approval. It can take work now.",
+    )
+    @mutation
+    def post(self, request: Request, agent_id: UUID) -> Response:
+        return _shown(lifecycle.approve(agent_id, actor=_actor(request)))
+
+
+class AgentDrain(Endpoint):
+    actions = {"POST": Action.AGENT_HEARTBEAT}
+
+    @_described(
+        "drain",
+        "Drain an agent",
+        "Sent by the agent itself or by an operator. The agent finishes its work and gets no more; a restart "
+        "does not end the drain.",
+        request=DrainWrite,
+        examples=[
+            OpenApiExample("For a kernel update", value={"reason": "Kernel update."}, request_only=True),
+            examples.AGENT_READ,
+        ],
+    )
+    @mutation
+    def post(self, request: Request, agent_id: UUID) -> Response:
+        _own_or_operator(request, agent_id)
+        actor, said = _actor(request), parse_body(DrainWrite, request)
+        return _shown(lifecycle.drain(agent_id, reason=said["reason"], until=said["until"], actor=actor))
+
+
+class AgentResumption(Endpoint):
+    actions = {"POST": Action.AGENT_HEARTBEAT}
+
+    @_described(
+        "resume", "End the drain of an agent", "Resuming an agent that is not draining changes nothing."
+    )
+    @mutation
+    def post(self, request: Request, agent_id: UUID) -> Response:
+        _own_or_operator(request, agent_id)
+        return _shown(lifecycle.resume(agent_id, actor=_actor(request)))
+
+
+class AgentFarewell(Endpoint):
+    actions = {"POST": Action.AGENT_HEARTBEAT}
+
+    @_described(
+        "deregister",
+        "Deregister an agent",
+        "Sent by the agent itself when it stops, or by an operator. The agent can register again later.",
+    )
+    @mutation
+    def post(self, request: Request, agent_id: UUID) -> Response:
+        _own_or_operator(request, agent_id)
+        return _shown(lifecycle.deregister(agent_id, actor=_actor(request)))
+
+
+class AgentRetirement(Endpoint):
+    actions = {"POST": Action.AGENT_WRITE}
+
+    @_described(
+        "retire", "Retire an agent", "Revokes the agent's own token. To come back it must join again."
+    )
+    @mutation
+    def post(self, request: Request, agent_id: UUID) -> Response:
+        return _shown(lifecycle.retire(agent_id, actor=_actor(request)))
+
+
+class FleetSummary(Endpoint):
+    actions = {"GET": Action.AGENT_READ}
+
+    @extend_schema(
+        operation_id="agents_summary",
+        summary="Count agents by environment and state",
+        description="From counts that are kept, so it costs the same for ten agents and a million.",
+        tags=["agents"],
+        responses=FleetSummaryRead,
+        examples=[OpenApiExample("A small fleet", value=_SUMMARY, response_only=True)],
+    )
+    def get(self, request: Request) -> Response:
+        Query.parse(request)
+        by_environment = counts.agent_counts()
+        environments = [{"environment": name, **_counted(states)} for name, states in by_environment.items()]
+        return Response({**_counted(counts.total(by_environment)), "environments": environments})
+
+
+def _counted(states: dict[State, int]) -> dict[str, Any]:
+    present = {state.value: count for state, count in states.items() if count}
+    return {"total": sum(present.values()) - present.get(State.RETIRED, 0), "states": present}
+
+
+def _actor(request: Request) -> Any:
+    return actor_of(request, ReasonedQuery.parse(request)["change_message"])
+
+
+def _own_or_operator(request: Request, agent_id: UUID) -> None:
+    caller = caller_of(request)
+    whose = Agent.objects.filter(id=agent_id).values_list("registered_by", flat=True).first()
+    if whose is None or whose != caller.principal_id:
+        caller.require(Action.AGENT_WRITE)
+    if not Agent.objects.filter(id=agent_id).exists():
+        raise UnknownAgent(f"There is no agent {agent_id}.")
+
+
+def _shown(agent: Agent) -> Response:
+    return Response(shapes.show_agent(agent, liveness_policy()))

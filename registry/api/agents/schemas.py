@@ -1,0 +1,288 @@
+"""The shapes of agents in the API: DCM's fields (environment-agents.md 2.1, 2.2), and what we add."""
+
+from __future__ import annotations
+
+import random
+import re
+from datetime import datetime
+from typing import Any
+
+from rest_framework import serializers
+
+from controlplane.api.endpoints import MutationQuery, ReasonedQuery
+from controlplane.api.fields import StrictSerializer, Text, Whole
+from controlplane.api.pages import PageQuery
+from overrides.resource_types.schemas import LABEL_VALUE, QUALIFIED_NAME
+from registry.agents.clock_skew import skew_ms, with_clock
+from registry.agents.instances import duplicate_condition
+from registry.agents.liveness import LivenessPolicy, whole_seconds
+from registry.agents.models import Agent, Lease
+from registry.agents.states import LIVE, Cost, State
+from registry.api.heartbeats.schemas import (
+    CONFIGURATION_ETAG,
+    INSTANCE,
+    LEASE_SECONDS,
+    PROVIDER_STATUSES,
+    InstanceField,
+)
+from registry.joining.registration import FACTS, LONGEST_TOPIC_NAME, TOPIC_NAME, Registration
+from registry.listing.search import ORDERS
+from registry.providers.conditions import advertised
+from registry.task_types.names import NAME as TASK_TYPE
+from registry.task_types.names import TaskType
+
+LEASE_SOURCES = [(one, one) for one in ("agent", "environment", "default")]
+COSTS = [(one.value, one.value) for one in Cost]
+STATES = [(one.value, one.value) for one in State]
+SORTS = [(one, one) for one in ORDERS]
+_MOST_LABELS = 64
+_MAX_LAG = 2**63 - 1
+_chance = random.Random()  # noqa: S311  (jitter is no secret)
+
+
+class LabelsField(serializers.DictField):
+    child = serializers.CharField(allow_blank=True, trim_whitespace=False, max_length=63)
+
+    def to_internal_value(self, data: Any) -> Any:
+        labels: dict[str, str] = super().to_internal_value(data)
+        for name, value in labels.items():
+            if not (re.fullmatch(QUALIFIED_NAME, name) and re.fullmatch(LABEL_VALUE, value)):
+                raise serializers.ValidationError(
+                    {name: f"{name!r}={value!r} is not a Kubernetes label."}, code="malformed"
+                )
+        if len(labels) > _MOST_LABELS:
+            raise serializers.ValidationError(f"An agent has {_MOST_LABELS} labels at most.", code="too_many")
+        return labels
+
+
+class AgentResourcesWrite(StrictSerializer):
+    """What the agent's environment has left. Totals are strings with a unit, or plain numbers of things."""
+
+    total_cpu = Whole(required=False, min_value=0, max_value=_MAX_LAG)
+    total_memory = Text(required=False, max_length=32, help_text="Such as 1TB.")
+    total_storage = Text(required=False, max_length=32, help_text="Such as 2TB.")
+    total_node = Whole(required=False, min_value=0, max_value=_MAX_LAG)
+
+
+class AgentTaskTypeWrite(StrictSerializer):
+    name = Text(max_length=128, help_text="Letters, digits and _ . : -, such as spark.")
+    version = Text(max_length=63, required=False, default="", allow_blank=True)
+
+    def validate_name(self, value: str) -> str:
+        if not TASK_TYPE.fullmatch(value):
+            raise serializers.ValidationError("Letters, digits and _ . : -, at most 128.", code="malformed")
+        return value
+
+
+class AgentRegistrationWrite(StrictSerializer):
+    name = Text(max_length=255, help_text="The agent's natural key.")
+    environment = Text(max_length=255, help_text="Free words, such as prod-eu-west-1.")
+    service_types = serializers.ListField(
+        child=Text(max_length=63),
+        allow_empty=True,
+        max_length=100,
+        help_text="What it can provide.",
+    )
+    cost = serializers.ChoiceField(choices=COSTS)
+    topic_name = Text(max_length=LONGEST_TOPIC_NAME, help_text="`dcm.agent.` and letters, digits, _ or -.")
+    resources_available = AgentResourcesWrite(required=False, allow_null=True, default=None)
+    labels = LabelsField(
+        required=False, default=dict, help_text="As Kubernetes labels; lists select by them."
+    )
+    capacity = Whole(
+        required=False,
+        allow_null=True,
+        default=None,
+        min_value=0,
+        max_value=2**31 - 1,
+        help_text="How much work it takes at once.",
+    )
+    task_types = serializers.ListField(
+        child=AgentTaskTypeWrite(),
+        required=False,
+        max_length=1000,
+        help_text="That it serves, with versions.",
+    )
+
+    instance_uuid = InstanceField(required=False, allow_null=True, default=None, help_text=INSTANCE)
+
+    def validate_topic_name(self, value: str) -> str:
+        if not TOPIC_NAME.fullmatch(value):
+            raise serializers.ValidationError(
+                "It must be dcm.agent. and then letters, digits, _ or -: no wildcard, no further dot.",
+                code="malformed",
+            )
+        return value
+
+
+class AgentTaskTypeRead(serializers.Serializer[Any]):
+    name = serializers.CharField()
+    version = serializers.CharField(allow_blank=True)
+
+
+class ServiceTypeCondition(serializers.Serializer[Any]):
+    service_type = serializers.CharField()
+    status = serializers.ChoiceField(choices=PROVIDER_STATUSES)
+    provider = serializers.CharField()
+    reason = serializers.CharField()
+    since = serializers.DateTimeField()
+
+
+class AgentRead(serializers.Serializer[Any]):
+    agent_id = serializers.UUIDField()
+    name = serializers.CharField()
+    environment = serializers.CharField()
+    service_types = serializers.ListField(child=serializers.CharField())
+    advertised_service_types = serializers.ListField(
+        child=serializers.CharField(), help_text="Without those whose provider is unavailable."
+    )
+    service_type_conditions = ServiceTypeCondition(
+        many=True, help_text="Of the types that have, or had, a registered provider."
+    )
+    task_types = AgentTaskTypeRead(many=True)
+    cost = serializers.ChoiceField(choices=COSTS)
+    topic_name = serializers.CharField()
+    resources_available = serializers.DictField(allow_null=True)
+    labels = serializers.DictField(child=serializers.CharField())
+    capacity = serializers.IntegerField(allow_null=True)
+    drain_reason = serializers.CharField(help_text="Empty unless it drains, or will when it is back.")
+    drain_until = serializers.DateTimeField(allow_null=True)
+    health_status = serializers.ChoiceField(choices=STATES)
+    state_reason = serializers.CharField()
+    state_since = serializers.DateTimeField()
+    late = serializers.BooleanField(
+        help_text="More than 1.5 intervals without a heartbeat, lease still good."
+    )
+    last_heartbeat = serializers.DateTimeField(help_text="Our clock, at receipt.")
+    lease_expires_at = serializers.DateTimeField()
+    lease_seconds = serializers.IntegerField(help_text=LEASE_SECONDS)
+    lease_set_for = serializers.ChoiceField(
+        choices=LEASE_SOURCES, help_text="What sets the lease: the agent itself, its environment, or nothing."
+    )
+    consumer_lag = serializers.IntegerField()
+    clock_skew_ms = serializers.IntegerField(
+        allow_null=True,
+        help_text="The agent's clock less ours at its last heartbeat, travel time included.",
+    )
+    heartbeat_interval = serializers.IntegerField(help_text="Seconds between heartbeats.")
+    next_heartbeat_in_seconds = serializers.FloatField(help_text="The interval with jitter: beat again then.")
+    generation = serializers.IntegerField(help_text="Counts registrations under this name.")
+    configuration_etag = serializers.CharField(help_text=CONFIGURATION_ETAG)
+    conditions = serializers.ListField(
+        child=serializers.DictField(),
+        help_text="As the agent said last, beside a heartbeat; and ours: ClockSynced.",
+    )
+    versions = serializers.DictField(child=serializers.CharField())
+    providers = serializers.ListField(
+        child=serializers.DictField(), help_text="Health of its service providers."
+    )
+    create_time = serializers.DateTimeField()
+    update_time = serializers.DateTimeField()
+
+
+class AgentPage(serializers.Serializer[Any]):
+    items = AgentRead(many=True)
+    next_cursor = serializers.CharField(allow_null=True)
+
+
+def _words(text: str, known: list[str]) -> list[str]:
+    words = [word.strip() for word in text.split(",") if word.strip()]
+    if unknown := [word for word in words if word not in known]:
+        raise serializers.ValidationError(
+            f"{unknown[0]!r} is none of: {', '.join(known)}.", code="unknown_word"
+        )
+    return words
+
+
+class AgentListQuery(PageQuery):
+    health_status = serializers.CharField(
+        required=False,
+        help_text="Only in these states, with commas between: " + ", ".join(State) + ".",
+    )
+    late = serializers.BooleanField(required=False, default=False, help_text="Only late ones.")
+    selector = serializers.CharField(
+        required=False,
+        default="",
+        allow_blank=True,
+        help_text="By labels, as in Kubernetes: team=ml,tier!=dev,region in (eu,us),!old.",
+    )
+    q = serializers.CharField(required=False, max_length=255, help_text="A part of the name.")
+    sort = serializers.ChoiceField(choices=SORTS, required=False, default="name")
+    only = serializers.CharField(
+        required=False, default="", allow_blank=True, help_text="Only these members, with commas."
+    )
+
+    def validate_health_status(self, value: str) -> list[str]:
+        return _words(value, [one.value for one in State])
+
+    def validate_only(self, value: str) -> list[str]:
+        return _words(value, list(AgentRead().fields))
+
+    environment = serializers.CharField(required=False, help_text="Only of this environment.")
+    service_type = serializers.CharField(required=False, help_text="Only those that advertise this.")
+
+
+class RegistrationQuery(MutationQuery):
+    """What a registration takes."""
+
+
+class RemovalQuery(ReasonedQuery):
+    force = serializers.BooleanField(required=False, default=False, help_text="Whatever its state.")
+
+
+def registration_from(said: dict[str, Any]) -> Registration:
+    resources = said["resources_available"]
+    return Registration(
+        name=said["name"],
+        environment=said["environment"],
+        service_types=tuple(dict.fromkeys(said["service_types"])),
+        cost=Cost(said["cost"]),
+        topic_name=said["topic_name"],
+        resources_available=None if resources is None else dict(resources),
+        labels=dict(said["labels"]),
+        capacity=said["capacity"],
+        task_types=tuple(TaskType(**one) for one in said.get("task_types", ())),
+        instance_uuid=said.get("instance_uuid"),
+    )
+
+
+def show_agent(agent: Agent, policy: LivenessPolicy) -> dict[str, Any]:
+    """An agent as the API shows it; `agent` comes from `AgentQuerySet.shown`."""
+    lease, report = agent.lease, getattr(agent, "report", None)
+    now: datetime = agent.now  # type: ignore[attr-defined]  # annotated
+    late = agent.state in LIVE and policy.is_late(lease.renewed_at, now=now, lease_seconds=lease.set_seconds)
+    skew = skew_ms(lease.reported_at, lease.renewed_at)
+    return {
+        "agent_id": str(agent.id),
+        **{name: getattr(agent, name) for name in _AS_STORED},
+        "advertised_service_types": advertised(agent.service_types, agent.service_type_conditions),
+        "health_status": agent.state,
+        "late": late,
+        "last_heartbeat": lease.renewed_at,
+        "lease_expires_at": lease.expires_at,
+        "lease_seconds": whole_seconds(policy.granted(lease.set_seconds)),
+        "lease_set_for": _lease_source(lease),
+        "consumer_lag": lease.consumer_lag,
+        "clock_skew_ms": skew,
+        "heartbeat_interval": int(policy.interval.total_seconds()),
+        "next_heartbeat_in_seconds": policy.next_interval(_chance),
+        "generation": lease.generation,
+        "configuration_etag": lease.configuration_etag,
+        "conditions": [
+            *with_clock(report.conditions if report else [], skew),
+            *duplicate_condition(lease.rival_since, announced=lease.rival_announced, now=now),
+        ],
+        "versions": report.versions if report else {},
+        "providers": report.providers if report else [],
+        "create_time": agent.created_at,
+        "update_time": agent.updated_at,
+    }
+
+
+_AS_STORED = (*FACTS, "service_type_conditions", "drain_reason", "drain_until", "state_reason", "state_since")
+
+
+def _lease_source(lease: Lease) -> str:
+    if lease.lease_seconds is not None:
+        return "agent"
+    return "default" if lease.set_seconds is None else "environment"

@@ -1,0 +1,128 @@
+"""Doors to agents: register, beat, look."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+from drf_spectacular.utils import OpenApiExample, extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from controlplane.api.endpoints import Endpoint, actor_of, caller_of, mutation
+from controlplane.api.fields import Query, parse_body
+from controlplane.api.pages import page_response, paginate
+from controlplane.errors import DuplicateInstance, UnknownAgent
+from controlplane.identity.roles import Action
+from registry.agents.models import Agent
+from registry.agents.policies import liveness_policy
+from registry.api.agents import examples
+from registry.api.agents import schemas as shapes
+from registry.api.retry_after import with_retry_after
+from registry.joining.name_conflicts import note_rival
+from registry.joining.register import register
+from registry.lifecycle import remove
+from registry.listing.search import ORDERS, matching
+
+
+class AgentCollection(Endpoint):
+    actions = {"GET": Action.AGENT_READ, "POST": Action.AGENT_REGISTER}
+    unlimited_methods = frozenset({"POST"})
+
+    def handle_exception(self, exc: Exception) -> Response:
+        """What was refused is rolled back by now: the note stands by itself."""
+        if isinstance(exc, DuplicateInstance):
+            note_rival(exc, actor=actor_of(self.request))
+        return with_retry_after(super().handle_exception(exc), exc)
+
+    @extend_schema(
+        operation_id="agents_list",
+        summary="List agents",
+        description=(
+            "Filter by state, environment, service type, label or name; each agent with its state and its "
+            "last heartbeat."
+        ),
+        tags=["agents"],
+        parameters=[shapes.AgentListQuery],
+        responses=shapes.AgentPage,
+        examples=[
+            OpenApiExample(
+                "A page", value={"items": [examples.AGENT], "next_cursor": None}, response_only=True
+            )
+        ],
+    )
+    def get(self, request: Request) -> Response:
+        query = shapes.AgentListQuery.parse(request)
+        policy, only = liveness_policy(), query["only"] or None
+        page = paginate(request, matching(query), order=ORDERS[query["sort"]], query=query)
+
+        def show(agent: Agent) -> dict[str, Any]:
+            shown = shapes.show_agent(agent, policy)
+            return {name: shown[name] for name in only} if only else shown
+
+        return page_response(request, page, show)
+
+    @extend_schema(
+        operation_id="agents_register",
+        summary="Register an agent",
+        description=(
+            "201 for a new name, 200 for a known one. The agent is ready, and its lease begins. With an "
+            "`instance_uuid`, 409 `duplicate_instance` while another process with the same name and "
+            "credential sends heartbeats; register again after `Retry-After` seconds."
+        ),
+        tags=["agents"],
+        parameters=[shapes.RegistrationQuery],
+        request=shapes.AgentRegistrationWrite,
+        responses={200: shapes.AgentRead, 201: shapes.AgentRead},
+        examples=[
+            OpenApiExample("An agent", value=examples.REGISTRATION, request_only=True),
+            examples.AGENT_READ,
+        ],
+    )
+    @mutation
+    def post(self, request: Request) -> Response:
+        shapes.RegistrationQuery.parse(request)
+        registration = shapes.registration_from(parse_body(shapes.AgentRegistrationWrite, request))
+        policy = liveness_policy()
+        agent, created = register(
+            registration, actor=actor_of(request), any_agent=_any_agent(request), policy=policy
+        )
+        location = {"Location": f"{request.path}/{agent.id}"}
+        return Response(shapes.show_agent(agent, policy), status=201 if created else 200, headers=location)
+
+
+class AgentItem(Endpoint):
+    actions = {"GET": Action.AGENT_READ, "DELETE": Action.AGENT_WRITE}
+
+    @extend_schema(
+        operation_id="agents_get",
+        summary="Get one agent",
+        description="Includes the agent's state, lease, capacity, service types and task types.",
+        tags=["agents"],
+        responses=shapes.AgentRead,
+        examples=[examples.AGENT_READ],
+    )
+    def get(self, request: Request, agent_id: UUID) -> Response:
+        Query.parse(request)
+        agent = Agent.objects.shown().filter(id=agent_id).first()
+        if agent is None:
+            raise UnknownAgent(f"There is no agent {agent_id}.")
+        return Response(shapes.show_agent(agent, liveness_policy()))
+
+    @extend_schema(
+        operation_id="agents_remove",
+        summary="Remove the record of an agent",
+        description="409 `still_in_use` for one that has not, unless `force=true`.",
+        tags=["agents"],
+        parameters=[shapes.RemovalQuery],
+        responses={204: None},
+    )
+    @mutation
+    def delete(self, request: Request, agent_id: UUID) -> Response:
+        query = shapes.RemovalQuery.parse(request)
+        remove(agent_id, force=query["force"], actor=actor_of(request, query["change_message"]))
+        return Response(status=204)
+
+
+def _any_agent(request: Request) -> bool:
+    return caller_of(request).verdict(Action.AGENT_WRITE).allowed

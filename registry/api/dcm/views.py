@@ -1,0 +1,218 @@
+"""Unmodified DCM agents at /api/v1alpha1/agents: their fields, their pages, their errors.
+
+Newer ones send a token, older ones none. What comes without a token is taken only where DCM_AGENTS is on, and
+may touch agents that came the same way, and no others. Wire contract: environment-agents.md 2.1, 2.2, 5.4,
+dispatch.md A1.
+"""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import Any, ClassVar
+from uuid import UUID
+
+from django.conf import settings
+from django.core import signing
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView, set_rollback
+
+from controlplane.access.authentication import TokenAuthentication
+from controlplane.api.problems import STATUS_BY_ERROR
+from controlplane.errors import ControlplaneError, InvalidRequest, NotAuthenticated, UnknownAgent
+from controlplane.identity.actors import Actor
+from controlplane.identity.callers import Caller
+from controlplane.identity.roles import Action
+from controlplane.observability.request_ids import current_request_id
+from registry.agents.models import Agent
+from registry.agents.policies import liveness_policy
+from registry.agents.states import State
+from registry.api.agents.schemas import AgentRegistrationWrite, registration_from
+from registry.api.heartbeats.schemas import HeartbeatWrite
+from registry.heartbeats.record import Heartbeat, record_heartbeat
+from registry.joining.register import register
+from registry.metrics import counted
+
+_MOST = 100
+_SALT = "dcm-page"
+# DCM knows three words. No new work and no alarm: congested. Nobody there: unavailable.
+_WORDS = {
+    State.READY: "ready",
+    State.CONGESTED: "congested",
+    State.DRAINING: "congested",
+    State.UNKNOWN: "congested",
+}
+# RFC 7807's `type`, as DCM's control plane says it.
+_SLUGS = {
+    400: "validation-error",
+    401: "unauthorized",
+    403: "forbidden",
+    404: "not-found",
+    409: "conflict",
+    410: "not-found",
+    413: "validation-error",
+}
+
+
+class DcmView(APIView):
+    """actions: what a token must allow. tokenless: the methods that DCM_AGENTS opens to calls without one."""
+
+    authentication_classes = (TokenAuthentication,)
+    permission_classes = ()
+    schema = None
+    actions: ClassVar[dict[str, Action]] = {}
+    tokenless: ClassVar[frozenset[str]] = frozenset()
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        super().initial(request, *args, **kwargs)
+        method = request.method or ""
+        if method not in self.actions:
+            return  # 405 comes right after this
+        if isinstance(request.user, Caller):
+            request.user.require(self.actions[method])
+        elif not (settings.DCM_AGENTS and method in self.tokenless):
+            raise NotAuthenticated("Send a token: Authorization: Bearer cp_agt_… (DCM_AUTH_TOKEN).")
+
+    def handle_exception(self, exc: Exception) -> Response:
+        if isinstance(exc, ControlplaneError):
+            set_rollback()
+            return _problem(int(STATUS_BY_ERROR[type(exc)]), exc.detail, self.request.path)
+        if isinstance(exc, serializers.ValidationError):
+            return _problem(400, str(exc.detail), self.request.path)
+        return super().handle_exception(exc)
+
+
+class DcmAgents(DcmView):
+    actions = {"GET": Action.AGENT_READ, "POST": Action.AGENT_REGISTER}
+    tokenless = frozenset({"POST"})
+
+    def get(self, request: Request) -> Response:
+        rows: Any = Agent.objects.shown().order_by("name")
+        if word := request.query_params.get("health_status"):
+            rows = rows.filter(state__in=[state.value for state in State if _word(state) == word])
+        size = _page_size(request.query_params.get("max_page_size", ""))
+        if token := request.query_params.get("page_token"):
+            rows = rows.filter(name__gt=_read_page_token(token))
+        found = list(rows[: size + 1])
+        page = found[:size]
+        more = signing.dumps(page[-1].name, salt=_SALT) if len(found) > size else ""
+        return Response({"agents": [_show(one) for one in page], "next_page_token": more})
+
+    def post(self, request: Request) -> Response:
+        said = _parsed(AgentRegistrationWrite, request, also={"resources_available": None})
+        agent, created = register(
+            registration_from(said),
+            actor=_actor(request),
+            any_agent=_any_agent(request),
+            policy=liveness_policy(),
+            dcm=True,
+        )
+        return Response(_show(agent), status=201 if created else 200)
+
+
+class DcmAgent(DcmView):
+    actions = {"GET": Action.AGENT_READ}
+    tokenless = frozenset({"GET"})
+
+    def get(self, request: Request, agent_id: UUID) -> Response:
+        agent = _find(agent_id)
+        if not isinstance(request.user, Caller) and agent.registered_by is not None:
+            raise _unknown(agent_id)
+        return Response(_show(agent))
+
+
+class DcmHeartbeat(DcmView):
+    actions = {"PUT": Action.AGENT_HEARTBEAT}
+    tokenless = frozenset({"PUT"})
+
+    def put(self, request: Request, agent_id: UUID) -> Response:
+        said = _parsed(HeartbeatWrite, request)
+        with counted():
+            record_heartbeat(
+                agent_id,
+                Heartbeat(said["timestamp"], said["consumer_lag"]),
+                actor=_actor(request),
+                any_agent=_any_agent(request),
+                policy=liveness_policy(),
+                congestion_lag=settings.CONGESTION_LAG,
+            )
+        return Response(_show(_find(agent_id)))
+
+
+def _find(agent_id: UUID) -> Agent:
+    found = Agent.objects.shown().filter(id=agent_id).first()
+    if found is None:
+        raise _unknown(agent_id)
+    return found
+
+
+def _unknown(agent_id: UUID) -> UnknownAgent:
+    return UnknownAgent(f"agent {agent_id} not found")
+
+
+def _parsed(shape: type[Any], request: Request, also: dict[str, Any] | None = None) -> dict[str, Any]:
+    """Members that we know; a DCM agent may send more, and null where it has nothing."""
+    if not isinstance(request.data, dict):
+        raise InvalidRequest("The body must be a JSON object.")
+    known = {name: request.data[name] for name in shape().fields if request.data.get(name) is not None}
+    parsed = shape(data={**known, **(also or {})})
+    parsed.is_valid(raise_exception=True)
+    return dict(parsed.validated_data)
+
+
+def _actor(request: Request) -> Actor:
+    if isinstance(request.user, Caller):
+        return request.user.actor(current_request_id())
+    return Actor(None, "dcm agent", current_request_id())
+
+
+def _any_agent(request: Request) -> bool:
+    return isinstance(request.user, Caller) and request.user.verdict(Action.AGENT_WRITE).allowed
+
+
+def _word(state: str) -> str:
+    return _WORDS.get(State(state), "unavailable")
+
+
+def _show(agent: Agent) -> dict[str, Any]:
+    return {
+        "agent_id": str(agent.id),
+        "name": agent.name,
+        "environment": agent.environment,
+        "service_types": agent.service_types,
+        "cost": agent.cost,
+        "topic_name": agent.topic_name,
+        "health_status": _word(agent.state),
+        "last_heartbeat": agent.lease.renewed_at,
+        "create_time": agent.created_at,
+        "update_time": agent.updated_at,
+        # Ours; a DCM client ignores it.
+        "state": agent.state,
+    }
+
+
+def _page_size(text: str) -> int:
+    if not text:
+        return _MOST
+    if not (text.isascii() and text.isdecimal() and 1 <= int(text) <= _MOST):
+        raise InvalidRequest(f"max_page_size must be from 1 to {_MOST}")
+    return int(text)
+
+
+def _read_page_token(token: str) -> str:
+    try:
+        return str(signing.loads(token, salt=_SALT))
+    except signing.BadSignature as error:
+        raise InvalidRequest("invalid page_token") from error
+
+
+def _problem(status: int, detail: str, instance: str) -> Response:
+    slug = _SLUGS.get(status, "internal-error")
+    body = {"type": slug, "title": slug.replace("-", " "), "status": status, "detail": detail}
+    return Response(
+        {**body, "instance": instance},
+        status=status,
+        content_type="application/problem+json",
+        headers={"WWW-Authenticate": "Bearer"} if status == HTTPStatus.UNAUTHORIZED else None,
+    )

@@ -1,0 +1,172 @@
+"""Doors to the fleet guards: what they hold, and the operator's word."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Any
+
+from drf_spectacular.utils import OpenApiExample, extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from controlplane.api.endpoints import Endpoint, ReasonedQuery, actor_of, mutation
+from controlplane.api.fields import StrictSerializer, Text, Whole, parse_body
+from controlplane.api.pages import PageQuery, page_response, paginate
+from controlplane.identity.roles import Action
+from registry.agents.states import State
+from registry.environments.fleet_guard import Ruling
+from registry.environments.guarding import is_engaged, overrule
+from registry.environments.models import Environment
+from registry.listing import counts
+from registry.sweep.evidence import WHOLE_FLEET
+
+_NONE = "none"
+RULINGS = [*((one.value, one.value) for one in Ruling), (_NONE, _NONE)]
+_LONGEST_SECONDS = 7 * 24 * 3600
+_GUARD = {
+    "environment": "prod-eu-west-1",
+    "engaged": True,
+    "engaged_at": "2026-11-21T09:30:00Z",
+    "lifted_at": None,
+    "reason": "48 of 60 agents are silent.",
+    "silent": 48,
+    "agents": 60,
+    "ruling": _NONE,
+    "ruling_until": None,
+    "ruling_by": "",
+    "last_heard_at": "2026-11-21T09:28:57Z",
+    "lease_seconds": None,
+}
+_SAID = {"environment": "prod-eu-west-1", "ruling": "lift", "seconds": 900}
+
+
+class FleetGuardRead(serializers.Serializer[Any]):
+    environment = serializers.CharField(help_text="Empty: the whole fleet.", allow_blank=True)
+    engaged = serializers.BooleanField(help_text="Silent agents become `unknown`, and stay so.")
+    engaged_at = serializers.DateTimeField(allow_null=True)
+    lifted_at = serializers.DateTimeField(allow_null=True)
+    reason = serializers.CharField(allow_blank=True)
+    silent = serializers.IntegerField(
+        help_text="Agents that do not report. While the guard is engaged: as it judged; else as they are now."
+    )
+    agents = serializers.IntegerField(
+        help_text="Of so many. While the guard is engaged, those count that reported lately; else all."
+    )
+    ruling = serializers.ChoiceField(choices=RULINGS)
+    ruling_until = serializers.DateTimeField(allow_null=True)
+    ruling_by = serializers.CharField(allow_blank=True)
+    last_heard_at = serializers.DateTimeField(
+        allow_null=True, help_text="When an agent of it was last heard, up to some seconds ago."
+    )
+    lease_seconds = serializers.IntegerField(
+        allow_null=True, help_text="The lease of its agents; null: that of the installation."
+    )
+
+
+class FleetGuardPage(serializers.Serializer[Any]):
+    items = FleetGuardRead(many=True)
+    next_cursor = serializers.CharField(allow_null=True)
+
+
+class FleetGuardQuery(PageQuery):
+    engaged = serializers.BooleanField(required=False, help_text="Only those that are, or are not.")
+
+
+class FleetGuardRulingWrite(StrictSerializer):
+    environment = Text(max_length=255, allow_blank=True, help_text="Empty: the whole fleet.")
+    ruling = serializers.ChoiceField(
+        choices=RULINGS,
+        help_text=(
+            "`lift`: mark silent agents as usual, until this incident is over. `engage`: mark none. "
+            "`none`: the rule decides again."
+        ),
+    )
+    seconds = Whole(
+        required=False, default=900, min_value=1, max_value=_LONGEST_SECONDS, help_text="How long at most."
+    )
+
+
+class FleetGuards(Endpoint):
+    actions = {"GET": Action.AGENT_READ}
+
+    @extend_schema(
+        operation_id="fleet_guards_list",
+        summary="List fleet guards",
+        description=(
+            "Shows for each environment whether its guard is active, why, and how many agents are silent."
+        ),
+        tags=["agents"],
+        parameters=[FleetGuardQuery],
+        responses=FleetGuardPage,
+        examples=[
+            OpenApiExample("A page", value={"items": [_GUARD], "next_cursor": None}, response_only=True)
+        ],
+    )
+    def get(self, request: Request) -> Response:
+        query = FleetGuardQuery.parse(request)
+        rows = Environment.objects.all()
+        if "engaged" in query:
+            rows = rows.filter(guard_engaged_at__isnull=not query["engaged"])
+        page = paginate(request, rows, order=("name",), query=query)
+        counts = guard_counts()
+        return page_response(
+            request, page, lambda environment: _show(environment, counts.get(environment.name, {}))
+        )
+
+
+class FleetGuardRuling(Endpoint):
+    actions = {"POST": Action.AGENT_WRITE}
+
+    @extend_schema(
+        operation_id="fleet_guards_overrule",
+        summary="Engage or lift a fleet guard",
+        description=(
+            "In force at once, for `seconds` at most; after that the rule decides again. `lift` ends with "
+            "its incident: when few agents are silent, or when no agent is heard any more."
+        ),
+        tags=["agents"],
+        parameters=[ReasonedQuery],
+        request=FleetGuardRulingWrite,
+        responses={200: FleetGuardRead},
+        examples=[
+            OpenApiExample("They are dead", value=_SAID, request_only=True),
+            OpenApiExample("Lifted", value={**_GUARD, "engaged": False}, response_only=True),
+        ],
+    )
+    @mutation
+    def post(self, request: Request) -> Response:
+        query = ReasonedQuery.parse(request)
+        said = parse_body(FleetGuardRulingWrite, request)
+        environment = overrule(
+            said["environment"],
+            None if said["ruling"] == _NONE else Ruling(said["ruling"]),
+            lasting=timedelta(seconds=said["seconds"]),
+            actor=actor_of(request, query["change_message"]),
+        )
+        return Response(_show(environment, guard_counts().get(environment.name, {})))
+
+
+def guard_counts() -> dict[str, dict[State, int]]:
+    """Agents by guard and state; the guard of the whole fleet has all of them."""
+    by_environment = counts.agent_counts()
+    return {**by_environment, WHOLE_FLEET: counts.total(by_environment)}
+
+
+def _show(environment: Environment, states: Mapping[State, int]) -> dict[str, Any]:
+    engaged = is_engaged(environment)
+    return {
+        "environment": environment.name,
+        "engaged": engaged,
+        "engaged_at": environment.guard_engaged_at,
+        "lifted_at": environment.guard_lifted_at,
+        "reason": environment.guard_reason,
+        "silent": environment.guard_due_count if engaged else counts.silent(states),
+        "agents": environment.guard_agent_count if engaged else counts.registered(states),
+        "ruling": environment.guard_mode or _NONE,
+        "ruling_until": environment.guard_mode_until,
+        "ruling_by": environment.guard_mode_set_by,
+        "last_heard_at": environment.heard_at,
+        "lease_seconds": environment.lease_seconds,
+    }

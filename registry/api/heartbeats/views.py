@@ -1,0 +1,161 @@
+"""Doors to heartbeats: one, and many at once."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+from uuid import UUID
+
+from django.conf import settings
+from drf_spectacular.utils import OpenApiExample, extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from controlplane.access.models import Token
+from controlplane.api.endpoints import Endpoint, actor_of, caller_of
+from controlplane.api.fields import Query, parse_body
+from controlplane.api.problems import STATUS_BY_ERROR
+from controlplane.errors import ControlplaneError
+from controlplane.identity.roles import Action
+from registry.agents.liveness import LivenessPolicy
+from registry.agents.models import Agent
+from registry.agents.policies import liveness_policy
+from registry.api.heartbeats import schemas as shapes
+from registry.api.heartbeats.bulk_entries import BadEntry, Entry, read_entries
+from registry.api.retry_after import with_retry_after
+from registry.heartbeats.permits import give_permit
+from registry.heartbeats.record import record_heartbeat
+from registry.heartbeats.renew import Renewed, record_heartbeats, renewed
+from registry.metrics import HEARTBEATS, counted
+
+_WHEN = "2026-11-21T09:30:00Z"
+_BEAT = {"timestamp": _WHEN, "consumer_lag": 0}
+_REPORTED = {
+    **_BEAT,
+    "conditions": [{"type": "DiskPressure", "status": "false"}],
+    "versions": {"agent": "1.4.2"},
+    "providers": [{"name": "kubevirt", "service_type": "vm", "status": "ready"}],
+}
+_ID = "019a9f5e-7c00-7000-8000-000000000031"
+_TOLD = {
+    "agent_id": _ID,
+    "health_status": "ready",
+    "last_heartbeat": _WHEN,
+    "lease_expires_at": "2026-11-21T09:31:30Z",
+    "lease_seconds": 90,
+    "heartbeat_interval": 30,
+    "next_heartbeat_in_seconds": 27.4,
+    "generation": 1,
+    "directives": [],
+    "configuration_etag": "",
+}
+_TAKEN = {"agent_id": _ID, "status": 200, "code": None, "detail": None, "errors": [], "heartbeat": _TOLD}
+
+
+class AgentHeartbeat(Endpoint):
+    """Plain heartbeats never come here: registry.api.heartbeats.fast_path takes them."""
+
+    actions = {"PUT": Action.AGENT_HEARTBEAT}
+    unlimited_methods = frozenset({"PUT"})
+
+    def handle_exception(self, exc: Exception) -> Response:
+        return with_retry_after(super().handle_exception(exc), exc)
+
+    @extend_schema(
+        operation_id="agents_heartbeat",
+        summary="Send a heartbeat",
+        description=(
+            "Renews the lease; answered when it is durable. Beat again after `next_heartbeat_in_seconds`. "
+            "On 404 and 410 register again. On 409 `duplicate_instance` another process with your name and "
+            "credential sends heartbeats: register again after `Retry-After` seconds. What is left out of "
+            "conditions, versions and provider health stays as it is. Unknown members are ignored."
+        ),
+        tags=["agents"],
+        request=shapes.HeartbeatWrite,
+        responses=shapes.HeartbeatRead,
+        examples=[
+            OpenApiExample("A heartbeat", value=_BEAT, request_only=True),
+            OpenApiExample("With a report", value=_REPORTED, request_only=True),
+            OpenApiExample("Taken", value=_TOLD, response_only=True),
+        ],
+    )
+    def put(self, request: Request, agent_id: UUID) -> Response:
+        Query.parse(request)
+        said = shapes.parsed(shapes.HeartbeatWrite, request.data)
+        policy = liveness_policy()
+        with counted():
+            agent = record_heartbeat(
+                agent_id, shapes.heartbeat_of(said, request.data), **_how(request, policy)
+            )
+        _permit(agent, request)
+        return Response(shapes.show_heartbeat(renewed(agent), policy))
+
+
+class ManyHeartbeats(Endpoint):
+    actions = {"POST": Action.AGENT_HEARTBEAT}
+    unlimited_methods = frozenset({"POST"})
+
+    @extend_schema(
+        operation_id="agents_heartbeat_many",
+        summary="Send heartbeats for up to 1,000 agents",
+        description=(
+            "Each heartbeat is taken or refused by itself, and answered as if it had been sent alone. "
+            "The gateway's token must have registered the agents, or be allowed to change all."
+        ),
+        tags=["agents"],
+        request=shapes.HeartbeatBatchWrite,
+        responses={200: shapes.HeartbeatBatchRead},
+        examples=[
+            OpenApiExample("Two", value={"items": [{"agent_id": _ID, **_BEAT}]}, request_only=True),
+            OpenApiExample("Taken", value={"items": [_TAKEN]}, response_only=True),
+        ],
+    )
+    def post(self, request: Request) -> Response:
+        Query.parse(request)
+        sent = parse_body(shapes.HeartbeatBatchWrite, request)["items"]
+        policy = liveness_policy()
+        entries = read_entries(sent)
+        beats = {one.agent_id: one.heartbeat for one in entries if isinstance(one, Entry)}
+        found = record_heartbeats(beats, **_how(request, policy))
+        items = [
+            _taken(one.agent_id, found[one.agent_id], policy) if isinstance(one, Entry) else _refused(one)
+            for one in entries
+        ]
+        return Response({"items": items})
+
+
+def _how(request: Request, policy: LivenessPolicy) -> dict[str, Any]:
+    return {
+        "actor": actor_of(request),
+        "any_agent": caller_of(request).verdict(Action.AGENT_WRITE).allowed,
+        "policy": policy,
+        "congestion_lag": settings.CONGESTION_LAG,
+    }
+
+
+def _permit(agent: Agent, request: Request) -> None:
+    token = request.auth
+    if isinstance(token, Token) and bytes(agent.lease.token_digest or b"") != bytes(token.digest):
+        give_permit(agent, token)
+
+
+def _taken(agent_id: UUID, found: Renewed | ControlplaneError, policy: LivenessPolicy) -> dict[str, Any]:
+    if isinstance(found, ControlplaneError):
+        return _refused(BadEntry(str(agent_id), found))
+    HEARTBEATS.labels("accepted").inc()
+    told = shapes.show_heartbeat(found, policy)
+    plain = {"agent_id": str(agent_id), "status": 200, "code": None, "detail": None, "errors": []}
+    return {**plain, "heartbeat": told}
+
+
+def _refused(entry: BadEntry) -> dict[str, Any]:
+    error = entry.error
+    HEARTBEATS.labels(error.code).inc()
+    return {
+        "agent_id": entry.agent_id,
+        "status": int(STATUS_BY_ERROR[type(error)]),
+        "code": error.code,
+        "detail": error.detail,
+        "errors": [asdict(one) for one in error.errors],
+        "heartbeat": None,
+    }

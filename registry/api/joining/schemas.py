@@ -1,0 +1,55 @@
+"""The shapes of join tokens and credentials."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rest_framework import serializers
+
+from controlplane.api.fields import Flag, StrictSerializer, Text, Whole
+from registry.api.agents import schemas as shapes
+
+_LONGEST_SECONDS = 90 * 24 * 3600
+
+
+class JoinTokenWrite(StrictSerializer):
+    name = Text(max_length=63, help_text="For people.")
+    name_pattern = Text(max_length=255, help_text="Names that it lets in; * stands for any characters.")
+    environment = Text(max_length=255, required=False, default="", allow_blank=True, help_text="Empty: any.")
+    service_types = serializers.ListField(
+        child=Text(max_length=63), required=False, default=list, max_length=100, help_text="Empty: any."
+    )
+    uses = Whole(required=False, default=1, min_value=1, max_value=100_000, help_text="Agents it lets in.")
+    expires_in_seconds = Whole(required=False, default=3600, min_value=60, max_value=_LONGEST_SECONDS)
+    needs_approval = Flag(required=False, default=False, help_text="The agent waits for an operator.")
+    may_take_over = Flag(required=False, default=False, help_text="Also under a name that is taken.")
+
+
+class JoinTokenRead(serializers.Serializer[Any]):
+    id = serializers.UUIDField()
+    name = serializers.CharField()
+    hint = serializers.CharField()
+    name_pattern = serializers.CharField()
+    environment = serializers.CharField()
+    service_types = serializers.ListField(child=serializers.CharField())
+    needs_approval = serializers.BooleanField()
+    may_take_over = serializers.BooleanField()
+    uses_left = serializers.IntegerField()
+    created_by = serializers.CharField()
+    created_at = serializers.DateTimeField()
+    expires_at = serializers.DateTimeField()
+    revoked = serializers.BooleanField()
+
+
+class CreatedJoinToken(JoinTokenRead):
+    token = serializers.CharField(allow_null=True, help_text="Shown once.")
+
+
+class JoinTokenPage(serializers.Serializer[Any]):
+    items = JoinTokenRead(many=True)
+    next_cursor = serializers.CharField(allow_null=True)
+
+
+class AgentCredential(serializers.Serializer[Any]):
+    agent = shapes.AgentRead()
+    token = serializers.CharField(allow_null=True, help_text="The agent's own. Shown once.")

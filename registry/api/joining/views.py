@@ -1,0 +1,268 @@
+"""Doors to joining: join tokens for operators, credentials for agents."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+from django.utils import timezone
+from drf_spectacular.utils import OpenApiExample, extend_schema
+from rest_framework.authentication import BaseAuthentication
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from controlplane.access.models import Token
+from controlplane.api import idempotency
+from controlplane.api.endpoints import Endpoint, MutationQuery, ReasonedQuery, actor_of, caller_of, mutation
+from controlplane.api.fields import parse_body
+from controlplane.api.pages import PageQuery, page_response, paginate
+from controlplane.errors import ControlplaneError, PermissionDenied, UnknownAgent
+from controlplane.identity.callers import Caller
+from controlplane.identity.roles import Action
+from controlplane.observability.request_ids import current_request_id
+from registry.agents.liveness import LivenessPolicy
+from registry.agents.models import Agent
+from registry.agents.policies import liveness_policy
+from registry.api.agents import examples
+from registry.api.agents import schemas as shapes
+from registry.api.joining.schemas import AgentCredential, CreatedJoinToken, JoinTokenPage, JoinTokenWrite
+from registry.joining.join import Joined, join, rotate
+from registry.joining.join_tokens import (
+    Terms,
+    create_join_token,
+    find_join_token,
+    note_refusal,
+    revoke_join_token,
+)
+from registry.joining.models import JoinToken
+from registry.joining.repeated_joins import RepeatKey, repeat_key
+from registry.joining.terms import Invitation
+from registry.metrics import JOINS
+
+_SCHEME = "bearer"
+_TOKEN = {
+    "id": "019a9f5e-7c00-7000-8000-000000000041",
+    "name": "eu-fleet",
+    "hint": "cp_joi_3fZa",
+    "name_pattern": "prod-eu-*",
+    "environment": "prod-eu-west-1",
+    "service_types": ["vm", "container"],
+    "needs_approval": False,
+    "may_take_over": False,
+    "uses_left": 10,
+    "created_by": "admin",
+    "created_at": examples.WHEN,
+    "expires_at": "2026-11-22T09:30:00Z",
+    "revoked": False,
+}
+_CREDENTIAL = {"agent": examples.AGENT, "token": "cp_agt_9xQb..."}
+
+
+class JoinTokenAuthentication(BaseAuthentication):
+    """`Authorization: Bearer cp_joi_…`: it proves that somebody invited the caller, and nothing more."""
+
+    def authenticate(self, request: Request) -> tuple[Caller, JoinToken] | None:
+        secret = _secret(request)
+        if secret is None:
+            return None
+        token = find_join_token(secret, repeats="Idempotency-Key" in request.headers)
+        return Caller(None, f"join token {token.name}"[:63], "join", ()), token
+
+    def authenticate_header(self, request: Request) -> str:
+        return "Bearer"
+
+
+def _secret(request: Request) -> str | None:
+    scheme, _, secret = request.headers.get("Authorization", "").partition(" ")
+    return secret.strip() if scheme.lower() == _SCHEME else None
+
+
+class JoinTokenCollection(Endpoint):
+    actions = {"GET": Action.ACCESS_READ, "POST": Action.ACCESS_WRITE}
+
+    @extend_schema(
+        operation_id="join_tokens_list",
+        summary="List join tokens",
+        description="Each token with its terms and remaining uses, never with its secret.",
+        tags=["joining"],
+        parameters=[PageQuery],
+        responses=JoinTokenPage,
+        examples=[
+            OpenApiExample("A page", value={"items": [_TOKEN], "next_cursor": None}, response_only=True)
+        ],
+    )
+    def get(self, request: Request) -> Response:
+        query = PageQuery.parse(request)
+        page = paginate(request, JoinToken.objects.all(), order=("-id",), query=query)
+        return page_response(request, page, _show)
+
+    @extend_schema(
+        operation_id="join_tokens_create",
+        summary="Create a join token",
+        description="Hand it to who starts the agents. It is shown once.",
+        tags=["joining"],
+        parameters=[MutationQuery],
+        request=JoinTokenWrite,
+        responses={201: CreatedJoinToken},
+        examples=[
+            OpenApiExample(
+                "For ten agents",
+                value={"name": "eu-fleet", "name_pattern": "prod-eu-*", "uses": 10},
+                request_only=True,
+            ),
+            OpenApiExample(
+                "The token",
+                value={**_TOKEN, "token": "cp_joi_3fZa..."},
+                response_only=True,
+                status_codes=["201"],
+            ),
+        ],
+    )
+    @mutation
+    def post(self, request: Request) -> Response:
+        MutationQuery.parse(request)
+        said = parse_body(JoinTokenWrite, request)
+        invitation = Invitation(said["name_pattern"], said["environment"], frozenset(said["service_types"]))
+        terms = Terms(
+            invitation,
+            timezone.now() + timedelta(seconds=said["expires_in_seconds"]),
+            said["uses"],
+            said["needs_approval"],
+            said["may_take_over"],
+        )
+        used = request.auth if isinstance(request.auth, Token) else None
+        token, secret = create_join_token(
+            said["name"], terms, actor=actor_of(request), issuer_id=used.id if used else None
+        )
+        return _shown_once({**_show(token), "token": secret}, 201)
+
+
+class JoinTokenItem(Endpoint):
+    actions = {"DELETE": Action.ACCESS_WRITE}
+
+    @extend_schema(
+        operation_id="join_tokens_revoke",
+        summary="Revoke a join token",
+        description="Agents that joined with it stay.",
+        tags=["joining"],
+        parameters=[ReasonedQuery],
+        responses={204: None},
+    )
+    @mutation
+    def delete(self, request: Request, token_id: UUID) -> Response:
+        query = ReasonedQuery.parse(request)
+        revoke_join_token(token_id, actor=actor_of(request, query["change_message"]))
+        return Response(status=204)
+
+
+class AgentJoin(Endpoint):
+    """Plain joins never come here: registry.api.joining.fast_path takes them."""
+
+    actions = {"POST": Action.AGENT_JOIN}
+    unlimited_methods = frozenset({"POST"})
+    authentication_classes = (JoinTokenAuthentication,)
+
+    def handle_exception(self, exc: Exception) -> Response:
+        """What was refused is rolled back by now: the note stands by itself."""
+        secret = _secret(self.request)
+        if secret and isinstance(exc, ControlplaneError):
+            note_refusal(secret, exc.detail, request_id=current_request_id())
+        return super().handle_exception(exc)
+
+    @extend_schema(
+        operation_id="agents_join",
+        summary="Join with a join token",
+        description=(
+            "Registers the agent and gives it a token of its own, bound to its name. Keep that: it is shown "
+            "once. If the answer is lost, send the join again with the same `Idempotency-Key` within a day: "
+            "while nobody has used the first token, the same agent gets a new one, the first one ends, and "
+            "the join token loses no further use. With a join token that needs approval the agent is "
+            "`registered`: it may send heartbeats, and gets no work until an operator approves it."
+        ),
+        tags=["joining"],
+        parameters=[MutationQuery],
+        request=shapes.AgentRegistrationWrite,
+        responses={200: AgentCredential, 201: AgentCredential},
+        examples=[
+            OpenApiExample("An agent", value=examples.REGISTRATION, request_only=True),
+            OpenApiExample(
+                "Its credential", value=_CREDENTIAL, response_only=True, status_codes=["200", "201"]
+            ),
+        ],
+    )
+    @mutation
+    def post(self, request: Request) -> Response:
+        MutationQuery.parse(request)
+        token = request.auth
+        if not isinstance(token, JoinToken):
+            raise PermissionDenied("Join with a join token: Authorization: Bearer cp_joi_…")
+        registration = shapes.registration_from(parse_body(shapes.AgentRegistrationWrite, request))
+        policy = liveness_policy()
+        try:
+            joined = join(
+                token,
+                registration,
+                request_id=current_request_id(),
+                policy=policy,
+                repeat=_repeat_key(request),
+            )
+        except ControlplaneError as error:
+            JOINS.labels(error.code).inc()
+            raise
+        JOINS.labels("accepted").inc()
+        response = Response(show_joined(joined, policy), status=201 if joined.created else 200)
+        if joined.repeated:
+            response["Idempotent-Replayed"] = "true"
+        return response
+
+
+class AgentRotation(Endpoint):
+    actions = {"POST": Action.AGENT_HEARTBEAT}
+
+    @extend_schema(
+        operation_id="agents_rotate",
+        summary="Rotate the token of an agent",
+        description="The agent for itself, or an operator. Its former tokens end now.",
+        tags=["joining"],
+        parameters=[ReasonedQuery],
+        request=None,
+        responses=AgentCredential,
+        examples=[OpenApiExample("Its credential", value=_CREDENTIAL, response_only=True)],
+    )
+    @mutation
+    def post(self, request: Request, agent_id: UUID) -> Response:
+        query = ReasonedQuery.parse(request)
+        agent = Agent.objects.shown().filter(id=agent_id).first()
+        if agent is None:
+            raise UnknownAgent(f"There is no agent {agent_id}.")
+        caller = caller_of(request)
+        if agent.registered_by != caller.principal_id:
+            caller.require(Action.AGENT_WRITE)
+        token = request.auth if isinstance(request.auth, Token) else None
+        used = token if token and token.principal_id == agent.registered_by else None
+        secret = rotate(agent, actor=actor_of(request, query["change_message"]), used=used)
+        shown = {"agent": shapes.show_agent(agent, liveness_policy()), "token": secret}
+        return _shown_once(shown, 200)
+
+
+def _repeat_key(request: Request) -> RepeatKey | None:
+    key = idempotency.key_of(request)
+    is_dry_run = MutationQuery.parse(request)["dry_run"]
+    return None if key is None or is_dry_run else repeat_key(key, request.data)
+
+
+def show_joined(joined: Joined, policy: LivenessPolicy) -> dict[str, Any]:
+    return {"agent": shapes.show_agent(joined.agent, policy), "token": joined.secret}
+
+
+def _shown_once(shown: dict[str, Any], status: int) -> Response:
+    """An idempotent replay answers the same without the secret."""
+    response = Response(shown, status=status)
+    response.shown_again = {**shown, "token": None}  # type: ignore[attr-defined]  # endpoints.py
+    return response
+
+
+def _show(token: JoinToken) -> dict[str, Any]:
+    shown = {name: getattr(token, name) for name in _TOKEN if name not in ("id", "revoked")}
+    return {"id": str(token.id), **shown, "revoked": token.revoked_at is not None}

@@ -1,0 +1,63 @@
+"""Figures of the fleet for Prometheus."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from django.db.models import Count
+from django.db.models.functions import Now
+from prometheus_client import Counter, Metric
+from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.registry import Collector
+
+from controlplane.errors import ControlplaneError
+from registry.agents.models import Agent, SweepRecord
+from registry.agents.policies import liveness_policy
+from registry.agents.states import State
+from registry.environments.models import Environment
+
+HEARTBEATS = Counter("cp_heartbeats_total", "Heartbeats received.", ["result"])
+JOINS = Counter("cp_agent_joins_total", "Agents that asked to join with a join token.", ["result"])
+
+
+@contextmanager
+def counted() -> Iterator[None]:
+    """Count the heartbeat that is taken in here: accepted, or by the code of what refuses it."""
+    try:
+        yield
+    except ControlplaneError as error:
+        HEARTBEATS.labels(error.code).inc()
+        raise
+    HEARTBEATS.labels("accepted").inc()
+
+
+class AgentCounts(Collector):
+    """Counted in the database when somebody scrapes: no process knows the whole fleet."""
+
+    def collect(self) -> Iterator[Metric]:
+        family = GaugeMetricFamily("cp_agents", "Agents by state.", labels=["state"])
+        counted = dict(Agent.objects.values_list("state").annotate(count=Count("id")))
+        for state in State:
+            family.add_metric([state.value], counted.get(state.value, 0))
+        yield family
+
+
+class FleetFigures(Collector):
+    """Guards that hold, and what the sweep knows."""
+
+    def collect(self) -> Iterator[Metric]:
+        guards = GaugeMetricFamily(
+            "cp_fleet_guard_engaged", "Fleet guards that hold silent agents back.", labels=["environment"]
+        )
+        for environment in Environment.objects.exclude(guard_engaged_at=None):
+            guards.add_metric([environment.name or "*"], 1)
+        yield guards
+        record = SweepRecord.objects.annotate(now=Now()).first()
+        if record is not None and record.last_sweep_at is not None:
+            age = (record.now - record.last_sweep_at).total_seconds()
+            yield GaugeMetricFamily("cp_sweep_age_seconds", "Since the last sweep began.", value=age)
+        interval = liveness_policy().interval.total_seconds()
+        yield GaugeMetricFamily(
+            "cp_heartbeat_interval_seconds", "As the agents are told, without jitter.", value=interval
+        )

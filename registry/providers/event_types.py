@@ -1,0 +1,39 @@
+"""Events of service providers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from controlplane.events.audiences import declare_audience
+from controlplane.events.types import TEXT, EventType, register
+from controlplane.identity.roles import Action
+from registry.providers.health import Health
+
+declare_audience("provider", Action.AGENT_READ)
+
+_PROVIDER: dict[str, Any] = {
+    "agent_id": TEXT,
+    "agent": TEXT,
+    "environment": TEXT,
+    "provider_id": TEXT,
+    "name": TEXT,
+    "service_type": TEXT,
+}
+_PROVIDER_MOVE: dict[str, Any] = {**_PROVIDER, "from": TEXT, "reason": TEXT}
+PROVIDER_REGISTERED = register("provider.registered", "An agent has a service provider more.", **_PROVIDER)
+PROVIDER_CHANGED = register(
+    "provider.changed", "A service provider registered with other facts.", **_PROVIDER
+)
+PROVIDER_REMOVED = register("provider.removed", "A service provider was taken away.", **_PROVIDER)
+PROVIDER_EXPIRED = register(
+    "provider.expired", "A service provider was not named until its lease ran out.", **_PROVIDER_MOVE
+)
+BY_HEALTH: dict[Health, EventType] = {
+    Health.READY: register("provider.ready", "A service provider takes work.", **_PROVIDER_MOVE),
+    Health.UNHEALTHY: register(
+        "provider.unhealthy", "A service provider answers, and takes no work.", **_PROVIDER_MOVE
+    ),
+    Health.UNAVAILABLE: register(
+        "provider.unavailable", "A service provider does not answer; its type is withheld.", **_PROVIDER_MOVE
+    ),
+}

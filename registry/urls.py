@@ -1,0 +1,39 @@
+"""Routes of agents, below /api/v1/."""
+
+from django.urls import path
+
+from registry.api import environments
+from registry.api.agents import lease_views, lifecycle_views, views
+from registry.api.heartbeats import views as heartbeat_views
+from registry.api.joining import views as joining_views
+from registry.api.providers import views as provider_views
+from registry.api.task_types import views as task_type_views
+
+urlpatterns = [
+    path("agents", views.AgentCollection.as_view()),
+    path("agents/<uuid:agent_id>", views.AgentItem.as_view()),
+    path("agents/<uuid:agent_id>/heartbeat", heartbeat_views.AgentHeartbeat.as_view()),
+    path("agents/<uuid:agent_id>:approve", lifecycle_views.AgentApproval.as_view()),
+    path("agents/<uuid:agent_id>:drain", lifecycle_views.AgentDrain.as_view()),
+    path("agents/<uuid:agent_id>:resume", lifecycle_views.AgentResumption.as_view()),
+    path("agents/<uuid:agent_id>:deregister", lifecycle_views.AgentFarewell.as_view()),
+    path("agents/<uuid:agent_id>:retire", lifecycle_views.AgentRetirement.as_view()),
+    path("agents/<uuid:agent_id>:rotate", joining_views.AgentRotation.as_view()),
+    path("agents/<uuid:agent_id>:set-lease", lease_views.AgentLease.as_view()),
+    path("agents:set-environment-lease", lease_views.EnvironmentLease.as_view()),
+    path("agents:join", joining_views.AgentJoin.as_view()),
+    path("agents:summary", lifecycle_views.FleetSummary.as_view()),
+    path("join-tokens", joining_views.JoinTokenCollection.as_view()),
+    path("join-tokens/<uuid:token_id>", joining_views.JoinTokenItem.as_view()),
+    path("agents:heartbeat", heartbeat_views.ManyHeartbeats.as_view()),
+    path("agents/<uuid:agent_id>/providers", provider_views.ProviderCollection.as_view()),
+    path("agents/<uuid:agent_id>/providers/<slug:provider_id>", provider_views.ProviderItem.as_view()),
+    path(
+        "agents/<uuid:agent_id>/providers/<slug:provider_id>/history",
+        provider_views.ProviderHistory.as_view(),
+    ),
+    path("task-types", task_type_views.TaskTypes.as_view()),
+    path("task-types/<str:name>", task_type_views.TaskTypeItem.as_view()),
+    path("fleet-guards", environments.FleetGuards.as_view()),
+    path("fleet-guards:overrule", environments.FleetGuardRuling.as_view()),
+]
