@@ -17,7 +17,7 @@ endif
 export UV_NO_PROGRESS := 1
 export PYTHONUNBUFFERED := 1
 
-.PHONY: nightly screenshots bench-lists bench-agent-configs bench-fleet bench-watchers help up test check format lint types contracts migrations-check openapi openapi-check release-api settings sdk lock bench-resolve bench-heartbeats clean
+.PHONY: nightly screenshots bench-lists bench-agent-configs bench-fleet bench-watchers help up test check format lint types contracts migrations-check openapi openapi-check release-api settings errors sdk lock bench-resolve bench-heartbeats clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -68,6 +68,9 @@ release-api: .venv/.dev ## Make openapi.yaml the one that later changes are meas
 
 settings: .venv/.dev ## Write docs/settings.md from the code
 	$(BIN)/python manage.py settings_reference > docs/settings.md
+
+errors: .venv/.dev ## Write docs/errors.md, the error catalogue, from the code
+	$(BIN)/python manage.py error_reference > docs/errors.md
 
 sdk: .venv/.dev ## Generate the clients from openapi.yaml: sdk/python, and with node sdk/typescript
 	$(BIN)/python sdk/generate.py python
