@@ -73,7 +73,13 @@ def test_no_string_has_a_phrase_that_must_not_come_back() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["no token of ours", "claims it in vain", "Doors to agents", "The agent is told so.", "A file lies in a folder."],
+    [
+        "no token of ours",
+        "claims it in vain",
+        "Doors to agents",
+        "The agent is told so.",
+        "A file lies in a folder.",
+    ],
 )
 def test_the_list_knows_what_was_read(text: str) -> None:
     assert PATTERN.search(text)
