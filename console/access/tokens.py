@@ -67,7 +67,7 @@ def revoke(request: HttpRequest, caller: Caller, token_id: UUID) -> HttpResponse
     token = Token.objects.select_related("principal").filter(id=token_id).first()
     may_revoke_any = caller.verdict(Action.ACCESS_WRITE).allowed
     if token is None or not (may_revoke_any or token.principal_id == caller.principal_id):
-        raise UnknownToken("This token does not exist or belongs to somebody else.")
+        raise UnknownToken("This token does not exist or belongs to another principal.")
     last_use = f"Last used: {token.last_used_at:%Y-%m-%d %H:%M} UTC." if token.last_used_at else ""
     change = Change(
         f"Revoke the token {token.hint}… ({token.name})?",

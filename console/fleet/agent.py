@@ -131,7 +131,7 @@ def _tokens(agent: Agent, caller: Caller) -> list[Token]:
 
 
 def _skew(agent: Agent) -> int | None:
-    """Return how many milliseconds the agent's clock was ahead of ours at its last heartbeat."""
+    """Return how many milliseconds the agent's clock was ahead at its last heartbeat."""
     lease = agent.lease
     if lease.reported_at is None:
         return None

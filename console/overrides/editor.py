@@ -127,7 +127,7 @@ def _saved(request: HttpRequest, address: Address, plan: Plan) -> HttpResponse:
 def _show_conflict(
     request: HttpRequest, caller: Caller, address: Address, form: OverrideForm
 ) -> HttpResponse:
-    """Show the base, the version saved meanwhile and the user's text; continue from the saved version."""
+    """Show the base, the saved version and the user's text, and continue from the saved version."""
     current = load_standing([address])[address]
     rule = current_catalogue().get(address.resource_type).rule
     rows = three_way_diff.compare_three(

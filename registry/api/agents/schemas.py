@@ -171,7 +171,7 @@ class AgentRead(serializers.Serializer[Any]):
     consumer_lag = serializers.IntegerField()
     clock_skew_ms = serializers.IntegerField(
         allow_null=True,
-        help_text="The agent's clock minus ours at its last heartbeat, including network latency.",
+        help_text="The agent's clock minus the control plane's at its last heartbeat, with network latency.",
     )
     heartbeat_interval = serializers.IntegerField(help_text="Seconds between heartbeats.")
     next_heartbeat_in_seconds = serializers.FloatField(
