@@ -10,6 +10,8 @@ from pathlib import Path
 import grimp
 import pytest
 
+from tests.contract import package_list
+
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("controlplane", "overrides", "registry", "console")
 CONTRACTS = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
@@ -74,3 +76,9 @@ def test_what_the_contract_covers_says_that_it_is_pure() -> None:
 
 def test_nobody_imports_what_django_alone_looks_for(imports: grimp.ImportGraph) -> None:
     assert imports.find_modules_that_directly_import("registry.models") == set()
+
+
+def test_the_list_of_packages_is_up_to_date() -> None:
+    page = package_list.PAGE.read_text()
+
+    assert page == package_list.with_table(page), "Run `make packages` and commit CONTRIBUTING.md."
