@@ -66,7 +66,7 @@ release-api: .venv/.dev ## Mark openapi.yaml as released and delete its change f
 	$(BIN)/python -m tests.contract.api_changes
 	rm -f changes/*.md
 
-packages: .venv/.dev ## Write the list of packages in CONTRIBUTING.md from the code
+packages: .venv/.dev ## Write the package list in CONTRIBUTING.md from docstrings
 	$(BIN)/python -m tests.contract.package_list
 
 settings: .venv/.dev ## Write docs/settings.md from the code
