@@ -11,13 +11,13 @@ from controlplane.errors.field_error import FieldError
 from controlplane.scopes import Scope
 from overrides.effective.results import Effective, EffectiveType
 from overrides.resolution.rails import GuardRail
-from overrides.resolution.resolve import Because, Layer, Leaf, Refused, Removed
+from overrides.resolution.resolve import Layer, Leaf, Refused, Removed, ShadowReason
 from overrides.resource_types import ResourceType
 
 _BECAUSE = {
-    Because.LESS_SPECIFIC: "a more specific scope says something else",
-    Because.NOT_THE_LEAST: "the least value applies, and this is not it",
-    Because.NOT_THE_GREATEST: "the greatest value applies, and this is not it",
+    ShadowReason.LESS_SPECIFIC: "a more specific scope says something else",
+    ShadowReason.NOT_THE_LEAST: "the least value applies, and this is not it",
+    ShadowReason.NOT_THE_GREATEST: "the greatest value applies, and this is not it",
 }
 _WINS = "it is the most specific that says anything"
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from controlplane.errors import ControlplaneError, FieldError, InvalidRequest
 from controlplane.identity.actors import Actor
-from overrides.documents.documents import Sent
+from overrides.documents.documents import ReceivedDocument
 from overrides.documents.guard_rails import rail_from
 from overrides.editing.guard_rails import store_rail
 from overrides.editing.resource_types import store_type
@@ -31,7 +31,7 @@ class Made:
     change: str
 
 
-def apply_document(sent: Sent, actor: Actor) -> Made:
+def apply_document(sent: ReceivedDocument, actor: Actor) -> Made:
     """Create what the document describes, or bring it up to date.
 
     Raises InvalidRequest and whatever the function for its kind raises, with pointers into the document.
@@ -51,7 +51,7 @@ def _pointing_below(pointer: str) -> Iterator[None]:
         raise
 
 
-def _domain(sent: Sent, actor: Actor) -> Made:
+def _domain(sent: ReceivedDocument, actor: Actor) -> Made:
     said = _texts(sent, {"id"}, {"name"})
     if Domain.objects.filter(id=said["id"]).exists():
         return Made("domain", said["id"], "unchanged")
@@ -59,7 +59,7 @@ def _domain(sent: Sent, actor: Actor) -> Made:
     return Made("domain", said["id"], "created")
 
 
-def _project(sent: Sent, actor: Actor) -> Made:
+def _project(sent: ReceivedDocument, actor: Actor) -> Made:
     said = _texts(sent, {"id"}, {"name", "description", "state", "labels"})
     fields = ProjectFields(said.get("name"), said.get("description"), said.get("labels"), _state(said))
     before = Project.objects.filter(id=said["id"]).first()
@@ -79,7 +79,7 @@ def _state(said: dict[str, Any]) -> ProjectState | None:
     return ProjectState(ProjectState.labels.index(word))
 
 
-def _resource_type(sent: Sent, actor: Actor) -> Made:
+def _resource_type(sent: ReceivedDocument, actor: Actor) -> Made:
     said = _members(sent, {"definition"}, set())["definition"]
     with _pointing_below("/definition"):
         definition = check_shape(said)
@@ -88,7 +88,7 @@ def _resource_type(sent: Sent, actor: Actor) -> Made:
     return Made("resourceType", one.name, _change(before, one.version))
 
 
-def _guard_rail(sent: Sent, actor: Actor) -> Made:
+def _guard_rail(sent: ReceivedDocument, actor: Actor) -> Made:
     head = ("apiVersion", "kind")
     wanted = rail_from({name: value for name, value in sent.value.items() if name not in head})
     # Values that break the rail stay stored and do not apply: an export has such values. The plan lists them.
@@ -103,7 +103,7 @@ def _change(before: TypeDefinition | GuardRailRow | None, version: int) -> str:
     return "unchanged" if before.version == version else "updated"
 
 
-def _members(sent: Sent, wanted: set[str], optional: set[str]) -> dict[str, Any]:
+def _members(sent: ReceivedDocument, wanted: set[str], optional: set[str]) -> dict[str, Any]:
     said = {name: value for name, value in sent.value.items() if name not in ("apiVersion", "kind")}
     kind = sent.value["kind"]
     found = [
@@ -118,7 +118,7 @@ def _members(sent: Sent, wanted: set[str], optional: set[str]) -> dict[str, Any]
     return said
 
 
-def _texts(sent: Sent, wanted: set[str], optional: set[str]) -> dict[str, Any]:
+def _texts(sent: ReceivedDocument, wanted: set[str], optional: set[str]) -> dict[str, Any]:
     said = _members(sent, wanted, optional)
     found = [error for name, value in said.items() for error in _bad_text(name, value)]
     if found:
@@ -143,7 +143,7 @@ def _bad_labels(value: Any) -> Iterator[FieldError]:
         yield FieldError("/labels", "wrong_type", "labels is an object of texts.")
 
 
-_APPLY: dict[str, Callable[[Sent, Actor], Made]] = {
+_APPLY: dict[str, Callable[[ReceivedDocument, Actor], Made]] = {
     "domain": _domain,
     "project": _project,
     "resourceType": _resource_type,

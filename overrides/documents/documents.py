@@ -37,7 +37,7 @@ _BESIDE = {"apiVersion", "kind", "spec", "status", "overrides"}
 
 
 @dataclass(frozen=True)
-class Sent:
+class ReceivedDocument:
     """One document of a request or a file. place: "teams/ml.yaml", or empty; pointer: where it stands."""
 
     value: Any
@@ -50,7 +50,7 @@ class Sent:
         return _scope_of(self)
 
 
-def unpacked(sent: Sent) -> Iterator[Sent]:
+def unpacked(sent: ReceivedDocument) -> Iterator[ReceivedDocument]:
     """Yield the single documents: a ConfigMap's files are opened, a list is taken apart."""
     value = sent.value
     if isinstance(value, dict) and value.get("kind") == CONFIG_MAP:
@@ -73,7 +73,7 @@ class Reader:
     def __post_init__(self) -> None:
         self.types = {**self.catalogue.by_document_key(), **self.catalogue.types}
 
-    def statements_of(self, sent: Sent) -> list[Statement]:
+    def statements_of(self, sent: ReceivedDocument) -> list[Statement]:
         """What the document sets at its scope; inherited entries are passed over.
 
         Raises InvalidRequest or InvalidScope with all that is wrong, with pointers into the document.
@@ -120,7 +120,7 @@ def entry_of(scope: Scope) -> dict[str, str]:
     return {said: getattr(scope, name) for name, said in names.items() if getattr(scope, name)}
 
 
-def _files(sent: Sent, config_map: Mapping[str, Any]) -> Iterator[Sent]:
+def _files(sent: ReceivedDocument, config_map: Mapping[str, Any]) -> Iterator[ReceivedDocument]:
     member, data = _data_of(config_map)
     pointer = f"{sent.pointer}/{member}"
     if data is None:
@@ -138,7 +138,7 @@ def _files(sent: Sent, config_map: Mapping[str, Any]) -> Iterator[Sent]:
         for document in documents:
             if isinstance(document, Mapping) and document.get("kind") == CONFIG_MAP:
                 raise _invalid(where, "not_allowed", "A ConfigMap cannot stand in another one.")
-            yield from unpacked(Sent(document, where, sent.place))
+            yield from unpacked(ReceivedDocument(document, where, sent.place))
 
 
 def _data_of(config_map: Mapping[str, Any]) -> tuple[str, Any]:
@@ -150,7 +150,7 @@ def _data_of(config_map: Mapping[str, Any]) -> tuple[str, Any]:
     return "data", config_map.get("data")
 
 
-def _scope_of(sent: Sent) -> Scope:
+def _scope_of(sent: ReceivedDocument) -> Scope:
     document = _object(sent)
     segments: dict[str, str] = {}
     for name, value in document.items():
@@ -168,7 +168,7 @@ def _scope_of(sent: Sent) -> Scope:
         raise
 
 
-def _spec(sent: Sent) -> tuple[str, Mapping[str, Any]]:
+def _spec(sent: ReceivedDocument) -> tuple[str, Mapping[str, Any]]:
     """The object with one member for each type, and where it stands."""
     document = _object(sent)
     _check_kind(sent, document)
@@ -182,7 +182,7 @@ def _spec(sent: Sent) -> tuple[str, Mapping[str, Any]]:
     return pointer, spec or {}
 
 
-def _check_kind(sent: Sent, document: Mapping[str, Any]) -> None:
+def _check_kind(sent: ReceivedDocument, document: Mapping[str, Any]) -> None:
     if document.get("kind", KIND) != KIND:
         raise _invalid(f"{sent.pointer}/kind", "not_allowed", f"kind must be {KIND!r} here.")
     if document.get("apiVersion", API_VERSION) not in (API_VERSION, str(API_VERSION)):
@@ -191,7 +191,7 @@ def _check_kind(sent: Sent, document: Mapping[str, Any]) -> None:
         raise _invalid(sent.pointer, "given_twice", "Give `spec` or `overrides`, not both.")
 
 
-def _object(sent: Sent) -> Mapping[str, Any]:
+def _object(sent: ReceivedDocument) -> Mapping[str, Any]:
     if not isinstance(sent.value, dict):
         raise _invalid(sent.pointer, "wrong_type", "An overrides document is an object.")
     return sent.value

@@ -21,7 +21,7 @@ from controlplane.formats import strict_yaml
 from controlplane.identity.actors import Actor
 from controlplane.scopes import SEGMENTS, Scope
 from overrides.documents.catalogue_documents import KINDS, Made, apply_document
-from overrides.documents.documents import API_VERSION, KIND, Reader, Sent, entry_of, unpacked
+from overrides.documents.documents import API_VERSION, KIND, Reader, ReceivedDocument, entry_of, unpacked
 from overrides.documents.guard_rails import rail_document
 from overrides.editing.apply import ApplyOptions, apply_statements
 from overrides.editing.commit import begin
@@ -45,18 +45,18 @@ class Applied:
     plan: Plan
 
 
-def read_bundle(sent: Sequence[Sent]) -> tuple[list[Sent], list[Sent]]:
+def read_bundle(sent: Sequence[ReceivedDocument]) -> tuple[list[ReceivedDocument], list[ReceivedDocument]]:
     """Take the documents apart: those about the installation, and those with overrides."""
     single = [one for many in sent for one in unpacked(many)]
-    about: list[Sent] = []
-    overrides: list[Sent] = []
+    about: list[ReceivedDocument] = []
+    overrides: list[ReceivedDocument] = []
     for one in single:
         kind = one.value.get("kind") if isinstance(one.value, dict) else None
         (about if isinstance(kind, str) and kind in KINDS else overrides).append(one)
     return about, overrides
 
 
-def scopes_in(sent: Sequence[Sent], *, most: int) -> tuple[set[str], set[Scope]]:
+def scopes_in(sent: Sequence[ReceivedDocument], *, most: int) -> tuple[set[str], set[Scope]]:
     """The kinds of the documents about the installation, and the scopes of those with overrides.
 
     Raises InvalidRequest, also if lists and ConfigMaps hold more documents than `most`.
@@ -77,7 +77,7 @@ def scopes_in(sent: Sequence[Sent], *, most: int) -> tuple[set[str], set[Scope]]
     return {one.value["kind"] for one in about}, scopes
 
 
-def read_statements(documents: Iterable[Sent]) -> list[Statement]:
+def read_statements(documents: Iterable[ReceivedDocument]) -> list[Statement]:
     """Read overrides by the types of now. Raises InvalidRequest with every document that cannot be read."""
     reader = Reader(current_catalogue())
     statements: list[Statement] = []
@@ -94,7 +94,7 @@ def read_statements(documents: Iterable[Sent]) -> list[Statement]:
 
 
 @transaction.atomic
-def apply_bundle(sent: Sequence[Sent], *, options: ApplyOptions, actor: Actor) -> Applied:
+def apply_bundle(sent: Sequence[ReceivedDocument], *, options: ApplyOptions, actor: Actor) -> Applied:
     """Apply documents of all kinds, all or nothing; what overrides need comes first."""
     # Before anything is made: two bundles that bring the same project wait for each other.
     earlier = begin(actor)

@@ -15,11 +15,11 @@ from controlplane.scopes import Scope
 from overrides.documents.documents import API_VERSION, KIND, entry_of
 from overrides.editing.commit import Draft, begin, commit
 from overrides.editing.plans import Plan
-from overrides.editing.writes import Terms, refuse_claims
+from overrides.editing.writes import WriteOptions, refuse_conflicts
 from overrides.effective.effective import effective_attributes
 from overrides.effective.results import EffectiveType
-from overrides.field_managers import replaced
-from overrides.loading.current import load_standing
+from overrides.field_managers import replace_attributes
+from overrides.loading.current import load_current
 from overrides.models import Override, OverrideVersion, Revision, ScopeHead
 from overrides.projects import check_known
 from overrides.resolution.addresses import Address, Statement
@@ -71,26 +71,26 @@ def document_version(scope: Scope, *, as_of: int | None = None) -> int:
 
 @transaction.atomic
 def put_document(
-    scope: Scope, statements: Sequence[Statement], *, actor: Actor, terms: Terms
+    scope: Scope, statements: Sequence[Statement], *, actor: Actor, options: WriteOptions
 ) -> tuple[ScopeDocument, Plan]:
     """Set exactly these statements at the scope; what else is set at it is removed."""
     catalogue = begin(actor)
     check_known(scope)
     # There always is a document, at first one of version 0 that sets nothing.
-    check(terms.precondition, document_version(scope))
+    check(options.precondition, document_version(scope))
     stated = {one.address: one for one in statements}
     here = [
         Address(name, scope) for name in Override.objects.at(scope).values_list("resource_type", flat=True)
     ]
     drafts = []
-    for address, now in load_standing([*stated, *here]).items():
+    for address, now in load_current([*stated, *here]).items():
         one = catalogue.get(address.resource_type)
         pointer = stated[address].pointer if address in stated else ""
         wanted = stated[address].attributes if address in stated else None
-        outcome = replaced(now.attributes, now.owners, wanted, one.rule, terms.manager)
-        refuse_claims(address, outcome, force=terms.force, pointer=pointer)
+        outcome = replace_attributes(now.attributes, now.owners, wanted, one.rule, options.manager)
+        refuse_conflicts(address, outcome, force=options.force, pointer=pointer)
         drafts.append(Draft(now, wanted, outcome.owners, pointer=pointer))
-    plan = commit(drafts, catalogue, actor=actor, limits=terms.limits)
+    plan = commit(drafts, catalogue, actor=actor, options=options.commit_options)
     return scope_document(scope), plan
 
 

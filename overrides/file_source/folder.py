@@ -9,7 +9,7 @@ from pathlib import Path
 
 from controlplane.errors import ControlplaneError, FieldError
 from controlplane.formats import strict_yaml
-from overrides.documents.documents import Sent, unpacked
+from overrides.documents.documents import ReceivedDocument, unpacked
 
 SUFFIXES = (".yaml", ".yml", ".json")
 MAX_FILES = 10_000
@@ -34,7 +34,7 @@ class Folder:
 
     digest: str
     files: tuple[str, ...]
-    documents: tuple[Sent, ...]
+    documents: tuple[ReceivedDocument, ...]
     places: tuple[tuple[str, dict[str, strict_yaml.Position]], ...]
     errors: tuple[FileError, ...]
 
@@ -66,7 +66,7 @@ def digest_of(texts: dict[str, bytes]) -> str:
 
 def read_folder(texts: dict[str, bytes]) -> Folder:
     """Read every document of the files. Mistakes of all files are collected, not raised."""
-    documents: list[Sent] = []
+    documents: list[ReceivedDocument] = []
     places: list[tuple[str, dict[str, strict_yaml.Position]]] = []
     errors: list[FileError] = []
     if len(texts) > MAX_FILES:
@@ -76,7 +76,7 @@ def read_folder(texts: dict[str, bytes]) -> Folder:
             for value, where in _documents(content):
                 number = len(places)
                 places.append((name, where))
-                documents += _single(Sent(value, f"/documents/{number}", name), where)
+                documents += _single(ReceivedDocument(value, f"/documents/{number}", name), where)
         except ControlplaneError as error:
             errors += [_of_file(name, one) for one in error.errors]
     return Folder(digest_of(texts), tuple(texts), tuple(documents), tuple(places), tuple(errors))
@@ -109,7 +109,7 @@ def _documents(content: bytes) -> Iterator[tuple[object, dict[str, strict_yaml.P
     yield from zip(strict_yaml.load_all(text), strict_yaml.positions(text), strict=True)
 
 
-def _single(sent: Sent, where: dict[str, strict_yaml.Position]) -> Iterator[Sent]:
+def _single(sent: ReceivedDocument, where: dict[str, strict_yaml.Position]) -> Iterator[ReceivedDocument]:
     """The single documents of one, each with the line that it begins at."""
     for one in unpacked(sent):
         line, _ = strict_yaml.nearest(one.pointer.removeprefix(sent.pointer), where)

@@ -24,10 +24,10 @@ from controlplane.scopes import Scope
 from overrides import event_types
 from overrides.documents.catalogue_documents import KINDS, apply_document
 from overrides.documents.export import read_bundle, read_statements
-from overrides.editing.commit import Draft, Limits, begin, commit
+from overrides.editing.commit import CommitOptions, Draft, begin, commit
 from overrides.file_source.folder import FileError, Folder, digest_of, file_errors, read_folder, read_texts
 from overrides.file_source.removal_guard import Removals, wants_confirmation
-from overrides.loading.current import load_standing
+from overrides.loading.current import load_current
 from overrides.models import Override, SourceState
 from overrides.resolution.addresses import Address, Statement
 from overrides.write_mode import FILES, reads_files
@@ -151,11 +151,11 @@ def _take_over(folder: Folder, *, confirmed: bool) -> int:
     if wants_confirmation(removals) and not confirmed:
         raise _Awaiting(removals)
     drafts = []
-    for address, now in load_standing([*stated, *removals.addresses]).items():
+    for address, now in load_current([*stated, *removals.addresses]).items():
         said = stated.get(address)
         wanted = said.attributes if said else None
         drafts.append(Draft(now, wanted, {}, said.declared_in if said else "", said.pointer if said else ""))
-    return commit(drafts, catalogue, actor=FILES, limits=Limits(asks=False), earlier=earlier).revision
+    return commit(drafts, catalogue, actor=FILES, options=CommitOptions(asks=False), earlier=earlier).revision
 
 
 def _once(statements: Sequence[Statement]) -> dict[Address, Statement]:

@@ -34,8 +34,8 @@ from controlplane.identity.callers import Caller
 from controlplane.identity.roles import Action
 from controlplane.observability.request_ids import current_request_id
 from controlplane.scopes import Level, Scope
-from overrides.editing.commit import Limits
-from overrides.editing.writes import Terms, revise_override
+from overrides.editing.commit import CommitOptions
+from overrides.editing.writes import WriteOptions, revise_override
 from overrides.effective.flyte_strategy import project_config
 from overrides.flyte import messages
 from overrides.flyte.errors import Code, FlyteError, invalid
@@ -159,9 +159,13 @@ def _revise(
     one: ResourceType, scope: Scope, revise: Callable[[Attributes | None], Attributes | None], caller: Caller
 ) -> None:
     # Flyte's clients cannot confirm, and FlyteAdmin takes each row whole: what it inherits is not looked at.
-    limits = Limits(asks=False, checks=settings.FLYTE_STRICT_VALIDATION, checks_inherited=False)
+    commit_options = CommitOptions(
+        asks=False, checks=settings.FLYTE_STRICT_VALIDATION, checks_inherited=False
+    )
     actor = caller.actor(current_request_id())
-    revise_override(Address(one.name, scope), revise, actor=actor, terms=Terms(limits=limits))
+    revise_override(
+        Address(one.name, scope), revise, actor=actor, options=WriteOptions(commit_options=commit_options)
+    )
 
 
 def _updated(one: ResourceType, before: Attributes | None, sent: Attributes) -> Attributes:

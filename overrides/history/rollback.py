@@ -11,11 +11,11 @@ from controlplane.preconditions import check
 from controlplane.scopes import Scope
 from overrides.editing.commit import Draft, begin, commit
 from overrides.editing.plans import Plan
-from overrides.editing.writes import Terms, refuse_claims
-from overrides.field_managers import replaced
+from overrides.editing.writes import WriteOptions, refuse_conflicts
+from overrides.field_managers import replace_attributes
 from overrides.file_source.removal_guard import Removals
 from overrides.history.history import address_of, attributes_as_of, changed_between, get_version
-from overrides.loading.current import load_standing
+from overrides.loading.current import load_current
 from overrides.loading.revisions import check_revision, current_revision
 from overrides.models import Override
 from overrides.resolution.addresses import Address
@@ -23,20 +23,20 @@ from overrides.resolution.merging import Attributes
 
 
 @transaction.atomic
-def roll_back_override(address: Address, *, to_version: int, actor: Actor, terms: Terms) -> Plan:
+def roll_back_override(address: Address, *, to_version: int, actor: Actor, options: WriteOptions) -> Plan:
     """Make an old version of one override stand again. Raises UnknownVersion."""
     catalogue = begin(actor)
     catalogue.get(address.resource_type)
     wanted = get_version(address, to_version).attributes
     # It names the version that it wants, so it may go without If-Match.
-    given = terms.precondition if terms.precondition and terms.precondition.given else None
-    check(given, load_standing([address])[address].present_version)
-    return _restore({address: wanted}, actor, terms)
+    given = options.precondition if options.precondition and options.precondition.given else None
+    check(given, load_current([address])[address].present_version)
+    return _restore({address: wanted}, actor, options)
 
 
 @transaction.atomic
 def roll_back(
-    scopes: Sequence[Scope], *, to_revision: int, resource_type: str = "", actor: Actor, terms: Terms
+    scopes: Sequence[Scope], *, to_revision: int, resource_type: str = "", actor: Actor, options: WriteOptions
 ) -> Plan:
     """Make everything at and below the scopes stand again as it did at the revision."""
     begin(actor)
@@ -48,21 +48,21 @@ def roll_back(
     stored = Override.objects.within(scopes)
     if resource_type:
         stored = stored.filter(resource_type=resource_type)
-    return _restore(attributes_as_of(addresses, to_revision), actor, terms, stored=stored.count())
+    return _restore(attributes_as_of(addresses, to_revision), actor, options, stored=stored.count())
 
 
 def _restore(
-    wanted: dict[Address, Attributes | None], actor: Actor, terms: Terms, *, stored: int = 1
+    wanted: dict[Address, Attributes | None], actor: Actor, options: WriteOptions, *, stored: int = 1
 ) -> Plan:
     catalogue = begin(actor)
-    standing = load_standing(wanted)
+    standing = load_current(wanted)
     drafts = []
     for address, attributes in wanted.items():
         now = standing[address]
         rule = catalogue.get(address.resource_type).rule
-        outcome = replaced(now.attributes, now.owners, attributes, rule, terms.manager)
-        refuse_claims(address, outcome, force=terms.force)
+        outcome = replace_attributes(now.attributes, now.owners, attributes, rule, options.manager)
+        refuse_conflicts(address, outcome, force=options.force)
         drafts.append(Draft(now, attributes, outcome.owners))
     removed = tuple(draft.address for draft in drafts if draft.changes and draft.after is None)
     removals = Removals(removed, stored, what="overrides in reach", expected=True)
-    return commit(drafts, catalogue, actor=actor, limits=terms.limits, removals=removals)
+    return commit(drafts, catalogue, actor=actor, options=options.commit_options, removals=removals)

@@ -14,7 +14,7 @@ from controlplane.api.bodies import parse_json
 from controlplane.errors import ControlplaneError, RemoteFailed
 from controlplane.outgoing import fetch
 from controlplane.scopes import Scope
-from overrides.importing.report import Findings, LeftOut
+from overrides.importing.report import Findings, ImportIssue
 from overrides.resolution.addresses import Address, Statement
 from overrides.resource_types import BUILT_IN, ResourceType
 from overrides.resource_types.casing import camel, snake_of
@@ -71,10 +71,10 @@ def _projects(get: Fetch) -> Iterator[Any]:
 
 def _take_project(project: Any, findings: Findings) -> None:
     if not isinstance(project, Mapping) or not isinstance(project.get("id"), str):
-        findings.problems.append(LeftOut("a project", "It has no id."))
+        findings.problems.append(ImportIssue("a project", "It has no id."))
         return
     if project.get("state") in (1, "ARCHIVED"):
-        findings.skipped.append(LeftOut(f"project {project['id']}", "It is archived."))
+        findings.skipped.append(ImportIssue(f"project {project['id']}", "It is archived."))
         return
     findings.projects[project["id"]] = project.get("name") or project["id"]
     for domain in _list(project, "domains"):
@@ -90,12 +90,12 @@ def _take_row(one: ResourceType, row: Any, findings: Findings) -> None:
         one.check_level(scope)
         attributes = _attributes(one, row, place, findings)
     except ControlplaneError as error:
-        findings.problems.append(LeftOut(place, error.detail))
+        findings.problems.append(ImportIssue(place, error.detail))
         return
     if attributes is None:
-        findings.skipped.append(LeftOut(place, "It holds no attributes of this type."))
+        findings.skipped.append(ImportIssue(place, "It holds no attributes of this type."))
     elif errors := one.errors(attributes, ""):
-        findings.problems += [LeftOut(place, f"{error.pointer}: {error.message}") for error in errors]
+        findings.problems += [ImportIssue(place, f"{error.pointer}: {error.message}") for error in errors]
     else:
         findings.statements.append(Statement(Address(one.name, scope), attributes, "", place))
 
@@ -110,7 +110,7 @@ def _attributes(
         return None
     unknown: list[str] = []
     attributes: dict[str, Any] = _tidy(snake_of(found, one.schema, ""), one.schema, "", unknown) or {}
-    findings.skipped += [LeftOut(place, f"We do not know the field {name}.") for name in unknown]
+    findings.skipped += [ImportIssue(place, f"We do not know the field {name}.") for name in unknown]
     return attributes
 
 

@@ -13,7 +13,7 @@ from typing import Any
 from controlplane.errors import ControlplaneError, FieldError, InvalidRequest
 from controlplane.formats import strict_yaml
 from controlplane.scopes import Scope
-from overrides.importing.report import Findings, LeftOut
+from overrides.importing.report import Findings, ImportIssue
 from overrides.resolution.addresses import Address, Statement
 from overrides.resource_types import BUILT_IN, ResourceType
 
@@ -42,7 +42,7 @@ def read_files(files: Mapping[str, str], *, kind: str = "") -> Findings:
                 line, column = (
                     (one.line, one.column) if one.line else strict_yaml.nearest(one.pointer, places)
                 )
-                findings.problems.append(LeftOut(name, one.message, line, column))
+                findings.problems.append(ImportIssue(name, one.message, line, column))
     findings.name_scopes()
     return findings
 

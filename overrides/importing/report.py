@@ -8,7 +8,7 @@ from overrides.resolution.addresses import Statement
 
 
 @dataclass(frozen=True, slots=True)
-class LeftOut:
+class ImportIssue:
     """Something that was not imported. place: a file with line, or the other side's row."""
 
     place: str
@@ -24,8 +24,8 @@ class Findings:
     statements: list[Statement] = field(default_factory=list)
     projects: dict[str, str] = field(default_factory=dict)
     domains: dict[str, str] = field(default_factory=dict)
-    skipped: list[LeftOut] = field(default_factory=list)
-    problems: list[LeftOut] = field(default_factory=list)
+    skipped: list[ImportIssue] = field(default_factory=list)
+    problems: list[ImportIssue] = field(default_factory=list)
 
     def name_scopes(self) -> None:
         """Add the projects and domains that statements name, where nobody has told more of them."""

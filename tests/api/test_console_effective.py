@@ -45,7 +45,7 @@ def test_a_value_that_a_guard_rail_refuses_is_struck_through_with_the_reason(bro
     page = browser.get("/overrides?domain=production").content.decode()
 
     assert "<s>500</s>" in page
-    assert "refused by the guard rail cap: 100 is the most allowed" in page
+    assert "refused by the guard rail cap: the maximum is 100" in page
 
 
 def test_a_platform_default_is_called_so(browser, defaults):

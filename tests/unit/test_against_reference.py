@@ -18,7 +18,15 @@ from hypothesis import strategies as st
 from controlplane.scopes import Level, Scope
 from overrides.resolution.merging import Combine, MergeRule, Strategy
 from overrides.resolution.rails import GuardRail
-from overrides.resolution.resolve import Layer, Leaf, Removed, Resolved, admit, resolve, values_only
+from overrides.resolution.resolve import (
+    Layer,
+    Leaf,
+    Removed,
+    Resolved,
+    applicable_layers,
+    resolve,
+    values_only,
+)
 from tests import reference_resolver as reference
 from tests.reference_resolver import Reference, canonical
 
@@ -294,9 +302,9 @@ def test_what_is_refused_is_as_if_it_had_never_been_stated(case):
 def test_what_a_rail_let_through_breaks_no_rail(case):
     target, layers, rule, rails = case.arguments
 
-    admitted, _ = admit(target, layers, rule, rails)
+    admitted, _ = applicable_layers(target, layers, rule, rails)
 
-    assert admit(target, admitted, rule, rails) == (admitted, ())
+    assert applicable_layers(target, admitted, rule, rails) == (admitted, ())
 
 
 @some

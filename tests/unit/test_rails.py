@@ -69,7 +69,7 @@ def test_a_statement_is_refused_from_whichever_layer_it_comes(scope):
 
     assert refused(resolved) == [("/cpu", scope)]
     assert (resolved.refused[0].rail, resolved.refused[0].value) == (guard, "9")
-    assert "4 is the most allowed" in resolved.refused[0].because
+    assert "the maximum is 4" in resolved.refused[0].because
 
 
 def test_what_is_less_specific_then_applies():

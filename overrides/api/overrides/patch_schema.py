@@ -1,4 +1,4 @@
-"""The shape of a JSON Patch (RFC 6902), for openapi.yaml; controlplane/formats/json_patch.py reads one."""
+"""The schema of a JSON Patch (RFC 6902), for openapi.yaml; read by controlplane/formats/json_patch.py."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _Operation = type(
 )
 
 
-class JsonPatchOperation(_Operation):  # type: ignore[misc, valid-type]  # `from` is a word of Python
+class JsonPatchOperation(_Operation):  # type: ignore[misc, valid-type]  # `from` is a keyword of Python
     """One operation of a JSON Patch (RFC 6902)."""
 
     op = serializers.ChoiceField(choices=PATCH_OPERATIONS)
