@@ -98,14 +98,14 @@ class ImportOverrides(Endpoint):
         _refuse_problems(findings.problems)
         if any(missing_names(findings)):
             caller_of(request).require(Action.PROJECT_WRITE, Scope())
-        imported = apply_findings(
+        result = apply_findings(
             findings,
             options=_options(body, query),
             create_missing=body["create_projects"],
             actor=actor_of(request, query["change_message"]),
         )
         skipped = [SkippedEntry(entry).data for entry in findings.skipped]
-        return Response({"plan": show_plan(imported.plan, imported.made), "skipped": skipped})
+        return Response({"plan": show_plan(result.plan, result.installation), "skipped": skipped})
 
 
 def _options(body: dict[str, Any], query: dict[str, Any]) -> ApplyOptions:

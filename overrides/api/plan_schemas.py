@@ -9,8 +9,8 @@ from rest_framework import serializers
 
 from controlplane.api.scopes import ScopeRead, show_scope
 from overrides.api.schemas import AnyJSONField
-from overrides.documents.catalogue_documents import Made
-from overrides.documents.export import Applied
+from overrides.documents.catalogue_documents import CatalogueChange
+from overrides.documents.export import ApplyResult
 from overrides.editing.plans import ChangeKind, Difference, EffectiveChange, KeptOut, Plan, PlannedChange
 from overrides.resolution.leaves import ABSENT
 
@@ -93,7 +93,7 @@ class PlanRead(serializers.Serializer[Any]):
     )
 
 
-def show_plan(plan: Plan, installation: Sequence[Made] = ()) -> dict[str, Any]:
+def show_plan(plan: Plan, installation: Sequence[CatalogueChange] = ()) -> dict[str, Any]:
     changes = [change for change in plan.changes if change.kind is not ChangeKind.UNCHANGED]
     return {
         "revision": plan.revision,
@@ -113,8 +113,8 @@ def show_plan(plan: Plan, installation: Sequence[Made] = ()) -> dict[str, Any]:
     }
 
 
-def show_applied(applied: Applied) -> dict[str, Any]:
-    return show_plan(applied.plan, applied.made)
+def show_applied(result: ApplyResult) -> dict[str, Any]:
+    return show_plan(result.plan, result.installation)
 
 
 def show_differences(differences: Sequence[Difference]) -> list[dict[str, Any]]:

@@ -30,7 +30,7 @@ from overrides.editing.impact import Affected
 from overrides.editing.plans import Plan, PlannedChange, effective_changes, kind_of
 from overrides.editing.validation import check_stated
 from overrides.field_managers import Owners
-from overrides.file_source.removal_guard import Removals, wants_confirmation
+from overrides.file_source.removal_guard import Removals, needs_confirmation
 from overrides.loading.catalogue_cache import current_catalogue
 from overrides.loading.current import CurrentOverride
 from overrides.loading.revisions import lock_revisions
@@ -120,7 +120,7 @@ def commit(
     rules = RuleChange(earlier or catalogue, catalogue)
     writes = [(draft.statement, draft.current.attributes) for draft in changing if draft.after is not None]
     check_stated(writes, rules, only_rails=not options.checks, any_level=not options.checks_inherited)
-    asks_removal = removals is not None and wants_confirmation(removals)
+    asks_removal = removals is not None and needs_confirmation(removals)
     exact = options.wants_plan or bool(options.confirm) or asks_removal
     radius = measure(changing, rules, exact=exact)
     if options.checks and options.checks_inherited:

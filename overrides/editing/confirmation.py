@@ -10,7 +10,7 @@ import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from overrides.file_source.removal_guard import Removals, wants_confirmation
+from overrides.file_source.removal_guard import Removals, needs_confirmation
 
 _DIGEST_LENGTH = 32
 # The format of the API's parameter: a number of scopes, or a digest.
@@ -49,7 +49,7 @@ def confirmation_for(effect: Effect) -> Confirmation | None:
     removals = effect.removals
     many = bool(effect.most) and effect.affected > effect.most
     reach = f"what applies at {effect.affected} scopes"
-    if removals is not None and wants_confirmation(removals):
+    if removals is not None and needs_confirmation(removals):
         also = f", and changes {reach}" if many else ""
         removed = f"{len(removals.addresses)} of the {removals.stored} {removals.what}"
         return Confirmation(effect.digest, f"This removes {removed}{also}.")

@@ -1,4 +1,4 @@
-"""What an import found: statements to apply, and what it had to leave out. Pure."""
+"""Findings of an import: statements to apply, and entries that were not imported. Pure."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from overrides.resolution.addresses import Statement
 
 @dataclass(frozen=True, slots=True)
 class ImportIssue:
-    """Something that was not imported. place: a file with line, or the other side's row."""
+    """An entry that was not imported. place: a file, or a row of FlyteAdmin."""
 
     place: str
     reason: str
@@ -19,7 +19,7 @@ class ImportIssue:
 
 @dataclass(slots=True)
 class Findings:
-    """projects: id to name. skipped is harmless; problems mean that something was meant and is not there."""
+    """The findings of an import. projects: names by id. skipped is harmless; problems prevent the import."""
 
     statements: list[Statement] = field(default_factory=list)
     projects: dict[str, str] = field(default_factory=dict)
@@ -28,7 +28,7 @@ class Findings:
     problems: list[ImportIssue] = field(default_factory=list)
 
     def name_scopes(self) -> None:
-        """Add the projects and domains that statements name, where nobody has told more of them."""
+        """Add the projects and domains that only statements name, with their ids as names."""
         for statement in self.statements:
             scope = statement.address.scope
             if scope.project:

@@ -12,7 +12,7 @@ from controlplane.api.scopes import ScopeQuery, ScopeRead, show_scope
 from overrides.api.as_of import ScopeAsOfQuery
 from overrides.api.plan_schemas import LeafDifference
 from overrides.api.schemas import AnyJSONField, AttributesField, WriteOptionsQuery
-from overrides.history.history import Blamed
+from overrides.history.history import BlamedLeaf
 from overrides.models import OverrideVersion, Revision
 
 
@@ -139,7 +139,7 @@ def show_revision(revision: Revision) -> dict[str, Any]:
     return dict(RevisionRead(revision).data)
 
 
-def show_blamed(blamed: Blamed) -> dict[str, Any]:
+def show_blamed(blamed: BlamedLeaf) -> dict[str, Any]:
     names = ("version", "revision", "changed_at", "changed_by", "change_message", "request_id")
     change = {name: getattr(blamed.version, name) for name in names}
     return {"pointer": blamed.pointer, "value": blamed.value, **change}

@@ -28,7 +28,7 @@ from overrides.history.history import (
     address_of,
     attributes_as_of,
     blame,
-    differing_between,
+    differences_between,
     get_version,
     versions_of,
 )
@@ -183,7 +183,7 @@ class RevisionDiff(Endpoint):
         if earlier > later:
             message = f"from={earlier} is later than to={later}. Swap them."
             raise InvalidRequest(message, errors=[FieldError("?from", "not_allowed", message)])
-        rows = differing_between(earlier, later).within([scope])
+        rows = differences_between(earlier, later).within([scope])
         if "resource_type" in query:
             rows = rows.filter(resource_type=query["resource_type"])
         page = paginate(request, rows, order=("id",), query=query)

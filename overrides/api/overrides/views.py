@@ -31,7 +31,7 @@ from overrides.editing.writes import (
     preview_override,
     put_override,
 )
-from overrides.history.history import override_as_of, standing_as_of
+from overrides.history.history import override_as_of, overrides_as_of
 from overrides.models import Override
 from overrides.querysets import ORDERS
 from overrides.resolution.addresses import Address
@@ -53,7 +53,7 @@ class OverrideCollection(Endpoint):
     def get(self, request: Request) -> Response:
         query = schemas.OverrideListQuery.parse(request)
         past_revision = as_of(query)
-        rows: Any = Override.objects.all() if past_revision is None else standing_as_of(past_revision)
+        rows: Any = Override.objects.all() if past_revision is None else overrides_as_of(past_revision)
         rows = rows.within(caller_of(request).scopes_for(Action.OVERRIDE_READ))
         columns = (*SEGMENTS, "resource_type", "changed_by")
         rows = rows.filter(**{name: query[name] for name in columns if name in query})
