@@ -63,7 +63,7 @@ def test_the_level_is_the_most_specific_that_is_named(head, scope):
         ("project: p\nworkflow: w\nvalue: x\n", 0, 0, "also needs: domain"),
         (HEAD + "values: x\n", 3, 9, "Did you mean 'value'"),
         (HEAD + "tags: [a]\ntag: b\n", 4, 6, "There is no 'tag' in execution_queue"),
-        (HEAD, 1, 1, "its kind cannot be told"),
+        (HEAD, 1, 1, "its kind is unclear"),
         (HEAD + "defaults:\n  cpu: lots\n", 4, 8, 'cpu cannot be "lots"'),
         (HEAD + "defaults: {cpu: '4'}\nlimits: {cpu: '2'}\n", 4, 15, "below its default"),
         (HEAD + "value: [\n", 4, 1, "not YAML"),
