@@ -10,7 +10,7 @@ from collections.abc import Mapping, Set
 from dataclasses import dataclass
 from typing import Any
 
-from overrides.resolution.leaves import ABSENT, Element, Named, Path, leaves, name_of, schema_path
+from overrides.resolution.leaves import ABSENT, ElementStep, NamedStep, Path, leaves, name_of, schema_path
 from overrides.resolution.merging import REMOVE, Attributes, Combine, MergeRule, SchemaPath, canonical, key_of
 
 # Leaf (as `name_of` writes it) -> the managers, sorted.
@@ -43,7 +43,7 @@ def replace_attributes(
     conflicts = [_conflict(path, owners, manager) for path in changed if path in before]
     unchanged = {name_of(path): owners.get(name_of(path), []) for path in after if path not in changed}
     owned = {name_of(path): [manager] for path in after if path in changed and manager}
-    return WriteOutcome(stated, _tidy({**unchanged, **owned}), _sorted(conflicts))
+    return WriteOutcome(stated, _without_unmanaged({**unchanged, **owned}), _sorted(conflicts))
 
 
 def apply_attributes(
@@ -86,7 +86,7 @@ def overlay_attributes(
         other_managers = [name for name in owners.get(name_of(path), []) if name != manager]
         own_manager = [manager] if path in after else []
         managers_by_leaf[name_of(path)] = own_manager if path in changed else [*other_managers, *own_manager]
-    return WriteOutcome(remaining, _tidy(managers_by_leaf), _sorted(conflicts))
+    return WriteOutcome(remaining, _without_unmanaged(managers_by_leaf), _sorted(conflicts))
 
 
 def unchanged_leaves(before: Attributes | None, after: Attributes, rule: MergeRule) -> set[Path]:
@@ -136,7 +136,7 @@ def _sorted(conflicts: list[FieldConflict]) -> tuple[FieldConflict, ...]:
     )
 
 
-def _tidy(owners: Mapping[str, list[str]]) -> Owners:
+def _without_unmanaged(owners: Mapping[str, list[str]]) -> Owners:
     return {leaf: sorted(set(managers)) for leaf, managers in owners.items() if managers}
 
 
@@ -148,41 +148,41 @@ def _same(before: Mapping[Path, Any], after: Mapping[Path, Any], path: Path) -> 
     return path in before and path in after and canonical(before[path]) == canonical(after[path])
 
 
-def _without(document: Any, gone: Set[Path], path: Path, rule: MergeRule) -> Any:
+def _without(document: Any, removed: Set[Path], path: Path, rule: MergeRule) -> Any:
     """Return the document without these leaves and emptied objects and lists; ABSENT if nothing is left.
 
     Unlike `leaves.without`, keep an item that has only its key: another manager may have stated it.
     """
-    if path in gone:
+    if path in removed:
         return ABSENT
     if isinstance(document, Mapping) and document:
-        below = {name: _without(value, gone, (*path, name), rule) for name, value in document.items()}
+        below = {name: _without(value, removed, (*path, name), rule) for name, value in document.items()}
         return {name: value for name, value in below.items() if value is not ABSENT} or ABSENT
     if isinstance(document, list) and document:
-        below_list = [_without_in_item(item, gone, path, rule) for item in document]
+        below_list = [_without_in_item(item, removed, path, rule) for item in document]
         return [item for item in below_list if item is not ABSENT] or ABSENT
     return document
 
 
-def _without_in_item(item: Any, gone: Set[Path], path: Path, rule: MergeRule) -> Any:
-    where = schema_path(path)
-    if key := rule.keyed_lists.get(where):
-        path = (*path, Named(key, str(key_of(item, key))))
-        remaining = _without(item, gone, path, rule)
+def _without_in_item(item: Any, removed: Set[Path], path: Path, rule: MergeRule) -> Any:
+    location = schema_path(path)
+    if key := rule.keyed_lists.get(location):
+        path = (*path, NamedStep(key, str(key_of(item, key))))
+        remaining = _without(item, removed, path, rule)
         # The item's other members still need its name.
         return remaining if remaining is ABSENT or key in remaining else {key: item[key], **remaining}
-    if rule.combine_at(where) is Combine.APPEND_UNIQUE:
-        return _without(item, gone, (*path, Element(canonical(item))), rule)
+    if rule.combine_at(location) is Combine.APPEND_UNIQUE:
+        return _without(item, removed, (*path, ElementStep(canonical(item))), rule)
     return item
 
 
 def _overlay(document: Any, stated: Any, path: SchemaPath, rule: MergeRule) -> Any:
     """Merge like `merge`, within one stored document: nulls and `$remove` are kept as statements."""
     if isinstance(stated, Mapping) and isinstance(document, Mapping):
-        laid = dict(document)
+        merged = dict(document)
         for name, value in stated.items():
-            laid[name] = _overlay(laid.get(name, ABSENT), value, (*path, name), rule)
-        return laid
+            merged[name] = _overlay(merged.get(name, ABSENT), value, (*path, name), rule)
+        return merged
     if isinstance(stated, list) and isinstance(document, list):
         return _overlay_list(document, stated, path, rule)
     return stated
@@ -193,10 +193,10 @@ def _overlay_list(document: list[Any], stated: list[Any], path: SchemaPath, rule
         return list({canonical(item): item for item in (*document, *stated)}.values())
     if (key := rule.keyed_lists.get(path)) is None:
         return stated
-    laid = {key_of(item, key): item for item in document}
+    merged = {key_of(item, key): item for item in document}
     for item in stated:
         name = key_of(item, key)
-        below = laid.get(name, ABSENT)
-        fresh = REMOVE in item or (isinstance(below, Mapping) and REMOVE in below)
-        laid[name] = item if fresh else _overlay(below, item, (*path, "*"), rule)
-    return list(laid.values())
+        below = merged.get(name, ABSENT)
+        replaces_item = REMOVE in item or (isinstance(below, Mapping) and REMOVE in below)
+        merged[name] = item if replaces_item else _overlay(below, item, (*path, "*"), rule)
+    return list(merged.values())

@@ -177,7 +177,7 @@ class Revision(models.Model):
 
 
 class ScopeHead(models.Model):
-    """The last revision that changed anything at a scope: tells which cached reads are stale."""
+    """The last revision that changed anything at a scope: identifies stale cached reads."""
 
     id = models.BigAutoField(primary_key=True)
     domain = segment_field()

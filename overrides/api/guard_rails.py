@@ -41,7 +41,7 @@ class RailRule(serializers.Serializer[Any]):
     )
 
 
-class RailWriteShape(serializers.Serializer[Any]):
+class GuardRailWrite(serializers.Serializer[Any]):
     """A limit of one field, for a scope and all below it."""
 
     name = serializers.CharField(help_text="Lower-case letters, digits and inner hyphens.")
@@ -149,7 +149,7 @@ class RailItem(Endpoint):
         ),
         tags=["guard rails"],
         parameters=[RailMutationQuery],
-        request=RailWriteShape,
+        request=GuardRailWrite,
         responses={200: GuardRailWithPlan, 201: GuardRailWithPlan},
         examples=[examples.RAIL_WRITE, examples.RAIL_WITH_PLAN],
     )

@@ -21,7 +21,7 @@ from overrides.editing.apply import ApplyOptions
 from overrides.importing.apply import apply_findings, missing_names
 from overrides.importing.flyteadmin import read_flyteadmin
 from overrides.importing.flytectl import KINDS, read_files
-from overrides.importing.report import Findings, ImportIssue
+from overrides.importing.report import ImportFindings, ImportIssue
 
 FLYTECTL_KINDS = [(kind, kind) for kind in KINDS]
 
@@ -119,7 +119,7 @@ def _options(body: dict[str, Any], query: dict[str, Any]) -> ApplyOptions:
     )
 
 
-def _read(body: dict[str, Any]) -> Findings:
+def _read(body: dict[str, Any]) -> ImportFindings:
     if ("flytectl_files" in body) == ("flyteadmin" in body):
         message = "Send either flytectl_files or flyteadmin."
         raise InvalidRequest(message, errors=[FieldError("", "required", message)])

@@ -14,7 +14,7 @@ from controlplane.api.pages import PageQuery, page_response, paginate
 from controlplane.errors import UnknownDomain, UnknownProject
 from controlplane.identity.roles import Action
 from controlplane.scopes import Scope
-from overrides.api import examples, schemas
+from overrides.api import examples, project_schemas
 from overrides.models import Domain, Project
 from overrides.projects import create_domain, create_project, require_readable, update_project
 
@@ -28,14 +28,14 @@ class ProjectCollection(Endpoint):
         description="Lists the projects that the caller can read, including archived projects.",
         tags=["projects and domains"],
         parameters=[PageQuery],
-        responses=schemas.ProjectPage,
+        responses=project_schemas.ProjectPage,
         examples=[examples.PROJECT_PAGE],
     )
     def get(self, request: Request) -> Response:
         query = PageQuery.parse(request)
         rows = Project.objects.readable_in(caller_of(request).scopes_for(Action.PROJECT_READ))
         return page_response(
-            request, paginate(request, rows, order=("id",), query=query), schemas.show_project
+            request, paginate(request, rows, order=("id",), query=query), project_schemas.show_project
         )
 
     @extend_schema(
@@ -44,21 +44,21 @@ class ProjectCollection(Endpoint):
         description="Overrides can be set for the project as soon as it exists.",
         tags=["projects and domains"],
         parameters=[MutationQuery],
-        request=schemas.ProjectWrite,
-        responses={201: schemas.ProjectRead},
+        request=project_schemas.ProjectWrite,
+        responses={201: project_schemas.ProjectRead},
         examples=[examples.PROJECT_WRITE, examples.PROJECT],
     )
     @mutation
     def post(self, request: Request) -> Response:
         MutationQuery.parse(request)
-        body = parse_body(schemas.ProjectWrite, request)
+        body = parse_body(project_schemas.ProjectWrite, request)
         caller_of(request).require(Action.PROJECT_WRITE, Scope())
         project = create_project(
-            body["id"], schemas.project_fields(body, state=body["state"]), actor=actor_of(request)
+            body["id"], project_schemas.project_fields(body, state=body["state"]), actor=actor_of(request)
         )
         project.refresh_from_db()
         location = {"Location": f"{request.path}/{project.id}"}
-        return Response(schemas.show_project(project), status=201, headers=location)
+        return Response(project_schemas.show_project(project), status=201, headers=location)
 
 
 class ProjectItem(Endpoint):
@@ -76,7 +76,7 @@ class ProjectItem(Endpoint):
         summary="Get one project",
         description="Returns the project's name, description, labels and state.",
         tags=["projects and domains"],
-        responses=schemas.ProjectRead,
+        responses=project_schemas.ProjectRead,
         examples=[examples.PROJECT],
     )
     def get(self, request: Request, project: str) -> Response:
@@ -85,7 +85,7 @@ class ProjectItem(Endpoint):
         row = Project.objects.filter(id=project).first()
         if row is None:
             raise UnknownProject(f"Project {project[:80]!r} does not exist.")
-        return Response(schemas.show_project(row))
+        return Response(project_schemas.show_project(row))
 
     @extend_schema(
         operation_id="projects_patch",
@@ -97,21 +97,21 @@ class ProjectItem(Endpoint):
         tags=["projects and domains"],
         parameters=[MutationQuery],
         request={
-            "application/json": schemas.ProjectPatch,
-            "application/merge-patch+json": schemas.ProjectPatch,
+            "application/json": project_schemas.ProjectPatch,
+            "application/merge-patch+json": project_schemas.ProjectPatch,
         },
-        responses=schemas.ProjectRead,
+        responses=project_schemas.ProjectRead,
         examples=[*examples.PROJECT_PATCHES, examples.PROJECT],
     )
     @mutation
     def patch(self, request: Request, project: str) -> Response:
         MutationQuery.parse(request)
         caller_of(request).require(Action.PROJECT_WRITE, Scope(project=project))
-        body = parse_body(schemas.ProjectPatch, request)
+        body = parse_body(project_schemas.ProjectPatch, request)
         update_project(
-            project, schemas.project_fields(body, state=body.get("state")), actor=actor_of(request)
+            project, project_schemas.project_fields(body, state=body.get("state")), actor=actor_of(request)
         )
-        return Response(schemas.show_project(Project.objects.get(id=project)))
+        return Response(project_schemas.show_project(Project.objects.get(id=project)))
 
 
 class DomainCollection(Endpoint):
@@ -123,13 +123,13 @@ class DomainCollection(Endpoint):
         description="Domains such as development, staging and production; every project has all of them.",
         tags=["projects and domains"],
         parameters=[PageQuery],
-        responses=schemas.DomainPage,
+        responses=project_schemas.DomainPage,
         examples=[examples.DOMAIN_PAGE],
     )
     def get(self, request: Request) -> Response:
         query = PageQuery.parse(request)
         page = paginate(request, Domain.objects.all(), order=("id",), query=query)
-        return page_response(request, page, schemas.show_domain)
+        return page_response(request, page, project_schemas.show_domain)
 
     @extend_schema(
         operation_id="domains_create",
@@ -137,19 +137,19 @@ class DomainCollection(Endpoint):
         description="The new domain exists in every project immediately.",
         tags=["projects and domains"],
         parameters=[MutationQuery],
-        request=schemas.DomainWrite,
-        responses={201: schemas.DomainRead},
+        request=project_schemas.DomainWrite,
+        responses={201: project_schemas.DomainRead},
         examples=[examples.DOMAIN_WRITE, examples.DOMAIN],
     )
     @mutation
     def post(self, request: Request) -> Response:
         MutationQuery.parse(request)
-        body = parse_body(schemas.DomainWrite, request)
+        body = parse_body(project_schemas.DomainWrite, request)
         caller_of(request).require(Action.PROJECT_WRITE, Scope())
         domain = create_domain(body["id"], name=body["name"], actor=actor_of(request))
         domain.refresh_from_db()
         location = {"Location": f"{request.path}/{domain.id}"}
-        return Response(schemas.show_domain(domain), status=201, headers=location)
+        return Response(project_schemas.show_domain(domain), status=201, headers=location)
 
 
 class DomainItem(Endpoint):
@@ -160,7 +160,7 @@ class DomainItem(Endpoint):
         summary="Get one domain",
         description="Returns the domain's ID and display name.",
         tags=["projects and domains"],
-        responses=schemas.DomainRead,
+        responses=project_schemas.DomainRead,
         examples=[examples.DOMAIN],
     )
     def get(self, request: Request, domain: str) -> Response:
@@ -168,4 +168,4 @@ class DomainItem(Endpoint):
         row = Domain.objects.filter(id=domain).first()
         if row is None:
             raise UnknownDomain(f"Domain {domain[:80]!r} does not exist.")
-        return Response(schemas.show_domain(row))
+        return Response(project_schemas.show_domain(row))

@@ -19,7 +19,7 @@ from overrides.api.as_of import AsOfQuery, as_of
 from overrides.api.plan_schemas import PlanRead, show_plan
 from overrides.api.schemas import STRATEGIES, AttributesField, ConfirmedQuery
 from overrides.api.write_options import commit_options_from
-from overrides.editing.resource_types import TypePut, create_type, delete_type, put_type
+from overrides.editing.resource_types import PutTypeResult, create_type, delete_type, put_type
 from overrides.loading.catalogue_cache import current_catalogue
 from overrides.resource_types import ResourceType
 from overrides.resource_types.shape import RULES, check_shape
@@ -178,7 +178,7 @@ class ResourceTypeItem(Endpoint):
         return Response(show_plan(plan)) if query["dry_run"] else Response(status=204)
 
 
-def _answer(put: TypePut, *, status: int) -> Response:
+def _answer(put: PutTypeResult, *, status: int) -> Response:
     content = {**schemas.show_resource_type(put.resource_type), "plan": show_plan(put.plan)}
     return Response(content, status=status, headers={"ETag": _etag(put.resource_type)})
 

@@ -1,4 +1,4 @@
-"""Schemas of overrides, resource types, projects and domains, and of common query parameters."""
+"""Schemas of overrides and resource types, and of common query parameters."""
 
 from __future__ import annotations
 
@@ -8,14 +8,13 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from controlplane.api.endpoints import ReasonedQuery
-from controlplane.api.fields import StrictSerializer, Text
+from controlplane.api.fields import StrictSerializer
 from controlplane.api.pages import PageQuery
 from controlplane.api.scopes import ScopeQuery, ScopeRead, show_scope
 from controlplane.scopes import LEVEL_NAMES
 from overrides.api.as_of import AsOfQuery
 from overrides.editing.confirmation import PATTERN
-from overrides.models import Domain, Override, OverrideVersion, Project, ProjectState
-from overrides.projects import ProjectFields
+from overrides.models import Override, OverrideVersion
 from overrides.querysets import ORDERS
 from overrides.resolution.merging import Strategy
 from overrides.resource_types import ResourceType
@@ -65,6 +64,22 @@ class OverrideWrite(StrictSerializer):
 
 class OverridePreviewWrite(StrictSerializer):
     attributes = AttributesField(required=False, help_text="If absent, the override is deleted.")
+
+
+PATCH_OPERATIONS = [(name, name) for name in ("add", "remove", "replace", "move", "copy", "test")]
+_Operation = type(
+    "_Operation",
+    (serializers.Serializer,),
+    {"from": serializers.CharField(required=False, help_text="JSON Pointer; for `move` and `copy`.")},
+)
+
+
+class JsonPatchOperation(_Operation):  # type: ignore[misc, valid-type]  # `from` is a keyword of Python
+    """One operation of a JSON Patch (RFC 6902)."""
+
+    op = serializers.ChoiceField(choices=PATCH_OPERATIONS)
+    path = serializers.CharField(help_text="JSON Pointer, such as `/attributes/limits/cpu`.")
+    value = AnyJSONField(required=False, help_text="For `add`, `replace` and `test`.")
 
 
 class OverrideRead(serializers.Serializer[Any]):
@@ -127,65 +142,6 @@ class ResourceTypeRead(serializers.Serializer[Any]):
 
 class ResourceTypeList(serializers.Serializer[Any]):
     items = ResourceTypeRead(many=True)
-    next_cursor = serializers.CharField(allow_null=True)
-
-
-STATES = [(label, label) for label in ProjectState.labels]
-
-
-def _labels() -> serializers.DictField:
-    return serializers.DictField(
-        child=serializers.CharField(allow_blank=True, trim_whitespace=False, max_length=63),
-        required=False,
-        help_text="Kubernetes labels of executions; at most 16.",
-    )
-
-
-class ProjectWrite(StrictSerializer):
-    id = Text(max_length=63, help_text="Lower-case letters, digits and inner hyphens.")
-    name = Text(max_length=64, required=False, default="", allow_blank=True)
-    description = Text(max_length=300, required=False, default="", allow_blank=True, lines=True)
-    labels = _labels()
-    state = serializers.ChoiceField(choices=STATES, required=False, default="active")
-
-
-class ProjectPatch(StrictSerializer):
-    name = Text(max_length=64, required=False)
-    description = Text(max_length=300, required=False, allow_blank=True, lines=True)
-    labels = _labels()
-    state = serializers.ChoiceField(choices=STATES, required=False)
-
-
-class ProjectRead(serializers.Serializer[Any]):
-    id = serializers.CharField()
-    name = serializers.CharField()
-    description = serializers.CharField()
-    labels = serializers.DictField(child=serializers.CharField(), help_text="Kubernetes labels.")
-    state = serializers.ChoiceField(
-        choices=STATES, help_text="Archived projects are hidden in Flyte's lists."
-    )
-    created_at = serializers.DateTimeField()
-    updated_at = serializers.DateTimeField()
-
-
-class ProjectPage(serializers.Serializer[Any]):
-    items = ProjectRead(many=True)
-    next_cursor = serializers.CharField(allow_null=True)
-
-
-class DomainWrite(StrictSerializer):
-    id = Text(max_length=63, help_text="Lower-case letters, digits and inner hyphens.")
-    name = Text(max_length=64, required=False, default="", allow_blank=True)
-
-
-class DomainRead(serializers.Serializer[Any]):
-    id = serializers.CharField()
-    name = serializers.CharField()
-    created_at = serializers.DateTimeField()
-
-
-class DomainPage(serializers.Serializer[Any]):
-    items = DomainRead(many=True)
     next_cursor = serializers.CharField(allow_null=True)
 
 
@@ -270,7 +226,7 @@ def show_resource_type(resource_type: ResourceType) -> dict[str, Any]:
         "document_key": resource_type.document_key,
         "strategy": resource_type.rule.strategy.value,
         "keyed_lists": {pointer_of(path): key for path, key in resource_type.rule.keyed_lists.items()},
-        "combine": {pointer_of(path): how.value for path, how in resource_type.rule.combine.items()},
+        "combine": {pointer_of(path): combine.value for path, combine in resource_type.rule.combine.items()},
         "levels": [level.name.lower() for level in resource_type.levels],
         "not_at": {level.name.lower(): reason for level, reason in resource_type.not_at.items()},
         "schema": resource_type.schema,
@@ -281,24 +237,3 @@ def show_resource_type(resource_type: ResourceType) -> dict[str, Any]:
         "built_in": resource_type.is_built_in,
         "version": resource_type.version,
     }
-
-
-def show_project(project: Project) -> dict[str, Any]:
-    state = ProjectState(project.state).label
-    columns = {
-        name: getattr(project, name) for name in ("id", "name", "description", "created_at", "updated_at")
-    }
-    return dict(ProjectRead({**columns, "labels": project.labels or {}, "state": state}).data)
-
-
-def project_fields(body: dict[str, Any], *, state: str | None) -> ProjectFields:
-    return ProjectFields(
-        body.get("name"),
-        body.get("description"),
-        body.get("labels"),
-        None if state is None else ProjectState(ProjectState.labels.index(state)),
-    )
-
-
-def show_domain(domain: Domain) -> dict[str, Any]:
-    return dict(DomainRead(domain).data)

@@ -63,7 +63,7 @@ def unpack(received: ReceivedDocument) -> Iterator[ReceivedDocument]:
 
 
 @dataclass(slots=True)
-class Reader:
+class DocumentReader:
     """Reads overrides documents by the types of a catalogue. Equal content is read once."""
 
     catalogue: Catalogue

@@ -21,7 +21,14 @@ from controlplane.formats import strict_yaml
 from controlplane.identity.actors import Actor
 from controlplane.scopes import SEGMENTS, Scope
 from overrides.documents.catalogue_documents import KINDS, CatalogueChange, apply_document
-from overrides.documents.documents import API_VERSION, KIND, Reader, ReceivedDocument, entry_of, unpack
+from overrides.documents.documents import (
+    API_VERSION,
+    KIND,
+    DocumentReader,
+    ReceivedDocument,
+    entry_of,
+    unpack,
+)
 from overrides.documents.guard_rails import rail_document
 from overrides.editing.apply import ApplyOptions, apply_statements
 from overrides.editing.commit import begin
@@ -83,7 +90,7 @@ def scopes_in(documents: Sequence[ReceivedDocument], *, maximum: int) -> tuple[s
 
 def read_statements(documents: Iterable[ReceivedDocument]) -> list[Statement]:
     """Read overrides by the current types. Raises InvalidRequest with the errors of all documents."""
-    reader = Reader(current_catalogue())
+    reader = DocumentReader(current_catalogue())
     statements: list[Statement] = []
     errors: list[FieldError] = []
     for document in documents:

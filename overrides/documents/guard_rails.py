@@ -7,9 +7,9 @@ from typing import Any
 
 from controlplane.errors import InvalidRequest
 from controlplane.scopes import LEVEL_NAMES, SEGMENTS, Scope
-from overrides.editing.guard_rails import RailWrite
+from overrides.editing.guard_rails import GuardRailSpec
 from overrides.models import GuardRailRow
-from overrides.resource_types.validator import Checker
+from overrides.resource_types.validator import DocumentValidator
 
 _LEVELS = [name for name, _ in LEVEL_NAMES]
 _AMOUNT = {"type": ["number", "string"], "maxLength": 64}
@@ -44,15 +44,15 @@ RAIL: dict[str, Any] = {
     "required": ["name", "resource_type", "pointer", "rule"],
     "additionalProperties": False,
 }
-_VALIDATOR = Checker(RAIL)
+_VALIDATOR = DocumentValidator(RAIL)
 
 
-def rail_from(body: Any) -> RailWrite:
+def rail_from(body: Any) -> GuardRailSpec:
     """Read a rail. Raises InvalidRequest with all errors of its shape, InvalidScope."""
     if errors := _VALIDATOR.errors(body, ""):
         raise InvalidRequest(f"{errors[0].pointer}: {errors[0].message}".removeprefix(": "), errors=errors)
     segments = {name: value for name, value in body.get("scope", {}).items() if name != "level"}
-    return RailWrite(
+    return GuardRailSpec(
         name=body["name"],
         scope=Scope(**segments),
         resource_type=body["resource_type"],

@@ -15,7 +15,7 @@ import msgspec
 from django.conf import settings
 
 from controlplane.scopes import Level, Scope, by_project
-from overrides.editing.impact import Affected, Comparison, Rules, Texts, targets_of
+from overrides.editing.impact import AffectedScope, Comparison, RowTexts, TypeRules, targets_of
 from overrides.editing.plans import KeptOut
 from overrides.loading.layers import default_layers
 from overrides.loading.platform_defaults import platform_defaults
@@ -37,26 +37,26 @@ class BlastRadius:
     kept_out: stored values that changed guard rails newly keep from applying.
     """
 
-    affected: tuple[Affected, ...]
+    affected: tuple[AffectedScope, ...]
     count: int
     kept_out: tuple[KeptOut, ...] = ()
 
 
 def measure(drafts: Sequence[Draft], rules: RuleChange, *, exact: bool) -> BlastRadius:
     """Find where effective values change. With `exact` False, skip what cannot matter for confirmation."""
-    most = settings.CONFIRM_ABOVE_SCOPES or sys.maxsize
+    limit = settings.CONFIRM_ABOVE_SCOPES or sys.maxsize
     by_type: dict[str, list[Draft]] = defaultdict(list)
     for draft in drafts:
         by_type[draft.address.resource_type].append(draft)
     changed_rules = rules.scopes_by_type()
-    affected: list[Affected] = []
+    affected: list[AffectedScope] = []
     kept_out: list[KeptOut] = []
     reached: set[Scope] = set()
     for name in {**by_type, **changed_rules}:
         scopes = changed_rules.get(name, set())
         targets, comparison = _compare(name, by_type[name], scopes, rules)
         legal = not comparison.resource_type.can_resolve_invalid
-        if len(targets) <= most and not exact and not scopes and legal:
+        if len(targets) <= limit and not exact and not scopes and legal:
             reached |= targets
             continue
         changes = comparison.affected(sorted(targets, key=lambda scope: (scope.level, by_project(scope))))
@@ -86,15 +86,15 @@ def _compare(
     return targets, Comparison(before, after, current, earlier)
 
 
-def _rules_of(name: str, catalogue: Catalogue) -> Rules:
+def _rules_of(name: str, catalogue: Catalogue) -> TypeRules:
     resource_type = catalogue.types.get(name)
     if resource_type is None:
-        return Rules(None)
+        return TypeRules(None)
     defaults = platform_defaults()
     scopes = [Scope(), *(scope for scope, _, _ in defaults.entries if scope.domain)]
     layers = [layer for scope in scopes for layer in default_layers(resource_type, scope, defaults)]
     single = {(layer.scope, id(layer.attributes)): layer for layer in layers}
-    return Rules(resource_type, catalogue.rails_of(name), list(single.values()))
+    return TypeRules(resource_type, catalogue.rails_of(name), list(single.values()))
 
 
 def _kept_out(comparison: Comparison, rules: RuleChange) -> Iterator[KeptOut]:
@@ -105,7 +105,7 @@ def _kept_out(comparison: Comparison, rules: RuleChange) -> Iterator[KeptOut]:
 
 
 def _kept_out_by(
-    rail: GuardRail, earlier: GuardRail | None, rows: Texts, rule: MergeRule
+    rail: GuardRail, earlier: GuardRail | None, rows: RowTexts, rule: MergeRule
 ) -> Iterator[KeptOut]:
     """Yield the values that the rail newly refuses, where it governs or is inherited into."""
     for scope, attributes in _decoded(rows).items():
@@ -122,5 +122,5 @@ def _kept_out_by(
                 yield KeptOut(scope, rail.resource_type, leaf, breach.value, rail.name, breach.reason)
 
 
-def _decoded(rows: Texts) -> Mapping[Scope, dict[str, object]]:
+def _decoded(rows: RowTexts) -> Mapping[Scope, dict[str, object]]:
     return {scope: msgspec.json.decode(text) for scope, text in rows.items()}

@@ -26,7 +26,7 @@ from controlplane.scopes import by_project
 from overrides.editing import storage
 from overrides.editing.blast_radius import BlastRadius, measure
 from overrides.editing.confirmation import Effect, confirmation_for, digest_of, objection_to
-from overrides.editing.impact import Affected
+from overrides.editing.impact import AffectedScope
 from overrides.editing.plans import Plan, PlannedChange, effective_changes, kind_of
 from overrides.editing.validation import check_stated
 from overrides.field_managers import Owners
@@ -145,7 +145,7 @@ def _plan(
         _ask_for_confirmation(effect, options)
     return Plan(
         0,
-        tuple(_planned(draft, rules.after) for draft in drafts),
+        tuple(_planned_change(draft, rules.after) for draft in drafts),
         radius.count,
         effective_changes(radius.affected[:MAX_REPORTED]) if options.wants_plan else (),
         effect.digest if parts else "",
@@ -187,7 +187,7 @@ def _check_scopes_exist(drafts: Sequence[Draft]) -> None:
         raise problems[0][0]
 
 
-def _planned(draft: Draft, catalogue: Catalogue) -> PlannedChange:
+def _planned_change(draft: Draft, catalogue: Catalogue) -> PlannedChange:
     before = draft.current.attributes
     rule = catalogue.get(draft.address.resource_type).rule
     return PlannedChange(
@@ -201,7 +201,9 @@ def _planned(draft: Draft, catalogue: Catalogue) -> PlannedChange:
     )
 
 
-def _refusable(affected: Sequence[Affected], drafts: Sequence[Draft], rules: RuleChange) -> list[Affected]:
+def _refusable(
+    affected: Sequence[AffectedScope], drafts: Sequence[Draft], rules: RuleChange
+) -> list[AffectedScope]:
     """Return the affected scopes of changed rules, and those that inherit a written row.
 
     Values that only a deletion uncovers are never refused.
@@ -218,7 +220,7 @@ def _refusable(affected: Sequence[Affected], drafts: Sequence[Draft], rules: Rul
     ]
 
 
-def _refuse_invalid_scopes(affected: Sequence[Affected]) -> None:
+def _refuse_invalid_scopes(affected: Sequence[AffectedScope]) -> None:
     invalid = [scope for scope in affected if scope.errors]
     if not invalid:
         return

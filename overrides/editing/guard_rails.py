@@ -31,7 +31,7 @@ MAX_REPORTED = 100
 
 
 @dataclass(frozen=True, slots=True)
-class RailWrite:
+class GuardRailSpec:
     """The desired state of a guard rail. rule: any of lock_below, minimum, maximum, allowed."""
 
     name: str
@@ -43,7 +43,7 @@ class RailWrite:
 
 
 @dataclass(frozen=True, slots=True)
-class RailPut:
+class PutRailResult:
     """The result of putting a guard rail. plan: how it changes effective values."""
 
     row: GuardRailRow
@@ -53,13 +53,13 @@ class RailPut:
 
 @transaction.atomic
 def put_rail(
-    rail: RailWrite,
+    rail: GuardRailSpec,
     *,
     actor: Actor,
     precondition: Precondition | None = None,
     accept_existing: bool = False,
     options: CommitOptions = DEFAULT_OPTIONS,
-) -> RailPut:
+) -> PutRailResult:
     """Create a rail or change it.
 
     Raises InvalidRequest, InheritedConflict if a scope would resolve to invalid attributes, StillInUse
@@ -72,11 +72,11 @@ def put_rail(
     if options.asks and not accept_existing:
         _refuse_if_broken(plan.kept_out)
     revision = row.since_revision if row is not existing else 0
-    return RailPut(row, existing is None, replace(plan, revision=revision))
+    return PutRailResult(row, existing is None, replace(plan, revision=revision))
 
 
 def store_rail(
-    rail: RailWrite, *, actor: Actor, precondition: Precondition | None = None
+    rail: GuardRailSpec, *, actor: Actor, precondition: Precondition | None = None
 ) -> tuple[GuardRailRow, GuardRailRow | None]:
     """Write a rail. The caller holds the lock, and checks the effect on values.
 
@@ -123,7 +123,7 @@ def get_rail(name: str) -> GuardRailRow:
     return row
 
 
-def show_row(row: GuardRailRow) -> dict[str, Any]:
+def rail_snapshot(row: GuardRailRow) -> dict[str, Any]:
     """Return the rail as the audit log and the export contain it."""
     return {
         "name": row.name,
@@ -135,17 +135,17 @@ def show_row(row: GuardRailRow) -> dict[str, Any]:
     }
 
 
-def _as_write(row: GuardRailRow) -> RailWrite:
-    return RailWrite(row.name, row.scope, row.resource_type, row.pointer, row.rule, row.reason)
+def _as_write(row: GuardRailRow) -> GuardRailSpec:
+    return GuardRailSpec(row.name, row.scope, row.resource_type, row.pointer, row.rule, row.reason)
 
 
-def _check_rule(rail: RailWrite, resource_type: ResourceType) -> None:
+def _check_rule(rail: GuardRailSpec, resource_type: ResourceType) -> None:
     errors = [*_bad_path(rail, resource_type), *_bad_bounds(rail)]
     if errors:
         raise InvalidRequest(errors[0].message, errors=errors)
 
 
-def _bad_path(rail: RailWrite, resource_type: ResourceType) -> list[FieldError]:
+def _bad_path(rail: GuardRailSpec, resource_type: ResourceType) -> list[FieldError]:
     path = path_of(rail.pointer)
     if not path or not rail.pointer.startswith("/"):
         message = "A guard rail needs one field as a JSON Pointer, such as /limits/cpu. Use * for any step."
@@ -157,7 +157,7 @@ def _bad_path(rail: RailWrite, resource_type: ResourceType) -> list[FieldError]:
     return []
 
 
-def _bad_bounds(rail: RailWrite) -> list[FieldError]:
+def _bad_bounds(rail: GuardRailSpec) -> list[FieldError]:
     rule = rail.rule
     if not rule:
         message = "Set at least one of lock_below, minimum, maximum and allowed."
@@ -192,7 +192,7 @@ def _refuse_if_broken(kept_out: Sequence[KeptOut]) -> None:
         )
 
 
-def _row(rail: RailWrite, actor: Actor) -> GuardRailRow:
+def _row(rail: GuardRailSpec, actor: Actor) -> GuardRailRow:
     past = GuardRailRow.objects.filter(name=rail.name)
     return GuardRailRow(
         name=rail.name,
@@ -238,8 +238,8 @@ def _announce(
         "guard_rail",
         row.name,
         actor=actor,
-        before=show_row(before) if before else None,
-        after=show_row(after) if after else None,
+        before=rail_snapshot(before) if before else None,
+        after=rail_snapshot(after) if after else None,
         data=data,
         scope=row.scope,
     )

@@ -21,13 +21,13 @@ from overrides.resolution.rails import GuardRail
 from overrides.resolution.resolve import Layer, values_only
 from overrides.resource_types import ResourceType
 
-Texts = Mapping[Scope, str]
+RowTexts = Mapping[Scope, str]
 # The rows on a scope's ladder, least specific first.
-Rows = tuple[tuple[Level, str], ...]
+LadderRows = tuple[tuple[Level, str], ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Affected:
+class AffectedScope:
     """A scope whose effective attributes of one type change. errors: new validation errors."""
 
     scope: Scope
@@ -38,7 +38,7 @@ class Affected:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Rules:
+class TypeRules:
     """The rules that resolve the rows of one type.
 
     resource_type: None if the type does not exist. defaults: all platform default layers; resolving
@@ -63,11 +63,11 @@ class Comparison:
     combination is resolved once, and shared inherited layers are merged once.
     """
 
-    before: Texts
-    after: Texts
-    rules: Rules
-    earlier_rules: Rules | None = None
-    _comparisons: dict[Any, Affected | None] = field(default_factory=dict)
+    before: RowTexts
+    after: RowTexts
+    rules: TypeRules
+    earlier_rules: TypeRules | None = None
+    _comparisons: dict[Any, AffectedScope | None] = field(default_factory=dict)
     _resolved: dict[Any, dict[str, Any]] = field(default_factory=dict)
 
     @property
@@ -77,16 +77,16 @@ class Comparison:
         assert resource_type is not None
         return resource_type
 
-    def affected(self, targets: Iterable[Scope]) -> list[Affected]:
+    def affected(self, targets: Iterable[Scope]) -> list[AffectedScope]:
         """Return the targets with a change, each with its values before and after."""
         changes = ((target, self._at(target)) for target in targets)
         return [
-            Affected(target, change.resource_type, change.before, change.after, change.errors)
+            AffectedScope(target, change.resource_type, change.before, change.after, change.errors)
             for target, change in changes
             if change is not None
         ]
 
-    def _at(self, target: Scope) -> Affected | None:
+    def _at(self, target: Scope) -> AffectedScope | None:
         ladder = target.ladder()
         old, new = _rows(ladder, self.before), _rows(ladder, self.after)
         earlier = self.earlier_rules or self.rules
@@ -100,21 +100,27 @@ class Comparison:
             )
         return self._comparisons[key]
 
-    def _compare(self, target: Scope, before: Mapping[str, Any], after: Mapping[str, Any]) -> Affected | None:
+    def _compare(
+        self, target: Scope, before: Mapping[str, Any], after: Mapping[str, Any]
+    ) -> AffectedScope | None:
         earlier = (self.earlier_rules or self.rules).resource_type
-        same = canonical(before) == canonical(after)
-        if same and earlier is self.rules.resource_type:
+        is_unchanged = canonical(before) == canonical(after)
+        if is_unchanged and earlier is self.rules.resource_type:
             return None
         errors = _new_errors(earlier, self.rules.resource_type, before, after)
-        return None if same and not errors else Affected(target, self.resource_type, before, after, errors)
+        return (
+            None
+            if is_unchanged and not errors
+            else AffectedScope(target, self.resource_type, before, after, errors)
+        )
 
-    def _values(self, target: Scope, rows: Rows, rules: Rules, where: Any) -> dict[str, Any]:
+    def _values(self, target: Scope, rows: LadderRows, rules: TypeRules, rules_key: Any) -> dict[str, Any]:
         """Resolve the rows: the last one merged over the result of those above it."""
         if rules.resource_type is None:
             return {}
-        key = (id(rules), rows, where)
+        key = (id(rules), rows, rules_key)
         if key not in self._resolved:
-            inherited = self._values(target, rows[:-1], rules, where) if rows else {}
+            inherited = self._values(target, rows[:-1], rules, rules_key) if rows else {}
             layers = [_layer(target, *rows[-1])] if rows else rules.defaults
             self._resolved[key] = values_only(
                 target, layers, rules.resource_type.rule, rules.rails, inherited
@@ -143,7 +149,7 @@ def _layer(target: Scope, level: Level, text: str) -> Layer:
     return Layer(target.at(level), msgspec.json.decode(text))
 
 
-def _rows(ladder: Iterable[Scope], texts: Texts) -> Rows:
+def _rows(ladder: Iterable[Scope], texts: RowTexts) -> LadderRows:
     return tuple((rung.level, text) for rung in ladder if (text := texts.get(rung)) is not None)
 
 

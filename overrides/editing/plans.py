@@ -9,7 +9,7 @@ from typing import Any
 
 from controlplane.scopes import Scope
 from overrides.editing.confirmation import Confirmation
-from overrides.editing.impact import Affected
+from overrides.editing.impact import AffectedScope
 from overrides.resolution.addresses import Address
 from overrides.resolution.leaves import ABSENT, leaves, name_of
 from overrides.resolution.merging import Attributes, MergeRule, canonical
@@ -104,7 +104,7 @@ def differences(
     )
 
 
-def effective_changes(affected: Iterable[Affected]) -> tuple[EffectiveChange, ...]:
+def effective_changes(affected: Iterable[AffectedScope]) -> tuple[EffectiveChange, ...]:
     return tuple(
         EffectiveChange(
             scope.scope,

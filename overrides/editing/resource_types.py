@@ -31,7 +31,7 @@ MAX_REPORTED = 100
 
 
 @dataclass(frozen=True, slots=True)
-class TypePut:
+class PutTypeResult:
     """The result of putting a type. plan: how it changes effective values."""
 
     resource_type: ResourceType
@@ -42,7 +42,7 @@ class TypePut:
 @transaction.atomic
 def create_type(
     definition: Mapping[str, Any], *, actor: Actor, options: CommitOptions = DEFAULT_OPTIONS
-) -> TypePut:
+) -> PutTypeResult:
     """Define a new type. Raises NameTaken, and like `put_type`."""
     lock_revisions()
     name = definition["name"]
@@ -58,7 +58,7 @@ def put_type(
     actor: Actor,
     precondition: Precondition | None = None,
     options: CommitOptions = DEFAULT_OPTIONS,
-) -> TypePut:
+) -> PutTypeResult:
     """Define a type, or change its definition.
 
     Raises InvalidTypeDefinition, NameTaken, StillInUse with the rows that the change would break,
@@ -69,7 +69,7 @@ def put_type(
     resource_type, existing = store_type(definition, actor=actor, precondition=precondition)
     plan = commit([], current_catalogue(), actor=actor, options=options, earlier=earlier)
     changes = existing is None or existing.version != resource_type.version
-    return TypePut(
+    return PutTypeResult(
         resource_type, existing is None, replace(plan, revision=current_revision() if changes else 0)
     )
 

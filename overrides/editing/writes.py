@@ -50,7 +50,7 @@ def get_override(address: Address) -> Override:
     check_known(address.scope)
     override: Override | None = Override.objects.of(address.resource_type, address.scope).first()
     if override is None:
-        raise nothing_at(address)
+        raise missing_override(address)
     return override
 
 
@@ -74,7 +74,7 @@ def write_override(
     """Put the attributes, or delete with None; return the plan. For callers that show a preview."""
     catalogue, current = _load_current(address, actor)
     if attributes is None and current.attributes is None:
-        raise nothing_at(address)
+        raise missing_override(address)
     stored_attributes = None if attributes is None else catalogue.get(address.resource_type).read(attributes)
     if stored_attributes is not None:
         catalogue.get(address.resource_type).check(stored_attributes)
@@ -133,7 +133,7 @@ def _patch(
 ) -> Override:
     catalogue, current = _load_current(address, actor)
     if current.attributes is None:
-        raise nothing_at(address)
+        raise missing_override(address)
     # A patch names what it changes, so If-Match is optional; a replacement needs it.
     precondition = options.precondition if options.precondition and options.precondition.given else None
     check(precondition, current.version)
@@ -147,7 +147,7 @@ def delete_override(address: Address, *, actor: Actor, options: WriteOptions = W
     """Delete the override; the scope inherits again."""
     catalogue, current = _load_current(address, actor)
     if current.attributes is None:
-        raise nothing_at(address)
+        raise missing_override(address)
     check(options.precondition, current.version)
     _write(current, None, catalogue, actor, options)
 
@@ -189,7 +189,7 @@ def conflict_error(leaf: str, managers: tuple[str, ...], pointer: str) -> FieldE
     )
 
 
-def nothing_at(address: Address) -> UnknownOverride:
+def missing_override(address: Address) -> UnknownOverride:
     return UnknownOverride(
         f"No {address.resource_type} is set at {address.scope}. "
         "To see what applies there, read the effective values."

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from controlplane.scopes import Scope
 from overrides.effective.flyte_strategy import as_flyte
-from overrides.effective.results import Effective, EffectiveType, EffectiveValues, TypeValues
+from overrides.effective.results import EffectiveAttributes, EffectiveType, EffectiveValues, TypeValues
 from overrides.loading.layers import FLYTEADMIN_LAYERS, LoadedLayers, load_layers
 from overrides.loading.platform_defaults import platform_defaults
 from overrides.projects import check_listed
@@ -15,7 +15,9 @@ from overrides.resolution.resolve import resolve, values_only
 from overrides.resource_types import ResourceType
 
 
-def effective_attributes(scope: Scope, *, resource_type: str = "", as_of: int | None = None) -> Effective:
+def effective_attributes(
+    scope: Scope, *, resource_type: str = "", as_of: int | None = None
+) -> EffectiveAttributes:
     """Resolve every type that is set anywhere on the scope's ladder, or only the given type.
 
     as_of: a past revision. Raises UnknownProject, UnknownDomain, UnknownResourceType.
@@ -26,13 +28,15 @@ def effective_attributes(scope: Scope, *, resource_type: str = "", as_of: int | 
 
 def effective_many(
     scopes: Sequence[Scope], *, resource_type: str = "", as_of: int | None = None
-) -> list[Effective]:
+) -> list[EffectiveAttributes]:
     """Resolve many scopes with one query."""
     loaded, types = _load(scopes, resource_type, as_of)
     return [_effective(scope, types, loaded, resource_type) for scope in scopes]
 
 
-def flyte_attributes(scope: Scope, *, resource_type: str = "", as_of: int | None = None) -> Effective:
+def flyte_attributes(
+    scope: Scope, *, resource_type: str = "", as_of: int | None = None
+) -> EffectiveAttributes:
     """Resolve the scope by FlyteAdmin's rules, including the defaults in its code."""
     effective = effective_attributes(scope, resource_type=resource_type, as_of=as_of)
     return as_flyte(effective, FLYTEADMIN_LAYERS, resource_type)
@@ -67,10 +71,10 @@ def _load(
 
 def _effective(
     scope: Scope, selected: Iterable[ResourceType], loaded: LoadedLayers, resource_type: str
-) -> Effective:
+) -> EffectiveAttributes:
     resolved = (_of_type(selected_type, scope, loaded) for selected_type in selected)
     types = tuple(effective_type for effective_type in resolved if effective_type is not None)
-    return Effective(scope, types, _fingerprint(scope, resource_type, types))
+    return EffectiveAttributes(scope, types, _fingerprint(scope, resource_type, types))
 
 
 def _of_type(resource_type: ResourceType, scope: Scope, loaded: LoadedLayers) -> EffectiveType | None:

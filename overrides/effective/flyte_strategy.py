@@ -14,9 +14,9 @@ from dataclasses import replace
 from typing import Any
 
 from controlplane.scopes import Level
-from overrides.effective.results import Effective, EffectiveType
+from overrides.effective.results import EffectiveAttributes, EffectiveType
 from overrides.resolution.merging import REMOVE, Attributes, MergeRule, Strategy
-from overrides.resolution.resolve import Layer, Resolved, resolve
+from overrides.resolution.resolve import Layer, Resolution, resolve
 from overrides.resource_types import BUILT_IN, ResourceType
 
 # The defaults in FlyteAdmin's code; its configuration file overlays them field by field.
@@ -34,7 +34,9 @@ _WHOLE = MergeRule(Strategy.REPLACE)
 _BY_MEMBER = MergeRule(Strategy.MERGE)
 
 
-def as_flyte(effective: Effective, code: Mapping[str, Layer], resource_type: str = "") -> Effective:
+def as_flyte(
+    effective: EffectiveAttributes, code: Mapping[str, Layer], resource_type: str = ""
+) -> EffectiveAttributes:
     """Resolve the same scope again by Flyte's rules; leave out types that Flyte does not have.
 
     code: the layer of CODE_DEFAULTS of each type. resource_type: the only type to resolve; empty for all.
@@ -72,7 +74,10 @@ def project_config(layers: Sequence[Layer], code: Layer) -> Attributes:
 
 
 def _answer(
-    effective: Effective, resource_type: ResourceType, stated: EffectiveType | None, code: Mapping[str, Layer]
+    effective: EffectiveAttributes,
+    resource_type: ResourceType,
+    stated: EffectiveType | None,
+    code: Mapping[str, Layer],
 ) -> EffectiveType:
     rows, defaults = _split(resource_type.name, stated.layers if stated else ())
     if resource_type.name in code:
@@ -83,8 +88,11 @@ def _answer(
 
 
 def _resolved(
-    effective: Effective, resource_type: ResourceType, rows: Sequence[Layer], defaults: Sequence[Layer]
-) -> Resolved:
+    effective: EffectiveAttributes,
+    resource_type: ResourceType,
+    rows: Sequence[Layer],
+    defaults: Sequence[Layer],
+) -> Resolution:
     if resource_type.name == "workflow_execution_config":
         return resolve(effective.scope, _filled_layers(rows, defaults), _BY_MEMBER)
     if resource_type.name == "cluster_resource" or not rows:

@@ -8,7 +8,7 @@ from typing import Any
 from controlplane.errors import FieldError
 from controlplane.scopes import Scope
 from overrides.resolution.rails import GuardRail
-from overrides.resolution.resolve import Layer, Resolved
+from overrides.resolution.resolve import Layer, Resolution
 from overrides.resource_types import ResourceType
 
 
@@ -17,7 +17,7 @@ class EffectiveType:
     """The effective values of one resource type, and the guard rails in effect at the scope."""
 
     resource_type: ResourceType
-    resolved: Resolved
+    resolved: Resolution
     rails: tuple[GuardRail, ...] = ()
     layers: tuple[Layer, ...] = ()
 
@@ -35,7 +35,7 @@ class EffectiveType:
 
 
 @dataclass(frozen=True, slots=True)
-class Effective:
+class EffectiveAttributes:
     """The effective values at a scope. `fingerprint` changes exactly when one of its inputs changes."""
 
     scope: Scope

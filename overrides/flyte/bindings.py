@@ -76,7 +76,7 @@ COLLECTIONS = tuple(dict.fromkeys(binding.segments[2] for binding in ALL))
 
 
 def match(bindings: Iterable[Binding], method: str, path: str) -> tuple[Binding, dict[str, str]]:
-    """Return the binding of a decoded path. Raises FlyteError as upstream: 404 for a path, 501 for a method."""
+    """Return the binding of a decoded path. Raises FlyteError: 404 for a path, 501 for a method."""
     segments = tuple(path.removeprefix("/").split("/"))
     matches = [(binding, bound) for binding in bindings if (bound := binding.variables(segments)) is not None]
     if not matches:

@@ -1,6 +1,6 @@
 """gRPC server: AdminService for flytectl and flytekit, with health and reflection.
 
-Requests go to `calls`, as those of HTTP do. Calls that are not ours have no handler, so gRPC itself answers
+Requests go to `calls`, like those of HTTP. Unsupported calls have no handler, so gRPC itself returns
 UNIMPLEMENTED.
 """
 

@@ -49,7 +49,7 @@ def read(text: str) -> Any:
     try:
         value, _ = _DECODER.raw_decode(text)
     except (ValueError, RecursionError) as error:
-        raise invalid(_wrong(text)) from error
+        raise invalid(_syntax_error(text)) from error
     return value
 
 
@@ -92,7 +92,7 @@ def _skip(text: str, at: int) -> int:
     return match.end() if match else at
 
 
-def _wrong(text: str) -> str:
+def _syntax_error(text: str) -> str:
     """Return the error of Go's scanner for a text that Python's parser refused."""
     stack: list[str] = []
     state, at = "value", 0
@@ -117,7 +117,7 @@ def _value(text: str, at: int, stack: list[str]) -> _Next:
     if character in "{[":
         stack.append(character)
         if len(stack) > _MOST_LEVELS:
-            return _bad(text, at, "exceeded max depth")
+            return _invalid_character(text, at, "exceeded max depth")
         return ("first name" if character == "{" else "first item"), at + 1
     if character == '"':
         return _string(text, at, "after")
@@ -125,7 +125,7 @@ def _value(text: str, at: int, stack: list[str]) -> _Next:
         return _number(text, at)
     if character in _LITERALS:
         return _literal(text, at, _LITERALS[character])
-    return _bad(text, at, "looking for beginning of value")
+    return _invalid_character(text, at, "looking for beginning of value")
 
 
 def _first_item(text: str, at: int, stack: list[str]) -> _Next:
@@ -138,12 +138,12 @@ def _first_name(text: str, at: int, stack: list[str]) -> _Next:
 
 def _name(text: str, at: int, stack: list[str]) -> _Next:
     if text[at] != '"':
-        return _bad(text, at, "looking for beginning of object key string")
+        return _invalid_character(text, at, "looking for beginning of object key string")
     return _string(text, at, "colon")
 
 
 def _colon(text: str, at: int, stack: list[str]) -> _Next:
-    return ("value", at + 1) if text[at] == ":" else _bad(text, at, "after object key")
+    return ("value", at + 1) if text[at] == ":" else _invalid_character(text, at, "after object key")
 
 
 def _after(text: str, at: int, stack: list[str]) -> _Next:
@@ -154,7 +154,7 @@ def _after(text: str, at: int, stack: list[str]) -> _Next:
         return "after", at + 1
     if text[at] == ",":
         return ("name" if in_object else "value"), at + 1
-    return _bad(text, at, "after object key:value pair" if in_object else "after array element")
+    return _invalid_character(text, at, "after object key:value pair" if in_object else "after array element")
 
 
 def _string(text: str, at: int, state: str) -> _Next:
@@ -164,35 +164,37 @@ def _string(text: str, at: int, state: str) -> _Next:
     if text[end : end + 1] == '"':
         return state, end + 1
     if text[end : end + 1] != "\\":
-        return _bad(text, end, "in string literal")
+        return _invalid_character(text, end, "in string literal")
     if text[end + 1 : end + 2] != "u":
-        return _bad(text, end + 1, "in string escape code")
-    wrong = next((i for i in range(end + 2, end + 6) if text[i : i + 1] not in _HEX or i >= len(text)), end)
-    return _bad(text, wrong, "in \\u hexadecimal character escape")
+        return _invalid_character(text, end + 1, "in string escape code")
+    position = next(
+        (i for i in range(end + 2, end + 6) if text[i : i + 1] not in _HEX or i >= len(text)), end
+    )
+    return _invalid_character(text, position, "in \\u hexadecimal character escape")
 
 
 def _number(text: str, at: int) -> _Next:
     match = _NUMBER.match(text, at)
     if match is None:
-        return _bad(text, at + 1, "in numeric literal")
+        return _invalid_character(text, at + 1, "in numeric literal")
     end = match.end()
     rest = text[end : end + 1]
     if rest == "." and "." not in match[0] and "e" not in match[0].lower():
-        return _bad(text, end + 1, "after decimal point in numeric literal")
+        return _invalid_character(text, end + 1, "after decimal point in numeric literal")
     if rest in ("e", "E") and "e" not in match[0].lower():
         sign = text[end + 1 : end + 2] in ("+", "-")
-        return _bad(text, end + 1 + sign, "in exponent of numeric literal")
+        return _invalid_character(text, end + 1 + sign, "in exponent of numeric literal")
     return "after", end
 
 
 def _literal(text: str, at: int, word: str) -> _Next:
     for index, expected in enumerate(word):
         if text[at + index : at + index + 1] != expected:
-            return _bad(text, at + index, f"in literal {word} (expecting '{expected}')")
+            return _invalid_character(text, at + index, f"in literal {word} (expecting '{expected}')")
     return "after", at + len(word)
 
 
-def _bad(text: str, at: int, where: str) -> str:
+def _invalid_character(text: str, at: int, where: str) -> str:
     """Return the error for a character. Go reads bytes: for a longer character it shows the first byte."""
     if at >= len(text):
         return _MISSING_END

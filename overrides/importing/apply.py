@@ -11,7 +11,7 @@ from controlplane.identity.actors import Actor
 from overrides.documents.catalogue_documents import CatalogueChange
 from overrides.editing.apply import ApplyOptions, apply_statements
 from overrides.editing.plans import Plan
-from overrides.importing.report import Findings
+from overrides.importing.report import ImportFindings
 from overrides.models import Domain, Project
 from overrides.projects import ProjectFields, create_domain, create_project
 
@@ -20,14 +20,14 @@ from overrides.projects import ProjectFields, create_domain, create_project
 class ImportResult:
     """The result of an import."""
 
-    findings: Findings
+    findings: ImportFindings
     installation: tuple[CatalogueChange, ...]
     plan: Plan
 
 
 @transaction.atomic
 def apply_findings(
-    findings: Findings, *, options: ApplyOptions, create_missing: bool, actor: Actor
+    findings: ImportFindings, *, options: ApplyOptions, create_missing: bool, actor: Actor
 ) -> ImportResult:
     """Apply the findings. Raises InvalidRequest for missing names, and like `apply_statements`."""
     projects, domains = missing_names(findings)
@@ -46,7 +46,7 @@ def apply_findings(
     return ImportResult(findings, tuple(installation), plan)
 
 
-def missing_names(findings: Findings) -> tuple[list[str], list[str]]:
+def missing_names(findings: ImportFindings) -> tuple[list[str], list[str]]:
     """Return the projects and domains of the findings that are not registered here."""
     projects = set(Project.objects.filter(id__in=findings.projects).values_list("id", flat=True))
     domains = set(Domain.objects.filter(id__in=findings.domains).values_list("id", flat=True))

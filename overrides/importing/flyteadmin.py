@@ -14,7 +14,7 @@ from controlplane.api.bodies import parse_json
 from controlplane.errors import ControlplaneError, RemoteFailed
 from controlplane.outgoing import fetch
 from controlplane.scopes import Scope
-from overrides.importing.report import Findings, ImportIssue
+from overrides.importing.report import ImportFindings, ImportIssue
 from overrides.resolution.addresses import Address, Statement
 from overrides.resource_types import BUILT_IN, ResourceType
 from overrides.resource_types.casing import camel, snake_of
@@ -37,16 +37,16 @@ _MAX_PAGES = 1000
 Fetch = Callable[[str], bytes]
 
 
-def read_flyteadmin(url: str, *, token: str = "") -> Findings:
+def read_flyteadmin(url: str, *, token: str = "") -> ImportFindings:
     """Read everything. Raises InvalidRequest for a forbidden address, RemoteFailed."""
     headers = {"Accept": "application/json", **({"Authorization": f"Bearer {token}"} if token else {})}
     base = url.rstrip("/") + "/api/v1"
     return read(lambda path: fetch(f"{base}{path}", headers=headers))
 
 
-def read(get: Fetch) -> Findings:
+def read(get: Fetch) -> ImportFindings:
     """Read everything through a function that gets paths below /api/v1."""
-    findings = Findings()
+    findings = ImportFindings()
     for project in _projects(get):
         _read_project(project, findings)
     for resource_type in BUILT_IN.values():
@@ -69,7 +69,7 @@ def _projects(get: Fetch) -> Iterator[Any]:
     raise RemoteFailed(f"FlyteAdmin returned more than {_MAX_PAGES} pages of projects.")
 
 
-def _read_project(project: Any, findings: Findings) -> None:
+def _read_project(project: Any, findings: ImportFindings) -> None:
     if not isinstance(project, Mapping) or not isinstance(project.get("id"), str):
         findings.problems.append(ImportIssue("a project", "The project has no id."))
         return
@@ -81,7 +81,7 @@ def _read_project(project: Any, findings: Findings) -> None:
         findings.domains[domain["id"]] = domain.get("name") or domain["id"]
 
 
-def _read_row(resource_type: ResourceType, row: Any, findings: Findings) -> None:
+def _read_row(resource_type: ResourceType, row: Any, findings: ImportFindings) -> None:
     names = ("domain", "project", "workflow", "launch_plan")
     segments = {name: row.get(name) or row.get(camel(name)) or "" for name in names}
     place = (
@@ -103,7 +103,7 @@ def _read_row(resource_type: ResourceType, row: Any, findings: Findings) -> None
 
 
 def _attributes(
-    resource_type: ResourceType, row: Mapping[str, Any], place: str, findings: Findings
+    resource_type: ResourceType, row: Mapping[str, Any], place: str, findings: ImportFindings
 ) -> dict[str, Any] | None:
     target = _TARGETS[resource_type.name]
     envelope = row.get("attributes") or {}

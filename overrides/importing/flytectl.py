@@ -13,7 +13,7 @@ from typing import Any
 from controlplane.errors import ControlplaneError, FieldError, InvalidRequest
 from controlplane.formats import strict_yaml
 from controlplane.scopes import Scope
-from overrides.importing.report import Findings, ImportIssue
+from overrides.importing.report import ImportFindings, ImportIssue
 from overrides.resolution.addresses import Address, Statement
 from overrides.resource_types import BUILT_IN, ResourceType
 
@@ -30,9 +30,9 @@ _SEGMENTS = ("project", "domain", "workflow")
 _BEHAVIORS = {0: "FAIL", 1: "USE_DEFAULT"}
 
 
-def read_files(files: Mapping[str, str], *, kind: str = "") -> Findings:
+def read_files(files: Mapping[str, str], *, kind: str = "") -> ImportFindings:
     """Read every file; errors are problems of the file, with line and column."""
-    findings = Findings()
+    findings = ImportFindings()
     for name, text in sorted(files.items()):
         try:
             findings.statements.append(read_file(text, name=name, kind=kind))

@@ -18,7 +18,7 @@ class ImportIssue:
 
 
 @dataclass(slots=True)
-class Findings:
+class ImportFindings:
     """The findings of an import. projects: names by id. skipped is harmless; problems prevent the import."""
 
     statements: list[Statement] = field(default_factory=list)

@@ -58,11 +58,11 @@ def catalogue_of(version: CatalogueVersion) -> Catalogue:
 def with_types(stored: Iterable[TypeDefinition]) -> dict[str, ResourceType]:
     return {
         **BUILT_IN,
-        **{row.name: resource_type for row in stored if (resource_type := _restored(row)) is not None},
+        **{row.name: resource_type for row in stored if (resource_type := _restored_type(row)) is not None},
     }
 
 
-def _restored(row: TypeDefinition) -> ResourceType | None:
+def _restored_type(row: TypeDefinition) -> ResourceType | None:
     """Return the type, or None: one unreadable definition must not make all types unavailable."""
     try:
         return restore(row.definition, version=row.version)

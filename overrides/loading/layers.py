@@ -26,7 +26,7 @@ from overrides.resource_types.catalogue import Catalogue
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
+class LayerOrigin:
     """Who set a layer, when, why and in which version. override_id: None for a platform default."""
 
     override_id: UUID | None = None
@@ -63,7 +63,7 @@ def default_layers(resource_type: ResourceType, target: Scope, defaults: Platfor
     own = (
         [Layer(Scope(), resource_type.defaults, _OF_TYPE, is_default=True)] if resource_type.defaults else []
     )
-    from_file = Origin(changed_by="platform", declared_in=defaults.path)
+    from_file = LayerOrigin(changed_by="platform", declared_in=defaults.path)
     return own + [
         Layer(scope, attributes, from_file, is_default=True)
         for scope, attributes in defaults.of(resource_type.name)
@@ -71,10 +71,10 @@ def default_layers(resource_type: ResourceType, target: Scope, defaults: Platfor
     ]
 
 
-_OF_TYPE = Origin(changed_by="resource type")
+_OF_TYPE = LayerOrigin(changed_by="resource type")
 # Below the operator's file, when resolving by FlyteAdmin's rules.
 FLYTEADMIN_LAYERS = {
-    name: Layer(Scope(), attributes, Origin(changed_by="FlyteAdmin"), is_default=True)
+    name: Layer(Scope(), attributes, LayerOrigin(changed_by="FlyteAdmin"), is_default=True)
     for name, attributes in CODE_DEFAULTS.items()
 }
 
@@ -91,7 +91,7 @@ def load_layers(
     for _, _, _, _, type_name, project, domain, workflow, launch_plan, attributes, *origin in rows:
         if type_name is not None:
             scope = scope_of[project, domain, workflow, launch_plan]
-            layers[type_name][scope] = Layer(scope, json.loads(attributes), Origin(*origin))
+            layers[type_name][scope] = Layer(scope, json.loads(attributes), LayerOrigin(*origin))
     return LoadedLayers(layers, catalogue_of(version), version, frozenset(rows[0][2]), frozenset(rows[0][3]))
 
 

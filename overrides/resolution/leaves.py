@@ -15,7 +15,7 @@ from overrides.resolution.merging import ANY_ITEM, REMOVE, Combine, MergeRule, S
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class NamedStep:
     """One step of a path: the item whose `key` member is `name`."""
 
     key: str
@@ -23,13 +23,13 @@ class Named:
 
 
 @dataclass(frozen=True, slots=True)
-class Element:
+class ElementStep:
     """One step of a path: the item of an append-unique list that equals this, as canonical JSON."""
 
     value: str
 
 
-Path = tuple[str | Named | Element, ...]
+Path = tuple[str | NamedStep | ElementStep, ...]
 ABSENT: Any = object()
 
 
@@ -114,48 +114,48 @@ def escape(name: str) -> str:
 
 
 def _leaves_of_list(document: list[Any], rule: MergeRule, path: Path) -> Iterator[tuple[Path, Any]]:
-    where = schema_path(path)
-    if key := rule.keyed_lists.get(where):
+    schema_location = schema_path(path)
+    if key := rule.keyed_lists.get(schema_location):
         for item in document:
-            yield from leaves(item, rule, (*path, Named(key, str(key_of(item, key)))))
-    elif rule.combine_at(where) is Combine.APPEND_UNIQUE:
+            yield from leaves(item, rule, (*path, NamedStep(key, str(key_of(item, key)))))
+    elif rule.combine_at(schema_location) is Combine.APPEND_UNIQUE:
         for text, item in {canonical(item): item for item in document}.items():
-            yield (*path, Element(text)), item
+            yield (*path, ElementStep(text)), item
     else:
         yield path, document
 
 
-def _without_item(document: list[Any], step: Named | Element, rest: Path) -> Any:
+def _without_item(document: list[Any], step: NamedStep | ElementStep, rest: Path) -> Any:
     items = []
     for item in document:
         # Removing the key of an item removes the item: without a name it cannot be merged.
-        is_name = isinstance(step, Named) and rest == (step.key,)
-        remaining = without(item, () if is_name else rest) if _is(item, step) else item
+        is_name = isinstance(step, NamedStep) and rest == (step.key,)
+        remaining = without(item, () if is_name else rest) if _matches_step(item, step) else item
         if remaining is item or not (remaining is ABSENT or _only_named(remaining, step)):
             items.append(remaining)
     return items or ABSENT
 
 
-def _only_named(item: Any, step: Named | Element) -> bool:
-    return isinstance(step, Named) and set(item) == {step.key}
+def _only_named(item: Any, step: NamedStep | ElementStep) -> bool:
+    return isinstance(step, NamedStep) and set(item) == {step.key}
 
 
-def _is(item: Any, step: Named | Element) -> bool:
-    if isinstance(step, Named):
+def _matches_step(item: Any, step: NamedStep | ElementStep) -> bool:
+    if isinstance(step, NamedStep):
         return key_of(item, step.key) == step.name
     return canonical(item) == step.value
 
 
-def _item(document: Any, step: Named | Element) -> Any:
+def _item(document: Any, step: NamedStep | ElementStep) -> Any:
     if not isinstance(document, list):
         return ABSENT
-    return next((item for item in document if _is(item, step)), ABSENT)
+    return next((item for item in document if _matches_step(item, step)), ABSENT)
 
 
-def _index(document: Any, step: Named | Element) -> str:
+def _index(document: Any, step: NamedStep | ElementStep) -> str:
     for index, item in enumerate(document if isinstance(document, list) else ()):
-        if _is(item, step):
+        if _matches_step(item, step):
             return str(index)
-    if isinstance(step, Named):
+    if isinstance(step, NamedStep):
         return f"[{step.key}={escape(step.name)}]"
     return f"[{escape(step.value)}]"

@@ -54,7 +54,7 @@ class MergeRule:
     def combine_at(self, path: SchemaPath) -> Combine | None:
         if not self.combine:
             return None
-        return next((how for where, how in self.combine.items() if matches(where, path)), None)
+        return next((combine for pattern, combine in self.combine.items() if matches(pattern, path)), None)
 
     def unit_of(self, path: SchemaPath) -> int:
         """Return the number of steps to the smallest part that applies or is refused as a whole."""
@@ -113,11 +113,11 @@ def _merge_objects(
 
 
 def _merge_values(inherited: Any, value: Any, path: SchemaPath, rule: MergeRule) -> Any:
-    how = rule.combine_at(path)
-    if how in (Combine.MIN, Combine.MAX):
-        return _extreme(inherited, value, how)
+    combine = rule.combine_at(path)
+    if combine in (Combine.MIN, Combine.MAX):
+        return _extreme(inherited, value, combine)
     if isinstance(value, dict):
-        below = inherited if isinstance(inherited, dict) and how is not Combine.REPLACE else {}
+        below = inherited if isinstance(inherited, dict) and combine is not Combine.REPLACE else {}
         return _merge_objects(below, value, path, rule)
     if isinstance(value, list):
         return _merge_lists(inherited if isinstance(inherited, list) else [], value, path, rule)
@@ -148,10 +148,10 @@ def _merge_named(
     return list(merged.values())
 
 
-def _extreme(inherited: Any, value: Any, how: Combine | None) -> Any:
+def _extreme(inherited: Any, value: Any, combine: Combine | None) -> Any:
     """Return the smaller or larger value, the inherited one on a tie; incomparable values lose."""
     below, own = amount(inherited), amount(value)
     if below is None or own is None:
         return value if below is None else inherited
-    better = own < below if how is Combine.MIN else own > below
+    better = own < below if combine is Combine.MIN else own > below
     return value if better else inherited

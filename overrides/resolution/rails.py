@@ -13,7 +13,7 @@ from typing import Any
 
 from controlplane.formats.quantities import amount
 from controlplane.scopes import Level, Scope
-from overrides.resolution.leaves import Element, Path, leaves, schema_path
+from overrides.resolution.leaves import ElementStep, Path, leaves, schema_path
 from overrides.resolution.merging import (
     ANY_ITEM,
     Attributes,
@@ -71,45 +71,45 @@ def breaches(
 
 
 def _breach_reason(rail: GuardRail, level: Level | None, path: Path, value: Any, rule: MergeRule) -> str:
-    where = schema_path(path)
+    location = schema_path(path)
     locked = rail.lock_below is not None and level is not None and level > rail.lock_below
-    if locked and _touches(_guarded(rail.path, where, rule), where, value, rule):
+    if locked and _touches(_guarded(rail.path, location, rule), location, value, rule):
         return f"it is locked below the level {rail.lock_below.name.lower()}"  # type: ignore[union-attr]
-    for stated in _stated_values(rail, path, where, value):
+    for stated in _stated_values(rail, path, location, value):
         if reason := _out_of_bounds(rail, stated):
             return reason
     return ""
 
 
-def _guarded(path: SchemaPath, where: SchemaPath, rule: MergeRule) -> SchemaPath:
+def _guarded(path: SchemaPath, location: SchemaPath, rule: MergeRule) -> SchemaPath:
     """Return the field, or the part around it that applies as a whole: any leaf in it then touches the field.
 
     `*` in the rail's path can match such a part, so the leaf's own steps decide.
     """
-    common = min(len(path), len(where))
-    return path[: rule.unit_of((*where[:common], *path[common:]))]
+    common = min(len(path), len(location))
+    return path[: rule.unit_of((*location[:common], *path[common:]))]
 
 
-def _touches(guarded: SchemaPath, where: SchemaPath, value: Any, rule: MergeRule) -> bool:
+def _touches(guarded: SchemaPath, location: SchemaPath, value: Any, rule: MergeRule) -> bool:
     """Return whether a leaf sets the guarded part, or removes it with something above it."""
-    if len(where) >= len(guarded):
-        return matches(guarded, where[: len(guarded)])
-    return matches(guarded[: len(where)], where) and not _harmless(where, value, rule)
+    if len(location) >= len(guarded):
+        return matches(guarded, location[: len(guarded)])
+    return matches(guarded[: len(location)], location) and not _harmless(location, value, rule)
 
 
-def _harmless(where: SchemaPath, value: Any, rule: MergeRule) -> bool:
+def _harmless(location: SchemaPath, value: Any, rule: MergeRule) -> bool:
     """Return whether the value changes nothing: an empty object, or an empty list that appends."""
     if value == [] and isinstance(value, list):
-        return where in rule.keyed_lists or rule.combine_at(where) is Combine.APPEND_UNIQUE
+        return location in rule.keyed_lists or rule.combine_at(location) is Combine.APPEND_UNIQUE
     return isinstance(value, Mapping) and not value
 
 
-def _stated_values(rail: GuardRail, path: Path, where: SchemaPath, value: Any) -> Iterator[Any]:
+def _stated_values(rail: GuardRail, path: Path, location: SchemaPath, value: Any) -> Iterator[Any]:
     """Yield the leaf's values of the rail's field; a null cannot be out of bounds."""
-    if path and isinstance(path[-1], Element) and matches(rail.path, where[:-1]):
+    if path and isinstance(path[-1], ElementStep) and matches(rail.path, location[:-1]):
         yield value
-    elif len(where) <= len(rail.path) and matches(rail.path[: len(where)], where):
-        for value_below in _below(value, rail.path[len(where) :]):
+    elif len(location) <= len(rail.path) and matches(rail.path[: len(location)], location):
+        for value_below in _below(value, rail.path[len(location) :]):
             listed = isinstance(value_below, list) and rail.allowed is not None
             yield from value_below if listed else [value_below]
 

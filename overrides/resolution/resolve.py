@@ -59,7 +59,7 @@ class Leaf:
 
 
 @dataclass(frozen=True, slots=True)
-class Removed:
+class RemovedLeaf:
     """An inherited value that a layer's null removed; `pointer` is where it would have been."""
 
     pointer: str
@@ -68,7 +68,7 @@ class Removed:
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class RefusedLeaf:
     """A value that does not apply because it breaks a guard rail."""
 
     pointer: str
@@ -79,11 +79,11 @@ class Refused:
 
 
 @dataclass(frozen=True, slots=True)
-class Resolved:
+class Resolution:
     attributes: Attributes
     leaves: tuple[Leaf, ...]
-    removed: tuple[Removed, ...]
-    refused: tuple[Refused, ...] = ()
+    removed: tuple[RemovedLeaf, ...]
+    refused: tuple[RefusedLeaf, ...] = ()
 
 
 # Each leaf of the attributes merged so far: its value, and the index of the layer that it comes from.
@@ -105,7 +105,7 @@ class MergeTrace:
 
 def resolve(
     target: Scope, layers: Iterable[Layer], rule: MergeRule, rails: Iterable[GuardRail] = ()
-) -> Resolved:
+) -> Resolution:
     """Merge the layers that cover the target, least specific first.
 
     Layers of the same scope keep their order; the order of scopes does not matter.
@@ -118,7 +118,7 @@ def resolve(
         owned = _leaf_sources(layer, index, attributes, owned, rule)
         steps.append(attributes)
     trace = MergeTrace(steps, applicable, rule)
-    return Resolved(
+    return Resolution(
         trace.attributes,
         tuple(_leaf(path, value, trace, source) for path, (value, source) in owned.items()),
         tuple(_removed(trace)),
@@ -145,7 +145,7 @@ def values_only(
 
 def applicable_layers(
     target: Scope, layers: Iterable[Layer], rule: MergeRule, rails: Iterable[GuardRail]
-) -> tuple[list[Layer], tuple[Refused, ...]]:
+) -> tuple[list[Layer], tuple[RefusedLeaf, ...]]:
     """Return the layers that apply, least specific first, without the values that guard rails refuse."""
     applicable = sorted(
         (layer for layer in layers if layer.scope.covers(target)),
@@ -162,7 +162,7 @@ def applicable_layers(
         if attributes is not ABSENT:
             admitted.append(replace(layer, attributes=attributes) if broken else layer)
         refused += [
-            Refused(name_of(breach.path), breach.value, layer, breach.rail, breach.reason)
+            RefusedLeaf(name_of(breach.path), breach.value, layer, breach.rail, breach.reason)
             for breach in broken
         ]
     return admitted, tuple(refused)
@@ -190,19 +190,19 @@ def _leaf_sources(
 
 def _owns(path: Path, value: Any, stated: dict[Path, Any], previous: Any, rule: MergeRule) -> bool:
     if path not in stated:
-        return _took_over(path, stated, rule) or bool(previous != value)
+        return _replaces_part(path, stated, rule) or bool(previous != value)
     # With `min` and `max`, the value that the layer sets may have lost.
     return _shadow_reason(path, rule) is ShadowReason.LESS_SPECIFIC or canonical(stated[path]) == canonical(
         value
     )
 
 
-def _took_over(path: Path, stated: dict[Path, Any], rule: MergeRule) -> bool:
+def _replaces_part(path: Path, stated: dict[Path, Any], rule: MergeRule) -> bool:
     """Return whether the layer sets something in a part around the leaf that applies as a whole."""
-    where = schema_path(path)
-    unit = rule.unit_of(where)
+    location = schema_path(path)
+    unit = rule.unit_of(location)
     whole = unit < len(path) or rule.strategy is Strategy.REPLACE
-    if not whole and rule.combine_at(where) is not Combine.REPLACE:
+    if not whole and rule.combine_at(location) is not Combine.REPLACE:
         return False
     return any(stated_path[:unit] == path[:unit] for stated_path in stated)
 
@@ -215,18 +215,18 @@ def _leaf(path: Path, value: Any, trace: MergeTrace, source: int) -> Leaf:
     return Leaf(location, value, trace.layers[source], _shadowed(path, losing_layers, reason))
 
 
-def _removed(trace: MergeTrace) -> Iterable[Removed]:
+def _removed(trace: MergeTrace) -> Iterable[RemovedLeaf]:
     paths: set[Path] = set()
     for index in reversed(range(len(trace.layers))):
         layer = trace.layers[index]
         for path, value in leaves(layer.attributes, trace.rule):
-            if value is None and path not in paths and _took_away(path, index, trace):
+            if value is None and path not in paths and _removes_value(path, index, trace):
                 paths.add(path)
                 location = pointer(trace.attributes, path)
-                yield Removed(location, layer, _shadowed(path, trace.layers[:index]))
+                yield RemovedLeaf(location, layer, _shadowed(path, trace.layers[:index]))
 
 
-def _took_away(path: Path, index: int, trace: MergeTrace) -> bool:
+def _removes_value(path: Path, index: int, trace: MergeTrace) -> bool:
     """Return whether a null removed a value at the path, and no later layer set a value again.
 
     A null that repeats another one owns the removal. A part that applies as a whole removes everything that
@@ -249,6 +249,6 @@ def _shadowed(
 
 
 def _shadow_reason(path: Path, rule: MergeRule) -> ShadowReason:
-    how = rule.combine_at(schema_path(path)) if rule.combine else None
+    combine = rule.combine_at(schema_path(path)) if rule.combine else None
     reasons = {Combine.MIN: ShadowReason.NOT_THE_LEAST, Combine.MAX: ShadowReason.NOT_THE_GREATEST}
-    return reasons.get(how, ShadowReason.LESS_SPECIFIC) if how else ShadowReason.LESS_SPECIFIC
+    return reasons.get(combine, ShadowReason.LESS_SPECIFIC) if combine else ShadowReason.LESS_SPECIFIC

@@ -12,7 +12,7 @@ from controlplane.scopes import Level, Scope
 from overrides.resolution.leaves import escape
 from overrides.resolution.merging import Attributes, MergeRule, key_of
 from overrides.resource_types.casing import camel_of, snake_of
-from overrides.resource_types.validator import Checker
+from overrides.resource_types.validator import DocumentValidator
 
 Check = Callable[[Attributes], Iterator[FieldError]]
 Reader = Callable[[Attributes], Attributes]
@@ -60,12 +60,12 @@ class ResourceType:
         return bool(self.checks or self.resolved_schema is not None)
 
     @cached_property
-    def _partial(self) -> Checker:
-        return Checker(self.schema, trusted=self.is_built_in)
+    def _partial(self) -> DocumentValidator:
+        return DocumentValidator(self.schema, trusted=self.is_built_in)
 
     @cached_property
-    def _whole(self) -> Checker:
-        return Checker(self.resolved_schema or {}, bounded=False)
+    def _whole(self) -> DocumentValidator:
+        return DocumentValidator(self.resolved_schema or {}, bounded=False)
 
     def read(self, attributes: Attributes, pointer: str = "/attributes") -> Attributes:
         """Return attributes in the stored spelling: snake_case, as the type's schema has them.

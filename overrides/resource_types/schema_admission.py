@@ -15,7 +15,7 @@ from overrides.resolution.leaves import escape
 from overrides.resource_types.casing import camel
 from overrides.resource_types.schema_cost import MAX_CHECKS, EndlessReference, most_checks
 from overrides.resource_types.subschemas import every_schema, patterns, target_of
-from overrides.resource_types.validator import Checker
+from overrides.resource_types.validator import DocumentValidator
 
 # Members that the overrides document adds to a type's attributes (documents.py).
 MARKS = ("inherited", "source")
@@ -23,7 +23,7 @@ MAX_BYTES = 64 * 1024
 _MAX_PATTERNS = 100
 _REFERENCES = ("$ref", "$dynamicRef")
 _NAMES = ("$id", "$anchor", "$dynamicAnchor")
-_META = Checker({"$ref": "https://json-schema.org/draft/2020-12/schema"})
+_META = DocumentValidator({"$ref": "https://json-schema.org/draft/2020-12/schema"})
 
 
 def schema_errors(schema: Mapping[str, Any]) -> list[FieldError]:

@@ -55,13 +55,13 @@ class _CheckCounter:
         if not isinstance(schema, Mapping):
             return depth == 0
         inner = list(subschemas(schema))
-        beside = [subschema.schema for subschema in inner if not subschema.below] + list(
+        siblings = [subschema.schema for subschema in inner if not subschema.below] + list(
             self._referenced(schema)
         )
-        same = sum(self.checks(subschema, depth) for subschema in beside)
+        count = sum(self.checks(subschema, depth) for subschema in siblings)
         if any(keyword in schema for keyword in _TWICE):
-            same *= 2
-        return same + (self._below(inner, depth - 1) if depth else 1)
+            count *= 2
+        return count + (self._below(inner, depth - 1) if depth else 1)
 
     def _below(self, inner: list[Subschema], depth: int) -> int:
         """Return the maximum for any member or item: its own schema, and those that can apply to all."""

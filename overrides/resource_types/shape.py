@@ -8,7 +8,7 @@ from typing import Any
 from controlplane.errors import InvalidTypeDefinition
 from controlplane.scopes import LEVEL_NAMES
 from overrides.resolution.merging import Combine, Strategy
-from overrides.resource_types.validator import Checker
+from overrides.resource_types.validator import DocumentValidator
 
 MERGE_BY_KEY = "merge_by_key"
 RULES = [MERGE_BY_KEY, *(rule.value for rule in Combine)]
@@ -50,7 +50,7 @@ DEFINITION: dict[str, Any] = {
     "required": ["name", "schema", "strategy"],
     "additionalProperties": False,
 }
-_VALIDATOR = Checker(DEFINITION)
+_VALIDATOR = DocumentValidator(DEFINITION)
 
 
 def check_shape(definition: Any) -> Mapping[str, Any]:

@@ -28,8 +28,8 @@ def size_errors(document: Any, pointer: str, *, max_bytes: int) -> list[FieldErr
         return list(_value_errors(document, pointer))
     if len(encoded) > max_bytes:
         return [_too_large(pointer, f"{len(encoded)} bytes of JSON; its patterns allow {max_bytes}")]
-    small = len(encoded) <= _SURELY_SMALL_BYTES and not _LONG_NUMBER.search(encoded)
-    return [] if small else list(_value_errors(document, pointer))
+    is_small = len(encoded) <= _SURELY_SMALL_BYTES and not _LONG_NUMBER.search(encoded)
+    return [] if is_small else list(_value_errors(document, pointer))
 
 
 def _encoded(document: Any) -> bytes | None:

@@ -23,7 +23,7 @@ _MAX_ERRORS = 200
 _MAX_WORK = 20_000_000_000
 
 
-class Checker:
+class DocumentValidator:
     """A schema, compiled on first use.
 
     trusted: the patterns are built in. bounded: limit the document's size; effective attributes are merged

@@ -21,8 +21,8 @@ from overrides.resolution.rails import GuardRail
 from overrides.resolution.resolve import (
     Layer,
     Leaf,
-    Removed,
-    Resolved,
+    RemovedLeaf,
+    Resolution,
     applicable_layers,
     resolve,
     values_only,
@@ -189,7 +189,7 @@ class Case(NamedTuple):
         layers = [Layer(Scope(*it.scope), it.document, it, it.is_default) for it in self.layers]
         return Scope(*self.target), layers, self.rule, [guard_rail(rail) for rail in self.rails]
 
-    def resolve(self) -> Resolved:
+    def resolve(self) -> Resolution:
         return resolve(*self.arguments)
 
 
@@ -214,7 +214,7 @@ def cases(draw: Any) -> Case:
     return Case(layers, strategy, draw(rules) if strategy == "merge" else {}, draw(rails), target)
 
 
-def assert_same(resolved: Resolved, expected: Reference) -> None:
+def assert_same(resolved: Resolution, expected: Reference) -> None:
     layers, attributes = expected.layers, resolved.attributes
     leaves = [(expected.place_of(leaf.pointer, attributes), leaf) for leaf in resolved.leaves]
 
@@ -315,5 +315,5 @@ def test_values_without_their_provenance_are_the_same_values(case):
     assert values_only(*case.arguments) == resolved.attributes
 
 
-def sources(found: Iterable[Leaf | Removed]) -> dict[str, tuple[Scope, bool]]:
+def sources(found: Iterable[Leaf | RemovedLeaf]) -> dict[str, tuple[Scope, bool]]:
     return {one.pointer: (one.source.scope, one.source.is_default) for one in found}

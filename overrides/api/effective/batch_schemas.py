@@ -23,8 +23,8 @@ from overrides.api.effective.schemas import (
     show_with,
     source_content,
 )
-from overrides.effective.results import Effective, EffectiveValues
-from overrides.loading.layers import Origin
+from overrides.effective.results import EffectiveAttributes, EffectiveValues
+from overrides.loading.layers import LayerOrigin
 from overrides.resolution.resolve import Layer
 
 MAX_SCOPES = 1000
@@ -93,9 +93,9 @@ def show_values(effective: EffectiveValues) -> dict[str, Any]:
     }
 
 
-def show_batch(answers: Sequence[Effective]) -> dict[str, Any]:
+def show_batch(answers: Sequence[EffectiveAttributes]) -> dict[str, Any]:
     """Return many results, with each source once and its index at each value."""
-    indices: dict[tuple[Scope, Origin, bool], int] = {}
+    indices: dict[tuple[Scope, LayerOrigin, bool], int] = {}
 
     def index_of(layer: Layer) -> int:
         return indices.setdefault((layer.scope, layer.origin, layer.is_default), len(indices))

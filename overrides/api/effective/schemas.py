@@ -13,10 +13,10 @@ from controlplane.errors.field_error import FieldError
 from controlplane.scopes import Scope
 from overrides.api.as_of import ScopeAsOfQuery
 from overrides.api.schemas import STRATEGIES, AnyJSONField, AttributesField
-from overrides.effective.results import Effective, EffectiveType
-from overrides.loading.layers import Origin
+from overrides.effective.results import EffectiveAttributes, EffectiveType
+from overrides.loading.layers import LayerOrigin
 from overrides.resolution.rails import GuardRail
-from overrides.resolution.resolve import Layer, LosingValue, Refused, ShadowReason
+from overrides.resolution.resolve import Layer, LosingValue, RefusedLeaf, ShadowReason
 from overrides.resource_types import ResourceType
 from overrides.resource_types.operators import pointer_of
 
@@ -120,11 +120,11 @@ class EffectiveQuery(ScopeAsOfQuery):
     )
 
 
-def show_effective(effective: Effective) -> dict[str, Any]:
+def show_effective(effective: EffectiveAttributes) -> dict[str, Any]:
     return show_with(effective, _show_source)
 
 
-def show_with(effective: Effective, show_source: ShowSource) -> dict[str, Any]:
+def show_with(effective: EffectiveAttributes, show_source: ShowSource) -> dict[str, Any]:
     return {
         "scope": show_scope(effective.scope),
         "items": [_show_type(effective_type, show_source) for effective_type in effective.types],
@@ -148,11 +148,11 @@ def _show_type(effective_type: EffectiveType, show_source: ShowSource) -> dict[s
         ],
         "removed": [
             {
-                "pointer": gone.pointer,
-                "source": show_source(gone.source),
-                "shadowed": [_show_shadowed(losing_value, show_source) for losing_value in gone.shadowed],
+                "pointer": removed.pointer,
+                "source": show_source(removed.source),
+                "shadowed": [_show_shadowed(losing_value, show_source) for losing_value in removed.shadowed],
             }
-            for gone in resolved.removed
+            for removed in resolved.removed
         ],
         "refused": [_show_refused(refused, show_source) for refused in resolved.refused],
         "rails": [_show_rail(rail) for rail in effective_type.rails],
@@ -186,7 +186,7 @@ def _show_shadowed(losing: LosingValue, show_source: ShowSource) -> dict[str, An
     }
 
 
-def _show_refused(refused: Refused, show_source: ShowSource) -> dict[str, Any]:
+def _show_refused(refused: RefusedLeaf, show_source: ShowSource) -> dict[str, Any]:
     rail, reason = refused.rail, f" {refused.rail.reason}" if refused.rail.reason else ""
     return {
         "pointer": refused.pointer,
@@ -208,12 +208,12 @@ def _show_rail(rail: GuardRail) -> dict[str, Any]:
 
 def _show_source(layer: Layer) -> dict[str, Any]:
     """Return the source of a layer, cached, because a layer has many leaves."""
-    origin: Origin = layer.origin
+    origin: LayerOrigin = layer.origin
     return source_content(layer.scope, origin, layer.is_default)
 
 
 @lru_cache(maxsize=4096)
-def source_content(scope: Scope, origin: Origin, is_default: bool) -> dict[str, Any]:
+def source_content(scope: Scope, origin: LayerOrigin, is_default: bool) -> dict[str, Any]:
     return {
         "kind": "platform_default" if is_default else "override",
         "scope": show_scope(scope),

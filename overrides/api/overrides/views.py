@@ -20,7 +20,6 @@ from controlplane.identity.roles import Action
 from controlplane.scopes import SEGMENTS, Level
 from overrides.api import examples, schemas
 from overrides.api.as_of import ScopeAsOfQuery, as_of
-from overrides.api.overrides.patch_schema import JsonPatchOperation
 from overrides.api.plan_schemas import PlanRead, show_plan
 from overrides.api.write_options import write_options_from
 from overrides.editing.writes import (
@@ -143,7 +142,7 @@ class OverrideItem(Endpoint):
         request={
             "application/json": schemas.OverrideWrite,
             "application/merge-patch+json": schemas.OverrideWrite,
-            "application/json-patch+json": JsonPatchOperation(many=True),
+            "application/json-patch+json": schemas.JsonPatchOperation(many=True),
         },
         responses=schemas.OverrideRead,
         examples=[*examples.OVERRIDE_PATCHES, examples.OVERRIDE],

@@ -12,7 +12,7 @@ from overrides.editing.plans import ChangeKind
 from overrides.importing.apply import ImportResult, apply_findings
 from overrides.importing.flyteadmin import read_flyteadmin
 from overrides.importing.flytectl import KINDS, read_files
-from overrides.importing.report import Findings
+from overrides.importing.report import ImportFindings
 
 _BAD_INPUT, _UNREACHABLE = 1, 2
 
@@ -64,7 +64,7 @@ class Command(BaseCommand):
             raise CommandError(f"{error.detail}\n{field_errors}".strip(), returncode=_BAD_INPUT) from error
         self._print_result(imported, dry_run=options["dry_run"], prunes=options["prune"])
 
-    def _read(self, options: dict[str, Any]) -> Findings:
+    def _read(self, options: dict[str, Any]) -> ImportFindings:
         try:
             if options["source"] == "flyteadmin":
                 token = options["token_file"].read_text().strip() if options["token_file"] else ""
@@ -77,7 +77,7 @@ class Command(BaseCommand):
         except (OSError, UnicodeDecodeError) as error:
             raise CommandError(f"Cannot read a file: {error}", returncode=_BAD_INPUT) from error
 
-    def _apply(self, findings: Findings, options: dict[str, Any]) -> ImportResult:
+    def _apply(self, findings: ImportFindings, options: dict[str, Any]) -> ImportResult:
         apply_options = ApplyOptions(
             options["manager"],
             force=options["force"],
