@@ -10,7 +10,7 @@ import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from overrides.file_source.removal_guard import Removals, needs_confirmation
+from overrides.editing.removal_guard import Removals, needs_confirmation
 
 _DIGEST_LENGTH = 32
 # The format of the API's parameter: a number of scopes, or a digest.

@@ -19,14 +19,6 @@ from overrides.resolution.merging import REMOVE, Attributes, MergeRule, Strategy
 from overrides.resolution.resolve import Layer, Resolution, resolve
 from overrides.resource_types import BUILT_IN, ResourceType
 
-# The defaults in FlyteAdmin's code; its configuration file overlays them field by field.
-CODE_DEFAULTS: dict[str, Attributes] = {
-    "task_resource": {
-        "defaults": {"cpu": "2", "memory": "200Mi"},
-        "limits": {"cpu": "2", "memory": "1Gi", "gpu": "1"},
-    },
-    "workflow_execution_config": {"max_parallelism": 25},
-}
 _LEVELS = (Level.PROJECT, Level.PROJECT_DOMAIN, Level.WORKFLOW)
 # Executions look these up by project and domain only.
 _NOT_BY_WORKFLOW = {"cluster_resource", "cluster_assignment"}

@@ -1,4 +1,4 @@
-"""Swagger 2.0 of the supported calls, generated from flyteidl's descriptors. Pure.
+"""Swagger 2.0 of the supported calls, generated from flyteidl's descriptors.
 
 FlyteAdmin serves such a document at the same path, with the same operation ids and proto names, so that
 its users' client generators keep working.
