@@ -132,7 +132,7 @@ def _files(received: ReceivedDocument, config_map: Mapping[str, Any]) -> Iterato
     member, data = _data_of(config_map)
     pointer = f"{received.pointer}/{member}"
     if data is None:
-        message = "The ConfigMap has no data. Add `data` with one text for each file."
+        message = "The ConfigMap has no data, so it sets nothing. Add `data` with one text for each file."
         raise _invalid(pointer, "required", message)
     if not isinstance(data, Mapping) or not all(isinstance(text, str) for text in data.values()):
         raise _invalid(pointer, "wrong_type", "The data of a ConfigMap must be texts by file name.")

@@ -46,9 +46,7 @@ _LONGEST_NAME = 240
 
 @dataclass(frozen=True, slots=True)
 class ApplyResult:
-    '""The result of applying a bundle: changes of the installation (projects, types, ...) and of'
-
-    'overrides.""'
+    """The result of applying a bundle: changes of the installation (projects, types, ...) and overrides."""
 
     installation: tuple[CatalogueChange, ...]
     plan: Plan

@@ -34,8 +34,7 @@ class Command(BaseCommand):
             )
             source.add_argument("--manager", default="import", help="manager of the imported values")
             source.add_argument(
-                '--create-projects", action="store_true", help="create projects and domains that are not '
-                "registered"
+                "--create-projects", action="store_true", help="create missing projects and domains"
             )
             source.add_argument("--force", action="store_true", help="take over values of other managers")
             source.add_argument(

@@ -401,7 +401,7 @@ def test_the_switch_back_is_refused_while_the_files_are_not_in_force(folder):
     (folder / "a.yaml").write_text("[")
     synchronise()
 
-    with pytest.raises(CommandError, match="not in force"):
+    with pytest.raises(CommandError, match="not in effect"):
         call_command("overrides_to_database")
 
 
