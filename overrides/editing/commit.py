@@ -163,8 +163,7 @@ def _digest_parts(drafts: Sequence[Draft], rules: RuleChange, affected: int) -> 
     for draft in sorted(changing, key=lambda draft: (by_project(draft.address.scope), str(draft.address))):
         yield f"{draft.address} {draft.current.version} {canonical([draft.after, draft.owners])}"
     for name in sorted(changed_rules):
-        types = [catalogue.types.get(name) for catalogue in (rules.before, rules.after)]
-        yield f"{name} {[version_of and version_of.version for version_of in types]}"
+        yield f"{name} {[rules.before.version_of(name), rules.after.version_of(name)]}"
     for rail in rules.changed_rails():
         yield f"{rail.name} {rail.origin.version} {rail.scope} {canonical(rail.origin.rule)}"
 
@@ -234,7 +233,7 @@ def _refuse_invalid_scopes(affected: Sequence[AffectedScope]) -> None:
     raise InheritedConflict(
         f"{len(invalid)} scopes would resolve to invalid attributes. First, at {scopes[0]}: {first.message}",
         errors=[
-            FieldError("", scope.code, f"{scope.pointer} {scope.message}", scope.hint) for scope in errors
+            FieldError("", error.code, f"{error.pointer} {error.message}", error.hint) for error in errors
         ],
         scopes=scopes[:MAX_REPORTED],
     )

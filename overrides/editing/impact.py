@@ -108,11 +108,9 @@ class Comparison:
         if is_unchanged and earlier is self.rules.resource_type:
             return None
         errors = _new_errors(earlier, self.rules.resource_type, before, after)
-        return (
-            None
-            if is_unchanged and not errors
-            else AffectedScope(target, self.resource_type, before, after, errors)
-        )
+        if is_unchanged and not errors:
+            return None
+        return AffectedScope(target, self.resource_type, before, after, errors)
 
     def _values(self, target: Scope, rows: LadderRows, rules: TypeRules, rules_key: Any) -> dict[str, Any]:
         """Resolve the rows: the last one merged over the result of those above it."""
@@ -138,11 +136,10 @@ def _new_errors(
     # Empty values are always valid: the type does not apply here.
     if resource_type is None or not after:
         return ()
-    existing = (
-        {(error.pointer, error.code) for error in earlier.resolved_errors(before)} if earlier else set()
-    )
+    earlier_errors = earlier.resolved_errors(before) if earlier and before else []
+    existing = {(error.pointer, error.code) for error in earlier_errors}
     errors = resource_type.resolved_errors(after)
-    return tuple(error for error in errors if not before or (error.pointer, error.code) not in existing)
+    return tuple(error for error in errors if (error.pointer, error.code) not in existing)
 
 
 def _layer(target: Scope, level: Level, text: str) -> Layer:

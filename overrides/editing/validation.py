@@ -34,7 +34,8 @@ def check_stated(
     problems = [error for stated, current in writes for error in checks.of(stated, current)]
     if problems:
         error = problems[0][0]
-        error.errors = tuple(error for _, errors in problems for error in errors)[:MAX_REPORTED]
+        field_errors = [field_error for _, errors in problems for field_error in errors]
+        error.errors = tuple(field_errors[:MAX_REPORTED])
         raise error
 
 
@@ -95,21 +96,16 @@ class _Checks:
         rails = [rail for rail in self.rules.after.rails_of(resource_type.name) if rail.scope.covers(scope)]
         if not rails:
             return []
-        broken_rails = _by_path(
-            [rail for rail in rails if rail.name not in self.changed_rails], stated, resource_type
-        )
+        constant = [rail for rail in rails if rail.name not in self.changed_rails]
+        broken = _by_path(constant, stated, resource_type)
         for rail in (rail for rail in rails if rail.name in self.changed_rails):
             earlier = self.rules.earlier_rail(rail.name)
-            broken = _by_path(
-                [earlier] if earlier and earlier.scope.covers(scope) else [], stated, resource_type
-            )
-            broken_rails = {
-                path: breach
-                for path, breach in _by_path([rail], stated, resource_type).items()
-                if path in broken
-            } | broken_rails
-        unchanged = unchanged_leaves(current, stated.attributes, resource_type.rule) if broken_rails else ()
-        return [breach for path, breach in broken_rails.items() if path not in unchanged]
+            earlier_rails = [earlier] if earlier and earlier.scope.covers(scope) else []
+            before = _by_path(earlier_rails, stated, resource_type)
+            now = _by_path([rail], stated, resource_type)
+            broken = {path: breach for path, breach in now.items() if path in before} | broken
+        unchanged = unchanged_leaves(current, stated.attributes, resource_type.rule) if broken else ()
+        return [breach for path, breach in broken.items() if path not in unchanged]
 
 
 def _by_path(

@@ -111,9 +111,8 @@ def _attributes(
     if not isinstance(message, Mapping):
         return None
     unknown: list[str] = []
-    attributes: dict[str, Any] = (
-        _tidy(snake_of(message, resource_type.schema, ""), resource_type.schema, "", unknown) or {}
-    )
+    schema = resource_type.schema
+    attributes: dict[str, Any] = _tidy(snake_of(message, schema, ""), schema, "", unknown) or {}
     findings.skipped += [ImportIssue(place, f"The field {name} is unknown.") for name in unknown]
     return attributes
 
@@ -129,10 +128,10 @@ def _tidy(value: Any, schema: Mapping[str, Any], pointer: str, unknown: list[str
                 unknown.append(f"{pointer}/{name}")
                 continue
             below = properties.get(name, free if isinstance(free, Mapping) else {})
-            tidy = _tidy(member, below, f"{pointer}/{name}", unknown)
+            location = f"{pointer}/{name}"
+            tidy = _tidy(member, below, location, unknown)
             # In a free map an empty text is a value; in a field it is protobuf's "not set".
-            where = f"{pointer}/{name}"
-            if tidy not in (None, [], {}) and (name not in properties or not _is_zero(tidy, where)):
+            if tidy not in (None, [], {}) and (name not in properties or not _is_zero(tidy, location)):
                 members[name] = tidy
         return members
     if isinstance(value, list):

@@ -192,9 +192,8 @@ def _owns(path: Path, value: Any, stated: dict[Path, Any], previous: Any, rule: 
     if path not in stated:
         return _replaces_part(path, stated, rule) or bool(previous != value)
     # With `min` and `max`, the value that the layer sets may have lost.
-    return _shadow_reason(path, rule) is ShadowReason.LESS_SPECIFIC or canonical(stated[path]) == canonical(
-        value
-    )
+    replaces = _shadow_reason(path, rule) is ShadowReason.LESS_SPECIFIC
+    return replaces or canonical(stated[path]) == canonical(value)
 
 
 def _replaces_part(path: Path, stated: dict[Path, Any], rule: MergeRule) -> bool:

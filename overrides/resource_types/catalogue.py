@@ -33,6 +33,10 @@ class Catalogue:
         """Return the merge rule of a type, or plain merging for a type that no longer exists."""
         return self.types[name].rule if name in self.types else MergeRule(Strategy.MERGE)
 
+    def version_of(self, name: str) -> int | None:
+        """Return the version of a type; None if it does not exist."""
+        return self.types[name].version if name in self.types else None
+
     def by_document_key(self) -> dict[str, ResourceType]:
         return {resource_type.document_key: resource_type for resource_type in self.types.values()}
 
@@ -53,7 +57,7 @@ class RuleChange:
             return {}
         changed: dict[str, set[Scope]] = defaultdict(set)
         for name in {*self.before.types, *self.after.types}:
-            if self._version(self.before, name) != self._version(self.after, name):
+            if self.before.version_of(name) != self.after.version_of(name):
                 changed[name].add(Scope())
         for rail in (*self.changed_rails(), *_changed_rails_of(self.before.rails, self.after.rails)):
             changed[rail.resource_type].add(rail.scope)
@@ -67,11 +71,6 @@ class RuleChange:
 
     def earlier_rail(self, name: str) -> GuardRail | None:
         return next((rail for rail in self.before.rails if rail.name == name), None)
-
-    @staticmethod
-    def _version(catalogue: Catalogue, name: str) -> int | None:
-        resource_type = catalogue.types.get(name)
-        return None if resource_type is None else resource_type.version
 
 
 def _changed_rails_of(rails: Iterable[GuardRail], other_rails: Iterable[GuardRail]) -> list[GuardRail]:
