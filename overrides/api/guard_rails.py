@@ -158,9 +158,7 @@ class RailItem(Endpoint):
         query = RailMutationQuery.parse(request)
         rail = rail_from(request.data)
         if rail.name != name:
-            message = (
-                f"The name is {name[:80]!r} in the path and {rail.name!r} in the body. Use the same name."
-            )
+            message = f"The name is {name[:80]!r} in the path and {rail.name!r} in the body."
             raise InvalidRequest(message, errors=[FieldError("/name", "other_name", message)])
         caller_of(request).require(Action.RAIL_WRITE, rail.scope)
         _require_own(request, name)

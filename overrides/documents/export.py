@@ -219,13 +219,12 @@ def _installation_documents(as_of: int | None) -> Iterator[dict[str, Any]]:
 
 
 def _override_documents(export_filter: ExportFilter) -> Iterator[dict[str, Any]]:
-    rows: Any = (
-        Override.objects.all() if export_filter.as_of is None else overrides_as_of(export_filter.as_of)
-    )
+    as_of = export_filter.as_of
+    rows: Any = Override.objects.all() if as_of is None else overrides_as_of(as_of)
     rows = rows.within([export_filter.scope])
     if export_filter.manager:
         rows = rows.managed_by(export_filter.manager)
-    types = current_catalogue(export_filter.as_of).types
+    types = current_catalogue(as_of).types
     specs: dict[Scope, dict[str, Any]] = {}
     for row in rows.order_by("project", "domain", "workflow", "launch_plan", "resource_type").iterator():
         resource_type = types[row.resource_type]

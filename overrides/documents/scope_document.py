@@ -44,16 +44,16 @@ def scope_document(scope: Scope, *, as_of: int | None = None) -> ScopeDocument:
     """
     effective = effective_attributes(scope, as_of=as_of)
     version = document_version(scope, as_of=as_of)
-    spec, inherited = {}, {}
+    spec: dict[str, Mapping[str, Any]] = {}
+    inherited: dict[str, list[dict[str, Any]]] = {}
     for effective_type in effective.types:
         own_layer = _own_layer(effective_type, scope)
         key = effective_type.resource_type.document_key
-        spec[key] = (
-            _inherited(effective_type)
-            if own_layer is None
-            else effective_type.resource_type.show(own_layer.attributes)
-        )
-        if own_layer is not None and (values := _inherited_leaves(effective_type, own_layer)):
+        if own_layer is None:
+            spec[key] = _inherited(effective_type)
+            continue
+        spec[key] = effective_type.resource_type.show(own_layer.attributes)
+        if values := _inherited_leaves(effective_type, own_layer):
             inherited[key] = values
     status: dict[str, Any] = {"version": version, **({"inherited": inherited} if inherited else {})}
     head = {"apiVersion": API_VERSION, **entry_of(scope), "kind": KIND}

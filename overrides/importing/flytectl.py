@@ -88,11 +88,9 @@ def _type(fields: Mapping[str, Any], kind: str) -> ResourceType:
     nearest = max(counts, key=lambda name: counts[name])
     if not counts[nearest]:
         unknown = next(iter(fields))
-        types_by_field = {key: name for name in KINDS.values() for key in BUILT_IN[name].schema["properties"]}
-        matches = difflib.get_close_matches(unknown, types_by_field, n=1, cutoff=0.6)
-        advice = (
-            f"Did you mean {matches[0]!r} of {types_by_field[matches[0]]}?" if matches else "Set the kind."
-        )
+        types = {key: name for name in KINDS.values() for key in BUILT_IN[name].schema["properties"]}
+        matches = difflib.get_close_matches(unknown, types, n=1, cutoff=0.6)
+        advice = f"Did you mean {matches[0]!r} of {types[matches[0]]}?" if matches else "Set the kind."
         raise _invalid(f"/{unknown}", "unknown_field", f"No kind has the field {unknown[:80]!r}. {advice}")
     unknown = next(key for key in fields if key not in BUILT_IN[nearest].schema["properties"])
     raise _invalid(f"/{unknown}", "unknown_field", f"Unknown field {unknown[:80]!r} in {nearest}.")

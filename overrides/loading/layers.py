@@ -60,15 +60,15 @@ class LoadedLayers:
 
 def default_layers(resource_type: ResourceType, target: Scope, defaults: PlatformDefaults) -> list[Layer]:
     """Return the platform defaults: those of the type, then those of the operator's file."""
-    own = (
-        [Layer(Scope(), resource_type.defaults, _OF_TYPE, is_default=True)] if resource_type.defaults else []
-    )
     from_file = LayerOrigin(changed_by="platform", declared_in=defaults.path)
-    return own + [
+    layers = [
         Layer(scope, attributes, from_file, is_default=True)
         for scope, attributes in defaults.of(resource_type.name)
         if scope.covers(target)
     ]
+    if not resource_type.defaults:
+        return layers
+    return [Layer(Scope(), resource_type.defaults, _OF_TYPE, is_default=True), *layers]
 
 
 _OF_TYPE = LayerOrigin(changed_by="resource type")

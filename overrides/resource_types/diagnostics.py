@@ -90,22 +90,14 @@ class Diagnostics:
 
     def _alternatives(self, error: ValidationError) -> Iterator[FieldError]:
         context: Sequence[Sequence[ValidationError]] = error.kind.context  # type: ignore[attr-defined]
-        own = len(error.instance_path)
+        depth = len(error.instance_path)
         # First the alternatives of the value's own type, then those whose constants match.
-        same_type = [
-            branch
-            for branch in context
-            if not any(_is_of(inner_error, own, ("type",)) for inner_error in branch)
-        ]
-        fitting = [
-            branch
-            for branch in same_type
-            if not any(_is_of(inner_error, own + 1, ("const", "enum")) for inner_error in branch)
-        ]
-        branches = fitting or same_type
+        same_type = [branch for branch in context if not _has_error(branch, depth, ("type",))]
+        matching = [branch for branch in same_type if not _has_error(branch, depth + 1, ("const", "enum"))]
+        branches = matching or same_type
         if not branches:
             yield self._no_type(error, context)
-        elif constants := _constants(branches, own):
+        elif constants := _constants(branches, depth):
             yield self._not_allowed(error, constants)
         elif all(not branch for branch in branches):  # oneOf: more than one matches
             yield FieldError(
@@ -117,12 +109,12 @@ class Diagnostics:
                 yield from self.of(inner_error)
 
     def _no_type(self, error: ValidationError, context: Sequence[Sequence[ValidationError]]) -> FieldError:
-        own = len(error.instance_path)
+        depth = len(error.instance_path)
         expected = [
             inner_error.kind.value
             for branch in context
             for inner_error in branch
-            if _is_of(inner_error, own, ("type",))
+            if _is_of(inner_error, depth, ("type",))
         ]
         kinds = list(dict.fromkeys(kind for value in expected for kind in _listed(value)))
         message = f"{self._name(error)} must be {_kinds(kinds)}, not {show_json(error.instance)}."
@@ -189,6 +181,10 @@ def _at(document: Any, path: Sequence[str | int]) -> Mapping[str, Any]:
 
 def _is_of(error: ValidationError, depth: int, keywords: tuple[str, ...]) -> bool:
     return error.kind.name in keywords and len(error.instance_path) == depth
+
+
+def _has_error(branch: Sequence[ValidationError], depth: int, keywords: tuple[str, ...]) -> bool:
+    return any(_is_of(error, depth, keywords) for error in branch)
 
 
 def _constants(branches: Sequence[Sequence[ValidationError]], depth: int) -> list[Any]:
