@@ -18,7 +18,7 @@ for _kind in (
 for _kind in ("data_plane", "agent_config_bundle", "agent_config_folder", "agent_config_cluster"):
     declare_audience(_kind, Action.AGENT_CONFIG_READ, holds_all_teams=True)
 _DOCUMENT: dict[str, Any] = {"source": TEXT, "team": TEXT, "name": TEXT}
-_GIVEN: dict[str, Any] = {"data_plane": TEXT, "revision": INTEGER, "digest": TEXT}
+_BUNDLE: dict[str, Any] = {"data_plane": TEXT, "revision": INTEGER, "digest": TEXT}
 CONFIG_PUBLISHED = register(
     "agent_config.published",
     "A document was published, or changed.",
@@ -67,7 +67,7 @@ CLAIM_TRANSFERRED = register(
 PLANE_REGISTERED = register("data_plane.registered", "A data plane is known now.", data_plane=TEXT)
 PLANE_CHANGED = register("data_plane.changed", "A data plane is described otherwise.", data_plane=TEXT)
 PLANE_REMOVED = register("data_plane.removed", "A data plane is no longer served.", data_plane=TEXT)
-BUNDLE_ACTIVATED = register("agent_config_bundle.activated", "A data plane is given a new bundle.", **_GIVEN)
+BUNDLE_ACTIVATED = register("agent_config_bundle.activated", "A data plane is given a new bundle.", **_BUNDLE)
 # Alerts: somebody should look.
 BUNDLE_HELD = register(
     "agent_config_bundle.held",
@@ -93,15 +93,15 @@ BUNDLE_APPROVED = register(
     digest=TEXT,
 )
 BUNDLE_APPLIED = register(
-    "agent_config_bundle.applied", "A data plane works with a bundle.", **_GIVEN, state=TEXT
+    "agent_config_bundle.applied", "A data plane works with a bundle.", **_BUNDLE, state=TEXT
 )
 BUNDLE_REJECTED = register(
-    "agent_config_bundle.rejected", "A data plane cannot take a bundle.", **_GIVEN, message=TEXT
+    "agent_config_bundle.rejected", "A data plane cannot take a bundle.", **_BUNDLE, message=TEXT
 )
 BUNDLE_UNACKNOWLEDGED = register(
     "agent_config_bundle.unacknowledged",
     "A data plane says nothing of the bundle that it was given.",
-    **_GIVEN,
+    **_BUNDLE,
 )
 FOLDER_LOADED = register("agent_config_folder.loaded", "The folder of documents was read.", digest=TEXT)
 FOLDER_REFUSED = register(

@@ -78,8 +78,8 @@ def _conflicts() -> Iterator[GaugeMetricFamily]:
     )
     counts: dict[str, int] = {}
     for conflicts in AgentConfigStatus.objects.exclude(conflicts=[]).values_list("conflicts", flat=True):
-        for one in conflicts:
-            counts[one["kind"]] = counts.get(one["kind"], 0) + 1
+        for conflict in conflicts:
+            counts[conflict["kind"]] = counts.get(conflict["kind"], 0) + 1
     for kind, count in sorted(counts.items()):
         family.add_metric([kind], count)
     yield family
@@ -101,13 +101,13 @@ def _planes() -> Iterator[GaugeMetricFamily]:
     age = GaugeMetricFamily(
         "agentcfg_bundle_age_seconds", "Since the bundle in force was given out.", labels=["data_plane"]
     )
-    held = GaugeMetricFamily("agentcfg_bundle_held", "1 while a bundle waits.", labels=["data_plane"])
+    hold = GaugeMetricFamily("agentcfg_bundle_held", "1 while a bundle waits.", labels=["data_plane"])
     for plane in DataPlane.objects.annotate(now=Now()).order_by("name"):
         revision.add_metric([plane.name], plane.active_revision)
-        held.add_metric([plane.name], int(plane.held is not None))
+        hold.add_metric([plane.name], int(plane.held is not None))
         if plane.activated_at:
             age.add_metric([plane.name], (plane.now - plane.activated_at).total_seconds())
-    yield from (revision, age, held, _parts())
+    yield from (revision, age, hold, _parts())
     acks = GaugeMetricFamily("agentcfg_data_plane_acks", "Data planes by their last word.", labels=["state"])
     waiting = DataPlane.objects.filter(active_revision__gt=F("applied_revision"), ack_state="")
     counted = dict(DataPlane.objects.exclude(ack_state="").values_list("ack_state").annotate(n=Count("name")))

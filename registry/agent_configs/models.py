@@ -13,8 +13,8 @@ from registry.agent_configs.documents.published import ClaimKind, DocumentId
 
 NAME_LENGTH = 63
 DOCUMENT_LENGTH = 253
-KINDS = [(one.value, one.value) for one in ClaimKind]
-DIALECTS = [(one.value, one.value) for one in Dialect]
+KINDS = [(kind.value, kind.value) for kind in ClaimKind]
+DIALECTS = [(dialect.value, dialect.value) for dialect in Dialect]
 _SOURCES = ("api", "folder", "kubernetes")
 
 
@@ -34,7 +34,7 @@ class AgentConfig(models.Model):
     """A published document. text: the latest; content: of the last generation that was valid."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
-    source = models.CharField(max_length=16, choices=[(one, one) for one in _SOURCES])
+    source = models.CharField(max_length=16, choices=[(source, source) for source in _SOURCES])
     team = models.CharField(max_length=NAME_LENGTH)
     name = models.CharField(max_length=DOCUMENT_LENGTH)
     text = models.TextField()

@@ -24,6 +24,6 @@ def look() -> list[str]:
         now = database_now()
         forget_tombstones(now=now)
         tell_silent_planes(now=now)
-    given = recompute_all(_ACTOR)
+    changed_planes = recompute_all(_ACTOR)
     announce()
-    return given
+    return changed_planes

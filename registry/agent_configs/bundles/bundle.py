@@ -70,48 +70,50 @@ class Bundle:
     @property
     def supported(self) -> tuple[str, ...]:
         """Names for supportedTaskTypes: never none, because Flyte's plugin registry panics without."""
-        names = sorted({one.task_type for one in self.routes})
+        names = sorted({route.task_type for route in self.routes})
         return tuple(names) or self.target.placeholders or self.target.words.placeholders
 
     @property
     def mappings(self) -> dict[str, str]:
-        return {one.task_type: one.agent for one in self.routes if one.mapped}
+        return {route.task_type: route.agent for route in self.routes if route.mapped}
 
     def documents(self) -> frozenset[DocumentId]:
-        return frozenset(one.document for one in self.inputs)
+        return frozenset(bundle_input.document for bundle_input in self.inputs)
 
 
 def build(documents: Iterable[Published], decision: Decision, target: Target) -> Bundle:
     """Put together what was decided. The decision must be made in the target's dialect."""
-    found = {one.id: one for one in documents if one.content}
+    by_id = {document.id: document for document in documents if document.content}
     # Winners first: what is shared is told as theirs.
-    verdicts = sorted(decision.verdicts, key=lambda one: one.reason is Reason.SHARED_IDENTICAL)
-    accepted = tuple(one.claim for one in verdicts if one.accepted)
-    routes = _routes(found, accepted, target)
-    agents = _agents(found, accepted, target)
-    defaults = {one.key.name for one in accepted if one.key.kind is ClaimKind.DEFAULT}
+    verdicts = sorted(decision.verdicts, key=lambda verdict: verdict.reason is Reason.SHARED_IDENTICAL)
+    accepted = tuple(verdict.claim for verdict in verdicts if verdict.accepted)
+    routes = _routes(by_id, accepted, target)
+    agents = _agents(by_id, accepted, target)
+    defaults = {claim.key.name for claim in accepted if claim.key.kind is ClaimKind.DEFAULT}
     robbed = _robbed(decision, routes)
     taking_part = {
-        one.document for one in accepted if one.key.kind is not ClaimKind.AGENT or one.agent not in robbed
+        claim.document
+        for claim in accepted
+        if claim.key.kind is not ClaimKind.AGENT or claim.agent not in robbed
     }
     return Bundle(
         target,
-        {name: one for name, one in agents.items() if name not in robbed},
+        {name: agent for name, agent in agents.items() if name not in robbed},
         routes,
         tuple(sorted(defaults)) if target.runs_agents else (),
-        tuple(_input(found[one]) for one in sorted(taking_part)),
+        tuple(_input(by_id[document_id]) for document_id in sorted(taking_part)),
         decision.dropped,
     )
 
 
 def _routes(
-    found: Mapping[DocumentId, Published], accepted: Iterable[Claim], target: Target
+    documents: Mapping[DocumentId, Published], accepted: Iterable[Claim], target: Target
 ) -> tuple[Route, ...]:
     routes: dict[tuple[str, int, str], Route] = {}
     for claim in accepted:
         if claim.key.kind is ClaimKind.TASK_TYPE and claim.agent:
             key = claim.key
-            facts = found[claim.document].facts_of(key.name)
+            facts = documents[claim.document].facts_of(key.name)
             mapped = target.maps(facts, pinned=bool(key.pin))
             route = Route(key.name, claim.agent, claim.team, claim.document, key.version, key.pin, mapped)
             shared = routes.get(route.name, route)
@@ -121,11 +123,11 @@ def _routes(
 
 
 def _agents(
-    found: Mapping[DocumentId, Published], accepted: Iterable[Claim], target: Target
+    documents: Mapping[DocumentId, Published], accepted: Iterable[Claim], target: Target
 ) -> dict[str, Agent]:
     agents: dict[str, Agent] = {}
     for claim in accepted:
-        document = found[claim.document]
+        document = documents[claim.document]
         if claim.key.kind is ClaimKind.AGENT and document.content:
             deployment = _complete(document.content.agents[claim.local_id], target)
             agents.setdefault(claim.agent, Agent(claim.agent, deployment, claim.team, document.canary))
@@ -146,10 +148,12 @@ def _complete(deployment: Deployment, target: Target) -> Deployment:
 
 def _robbed(decision: Decision, routes: Iterable[Route]) -> frozenset[str]:
     """Agents that lost every task type they claimed: discovery would give back what they lost."""
-    served = {one.agent for one in routes}
-    claimed = {one.claim.agent for one in decision.verdicts if one.claim.key.kind is ClaimKind.TASK_TYPE}
+    served = {route.agent for route in routes}
+    claimed = {
+        verdict.claim.agent for verdict in decision.verdicts if verdict.claim.key.kind is ClaimKind.TASK_TYPE
+    }
     return frozenset(claimed - served)
 
 
-def _input(one: Published) -> Input:
-    return Input(one.id, one.generation, one.content.digest if one.content else "")
+def _input(document: Published) -> Input:
+    return Input(document.id, document.generation, document.content.digest if document.content else "")

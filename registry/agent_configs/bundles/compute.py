@@ -72,7 +72,7 @@ def recompute(world: World, *, now: datetime) -> Recomputed:
     )
     documents = _given(world, division.documents)
     decision, bundle = _decided(world, documents, history)
-    held = held_by(
+    holds = held_by(
         bundle,
         world.active,
         world.gates,
@@ -86,15 +86,15 @@ def recompute(world: World, *, now: datetime) -> Recomputed:
         bundle,
         decision,
         difference(world.active, bundle),
-        held,
-        _remembered(history, decision, now=now, activated=not held),
+        holds,
+        _remembered(history, decision, now=now, activated=not holds),
         division,
         documents,
     )
 
 
 def _given(world: World, documents: Iterable[Published]) -> tuple[Published, ...]:
-    return tuple(world.instead.get(one.id, one) for one in documents)
+    return tuple(world.instead.get(document.id, document) for document in documents)
 
 
 def _decided(world: World, documents: Collection[Published], history: History) -> tuple[Decision, Bundle]:
@@ -107,13 +107,13 @@ def _is_of_teams(world: World, division: Division, history: History) -> bool:
     """True if only parts of teams change: with the parts as they were, the bundle is the one in force."""
     if world.active is None or division.parts == world.parts:
         return False
-    as_it_was = _given(world, (one for part in world.parts.values() for one in part))
+    as_it_was = _given(world, (document for part in world.parts.values() for document in part))
     return digest(_decided(world, as_it_was, history)[1]) == digest(world.active)
 
 
 def _remembered(history: History, decision: Decision, *, now: datetime, activated: bool) -> History:
-    accepted = [one for one in decision.accepted if is_remembered(one)]
-    dropped = [one.claim for one in decision.dropped if is_remembered(one.claim)]
-    accepted += [one.claim for one in decision.endpoints if one.accepted]
-    dropped += [one.claim for one in decision.endpoints if not one.accepted]
+    accepted = [claim for claim in decision.accepted if is_remembered(claim)]
+    dropped = [verdict.claim for verdict in decision.dropped if is_remembered(verdict.claim)]
+    accepted += [verdict.claim for verdict in decision.endpoints if verdict.accepted]
+    dropped += [verdict.claim for verdict in decision.endpoints if not verdict.accepted]
     return remembered(history, accepted, dropped, now=now, activated=activated)

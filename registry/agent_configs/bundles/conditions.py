@@ -114,45 +114,52 @@ def with_times(
     conditions: Iterable[Condition], before: Iterable[Condition], *, now: datetime
 ) -> tuple[Condition, ...]:
     """The conditions with the time of their last transition: it stays while the status does."""
-    known: Mapping[tuple[Type, str], Condition] = {(one.type, one.data_plane): one for one in before}
-    return tuple(_timed(one, known.get((one.type, one.data_plane)), now) for one in conditions)
+    previous: Mapping[tuple[Type, str], Condition] = {
+        (condition.type, condition.data_plane): condition for condition in before
+    }
+    return tuple(
+        _timed(condition, previous.get((condition.type, condition.data_plane)), now)
+        for condition in conditions
+    )
 
 
-def _timed(one: Condition, before: Condition | None, now: datetime) -> Condition:
-    same = before is not None and before.status is one.status
-    return replace(one, last_transition_at=before.last_transition_at if before and same else now)
+def _timed(condition: Condition, before: Condition | None, now: datetime) -> Condition:
+    same = before is not None and before.status is condition.status
+    return replace(condition, last_transition_at=before.last_transition_at if before and same else now)
 
 
-def _parsed(found: Situation) -> Condition:
-    if found.reading.parsed:
-        return Condition(Type.PARSED, Status.TRUE, "Parsed", observed_generation=found.generation)
-    return _unread(found, Type.PARSED)
+def _parsed(situation: Situation) -> Condition:
+    if situation.reading.parsed:
+        return Condition(Type.PARSED, Status.TRUE, "Parsed", observed_generation=situation.generation)
+    return _unread(situation, Type.PARSED)
 
 
-def _valid(found: Situation) -> Condition:
-    if not found.reading.errors:
-        return Condition(Type.VALID, Status.TRUE, "Valid", observed_generation=found.generation)
-    return _unread(found, Type.VALID)
+def _valid(situation: Situation) -> Condition:
+    if not situation.reading.errors:
+        return Condition(Type.VALID, Status.TRUE, "Valid", observed_generation=situation.generation)
+    return _unread(situation, Type.VALID)
 
 
-def _unread(found: Situation, type_: Type) -> Condition:
-    errors = found.reading.errors
-    message = _joined(f"{one.message} ({one.file or 'line'} {one.line}:{one.column})" for one in errors)
-    return Condition(type_, Status.FALSE, errors[0].code, message, found.generation)
+def _unread(situation: Situation, type_: Type) -> Condition:
+    errors = situation.reading.errors
+    message = _joined(
+        f"{error.message} ({error.file or 'line'} {error.line}:{error.column})" for error in errors
+    )
+    return Condition(type_, Status.FALSE, errors[0].code, message, situation.generation)
 
 
-def _accepted(found: Situation) -> Condition:
-    generation = found.published.generation
-    if found.quarantined:
+def _accepted(situation: Situation) -> Condition:
+    generation = situation.published.generation
+    if situation.quarantined:
         message = "The document is left out until somebody releases it."
         return Condition(Type.ACCEPTED, Status.FALSE, "Quarantined", message, generation)
-    if found.published.content is None:
-        return replace(_unread_or_gone(found), type=Type.ACCEPTED)
-    verdicts = found.decision.of(found.published.id)
-    dropped = [one for one in verdicts if not one.accepted]
-    message = _joined(_told(one, found) for one in dropped)
+    if situation.published.content is None:
+        return replace(_unread_or_gone(situation), type=Type.ACCEPTED)
+    verdicts = situation.decision.of(situation.published.id)
+    dropped = [verdict for verdict in verdicts if not verdict.accepted]
+    message = _joined(_told(verdict, situation) for verdict in dropped)
     if not dropped:
-        shared = any(one.reason is Reason.SHARED_IDENTICAL for one in verdicts)
+        shared = any(verdict.reason is Reason.SHARED_IDENTICAL for verdict in verdicts)
         reason = Reason.SHARED_IDENTICAL if shared else Reason.ACCEPTED
         return Condition(Type.ACCEPTED, Status.TRUE, reason, message, generation)
     if len(dropped) < len(verdicts):
@@ -160,19 +167,23 @@ def _accepted(found: Situation) -> Condition:
     return Condition(Type.ACCEPTED, Status.FALSE, dropped[0].reason, message, generation)
 
 
-def _unread_or_gone(found: Situation) -> Condition:
-    if found.reading.errors:
-        return _unread(found, Type.ACCEPTED)
+def _unread_or_gone(situation: Situation) -> Condition:
+    if situation.reading.errors:
+        return _unread(situation, Type.ACCEPTED)
     message = "No valid generation is left to serve."
-    return Condition(Type.ACCEPTED, Status.FALSE, "Superseded", message, found.generation)
+    return Condition(Type.ACCEPTED, Status.FALSE, "Superseded", message, situation.generation)
 
 
-def _conflicted(found: Situation) -> Condition:
-    generation = found.published.generation
-    lost = [one for one in found.decision.of(found.published.id) if not one.accepted and one.winner]
+def _conflicted(situation: Situation) -> Condition:
+    generation = situation.published.generation
+    lost = [
+        verdict
+        for verdict in situation.decision.of(situation.published.id)
+        if not verdict.accepted and verdict.winner
+    ]
     if not lost:
         return Condition(Type.CONFLICTED, Status.FALSE, "NoConflicts", "", generation)
-    message = _joined(_told(one, found) for one in lost)
+    message = _joined(_told(verdict, situation) for verdict in lost)
     return Condition(Type.CONFLICTED, Status.TRUE, lost[0].reason, message, generation)
 
 
@@ -188,49 +199,51 @@ def reachability(probe: Probe | None, generation: int) -> Condition:
     return Condition(Type.REACHABLE, Status.FALSE, "Unreachable", message, generation)
 
 
-def _programmed(found: Situation) -> Condition:
+def _programmed(situation: Situation) -> Condition:
     """True if the active bundle has something of the document, of whatever generation."""
-    served = _served(found)
-    if found.held and (served is None or served.generation != found.generation):
-        return _held(found, served)
+    served = _served(situation)
+    if situation.held and (served is None or served.generation != situation.generation):
+        return _held(situation, served)
     if served is None:
         message = "The active bundle has nothing of this document."
-        return Condition(Type.PROGRAMMED, Status.FALSE, "NotProgrammed", message, found.generation)
-    if served.generation == found.generation:
+        return Condition(Type.PROGRAMMED, Status.FALSE, "NotProgrammed", message, situation.generation)
+    if served.generation == situation.generation:
         return Condition(Type.PROGRAMMED, Status.TRUE, "Programmed", "", served.generation)
-    message = f"Generation {served.generation} is served, not {found.generation}."
-    reason = "ServingLastGood" if found.reading.errors else "Pending"
+    message = f"Generation {served.generation} is served, not {situation.generation}."
+    reason = "ServingLastGood" if situation.reading.errors else "Pending"
     return Condition(Type.PROGRAMMED, Status.TRUE, reason, message, served.generation)
 
 
-def _held(found: Situation, served: Input | None) -> Condition:
+def _held(situation: Situation, served: Input | None) -> Condition:
     status = Status.TRUE if served else Status.FALSE
     what = f"Generation {served.generation} stays in force." if served else "Nothing of it is in force."
-    generation = served.generation if served else found.generation
-    return Condition(Type.PROGRAMMED, status, "Held", _joined((found.held, what)), generation)
+    generation = served.generation if served else situation.generation
+    return Condition(Type.PROGRAMMED, status, "Held", _joined((situation.held, what)), generation)
 
 
-def _applied(found: Situation) -> Iterator[Condition]:
-    for ack in sorted(found.acks, key=lambda one: one.data_plane):
+def _applied(situation: Situation) -> Iterator[Condition]:
+    for ack in sorted(situation.acks, key=lambda ack: ack.data_plane):
         status = {AckState.APPLIED: Status.TRUE, None: Status.UNKNOWN}.get(ack.state, Status.FALSE)
         reason = ack.state.title() if ack.state else "NotAcknowledged"
         yield Condition(Type.APPLIED, status, reason, ack.message, ack.generation, ack.data_plane)
 
 
-def _stale(found: Situation) -> Condition:
-    if found.source_synced:
-        return Condition(Type.STALE, Status.FALSE, "Synced", "", found.generation)
+def _stale(situation: Situation) -> Condition:
+    if situation.source_synced:
+        return Condition(Type.STALE, Status.FALSE, "Synced", "", situation.generation)
     message = "The source cannot be read now. What was read last stays in force."
-    return Condition(Type.STALE, Status.TRUE, "SourceUnavailable", message, found.generation)
+    return Condition(Type.STALE, Status.TRUE, "SourceUnavailable", message, situation.generation)
 
 
-def _served(found: Situation) -> Input | None:
-    inputs = found.active.inputs if found.active else ()
-    return next((one for one in inputs if one.document == found.published.id), None)
+def _served(situation: Situation) -> Input | None:
+    inputs = situation.active.inputs if situation.active else ()
+    return next(
+        (bundle_input for bundle_input in inputs if bundle_input.document == situation.published.id), None
+    )
 
 
-def _told(verdict: Verdict, found: Situation) -> str:
-    return for_reader(verdict, found.published.organisation).message
+def _told(verdict: Verdict, situation: Situation) -> str:
+    return for_reader(verdict, situation.published.organisation).message
 
 
 def _joined(messages: Iterable[str]) -> str:

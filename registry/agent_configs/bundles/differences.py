@@ -59,10 +59,10 @@ class BundleDifference:
 def difference(before: Bundle | None, after: Bundle) -> BundleDifference:
     """How two bundles differ; what the order or the spelling of documents changes is no difference."""
     old = before or Bundle(after.target)
-    ours = {one.name: one for one in old.routes}
-    theirs = {one.name: one for one in after.routes}
+    ours = {route.name: route for route in old.routes}
+    theirs = {route.name: route for route in after.routes}
     pairs = [Moved(ours[name], theirs[name]) for name in sorted(ours.keys() & theirs.keys())]
-    moved = tuple(one for one in pairs if _owner(one.before) != _owner(one.after))
+    moved = tuple(move for move in pairs if _owner(move.before) != _owner(move.after))
     platform = tuple(_platform(old, after))
     defaults = set(old.defaults), set(after.defaults)
     return BundleDifference(
@@ -73,7 +73,7 @@ def difference(before: Bundle | None, after: Bundle) -> BundleDifference:
         task_types_removed=tuple(ours[name] for name in sorted(ours.keys() - theirs.keys())),
         task_types_moved=moved,
         task_types_rerouted=tuple(
-            one for one in pairs if one not in moved and one.before.mapped != one.after.mapped
+            move for move in pairs if move not in moved and move.before.mapped != move.after.mapped
         ),
         defaults_added=tuple(sorted(defaults[1] - defaults[0])),
         defaults_removed=tuple(sorted(defaults[0] - defaults[1])),
@@ -83,55 +83,67 @@ def difference(before: Bundle | None, after: Bundle) -> BundleDifference:
 
 
 def seen_by(
-    found: BundleDifference, before: Bundle | None, after: Bundle, hidden: Set[str]
+    difference: BundleDifference, before: Bundle | None, after: Bundle, hidden: Set[str]
 ) -> BundleDifference:
     """The difference for somebody who may not see some teams: what is theirs alone is left out."""
     if not hidden:
-        return found
-    strangers = {name for one in (before, after) if one for name in _agents_of(one, hidden)}
-    defaults = {one.task_type.lower() for one in _routes_of(before, after) if one.team not in hidden}
+        return difference
+    strangers = {name for bundle in (before, after) if bundle for name in _agents_of(bundle, hidden)}
+    defaults = {route.task_type.lower() for route in _routes_of(before, after) if route.team not in hidden}
 
     def pairs(moved: Iterable[Moved]) -> tuple[Moved, ...]:
-        seen = (one for one in moved if {one.before.team, one.after.team} - hidden)
-        return tuple(Moved(_veiled(one.before, hidden), _veiled(one.after, hidden)) for one in seen)
+        visible_moves = (move for move in moved if {move.before.team, move.after.team} - hidden)
+        return tuple(
+            Moved(_veiled(move.before, hidden), _veiled(move.after, hidden)) for move in visible_moves
+        )
 
     return replace(
-        found,
-        agents_added=tuple(one for one in found.agents_added if one not in strangers),
-        agents_removed=tuple(one for one in found.agents_removed if one not in strangers),
-        agents_changed=tuple(one for one in found.agents_changed if one.agent not in strangers),
-        task_types_added=tuple(one for one in found.task_types_added if one.team not in hidden),
-        task_types_removed=tuple(one for one in found.task_types_removed if one.team not in hidden),
-        task_types_moved=pairs(found.task_types_moved),
-        task_types_rerouted=pairs(found.task_types_rerouted),
-        defaults_added=tuple(one for one in found.defaults_added if one in defaults),
-        defaults_removed=tuple(one for one in found.defaults_removed if one in defaults),
+        difference,
+        agents_added=tuple(agent for agent in difference.agents_added if agent not in strangers),
+        agents_removed=tuple(agent for agent in difference.agents_removed if agent not in strangers),
+        agents_changed=tuple(change for change in difference.agents_changed if change.agent not in strangers),
+        task_types_added=tuple(route for route in difference.task_types_added if route.team not in hidden),
+        task_types_removed=tuple(
+            route for route in difference.task_types_removed if route.team not in hidden
+        ),
+        task_types_moved=pairs(difference.task_types_moved),
+        task_types_rerouted=pairs(difference.task_types_rerouted),
+        defaults_added=tuple(task_type for task_type in difference.defaults_added if task_type in defaults),
+        defaults_removed=tuple(
+            task_type for task_type in difference.defaults_removed if task_type in defaults
+        ),
     )
 
 
-def summary(found: BundleDifference) -> tuple[str, ...]:
+def summary(difference: BundleDifference) -> tuple[str, ...]:
     """One line for each thing that changes, for people."""
     return (
-        *(f"+ agent {one}" for one in found.agents_added),
-        *(f"- agent {one}" for one in found.agents_removed),
-        *(f"~ agent {one.agent}: {', '.join(f.field for f in one.fields)}" for one in found.agents_changed),
-        *(f"+ task type {one.task_type} at {one.agent}" for one in found.task_types_added),
-        *(f"- task type {one.task_type}, was at {one.agent}" for one in found.task_types_removed),
-        *(_move(one) for one in found.task_types_moved),
-        *(f"~ task type {one.after.task_type}: {_found(one.after)}" for one in found.task_types_rerouted),
-        *(f"+ default for {one}" for one in found.defaults_added),
-        *(f"- default for {one}" for one in found.defaults_removed),
-        *(f"~ platform: {one}" for one in found.platform_changed),
-        *(f"! propeller must restart for {one}" for one in found.restarts),
+        *(f"+ agent {agent}" for agent in difference.agents_added),
+        *(f"- agent {agent}" for agent in difference.agents_removed),
+        *(
+            f"~ agent {change.agent}: {', '.join(f.field for f in change.fields)}"
+            for change in difference.agents_changed
+        ),
+        *(f"+ task type {route.task_type} at {route.agent}" for route in difference.task_types_added),
+        *(f"- task type {route.task_type}, was at {route.agent}" for route in difference.task_types_removed),
+        *(_move(move) for move in difference.task_types_moved),
+        *(
+            f"~ task type {move.after.task_type}: {_found(move.after)}"
+            for move in difference.task_types_rerouted
+        ),
+        *(f"+ default for {task_type}" for task_type in difference.defaults_added),
+        *(f"- default for {task_type}" for task_type in difference.defaults_removed),
+        *(f"~ platform: {setting}" for setting in difference.platform_changed),
+        *(f"! propeller must restart for {setting}" for setting in difference.restarts),
     )
 
 
 def _agents_of(bundle: Bundle, teams: Set[str]) -> Iterator[str]:
-    yield from (name for name, one in bundle.agents.items() if one.team in teams)
+    yield from (name for name, agent in bundle.agents.items() if agent.team in teams)
 
 
 def _routes_of(*bundles: Bundle | None) -> Iterator[Route]:
-    yield from (route for one in bundles if one for route in one.routes)
+    yield from (route for bundle in bundles if bundle for route in bundle.routes)
 
 
 def _veiled(route: Route, hidden: Set[str]) -> Route:
@@ -143,9 +155,9 @@ def _changed(before: Bundle, after: Bundle) -> Iterator[AgentChange]:
     for name in sorted(old.keys() & new.keys()):
         ours, theirs = old[name], new[name]
         fields = tuple(
-            FieldChange(one, ours.get(one), theirs.get(one))
-            for one in sorted({*ours, *theirs})
-            if ours.get(one) != theirs.get(one)
+            FieldChange(field, ours.get(field), theirs.get(field))
+            for field in sorted({*ours, *theirs})
+            if ours.get(field) != theirs.get(field)
         )
         if fields:
             yield AgentChange(name, fields)
@@ -159,7 +171,9 @@ def _settings(bundle: Bundle) -> dict[str, dict[str, Any]]:
 
 
 def _flat(settings: dict[str, Any]) -> dict[str, Any]:
-    timeouts = {f"timeouts.{name}": value for one in settings["timeouts"] for name, value in one.items()}
+    timeouts = {
+        f"timeouts.{name}": value for timeout in settings["timeouts"] for name, value in timeout.items()
+    }
     return {**{name: value for name, value in settings.items() if name != "timeouts"}, **timeouts}
 
 
@@ -183,9 +197,9 @@ def _owner(route: Route) -> tuple[str, str]:
     return (route.team, route.agent)
 
 
-def _move(one: Moved) -> str:
-    teams = f", {one.before.team} -> {one.after.team}" if one.before.team != one.after.team else ""
-    return f"> task type {one.after.task_type}: {one.before.agent} -> {one.after.agent}{teams}"
+def _move(move: Moved) -> str:
+    teams = f", {move.before.team} -> {move.after.team}" if move.before.team != move.after.team else ""
+    return f"> task type {move.after.task_type}: {move.before.agent} -> {move.after.agent}{teams}"
 
 
 def _found(route: Route) -> str:

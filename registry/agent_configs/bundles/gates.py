@@ -79,28 +79,28 @@ def held_by(
         # In force already: nothing is given out that could be held.
         return ()
     text = as_yaml(bundle)
-    found = [*_unreadable(bundle, text), *_large(text, gates)]
+    holds = [*_unreadable(bundle, text), *_large(text, gates)]
     if digest(bundle) not in approved:
         if before is not None:
-            found += removals(before, bundle, gates, leaving)
+            holds += removals(before, bundle, gates, leaving)
         if digest(bundle) in rejected:
-            found.append(Held(Gate.REJECTED, "The data plane rejected exactly this configuration."))
-        found += _too_early(bundle, before, waits_for)
+            holds.append(Held(Gate.REJECTED, "The data plane rejected exactly this configuration."))
+        holds += _too_early(bundle, before, waits_for)
         if gates.approval_required and not is_approved_by_team:
-            found.append(Held(Gate.NEEDS_APPROVAL, "Every change of this data plane waits for an approval."))
-    return tuple(found)
+            holds.append(Held(Gate.NEEDS_APPROVAL, "Every change of this data plane waits for an approval."))
+    return tuple(holds)
 
 
-def veiled(held: Iterable[Held]) -> tuple[Held, ...]:
+def veiled(holds: Iterable[Held]) -> tuple[Held, ...]:
     """As told to people who do not see all teams: a pointer into the whole may name another team's agent."""
     message = "Flyte would misread the configuration. Administrators can see where."
-    return tuple(replace(one, message=message) if one.gate is Gate.MISREAD else one for one in held)
+    return tuple(replace(hold, message=message) if hold.gate is Gate.MISREAD else hold for hold in holds)
 
 
 def names_of(bundle: Bundle) -> frozenset[Name]:
     """Agents and task types of a bundle, each with its kind."""
     agents = {("agents", name) for name in bundle.agents}
-    routes = {("task types", f"{one.task_type} {one.version} {one.pin}") for one in bundle.routes}
+    routes = {("task types", f"{route.task_type} {route.version} {route.pin}") for route in bundle.routes}
     return frozenset(agents | routes)
 
 
@@ -112,9 +112,9 @@ def removals(
     gone = old - new - leaving
     for kind in ("agents", "task types"):
         lost = sum(name[0] == kind for name in gone)
-        known = sum(name[0] == kind for name in old)
-        if lost >= gates.removal_count and lost > gates.removal_share * known:
-            yield Held(Gate.REMOVES_TOO_MUCH, f"{lost} of {known} {kind} would be removed.")
+        total = sum(name[0] == kind for name in old)
+        if lost >= gates.removal_count and lost > gates.removal_share * total:
+            yield Held(Gate.REMOVES_TOO_MUCH, f"{lost} of {total} {kind} would be removed.")
 
 
 def _unreadable(bundle: Bundle, text: str) -> Iterator[Held]:

@@ -48,10 +48,12 @@ def served(
 
 def is_flapping(changed_at: Iterable[datetime], *, patience: Patience, now: datetime) -> bool:
     """True if a document changed so often of late that somebody should look at it."""
-    return sum(now - one < patience.window for one in changed_at) > patience.flaps
+    return sum(now - time < patience.window for time in changed_at) > patience.flaps
 
 
 def suspects(applied: Bundle | None, rejected: Bundle) -> frozenset[DocumentId]:
     """Documents that may be why a data plane rejects a bundle: those that differ from what it took last."""
-    known = set(applied.inputs) if applied else set()
-    return frozenset(one.document for one in rejected.inputs if one not in known)
+    applied_inputs = set(applied.inputs) if applied else set()
+    return frozenset(
+        bundle_input.document for bundle_input in rejected.inputs if bundle_input not in applied_inputs
+    )

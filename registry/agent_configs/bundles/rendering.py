@@ -32,7 +32,7 @@ def _configuration(bundle: Bundle) -> dict[str, Any]:
     words = bundle.target.words
     section: dict[str, Any] = {
         **bundle.target.platform,
-        words.agents: {name: _agent(one, words, bundle) for name, one in bundle.agents.items()},
+        words.agents: {name: _agent(agent, words, bundle) for name, agent in bundle.agents.items()},
         words.routes: _pairs(bundle.mappings),
         "supportedTaskTypes": list(bundle.supported),
     }
@@ -45,16 +45,16 @@ def _configuration(bundle: Bundle) -> dict[str, Any]:
 
 def digest(bundle: Bundle) -> str:
     """SHA-256 of the document's canonical JSON: equal documents are one revision."""
-    return str(_once(bundle, "digest", lambda one: digest_of(configuration(one))))
+    return str(_once(bundle, "digest", lambda bundle: digest_of(configuration(bundle))))
 
 
 def as_yaml(bundle: Bundle) -> str:
-    return str(_once(bundle, "yaml", lambda one: _yaml(configuration(one))))
+    return str(_once(bundle, "yaml", lambda bundle: _yaml(configuration(bundle))))
 
 
 def size_of(bundle: Bundle) -> int:
     """Bytes of the document as compact JSON: close to the YAML's, and made in a tenth of the time."""
-    return int(_once(bundle, "size", lambda one: len(canonical(configuration(one)).encode())))
+    return int(_once(bundle, "size", lambda bundle: len(canonical(configuration(bundle)).encode())))
 
 
 def as_json(bundle: Bundle) -> str:
@@ -85,15 +85,18 @@ def _once(bundle: Bundle, what: str, make: Callable[[Bundle], Any]) -> Any:
 
 def _agent(agent: Agent, words: Words, bundle: Bundle) -> dict[str, Any]:
     deployment = agent.deployment
-    timeouts = {words.operation(one): go_durations.write(value) for one, value in deployment.timeouts.items()}
-    said: dict[str, Any] = {"endpoint": deployment.endpoint, "insecure": deployment.insecure}
+    timeouts = {
+        words.operation(operation): go_durations.write(value)
+        for operation, value in deployment.timeouts.items()
+    }
+    settings: dict[str, Any] = {"endpoint": deployment.endpoint, "insecure": deployment.insecure}
     if deployment.service_config:
-        said["defaultServiceConfig"] = deployment.service_config
-    said["defaultTimeout"] = go_durations.write(deployment.default_timeout or 0)
-    said["timeouts"] = _pairs(timeouts)
+        settings["defaultServiceConfig"] = deployment.service_config
+    settings["defaultTimeout"] = go_durations.write(deployment.default_timeout or 0)
+    settings["timeouts"] = _pairs(timeouts)
     if agent.canary and bundle.target.dialect is Dialect.CONNECTOR_V2:
-        said |= {"project": agent.canary.project, "domain": agent.canary.domain}
-    return said
+        settings |= {"project": agent.canary.project, "domain": agent.canary.domain}
+    return settings
 
 
 def _pairs(mapping: Mapping[str, str]) -> list[dict[str, str]]:
@@ -111,8 +114,12 @@ def _plain_names() -> frozenset[str]:
     kubernetes = ("apiVersion", "kind", "metadata", "name", "namespace", "annotations", "data")
     sections = ("plugins", "tasks", "task-plugins", "default-for-task-types", "supportedTaskTypes")
     settings = ("endpoint", "insecure", "defaultServiceConfig", "defaultTimeout", "timeouts")
-    spelled = (word for one in SECTIONS.values() for word in (one.section, one.agents, one.routes, one.file))
-    operations = (name for one in SECTIONS.values() for name in one.operations())
+    spelled = (
+        word
+        for names in SECTIONS.values()
+        for word in (names.section, names.agents, names.routes, names.file)
+    )
+    operations = (name for names in SECTIONS.values() for name in names.operations())
     return frozenset((*kubernetes, *sections, *settings, *spelled, *operations))
 
 

@@ -17,7 +17,7 @@ class Progress:
 
 def waits_for(stage: int, planes: Iterable[Progress], *, percent: int) -> tuple[str, ...]:
     """The data planes of earlier stages that have to settle first; none once enough of them did."""
-    earlier = [one for one in planes if one.stage < stage]
-    open_ = [one.name for one in earlier if not one.is_settled]
+    earlier = [plane for plane in planes if plane.stage < stage]
+    open_ = [plane.name for plane in earlier if not plane.is_settled]
     settled = len(earlier) - len(open_)
     return () if settled * 100 >= percent * len(earlier) else tuple(sorted(open_))

@@ -38,7 +38,7 @@ class Target:
     @property
     def runs_agents(self) -> bool:
         """True if propeller loads the agents' plugin: defaults that name another one stop it."""
-        enabled = {one.strip().lower() for one in self.enabled_plugins}
+        enabled = {plugin.strip().lower() for plugin in self.enabled_plugins}
         return not enabled or self.words.section in enabled
 
     def maps(self, facts: Facts, *, pinned: bool) -> bool:

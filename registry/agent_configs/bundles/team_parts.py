@@ -37,7 +37,7 @@ class HeldPart:
 
     @property
     def message(self) -> str:
-        return " ".join(one.message for one in self.reasons)
+        return " ".join(reason.message for reason in self.reasons)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class Division:
 
     @property
     def documents(self) -> tuple[Published, ...]:
-        return tuple(one for team in sorted(self.parts) for one in self.parts[team])
+        return tuple(document for team in sorted(self.parts) for document in self.parts[team])
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,36 +83,40 @@ def divided(
     approved: frozenset[str] = frozenset(),
 ) -> Division:
     """Which documents of each team count. parts: as last put in force; a team without one is new."""
-    wanted = by_team(documents)
+    published = by_team(documents)
     changes = [
-        _change(team, wanted.get(team, ()), active, target, policy)
-        for team in sorted(wanted.keys() | parts.keys())
-        if references(wanted.get(team, ())) != references(parts.get(team, ()))
+        _change(team, published.get(team, ()), active, target, policy)
+        for team in sorted(published.keys() | parts.keys())
+        if references(published.get(team, ())) != references(parts.get(team, ()))
     ]
-    reasons = {one.team: list(_reasons(one, active, gates, approved)) for one in changes}
-    open_ = [one for one in changes if not reasons[one.team]]
-    teams = len(wanted.keys() | parts.keys())
-    for one in _above_share(open_, active, gates, approved, teams=teams):
+    reasons = {change.team: list(_reasons(change, active, gates, approved)) for change in changes}
+    open_ = [change for change in changes if not reasons[change.team]]
+    teams = len(published.keys() | parts.keys())
+    for change in _above_share(open_, active, gates, approved, teams=teams):
         share = gates.bytes // teams
         message = (
-            f"The data plane's configuration is full, and the team's part has {size_of(one.after)} bytes, "
+            f"The data plane's configuration is full, and the team's part has {size_of(change.after)} bytes, "
             f"more than its share of {share}. Publish less."
         )
-        reasons[one.team].append(Held(Gate.TOO_LARGE, message))
-    held = {one.team: _held(one, reasons[one.team]) for one in changes if reasons[one.team]}
-    counting = {team: parts.get(team, ()) if team in held else wanted.get(team, ()) for team in wanted}
-    counting |= {team: parts[team] for team in held if team in parts}
+        reasons[change.team].append(Held(Gate.TOO_LARGE, message))
+    held_parts = {
+        change.team: _held(change, reasons[change.team]) for change in changes if reasons[change.team]
+    }
+    counting = {
+        team: parts.get(team, ()) if team in held_parts else published.get(team, ()) for team in published
+    }
+    counting |= {team: parts[team] for team in held_parts if team in parts}
     # Whether too many of them go was judged above; and a team may lose names by what it newly claims.
-    leaving = (names_of(one.before) for one in changes if one.team not in held)
-    return Division(counting, tuple(held.values()), frozenset().union(*leaving))
+    leaving = (names_of(change.before) for change in changes if change.team not in held_parts)
+    return Division(counting, tuple(held_parts.values()), frozenset().union(*leaving))
 
 
 def left_out(
     documents: Iterable[Published], instead: Mapping[DocumentId, Published], target: Target, policy: Policy
 ) -> frozenset[Name]:
     """Names that go because a document was quarantined or is served as it was: somebody decided that."""
-    before = tuple(one for one in documents if one.id in instead)
-    after = tuple(one for one in (instead[one.id] for one in before) if one.content)
+    before = tuple(document for document in documents if document.id in instead)
+    after = tuple(document for document in (instead[document.id] for document in before) if document.content)
     if not before:
         return frozenset()
     return names_of(_alone(before, target, policy)) - names_of(_alone(after, target, policy))
@@ -120,27 +124,30 @@ def left_out(
 
 def by_team(documents: Iterable[Published]) -> dict[str, tuple[Published, ...]]:
     """The documents that have something to serve, in a fixed order."""
-    found: defaultdict[str, list[Published]] = defaultdict(list)
-    for one in sorted(documents, key=lambda one: one.id):
-        if one.content is not None:
-            found[one.team].append(one)
-    return {team: tuple(ours) for team, ours in found.items()}
+    grouped: defaultdict[str, list[Published]] = defaultdict(list)
+    for document in sorted(documents, key=lambda document: document.id):
+        if document.content is not None:
+            grouped[document.team].append(document)
+    return {team: tuple(ours) for team, ours in grouped.items()}
 
 
 def references(documents: Iterable[Published]) -> list[list[str | int]]:
     """Which generations these are, as JSON: a generation never changes."""
-    return sorted([one.id.source, one.id.namespace, one.id.name, one.generation] for one in documents)
+    return sorted(
+        [document.id.source, document.id.namespace, document.id.name, document.generation]
+        for document in documents
+    )
 
 
 def part_digest(team: str, documents: Iterable[Published]) -> str:
     return digest_of([team, references(documents)])
 
 
-def waiting(held: HeldPart, wanted: Collection[Published], parts: Parts) -> frozenset[DocumentId]:
+def waiting(held_part: HeldPart, documents: Collection[Published], parts: Parts) -> frozenset[DocumentId]:
     """The ids of the documents that wait: those of the team that are not served as they are."""
-    served = {(one.id, one.generation) for one in parts.get(held.team, ())}
-    ours = (one for one in wanted if one.team == held.team)
-    return frozenset(one.id for one in ours if (one.id, one.generation) not in served)
+    served = {(document.id, document.generation) for document in parts.get(held_part.team, ())}
+    ours = (document for document in documents if document.team == held_part.team)
+    return frozenset(document.id for document in ours if (document.id, document.generation) not in served)
 
 
 def _change(
@@ -164,10 +171,12 @@ def _in_force(team: str, active: Bundle | None, target: Target) -> Bundle:
     bare = replace(active.target if active else target, platform={})
     if active is None:
         return Bundle(bare)
-    agents = {name: one for name, one in active.agents.items() if one.team == team}
-    routes = tuple(one for one in active.routes if one.team == team)
-    types = {one.task_type.lower() for one in routes}
-    return Bundle(bare, agents, routes, tuple(one for one in active.defaults if one in types))
+    agents = {name: agent for name, agent in active.agents.items() if agent.team == team}
+    routes = tuple(route for route in active.routes if route.team == team)
+    types = {route.task_type.lower() for route in routes}
+    return Bundle(
+        bare, agents, routes, tuple(task_type for task_type in active.defaults if task_type in types)
+    )
 
 
 def _reasons(
@@ -179,8 +188,8 @@ def _reasons(
     if change.digest in approved:
         return
     yield from _over_quota(change, gates)
-    for one in removals(change.before, change.after, gates):
-        yield Held(one.gate, f"{one.message} An administrator can approve it.")
+    for hold in removals(change.before, change.after, gates):
+        yield Held(hold.gate, f"{hold.message} An administrator can approve it.")
     if gates.approval_required and active is not None:
         yield Held(Gate.NEEDS_APPROVAL, "Every change of this data plane waits for an approval.")
 
@@ -214,15 +223,15 @@ def _above_share(
     A team within its equal share is never among them, so nobody is kept out by the size of others. What is
     served stays below twice the limit: teams above their share grow only while the whole is within it.
     """
-    total = (size_of(active) if active else 0) + sum(one.growth for one in changes)
+    total = (size_of(active) if active else 0) + sum(change.growth for change in changes)
     if total <= gates.bytes:
         return
     share = gates.bytes // teams
-    growing = (one for one in changes if one.growth > 0 and one.digest not in approved)
-    for one in sorted(growing, key=lambda one: (-one.growth, one.team)):
-        if total > gates.bytes and size_of(one.after) > share:
-            total -= one.growth
-            yield one
+    growing = (change for change in changes if change.growth > 0 and change.digest not in approved)
+    for change in sorted(growing, key=lambda change: (-change.growth, change.team)):
+        if total > gates.bytes and size_of(change.after) > share:
+            total -= change.growth
+            yield change
 
 
 def _held(change: _Change, reasons: list[Held]) -> HeldPart:

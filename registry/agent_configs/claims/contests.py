@@ -45,7 +45,10 @@ class Contest:
     flag: bool = False
 
     def verdicts(
-        self, claims: Iterable[Claim], reason: Reason, by: Callable[[Claim], Hashable] = lambda one: one.key
+        self,
+        claims: Iterable[Claim],
+        reason: Reason,
+        by: Callable[[Claim], Hashable] = lambda claim: claim.key,
     ) -> Iterator[Verdict]:
         """One verdict for each claim. reason: why losers lose. by: what only one can have."""
         groups: defaultdict[Hashable, list[Claim]] = defaultdict(list)
@@ -75,14 +78,14 @@ class Contest:
         return next(rule for ours, theirs, rule in pairs if ours != theirs)
 
     def _settled(self, ranked: list[Claim], reason: Reason) -> Iterator[Verdict]:
-        winner, *others = ranked
+        winner, *losers = ranked
         if self._rejects_all(ranked):
             for claim in ranked:
-                other = next(one for one in ranked if one.digest != claim.digest)
+                other = next(candidate for candidate in ranked if candidate.digest != claim.digest)
                 yield Verdict(claim, reason, other, Because.SIMULTANEOUS, needs_review=True)
             return
         yield Verdict(winner, Reason.ACCEPTED)
-        for claim in others:
+        for claim in losers:
             if claim.digest == winner.digest:
                 yield Verdict(claim, Reason.SHARED_IDENTICAL, winner)
             else:
@@ -90,8 +93,10 @@ class Contest:
 
     def _rejects_all(self, ranked: list[Claim]) -> bool:
         """True if an administrator wants that nobody wins by chance, and only chance would decide."""
-        if self.simultaneous is Simultaneous.OLDEST_WINS or len({one.digest for one in ranked}) == 1:
+        if self.simultaneous is Simultaneous.OLDEST_WINS or len({claim.digest for claim in ranked}) == 1:
             return False
-        rival = next(one for one in ranked if one.digest != ranked[0].digest)
+        rival = next(claim for claim in ranked if claim.digest != ranked[0].digest)
         first, second = self.rank(ranked[0]), self.rank(rival)
-        return not any((one.team, one.key) in self.history for one in ranked) and first[:2] == second[:2]
+        return (
+            not any((claim.team, claim.key) in self.history for claim in ranked) and first[:2] == second[:2]
+        )

@@ -58,23 +58,25 @@ class Decision:
 
     @property
     def accepted(self) -> tuple[Claim, ...]:
-        return tuple(one.claim for one in self.verdicts if one.accepted)
+        return tuple(verdict.claim for verdict in self.verdicts if verdict.accepted)
 
     @property
     def dropped(self) -> tuple[Verdict, ...]:
-        return tuple(one for one in self.verdicts if not one.accepted)
+        return tuple(verdict for verdict in self.verdicts if not verdict.accepted)
 
     @property
     def reviews(self) -> tuple[Verdict, ...]:
-        return tuple(one for one in self.verdicts if one.needs_review)
+        return tuple(verdict for verdict in self.verdicts if verdict.needs_review)
 
     def newly_dropped(self, before: Decision, document: DocumentId) -> tuple[Verdict, ...]:
         """What a document lost since: an admission that denies these never denies a change for the better."""
-        lost = {one.claim.key for one in before.of(document) if not one.accepted}
-        return tuple(one for one in self.of(document) if not one.accepted and one.claim.key not in lost)
+        lost = {verdict.claim.key for verdict in before.of(document) if not verdict.accepted}
+        return tuple(
+            verdict for verdict in self.of(document) if not verdict.accepted and verdict.claim.key not in lost
+        )
 
     def of(self, document: DocumentId) -> tuple[Verdict, ...]:
-        return tuple(one for one in self.verdicts if one.claim.document == document)
+        return tuple(verdict for verdict in self.verdicts if verdict.claim.document == document)
 
 
 def decide(
@@ -85,17 +87,19 @@ def decide(
 ) -> Decision:
     """Decide about every claim of every document."""
     policy = policy or Policy()
-    found = sorted((one for one in documents if one.content), key=lambda one: one.id)
+    publishable = sorted(
+        (document for document in documents if document.content), key=lambda document: document.id
+    )
     contest = Contest(
         ownership or Ownership(),
         history or {},
-        {one.id: one.created_at for one in found},
+        {document.id: document.created_at for document in publishable},
         policy.simultaneous,
         policy.flag,
     )
-    deciding = _Deciding(found, contest, policy)
-    verdicts = sorted(deciding.verdicts(), key=lambda one: one.claim.order)
-    return Decision(tuple(verdicts), observed(found, policy.naming), tuple(deciding.endpoints))
+    deciding = _Deciding(publishable, contest, policy)
+    verdicts = sorted(deciding.verdicts(), key=lambda verdict: verdict.claim.order)
+    return Decision(tuple(verdicts), observed(publishable, policy.naming), tuple(deciding.endpoints))
 
 
 @dataclass(slots=True)
@@ -115,16 +119,18 @@ class _Deciding:
         for verdict in agents:
             claim = verdict.claim
             self.own_agents[claim.document, claim.agent] = verdict
-            known = self.agents.get((claim.team, claim.agent))
-            if known is None or verdict.accepted:
+            recorded = self.agents.get((claim.team, claim.agent))
+            if recorded is None or verdict.accepted:
                 self.agents[claim.team, claim.agent] = verdict
         tasks = self._tasks()
         return [*agents, *tasks, *self._defaults(tasks)]
 
     def _agents(self) -> list[Verdict]:
-        claims = [claim for one in self._served() for claim in agent_claims(one, self.policy.naming)]
-        found = list(self.contest.verdicts(claims, Reason.AGENT_NAME_CONFLICT))
-        return [*self._with_endpoints(found), *self._unsupported()]
+        claims = [
+            claim for document in self._served() for claim in agent_claims(document, self.policy.naming)
+        ]
+        verdicts = list(self.contest.verdicts(claims, Reason.AGENT_NAME_CONFLICT))
+        return [*self._with_endpoints(verdicts), *self._unsupported()]
 
     def _with_endpoints(self, verdicts: list[Verdict]) -> Iterator[Verdict]:
         """Drop agents whose endpoint another team owns: Flyte keeps one connection, with either's settings.
@@ -132,12 +138,14 @@ class _Deciding:
         Another team may share the endpoint with the owner's settings, but not where endpoints are strict.
         """
         claims = {
-            (one.document, one.agent): one
+            (claim.document, claim.agent): claim
             for document in self._served()
-            for one in endpoint_claims(document, self.policy.naming)
+            for claim in endpoint_claims(document, self.policy.naming)
         }
         owners: dict[ClaimKey, Claim] = {}
-        accepted = [claims[one.claim.document, one.claim.agent] for one in verdicts if one.accepted]
+        accepted = [
+            claims[verdict.claim.document, verdict.claim.agent] for verdict in verdicts if verdict.accepted
+        ]
         for claim in sorted(accepted, key=self.contest.rank):
             owners.setdefault(claim.key, claim)
         for verdict in verdicts:
@@ -166,13 +174,13 @@ class _Deciding:
         return Verdict(claim, reason, owner, self.contest.because(owner, claim), self.policy.flag)
 
     def _tasks(self) -> list[Verdict]:
-        claims = [claim for one in self._served() for claim in task_claims(one, self.policy.naming)]
-        barred = {one.order: verdict for one in claims if (verdict := self._barred(one))}
-        contenders = [one for one in claims if one.agent and one.order not in barred]
-        found = [*barred.values(), *self.contest.verdicts(contenders, Reason.TASK_TYPE_CONFLICT)]
-        accepted = [one.claim for one in found if one.accepted]
-        references = [one for one in claims if not one.agent and one.order not in barred]
-        return [*found, *(_reference(one, accepted) for one in references)]
+        claims = [claim for document in self._served() for claim in task_claims(document, self.policy.naming)]
+        barred = {claim.order: verdict for claim in claims if (verdict := self._barred(claim))}
+        contenders = [claim for claim in claims if claim.agent and claim.order not in barred]
+        verdicts = [*barred.values(), *self.contest.verdicts(contenders, Reason.TASK_TYPE_CONFLICT)]
+        accepted = [verdict.claim for verdict in verdicts if verdict.accepted]
+        references = [claim for claim in claims if not claim.agent and claim.order not in barred]
+        return [*verdicts, *(_reference(claim, accepted) for claim in references)]
 
     def _barred(self, claim: Claim) -> Verdict | None:
         """Why a claim does not even take part."""
@@ -191,20 +199,26 @@ class _Deciding:
         return replace(agent, claim=claim)
 
     def _defaults(self, tasks: Iterable[Verdict]) -> Iterator[Verdict]:
-        served = {(one.claim.team, one.claim.key.name.lower()) for one in tasks if one.accepted}
-        for one in self._served():
-            for claim in default_claims(one):
+        served = {
+            (verdict.claim.team, verdict.claim.key.name.lower()) for verdict in tasks if verdict.accepted
+        }
+        for document in self._served():
+            for claim in default_claims(document):
                 is_served = (claim.team, claim.key.name) in served
                 yield Verdict(claim, Reason.ACCEPTED if is_served else Reason.NOBODY_SERVES)
 
     def _served(self) -> list[Published]:
-        return [one for one in self.documents if one.canary is None or self._can_pin()]
+        return [document for document in self.documents if document.canary is None or self._can_pin()]
 
     def _unsupported(self) -> Iterator[Verdict]:
         naming = self.policy.naming
-        for one in self.documents:
-            if one.canary and not self._can_pin():
-                for claim in (*agent_claims(one, naming), *task_claims(one, naming), *default_claims(one)):
+        for document in self.documents:
+            if document.canary and not self._can_pin():
+                for claim in (
+                    *agent_claims(document, naming),
+                    *task_claims(document, naming),
+                    *default_claims(document),
+                ):
                     yield Verdict(claim, Reason.CANARY_UNSUPPORTED)
 
     def _can_pin(self) -> bool:
@@ -213,8 +227,8 @@ class _Deciding:
 
 def _reference(claim: Claim, accepted: Iterable[Claim]) -> Verdict:
     """A claim without an agent holds if another document of the team serves the type."""
-    for one in accepted:
-        if one.team == claim.team and one.key.name == claim.key.name:
+    for other in accepted:
+        if other.team == claim.team and other.key.name == claim.key.name:
             return Verdict(claim, Reason.ACCEPTED)
     return Verdict(claim, Reason.NOBODY_SERVES)
 

@@ -58,7 +58,9 @@ class Ownership:
     def specificity(self, claim: Claim) -> int:
         """Of the closest grant that the claim's team has; 0 without one."""
         fits = (
-            one.specificity(claim.key.kind, claim.key.name) for one in self.grants if one.team == claim.team
+            grant.specificity(claim.key.kind, claim.key.name)
+            for grant in self.grants
+            if grant.team == claim.team
         )
         return max(fits, default=0)
 
@@ -87,7 +89,9 @@ def transferred(ownership: Ownership, order: Transfer, claims: Iterable[Claim]) 
     Raises InvalidRequest if the new owner does not claim the name, for nobody would serve it; or if the team
     that is to give it has nothing to give, for then another one is meant.
     """
-    claiming = {one.team for one in claims if (one.key.kind, one.key.name) == (order.kind, order.name)}
+    claiming = {
+        claim.team for claim in claims if (claim.key.kind, claim.key.name) == (order.kind, order.name)
+    }
     former = Grant(order.from_team, order.name, order.kind)
     if order.from_team not in claiming and former not in ownership.grants:
         message = f"{order.from_team} has neither a claim to {order.name} nor a grant of it. Look who has it."
@@ -99,6 +103,6 @@ def transferred(ownership: Ownership, order: Transfer, claims: Iterable[Claim]) 
     released = Release(order.to_team, order.kind, order.name)
     return replace(
         ownership,
-        grants=(*(one for one in ownership.grants if one not in (former, grant)), grant),
+        grants=(*(existing for existing in ownership.grants if existing not in (former, grant)), grant),
         releases=ownership.releases - {released},
     )

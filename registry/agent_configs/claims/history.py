@@ -31,7 +31,11 @@ History = Mapping[tuple[str, ClaimKey], Standing]
 
 def fresh(history: History, *, now: datetime, grace: timedelta = GRACE) -> History:
     """The history without what was gone for too long. Decide by this one."""
-    return {name: one for name, one in history.items() if one.gone_at is None or now - one.gone_at <= grace}
+    return {
+        name: record
+        for name, record in history.items()
+        if record.gone_at is None or now - record.gone_at <= grace
+    }
 
 
 def remembered(
@@ -45,18 +49,18 @@ def remembered(
     holders: defaultdict[tuple[str, ClaimKey], set[DocumentId]] = defaultdict(set)
     for claim in accepted:
         holders[claim.team, claim.key].add(claim.document)
-    lost = {(one.team, one.key) for one in dropped}
-    found = {}
+    lost = {(claim.team, claim.key) for claim in dropped}
+    new_history = {}
     for name, before in history.items():
         if name not in holders:
             robbed = activated and name in lost
             gone_at = None if name in lost else before.gone_at or now
-            found[name] = _with(before, before.document, before.established and not robbed, gone_at)
+            new_history[name] = _with(before, before.document, before.established and not robbed, gone_at)
     for name, documents in holders.items():
         before = history.get(name) or Standing(min(documents), now)
         document = before.document if before.document in documents else min(documents)
-        found[name] = _with(before, document, activated or before.established, None)
-    return found
+        new_history[name] = _with(before, document, activated or before.established, None)
+    return new_history
 
 
 def _with(before: Standing, document: DocumentId, established: bool, gone_at: datetime | None) -> Standing:

@@ -46,16 +46,16 @@ def observed(documents: Sequence[Published], naming: Naming) -> tuple[Observatio
 
 def _about_endpoints(documents: Iterable[Published], naming: Naming) -> Iterator[Observation]:
     by_endpoint: defaultdict[str, list[_Located]] = defaultdict(list)
-    for one in documents:
-        for name, deployment in (one.content.agents if one.content else {}).items():
-            located = _Located(one, naming.agent_id(one.team, name), deployment)
+    for document in documents:
+        for name, deployment in (document.content.agents if document.content else {}).items():
+            located = _Located(document, naming.agent_id(document.team, name), deployment)
             by_endpoint[deployment.endpoint.lower()].append(located)
     for group in by_endpoint.values():
         for ours in group:
             # One other tells enough: all pairs of a crowd would be a burden.
-            others = [one for one in group if one.agent != ours.agent]
-            if others:
-                yield _about_pair(ours, min(others, key=lambda one: _same(ours, one)))
+            other_agents = [other for other in group if other.agent != ours.agent]
+            if other_agents:
+                yield _about_pair(ours, min(other_agents, key=lambda other: _same(ours, other)))
 
 
 def _about_pair(ours: _Located, theirs: _Located) -> Observation:
@@ -72,20 +72,20 @@ def _about_pair(ours: _Located, theirs: _Located) -> Observation:
 
 def _same(ours: _Located, theirs: _Located) -> bool:
     """True if one connection does for both."""
-    one, other = ours.deployment, theirs.deployment
-    return (one.insecure, one.service_config) == (other.insecure, other.service_config)
+    deployment, other = ours.deployment, theirs.deployment
+    return (deployment.insecure, deployment.service_config) == (other.insecure, other.service_config)
 
 
 def _about_spelling(documents: Iterable[Published]) -> Iterator[Observation]:
     """Names of one team that look alike over several documents: within one, reading it has said so."""
     by_team: defaultdict[str, list[Published]] = defaultdict(list)
-    for one in documents:
-        by_team[one.team].append(one)
+    for document in documents:
+        by_team[document.team].append(document)
     for team in by_team.values():
         spelled: defaultdict[str, set[DocumentId]] = defaultdict(set)
-        for one in team:
-            for name in one.content.routes if one.content else ():
-                spelled[name].add(one.id)
+        for document in team:
+            for name in document.content.routes if document.content else ():
+                spelled[name].add(document.id)
         for group in near_misses(spelled):
             for ours, theirs in combinations(group, 2):
                 yield from _alike(ours, theirs, spelled[ours], spelled[theirs])

@@ -12,36 +12,36 @@ from collections.abc import Iterable, Iterator
 from registry.agent_configs.documents.published import DocumentId, Published, endpoint_name
 
 
-def related(documents: Iterable[Published], wanted: Iterable[Published]) -> frozenset[DocumentId]:
+def related(documents: Iterable[Published], targets: Iterable[Published]) -> frozenset[DocumentId]:
     """Of `documents`, those that a decision about the wanted ones needs."""
     by_mark: defaultdict[str, list[Published]] = defaultdict(list)
-    for one in documents:
-        for mark in _marks(one):
-            by_mark[mark].append(one)
-    found: set[DocumentId] = set()
+    for document in documents:
+        for mark in _marks(document):
+            by_mark[mark].append(document)
+    related_ids: set[DocumentId] = set()
     followed: set[str] = set()
-    waiting = list(wanted)
+    waiting = list(targets)
     while waiting:
         new = set(_marks(waiting.pop())) - followed
         followed |= new
-        for one in (other for mark in new for other in by_mark[mark] if other.id not in found):
-            found.add(one.id)
-            waiting.append(one)
-    return frozenset(found)
+        for document in (other for mark in new for other in by_mark[mark] if other.id not in related_ids):
+            related_ids.add(document.id)
+            waiting.append(document)
+    return frozenset(related_ids)
 
 
 def names_of(documents: Iterable[Published]) -> Iterator[str]:
     """Every name that the documents could claim, however ids are written."""
-    for one in documents:
-        if one.content:
-            yield from one.content.routes
-            for agent, deployment in one.content.agents.items():
-                yield from (agent, f"{one.team.lower()}--{agent}", endpoint_name(deployment.endpoint))
+    for document in documents:
+        if document.content:
+            yield from document.content.routes
+            for agent, deployment in document.content.agents.items():
+                yield from (agent, f"{document.team.lower()}--{agent}", endpoint_name(deployment.endpoint))
 
 
-def _marks(one: Published) -> Iterator[str]:
-    yield f"team {one.team}"
-    if one.content:
-        yield from (f"agent {name}" for name in one.content.agents)
-        yield from (f"task type {name}" for name in one.content.routes)
-        yield from (f"endpoint {agent.endpoint.lower()}" for agent in one.content.agents.values())
+def _marks(document: Published) -> Iterator[str]:
+    yield f"team {document.team}"
+    if document.content:
+        yield from (f"agent {name}" for name in document.content.agents)
+        yield from (f"task type {name}" for name in document.content.routes)
+        yield from (f"endpoint {agent.endpoint.lower()}" for agent in document.content.agents.values())

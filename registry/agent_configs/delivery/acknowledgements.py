@@ -57,27 +57,27 @@ class Acknowledgement:
 
 
 @transaction.atomic
-def acknowledge(name: str, said: Acknowledgement, *, actor: Actor) -> DataPlane:
+def acknowledge(name: str, acknowledgement: Acknowledgement, *, actor: Actor) -> DataPlane:
     """Take a data plane's word. One about a bundle that is no longer in force changes nothing.
 
     Raises UnknownDataPlane, UnknownBundle, InvalidRequest.
     """
     lock_publishing()
     plane = get_plane(name)
-    row = AgentConfigBundle.objects.filter(data_plane=plane, revision=said.revision).first()
+    row = AgentConfigBundle.objects.filter(data_plane=plane, revision=acknowledgement.revision).first()
     if row is None:
-        raise UnknownBundle(f"There is no revision {said.revision} of {name}.")
-    if said.sha256 and said.sha256 != row.digest:
-        message = f"Revision {said.revision} has another digest: {row.digest}."
+        raise UnknownBundle(f"There is no revision {acknowledgement.revision} of {name}.")
+    if acknowledgement.sha256 and acknowledgement.sha256 != row.digest:
+        message = f"Revision {acknowledgement.revision} has another digest: {row.digest}."
         raise InvalidRequest(message, errors=[FieldError("/sha256", "other_digest", message)])
-    if said.revision != plane.active_revision:
+    if acknowledgement.revision != plane.active_revision:
         return plane
-    if (said.state.value, said.revision) == (plane.ack_state, plane.applied_revision):
+    if (acknowledgement.state.value, acknowledgement.revision) == (plane.ack_state, plane.applied_revision):
         return plane
-    plane.ack_state, plane.acked_at = said.state.value, database_now()
-    plane.ack_errors = [asdict(one) for one in said.errors]
-    if said.state is AckState.REJECTED:
-        _reject(plane, row, said, actor)
+    plane.ack_state, plane.acked_at = acknowledgement.state.value, database_now()
+    plane.ack_errors = [asdict(error) for error in acknowledgement.errors]
+    if acknowledgement.state is AckState.REJECTED:
+        _reject(plane, row, acknowledgement, actor)
     else:
         _apply(plane, row, actor)
     plane.save()
@@ -106,17 +106,17 @@ def _apply(plane: DataPlane, row: AgentConfigBundle, actor: Actor) -> None:
         _halve(plane, _left(plane), before)
 
 
-def _reject(plane: DataPlane, row: AgentConfigBundle, said: Acknowledgement, actor: Actor) -> None:
-    message = (said.errors[0].message if said.errors else "No reason was given.")[:500]
+def _reject(plane: DataPlane, row: AgentConfigBundle, acknowledgement: Acknowledgement, actor: Actor) -> None:
+    message = (acknowledgement.errors[0].message if acknowledgement.errors else "No reason was given.")[:500]
     _tell(BUNDLE_REJECTED, plane, row, actor.name, message=message)
     plane.rejected = [*plane.rejected, row.digest][-_REJECTED_KEPT:]
     # An approval was for a bundle that seemed to work.
-    plane.approved = [one for one in plane.approved if one != row.digest]
+    plane.approved = [digest for digest in plane.approved if digest != row.digest]
     plane.active_revision = plane.applied_revision
     applied, rejected = load_bundle(plane, plane.applied_revision), serialization.read_bundle(row.body)
-    found = _tried(plane) if plane.trial else sorted(suspects(applied, rejected))
-    named = _named(said.errors, rejected, found)
-    _halve(plane, named if len(named) == 1 else found, applied, message)
+    candidates = _tried(plane) if plane.trial else sorted(suspects(applied, rejected))
+    named = _named(acknowledgement.errors, rejected, candidates)
+    _halve(plane, named if len(named) == 1 else candidates, applied, message)
 
 
 def _bring_up_to_date(plane: DataPlane, actor: Actor) -> None:
@@ -126,20 +126,22 @@ def _bring_up_to_date(plane: DataPlane, actor: Actor) -> None:
         plane.refresh_from_db()
         if not plane.trial or plane.active_revision != plane.applied_revision:
             return
-        gates = {one["gate"] for one in (plane.held or {}).get("reasons", ())}
+        gates = {reason["gate"] for reason in (plane.held or {}).get("reasons", ())}
         if gates - {"rejected"}:
             return
         _halve(plane, _tried(plane) if gates else _left(plane), load_bundle(plane, plane.applied_revision))
         plane.save(update_fields=["trial"])
 
 
-def _halve(plane: DataPlane, found: Sequence[DocumentId], applied: Bundle | None, message: str = "") -> None:
+def _halve(
+    plane: DataPlane, candidates: Sequence[DocumentId], applied: Bundle | None, message: str = ""
+) -> None:
     """One suspect is to blame; of several, half are tried next."""
     plane.trial = None
-    if len(found) == 1:
-        _convict(plane, found[0], applied, message)
-    elif found:
-        written = [serialization.write_document(one) for one in found]
+    if len(candidates) == 1:
+        _convict(plane, candidates[0], applied, message)
+    elif candidates:
+        written = [serialization.write_document(document_id) for document_id in candidates]
         plane.trial = {"suspects": written, "tried": written[: len(written) // 2], "message": message}
 
 
@@ -149,29 +151,37 @@ def _convict(plane: DataPlane, name: DocumentId, applied: Bundle | None, message
     ).first()
     if row is None:
         return
-    generations = {one.document: one.generation for one in applied.inputs} if applied else {}
-    told = message or "A configuration with it was rejected, and one without it was not."
-    text = f"The data plane {plane.name} rejected generation {row.generation}: {told}"
+    generations = (
+        {bundle_input.document: bundle_input.generation for bundle_input in applied.inputs} if applied else {}
+    )
+    cause = message or "A configuration with it was rejected, and one without it was not."
+    text = f"The data plane {plane.name} rejected generation {row.generation}: {cause}"
     blame(row, plane, fallback=generations.get(name, 0), message=text)
 
 
 def _tried(plane: DataPlane) -> list[DocumentId]:
-    return [serialization.read_document_id(one) for one in plane.trial["tried"]]
+    return [serialization.read_document_id(document) for document in plane.trial["tried"]]
 
 
 def _left(plane: DataPlane) -> list[DocumentId]:
     """Suspects that were not tried; those that were work."""
     tried = set(_tried(plane))
-    found = [serialization.read_document_id(one) for one in plane.trial["suspects"]]
-    return [one for one in found if one not in tried]
+    document_ids = [serialization.read_document_id(suspect) for suspect in plane.trial["suspects"]]
+    return [document_id for document_id in document_ids if document_id not in tried]
 
 
-def _named(errors: Collection[AckError], bundle: Bundle, found: Sequence[DocumentId]) -> list[DocumentId]:
+def _named(
+    errors: Collection[AckError], bundle: Bundle, candidates: Sequence[DocumentId]
+) -> list[DocumentId]:
     """The suspects that the errors speak of, by the document, or by an agent or task type in the path."""
-    steps = {step for one in errors for step in one.path.split("/") if step}
-    said = {one.document for one in errors}
-    serving = {one.document for one in bundle.routes if one.agent in steps or one.task_type in steps}
-    return [one for one in found if str(one) in said or one in serving]
+    steps = {step for error in errors for step in error.path.split("/") if step}
+    named_documents = {error.document for error in errors}
+    serving = {route.document for route in bundle.routes if route.agent in steps or route.task_type in steps}
+    return [
+        document_id
+        for document_id in candidates
+        if str(document_id) in named_documents or document_id in serving
+    ]
 
 
 def _bundle_row(plane: DataPlane) -> AgentConfigBundle:

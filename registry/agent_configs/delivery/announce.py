@@ -16,8 +16,8 @@ def announce() -> None:
     """Follow what came into force, and what went, since the last look."""
     in_force = AgentConfigBundle.objects.select_related("data_plane").defer("text", "body")
     etags = {
-        one.data_plane.name: etag_of_bundle(one.data_plane, one.digest, Format.YAML)
-        for one in in_force.filter(revision=F("data_plane__active_revision"))
+        row.data_plane.name: etag_of_bundle(row.data_plane, row.digest, Format.YAML)
+        for row in in_force.filter(revision=F("data_plane__active_revision"))
     }
     for environment in Environment.objects.exclude(name=""):
         etag = etags.get(environment.name, "")

@@ -67,32 +67,32 @@ class Served:
 
 def get_plane(name: str) -> DataPlane:
     """Raises UnknownDataPlane."""
-    found = DataPlane.objects.filter(name=name).first()
-    if found is None:
+    plane = DataPlane.objects.filter(name=name).first()
+    if plane is None:
         raise UnknownDataPlane(f"There is no data plane {name[:80]!r}.")
-    return found
+    return plane
 
 
 @transaction.atomic
 def put_plane(
-    name: str, wanted: Described, *, actor: Actor, precondition: Precondition | None = None
+    name: str, spec: Described, *, actor: Actor, precondition: Precondition | None = None
 ) -> tuple[DataPlane, bool]:
     """Register a data plane or describe it otherwise; its next bundle is made at once."""
-    _check(name, wanted)
+    _check(name, spec)
     lock_publishing()
     standing = DataPlane.objects.filter(name=name).first()
     check(precondition, standing.version if standing else None)
     before = described(standing) if standing else None
-    said = _columns(wanted)
-    if standing and before == said:
+    columns = _columns(spec)
+    if standing and before == columns:
         return standing, False
     plane = standing or DataPlane(name=name, version=0)
-    for column, value in said.items():
+    for column, value in columns.items():
         setattr(plane, column, value)
     plane.version += 1
     plane.save()
     kind = PLANE_CHANGED if standing else PLANE_REGISTERED
-    _record(kind, name, actor, before=before, after=said)
+    _record(kind, name, actor, before=before, after=columns)
     recompute_all(actor)
     return get_plane(name), standing is None
 
@@ -113,9 +113,16 @@ def approve(name: str, digest: str, *, actor: Actor) -> DataPlane:
     """Approve exactly the bundle, or the team's change, that is held. Raises UnknownBundle if none is."""
     lock_publishing()
     plane = get_plane(name)
-    parts = (one.held for one in parts_held(plane))
-    held = next((one for one in (plane.held, *parts) if one and digest and one["digest"] == digest), None)
-    if held is None:
+    parts = (part.held for part in parts_held(plane))
+    hold = next(
+        (
+            candidate
+            for candidate in (plane.held, *parts)
+            if candidate and digest and candidate["digest"] == digest
+        ),
+        None,
+    )
+    if hold is None:
         raise UnknownBundle(f"Nothing of {name} with this digest is held. Read the data plane for what is.")
     plane.approved = [*plane.approved, digest][-_APPROVALS_KEPT:]
     plane.save(update_fields=["approved"])
@@ -124,7 +131,7 @@ def approve(name: str, digest: str, *, actor: Actor) -> DataPlane:
         "data_plane",
         name,
         actor=actor,
-        before={"held": held["reasons"]},
+        before={"held": hold["reasons"]},
         after={"digest": digest},
         data={"data_plane": name, "digest": digest},
     )
@@ -137,13 +144,13 @@ def get_followed_plane(name: str, caller: Caller) -> DataPlane:
 
     Raises UnknownDataPlane otherwise, whether it exists or not.
     """
-    found = DataPlane.objects.filter(name=name).first()
-    if found is None or not _may_follow(caller, found):
+    plane = DataPlane.objects.filter(name=name).first()
+    if plane is None or not _may_follow(caller, plane):
         raise UnknownDataPlane(
             f"There is no data plane {name[:80]!r} whose principal is {caller.name}. "
             "An administrator can set the `principal` of a data plane."
         )
-    return found
+    return plane
 
 
 def _may_follow(caller: Caller, plane: DataPlane) -> bool:
@@ -151,33 +158,33 @@ def _may_follow(caller: Caller, plane: DataPlane) -> bool:
     return is_principal or caller.verdict(Action.AGENT_CONFIG_RULE).allowed
 
 
-def etag_of(plane: DataPlane, wanted: Format) -> str:
+def etag_of(plane: DataPlane, config_format: Format) -> str:
     """Without reading the bundle: most questions are answered with 304."""
     rows = AgentConfigBundle.objects.filter(data_plane=plane, revision=plane.active_revision)
     digest = rows.values_list("digest", flat=True).first()
     if digest is None:
         raise UnknownBundle(f"No bundle of {plane.name} is in force yet.")
-    return etag_of_bundle(plane, digest, wanted)
+    return etag_of_bundle(plane, digest, config_format)
 
 
-def etag_of_bundle(plane: DataPlane, digest: str, wanted: Format) -> str:
+def etag_of_bundle(plane: DataPlane, digest: str, config_format: Format) -> str:
     """The bundle with this digest is the one in force."""
     # A ConfigMap is named as the data plane is described.
-    more = f".v{plane.version}" if wanted is Format.CONFIG_MAP else ""
+    more = f".v{plane.version}" if config_format is Format.CONFIG_MAP else ""
     # With the revision: equal documents of two revisions are acknowledged, and signed, apart.
-    return f'"{digest}.{wanted.value}.{plane.active_revision}{more}"'
+    return f'"{digest}.{config_format.value}.{plane.active_revision}{more}"'
 
 
-def configuration(plane: DataPlane, wanted: Format) -> Served:
+def configuration(plane: DataPlane, config_format: Format) -> Served:
     """What is in force, as it is served. Raises UnknownBundle, LimitReached."""
-    etag = etag_of(plane, wanted)
+    etag = etag_of(plane, config_format)
     row = AgentConfigBundle.objects.get(data_plane=plane, revision=plane.active_revision)
-    if wanted is Format.YAML:
+    if config_format is Format.YAML:
         return Served(row.revision, row.digest, etag, row.text)
-    if wanted is Format.CONFIG_MAP:
+    if config_format is Format.CONFIG_MAP:
         _check_config_map(plane, row.text)
     bundle = serialization.read_bundle(row.body)
-    if wanted is Format.JSON:
+    if config_format is Format.JSON:
         return Served(row.revision, row.digest, etag, as_json(bundle))
     place = {"name": "flyte-agent-service", "namespace": "flyte", **plane.config_map}
     text = as_config_map(bundle, name=place["name"], namespace=place["namespace"], revision=row.revision)
@@ -198,10 +205,10 @@ def get_bundle(name: str, revision: int) -> AgentConfigBundle:
     """Raises UnknownDataPlane, UnknownBundle."""
     rows = AgentConfigBundle.objects.filter(data_plane=get_plane(name), revision=revision)
     # A path may say any number; Postgres counts revisions in 32 bits.
-    found = rows.first() if revision < 2**31 else None
-    if found is None:
+    row = rows.first() if revision < 2**31 else None
+    if row is None:
         raise UnknownBundle(f"There is no revision {revision} of {name}.")
-    return found
+    return row
 
 
 def described(plane: DataPlane) -> dict[str, Any]:
@@ -209,29 +216,29 @@ def described(plane: DataPlane) -> dict[str, Any]:
     return {name: getattr(plane, name) for name in _columns(Described())}
 
 
-def _columns(wanted: Described) -> dict[str, Any]:
-    lists = {name: list(value) for name, value in asdict(wanted).items() if isinstance(value, tuple)}
+def _columns(spec: Described) -> dict[str, Any]:
+    lists = {name: list(value) for name, value in asdict(spec).items() if isinstance(value, tuple)}
     return {
-        **asdict(wanted),
+        **asdict(spec),
         **lists,
-        "dialect": wanted.dialect.value,
-        "platform": dict(wanted.platform),
-        "config_map": dict(wanted.config_map),
+        "dialect": spec.dialect.value,
+        "platform": dict(spec.platform),
+        "config_map": dict(spec.config_map),
     }
 
 
-def _check(name: str, wanted: Described) -> None:
-    found = []
+def _check(name: str, spec: Described) -> None:
+    errors = []
     if not _NAME.fullmatch(name):
         message = "A data plane's name has small letters, digits and inner hyphens, 63 at most."
-        found.append(FieldError("/name", "malformed", message))
-    if not _RELEASE.fullmatch(wanted.release):
-        found.append(FieldError("/release", "malformed", "Flyte's release, such as 1.16.8."))
-    if wanted.principal and not Principal.objects.filter(name=wanted.principal).exists():
-        message = f"There is no principal {wanted.principal!r}."
-        found.append(FieldError("/principal", "unknown_principal", message))
-    if found:
-        raise InvalidRequest(found[0].message, errors=found)
+        errors.append(FieldError("/name", "malformed", message))
+    if not _RELEASE.fullmatch(spec.release):
+        errors.append(FieldError("/release", "malformed", "Flyte's release, such as 1.16.8."))
+    if spec.principal and not Principal.objects.filter(name=spec.principal).exists():
+        message = f"There is no principal {spec.principal!r}."
+        errors.append(FieldError("/principal", "unknown_principal", message))
+    if errors:
+        raise InvalidRequest(errors[0].message, errors=errors)
 
 
 def _record(

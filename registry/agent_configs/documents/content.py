@@ -59,7 +59,7 @@ class Content:
         """The same for equal contents, however they were written."""
         return digest_of(
             {
-                "agents": {name: one.members for name, one in self.agents.items()},
+                "agents": {name: agent.members for name, agent in self.agents.items()},
                 "routes": dict(self.routes),
                 "defaults": sorted(self.defaults),
             }

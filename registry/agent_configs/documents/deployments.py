@@ -32,16 +32,16 @@ def read_deployment(node: Node, words: Words, limits: Limits, findings: Findings
         findings.error(node.place, Code.SCHEMA_VIOLATION, "An agent without settings would vanish in Flyte.")
         return None
     before = len(findings.diagnostics)
-    found = members(node, _FIELDS, findings)
-    endpoint = _endpoint(node, found.get("endpoint"), limits, findings)
+    fields = members(node, _FIELDS, findings)
+    endpoint = _endpoint(node, fields.get("endpoint"), limits, findings)
     deployment = Deployment(
         endpoint=endpoint or "",
-        insecure=_insecure(node, found.get("insecure"), limits, findings),
-        service_config=_service_config(found.get("defaultServiceConfig"), limits, findings),
-        default_timeout=_duration(found.get("defaultTimeout"), limits.longest_timeout, findings),
-        timeouts=_timeouts(found.get("timeouts"), words, limits, findings),
+        insecure=_insecure(node, fields.get("insecure"), limits, findings),
+        service_config=_service_config(fields.get("defaultServiceConfig"), limits, findings),
+        default_timeout=_duration(fields.get("defaultTimeout"), limits.longest_timeout, findings),
+        timeouts=_timeouts(fields.get("timeouts"), words, limits, findings),
     )
-    errors = [one for one in findings.diagnostics[before:] if one.severity == "error"]
+    errors = [diagnostic for diagnostic in findings.diagnostics[before:] if diagnostic.severity == "error"]
     return None if errors else deployment
 
 
@@ -99,18 +99,18 @@ def _refuse(word: str) -> None:
 
 
 def _timeouts(node: Node | None, words: Words, limits: Limits, findings: Findings) -> dict[Operation, int]:
-    known = words.operations()
-    found = {}
+    operations = words.operations()
+    timeouts = {}
     for name, value in entries(node, findings) if node else ():
-        if name not in known:
+        if name not in operations:
             message = f"There is no operation {shown(name)}."
-            findings.error(value.place, Code.UNKNOWN_FIELD, message, meant(name, known))
+            findings.error(value.place, Code.UNKNOWN_FIELD, message, meant(name, operations))
             continue
-        is_list = known[name] is Operation.LIST
+        is_list = operations[name] is Operation.LIST
         longest = limits.longest_list_timeout if is_list else limits.longest_timeout
         if (duration := _duration(value, longest, findings)) is not None:
-            found[known[name]] = duration
-    return dict(sorted(found.items()))
+            timeouts[operations[name]] = duration
+    return dict(sorted(timeouts.items()))
 
 
 def _duration(node: Node | None, longest: int, findings: Findings) -> int | None:

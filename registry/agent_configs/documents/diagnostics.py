@@ -138,8 +138,10 @@ class Findings:
 
     def located(self, places: Mapping[str, Mapping[str, Position]]) -> tuple[Diagnostic, ...]:
         """All that was found, with line and column where a file's positions are known; errors first."""
-        found = [_located(one, places.get(one.file, {})) for one in self.diagnostics]
-        return tuple(sorted(found, key=_order))
+        diagnostics = [
+            _located(diagnostic, places.get(diagnostic.file, {})) for diagnostic in self.diagnostics
+        ]
+        return tuple(sorted(diagnostics, key=_order))
 
 
 def shown(value: Any) -> str:
@@ -148,24 +150,31 @@ def shown(value: Any) -> str:
     return text if len(text) <= 80 else f"{text[:77]}..."
 
 
-def is_close(said: str, allowed: Iterable[str]) -> bool:
+def is_close(name: str, allowed: Iterable[str]) -> bool:
     """True if somebody may have meant one of the words."""
-    return bool(difflib.get_close_matches(said[:80], list(allowed), n=1))
+    return bool(difflib.get_close_matches(name[:80], list(allowed), n=1))
 
 
-def meant(said: str, allowed: Iterable[str]) -> str:
+def meant(name: str, allowed: Iterable[str]) -> str:
     """A hint that names the word that was probably meant, or all words."""
     words = sorted(allowed)
-    close = difflib.get_close_matches(said[:80], words, n=1)
+    close = difflib.get_close_matches(name[:80], words, n=1)
     return f"Did you mean {close[0]}?" if close else f"Known here: {', '.join(words)}."
 
 
-def _located(one: Diagnostic, places: Mapping[str, Position]) -> Diagnostic:
-    if one.line or not places:
-        return one
-    line, column = nearest(one.path, places)
-    return replace(one, line=line, column=column)
+def _located(diagnostic: Diagnostic, places: Mapping[str, Position]) -> Diagnostic:
+    if diagnostic.line or not places:
+        return diagnostic
+    line, column = nearest(diagnostic.path, places)
+    return replace(diagnostic, line=line, column=column)
 
 
-def _order(one: Diagnostic) -> tuple[bool, str, int, int, str, str]:
-    return (one.severity is Severity.WARNING, one.file, one.line, one.column, one.path, one.code)
+def _order(diagnostic: Diagnostic) -> tuple[bool, str, int, int, str, str]:
+    return (
+        diagnostic.severity is Severity.WARNING,
+        diagnostic.file,
+        diagnostic.line,
+        diagnostic.column,
+        diagnostic.path,
+        diagnostic.code,
+    )

@@ -28,11 +28,11 @@ class Words:
     file: str
     placeholders: tuple[str, ...]
 
-    def operation(self, one: Operation) -> str:
-        return self.list_operation if one is Operation.LIST else one.value
+    def operation(self, operation: Operation) -> str:
+        return self.list_operation if operation is Operation.LIST else operation.value
 
     def operations(self) -> dict[str, Operation]:
-        return {self.operation(one): one for one in Operation}
+        return {self.operation(operation): operation for operation in Operation}
 
 
 _AGENT = Words(

@@ -15,7 +15,8 @@ _NUMBER = re.compile(r"[0-9]+|0[xX][0-9A-Fa-f]*")
 _METADATA_HOSTS = frozenset({"metadata.google.internal", "metadata.goog", "instance-data.ec2.internal"})
 # Where clouds answer questions about credentials, outside the link-local range.
 _METADATA_ADDRESSES = frozenset(
-    ipaddress.ip_address(one) for one in ("100.100.100.200", "168.63.129.16", "192.0.0.192", "fd00:ec2::254")
+    ipaddress.ip_address(address)
+    for address in ("100.100.100.200", "168.63.129.16", "192.0.0.192", "fd00:ec2::254")
 )
 _FORMS = "host:port, dns:///host:port, k8s://service.namespace:port"
 _TRANSLATED = ipaddress.ip_network("64:ff9b::/96")
@@ -67,7 +68,7 @@ def _check_service(text: str, place: Place, findings: Findings) -> None:
     if not (_is_port(port) or _PORT_NAME.fullmatch(port)):
         message = f"The port {shown(port)} is neither from 1 to 65535 nor a port's name."
         findings.error(place, Code.INVALID_ENDPOINT, message)
-    if not service or not all(_LABEL.fullmatch(one) for one in names) or len(names) > 2:
+    if not service or not all(_LABEL.fullmatch(name) for name in names) or len(names) > 2:
         hint = (
             "Use k8s://service.namespace:port, k8s://namespace/service:port or k8s:///service.namespace:port."
         )
@@ -82,7 +83,7 @@ def _check_reach(host: str, place: Place, findings: Findings) -> None:
     bare = host.rstrip(".").lower()
     address = _address(bare)
     if address is not None:
-        if any(_is_denied(one) for one in _meanings(address)):
+        if any(_is_denied(variant) for variant in _meanings(address)):
             message = f"{host} is loopback, link-local or a cloud's metadata service."
             findings.error(
                 place, Code.ADDRESS_DENIED, message, "Name the address under which clusters reach it."
@@ -112,7 +113,7 @@ def _host_problem(host: str) -> str:
     labels = bare.split(".")
     if ":" in host:
         return "must stand in brackets"
-    if not bare or len(bare) > 253 or not all(_LABEL.fullmatch(one) for one in labels):
+    if not bare or len(bare) > 253 or not all(_LABEL.fullmatch(label) for label in labels):
         return "is no host name: letters, digits, hyphens, and dots between labels"
     # Resolvers take 2130706433 and 0x7f.1 for 127.0.0.1: only the usual spelling is an address.
     if _NUMBER.fullmatch(labels[-1]) and _address(bare) is None:
@@ -150,8 +151,8 @@ def _is_allowed(host: str, allowed: Set[str]) -> bool:
 
 
 def _networks(allowed: Set[str]) -> Iterator[ipaddress.IPv4Network | ipaddress.IPv6Network]:
-    for one in allowed:
+    for network in allowed:
         try:
-            yield ipaddress.ip_network(one)
+            yield ipaddress.ip_network(network)
         except ValueError:
             continue

@@ -34,12 +34,12 @@ def check_envelope(node: Node, findings: Findings) -> None:
     for name in node.value:
         if name not in _MEMBERS:
             _unknown(name, node.place.below(name), findings)
-    for name, wanted in (("apiVersion", "v1"), ("kind", "ConfigMap")):
+    for name, expected in (("apiVersion", "v1"), ("kind", "ConfigMap")):
         if name not in node.value:
-            hint = f"{name}: {wanted}"
+            hint = f"{name}: {expected}"
             findings.error(node.place, Code.INVALID_ENVELOPE, f"A ConfigMap has {name}.", hint)
-        elif node.value[name] != wanted:
-            message = f"{name} must be {wanted}, not {shown(node.value[name])}."
+        elif node.value[name] != expected:
+            message = f"{name} must be {expected}, not {shown(node.value[name])}."
             findings.error(node.place.below(name), Code.INVALID_ENVELOPE, message)
     _check_name(node, findings)
 

@@ -22,20 +22,20 @@ def members(
             node.place, Code.SCHEMA_VIOLATION, f"An object is wanted here, not {shown(node.value)}."
         )
         return {}
-    found = {}
+    nodes = {}
     for name in node.value:
         place = node.place.below(name)
         if findings.is_full:
             break
         if name in allowed:
-            found[name] = node.member(name)
+            nodes[name] = node.member(name)
         elif _is_forbidden(name, allowed, forbidden):
             message = f"{name} belongs to the platform. A team's document cannot set it."
             findings.error(place, Code.FORBIDDEN_FIELD, message, "Take it out.")
         else:
             message = f"There is no {shown(name)} here."
             findings.error(place, Code.UNKNOWN_FIELD, message, meant(name, allowed))
-    return found
+    return nodes
 
 
 def _is_forbidden(name: str, allowed: Collection[str], forbidden: Collection[str] | None) -> bool:
@@ -48,18 +48,18 @@ def entries(node: Node, findings: Findings) -> Iterator[tuple[str, Node]]:
         if _is_short(node, findings):
             yield from ((name, node.member(name)) for name in node.value)
         return
-    seen: set[str] = set()
+    names: set[str] = set()
     for item in items(node, findings):
         if not isinstance(item.value, Mapping):
             message = f"An object with a name and its value is wanted here, not {shown(item.value)}."
             findings.error(item.place, Code.SCHEMA_VIOLATION, message)
             continue
         for name in item.value:
-            if name in seen:
+            if name in names:
                 message = f"{shown(name)} stands twice in the list. Flyte would take the last."
                 findings.error(item.place.below(name), Code.DUPLICATE, message)
                 continue
-            seen.add(name)
+            names.add(name)
             yield name, item.member(name)
 
 

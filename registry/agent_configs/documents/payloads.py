@@ -38,35 +38,35 @@ class Draft:
 def read_payload(node: Node, limits: Limits, findings: Findings) -> Draft:
     """Read one fragment: all that can be read, and everything that is wrong."""
     draft = Draft()
-    found = members(node, ROOTS, findings, forbidden=None)
-    if "plugins" in found:
-        _read_plugins(found["plugins"], draft, limits, findings)
-    if "tasks" in found:
-        _read_tasks(found["tasks"], draft, limits, findings)
+    fields = members(node, ROOTS, findings, forbidden=None)
+    if "plugins" in fields:
+        _read_plugins(fields["plugins"], draft, limits, findings)
+    if "tasks" in fields:
+        _read_tasks(fields["tasks"], draft, limits, findings)
     return draft
 
 
 def _read_plugins(node: Node, draft: Draft, limits: Limits, findings: Findings) -> None:
-    found = members(node, SECTIONS, findings, forbidden=None)
-    if len(found) > 1:
+    fields = members(node, SECTIONS, findings, forbidden=None)
+    if len(fields) > 1:
         message = "agent-service and connector-service cannot stand in one document."
         findings.error(
             node.place, Code.SCHEMA_VIOLATION, message, "Choose one; we write what a data plane reads."
         )
-    for section, body in found.items():
+    for section, body in fields.items():
         draft.section = section
         _read_section(body, SECTIONS[section], draft, limits, findings)
 
 
 def _read_section(node: Node, words: Words, draft: Draft, limits: Limits, findings: Findings) -> None:
     allowed = (words.agents, words.routes, "supportedTaskTypes")
-    found = members(node, allowed, findings, forbidden=_PLATFORM)
-    if words.agents in found:
-        _read_agents(found[words.agents], words, draft, limits, findings)
-    if "supportedTaskTypes" in found:
-        _read_supported(found["supportedTaskTypes"], draft, limits, findings)
-    if words.routes in found:
-        _read_mappings(found[words.routes], draft, limits, findings)
+    fields = members(node, allowed, findings, forbidden=_PLATFORM)
+    if words.agents in fields:
+        _read_agents(fields[words.agents], words, draft, limits, findings)
+    if "supportedTaskTypes" in fields:
+        _read_supported(fields["supportedTaskTypes"], draft, limits, findings)
+    if words.routes in fields:
+        _read_mappings(fields[words.routes], draft, limits, findings)
 
 
 def _read_agents(node: Node, words: Words, draft: Draft, limits: Limits, findings: Findings) -> None:
@@ -96,10 +96,10 @@ def _read_mappings(node: Node, draft: Draft, limits: Limits, findings: Findings)
 
 
 def _read_tasks(node: Node, draft: Draft, limits: Limits, findings: Findings) -> None:
-    found = members(node, ("task-plugins",), findings, forbidden=("max-plugin-phase-versions", "backoff"))
-    if "task-plugins" not in found:
+    fields = members(node, ("task-plugins",), findings, forbidden=("max-plugin-phase-versions", "backoff"))
+    if "task-plugins" not in fields:
         return
-    inner = members(found["task-plugins"], (_TASK_PLUGINS,), findings, forbidden=("enabled-plugins",))
+    inner = members(fields["task-plugins"], (_TASK_PLUGINS,), findings, forbidden=("enabled-plugins",))
     for name, value in entries(inner[_TASK_PLUGINS], findings) if inner else ():
         _read_default(name, value, draft, limits, findings)
 

@@ -117,19 +117,19 @@ class Naming:
     def agent_id(self, team: str, agent: str) -> str:
         return f"{team.lower()}--{agent}" if self.namespaced_ids and agent else agent
 
-    def task_key(self, one: Published, task_type: str) -> ClaimKey:
+    def task_key(self, document: Published, task_type: str) -> ClaimKey:
         if self.dialect is not Dialect.CONNECTOR_V2:
             return ClaimKey(ClaimKind.TASK_TYPE, task_type)
-        pin = str(one.canary) if one.canary else ""
-        return ClaimKey(ClaimKind.TASK_TYPE, task_type, one.facts_of(task_type).version, pin)
+        pin = str(document.canary) if document.canary else ""
+        return ClaimKey(ClaimKind.TASK_TYPE, task_type, document.facts_of(task_type).version, pin)
 
 
-def agent_claims(one: Published, naming: Naming) -> Iterator[Claim]:
-    for name, deployment in _content(one).agents.items():
-        agent = naming.agent_id(one.team, name)
+def agent_claims(document: Published, naming: Naming) -> Iterator[Claim]:
+    for name, deployment in _content(document).agents.items():
+        agent = naming.agent_id(document.team, name)
         key = ClaimKey(ClaimKind.AGENT, agent)
-        digest = digest_of([deployment.members, str(one.canary or "")])
-        yield Claim(key, one.id, one.team, one.organisation, agent, digest, name)
+        digest = digest_of([deployment.members, str(document.canary or "")])
+        yield Claim(key, document.id, document.team, document.organisation, agent, digest, name)
 
 
 def endpoint_name(endpoint: str) -> str:
@@ -138,24 +138,39 @@ def endpoint_name(endpoint: str) -> str:
     return name if len(name) <= _LONGEST_NAME else digest_of(name)
 
 
-def endpoint_claims(one: Published, naming: Naming) -> Iterator[Claim]:
+def endpoint_claims(document: Published, naming: Naming) -> Iterator[Claim]:
     """One for each agent. Claims with equal digests can share the one connection that Flyte keeps."""
-    for name, deployment in _content(one).agents.items():
+    for name, deployment in _content(document).agents.items():
         key = ClaimKey(ClaimKind.ENDPOINT, endpoint_name(deployment.endpoint))
         digest = digest_of([deployment.insecure, deployment.service_config])
-        yield Claim(key, one.id, one.team, one.organisation, naming.agent_id(one.team, name), digest, name)
+        yield Claim(
+            key,
+            document.id,
+            document.team,
+            document.organisation,
+            naming.agent_id(document.team, name),
+            digest,
+            name,
+        )
 
 
-def task_claims(one: Published, naming: Naming) -> Iterator[Claim]:
-    for name, agent in _content(one).routes.items():
-        agent_id = naming.agent_id(one.team, agent)
-        yield Claim(naming.task_key(one, name), one.id, one.team, one.organisation, agent_id, agent_id)
+def task_claims(document: Published, naming: Naming) -> Iterator[Claim]:
+    for name, agent in _content(document).routes.items():
+        agent_id = naming.agent_id(document.team, agent)
+        yield Claim(
+            naming.task_key(document, name),
+            document.id,
+            document.team,
+            document.organisation,
+            agent_id,
+            agent_id,
+        )
 
 
-def default_claims(one: Published) -> Iterator[Claim]:
-    for name in sorted(_content(one).defaults):
-        yield Claim(ClaimKey(ClaimKind.DEFAULT, name), one.id, one.team, one.organisation)
+def default_claims(document: Published) -> Iterator[Claim]:
+    for name in sorted(_content(document).defaults):
+        yield Claim(ClaimKey(ClaimKind.DEFAULT, name), document.id, document.team, document.organisation)
 
 
-def _content(one: Published) -> Content:
-    return one.content or Content()
+def _content(document: Published) -> Content:
+    return document.content or Content()

@@ -36,11 +36,11 @@ class Reading:
 
     @property
     def errors(self) -> tuple[Diagnostic, ...]:
-        return tuple(one for one in self.diagnostics if one.severity is Severity.ERROR)
+        return tuple(diagnostic for diagnostic in self.diagnostics if diagnostic.severity is Severity.ERROR)
 
     @property
     def warnings(self) -> tuple[Diagnostic, ...]:
-        return tuple(one for one in self.diagnostics if one.severity is Severity.WARNING)
+        return tuple(diagnostic for diagnostic in self.diagnostics if diagnostic.severity is Severity.WARNING)
 
 
 def read_document(text: str, limits: Limits | None = None) -> Reading:
@@ -71,13 +71,13 @@ def _read(value: Any, text: str, limits: Limits, findings: Findings) -> Reading:
         payloads = list(_payloads(root, texts, limits, findings))
     else:
         payloads = [root]
-    drafts = [read_payload(one, limits, findings) for one in payloads]
-    parsed = not any(one.code is Code.INVALID_YAML for one in findings.diagnostics)
+    drafts = [read_payload(payload, limits, findings) for payload in payloads]
+    parsed = not any(diagnostic.code is Code.INVALID_YAML for diagnostic in findings.diagnostics)
     content = content_of(united(drafts, findings), limits, findings) if drafts else None
-    found = findings.located(_positions(texts, findings))
+    diagnostics = findings.located(_positions(texts, findings))
     valid = findings.counts[Severity.ERROR] == 0
     name = name_of(value) if is_config_map(value) else ""
-    return Reading(content if valid else None, found, name, parsed, findings.omitted)
+    return Reading(content if valid else None, diagnostics, name, parsed, findings.omitted)
 
 
 def _payloads(root: Node, texts: dict[str, str], limits: Limits, findings: Findings) -> Iterator[Node]:
@@ -107,6 +107,8 @@ def _parsed(text: str, place: Place, findings: Findings) -> Any:
 
 def _positions(texts: dict[str, str], findings: Findings) -> dict[str, dict[str, Position]]:
     """Where everything stands, in the files about which there is something to say."""
-    wanted = {one.file for one in findings.diagnostics}
-    found = {name: strict_yaml.positions(text) for name, text in texts.items() if name in wanted and text}
-    return {name: places[0] for name, places in found.items() if places}
+    files = {diagnostic.file for diagnostic in findings.diagnostics}
+    positions_by_file = {
+        name: strict_yaml.positions(text) for name, text in texts.items() if name in files and text
+    }
+    return {name: places[0] for name, places in positions_by_file.items() if places}

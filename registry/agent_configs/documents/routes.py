@@ -38,7 +38,11 @@ def content_of(draft: Draft, limits: Limits, findings: Findings) -> Content:
         findings.error(Place(), Code.NOTHING_PUBLISHED, message)
     _check_idle(draft, routes, findings)
     return Content(
-        agents={name: one for name, (one, _) in sorted(draft.agents.items()) if one is not None},
+        agents={
+            name: deployment
+            for name, (deployment, _) in sorted(draft.agents.items())
+            if deployment is not None
+        },
         routes=routes,
         defaults=frozenset(draft.defaults),
     )

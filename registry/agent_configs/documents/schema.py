@@ -36,7 +36,7 @@ def _is_duration(value: Any) -> bool:
 
 
 def _are_texts(value: Any) -> bool:
-    return isinstance(value, list) and bool(value) and all(isinstance(one, str) and one for one in value)
+    return isinstance(value, list) and bool(value) and all(isinstance(text, str) and text for text in value)
 
 
 def _are_counts(value: Any) -> bool:
@@ -48,12 +48,12 @@ def _are_counts(value: Any) -> bool:
 def _are_pairs(value: Any) -> bool:
     """A list of objects with one member each: in an object names would change."""
     return isinstance(value, list) and all(
-        isinstance(one, Mapping) and len(one) == 1 and all(map(_is_text, one.values())) for one in value
+        isinstance(pair, Mapping) and len(pair) == 1 and all(map(_is_text, pair.values())) for pair in value
     )
 
 
 def _are_timeouts(value: Any) -> bool:
-    return _are_pairs(value) and all(_is_duration(text) for one in value for text in one.values())
+    return _are_pairs(value) and all(_is_duration(text) for pair in value for text in pair.values())
 
 
 def _is_plain_name(name: Any) -> bool:
@@ -141,8 +141,8 @@ def _misread_agents(agents: Any, where: str) -> Iterator[str]:
 def _dead_mappings(section: Mapping[str, Any], words: Words) -> Iterator[str]:
     """A mapping to an agent that is not there is silently ignored."""
     agents, routes = section.get(words.agents) or {}, section.get(words.routes)
-    for index, one in enumerate(routes if isinstance(routes, list) and _are_pairs(routes) else []):
-        if not set(one.values()) <= set(agents):
+    for index, route in enumerate(routes if isinstance(routes, list) and _are_pairs(routes) else []):
+        if not set(route.values()) <= set(agents):
             yield f"/plugins/{words.section}/{words.routes}/{index}"
 
 
@@ -152,7 +152,7 @@ def _misread_defaults(document: Mapping[str, Any], words: Words) -> Iterator[str
     if not _are_pairs(defaults):
         yield where
         return
-    for index, one in enumerate(defaults):
-        ((name, plugin),) = one.items()
+    for index, pair in enumerate(defaults):
+        ((name, plugin),) = pair.items()
         if name != name.lower() or plugin != words.section:
             yield f"{where}/{index}"

@@ -59,11 +59,19 @@ def _answer(request: Mapping[str, Any]) -> dict[str, Any]:
     is_real = request.get("dryRun") is not True
     reading = read_parsed(_nameable(new, name), source="admission", counted=is_real)
     if reading.errors:
-        return _denied([(one.path or "/", one.code.value, _place(one)) for one in reading.errors], reading)
+        return _denied(
+            [(error.path or "/", error.code.value, _place(error)) for error in reading.errors], reading
+        )
     conflicts = list(_conflicts(document, reading, old))
     if conflicts and settings.AGENT_CONFIGS_ADMISSION == "deny":
-        return _denied([(str(one.claim.key), one.reason.value, one.message) for one in conflicts], reading)
-    warnings = [*(one.message for one in reading.warnings), *(one.message for one in conflicts)]
+        return _denied(
+            [(str(conflict.claim.key), conflict.reason.value, conflict.message) for conflict in conflicts],
+            reading,
+        )
+    warnings = [
+        *(warning.message for warning in reading.warnings),
+        *(conflict.message for conflict in conflicts),
+    ]
     return {"allowed": True, "warnings": _short(warnings)}
 
 
@@ -71,8 +79,8 @@ def _name(request: Mapping[str, Any], value: Any) -> str:
     """With generateName the name is not known yet: what it begins with decides."""
     metadata = value.get("metadata") if isinstance(value, Mapping) else None
     metadata = metadata if isinstance(metadata, Mapping) else {}
-    found = request.get("name") or metadata.get("name") or metadata.get("generateName") or ""
-    return found if isinstance(found, str) else ""
+    name = request.get("name") or metadata.get("name") or metadata.get("generateName") or ""
+    return name if isinstance(name, str) else ""
 
 
 def _nameable(value: Any, name: str) -> Any:
@@ -90,29 +98,29 @@ def _conflicts(document: DocumentId, reading: Reading, old: Any) -> Iterator[Ver
     before = read_parsed(old, source="admission", counted=False) if isinstance(old, Mapping) else None
     published = Published(document, document.namespace, 1, reading.content, now)
     was = replace(published, content=before.content if before else None)
-    known, names = _related(document, (published, was), now=now)
-    seen = set()
+    documents, names = _related(document, (published, was), now=now)
+    reported = set()
     for plane in DataPlane.objects.order_by("name"):
-        world = load_contest(plane, known, ownership, names=names, now=now)
-        found = _decision(world, published, now).newly_dropped(_decision(world, was, now), document)
-        for verdict in found:
-            if verdict.claim.key not in seen:
-                seen.add(verdict.claim.key)
+        world = load_contest(plane, documents, ownership, names=names, now=now)
+        verdicts = _decision(world, published, now).newly_dropped(_decision(world, was, now), document)
+        for verdict in verdicts:
+            if verdict.claim.key not in reported:
+                reported.add(verdict.claim.key)
                 yield for_reader(verdict, "")
 
 
 def _related(
-    document: DocumentId, wanted: Sequence[Published], *, now: datetime
+    document: DocumentId, versions: Sequence[Published], *, now: datetime
 ) -> tuple[list[Document], set[str]]:
     """Those alone that can decide about it, and all names that they could claim.
 
     Of thousands they are a few, and Kubernetes waits three seconds.
     """
-    known = [one for one in load_documents(now=now) if one.id != document]
-    said = [*(one.published for one in known), *load_older(known)]
-    near = related(said, wanted)
-    names = {*names_of([*wanted, *(one for one in said if one.id in near)])}
-    return [one for one in known if one.id in near], names
+    documents = [other for other in load_documents(now=now) if other.id != document]
+    published = [*(other.published for other in documents), *load_older(documents)]
+    near = related(published, versions)
+    names = {*names_of([*versions, *(other for other in published if other.id in near)])}
+    return [other for other in documents if other.id in near], names
 
 
 def _decision(world: World, published: Published, now: datetime) -> Decision:
@@ -129,13 +137,13 @@ def _lost(old: Any) -> list[str]:
     return [f"Task type {name} loses its agent {agent}." for name, agent in sorted(routes.items())]
 
 
-def _place(one: Diagnostic) -> str:
-    where = f" ({one.file} {one.line}:{one.column})" if one.line else ""
-    return f"{one.message}{where}"
+def _place(diagnostic: Diagnostic) -> str:
+    where = f" ({diagnostic.file} {diagnostic.line}:{diagnostic.column})" if diagnostic.line else ""
+    return f"{diagnostic.message}{where}"
 
 
-def _denied(found: Sequence[tuple[str, str, str]], reading: Reading) -> dict[str, Any]:
-    causes = [{"field": field, "reason": reason, "message": message} for field, reason, message in found]
+def _denied(findings: Sequence[tuple[str, str, str]], reading: Reading) -> dict[str, Any]:
+    causes = [{"field": field, "reason": reason, "message": message} for field, reason, message in findings]
     more = f" And {len(causes) - 1} more." if len(causes) > 1 else ""
     status = {
         "code": 422,
@@ -143,9 +151,16 @@ def _denied(found: Sequence[tuple[str, str, str]], reading: Reading) -> dict[str
         "message": f"{causes[0]['message']}{more}",
         "details": {"causes": causes},
     }
-    return {"allowed": False, "status": status, "warnings": _short([one.message for one in reading.warnings])}
+    return {
+        "allowed": False,
+        "status": status,
+        "warnings": _short([warning.message for warning in reading.warnings]),
+    }
 
 
 def _short(messages: Sequence[str]) -> list[str]:
-    shown = messages[:_MOST_WARNINGS]
-    return [one if len(one) <= _LONGEST_WARNING else f"{one[: _LONGEST_WARNING - 3]}..." for one in shown]
+    reported = messages[:_MOST_WARNINGS]
+    return [
+        message if len(message) <= _LONGEST_WARNING else f"{message[: _LONGEST_WARNING - 3]}..."
+        for message in reported
+    ]

@@ -44,7 +44,7 @@ def give_grant(grant: Grant, *, actor: Actor) -> AgentConfigGrant:
     except IntegrityError as error:
         raise NameTaken(f"{grant.team} has this grant.") from error
     row.refresh_from_db()
-    _record_grant(row, actor, given=True)
+    _record_grant(row, actor, created=True)
     recompute_all(actor)
     return row
 
@@ -56,7 +56,7 @@ def withdraw_grant(grant_id: UUID, *, actor: Actor) -> None:
     row = AgentConfigGrant.objects.filter(id=grant_id).first()
     if row is None:
         raise UnknownGrant(f"There is no grant {grant_id}.")
-    _record_grant(row, actor, given=False)
+    _record_grant(row, actor, created=False)
     row.delete()
     recompute_all(actor)
 
@@ -67,8 +67,8 @@ def release(team: str, kind: ClaimKind, name: str, *, actor: Actor) -> None:
     lock_publishing()
     _, created = AgentConfigRelease.objects.get_or_create(team=team, kind=kind.value, name=name)
     if created:
-        said = {"team": team, "kind": kind.value, "name": name}
-        _record(CLAIM_RELEASED, f"{kind.value}/{name}", said, actor)
+        entry = {"team": team, "kind": kind.value, "name": name}
+        _record(CLAIM_RELEASED, f"{kind.value}/{name}", entry, actor)
         recompute_all(actor)
 
 
@@ -88,35 +88,39 @@ def transfer(order: Transfer, *, actor: Actor) -> None:
         AgentConfigRelease.objects.filter(
             team=taken_back.team, kind=taken_back.kind.value, name=taken_back.name
         ).delete()
-    said = {
+    entry = {
         "kind": order.kind.value,
         "name": order.name,
         "from_team": order.from_team,
         "to_team": order.to_team,
     }
-    _record(CLAIM_TRANSFERRED, f"{order.kind.value}/{order.name}", said, actor)
+    _record(CLAIM_TRANSFERRED, f"{order.kind.value}/{order.name}", entry, actor)
     recompute_all(actor)
 
 
 def _claims() -> list[Claim]:
     naming: Naming = policies.policy().naming
-    documents = [one.published for one in load_documents(now=database_now())]
-    found = (agent_claims, task_claims, endpoint_claims)
-    return [claim for one in documents for claims in found for claim in claims(one, naming)]
+    documents = [document.published for document in load_documents(now=database_now())]
+    claim_functions = (agent_claims, task_claims, endpoint_claims)
+    return [
+        claim for document in documents for claims in claim_functions for claim in claims(document, naming)
+    ]
 
 
-def _record_grant(row: AgentConfigGrant, actor: Actor, *, given: bool) -> None:
-    said = {"team": row.team, "kind": row.kind, "pattern": row.pattern}
+def _record_grant(row: AgentConfigGrant, actor: Actor, *, created: bool) -> None:
+    entry = {"team": row.team, "kind": row.kind, "pattern": row.pattern}
     audit.record(
-        GRANT_GIVEN if given else GRANT_WITHDRAWN,
+        GRANT_GIVEN if created else GRANT_WITHDRAWN,
         "agent_config_grant",
         str(row.id),
         actor=actor,
-        before=None if given else said,
-        after=said if given else None,
-        data=said,
+        before=None if created else entry,
+        after=entry if created else None,
+        data=entry,
     )
 
 
-def _record(event_type: Any, object_id: str, said: dict[str, Any], actor: Actor) -> None:
-    audit.record(event_type, "agent_config_claim", object_id, actor=actor, before=None, after=said, data=said)
+def _record(event_type: Any, object_id: str, entry: dict[str, Any], actor: Actor) -> None:
+    audit.record(
+        event_type, "agent_config_claim", object_id, actor=actor, before=None, after=entry, data=entry
+    )

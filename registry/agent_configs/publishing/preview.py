@@ -55,33 +55,37 @@ class Preview:
 def preview(changes: Sequence[Change], *, hidden: Set[str] = frozenset()) -> Preview:
     """All changes together, in every data plane. hidden: teams of which the reader is told nothing."""
     now = database_now()
-    readings = {one.id: read(one.text, source="preview") for one in changes if one.text is not None}
+    readings = {
+        change.id: read(change.text, source="preview") for change in changes if change.text is not None
+    }
     documents = _with(load_documents(now=now), changes, readings, now=now)
     ownership = load_ownership()
-    asked = {one.id for one in changes}
+    changed_ids = {change.id for change in changes}
     outcomes = []
     for plane in DataPlane.objects.order_by("name"):
         loaded = load_world(plane, documents, ownership, now=now)
-        found = recompute(loaded.world, now=now)
-        difference = seen_by(found.difference, loaded.world.active, found.bundle, hidden)
-        about = replace(loaded, documents=tuple(one for one in loaded.documents if one.id in asked))
+        result = recompute(loaded.world, now=now)
+        difference = seen_by(result.difference, loaded.world.active, result.bundle, hidden)
+        about = replace(
+            loaded, documents=tuple(document for document in loaded.documents if document.id in changed_ids)
+        )
         outcomes.append(
             Outcome(
                 plane.name,
-                digest(found.bundle),
+                digest(result.bundle),
                 summary(difference),
-                _held(found, hidden, {one.id.namespace for one in changes}),
-                standings(plane, about, found, found.bundle),
+                _held(result, hidden, {change.id.namespace for change in changes}),
+                standings(plane, about, result, result.bundle),
             )
         )
     return Preview(readings, tuple(outcomes))
 
 
-def _held(found: Recomputed, hidden: Set[str], teams: Set[str]) -> tuple[Held, ...]:
+def _held(result: Recomputed, hidden: Set[str], teams: Set[str]) -> tuple[Held, ...]:
     """What would hold everything, and what would hold the parts of the teams that were asked about."""
-    parts = (one for one in found.division.held if one.team in teams)
-    reasons = (why for one in parts for why in one.reasons)
-    return (*(veiled(found.held) if hidden else found.held), *reasons)
+    parts = (held_part for held_part in result.division.held if held_part.team in teams)
+    reasons = (why for held_part in parts for why in held_part.reasons)
+    return (*(veiled(result.held) if hidden else result.held), *reasons)
 
 
 def _with(
@@ -91,18 +95,18 @@ def _with(
     *,
     now: datetime,
 ) -> list[Document]:
-    found = {one.id: one for one in documents}
+    by_id = {document.id: document for document in documents}
     outcomes = load_outcomes()
     organisations = dict(PublishingTeam.objects.values_list("name", "organisation"))
-    for one in changes:
-        reading = readings.get(one.id)
+    for change in changes:
+        reading = readings.get(change.id)
         if reading is None:
-            found.pop(one.id, None)
+            by_id.pop(change.id, None)
         elif reading.content is not None:
-            before = found.get(one.id)
-            new = _published(one.id, reading, before, organisations.get(one.id.namespace, ""), now)
-            found[one.id] = replace(new, probe=probe_of(reading.content, outcomes))
-    return list(found.values())
+            before = by_id.get(change.id)
+            new = _published(change.id, reading, before, organisations.get(change.id.namespace, ""), now)
+            by_id[change.id] = replace(new, probe=probe_of(reading.content, outcomes))
+    return list(by_id.values())
 
 
 def _published(

@@ -64,7 +64,7 @@ class Wanted:
 
 @transaction.atomic
 def put_document(
-    wanted: Wanted,
+    spec: Wanted,
     *,
     actor: Actor,
     precondition: Precondition | None = None,
@@ -77,24 +77,24 @@ def put_document(
     is served on. one_of_many: whoever changes many has taken the lock, and recomputes once afterwards.
     Raises InvalidRequest, LimitReached, TooManyAttempts, VersionMismatch, VersionRequired.
     """
-    _check_name(wanted.id)
-    team = wanted.id.namespace
+    _check_name(spec.id)
+    team = spec.id.namespace
     check_pace(team)
-    reading = read(wanted.text, source=wanted.id.source)
+    reading = read(spec.text, source=spec.id.source)
     if refuse and reading.errors:
         raise invalid(reading)
-    at_once = not one_of_many and takes_effect_at_once(team, len(wanted.text)) and try_lock_publishing()
-    row = _locked(wanted.id)
+    at_once = not one_of_many and takes_effect_at_once(team, len(spec.text)) and try_lock_publishing()
+    row = _locked(spec.id)
     standing = row if row and row.deleted_at is None else None
     check(precondition, standing.generation if standing else None)
-    if standing and _says(standing, wanted):
+    if standing and _says(standing, spec):
         return standing, False
     if standing is None:
-        check_documents(wanted.id)
+        check_documents(spec.id)
     if reading.content is not None:
-        check_bytes(wanted.id, wanted.text, before=len(standing.text.encode()) if standing else 0)
+        check_bytes(spec.id, spec.text, before=len(standing.text.encode()) if standing else 0)
     spend_change(team)
-    saved = _store(row, standing, wanted, reading, actor)
+    saved = _store(row, standing, spec, reading, actor)
     if at_once:
         recompute_all(actor)
     return saved, standing is None
@@ -153,20 +153,22 @@ def forget_tombstones(*, now: datetime) -> int:
     until = now - policies.grace() - timedelta(hours=1)
     old = AgentConfig.objects.filter(deleted_at__lt=until)
     names = documents_held()
-    kept = [row.id for row in old.defer("text", "content") if row.document_id in names] if names else []
-    return old.exclude(id__in=kept).delete()[0]
+    retained_ids = (
+        [row.id for row in old.defer("text", "content") if row.document_id in names] if names else []
+    )
+    return old.exclude(id__in=retained_ids).delete()[0]
 
 
 def invalid(reading: Reading) -> InvalidAgentConfig:
     """Everything that is wrong with a document, as an error of the API."""
-    found = [
-        FieldError(one.path, one.code.value, one.message, one.hint, (), one.line, one.column)
-        for one in reading.errors
+    errors = [
+        FieldError(error.path, error.code.value, error.message, error.hint, (), error.line, error.column)
+        for error in reading.errors
     ]
     return InvalidAgentConfig(
-        f"{len(found)} mistakes. The first: {found[0].message}" if len(found) > 1 else found[0].message,
-        errors=found,
-        diagnostics=[serialization.write_diagnostic(one) for one in reading.diagnostics],
+        f"{len(errors)} mistakes. The first: {errors[0].message}" if len(errors) > 1 else errors[0].message,
+        errors=errors,
+        diagnostics=[serialization.write_diagnostic(diagnostic) for diagnostic in reading.diagnostics],
         omitted=reading.omitted,
     )
 
@@ -198,33 +200,33 @@ def _locked(document: DocumentId) -> AgentConfig | None:
     return rows.filter(source=document.source, team=document.namespace, name=document.name).first()
 
 
-def _says(row: AgentConfig, wanted: Wanted) -> bool:
+def _says(row: AgentConfig, spec: Wanted) -> bool:
     return (row.text, row.facts, row.canary) == (
-        wanted.text,
-        _facts(wanted),
-        serialization.write_canary(wanted.canary),
+        spec.text,
+        _facts(spec),
+        serialization.write_canary(spec.canary),
     )
 
 
-def _facts(wanted: Wanted) -> dict[str, Any]:
-    return {name: asdict(one) for name, one in wanted.facts.items()}
+def _facts(spec: Wanted) -> dict[str, Any]:
+    return {name: asdict(facts) for name, facts in spec.facts.items()}
 
 
 def _store(
-    row: AgentConfig | None, standing: AgentConfig | None, wanted: Wanted, reading: Reading, actor: Actor
+    row: AgentConfig | None, standing: AgentConfig | None, spec: Wanted, reading: Reading, actor: Actor
 ) -> AgentConfig:
     now = database_now()
     before = shown(standing) if standing else None
-    name = wanted.id
+    name = spec.id
     row = row or AgentConfig(source=name.source, team=name.namespace, name=name.name, generation=0)
     if standing is None:
         # A source's clock makes a document older, and never younger than now.
-        row.created_at = min(now, wanted.created_at or now)
+        row.created_at = min(now, spec.created_at or now)
         row.content, row.content_generation, row.deleted_at = None, 0, None
     was_valid, last_good = row.is_valid, row.content_generation
     row.generation += 1
-    row.text, row.digest = wanted.text, sha256(wanted.text.encode()).hexdigest()
-    row.facts, row.canary = _facts(wanted), serialization.write_canary(wanted.canary)
+    row.text, row.digest = spec.text, sha256(spec.text.encode()).hexdigest()
+    row.facts, row.canary = _facts(spec), serialization.write_canary(spec.canary)
     row.changed_at, row.changed_by = now, actor.name
     _note_reading(row, reading, now, was_valid=was_valid)
     row.recent_changes = [*row.recent_changes, now.isoformat()][-_CHANGES_KEPT:]
@@ -232,7 +234,7 @@ def _store(
     if row.is_valid:
         _keep_generation(row)
         readmit_fixed(row, actor)
-    changes = [datetime.fromisoformat(one) for one in row.recent_changes]
+    changes = [datetime.fromisoformat(timestamp) for timestamp in row.recent_changes]
     if is_flapping(changes, patience=policies.patience(), now=now):
         keep_as_it_was(row, last_good, now=now)
     data = {"generation": row.generation, "valid": row.is_valid}
@@ -241,7 +243,7 @@ def _store(
 
 
 def _note_reading(row: AgentConfig, reading: Reading, now: datetime, *, was_valid: bool) -> None:
-    row.diagnostics = [serialization.write_diagnostic(one) for one in reading.diagnostics]
+    row.diagnostics = [serialization.write_diagnostic(diagnostic) for diagnostic in reading.diagnostics]
     row.is_parsed, row.is_valid = reading.parsed, reading.content is not None
     if reading.content is not None:
         row.content, row.content_generation = serialization.write_content(reading.content), row.generation
@@ -267,8 +269,8 @@ def _keep_generation(row: AgentConfig) -> None:
     oldest = row.generation - settings.AGENT_CONFIGS_GENERATIONS_KEPT
     old = AgentConfigGeneration.objects.filter(document=row, number__lte=oldest)
     # What is served in place of the latest must outlive it.
-    kept = {*row.quarantines.values_list("fallback", flat=True), *generations_in_force(row)}
-    old.exclude(number__in=kept).delete()
+    retained = {*row.quarantines.values_list("fallback", flat=True), *generations_in_force(row)}
+    old.exclude(number__in=retained).delete()
 
 
 def _record(

@@ -79,37 +79,37 @@ def keep_as_it_was(row: AgentConfig, last_good: int, *, now: datetime) -> None:
     )
 
 
-def _put(wanted: AgentConfigQuarantine, actor: Actor) -> None:
+def _put(record: AgentConfigQuarantine, actor: Actor) -> None:
     """Replaces what stands for the same data plane."""
-    AgentConfigQuarantine.objects.filter(document=wanted.document, data_plane=wanted.data_plane).delete()
-    wanted.save(force_insert=True)
-    row, plane = wanted.document, wanted.data_plane_id or ""
+    AgentConfigQuarantine.objects.filter(document=record.document, data_plane=record.data_plane).delete()
+    record.save(force_insert=True)
+    row, plane = record.document, record.data_plane_id or ""
     name = {"source": row.source, "team": row.team, "name": row.name, "data_plane": plane}
-    said = {**name, "reason": wanted.reason, "message": wanted.message}
+    data = {**name, "reason": record.reason, "message": record.message}
     audit.record(
         CONFIG_QUARANTINED,
         "agent_config",
         str(row.document_id),
         actor=actor,
         before=None,
-        after={**said, "generation": wanted.generation, "fallback": wanted.fallback},
-        data=said,
+        after={**data, "generation": record.generation, "fallback": record.fallback},
+        data=data,
     )
 
 
 def _lift(row: AgentConfig, actor: Actor, reasons: tuple[str, ...]) -> int:
-    found = list(AgentConfigQuarantine.objects.filter(document=row, reason__in=reasons))
-    for one in found:
+    records = list(AgentConfigQuarantine.objects.filter(document=row, reason__in=reasons))
+    for record in records:
         name = {"source": row.source, "team": row.team, "name": row.name}
-        said = {**name, "data_plane": one.data_plane_id or "", "reason": one.reason}
+        data = {**name, "data_plane": record.data_plane_id or "", "reason": record.reason}
         audit.record(
             CONFIG_READMITTED,
             "agent_config",
             str(row.document_id),
             actor=actor,
-            before={**said, "message": one.message},
+            before={**data, "message": record.message},
             after=None,
-            data=said,
+            data=data,
         )
-        one.delete()
-    return len(found)
+        record.delete()
+    return len(records)

@@ -36,9 +36,9 @@ def check_documents(document: DocumentId) -> None:
 def check_bytes(document: DocumentId, text: str, *, before: int) -> None:
     """Raises LimitReached if the team would have too many bytes of documents. before: bytes of this one."""
     most, size = settings.AGENT_CONFIGS_TEAM_BYTES, len(text.encode(errors="replace"))
-    others = AgentConfig.objects.filter(team=document.namespace, deleted_at=None)
-    others = others.exclude(source=document.source, name=document.name)
-    total = _totals(others)["bytes"] + size
+    other_documents = AgentConfig.objects.filter(team=document.namespace, deleted_at=None)
+    other_documents = other_documents.exclude(source=document.source, name=document.name)
+    total = _totals(other_documents)["bytes"] + size
     if total > most and size > before:
         message = (
             f"The documents of the team {document.namespace} would have {total} bytes, more than {most}. "

@@ -29,7 +29,7 @@ from registry.agent_configs.storage.load_documents import load_documents
 from registry.agent_configs.storage.load_inputs import Loaded, load_ownership, load_world
 from registry.agent_configs.storage.retention import forget_old_bundles, store_history
 
-_TOLD = 1000
+_MAX_REPORTED = 1000
 log = structlog.get_logger(__name__)
 
 
@@ -45,49 +45,49 @@ def recompute_all(actor: Actor) -> list[str]:
     if not due:
         return []
     documents, ownership = load_documents(now=now), load_ownership()
-    given = []
+    changed_planes = []
     for plane in due:
         try:
             with transaction.atomic():
                 loaded = load_world(plane, documents, ownership, now=now)
                 if _recompute_one(plane, loaded, common, actor, now=now):
-                    given.append(plane.name)
+                    changed_planes.append(plane.name)
         except Exception as error:
             _tell_failure(plane, error)
-    return given
+    return changed_planes
 
 
 def _recompute_one(plane: DataPlane, loaded: Loaded, common: str, actor: Actor, *, now: datetime) -> bool:
     """Returns whether the data plane is given another bundle than before."""
-    found = recompute(loaded.world, now=now)
+    result = recompute(loaded.world, now=now)
     before = digest(loaded.world.active) if loaded.world.active else ""
-    after = digest(found.bundle)
-    is_new = not found.held and after != before
-    if found.held:
-        _hold(plane, found, after)
+    after = digest(result.bundle)
+    is_new = not result.held and after != before
+    if result.held:
+        _hold(plane, result, after)
     else:
         plane.held = None
     if is_new:
-        _activate(plane, found, after, actor)
+        _activate(plane, result, after, actor)
     plane.inputs_digest = inputs_of_plane(plane, common)
     plane.save()
-    store_history(plane, loaded.world.history, found.history)
-    store_parts(plane, found.division, activated=not found.held)
-    in_force = loaded.world.active if found.held else found.bundle
-    store_statuses(plane, loaded, found, in_force, now=now)
+    store_history(plane, loaded.world.history, result.history)
+    store_parts(plane, result.division, activated=not result.held)
+    in_force = loaded.world.active if result.held else result.bundle
+    store_statuses(plane, loaded, result, in_force, now=now)
     return is_new
 
 
-def _activate(plane: DataPlane, found: Recomputed, sha256: str, actor: Actor) -> None:
+def _activate(plane: DataPlane, result: Recomputed, sha256: str, actor: Actor) -> None:
     revision = plane.latest_revision + 1
     AgentConfigBundle.objects.create(
         data_plane=plane,
         revision=revision,
         parent=plane.active_revision,
         digest=sha256,
-        text=as_yaml(found.bundle),
-        body=serialization.write_bundle(found.bundle),
-        changes=list(summary(found.difference))[:_TOLD],
+        text=as_yaml(result.bundle),
+        body=serialization.write_bundle(result.bundle),
+        changes=list(summary(result.difference))[:_MAX_REPORTED],
         created_by=actor.name,
     )
     plane.latest_revision = plane.active_revision = revision
@@ -105,35 +105,35 @@ def _activate(plane: DataPlane, found: Recomputed, sha256: str, actor: Actor) ->
     )
 
 
-def _hold(plane: DataPlane, found: Recomputed, sha256: str) -> None:
+def _hold(plane: DataPlane, result: Recomputed, sha256: str) -> None:
     """Note why the bundle waits, and tell it once."""
-    held = {
+    hold = {
         "digest": sha256,
-        "reasons": [{"gate": one.gate.value, "message": one.message} for one in found.held],
-        "changes": list(summary(found.difference))[:_TOLD],
+        "reasons": [{"gate": hold.gate.value, "message": hold.message} for hold in result.held],
+        "changes": list(summary(result.difference))[:_MAX_REPORTED],
     }
-    if plane.held != held:
-        plane.held = held
-        _tell_held(plane, held)
+    if plane.held != hold:
+        plane.held = hold
+        _tell_held(plane, hold)
 
 
 def _tell_failure(plane: DataPlane, error: Exception) -> None:
     """A fault of ours must not stop anybody's publication: the next look tries again."""
     log.error("agent_configs.recompute_failed", data_plane=plane.name, exc_info=error)
     reason = {"gate": "failed", "message": "The configuration could not be computed. The log has the cause."}
-    held = {"digest": "", "reasons": [reason], "changes": []}
+    hold = {"digest": "", "reasons": [reason], "changes": []}
     current = DataPlane.objects.get(name=plane.name)
-    if current.held != held:
-        DataPlane.objects.filter(name=plane.name).update(held=held)
-        _tell_held(plane, held)
+    if current.held != hold:
+        DataPlane.objects.filter(name=plane.name).update(held=hold)
+        _tell_held(plane, hold)
 
 
-def _tell_held(plane: DataPlane, held: dict[str, Any]) -> None:
-    reason = held["reasons"][0]
+def _tell_held(plane: DataPlane, hold: dict[str, Any]) -> None:
+    reason = hold["reasons"][0]
     event_log.append(
         BUNDLE_HELD,
         "data_plane",
         plane.name,
-        data={"data_plane": plane.name, "digest": held["digest"], **reason},
+        data={"data_plane": plane.name, "digest": hold["digest"], **reason},
         actor="system:agent_configs",
     )

@@ -52,35 +52,38 @@ def standings(
 ) -> dict[DocumentId, Standing]:
     """How each document stands, without times. Looks at each verdict once, however many documents."""
     own = _split(recomputed.decision)
-    inputs = {one.document: one for one in in_force.inputs} if in_force else {}
-    given = {one.id: one for one in recomputed.documents}
+    inputs = {bundle_input.document: bundle_input for bundle_input in in_force.inputs} if in_force else {}
+    served_documents = {document.id: document for document in recomputed.documents}
     held_parts = _held_parts(loaded, recomputed)
-    held = {**_held_with_all(recomputed, inputs), **{name: one.message for name, one in held_parts.items()}}
+    hold_messages = {
+        **_held_with_all(recomputed, inputs),
+        **{name: substitution.message for name, substitution in held_parts.items()},
+    }
     exceptions = {**loaded.exceptions, **held_parts}
-    found = {}
+    statuses = {}
     for document in loaded.documents:
-        mine = own.get(document.id, Decision())
+        decision = own.get(document.id, Decision())
         input_ = inputs.get(document.id)
         bundle = replace(in_force, inputs=(input_,) if input_ else ()) if in_force else None
         instead = exceptions.get(document.id)
         situation = Situation(
-            given.get(document.id) or _left_out(document, instead),
+            served_documents.get(document.id) or _left_out(document, instead),
             document.generation,
             document.reading,
-            mine,
+            decision,
             bundle,
             document.probe,
             acks=_acks(plane, input_, loaded.applied),
             quarantined=instead is not None and instead.content is None,
             source_synced=document.synced,
-            held=held.get(document.id, ""),
+            held=hold_messages.get(document.id, ""),
         )
-        found[document.id] = Standing(
-            tuple(_as_told(one, instead) for one in conditions_of(situation)),
-            [serialization.write_verdict(one) for one in mine.dropped if one.winner],
-            [serialization.write_observation(one) for one in mine.observations],
+        statuses[document.id] = Standing(
+            tuple(_as_told(condition, instead) for condition in conditions_of(situation)),
+            [serialization.write_verdict(verdict) for verdict in decision.dropped if verdict.winner],
+            [serialization.write_observation(observation) for observation in decision.observations],
         )
-    return found
+    return statuses
 
 
 def store_statuses(
@@ -88,18 +91,18 @@ def store_statuses(
 ) -> None:
     """Write what changed, and announce it."""
     rows = {row.document_id: row for row in AgentConfigStatus.objects.filter(data_plane=plane)}
-    found = standings(plane, loaded, recomputed, in_force)
+    statuses = standings(plane, loaded, recomputed, in_force)
     events: list[tuple[EventType, str, dict[str, Any], Scope]] = []
     changed: list[AgentConfigStatus] = []
     for document in loaded.documents:
         assert document.key is not None
         row = rows.pop(document.key, None) or AgentConfigStatus()
-        standing = found[document.id]
+        standing = statuses[document.id]
         if _says(row, standing):
             continue
-        before = [serialization.read_condition(one, plane.name) for one in row.conditions]
+        before = [serialization.read_condition(condition, plane.name) for condition in row.conditions]
         conditions = with_times(standing.conditions, before, now=now)
-        written = [serialization.write_condition(one) for one in conditions]
+        written = [serialization.write_condition(condition) for condition in conditions]
         events += _news(plane, document, before, conditions)
         changed.append(
             AgentConfigStatus(
@@ -118,21 +121,25 @@ def store_statuses(
 def _held_parts(loaded: Loaded, recomputed: Recomputed) -> dict[DocumentId, Instead]:
     """Documents whose latest generation waits because a gate holds their team's change."""
     division, parts = recomputed.division, loaded.world.parts
-    served = {one.id: one for part in parts.values() for one in part}
-    found = {}
-    for held in division.held:
-        for name in waiting(held, loaded.world.documents, parts):
+    served = {document.id: document for part in parts.values() for document in part}
+    substitutions = {}
+    for held_part in division.held:
+        for name in waiting(held_part, loaded.world.documents, parts):
             before = served.get(name)
             generation, content = (before.generation, before.content) if before else (0, None)
-            found[name] = Instead("held", held.message, generation, content)
-    return found
+            substitutions[name] = Instead("held", held_part.message, generation, content)
+    return substitutions
 
 
 def _held_with_all(recomputed: Recomputed, inputs: Mapping[DocumentId, Input]) -> dict[DocumentId, str]:
     """Documents that wait because the whole bundle does, with why."""
-    message = " ".join(one.message for one in veiled(recomputed.held))
-    changed = (one for one in recomputed.bundle.inputs if inputs.get(one.document) != one)
-    return {one.document: message for one in changed} if recomputed.held else {}
+    message = " ".join(hold.message for hold in veiled(recomputed.held))
+    changed = (
+        bundle_input
+        for bundle_input in recomputed.bundle.inputs
+        if inputs.get(bundle_input.document) != bundle_input
+    )
+    return {bundle_input.document: message for bundle_input in changed} if recomputed.held else {}
 
 
 def _left_out(document: Document, instead: Instead | None) -> Published:
@@ -141,9 +148,13 @@ def _left_out(document: Document, instead: Instead | None) -> Published:
 
 def _says(row: AgentConfigStatus, standing: Standing) -> bool:
     """True if the row says all of this already, whenever that began: so do nearly all of thousands."""
-    told = [serialization.write_condition(one) for one in standing.conditions]
-    known = [{**one, "last_transition_at": None} for one in row.conditions]
-    return (known, row.conflicts, row.observations) == (told, standing.conflicts, standing.observations)
+    conditions = [serialization.write_condition(condition) for condition in standing.conditions]
+    previous = [{**condition, "last_transition_at": None} for condition in row.conditions]
+    return (previous, row.conflicts, row.observations) == (
+        conditions,
+        standing.conflicts,
+        standing.observations,
+    )
 
 
 def _write(changed: Sequence[AgentConfigStatus], gone: Sequence[int]) -> None:
@@ -164,38 +175,38 @@ def _split(decision: Decision) -> dict[DocumentId, Decision]:
     for observation in decision.observations:
         observations[observation.document].append(observation)
     names = verdicts.keys() | observations.keys()
-    return {one: Decision(tuple(verdicts[one]), tuple(observations[one])) for one in names}
+    return {name: Decision(tuple(verdicts[name]), tuple(observations[name])) for name in names}
 
 
 def _acks(plane: DataPlane, input_: Input | None, applied: Collection[Input]) -> tuple[Ack, ...]:
     """What the data plane said of this generation: a new bundle says nothing new of what stayed as it was."""
     if input_ is None or not plane.active_revision:
         return ()
-    said = AckState(plane.ack_state) if plane.ack_state else None
+    state = AckState(plane.ack_state) if plane.ack_state else None
     # Rejecting brings the applied one back in force.
     is_applied = plane.applied_revision == plane.active_revision or input_ in applied
-    if is_applied and said is not AckState.DEGRADED:
-        said = AckState.APPLIED
-    message = "" if said else "The data plane has not answered yet."
-    return (Ack(plane.name, said, input_.generation, message),)
+    if is_applied and state is not AckState.DEGRADED:
+        state = AckState.APPLIED
+    message = "" if state else "The data plane has not answered yet."
+    return (Ack(plane.name, state, input_.generation, message),)
 
 
-def _as_told(one: Condition, instead: Instead | None) -> Condition:
+def _as_told(condition: Condition, instead: Instead | None) -> Condition:
     """A document that is kept as it was must not look accepted as it is."""
-    if instead is None or one.type is not Type.ACCEPTED:
-        return one
+    if instead is None or condition.type is not Type.ACCEPTED:
+        return condition
     served = f"Generation {instead.generation} is served." if instead.generation else "It is left out."
     reasons = {"suspected": "Suspected", "unreachable": "Unreachable", "held": "Held"}
     reason = reasons.get(instead.reason, "Quarantined")
     return replace(
-        one, status=Status.FALSE, reason=reason, message=f"{instead.message} {served}".strip()[:1000]
+        condition, status=Status.FALSE, reason=reason, message=f"{instead.message} {served}".strip()[:1000]
     )
 
 
 def _news(
     plane: DataPlane, document: Document, before: Iterable[Condition], after: Iterable[Condition]
 ) -> list[tuple[EventType, str, dict[str, Any], Scope]]:
-    known = {one.type: (one.status, str(one.reason)) for one in before}
+    previous = {condition.type: (condition.status, str(condition.reason)) for condition in before}
     name = document.id
     return [
         (
@@ -206,15 +217,15 @@ def _news(
                 "team": name.namespace,
                 "name": name.name,
                 "data_plane": plane.name,
-                "condition": one.type.value,
-                "status": one.status.value,
-                "reason": str(one.reason),
-                "message": one.message,
+                "condition": condition.type.value,
+                "status": condition.status.value,
+                "reason": str(condition.reason),
+                "message": condition.message,
             },
             Scope(),
         )
-        for one in after
-        if one.type in _ANNOUNCED
-        and known.get(one.type) != (one.status, str(one.reason))
-        and (one.type in known or (one.type, str(one.reason)) not in _QUIET)
+        for condition in after
+        if condition.type in _ANNOUNCED
+        and previous.get(condition.type) != (condition.status, str(condition.reason))
+        and (condition.type in previous or (condition.type, str(condition.reason)) not in _QUIET)
     ]

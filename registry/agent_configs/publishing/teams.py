@@ -61,16 +61,16 @@ def check_sees_all(caller: Caller) -> None:
 
 def organisations_of(caller: Caller) -> set[str]:
     """Everybody sees teams without an organisation."""
-    mine = PublishingTeam.objects.filter(publishers__contains=[caller.name])
-    return {"", *mine.values_list("organisation", flat=True)}
+    own_teams = PublishingTeam.objects.filter(publishers__contains=[caller.name])
+    return {"", *own_teams.values_list("organisation", flat=True)}
 
 
 def get_team(name: str) -> PublishingTeam:
     """Raises UnknownTeam."""
-    found = PublishingTeam.objects.filter(name=name).first()
-    if found is None:
+    team = PublishingTeam.objects.filter(name=name).first()
+    if team is None:
         raise UnknownTeam(f"There is no team {name[:80]!r}.")
-    return found
+    return team
 
 
 @transaction.atomic
@@ -87,12 +87,12 @@ def put_team(
     _check_principals(publishers)
     row = PublishingTeam.objects.select_for_update().filter(name=name).first()
     check(precondition, row.version if row else None)
-    wanted = sorted(set(publishers))
-    if row and (row.organisation, row.publishers) == (organisation, wanted):
+    principals = sorted(set(publishers))
+    if row and (row.organisation, row.publishers) == (organisation, principals):
         return row, False
     before = _shown(row) if row else None
     saved = row or PublishingTeam(name=name, version=0)
-    saved.organisation, saved.publishers, saved.version = organisation, wanted, saved.version + 1
+    saved.organisation, saved.publishers, saved.version = organisation, principals, saved.version + 1
     saved.save()
     audit.record(
         TEAM_CHANGED,
@@ -107,11 +107,11 @@ def put_team(
 
 
 def _check_principals(names: Sequence[str]) -> None:
-    known = set(Principal.objects.filter(name__in=names).values_list("name", flat=True))
+    known_names = set(Principal.objects.filter(name__in=names).values_list("name", flat=True))
     unknown = [
         FieldError(f"/publishers/{index}", "unknown_principal", f"There is no principal {name[:80]!r}.")
         for index, name in enumerate(names)
-        if name not in known
+        if name not in known_names
     ]
     if unknown:
         raise InvalidRequest(unknown[0].message, errors=unknown)

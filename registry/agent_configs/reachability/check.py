@@ -27,10 +27,10 @@ def check_endpoints() -> int:
     if not policies.are_wanted():
         return 0
     follow_documents()
-    taken = _take(settings.AGENT_PROBES_AT_ONCE)
-    found = _probe_all(taken)
+    endpoints = _take(settings.AGENT_PROBES_AT_ONCE)
+    outcomes = _probe_all(endpoints)
     with transaction.atomic():
-        changed = [row for row in taken if row.id in found and _store(row, found[row.id])]
+        changed = [row for row in endpoints if row.id in outcomes and _store(row, outcomes[row.id])]
         tell(changed)
     return len(changed)
 
@@ -46,11 +46,11 @@ def follow_documents() -> None:
 def _take(most: int) -> list[AgentEndpoint]:
     """Those that are due, for ourselves: whoever looks meanwhile takes others."""
     due = AgentEndpoint.objects.select_for_update(skip_locked=True).filter(due_at__lte=Now())
-    taken = list(due.order_by("due_at")[:most])
+    endpoints = list(due.order_by("due_at")[:most])
     # Should we die now, they are due again.
     later = Now() + timedelta(seconds=settings.AGENT_PROBE_SECONDS)
-    AgentEndpoint.objects.filter(id__in=[one.id for one in taken]).update(due_at=later)
-    return taken
+    AgentEndpoint.objects.filter(id__in=[endpoint.id for endpoint in endpoints]).update(due_at=later)
+    return endpoints
 
 
 def _probe_all(rows: Sequence[AgentEndpoint]) -> dict[int, Outcome]:
@@ -58,30 +58,30 @@ def _probe_all(rows: Sequence[AgentEndpoint]) -> dict[int, Outcome]:
         return {}
     rules = policies.rules()
     pool = ThreadPoolExecutor(len(rows), thread_name_prefix="probe")
-    asked = {pool.submit(probe, row.endpoint, insecure=row.insecure, rules=rules): row.id for row in rows}
-    done, _ = wait(asked, timeout=_STEPS * rules.seconds)
+    futures = {pool.submit(probe, row.endpoint, insecure=row.insecure, rules=rules): row.id for row in rows}
+    done, _ = wait(futures, timeout=_STEPS * rules.seconds)
     pool.shutdown(wait=False, cancel_futures=True)
-    found = {asked[one]: one.result() for one in done}
-    for outcome in found.values():
+    outcomes = {futures[future]: future.result() for future in done}
+    for outcome in outcomes.values():
         PROBES.labels(outcome.reason).inc()
-    return found
+    return outcomes
 
 
 def _store(row: AgentEndpoint, outcome: Outcome) -> bool:
     """Returns whether something else is thought of the endpoint than before."""
-    found = judged(row.finding, outcome, policies.patience())
-    seconds = seconds_to_next(found, settings.AGENT_PROBE_SECONDS, random.random())  # noqa: S311  (jitter)
-    known = found.outcome
+    finding = judged(row.finding, outcome, policies.patience())
+    seconds = seconds_to_next(finding, settings.AGENT_PROBE_SECONDS, random.random())  # noqa: S311  (jitter)
+    new_outcome = finding.outcome
     AgentEndpoint.objects.filter(id=row.id).update(
-        status=known.status.value,
-        reason=known.reason,
-        message=known.message,
-        leaning=found.leaning.value,
-        streak=found.streak,
+        status=new_outcome.status.value,
+        reason=new_outcome.reason,
+        message=new_outcome.message,
+        leaning=finding.leaning.value,
+        streak=finding.streak,
         due_at=Now() + timedelta(seconds=seconds),
         checked_at=Now(),
     )
-    return known != row.outcome
+    return new_outcome != row.outcome
 
 
 _NAMED = """

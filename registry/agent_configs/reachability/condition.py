@@ -29,19 +29,19 @@ def tell(changed: Collection[AgentEndpoint]) -> None:
     rows = []
     for document, statuses in _affected(changed):
         content = serialization.read_content(document.content)
-        found = reachability(probe_of(content, outcomes), document.content_generation)
+        reachable = reachability(probe_of(content, outcomes), document.content_generation)
         before = [_reachable_of(row) for row in statuses]
         for row in statuses:
-            _write(row, found)
+            _write(row, reachable)
         rows += statuses
-        if any(_is_news(one, found) for one in before):
-            events.append(_event(document, found))
+        if any(_is_news(old, reachable) for old in before):
+            events.append(_event(document, reachable))
     AgentConfigStatus.objects.bulk_update(rows, ["conditions"], batch_size=1000)
     event_log.append_many(events, object_type="agent_config", actor="system:agent_configs")
 
 
 def _affected(changed: Iterable[AgentEndpoint]) -> Iterable[tuple[AgentConfig, list[AgentConfigStatus]]]:
-    names = sorted({one.endpoint for one in changed})
+    names = sorted({endpoint.endpoint for endpoint in changed})
     having = "EXISTS (SELECT FROM jsonb_each(content->'agents') a WHERE a.value->>'endpoint' = ANY(%s))"
     rows = AgentConfig.objects.filter(deleted_at=None, content__isnull=False).defer("text")
     for document in rows.extra(where=[having], params=[names]).order_by("id"):  # noqa: S610
@@ -49,34 +49,41 @@ def _affected(changed: Iterable[AgentEndpoint]) -> Iterable[tuple[AgentConfig, l
 
 
 def _reachable_of(row: AgentConfigStatus) -> dict[str, Any] | None:
-    return next((one for one in row.conditions if one["type"] == Type.REACHABLE.value), None)
+    return next(
+        (condition for condition in row.conditions if condition["type"] == Type.REACHABLE.value), None
+    )
 
 
-def _write(row: AgentConfigStatus, found: Condition) -> None:
-    before = [serialization.read_condition(one, row.data_plane_id) for one in row.conditions]
-    told = [replace(found, observed_generation=one.observed_generation) for one in before]
-    wanted = [new if old.type is Type.REACHABLE else old for old, new in zip(before, told, strict=True)]
+def _write(row: AgentConfigStatus, reachable: Condition) -> None:
+    before = [serialization.read_condition(condition, row.data_plane_id) for condition in row.conditions]
+    replacements = [
+        replace(reachable, observed_generation=condition.observed_generation) for condition in before
+    ]
+    conditions = [
+        new if old.type is Type.REACHABLE else old for old, new in zip(before, replacements, strict=True)
+    ]
     row.conditions = [
-        serialization.write_condition(one) for one in with_times(wanted, before, now=database_now())
+        serialization.write_condition(condition)
+        for condition in with_times(conditions, before, now=database_now())
     ]
 
 
-def _is_news(before: dict[str, Any] | None, found: Condition) -> bool:
+def _is_news(before: dict[str, Any] | None, condition: Condition) -> bool:
     """A first success is no news: every new agent would tell the same."""
-    if before is None or before["status"] == found.status.value:
+    if before is None or before["status"] == condition.status.value:
         return False
-    return before["status"] != Status.UNKNOWN.value or found.status is Status.FALSE
+    return before["status"] != Status.UNKNOWN.value or condition.status is Status.FALSE
 
 
-def _event(document: AgentConfig, found: Condition) -> tuple[EventType, str, dict[str, Any], Scope]:
-    said = {
+def _event(document: AgentConfig, condition: Condition) -> tuple[EventType, str, dict[str, Any], Scope]:
+    data = {
         "source": document.source,
         "team": document.team,
         "name": document.name,
         "data_plane": "",
-        "condition": found.type.value,
-        "status": found.status.value,
-        "reason": found.reason,
-        "message": found.message,
+        "condition": condition.type.value,
+        "status": condition.status.value,
+        "reason": condition.reason,
+        "message": condition.message,
     }
-    return (CONFIG_STATUS_CHANGED, str(document.document_id), said, Scope())
+    return (CONFIG_STATUS_CHANGED, str(document.document_id), data, Scope())

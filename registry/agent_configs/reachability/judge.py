@@ -40,35 +40,37 @@ class Patience:
     failures: int = 3
     successes: int = 2
 
-    def needed(self, before: Status, found: Status) -> int:
-        if found is Status.TRUE:
+    def needed(self, before: Status, status: Status) -> int:
+        if status is Status.TRUE:
             return self.successes if before is Status.FALSE else 1
-        return self.failures if found is Status.FALSE or before is Status.TRUE else 1
+        return self.failures if status is Status.FALSE or before is Status.TRUE else 1
 
 
-def judged(before: Finding, found: Outcome, patience: Patience) -> Finding:
+def judged(before: Finding, outcome: Outcome, patience: Patience) -> Finding:
     """What is thought after one more probe."""
-    going_on = found.status is before.leaning
+    going_on = outcome.status is before.leaning
     streak = min(before.streak + 1, _LONGEST_STREAK) if going_on else 1
-    known = before.outcome
-    if found.status is known.status or streak >= patience.needed(known.status, found.status):
-        known = found
-    return replace(before, outcome=known, leaning=found.status, streak=streak)
+    current = before.outcome
+    if outcome.status is current.status or streak >= patience.needed(current.status, outcome.status):
+        current = outcome
+    return replace(before, outcome=current, leaning=outcome.status, streak=streak)
 
 
-def seconds_to_next(found: Finding, interval: float, jitter: float) -> float:
+def seconds_to_next(finding: Finding, interval: float, jitter: float) -> float:
     """jitter: from 0 to 1. Doubts are cleared soon; what is away for long is asked less and less often."""
     seconds = interval
-    if found.leaning is not found.outcome.status:
+    if finding.leaning is not finding.outcome.status:
         seconds = interval / 4
-    elif found.outcome.status is Status.FALSE:
-        seconds = interval * 2 ** min(found.streak // 10, _MOST_DOUBLINGS)
+    elif finding.outcome.status is Status.FALSE:
+        seconds = interval * 2 ** min(finding.streak // 10, _MOST_DOUBLINGS)
     return seconds * (0.8 + 0.4 * jitter)
 
 
-def together(found: Collection[Outcome]) -> Probe | None:
+def together(outcomes: Collection[Outcome]) -> Probe | None:
     """Of all endpoints of a document: one that is away is told, whatever the others do."""
-    worst = _first(found, Status.FALSE) or _first(found, Status.UNKNOWN) or _first(found, Status.TRUE)
+    worst = (
+        _first(outcomes, Status.FALSE) or _first(outcomes, Status.UNKNOWN) or _first(outcomes, Status.TRUE)
+    )
     if worst is None:
         return None
     reachable = {Status.TRUE: True, Status.FALSE: False}.get(worst.status)
@@ -76,5 +78,5 @@ def together(found: Collection[Outcome]) -> Probe | None:
     return Probe(reachable, vantage, worst.message, worst.reason)
 
 
-def _first(found: Iterable[Outcome], status: Status) -> Outcome | None:
-    return next((one for one in found if one.status is status), None)
+def _first(outcomes: Iterable[Outcome], status: Status) -> Outcome | None:
+    return next((outcome for outcome in outcomes if outcome.status is status), None)

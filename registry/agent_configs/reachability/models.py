@@ -7,7 +7,7 @@ from django.db import models
 from registry.agent_configs.bundles.conditions import Status
 from registry.agent_configs.reachability.judge import Finding, Outcome
 
-_STATUSES = [(one.value, one.value) for one in Status]
+_STATUSES = [(status.value, status.value) for status in Status]
 
 
 class AgentEndpoint(models.Model):

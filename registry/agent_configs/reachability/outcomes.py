@@ -25,5 +25,5 @@ def probe_of(content: Content | None, outcomes: Outcomes | None) -> Probe | None
     """Of all agents that a document has; None of one that has none, and while nothing is probed."""
     if content is None or outcomes is None:
         return None
-    keys = {(one.endpoint, one.insecure) for one in content.agents.values()}
+    keys = {(agent.endpoint, agent.insecure) for agent in content.agents.values()}
     return together([outcomes.get(key, NEVER.outcome) for key in sorted(keys)])

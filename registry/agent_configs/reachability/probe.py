@@ -70,7 +70,7 @@ def probe(endpoint: str, *, insecure: bool, rules: Rules) -> Outcome:
         addresses = resolve(place.host, place.port)
     except RemoteFailed:
         return Outcome(Status.UNKNOWN, "NotResolved", f"{place.host} has no address here.")
-    if not all(is_allowed(ipaddress.ip_address(one), rules.networks) for one in addresses):
+    if not all(is_allowed(ipaddress.ip_address(address), rules.networks) for address in addresses):
         message = (
             f"{place.host} is within our own networks. An operator can allow it: OUTGOING_ALLOWED_NETWORKS."
         )

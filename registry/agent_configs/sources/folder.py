@@ -46,10 +46,10 @@ def synchronise(*, settled_seconds: float = _SETTLED_SECONDS) -> str:
         if not cursor.fetchone()[0]:
             return CURRENT
         try:
-            found = read_folder(Path(settings.AGENT_CONFIGS_PATH), settled_seconds=settled_seconds)
+            listing = read_folder(Path(settings.AGENT_CONFIGS_PATH), settled_seconds=settled_seconds)
         except OSError as error:
             return fail(SOURCE, f"AGENT_CONFIGS_PATH cannot be read: {error}.")
-        return follow(SOURCE, found)
+        return follow(SOURCE, listing)
 
 
 def folder_state() -> AgentConfigFolder:
@@ -84,9 +84,9 @@ def read_folder(path: Path, *, settled_seconds: float = _SETTLED_SECONDS) -> Fou
 
 def _names(path: Path) -> Iterator[Path]:
     """Names with a leading dot are passed over: there Kubernetes keeps versions of a mounted ConfigMap."""
-    found = (one.relative_to(path) for one in path.rglob("*") if one.suffix in SUFFIXES)
-    kept = (one for one in found if not any(part.startswith(".") for part in one.parts))
-    yield from sorted(kept)[:_MOST_FILES]
+    paths = (file.relative_to(path) for file in path.rglob("*") if file.suffix in SUFFIXES)
+    visible = (name for name in paths if not any(part.startswith(".") for part in name.parts))
+    yield from sorted(visible)[:_MOST_FILES]
 
 
 def _document(name: Path) -> DocumentId:
@@ -100,8 +100,8 @@ def _document(name: Path) -> DocumentId:
     return document
 
 
-def _printable(said: object) -> str:
-    return str(said).encode(errors="backslashreplace").decode()
+def _printable(text: object) -> str:
+    return str(text).encode(errors="backslashreplace").decode()
 
 
 def _text(file: Path) -> str:

@@ -32,7 +32,7 @@ from registry.agent_configs.publishing.recompute import recompute_all
 from registry.agent_configs.sources.models import SourceRow
 
 OFF, CURRENT, FAILING, AWAITING = STATES = ("off", "current", "failing", "awaiting_confirmation")
-_TOLD = 200
+_MAX_REPORTED = 200
 log = structlog.get_logger(__name__)
 
 
@@ -71,9 +71,13 @@ class Found:
     def digest(self) -> str:
         return digest_of_names(self.names)
 
-    def missing(self, known: Mapping[DocumentId, str]) -> list[DocumentId]:
+    def missing(self, published: Mapping[DocumentId, str]) -> list[DocumentId]:
         """What is known and was looked for in vain."""
-        return sorted(one for one in known.keys() - self.names if one.namespace not in self.unread)
+        return sorted(
+            document_id
+            for document_id in published.keys() - self.names
+            if document_id.namespace not in self.unread
+        )
 
 
 def state_of(row: SourceRow) -> str:
@@ -85,31 +89,31 @@ def state_of(row: SourceRow) -> str:
 def known_documents(source: Source) -> dict[DocumentId, str]:
     """What is published from there, with the digests."""
     rows = AgentConfig.objects.filter(source=source.name, deleted_at=None)
-    return {one.document_id: one.digest for one in rows.defer("text", "content")}
+    return {row.document_id: row.digest for row in rows.defer("text", "content")}
 
 
-def follow(source: Source, found: Found) -> str:
+def follow(source: Source, listing: Found) -> str:
     """Publish what changed, within the caller's transaction. Returns the state."""
     lock_publishing()
     row = _locked(source)
-    known = known_documents(source)
-    gone = found.missing(known)
-    waits = removals_to_confirm(gone, known)
+    published = known_documents(source)
+    gone = listing.missing(published)
+    waits = removals_to_confirm(gone, published)
     if row.confirmed_digest == digest_of_names(waits):
         waits = frozenset()
-    problems = [*found.problems, *dict.fromkeys(found.unread.values())]
-    for document, text in found.texts.items():
-        if known.get(document) != sha256(text.encode()).hexdigest():
-            wanted = Wanted(document, text, created_at=found.created_at.get(document))
-            problems += _publish(source, wanted)
+    problems = [*listing.problems, *dict.fromkeys(listing.unread.values())]
+    for document, text in listing.texts.items():
+        if published.get(document) != sha256(text.encode()).hexdigest():
+            spec = Wanted(document, text, created_at=listing.created_at.get(document))
+            problems += _publish(source, spec)
     for document in gone:
         if document not in waits:
             delete_document(document, actor=source.actor, one_of_many=True)
     # Once for all that changed: taken one by one, no gate would notice that most of it goes.
     recompute_all(source.actor)
-    told = [str(one) for one in sorted(waits)[:_TOLD]]
-    pending = {"digest": digest_of_names(waits), "documents": told} if waits else None
-    return _note(source, row, found, problems[:_TOLD], pending)
+    names = [str(document_id) for document_id in sorted(waits)[:_MAX_REPORTED]]
+    pending = {"digest": digest_of_names(waits), "documents": names} if waits else None
+    return _note(source, row, listing, problems[:_MAX_REPORTED], pending)
 
 
 def fail(source: Source, reason: str) -> str:
@@ -131,15 +135,15 @@ def confirm_removal(source: Source, digest: str, *, actor: Actor) -> None:
         raise UnknownVersion("No removal with this digest waits for a confirmation.")
     row.confirmed_digest = digest
     row.save(update_fields=["confirmed_digest"])
-    said = {"digest": digest}
+    data = {"digest": digest}
     audit.record(
         source.confirmed,
         source.object_type,
         digest,
         actor=actor,
         before=None,
-        after={**said, "documents": row.pending["documents"]},
-        data=said,
+        after={**data, "documents": row.pending["documents"]},
+        data=data,
     )
 
 
@@ -147,29 +151,31 @@ def _locked(source: Source) -> SourceRow:
     return source.rows._default_manager.select_for_update().get(id=1)
 
 
-def _publish(source: Source, wanted: Wanted) -> list[str]:
+def _publish(source: Source, spec: Wanted) -> list[str]:
     """One document's fault is its own: whatever goes wrong with it, the others are read."""
-    name = f"{wanted.id.namespace}/{wanted.id.name}"
+    name = f"{spec.id.namespace}/{spec.id.name}"
     try:
         with transaction.atomic():
-            put_document(wanted, actor=source.actor, refuse=False, one_of_many=True)
+            put_document(spec, actor=source.actor, refuse=False, one_of_many=True)
     except ControlplaneError as error:
         return [f"{name}: {error.detail}"]
     except Exception as error:
-        log.error("agent_config_source.unforeseen", document=str(wanted.id), exc_info=error)
+        log.error("agent_config_source.unforeseen", document=str(spec.id), exc_info=error)
         return [f"{name}: it could not be read. The log has the cause."]
     return []
 
 
-def removals_to_confirm(gone: Collection[DocumentId], known: Collection[DocumentId]) -> frozenset[DocumentId]:
+def removals_to_confirm(
+    gone: Collection[DocumentId], published: Collection[DocumentId]
+) -> frozenset[DocumentId]:
     """Of the documents that a source no longer has, those that stay until somebody confirms the removal."""
-    before = Counter(one.namespace for one in known)
-    lost = Counter(one.namespace for one in gone)
+    before = Counter(document_id.namespace for document_id in published)
+    lost = Counter(document_id.namespace for document_id in gone)
     teams = {team for team, number in lost.items() if _is_too_much(number, before[team])}
     vanished = {team for team, number in lost.items() if number == before[team]}
     if _is_too_much(len(vanished), len(before)):
         teams |= vanished
-    return frozenset(one for one in gone if one.namespace in teams)
+    return frozenset(document_id for document_id in gone if document_id.namespace in teams)
 
 
 def digest_of_names(documents: Iterable[DocumentId]) -> str:
@@ -177,24 +183,24 @@ def digest_of_names(documents: Iterable[DocumentId]) -> str:
     return sha256("\n".join(sorted(map(str, documents))).encode()).hexdigest()
 
 
-def _is_too_much(gone: int, known: int) -> bool:
+def _is_too_much(gone: int, total: int) -> bool:
     share = settings.AGENT_CONFIGS_REMOVAL_PERCENT / 100
-    return gone >= settings.AGENT_CONFIGS_REMOVAL_COUNT and gone > share * known
+    return gone >= settings.AGENT_CONFIGS_REMOVAL_COUNT and gone > share * total
 
 
 def _note(
-    source: Source, row: SourceRow, found: Found, problems: list[str], pending: dict[str, Any] | None
+    source: Source, row: SourceRow, listing: Found, problems: list[str], pending: dict[str, Any] | None
 ) -> str:
-    reasons = list(found.unread.values())
+    reasons = list(listing.unread.values())
     if pending and row.pending != pending:
         _tell(source, source.refused, {"reason": f"{len(pending['documents'])} documents would go."})
     if reasons and (row.is_synced or row.problems != problems):
         _tell(source, source.refused, {"reason": reasons[0]})
-    if not reasons and (not row.is_synced or row.loaded_at is None or row.digest != found.digest):
-        _tell(source, source.loaded, {"digest": found.digest})
+    if not reasons and (not row.is_synced or row.loaded_at is None or row.digest != listing.digest):
+        _tell(source, source.loaded, {"digest": listing.digest})
     if problems and problems != row.problems:
         log.warning("agent_config_source.problems", source=source.name, problems=problems[:5])
-    row.is_synced, row.digest, row.problems, row.pending = not reasons, found.digest, problems, pending
+    row.is_synced, row.digest, row.problems, row.pending = not reasons, listing.digest, problems, pending
     if not pending:
         row.confirmed_digest = ""
     row.checked_at = Now()

@@ -14,7 +14,7 @@ from registry.agent_configs.sources.cluster.synchronise import SOURCE as CLUSTER
 from registry.agent_configs.sources.folder import SOURCE as FOLDER
 from registry.agent_configs.sources.follow import OFF, Source, state_of
 
-FOLLOWED = {one.name: one for one in (FOLDER, CLUSTER)}
+FOLLOWED = {source.name: source for source in (FOLDER, CLUSTER)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,5 +50,5 @@ def standing(source: Source, caller: Caller) -> Standing:
 
 
 def _is_set_up(source: Source) -> bool:
-    said = settings.AGENT_CONFIGS_PATH, settings.AGENT_CONFIGS_KUBERNETES_NAMESPACES
-    return bool(dict(zip(FOLLOWED, said, strict=True))[source.name])
+    locations = settings.AGENT_CONFIGS_PATH, settings.AGENT_CONFIGS_KUBERNETES_NAMESPACES
+    return bool(dict(zip(FOLLOWED, locations, strict=True))[source.name])

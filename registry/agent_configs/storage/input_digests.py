@@ -29,15 +29,17 @@ def inputs_of_all(now: datetime) -> str:
         cursor.execute(_ROWS)
         rows = cursor.fetchone()
     quarantines = AgentConfigQuarantine.objects.filter(Q(until=None) | Q(until__gt=now)).order_by("id")
-    kept = [list(map(str, one)) for one in quarantines.values_list("id", "data_plane_id", "fallback")]
-    said = [
+    quarantine_rows = [
+        list(map(str, row)) for row in quarantines.values_list("id", "data_plane_id", "fallback")
+    ]
+    policy_texts = [
         repr(policies.policy().naming),
         repr(policies.gates()),
         repr(policies.patience()),
         repr(policies.timeouts()),
     ]
     more = [settings.AGENT_CONFIGS_MODE, settings.AGENT_CONFIGS_GRACE_SECONDS, *_judging(), _answering()]
-    return digest_of([hour, list(rows), kept, said, more])
+    return digest_of([hour, list(rows), quarantine_rows, policy_texts, more])
 
 
 def inputs_of_plane(plane: DataPlane, common: str) -> str:
@@ -48,8 +50,13 @@ def inputs_of_plane(plane: DataPlane, common: str) -> str:
 
 
 def _judging() -> list[Any]:
-    found = policies.policy()
-    return [sorted(found.reserved_task_types), found.simultaneous.value, found.flag, found.strict_endpoints]
+    policy = policies.policy()
+    return [
+        sorted(policy.reserved_task_types),
+        policy.simultaneous.value,
+        policy.flag,
+        policy.strict_endpoints,
+    ]
 
 
 def _answering() -> list[list[str]]:
@@ -59,7 +66,7 @@ def _answering() -> list[list[str]]:
     rows = AgentEndpoint.objects.order_by("endpoint", "insecure").values_list(
         "endpoint", "insecure", "status"
     )
-    return [list(map(str, one)) for one in rows.exclude(checked_at=None)]
+    return [list(map(str, row)) for row in rows.exclude(checked_at=None)]
 
 
 _ROWS = """

@@ -49,11 +49,11 @@ def load_documents(*, now: datetime) -> list[Document]:
     stale = _stale_sources()
     outcomes = load_outcomes()
     rows = AgentConfig.objects.filter(deleted_at=None).defer("text", "recent_changes")
-    found = [
+    documents = [
         _document(row, organisations.get(row.team, ""), synced=row.source not in stale, now=now)
         for row in rows.order_by("source", "team", "name").iterator(chunk_size=2000)
     ]
-    return [replace(one, probe=probe_of(one.published.content, outcomes)) for one in found]
+    return [replace(document, probe=probe_of(document.published.content, outcomes)) for document in documents]
 
 
 def _stale_sources() -> set[str]:
@@ -63,29 +63,37 @@ def _stale_sources() -> set[str]:
 
 def load_older(documents: Iterable[Document]) -> list[Published]:
     """What documents said before, of those that some data plane is given as they were."""
-    kept = set(AgentConfigQuarantine.objects.exclude(fallback=0).values_list("document_id", flat=True))
+    fallback_ids = set(
+        AgentConfigQuarantine.objects.exclude(fallback=0).values_list("document_id", flat=True)
+    )
     trials = DataPlane.objects.exclude(trial=None).values_list("trial", flat=True)
-    suspects = {serialization.read_document_id(one) for trial in trials if trial for one in trial["suspects"]}
-    wanted = {one.key: one.published for one in documents if one.key in kept or one.id in suspects}
-    rows = AgentConfigGeneration.objects.filter(document_id__in=[*wanted])
+    suspects = {
+        serialization.read_document_id(suspect) for trial in trials if trial for suspect in trial["suspects"]
+    }
+    published_by_key = {
+        document.key: document.published
+        for document in documents
+        if document.key in fallback_ids or document.id in suspects
+    }
+    rows = AgentConfigGeneration.objects.filter(document_id__in=[*published_by_key])
     return [
-        replace(wanted[key], content=serialization.read_content(content))
+        replace(published_by_key[key], content=serialization.read_content(content))
         for key, content in rows.values_list("document_id", "content")
     ]
 
 
 def _document(row: AgentConfig, organisation: str, *, synced: bool, now: datetime) -> Document:
     content = serialization.read_content(row.content) if row.content else None
-    diagnostics = tuple(serialization.read_diagnostic(one) for one in row.diagnostics)
+    diagnostics = tuple(serialization.read_diagnostic(diagnostic) for diagnostic in row.diagnostics)
     reading = Reading(content if row.is_valid else None, diagnostics, row.name, row.is_parsed)
     seen_at = row.content_seen_at or row.changed_at
     last_good = Generation(row.content_generation, content, seen_at) if content else None
-    found = served(row.generation, reading, last_good, patience=policies.patience(), now=now)
+    generation = served(row.generation, reading, last_good, patience=policies.patience(), now=now)
     published = Published(
         row.document_id,
         row.team,
-        found.number if found else row.generation,
-        found.content if found else None,
+        generation.number if generation else row.generation,
+        generation.content if generation else None,
         row.created_at,
         serialization.read_facts(row.facts),
         serialization.read_canary(row.canary),

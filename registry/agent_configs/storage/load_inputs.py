@@ -72,7 +72,7 @@ def load_world(
     plane: DataPlane, documents: Collection[Document], ownership: Ownership, *, now: datetime
 ) -> Loaded:
     """What this data plane is given, and may be."""
-    taking_part = tuple(one for one in documents if takes(plane, one.published.team))
+    taking_part = tuple(document for document in documents if takes(plane, document.published.team))
     active = load_bundle(plane, plane.active_revision)
     exceptions = {
         **_unreachable(taking_part, active),
@@ -80,7 +80,7 @@ def load_world(
         **_quarantined(plane, taking_part, now=now),
     }
     world = World(
-        [one.published for one in taking_part],
+        [document.published for document in taking_part],
         target_of(plane),
         ownership,
         load_history(plane),
@@ -92,7 +92,11 @@ def load_world(
         policies.grace(),
         earlier_planes(plane),
         load_parts(plane, taking_part, active),
-        {one.id: _as_given(one, exceptions[one.id]) for one in taking_part if one.id in exceptions},
+        {
+            document.id: _as_given(document, exceptions[document.id])
+            for document in taking_part
+            if document.id in exceptions
+        },
     )
     return Loaded(world, taking_part, exceptions, _applied(plane, world.active))
 
@@ -106,10 +110,10 @@ def load_contest(
     now: datetime,
 ) -> World:
     """As much of this data plane's world as a decision about these names needs; of bundles nothing."""
-    taking_part = tuple(one for one in documents if takes(plane, one.published.team))
+    taking_part = tuple(document for document in documents if takes(plane, document.published.team))
     exceptions = {**_trial(plane, taking_part), **_quarantined(plane, taking_part, now=now)}
     return World(
-        [_as_given(one, exceptions.get(one.id)) for one in taking_part],
+        [_as_given(document, exceptions.get(document.id)) for document in taking_part],
         target_of(plane),
         ownership,
         load_history(plane, names),
@@ -124,8 +128,8 @@ def load_bundle(plane: DataPlane, revision: int) -> Bundle | None:
     body = AgentConfigBundle.objects.filter(data_plane=plane, revision=revision).values_list(
         "body", flat=True
     )
-    said = body.first()
-    return serialization.read_bundle(said) if said else None
+    data = body.first()
+    return serialization.read_bundle(data) if data else None
 
 
 def _applied(plane: DataPlane, active: Bundle | None) -> frozenset[Input]:
@@ -138,8 +142,8 @@ def load_history(
     plane: DataPlane, names: Collection[str] | None = None
 ) -> dict[tuple[str, ClaimKey], Standing]:
     """names: of these alone; None: of all."""
-    found = ClaimRecord.objects.filter(data_plane=plane)
-    rows = (found if names is None else found.filter(name__in=names)).values_list(*_CLAIM)
+    records = ClaimRecord.objects.filter(data_plane=plane)
+    rows = (records if names is None else records.filter(name__in=names)).values_list(*_CLAIM)
     return {
         (team, ClaimKey(ClaimKind(kind), name, version, pin)): Standing(
             DocumentId(source, team, document), first, established, gone
@@ -161,9 +165,9 @@ def target_of(plane: DataPlane) -> Target:
     )
 
 
-def rows_of(documents: Iterable[Document], wanted: Iterable[DocumentId]) -> dict[DocumentId, Document]:
-    names = set(wanted)
-    return {one.id: one for one in documents if one.id in names}
+def rows_of(documents: Iterable[Document], document_ids: Iterable[DocumentId]) -> dict[DocumentId, Document]:
+    names = set(document_ids)
+    return {document.id: document for document in documents if document.id in names}
 
 
 _CLAIM = (
@@ -180,10 +184,12 @@ _CLAIM = (
 )
 
 
-def _as_given(one: Document, instead: Instead | None) -> Published:
+def _as_given(document: Document, instead: Instead | None) -> Published:
     if instead is None:
-        return one.published
-    return replace(one.published, content=instead.content, generation=instead.generation or one.generation)
+        return document.published
+    return replace(
+        document.published, content=instead.content, generation=instead.generation or document.generation
+    )
 
 
 def _quarantined(
@@ -193,20 +199,20 @@ def _quarantined(
     earlier = Q(data_plane__stage__lt=plane.stage, reason="rejected")
     here = Q(data_plane=None) | Q(data_plane=plane) | earlier
     rows = AgentConfigQuarantine.objects.filter(here).filter(Q(until=None) | Q(until__gt=now))
-    by_key = {one.key: one for one in documents}
+    by_key = {document.key: document for document in documents}
     # Those of all data planes last, and its own before them: they count more.
     rows_here = sorted(
         (row for row in rows if row.document_id in by_key),
         key=lambda row: (not row.data_plane_id, row.data_plane_id == plane.name),
     )
-    wanted = {(row.document_id, row.fallback) for row in rows_here if row.fallback}
-    contents = _generations(wanted)
-    found = {}
+    fallbacks = {(row.document_id, row.fallback) for row in rows_here if row.fallback}
+    contents = _generations(fallbacks)
+    substitutions = {}
     for row in rows_here:
         content = contents.get((row.document_id, row.fallback))
         fallback = row.fallback if content else 0
-        found[by_key[row.document_id].id] = Instead(row.reason, row.message, fallback, content)
-    return found
+        substitutions[by_key[row.document_id].id] = Instead(row.reason, row.message, fallback, content)
+    return substitutions
 
 
 def _unreachable(documents: Iterable[Document], active: Bundle | None) -> dict[DocumentId, Instead]:
@@ -215,11 +221,11 @@ def _unreachable(documents: Iterable[Document], active: Bundle | None) -> dict[D
         return {}
     served = active.documents() if active else frozenset()
     return {
-        one.id: Instead("unreachable", one.probe.message, 0, None)
-        for one in documents
-        if one.id not in served
-        and one.probe
-        and (one.probe.reachable is False or one.probe.reason == "NotProbed")
+        document.id: Instead("unreachable", document.probe.message, 0, None)
+        for document in documents
+        if document.id not in served
+        and document.probe
+        and (document.probe.reachable is False or document.probe.reason == "NotProbed")
     }
 
 
@@ -227,27 +233,29 @@ def _trial(plane: DataPlane, documents: Iterable[Document]) -> dict[DocumentId, 
     """While a culprit is searched, suspects that are not being tried are given as they were applied."""
     if not plane.trial:
         return {}
-    out = {serialization.read_document_id(one) for one in plane.trial["suspects"]}
-    out -= {serialization.read_document_id(one) for one in plane.trial["tried"]}
+    out = {serialization.read_document_id(suspect) for suspect in plane.trial["suspects"]}
+    out -= {serialization.read_document_id(document) for document in plane.trial["tried"]}
     applied = load_bundle(plane, plane.applied_revision)
-    generations = {one.document: one.generation for one in applied.inputs} if applied else {}
+    generations = (
+        {bundle_input.document: bundle_input.generation for bundle_input in applied.inputs} if applied else {}
+    )
     suspects = rows_of(documents, out)
-    keys = {one.key: one.id for one in suspects.values() if one.key}
+    keys = {document.key: document.id for document in suspects.values() if document.key}
     contents = _generations({(key, generations.get(name, 0)) for key, name in keys.items()})
-    found = {}
+    substitutions = {}
     for key, name in keys.items():
         number = generations.get(name, 0)
         content = contents.get((key, number))
         message = "The data plane rejected a configuration; the document to blame is being searched."
-        found[name] = Instead("suspected", message, number if content else 0, content)
-    return found
+        substitutions[name] = Instead("suspected", message, number if content else 0, content)
+    return substitutions
 
 
-def _generations(wanted: set[tuple[UUID, int]]) -> dict[tuple[UUID, int], Content]:
-    if not wanted:
+def _generations(references: set[tuple[UUID, int]]) -> dict[tuple[UUID, int], Content]:
+    if not references:
         return {}
-    keys = {key for key, _ in wanted}
-    rows = AgentConfigGeneration.objects.filter(document_id__in=keys, number__in={n for _, n in wanted})
+    keys = {key for key, _ in references}
+    rows = AgentConfigGeneration.objects.filter(document_id__in=keys, number__in={n for _, n in references})
     return {
         (key, number): serialization.read_content(content)
         for key, number, content in rows.values_list("document_id", "number", "content")

@@ -9,14 +9,14 @@ from registry.agent_configs.documents.published import ClaimKey
 from registry.agent_configs.models import AgentConfigBundle, ClaimRecord, DataPlane
 
 _BY = ("data_plane", "kind", "name", "version", "pin", "team")
-_SAID = ("source", "document", "first_accepted_at", "established", "gone_at")
+_UPDATE_FIELDS = ("source", "document", "first_accepted_at", "established", "gone_at")
 
 
 def store_history(plane: DataPlane, before: History, after: History) -> None:
     """Write what differs, and nothing else."""
-    changed = [_row(plane, name, one) for name, one in after.items() if before.get(name) != one]
+    changed = [_row(plane, name, record) for name, record in after.items() if before.get(name) != record]
     ClaimRecord.objects.bulk_create(
-        changed, batch_size=1000, update_conflicts=True, unique_fields=_BY, update_fields=_SAID
+        changed, batch_size=1000, update_conflicts=True, unique_fields=_BY, update_fields=_UPDATE_FIELDS
     )
     for team, key in before.keys() - after.keys():
         ClaimRecord.objects.filter(
@@ -31,7 +31,7 @@ def forget_old_bundles(plane: DataPlane) -> None:
     old.exclude(revision__in=(plane.active_revision, plane.applied_revision)).delete()
 
 
-def _row(plane: DataPlane, name: tuple[str, ClaimKey], one: Standing) -> ClaimRecord:
+def _row(plane: DataPlane, name: tuple[str, ClaimKey], record: Standing) -> ClaimRecord:
     team, key = name
     return ClaimRecord(
         data_plane=plane,
@@ -40,9 +40,9 @@ def _row(plane: DataPlane, name: tuple[str, ClaimKey], one: Standing) -> ClaimRe
         name=key.name,
         version=key.version,
         pin=key.pin,
-        source=one.document.source,
-        document=one.document.name,
-        first_accepted_at=one.first_accepted_at,
-        established=one.established,
-        gone_at=one.gone_at,
+        source=record.document.source,
+        document=record.document.name,
+        first_accepted_at=record.first_accepted_at,
+        established=record.established,
+        gone_at=record.gone_at,
     )

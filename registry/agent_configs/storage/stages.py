@@ -14,8 +14,8 @@ def earlier_planes(plane: DataPlane) -> tuple[str, ...]:
     if not plane.stage:
         return ()
     planes = DataPlane.objects.filter(stage__lt=plane.stage)
-    found = [Progress(one.name, one.stage, _is_settled(one)) for one in planes]
-    return waits_for(plane.stage, found, percent=settings.AGENT_CONFIGS_STAGE_PERCENT)
+    progress = [Progress(plane.name, plane.stage, _is_settled(plane)) for plane in planes]
+    return waits_for(plane.stage, progress, percent=settings.AGENT_CONFIGS_STAGE_PERCENT)
 
 
 def _is_settled(plane: DataPlane) -> bool:

@@ -83,6 +83,8 @@ class BundleDifference(Endpoint):
     def get(self, request: Request, name: str, revision: int, other: int) -> Response:
         Query.parse(request)
         check_sees_all(caller_of(request))
-        before, after = (serialization.read_bundle(get_bundle(name, one).body) for one in (revision, other))
-        found = difference(before, after)
-        return Response({"changes": list(summary(found)), "restarts": list(found.restarts)})
+        before, after = (
+            serialization.read_bundle(get_bundle(name, number).body) for number in (revision, other)
+        )
+        result = difference(before, after)
+        return Response({"changes": list(summary(result)), "restarts": list(result.restarts)})

@@ -83,11 +83,11 @@ class TeamItem(Endpoint):
     @mutation
     def put(self, request: Request, team: str) -> Response:
         query = ReasonedQuery.parse(request)
-        said = parse_body(shapes.TeamWrite, request)
+        body = parse_body(shapes.TeamWrite, request)
         row, created = put_team(
             team,
-            said["organisation"],
-            said["publishers"],
+            body["organisation"],
+            body["publishers"],
             actor=actor_of(request, query["change_message"]),
             precondition=parse_precondition(request),
         )
@@ -125,8 +125,8 @@ class GrantCollection(Endpoint):
     @mutation
     def post(self, request: Request) -> Response:
         query = ReasonedQuery.parse(request)
-        said = parse_body(shapes.GrantWrite, request)
-        grant = Grant(said["team"], said["pattern"], ClaimKind(said["kind"]))
+        body = parse_body(shapes.GrantWrite, request)
+        grant = Grant(body["team"], body["pattern"], ClaimKind(body["kind"]))
         row = give_grant(grant, actor=actor_of(request, query["change_message"]))
         headers = {"Location": f"{request.path}/{row.id}"}
         return Response(shapes.show_grant(row), status=201, headers=headers)
@@ -185,10 +185,10 @@ class ReleaseClaim(Endpoint):
     @mutation
     def post(self, request: Request) -> Response:
         query = ReasonedQuery.parse(request)
-        said = parse_body(shapes.ReleaseWrite, request)
-        check_may_publish(caller_of(request), said["team"])
+        body = parse_body(shapes.ReleaseWrite, request)
+        check_may_publish(caller_of(request), body["team"])
         actor = actor_of(request, query["change_message"])
-        release(said["team"], ClaimKind(said["kind"]), said["name"], actor=actor)
+        release(body["team"], ClaimKind(body["kind"]), body["name"], actor=actor)
         return Response(status=204)
 
 
@@ -208,8 +208,8 @@ class TransferClaim(Endpoint):
     @mutation
     def post(self, request: Request) -> Response:
         query = ReasonedQuery.parse(request)
-        said = parse_body(shapes.TransferWrite, request)
-        order = Transfer(ClaimKind(said["kind"]), said["name"], said["from_team"], said["to_team"])
+        body = parse_body(shapes.TransferWrite, request)
+        order = Transfer(ClaimKind(body["kind"]), body["name"], body["from_team"], body["to_team"])
         transfer(order, actor=actor_of(request, query["change_message"]))
         return Response(status=204)
 

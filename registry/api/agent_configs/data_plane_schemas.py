@@ -16,8 +16,8 @@ from registry.agent_configs.delivery.data_planes import Format, described
 from registry.agent_configs.models import DIALECTS, AgentConfigBundle, DataPlane
 from registry.api.agent_configs.document_schemas import GateHold
 
-FORMATS = [(one.value, one.value) for one in Format]
-ACK_STATES = [(one.value, one.value) for one in AckState]
+FORMATS = [(format.value, format.value) for format in Format]
+ACK_STATES = [(ack_state.value, ack_state.value) for ack_state in AckState]
 _MOST = 1000
 
 
@@ -186,7 +186,7 @@ class BundleDifferenceRead(serializers.Serializer[Any]):
 
 
 def show_plane(plane: DataPlane, held_teams: Sequence[str]) -> dict[str, Any]:
-    held = plane.held or {"digest": "", "reasons": [], "changes": []}
+    hold = plane.held or {"digest": "", "reasons": [], "changes": []}
     names = (
         "name",
         "version",
@@ -202,9 +202,9 @@ def show_plane(plane: DataPlane, held_teams: Sequence[str]) -> dict[str, Any]:
         **described(plane),
         **{name: getattr(plane, name) for name in names},
         "searching": plane.trial is not None,
-        "held_digest": held["digest"],
-        "held": held["reasons"],
-        "held_changes": held["changes"],
+        "held_digest": hold["digest"],
+        "held": hold["reasons"],
+        "held_changes": hold["changes"],
         "held_teams": list(held_teams),
     }
 
@@ -215,6 +215,9 @@ def show_bundle_summary(row: AgentConfigBundle) -> dict[str, Any]:
 
 
 def show_bundle(row: AgentConfigBundle) -> dict[str, Any]:
-    inputs = [f"{'/'.join(one['document'])} generation {one['generation']}" for one in row.body["inputs"]]
-    dropped = [f"{'/'.join(one['document'])}: {one['message']}" for one in row.body["dropped"]]
+    inputs = [
+        f"{'/'.join(bundle_input['document'])} generation {bundle_input['generation']}"
+        for bundle_input in row.body["inputs"]
+    ]
+    dropped = [f"{'/'.join(verdict['document'])}: {verdict['message']}" for verdict in row.body["dropped"]]
     return {**show_bundle_summary(row), "text": row.text, "inputs": inputs, "dropped": dropped}

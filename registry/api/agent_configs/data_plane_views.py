@@ -59,8 +59,10 @@ class DataPlaneCollection(Endpoint):
         query = PageQuery.parse(request)
         check_sees_all(caller_of(request))
         page = paginate(request, DataPlane.objects.all(), order=("name",), query=query)
-        held = held_teams(page.items)
-        return page_response(request, page, lambda one: shapes.show_plane(one, held.get(one.name, ())))
+        teams_by_plane = held_teams(page.items)
+        return page_response(
+            request, page, lambda plane: shapes.show_plane(plane, teams_by_plane.get(plane.name, ()))
+        )
 
 
 class DataPlaneItem(Endpoint):
@@ -97,12 +99,12 @@ class DataPlaneItem(Endpoint):
     @mutation
     def put(self, request: Request, name: str) -> Response:
         query = ReasonedQuery.parse(request)
-        said = parse_body(shapes.DataPlaneWrite, request)
-        lists = {field: tuple(value) for field, value in said.items() if isinstance(value, list)}
-        wanted = Described(**{**said, **lists, "dialect": Dialect(said["dialect"])})
+        body = parse_body(shapes.DataPlaneWrite, request)
+        lists = {field: tuple(value) for field, value in body.items() if isinstance(value, list)}
+        spec = Described(**{**body, **lists, "dialect": Dialect(body["dialect"])})
         plane, created = put_plane(
             name,
-            wanted,
+            spec,
             actor=actor_of(request, query["change_message"]),
             precondition=parse_precondition(request),
         )
@@ -149,17 +151,17 @@ class DataPlaneConfig(Endpoint):
     )
     def get(self, request: Request, name: str) -> HttpResponseBase:
         query = shapes.ConfigQuery.parse(request)
-        wanted, caller = Format(query["format"]), caller_of(request)
+        config_format, caller = Format(query["format"]), caller_of(request)
         # Read before the data plane is: what happens meanwhile ends the waiting at once.
-        seen = last_number() if query["wait"] else 0
+        last_event = last_number() if query["wait"] else 0
         plane = get_followed_plane(name, caller)
-        answer = respond(request, None, etag=etag_of(plane, wanted))
+        answer = respond(request, None, etag=etag_of(plane, config_format))
         if answer.status_code == HTTPStatus.NOT_MODIFIED:
             if query["wait"]:
-                watch = next_bundle(plane.name, caller, after=seen, seconds=query["wait"])
+                watch = next_bundle(plane.name, caller, after=last_event, seconds=query["wait"])
                 hand_over(watch, request.headers, answer)
             return answer
-        return _configuration(plane, wanted)
+        return _configuration(plane, config_format)
 
 
 class DataPlaneAcks(Endpoint):
@@ -183,9 +185,9 @@ class DataPlaneAcks(Endpoint):
     def post(self, request: Request, name: str) -> Response:
         query = ReasonedQuery.parse(request)
         get_followed_plane(name, caller_of(request))
-        said = parse_body(shapes.AckWrite, request)
-        errors = tuple(AckError(**one) for one in said["errors"])
-        word = Acknowledgement(said["revision"], AckState(said["status"]), said["sha256"], errors)
+        body = parse_body(shapes.AckWrite, request)
+        errors = tuple(AckError(**error) for error in body["errors"])
+        word = Acknowledgement(body["revision"], AckState(body["status"]), body["sha256"], errors)
         return _answer(acknowledge(name, word, actor=actor_of(request, query["change_message"])))
 
 
@@ -208,27 +210,27 @@ class ApproveBundle(Endpoint):
     @mutation
     def post(self, request: Request, name: str) -> Response:
         query = ReasonedQuery.parse(request)
-        said = parse_body(shapes.ApprovalWrite, request)
-        return _answer(approve(name, said["digest"], actor=actor_of(request, query["change_message"])))
+        body = parse_body(shapes.ApprovalWrite, request)
+        return _answer(approve(name, body["digest"], actor=actor_of(request, query["change_message"])))
 
 
-def _configuration(plane: DataPlane, wanted: Format) -> HttpResponse:
-    found = configuration(plane, wanted)
-    body = found.body.encode()
+def _configuration(plane: DataPlane, config_format: Format) -> HttpResponse:
+    document = configuration(plane, config_format)
+    body = document.body.encode()
     headers = {
-        "ETag": found.etag,
+        "ETag": document.etag,
         "Cache-Control": "private, no-cache",
-        "X-Config-Revision": str(found.revision),
-        "X-Config-Digest": found.digest,
+        "X-Config-Revision": str(document.revision),
+        "X-Config-Digest": document.digest,
         "Repr-Digest": repr_digest(body),
     }
-    if signed := signatures(plane.name, found.revision, body):
+    if signed := signatures(plane.name, document.revision, body):
         headers["X-Config-Signature"] = signed
-    kind = "application/json" if wanted is Format.JSON else MEDIA_TYPE
+    kind = "application/json" if config_format is Format.JSON else MEDIA_TYPE
     return HttpResponse(body, content_type=kind, headers=headers)
 
 
 def _answer(plane: DataPlane, status: int = 200) -> Response:
     headers = {"ETag": version_etag(plane.version)}
-    held = held_teams([plane]).get(plane.name, ())
-    return Response(shapes.show_plane(plane, held), status=status, headers=headers)
+    teams = held_teams([plane]).get(plane.name, ())
+    return Response(shapes.show_plane(plane, teams), status=status, headers=headers)

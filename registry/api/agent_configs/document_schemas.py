@@ -14,7 +14,7 @@ from registry.agent_configs.models import AgentConfig
 from registry.agent_configs.publishing.publish import API, FOLDER, KUBERNETES
 from registry.agent_configs.publishing.teams import hidden_teams
 
-SOURCES = [(one, one) for one in (API, FOLDER, KUBERNETES)]
+SOURCES = [(source, source) for source in (API, FOLDER, KUBERNETES)]
 _MOST_PREVIEWED = 100
 
 
@@ -223,23 +223,23 @@ def show_document(row: AgentConfig, caller: Caller) -> dict[str, Any]:
         "diagnostics": row.diagnostics,
         "quarantines": [
             {
-                "data_plane": one.data_plane_id or "",
-                "reason": one.reason,
-                "message": one.message,
-                "generation": one.generation,
-                "fallback": one.fallback,
-                "until": one.until,
+                "data_plane": quarantine.data_plane_id or "",
+                "reason": quarantine.reason,
+                "message": quarantine.message,
+                "generation": quarantine.generation,
+                "fallback": quarantine.fallback,
+                "until": quarantine.until,
             }
-            for one in row.quarantines.order_by("id")
+            for quarantine in row.quarantines.order_by("id")
         ],
         "data_planes": [
             {
-                "data_plane": one.data_plane_id,
-                "conditions": one.conditions,
-                "conflicts": show_conflicts(one.conflicts, caller),
-                "observations": one.observations,
+                "data_plane": status.data_plane_id,
+                "conditions": status.conditions,
+                "conflicts": show_conflicts(status.conflicts, caller),
+                "observations": status.observations,
             }
-            for one in row.statuses.order_by("data_plane")
+            for status in row.statuses.order_by("data_plane")
         ],
     }
 
@@ -247,18 +247,18 @@ def show_document(row: AgentConfig, caller: Caller) -> dict[str, Any]:
 def show_conflicts(stored: list[dict[str, Any]], caller: Caller) -> list[dict[str, Any]]:
     """Winners that the caller may not read are not named: administrators see every one."""
     hidden = frozenset(hidden_teams(caller)) if stored else frozenset()
-    return [_show_conflict(one, hidden) for one in stored]
+    return [_show_conflict(conflict, hidden) for conflict in stored]
 
 
-def _show_conflict(one: dict[str, Any], hidden: Set[str]) -> dict[str, Any]:
+def _show_conflict(conflict: dict[str, Any], hidden: Set[str]) -> dict[str, Any]:
     """hidden: teams that the reader may not read. Rows of older versions lack the winner's message."""
     names = ("kind", "name", "version", "pin", "reason", "because", "message", "needs_review")
-    shown = {name: one[name] for name in names} | {"winner_team": "", "winner_document": ""}
-    winner = one["winner"]
+    fields = {name: conflict[name] for name in names} | {"winner_team": "", "winner_document": ""}
+    winner = conflict["winner"]
     if winner is None or winner["team"] in hidden:
-        return shown
-    return shown | {
-        "message": winner.get("message", one["message"]),
+        return fields
+    return fields | {
+        "message": winner.get("message", conflict["message"]),
         "winner_team": winner["team"],
         "winner_document": "/".join(winner["document"]),
     }

@@ -119,9 +119,9 @@ class AgentConfigItem(Endpoint):
     def put(self, request: Request, team: str, name: str) -> Response:
         query = ReasonedQuery.parse(request)
         check_may_publish(caller_of(request), team)
-        said = parse_body(document_schemas.AgentConfigWrite, request)
+        body = parse_body(document_schemas.AgentConfigWrite, request)
         row, created = put_document(
-            _wanted(DocumentId(API, team, name), said),
+            _wanted(DocumentId(API, team, name), body),
             actor=actor_of(request, query["change_message"]),
             precondition=parse_precondition(request),
         )
@@ -160,9 +160,9 @@ class QuarantineAgentConfig(Endpoint):
     @mutation
     def post(self, request: Request) -> Response:
         query = ReasonedQuery.parse(request)
-        said = parse_body(document_schemas.QuarantineWrite, request)
-        row = get_document(_named(said))
-        quarantine(row, said["message"], actor=actor_of(request, query["change_message"]))
+        body = parse_body(document_schemas.QuarantineWrite, request)
+        row = get_document(_named(body))
+        quarantine(row, body["message"], actor=actor_of(request, query["change_message"]))
         return _answer(row, request)
 
 
@@ -203,12 +203,12 @@ class PreviewAgentConfigs(Endpoint):
     def post(self, request: Request) -> Response:
         Query.parse(request)
         items = parse_body(document_schemas.PreviewWrite, request)["items"]
-        for one in items:
-            check_may_publish(caller_of(request), one["team"])
-        changes = [Change(_named(one), one["text"]) for one in items]
+        for item in items:
+            check_may_publish(caller_of(request), item["team"])
+        changes = [Change(_named(item), item["text"]) for item in items]
         caller = caller_of(request)
-        found = preview(changes, hidden=frozenset(hidden_teams(caller)))
-        return Response(_show_preview(changes, found, caller))
+        result = preview(changes, hidden=frozenset(hidden_teams(caller)))
+        return Response(_show_preview(changes, result, caller))
 
 
 class AdmitAgentConfig(Endpoint):
@@ -231,13 +231,13 @@ class AdmitAgentConfig(Endpoint):
         return Response(review(request.data))
 
 
-def _wanted(document: DocumentId, said: dict[str, Any]) -> Wanted:
-    facts = {name: Facts(**one) for name, one in said["facts"].items()}
-    return Wanted(document, said["text"], facts, Canary(**said["canary"]) if said["canary"] else None)
+def _wanted(document: DocumentId, body: dict[str, Any]) -> Wanted:
+    facts = {name: Facts(**values) for name, values in body["facts"].items()}
+    return Wanted(document, body["text"], facts, Canary(**body["canary"]) if body["canary"] else None)
 
 
-def _named(said: Mapping[str, Any]) -> DocumentId:
-    return DocumentId(said["source"], said["team"], said["name"])
+def _named(body: Mapping[str, Any]) -> DocumentId:
+    return DocumentId(body["source"], body["team"], body["name"])
 
 
 def _answer(row: AgentConfig, request: Request, status: int = 200) -> Response:
@@ -245,35 +245,39 @@ def _answer(row: AgentConfig, request: Request, status: int = 200) -> Response:
     return Response(document_schemas.show_document(row, caller_of(request)), status=status, headers=headers)
 
 
-def _show_preview(changes: list[Change], found: Preview, caller: Caller) -> dict[str, Any]:
+def _show_preview(changes: list[Change], result: Preview, caller: Caller) -> dict[str, Any]:
     documents = []
-    for one in changes:
-        reading = found.readings.get(one.id)
+    for change in changes:
+        reading = result.readings.get(change.id)
         verdict = "deleted" if reading is None else "invalid" if reading.errors else "valid"
-        diagnostics = [serialization.write_diagnostic(it) for it in reading.diagnostics] if reading else []
-        documents.append({**_show_name(one.id), "verdict": verdict, "diagnostics": diagnostics})
+        diagnostics = (
+            [serialization.write_diagnostic(diagnostic) for diagnostic in reading.diagnostics]
+            if reading
+            else []
+        )
+        documents.append({**_show_name(change.id), "verdict": verdict, "diagnostics": diagnostics})
     return {
         "documents": documents,
-        "data_planes": [_show_outcome(one, caller) for one in found.outcomes],
+        "data_planes": [_show_outcome(outcome, caller) for outcome in result.outcomes],
     }
 
 
-def _show_outcome(found: Outcome, caller: Caller) -> dict[str, Any]:
+def _show_outcome(outcome: Outcome, caller: Caller) -> dict[str, Any]:
     return {
-        "data_plane": found.data_plane,
-        "affected": found.is_affected,
-        "digest": found.digest,
-        "changes": list(found.changes),
-        "held": [{"gate": one.gate.value, "message": one.message} for one in found.held],
+        "data_plane": outcome.data_plane,
+        "affected": outcome.is_affected,
+        "digest": outcome.digest,
+        "changes": list(outcome.changes),
+        "held": [{"gate": hold.gate.value, "message": hold.message} for hold in outcome.held],
         "documents": [
             {
                 "team": name.namespace,
                 "name": name.name,
-                "conditions": [serialization.write_condition(it) for it in one.conditions],
-                "conflicts": document_schemas.show_conflicts(one.conflicts, caller),
-                "observations": one.observations,
+                "conditions": [serialization.write_condition(condition) for condition in status.conditions],
+                "conflicts": document_schemas.show_conflicts(status.conflicts, caller),
+                "observations": status.observations,
             }
-            for name, one in found.standings.items()
+            for name, status in outcome.standings.items()
         ],
     }
 

@@ -41,13 +41,13 @@ class PartListQuery(PageQuery):
 
 
 def show_part(row: AgentConfigPart) -> dict[str, Any]:
-    held = row.held or {"digest": "", "reasons": [], "changes": [], "since": None}
+    hold = row.held or {"digest": "", "reasons": [], "changes": [], "since": None}
     return {
         "data_plane": row.data_plane_id,
         "team": row.team,
-        "documents": [f"{'/'.join(one[:3])} generation {one[3]}" for one in row.documents],
-        "held_digest": held["digest"],
-        "held": held["reasons"],
-        "held_changes": held["changes"],
-        "held_since": held["since"],
+        "documents": [f"{'/'.join(document[:3])} generation {document[3]}" for document in row.documents],
+        "held_digest": hold["digest"],
+        "held": hold["reasons"],
+        "held_changes": hold["changes"],
+        "held_since": hold["since"],
     }

@@ -17,8 +17,8 @@ from registry.agent_configs.sources.follow import STATES, confirm_removal
 from registry.agent_configs.sources.state import FOLLOWED, standing
 from registry.api.agent_configs import examples
 
-NAMES = [(one, one) for one in FOLLOWED]
-STATE_NAMES = [(one, one) for one in STATES]
+NAMES = [(name, name) for name in FOLLOWED]
+STATE_NAMES = [(state, state) for state in STATES]
 _TAGS = ["agent configurations"]
 
 
@@ -75,7 +75,7 @@ class SourceCollection(Endpoint):
     )
     def get(self, request: Request) -> Response:
         Query.parse(request)
-        items = [asdict(standing(one, caller_of(request))) for one in FOLLOWED.values()]
+        items = [asdict(standing(source, caller_of(request))) for source in FOLLOWED.values()]
         return Response({"items": items, "next_cursor": None})
 
 
@@ -95,7 +95,7 @@ class ConfirmRemoval(Endpoint):
     @mutation
     def post(self, request: Request) -> Response:
         query = ReasonedQuery.parse(request)
-        said = parse_body(RemovalConfirmation, request)
-        source = FOLLOWED[said["source"]]
-        confirm_removal(source, said["digest"], actor=actor_of(request, query["change_message"]))
+        body = parse_body(RemovalConfirmation, request)
+        source = FOLLOWED[body["source"]]
+        confirm_removal(source, body["digest"], actor=actor_of(request, query["change_message"]))
         return Response(asdict(standing(source, caller_of(request))))

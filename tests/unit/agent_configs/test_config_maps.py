@@ -136,7 +136,7 @@ def test_waits_grow_to_a_limit_and_never_vanish(failures, chance):
 
 @pytest.mark.parametrize(("asked", "waited"), [(0, 0.25), (7, 7), (9999, 120)])
 def test_what_the_server_asks_for_is_waited_for_within_reason(asked, waited):
-    assert Pace().delay(1, chance=0, asked=asked) == waited
+    assert Pace().delay(1, chance=0, retry_after=asked) == waited
 
 
 def test_removals_wait_until_no_other_comes():

@@ -22,11 +22,11 @@ class Pace:
     connect: float = 5.0
     answer: float = 30.0
 
-    def delay(self, failures: int, *, chance: float, asked: float = 0.0) -> float:
+    def delay(self, failures: int, *, chance: float, retry_after: float = 0.0) -> float:
         """Before the next try after so many failures: doubled each time, and half of it by chance (0 to 1),
         so that watchers whom one fault hit do not come back together. asked: by the server (Retry-After).
         """
         if failures < 1:
             return 0.0
         whole = min(self.first * 2.0 ** min(failures - 1, 30), self.longest)
-        return max(whole * (0.5 + chance / 2), min(asked, _LONGEST_ASKED))
+        return max(whole * (0.5 + chance / 2), min(retry_after, _LONGEST_ASKED))

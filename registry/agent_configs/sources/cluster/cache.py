@@ -33,22 +33,24 @@ class View:
         self._counts: Counter[str] = Counter()
         self.changed = threading.Event()
 
-    def replace(self, namespace: str, found: Iterable[ConfigMap]) -> None:
+    def replace(self, namespace: str, config_maps: Iterable[ConfigMap]) -> None:
         """After a list. What is in it no more is gone."""
         with self._lock:
-            self._held[namespace] = {(one.namespace, one.name): one for one in found}
+            self._held[namespace] = {
+                (config_map.namespace, config_map.name): config_map for config_map in config_maps
+            }
             self._counts["lists"] += 1
         self.well(namespace)
         self.changed.set()
 
-    def put(self, namespace: str, one: ConfigMap) -> None:
+    def put(self, namespace: str, config_map: ConfigMap) -> None:
         with self._lock:
-            self._held[namespace][one.namespace, one.name] = one
+            self._held[namespace][config_map.namespace, config_map.name] = config_map
         self.changed.set()
 
-    def drop(self, namespace: str, one: ConfigMap) -> None:
+    def drop(self, namespace: str, config_map: ConfigMap) -> None:
         with self._lock:
-            self._held[namespace].pop((one.namespace, one.name), None)
+            self._held[namespace].pop((config_map.namespace, config_map.name), None)
         self.changed.set()
 
     def well(self, namespace: str) -> None:
@@ -58,11 +60,11 @@ class View:
             self.changed.set()
 
     def fail(self, namespace: str, reason: str) -> None:
-        said = f"{_name(namespace)}: {reason}"
+        trouble = f"{_name(namespace)}: {reason}"
         with self._lock:
             self._counts["errors"] += 1
-            is_news = self._troubles.get(namespace) != said
-            self._troubles[namespace] = said
+            is_news = self._troubles.get(namespace) != trouble
+            self._troubles[namespace] = trouble
         if is_news:
             self.changed.set()
 
@@ -78,16 +80,21 @@ class View:
     def _told(self) -> dict[str, str]:
         """What was neither listed nor refused is as unread as what cannot be."""
         waiting = self._namespaces - self._held.keys()
-        return {**{one: f"{_name(one)}: it was not listed yet." for one in waiting}, **self._troubles}
+        return {
+            **{namespace: f"{_name(namespace)}: it was not listed yet." for namespace in waiting},
+            **self._troubles,
+        }
 
     def seen(self) -> Seen:
         with self._lock:
-            held = [one for maps in self._held.values() for one in maps.values()]
+            config_maps = [config_map for maps in self._held.values() for config_map in maps.values()]
             is_complete = self._namespaces <= self._held.keys() | self._troubles.keys()
-            counts = {**self._counts, "config_maps": len(held)}
+            counts = {**self._counts, "config_maps": len(config_maps)}
             # The oldest first, so that who came first is published first.
-            held.sort(key=lambda one: (one.created_at, one.namespace, one.name))
-            return Seen(tuple(held), self._told(), is_complete, counts)
+            config_maps.sort(
+                key=lambda config_map: (config_map.created_at, config_map.namespace, config_map.name)
+            )
+            return Seen(tuple(config_maps), self._told(), is_complete, counts)
 
 
 def _name(namespace: str) -> str:

@@ -168,17 +168,17 @@ def _read(response: Any, most: int) -> bytes:
 
 def _refusal(response: Any) -> Exception:
     try:
-        said = json.loads(response.read(_MOST_OF_A_REFUSAL))
-        message = str(said.get("message") or said.get("reason") or response.reason)
+        body = json.loads(response.read(_MOST_OF_A_REFUSAL))
+        message = str(body.get("message") or body.get("reason") or response.reason)
     except (ValueError, AttributeError):
         message = str(response.reason)
     if response.status == _GONE:
         return Expired(message[:300])
-    asked = response.headers.get("Retry-After", "")
+    retry_after = response.headers.get("Retry-After", "")
     return ClusterError(
         f"the API server answered {response.status}: {message[:300]}",
         status=response.status,
-        asked=float(asked) if asked.isdecimal() else 0.0,
+        retry_after=float(retry_after) if retry_after.isdecimal() else 0.0,
     )
 
 

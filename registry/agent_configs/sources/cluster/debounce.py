@@ -19,8 +19,8 @@ class Settling:
     since: float = 0.0
 
     def seen(self, gone: Iterable[DocumentId], *, now: float) -> Settling:
-        found = frozenset(gone)
-        return self if found == self.gone else Settling(found, now)
+        document_ids = frozenset(gone)
+        return self if document_ids == self.gone else Settling(document_ids, now)
 
     def waiting(self, *, quiet: float, now: float) -> frozenset[DocumentId]:
         """Those that must stay for now."""

@@ -52,17 +52,17 @@ def notices_of(outcome: Outcome) -> list[Notice]:
     """One for each thing to say; data planes that say the same are named together."""
     if outcome.errors:
         return [_invalid(outcome)]
-    said: defaultdict[tuple[str, str, str], list[str]] = defaultdict(list)
+    planes_by_message: defaultdict[tuple[str, str, str], list[str]] = defaultdict(list)
     for plane, standing in sorted(outcome.planes.items()):
-        for one in _of_plane(standing):
-            said[one].append(plane)
-    if not said:
+        for message in _of_plane(standing):
+            planes_by_message[message].append(plane)
+    if not planes_by_message:
         return [
             Notice("Accepted", NORMAL, f"Generation {outcome.generation} is valid. No data plane takes it.")
         ]
     return [
         Notice(reason, kind, _short(f"{', '.join(planes)}: {note}"))
-        for (reason, kind, note), planes in said.items()
+        for (reason, kind, note), planes in planes_by_message.items()
     ]
 
 
@@ -96,9 +96,9 @@ def series_of(count: int, *, now: datetime) -> dict[str, Any]:
 
 
 def event_name(notice: Notice, config_map: ConfigMap) -> str:
-    said = "\0".join((config_map.uid, notice.reason, notice.note))
+    identity = "\0".join((config_map.uid, notice.reason, notice.note))
     # 253 is the longest name of an object.
-    return f"{config_map.name[:230]}.{sha256(said.encode()).hexdigest()[:16]}"
+    return f"{config_map.name[:230]}.{sha256(identity.encode()).hexdigest()[:16]}"
 
 
 def micro_time(at: datetime) -> str:
@@ -118,7 +118,7 @@ def _of_plane(standing: Standing) -> Iterable[tuple[str, str, str]]:
     if reason in _OUT:
         return [("Quarantined", WARNING, message)]
     if standing.conflicts:
-        return [("Conflicted", WARNING, one) for one in standing.conflicts]
+        return [("Conflicted", WARNING, conflict) for conflict in standing.conflicts]
     if standing.is_accepted:
         return [("Accepted", NORMAL, message or "accepted.")]
     return [(reason, WARNING, message or "not accepted.")]

@@ -65,15 +65,15 @@ class Teller(threading.Thread):
 
     def tell(self, config_map: ConfigMap, notices: Iterable[Notice]) -> None:
         """Takes what is news since the last time. Returns at once."""
-        found = {event_name(one, config_map): one for one in notices}
+        by_name = {event_name(notice, config_map): notice for notice in notices}
         key = (config_map.namespace, config_map.name)
         before = self._told.pop(key, frozenset())
-        self._told[key] = frozenset(found)
+        self._told[key] = frozenset(by_name)
         if len(self._told) > _MOST_REMEMBERED:
             self._told.popitem(last=False)
-        for name, one in found.items():
+        for name, notice in by_name.items():
             if name not in before:
-                self._put(_News(one, config_map))
+                self._put(_News(notice, config_map))
 
     def drain(self, *, seconds: float) -> None:
         """Wait until all that was taken is sent, or was tried."""
@@ -116,7 +116,7 @@ class Teller(threading.Thread):
             except ClusterError as error:
                 if error.status and error.status < _TOO_MANY:
                     raise
-                self.stop.wait(max(self.pause, min(error.asked, _LONGEST_ASKED)))
+                self.stop.wait(max(self.pause, min(error.retry_after, _LONGEST_ASKED)))
         return self._write(news)
 
     def _write(self, news: _News) -> None:
@@ -141,8 +141,8 @@ class Newsroom:
         self._seen: Any = None
 
     def look(self, config_maps: Iterable[ConfigMap]) -> None:
-        by_document = {one.document: one for one in config_maps}
-        mark = (_mark(), frozenset(one.uid for one in by_document.values()))
+        by_document = {config_map.document: config_map for config_map in config_maps}
+        mark = (_mark(), frozenset(config_map.uid for config_map in by_document.values()))
         if mark == self._seen:
             return
         for row, outcome in outcomes():
@@ -154,11 +154,13 @@ class Newsroom:
 
 def outcomes() -> Iterable[tuple[AgentConfig, Outcome]]:
     statuses: dict[Any, dict[str, Standing]] = {}
-    for one in AgentConfigStatus.objects.filter(document__source=NAME).order_by("data_plane"):
-        statuses.setdefault(one.document_id, {})[one.data_plane_id] = _standing(one)
+    for status in AgentConfigStatus.objects.filter(document__source=NAME).order_by("data_plane"):
+        statuses.setdefault(status.document_id, {})[status.data_plane_id] = _standing(status)
     rows = AgentConfig.objects.filter(source=NAME, deleted_at=None).defer("text", "content")
     for row in rows.order_by("team", "name"):
-        errors = tuple(_line(one) for one in row.diagnostics if one["severity"] == "error")
+        errors = tuple(
+            _line(diagnostic) for diagnostic in row.diagnostics if diagnostic["severity"] == "error"
+        )
         yield row, Outcome(row.generation, row.content_generation, errors, statuses.get(row.id, {}))
 
 
@@ -170,12 +172,16 @@ def _mark() -> Any:
 
 
 def _standing(row: AgentConfigStatus) -> Standing:
-    accepted: dict[str, Any] = next((one for one in row.conditions if one["type"] == "Accepted"), {})
-    said = (str(accepted.get("reason", "Unknown")), str(accepted.get("message", "")))
-    conflicts = tuple(one["message"] for one in row.conflicts[:_MOST_CONFLICTS])
-    return Standing(accepted.get("status") == "True", said, conflicts)
+    accepted: dict[str, Any] = next(
+        (condition for condition in row.conditions if condition["type"] == "Accepted"), {}
+    )
+    reason_and_message = (str(accepted.get("reason", "Unknown")), str(accepted.get("message", "")))
+    conflicts = tuple(conflict["message"] for conflict in row.conflicts[:_MOST_CONFLICTS])
+    return Standing(accepted.get("status") == "True", reason_and_message, conflicts)
 
 
-def _line(one: dict[str, Any]) -> str:
-    where = f" ({one['file']} {one['line']}:{one['column']})" if one["line"] else ""
-    return f"{one['code']}: {one['message']}{where}"
+def _line(diagnostic: dict[str, Any]) -> str:
+    where = (
+        f" ({diagnostic['file']} {diagnostic['line']}:{diagnostic['column']})" if diagnostic["line"] else ""
+    )
+    return f"{diagnostic['code']}: {diagnostic['message']}{where}"

@@ -31,9 +31,9 @@ def serve(pulse: Pulse, port: int) -> ThreadingHTTPServer:
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             answers = {"/livez": pulse.is_alive, "/readyz": pulse.is_alive and pulse.is_ready}
-            found = answers.get(self.path)
-            body = b"ok\n" if found else b"no\n"
-            self.send_response(404 if found is None else 200 if found else 503)
+            answer = answers.get(self.path)
+            body = b"ok\n" if answer else b"no\n"
+            self.send_response(404 if answer is None else 200 if answer else 503)
             self.send_header("Content-Type", "text/plain")
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()

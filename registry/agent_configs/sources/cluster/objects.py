@@ -19,7 +19,7 @@ from registry.agent_configs.documents.published import DocumentId
 SOURCE = "kubernetes"
 # Etcd takes 1.5 MiB; managed fields come on top.
 _LONGEST_LINE = 8 << 20
-_SAID = ("data", "binaryData", "immutable")
+_CONTENT_FIELDS = ("data", "binaryData", "immutable")
 _GONE = 410
 
 
@@ -80,8 +80,8 @@ def read_page(value: Any) -> Page:
     if not isinstance(items, list | None) or not isinstance(version, str) or not version:
         raise Garbled("This is no list of ConfigMaps.")
     more = metadata.get("continue") or ""
-    found = (read_config_map(one) for one in items or ())
-    return Page(tuple(one for one in found if one), version, str(more))
+    config_maps = (read_config_map(item) for item in items or ())
+    return Page(tuple(config_map for config_map in config_maps if config_map), version, str(more))
 
 
 def read_config_map(value: Any) -> ConfigMap | None:
@@ -117,14 +117,14 @@ def _lines(chunks: Iterable[bytes]) -> Iterator[bytes]:
 
 def _change(line: bytes) -> Change:
     try:
-        said = json.loads(line)
+        event = json.loads(line)
     except ValueError as error:
         raise Garbled("A line of the watch is no JSON.") from error
-    value = _member(said, "object")
-    if said.get("type") == "ERROR":
+    value = _member(event, "object")
+    if event.get("type") == "ERROR":
         raise _error(value)
     try:
-        kind = Kind(said.get("type"))
+        kind = Kind(event.get("type"))
     except ValueError as error:
         raise Garbled("A line of the watch has an unknown type.") from error
     version = _member(value, "metadata").get("resourceVersion")
@@ -140,24 +140,24 @@ def _error(status: Mapping[str, Any]) -> Exception:
 
 
 def _member(value: Any, name: str) -> Mapping[str, Any]:
-    found = value.get(name) if isinstance(value, Mapping) else None
-    if not isinstance(found, Mapping):
+    member = value.get(name) if isinstance(value, Mapping) else None
+    if not isinstance(member, Mapping):
         raise Garbled(f"An object has no {name}.")
-    return found
+    return member
 
 
-def _time(said: Any) -> datetime:
+def _time(text: Any) -> datetime:
     try:
-        found = datetime.fromisoformat(said)
+        timestamp = datetime.fromisoformat(text)
     except (TypeError, ValueError):
         return datetime.now(UTC)
-    return found if found.tzinfo else found.replace(tzinfo=UTC)
+    return timestamp if timestamp.tzinfo else timestamp.replace(tzinfo=UTC)
 
 
 def _text(name: str, value: Mapping[str, Any]) -> str:
     """Always the same for the same data. Items of a list say neither what they are nor of which version."""
-    said = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}}
-    said |= {one: value[one] for one in _SAID if value.get(one) is not None}
-    text = json.dumps(said, indent=1, sort_keys=True, ensure_ascii=False)
+    body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}}
+    body |= {field: value[field] for field in _CONTENT_FIELDS if value.get(field) is not None}
+    text = json.dumps(body, indent=1, sort_keys=True, ensure_ascii=False)
     # Half a surrogate is no text that could be stored.
     return text.encode(errors="replace").decode()

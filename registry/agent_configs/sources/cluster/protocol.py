@@ -12,13 +12,13 @@ EVERYWHERE = "*"
 class ClusterError(Exception):
     """The API server refused, or could not be reached.
 
-    status: of HTTP; 0 if there was no answer. asked: seconds that it wants us to wait.
+    status: of HTTP; 0 if there was no answer. retry_after: seconds that it wants us to wait.
     """
 
-    def __init__(self, reason: str, *, status: int = 0, asked: float = 0.0) -> None:
+    def __init__(self, reason: str, *, status: int = 0, retry_after: float = 0.0) -> None:
         super().__init__(reason)
         self.status = status
-        self.asked = asked
+        self.retry_after = retry_after
 
 
 class Cluster(Protocol):

@@ -62,8 +62,8 @@ class Reflector(threading.Thread):
 
     def _reflect(self) -> None:
         """One list, and watches from there on until it is time for the next list."""
-        found, version = self._listed()
-        self.view.replace(self.namespace, found)
+        config_maps, version = self._listed()
+        self.view.replace(self.namespace, config_maps)
         until = time.monotonic() + self.pace.relist
         while not self.stop.is_set() and time.monotonic() < until:
             version = self._watched(version)
@@ -71,21 +71,21 @@ class Reflector(threading.Thread):
     def _listed(self) -> tuple[list[ConfigMap], str]:
         """An empty list counts once it came several times in a row."""
         for _ in range(_EMPTY_LISTS):
-            found, version = self._list()
-            if found or self.view.is_empty(self.namespace):
+            config_maps, version = self._list()
+            if config_maps or self.view.is_empty(self.namespace):
                 break
             self.stop.wait(self.pace.empty)
-        return found, version
+        return config_maps, version
 
     def _list(self) -> tuple[list[ConfigMap], str]:
-        found: list[ConfigMap] = []
+        config_maps: list[ConfigMap] = []
         more = ""
         while True:
             page = self._page(more)
-            found += page.config_maps
+            config_maps += page.config_maps
             more = page.more
             if not more:
-                return found, page.version
+                return config_maps, page.version
 
     def _page(self, more: str) -> Page:
         """A list that nobody understands is as good as none, and told like that."""
@@ -127,8 +127,8 @@ class Reflector(threading.Thread):
         """A refusal is told at once; a lost connection, once there were several."""
         if not is_cut and (error.status or self.failures + 1 >= told_after):
             self.view.fail(self.namespace, str(error))
-        self._pause(asked=error.asked)
+        self._pause(retry_after=error.retry_after)
 
-    def _pause(self, *, asked: float = 0.0) -> None:
+    def _pause(self, *, retry_after: float = 0.0) -> None:
         self.failures += 1
-        self.stop.wait(self.pace.delay(self.failures, chance=random.random(), asked=asked))  # noqa: S311  (jitter)
+        self.stop.wait(self.pace.delay(self.failures, chance=random.random(), retry_after=retry_after))  # noqa: S311  (jitter)

@@ -52,18 +52,20 @@ def cluster_state() -> str:
 
 
 @transaction.atomic
-def store(seen: Seen, settling: Settling, *, watcher: str, now: float, quiet: float) -> tuple[str, Settling]:
+def store(
+    snapshot: Seen, settling: Settling, *, watcher: str, now: float, quiet: float
+) -> tuple[str, Settling]:
     """Publish what was seen, if this is the watcher that writes. now, quiet: seconds, of the same clock.
 
     Whether it is, is asked in the transaction that writes: with a lost connection the lock is lost, too.
     """
     if not holds_lock():
         return STANDBY, settling
-    known = known_documents(SOURCE)
-    found = _found(seen, {one.namespace for one in known})
-    settling = settling.seen(found.missing(known), now=now)
-    state = follow(SOURCE, replace(found, unsettled=settling.waiting(quiet=quiet, now=now)))
-    AgentConfigCluster.objects.filter(id=1).update(watcher=watcher, counts=seen.counts)
+    published = known_documents(SOURCE)
+    listing = _found(snapshot, {document_id.namespace for document_id in published})
+    settling = settling.seen(listing.missing(published), now=now)
+    state = follow(SOURCE, replace(listing, unsettled=settling.waiting(quiet=quiet, now=now)))
+    AgentConfigCluster.objects.filter(id=1).update(watcher=watcher, counts=snapshot.counts)
     return state, settling
 
 
@@ -84,17 +86,17 @@ def mark_silent_watcher() -> None:
         fail(SOURCE, f"No watcher has reported for {seconds} s: manage.py watch_agent_configs.")
 
 
-def _found(seen: Seen, teams: set[str]) -> Found:
+def _found(snapshot: Seen, teams: set[str]) -> Found:
     return Found(
-        {one.document: one.text for one in seen.config_maps},
-        unread=_unread(seen, teams),
-        created_at={one.document: one.created_at for one in seen.config_maps},
+        {config_map.document: config_map.text for config_map in snapshot.config_maps},
+        unread=_unread(snapshot, teams),
+        created_at={config_map.document: config_map.created_at for config_map in snapshot.config_maps},
     )
 
 
-def _unread(seen: Seen, teams: set[str]) -> dict[str, str]:
-    everywhere = seen.troubles.get(EVERYWHERE)
+def _unread(snapshot: Seen, teams: set[str]) -> dict[str, str]:
+    everywhere = snapshot.troubles.get(EVERYWHERE)
     if everywhere is None:
-        return seen.troubles
+        return snapshot.troubles
     # A name that no namespace can have, so that the trouble is told even where nothing is known.
     return dict.fromkeys({EVERYWHERE, *teams}, everywhere)

@@ -53,7 +53,7 @@ class Watcher:
         self._newsroom = Newsroom(teller) if teller else None
         pace = pace or Pace()
         self.threads: list[threading.Thread] = [
-            Reflector(cluster, one, self.view, pace=pace, stop=self.stop) for one in namespaces
+            Reflector(cluster, namespace, self.view, pace=pace, stop=self.stop) for namespace in namespaces
         ]
         if teller:
             self.threads.append(teller)
@@ -95,11 +95,11 @@ class Watcher:
         return state
 
     def _step(self) -> str:
-        seen = self.view.seen()
+        snapshot = self.view.seen()
         now = time.monotonic()
-        if not seen.is_complete and now - self._began < _PATIENCE:
+        if not snapshot.is_complete and now - self._began < _PATIENCE:
             return LISTING
-        state, self.settling = store(seen, self.settling, watcher=self.name, now=now, quiet=self.quiet)
+        state, self.settling = store(snapshot, self.settling, watcher=self.name, now=now, quiet=self.quiet)
         if state != STANDBY and self._newsroom:
-            self._newsroom.look(seen.config_maps)
+            self._newsroom.look(snapshot.config_maps)
         return state
