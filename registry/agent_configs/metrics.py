@@ -27,7 +27,7 @@ ADMISSIONS = Counter(
 )
 
 
-class AgentConfigFigures(Collector):
+class AgentConfigCollector(Collector):
     """Counted in the database when somebody scrapes."""
 
     def collect(self) -> Iterator[Metric]:

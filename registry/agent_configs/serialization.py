@@ -6,18 +6,18 @@ from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
-from registry.agent_configs.bundles.bundle import Agent, Bundle, Input, Route
+from registry.agent_configs.bundles.bundle import Agent, Bundle, BundleInput, Route
 from registry.agent_configs.bundles.conditions import Condition, Status, Type
 from registry.agent_configs.bundles.targets import Target
 from registry.agent_configs.claims.observations import Observation
-from registry.agent_configs.claims.verdicts import Verdict, for_reader
+from registry.agent_configs.claims.verdicts import Verdict, redact_verdict
 from registry.agent_configs.documents.content import Content, Deployment, Operation
 from registry.agent_configs.documents.diagnostics import Code, Diagnostic, Severity
 from registry.agent_configs.documents.dialects import Dialect
-from registry.agent_configs.documents.published import Canary, DocumentId, Facts
+from registry.agent_configs.documents.published import Canary, DocumentId, TaskTypeFacts
 
 
-def write_content(content: Content) -> dict[str, Any]:
+def content_to_json(content: Content) -> dict[str, Any]:
     return {
         "agents": {name: deployment.members for name, deployment in content.agents.items()},
         "routes": dict(content.routes),
@@ -25,84 +25,85 @@ def write_content(content: Content) -> dict[str, Any]:
     }
 
 
-def read_content(data: dict[str, Any]) -> Content:
-    agents = {name: _deployment(deployment) for name, deployment in data["agents"].items()}
+def content_from_json(data: dict[str, Any]) -> Content:
+    agents = {name: _deployment_from_json(deployment) for name, deployment in data["agents"].items()}
     return Content(agents, data["routes"], frozenset(data["defaults"]))
 
 
-def write_canary(canary: Canary | None) -> dict[str, str] | None:
+def canary_to_json(canary: Canary | None) -> dict[str, str] | None:
     return {"project": canary.project, "domain": canary.domain} if canary else None
 
 
-def read_canary(data: dict[str, str] | None) -> Canary | None:
+def canary_from_json(data: dict[str, str] | None) -> Canary | None:
     return Canary(**data) if data else None
 
 
-def read_facts(data: dict[str, Any]) -> dict[str, Facts]:
-    return {name: Facts(**facts) for name, facts in data.items()}
+def facts_from_json(data: dict[str, Any]) -> dict[str, TaskTypeFacts]:
+    return {name: TaskTypeFacts(**facts) for name, facts in data.items()}
 
 
-def write_diagnostic(diagnostic: Diagnostic) -> dict[str, Any]:
+def diagnostic_to_json(diagnostic: Diagnostic) -> dict[str, Any]:
     return {**asdict(diagnostic), "doc_url": diagnostic.doc_url}
 
 
-def read_diagnostic(data: dict[str, Any]) -> Diagnostic:
+def diagnostic_from_json(data: dict[str, Any]) -> Diagnostic:
     members = {name: value for name, value in data.items() if name != "doc_url"}
     return Diagnostic(**{**members, "code": Code(data["code"]), "severity": Severity(data["severity"])})
 
 
-def write_bundle(bundle: Bundle) -> dict[str, Any]:
+def bundle_to_json(bundle: Bundle) -> dict[str, Any]:
     target = asdict(bundle.target)
     return {
         "target": {**target, "release": list(bundle.target.release)},
-        "agents": {name: _write_agent(agent) for name, agent in bundle.agents.items()},
-        "routes": [_write_route(route) for route in bundle.routes],
+        "agents": {name: _agent_to_json(agent) for name, agent in bundle.agents.items()},
+        "routes": [_route_to_json(route) for route in bundle.routes],
         "defaults": list(bundle.defaults),
-        "inputs": [_write_input(bundle_input) for bundle_input in bundle.inputs],
-        "dropped": [write_verdict(verdict) for verdict in bundle.dropped],
+        "inputs": [_input_to_json(bundle_input) for bundle_input in bundle.inputs],
+        "dropped": [verdict_to_json(verdict) for verdict in bundle.dropped],
     }
 
 
-def read_bundle(data: dict[str, Any]) -> Bundle:
+def bundle_from_json(data: dict[str, Any]) -> Bundle:
     """The bundle as it was, but for what was dropped: that is only told."""
     return Bundle(
-        _target(data["target"]),
-        {name: _agent(agent) for name, agent in data["agents"].items()},
+        _target_from_json(data["target"]),
+        {name: _agent_from_json(agent) for name, agent in data["agents"].items()},
         tuple(
-            Route(**{**route, "document": read_document_id(route["document"])}) for route in data["routes"]
+            Route(**{**route, "document": document_id_from_json(route["document"])})
+            for route in data["routes"]
         ),
         tuple(data["defaults"]),
         tuple(
-            Input(**{**bundle_input, "document": read_document_id(bundle_input["document"])})
+            BundleInput(**{**bundle_input, "document": document_id_from_json(bundle_input["document"])})
             for bundle_input in data["inputs"]
         ),
     )
 
 
-def write_document(document: DocumentId) -> list[str]:
+def document_id_to_json(document: DocumentId) -> list[str]:
     return [document.source, document.namespace, document.name]
 
 
-def read_document_id(parts: list[str]) -> DocumentId:
+def document_id_from_json(parts: list[str]) -> DocumentId:
     return DocumentId(*parts)
 
 
-def write_verdict(verdict: Verdict) -> dict[str, Any]:
+def verdict_to_json(verdict: Verdict) -> dict[str, Any]:
     """What is told of a claim, in words for its author. `winner` is for its own organisation alone."""
     key, winner = verdict.claim.key, verdict.winner
     return {
-        "document": write_document(verdict.claim.document),
+        "document": document_id_to_json(verdict.claim.document),
         "team": verdict.claim.team,
         "kind": key.kind.value,
         "name": key.name,
         "version": key.version,
         "pin": key.pin,
         "reason": verdict.reason.value,
-        "because": verdict.because.value if verdict.because else "",
-        "message": for_reader(verdict, verdict.claim.organisation).message,
+        "because": verdict.rule.value if verdict.rule else "",
+        "message": redact_verdict(verdict, verdict.claim.organisation).message,
         "needs_review": verdict.needs_review,
         "winner": {
-            "document": write_document(winner.document),
+            "document": document_id_to_json(winner.document),
             "team": winner.team,
             "organisation": winner.organisation,
             # For readers of the winner's team; `message` above is for the loser's organisation.
@@ -113,7 +114,7 @@ def write_verdict(verdict: Verdict) -> dict[str, Any]:
     }
 
 
-def write_observation(observation: Observation) -> dict[str, Any]:
+def observation_to_json(observation: Observation) -> dict[str, Any]:
     return {
         "subject": observation.subject.value,
         "message": observation.message,
@@ -121,7 +122,7 @@ def write_observation(observation: Observation) -> dict[str, Any]:
     }
 
 
-def write_condition(condition: Condition) -> dict[str, Any]:
+def condition_to_json(condition: Condition) -> dict[str, Any]:
     at = condition.last_transition_at
     return {
         "type": condition.type.value,
@@ -133,7 +134,7 @@ def write_condition(condition: Condition) -> dict[str, Any]:
     }
 
 
-def read_condition(data: dict[str, Any], data_plane: str) -> Condition:
+def condition_from_json(data: dict[str, Any], data_plane: str) -> Condition:
     type_, at = Type(data["type"]), data["last_transition_at"]
     return Condition(
         type_,
@@ -146,37 +147,39 @@ def read_condition(data: dict[str, Any], data_plane: str) -> Condition:
     )
 
 
-def _write_agent(agent: Agent) -> dict[str, Any]:
-    canary = write_canary(agent.canary)
+def _agent_to_json(agent: Agent) -> dict[str, Any]:
+    canary = canary_to_json(agent.canary)
     return {"id": agent.id, "deployment": agent.deployment.members, "team": agent.team, "canary": canary}
 
 
-def _write_route(route: Route) -> dict[str, Any]:
+def _route_to_json(route: Route) -> dict[str, Any]:
     return {
         "task_type": route.task_type,
         "agent": route.agent,
         "team": route.team,
-        "document": write_document(route.document),
+        "document": document_id_to_json(route.document),
         "version": route.version,
         "pin": route.pin,
         "mapped": route.mapped,
     }
 
 
-def _write_input(bundle_input: Input) -> dict[str, Any]:
-    document = write_document(bundle_input.document)
+def _input_to_json(bundle_input: BundleInput) -> dict[str, Any]:
+    document = document_id_to_json(bundle_input.document)
     return {"document": document, "generation": bundle_input.generation, "digest": bundle_input.digest}
 
 
-def _deployment(data: dict[str, Any]) -> Deployment:
+def _deployment_from_json(data: dict[str, Any]) -> Deployment:
     timeouts = {Operation(name): value for name, value in data["timeouts"].items()}
     return Deployment(**{**data, "timeouts": timeouts})
 
 
-def _agent(data: dict[str, Any]) -> Agent:
-    return Agent(data["id"], _deployment(data["deployment"]), data["team"], read_canary(data["canary"]))
+def _agent_from_json(data: dict[str, Any]) -> Agent:
+    return Agent(
+        data["id"], _deployment_from_json(data["deployment"]), data["team"], canary_from_json(data["canary"])
+    )
 
 
-def _target(data: dict[str, Any]) -> Target:
+def _target_from_json(data: dict[str, Any]) -> Target:
     lists = {name: tuple(data[name]) for name in ("release", "enabled_plugins", "placeholders")}
     return Target(**{**data, **lists, "dialect": Dialect(data["dialect"])})

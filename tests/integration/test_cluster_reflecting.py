@@ -8,14 +8,14 @@ import time
 
 import pytest
 
-from registry.agent_configs.sources.cluster.backoff import Pace
-from registry.agent_configs.sources.cluster.cache import View
+from registry.agent_configs.sources.cluster.backoff import WatchTiming
+from registry.agent_configs.sources.cluster.cache import ConfigMapCache
 from registry.agent_configs.sources.cluster.client import KubernetesCluster
 from registry.agent_configs.sources.cluster.protocol import EVERYWHERE, ClusterError
 from registry.agent_configs.sources.cluster.reflector import Reflector
 from tests.fake_kubernetes import PREFIX, FakeKubernetes
 
-PACE = Pace(first=0.01, longest=0.05, relist=300, empty=0.01, watch=60, connect=1, answer=1)
+PACE = WatchTiming(first=0.01, longest=0.05, relist=300, empty=0.01, watch=60, connect=1, answer=1)
 
 
 def wait_for(claim, seconds: float = 20.0) -> None:
@@ -35,9 +35,9 @@ def cluster(tmp_path):
 class Followed:
     def __init__(self, cluster: FakeKubernetes, namespace: str = "acme", selector: str = "", **pace) -> None:
         self.cluster = cluster
-        self.view = View([namespace])
+        self.view = ConfigMapCache([namespace])
         self.stop = threading.Event()
-        wanted = Pace(**{**{name: getattr(PACE, name) for name in PACE.__slots__}, **pace})
+        wanted = WatchTiming(**{**{name: getattr(PACE, name) for name in PACE.__slots__}, **pace})
         client = KubernetesCluster(str(cluster.kubeconfig), selector=selector, pace=wanted)
         self.reflector = Reflector(client, namespace, self.view, pace=wanted, stop=self.stop)
         self.reflector.start()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from registry.agent_configs.bundles.conditions import AckState
-from registry.agent_configs.delivery.data_planes import Described, approve, get_plane, put_plane
+from registry.agent_configs.delivery.data_planes import DataPlaneSpec, approve, get_plane, put_plane
 from tests.api_client import ACTOR
 from tests.integration.test_agent_configs import ack, condition, publish, served, text
 
@@ -14,7 +14,7 @@ from tests.integration.test_agent_configs import ack, condition, publish, served
 def planes(db):
     """A canary, and two that come after it, which all work with what they have."""
     for name, stage in (("a-late", 2), ("canary", 0), ("main", 1)):
-        put_plane(name, Described(stage=stage), actor=ACTOR)
+        put_plane(name, DataPlaneSpec(stage=stage), actor=ACTOR)
     settle("canary", "main", "a-late")
     publish("acme", text("acme-sensor", "acme_sensor"))
     settle("canary", "main", "a-late")
@@ -79,6 +79,6 @@ def test_a_degraded_or_silent_canary_stops_a_change_until_somebody_approves(plan
 def test_a_new_data_plane_is_given_something_at_once(planes):
     publish("beta", text("beta-sensor", "beta_sensor"))
 
-    put_plane("new", Described(stage=2), actor=ACTOR)
+    put_plane("new", DataPlaneSpec(stage=2), actor=ACTOR)
 
     assert "beta-sensor" in served("new")

@@ -13,7 +13,7 @@ from registry.agent_configs.bundles.targets import Target
 from registry.agent_configs.claims.decide import Decision
 from registry.agent_configs.claims.verdicts import Reason, Verdict
 from registry.agent_configs.documents.content import Deployment, Operation
-from registry.agent_configs.documents.published import Canary, Claim, ClaimKind, DocumentId, Published
+from registry.agent_configs.documents.published import Canary, Claim, ClaimKind, DocumentId, PublishedDocument
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class Agent:
 
 
 @dataclass(frozen=True, slots=True)
-class Input:
+class BundleInput:
     """A document that took part, and in which generation."""
 
     document: DocumentId
@@ -63,15 +63,15 @@ class Bundle:
     agents: Mapping[str, Agent] = field(default_factory=dict)
     routes: tuple[Route, ...] = ()
     defaults: tuple[str, ...] = ()
-    inputs: tuple[Input, ...] = ()
+    inputs: tuple[BundleInput, ...] = ()
     dropped: tuple[Verdict, ...] = ()
-    written: dict[str, Any] = field(default_factory=dict, init=False, compare=False, repr=False)
+    rendered: dict[str, Any] = field(default_factory=dict, init=False, compare=False, repr=False)
 
     @property
     def supported(self) -> tuple[str, ...]:
         """Names for supportedTaskTypes: never none, because Flyte's plugin registry panics without."""
         names = sorted({route.task_type for route in self.routes})
-        return tuple(names) or self.target.placeholders or self.target.words.placeholders
+        return tuple(names) or self.target.placeholders or self.target.names.placeholders
 
     @property
     def mappings(self) -> dict[str, str]:
@@ -81,39 +81,39 @@ class Bundle:
         return frozenset(bundle_input.document for bundle_input in self.inputs)
 
 
-def build(documents: Iterable[Published], decision: Decision, target: Target) -> Bundle:
+def build_bundle(documents: Iterable[PublishedDocument], decision: Decision, target: Target) -> Bundle:
     """Put together what was decided. The decision must be made in the target's dialect."""
     by_id = {document.id: document for document in documents if document.content}
     # Winners first: what is shared is told as theirs.
     verdicts = sorted(decision.verdicts, key=lambda verdict: verdict.reason is Reason.SHARED_IDENTICAL)
     accepted = tuple(verdict.claim for verdict in verdicts if verdict.accepted)
-    routes = _routes(by_id, accepted, target)
-    agents = _agents(by_id, accepted, target)
+    routes = _build_routes(by_id, accepted, target)
+    agents = _build_agents(by_id, accepted, target)
     defaults = {claim.key.name for claim in accepted if claim.key.kind is ClaimKind.DEFAULT}
-    robbed = _robbed(decision, routes)
-    taking_part = {
+    unserved_agents = _agents_without_task_types(decision, routes)
+    document_ids = {
         claim.document
         for claim in accepted
-        if claim.key.kind is not ClaimKind.AGENT or claim.agent not in robbed
+        if claim.key.kind is not ClaimKind.AGENT or claim.agent not in unserved_agents
     }
     return Bundle(
         target,
-        {name: agent for name, agent in agents.items() if name not in robbed},
+        {name: agent for name, agent in agents.items() if name not in unserved_agents},
         routes,
         tuple(sorted(defaults)) if target.runs_agents else (),
-        tuple(_input(by_id[document_id]) for document_id in sorted(taking_part)),
+        tuple(_build_input(by_id[document_id]) for document_id in sorted(document_ids)),
         decision.dropped,
     )
 
 
-def _routes(
-    documents: Mapping[DocumentId, Published], accepted: Iterable[Claim], target: Target
+def _build_routes(
+    documents: Mapping[DocumentId, PublishedDocument], accepted: Iterable[Claim], target: Target
 ) -> tuple[Route, ...]:
     routes: dict[tuple[str, int, str], Route] = {}
     for claim in accepted:
         if claim.key.kind is ClaimKind.TASK_TYPE and claim.agent:
             key = claim.key
-            facts = documents[claim.document].facts_of(key.name)
+            facts = documents[claim.document].get_facts(key.name)
             mapped = target.maps(facts, pinned=bool(key.pin))
             route = Route(key.name, claim.agent, claim.team, claim.document, key.version, key.pin, mapped)
             shared = routes.get(route.name, route)
@@ -122,19 +122,19 @@ def _routes(
     return tuple(routes[name] for name in sorted(routes))
 
 
-def _agents(
-    documents: Mapping[DocumentId, Published], accepted: Iterable[Claim], target: Target
+def _build_agents(
+    documents: Mapping[DocumentId, PublishedDocument], accepted: Iterable[Claim], target: Target
 ) -> dict[str, Agent]:
     agents: dict[str, Agent] = {}
     for claim in accepted:
         document = documents[claim.document]
         if claim.key.kind is ClaimKind.AGENT and document.content:
-            deployment = _complete(document.content.agents[claim.local_id], target)
+            deployment = _fill_timeouts(document.content.agents[claim.local_id], target)
             agents.setdefault(claim.agent, Agent(claim.agent, deployment, claim.team, document.canary))
     return dict(sorted(agents.items()))
 
 
-def _complete(deployment: Deployment, target: Target) -> Deployment:
+def _fill_timeouts(deployment: Deployment, target: Target) -> Deployment:
     """With every timeout said: without one, a hung agent can keep propeller from starting."""
     timeouts = {Operation.LIST: target.list_timeout, **deployment.timeouts}
     # A document from before the limit may have more.
@@ -146,7 +146,7 @@ def _complete(deployment: Deployment, target: Target) -> Deployment:
     )
 
 
-def _robbed(decision: Decision, routes: Iterable[Route]) -> frozenset[str]:
+def _agents_without_task_types(decision: Decision, routes: Iterable[Route]) -> frozenset[str]:
     """Agents that lost every task type they claimed: discovery would give back what they lost."""
     served = {route.agent for route in routes}
     claimed = {
@@ -155,5 +155,5 @@ def _robbed(decision: Decision, routes: Iterable[Route]) -> frozenset[str]:
     return frozenset(claimed - served)
 
 
-def _input(document: Published) -> Input:
-    return Input(document.id, document.generation, document.content.digest if document.content else "")
+def _build_input(document: PublishedDocument) -> BundleInput:
+    return BundleInput(document.id, document.generation, document.content.digest if document.content else "")

@@ -7,14 +7,14 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 
-from registry.agent_configs.bundles.bundle import Bundle, Input
+from registry.agent_configs.bundles.bundle import Bundle, BundleInput
 from registry.agent_configs.claims.decide import Decision
-from registry.agent_configs.claims.verdicts import Reason, Verdict, for_reader
-from registry.agent_configs.documents.published import Published
+from registry.agent_configs.claims.verdicts import Reason, Verdict, redact_verdict
+from registry.agent_configs.documents.published import PublishedDocument
 from registry.agent_configs.documents.reading import Reading
 
 # Kubernetes cuts messages of events at 1024 characters; a condition need not say more.
-_LONGEST = 1000
+_MAX_MESSAGE_LENGTH = 1000
 
 
 class Status(StrEnum):
@@ -48,7 +48,7 @@ class Condition:
 
 
 @dataclass(frozen=True, slots=True)
-class Probe:
+class ProbeResult:
     """What a reachability check found. reachable: None if nobody could tell. vantage: from where.
 
     reason: why nobody could tell.
@@ -84,33 +84,33 @@ class Situation:
     source cannot be read now. held: why a gate holds the latest generation; empty if none does.
     """
 
-    published: Published
+    published: PublishedDocument
     generation: int
     reading: Reading
     decision: Decision
     active: Bundle | None = None
-    probe: Probe | None = None
+    probe: ProbeResult | None = None
     acks: Sequence[Ack] = ()
     quarantined: bool = False
     source_synced: bool = True
-    held: str = ""
+    hold_message: str = ""
 
 
-def conditions_of(situation: Situation) -> tuple[Condition, ...]:
+def build_conditions(situation: Situation) -> tuple[Condition, ...]:
     """All conditions of a document, without times."""
     return (
-        _parsed(situation),
-        _valid(situation),
-        _accepted(situation),
-        _conflicted(situation),
-        reachability(situation.probe, situation.published.generation),
-        _programmed(situation),
-        *_applied(situation),
-        _stale(situation),
+        _parsed_condition(situation),
+        _valid_condition(situation),
+        _accepted_condition(situation),
+        _conflicted_condition(situation),
+        reachable_condition(situation.probe, situation.published.generation),
+        _programmed_condition(situation),
+        *_applied_conditions(situation),
+        _stale_condition(situation),
     )
 
 
-def with_times(
+def with_transition_times(
     conditions: Iterable[Condition], before: Iterable[Condition], *, now: datetime
 ) -> tuple[Condition, ...]:
     """The conditions with the time of their last transition: it stays while the status does."""
@@ -118,46 +118,46 @@ def with_times(
         (condition.type, condition.data_plane): condition for condition in before
     }
     return tuple(
-        _timed(condition, previous.get((condition.type, condition.data_plane)), now)
+        _with_transition_time(condition, previous.get((condition.type, condition.data_plane)), now)
         for condition in conditions
     )
 
 
-def _timed(condition: Condition, before: Condition | None, now: datetime) -> Condition:
+def _with_transition_time(condition: Condition, before: Condition | None, now: datetime) -> Condition:
     same = before is not None and before.status is condition.status
     return replace(condition, last_transition_at=before.last_transition_at if before and same else now)
 
 
-def _parsed(situation: Situation) -> Condition:
+def _parsed_condition(situation: Situation) -> Condition:
     if situation.reading.parsed:
         return Condition(Type.PARSED, Status.TRUE, "Parsed", observed_generation=situation.generation)
-    return _unread(situation, Type.PARSED)
+    return _invalid_condition(situation, Type.PARSED)
 
 
-def _valid(situation: Situation) -> Condition:
+def _valid_condition(situation: Situation) -> Condition:
     if not situation.reading.errors:
         return Condition(Type.VALID, Status.TRUE, "Valid", observed_generation=situation.generation)
-    return _unread(situation, Type.VALID)
+    return _invalid_condition(situation, Type.VALID)
 
 
-def _unread(situation: Situation, type_: Type) -> Condition:
+def _invalid_condition(situation: Situation, type_: Type) -> Condition:
     errors = situation.reading.errors
-    message = _joined(
+    message = _join_messages(
         f"{error.message} ({error.file or 'line'} {error.line}:{error.column})" for error in errors
     )
     return Condition(type_, Status.FALSE, errors[0].code, message, situation.generation)
 
 
-def _accepted(situation: Situation) -> Condition:
+def _accepted_condition(situation: Situation) -> Condition:
     generation = situation.published.generation
     if situation.quarantined:
         message = "The document is left out until somebody releases it."
         return Condition(Type.ACCEPTED, Status.FALSE, "Quarantined", message, generation)
     if situation.published.content is None:
-        return replace(_unread_or_gone(situation), type=Type.ACCEPTED)
+        return replace(_no_content_condition(situation), type=Type.ACCEPTED)
     verdicts = situation.decision.of(situation.published.id)
     dropped = [verdict for verdict in verdicts if not verdict.accepted]
-    message = _joined(_told(verdict, situation) for verdict in dropped)
+    message = _join_messages(_verdict_message(verdict, situation) for verdict in dropped)
     if not dropped:
         shared = any(verdict.reason is Reason.SHARED_IDENTICAL for verdict in verdicts)
         reason = Reason.SHARED_IDENTICAL if shared else Reason.ACCEPTED
@@ -167,14 +167,14 @@ def _accepted(situation: Situation) -> Condition:
     return Condition(Type.ACCEPTED, Status.FALSE, dropped[0].reason, message, generation)
 
 
-def _unread_or_gone(situation: Situation) -> Condition:
+def _no_content_condition(situation: Situation) -> Condition:
     if situation.reading.errors:
-        return _unread(situation, Type.ACCEPTED)
+        return _invalid_condition(situation, Type.ACCEPTED)
     message = "No valid generation is left to serve."
     return Condition(Type.ACCEPTED, Status.FALSE, "Superseded", message, situation.generation)
 
 
-def _conflicted(situation: Situation) -> Condition:
+def _conflicted_condition(situation: Situation) -> Condition:
     generation = situation.published.generation
     lost = [
         verdict
@@ -183,11 +183,11 @@ def _conflicted(situation: Situation) -> Condition:
     ]
     if not lost:
         return Condition(Type.CONFLICTED, Status.FALSE, "NoConflicts", "", generation)
-    message = _joined(_told(verdict, situation) for verdict in lost)
+    message = _join_messages(_verdict_message(verdict, situation) for verdict in lost)
     return Condition(Type.CONFLICTED, Status.TRUE, lost[0].reason, message, generation)
 
 
-def reachability(probe: Probe | None, generation: int) -> Condition:
+def reachable_condition(probe: ProbeResult | None, generation: int) -> Condition:
     """What a probe means for a document. Without one nothing is known, which is nobody's fault."""
     if probe is None or probe.reachable is None:
         message = probe.message if probe else "No agent of the document was probed yet."
@@ -199,11 +199,11 @@ def reachability(probe: Probe | None, generation: int) -> Condition:
     return Condition(Type.REACHABLE, Status.FALSE, "Unreachable", message, generation)
 
 
-def _programmed(situation: Situation) -> Condition:
+def _programmed_condition(situation: Situation) -> Condition:
     """True if the active bundle has something of the document, of whatever generation."""
-    served = _served(situation)
-    if situation.held and (served is None or served.generation != situation.generation):
-        return _held(situation, served)
+    served = _find_served_input(situation)
+    if situation.hold_message and (served is None or served.generation != situation.generation):
+        return _held_condition(situation, served)
     if served is None:
         message = "The active bundle has nothing of this document."
         return Condition(Type.PROGRAMMED, Status.FALSE, "NotProgrammed", message, situation.generation)
@@ -214,38 +214,40 @@ def _programmed(situation: Situation) -> Condition:
     return Condition(Type.PROGRAMMED, Status.TRUE, reason, message, served.generation)
 
 
-def _held(situation: Situation, served: Input | None) -> Condition:
+def _held_condition(situation: Situation, served: BundleInput | None) -> Condition:
     status = Status.TRUE if served else Status.FALSE
     what = f"Generation {served.generation} stays in force." if served else "Nothing of it is in force."
     generation = served.generation if served else situation.generation
-    return Condition(Type.PROGRAMMED, status, "Held", _joined((situation.held, what)), generation)
+    return Condition(
+        Type.PROGRAMMED, status, "Held", _join_messages((situation.hold_message, what)), generation
+    )
 
 
-def _applied(situation: Situation) -> Iterator[Condition]:
+def _applied_conditions(situation: Situation) -> Iterator[Condition]:
     for ack in sorted(situation.acks, key=lambda ack: ack.data_plane):
         status = {AckState.APPLIED: Status.TRUE, None: Status.UNKNOWN}.get(ack.state, Status.FALSE)
         reason = ack.state.title() if ack.state else "NotAcknowledged"
         yield Condition(Type.APPLIED, status, reason, ack.message, ack.generation, ack.data_plane)
 
 
-def _stale(situation: Situation) -> Condition:
+def _stale_condition(situation: Situation) -> Condition:
     if situation.source_synced:
         return Condition(Type.STALE, Status.FALSE, "Synced", "", situation.generation)
     message = "The source cannot be read now. What was read last stays in force."
     return Condition(Type.STALE, Status.TRUE, "SourceUnavailable", message, situation.generation)
 
 
-def _served(situation: Situation) -> Input | None:
+def _find_served_input(situation: Situation) -> BundleInput | None:
     inputs = situation.active.inputs if situation.active else ()
     return next(
         (bundle_input for bundle_input in inputs if bundle_input.document == situation.published.id), None
     )
 
 
-def _told(verdict: Verdict, situation: Situation) -> str:
-    return for_reader(verdict, situation.published.organisation).message
+def _verdict_message(verdict: Verdict, situation: Situation) -> str:
+    return redact_verdict(verdict, situation.published.organisation).message
 
 
-def _joined(messages: Iterable[str]) -> str:
+def _join_messages(messages: Iterable[str]) -> str:
     text = " ".join(messages)
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
+    return text if len(text) <= _MAX_MESSAGE_LENGTH else f"{text[: _MAX_MESSAGE_LENGTH - 3]}..."

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from registry.agent_configs.bundles.bundle import Bundle, Route
-from registry.agent_configs.bundles.rendering import configuration
+from registry.agent_configs.bundles.rendering import render_configuration
 
-_STRANGER = "another organisation"
+_HIDDEN_OWNER = "another organisation"
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class AgentChange:
 
 
 @dataclass(frozen=True, slots=True)
-class Moved:
+class RouteMove:
     """A task type that another agent, or another team, serves from now on."""
 
     before: Route
@@ -44,8 +44,8 @@ class BundleDifference:
     agents_changed: tuple[AgentChange, ...] = ()
     task_types_added: tuple[Route, ...] = ()
     task_types_removed: tuple[Route, ...] = ()
-    task_types_moved: tuple[Moved, ...] = ()
-    task_types_rerouted: tuple[Moved, ...] = ()
+    task_types_moved: tuple[RouteMove, ...] = ()
+    task_types_rerouted: tuple[RouteMove, ...] = ()
     defaults_added: tuple[str, ...] = ()
     defaults_removed: tuple[str, ...] = ()
     platform_changed: tuple[str, ...] = ()
@@ -56,19 +56,19 @@ class BundleDifference:
         return self == BundleDifference()
 
 
-def difference(before: Bundle | None, after: Bundle) -> BundleDifference:
+def compare_bundles(before: Bundle | None, after: Bundle) -> BundleDifference:
     """How two bundles differ; what the order or the spelling of documents changes is no difference."""
     old = before or Bundle(after.target)
     ours = {route.name: route for route in old.routes}
     theirs = {route.name: route for route in after.routes}
-    pairs = [Moved(ours[name], theirs[name]) for name in sorted(ours.keys() & theirs.keys())]
+    pairs = [RouteMove(ours[name], theirs[name]) for name in sorted(ours.keys() & theirs.keys())]
     moved = tuple(move for move in pairs if _owner(move.before) != _owner(move.after))
-    platform = tuple(_platform(old, after))
+    platform = tuple(_find_platform_changes(old, after))
     defaults = set(old.defaults), set(after.defaults)
     return BundleDifference(
         agents_added=tuple(sorted(after.agents.keys() - old.agents.keys())),
         agents_removed=tuple(sorted(old.agents.keys() - after.agents.keys())),
-        agents_changed=tuple(_changed(old, after)),
+        agents_changed=tuple(_find_agent_changes(old, after)),
         task_types_added=tuple(theirs[name] for name in sorted(theirs.keys() - ours.keys())),
         task_types_removed=tuple(ours[name] for name in sorted(ours.keys() - theirs.keys())),
         task_types_moved=moved,
@@ -78,23 +78,24 @@ def difference(before: Bundle | None, after: Bundle) -> BundleDifference:
         defaults_added=tuple(sorted(defaults[1] - defaults[0])),
         defaults_removed=tuple(sorted(defaults[0] - defaults[1])),
         platform_changed=platform,
-        restarts=tuple(_restarts(old, after, platform)),
+        restarts=tuple(_find_restarts(old, after, platform)),
     )
 
 
-def seen_by(
+def redact_difference(
     difference: BundleDifference, before: Bundle | None, after: Bundle, hidden: Set[str]
 ) -> BundleDifference:
     """The difference for somebody who may not see some teams: what is theirs alone is left out."""
     if not hidden:
         return difference
-    strangers = {name for bundle in (before, after) if bundle for name in _agents_of(bundle, hidden)}
-    defaults = {route.task_type.lower() for route in _routes_of(before, after) if route.team not in hidden}
+    strangers = {name for bundle in (before, after) if bundle for name in _find_agents(bundle, hidden)}
+    defaults = {route.task_type.lower() for route in _all_routes(before, after) if route.team not in hidden}
 
-    def pairs(moved: Iterable[Moved]) -> tuple[Moved, ...]:
+    def pairs(moved: Iterable[RouteMove]) -> tuple[RouteMove, ...]:
         visible_moves = (move for move in moved if {move.before.team, move.after.team} - hidden)
         return tuple(
-            Moved(_veiled(move.before, hidden), _veiled(move.after, hidden)) for move in visible_moves
+            RouteMove(_redact_route(move.before, hidden), _redact_route(move.after, hidden))
+            for move in visible_moves
         )
 
     return replace(
@@ -115,7 +116,7 @@ def seen_by(
     )
 
 
-def summary(difference: BundleDifference) -> tuple[str, ...]:
+def summarize_difference(difference: BundleDifference) -> tuple[str, ...]:
     """One line for each thing that changes, for people."""
     return (
         *(f"+ agent {agent}" for agent in difference.agents_added),
@@ -126,9 +127,9 @@ def summary(difference: BundleDifference) -> tuple[str, ...]:
         ),
         *(f"+ task type {route.task_type} at {route.agent}" for route in difference.task_types_added),
         *(f"- task type {route.task_type}, was at {route.agent}" for route in difference.task_types_removed),
-        *(_move(move) for move in difference.task_types_moved),
+        *(_describe_move(move) for move in difference.task_types_moved),
         *(
-            f"~ task type {move.after.task_type}: {_found(move.after)}"
+            f"~ task type {move.after.task_type}: {_route_lookup(move.after)}"
             for move in difference.task_types_rerouted
         ),
         *(f"+ default for {task_type}" for task_type in difference.defaults_added),
@@ -138,20 +139,20 @@ def summary(difference: BundleDifference) -> tuple[str, ...]:
     )
 
 
-def _agents_of(bundle: Bundle, teams: Set[str]) -> Iterator[str]:
+def _find_agents(bundle: Bundle, teams: Set[str]) -> Iterator[str]:
     yield from (name for name, agent in bundle.agents.items() if agent.team in teams)
 
 
-def _routes_of(*bundles: Bundle | None) -> Iterator[Route]:
+def _all_routes(*bundles: Bundle | None) -> Iterator[Route]:
     yield from (route for bundle in bundles if bundle for route in bundle.routes)
 
 
-def _veiled(route: Route, hidden: Set[str]) -> Route:
-    return replace(route, agent=_STRANGER, team=_STRANGER) if route.team in hidden else route
+def _redact_route(route: Route, hidden: Set[str]) -> Route:
+    return replace(route, agent=_HIDDEN_OWNER, team=_HIDDEN_OWNER) if route.team in hidden else route
 
 
-def _changed(before: Bundle, after: Bundle) -> Iterator[AgentChange]:
-    old, new = _settings(before), _settings(after)
+def _find_agent_changes(before: Bundle, after: Bundle) -> Iterator[AgentChange]:
+    old, new = _agent_settings(before), _agent_settings(after)
     for name in sorted(old.keys() & new.keys()):
         ours, theirs = old[name], new[name]
         fields = tuple(
@@ -163,21 +164,21 @@ def _changed(before: Bundle, after: Bundle) -> Iterator[AgentChange]:
             yield AgentChange(name, fields)
 
 
-def _settings(bundle: Bundle) -> dict[str, dict[str, Any]]:
+def _agent_settings(bundle: Bundle) -> dict[str, dict[str, Any]]:
     """What is written of every agent, each timeout by itself."""
-    words = bundle.target.words
-    written = configuration(bundle)["plugins"][words.section][words.agents]
-    return {name: _flat(settings) for name, settings in written.items()}
+    names = bundle.target.names
+    agents = render_configuration(bundle)["plugins"][names.section][names.agents]
+    return {name: _flatten_timeouts(settings) for name, settings in agents.items()}
 
 
-def _flat(settings: dict[str, Any]) -> dict[str, Any]:
+def _flatten_timeouts(settings: dict[str, Any]) -> dict[str, Any]:
     timeouts = {
         f"timeouts.{name}": value for timeout in settings["timeouts"] for name, value in timeout.items()
     }
     return {**{name: value for name, value in settings.items() if name != "timeouts"}, **timeouts}
 
 
-def _platform(before: Bundle, after: Bundle) -> Iterator[str]:
+def _find_platform_changes(before: Bundle, after: Bundle) -> Iterator[str]:
     ours, theirs = before.target.platform, after.target.platform
     yield from (name for name in sorted({*ours, *theirs}) if ours.get(name) != theirs.get(name))
     if before.target.dialect is not after.target.dialect:
@@ -186,7 +187,7 @@ def _platform(before: Bundle, after: Bundle) -> Iterator[str]:
         yield "enabled-plugins"
 
 
-def _restarts(before: Bundle, after: Bundle, platform: tuple[str, ...]) -> Iterator[str]:
+def _find_restarts(before: Bundle, after: Bundle, platform: tuple[str, ...]) -> Iterator[str]:
     # Agents, mappings and supported task types are read again at every poll; nothing else is.
     yield from platform
     if before.defaults != after.defaults:
@@ -197,10 +198,10 @@ def _owner(route: Route) -> tuple[str, str]:
     return (route.team, route.agent)
 
 
-def _move(move: Moved) -> str:
+def _describe_move(move: RouteMove) -> str:
     teams = f", {move.before.team} -> {move.after.team}" if move.before.team != move.after.team else ""
     return f"> task type {move.after.task_type}: {move.before.agent} -> {move.after.agent}{teams}"
 
 
-def _found(route: Route) -> str:
+def _route_lookup(route: Route) -> str:
     return "mapped" if route.mapped else "left to discovery"

@@ -14,11 +14,11 @@ from enum import StrEnum
 from controlplane.errors import MalformedBody
 from controlplane.formats import strict_yaml
 from registry.agent_configs.bundles.bundle import Bundle
-from registry.agent_configs.bundles.rendering import as_yaml, configuration, digest
-from registry.agent_configs.documents.schema import misreadings
+from registry.agent_configs.bundles.rendering import as_yaml, bundle_digest, render_configuration
+from registry.agent_configs.documents.schema import find_misreadings
 
 # A kind, "agents" or "task types", and a name.
-Name = tuple[str, str]
+BundleName = tuple[str, str]
 
 
 class Gate(StrEnum):
@@ -34,7 +34,7 @@ class Gate(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Gates:
+class GateLimits:
     """The limits: reasons are in docs/adr/0022. removal_share, removal_count: both must be passed to hold.
 
     bytes: of a data plane's configuration, shared by all teams. team_bytes, team_agents: of one team's part.
@@ -49,24 +49,24 @@ class Gates:
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class Hold:
     """Why a bundle is not given out. An approval of its digest overrules all but what would break."""
 
     gate: Gate
     message: str
 
 
-def held_by(
+def find_holds(
     bundle: Bundle,
     before: Bundle | None,
-    gates: Gates | None = None,
+    gates: GateLimits | None = None,
     approved: frozenset[str] = frozenset(),
     rejected: frozenset[str] = frozenset(),
     *,
     waits_for: Sequence[str] = (),
-    leaving: frozenset[Name] = frozenset(),
+    leaving: frozenset[BundleName] = frozenset(),
     is_approved_by_team: bool = False,
-) -> tuple[Held, ...]:
+) -> tuple[Hold, ...]:
     """Everything that holds a bundle. before: the one in force.
 
     waits_for: data planes that are given changes earlier, and are not done with them.
@@ -74,75 +74,75 @@ def held_by(
     leaving: names that their own teams remove, with their parts checked already.
     is_approved_by_team: all that changes are parts of teams that were approved one by one.
     """
-    gates = gates or Gates()
-    if before is not None and digest(before) == digest(bundle):
+    gates = gates or GateLimits()
+    if before is not None and bundle_digest(before) == bundle_digest(bundle):
         # In force already: nothing is given out that could be held.
         return ()
     text = as_yaml(bundle)
-    holds = [*_unreadable(bundle, text), *_large(text, gates)]
-    if digest(bundle) not in approved:
+    holds = [*_find_misreadings(bundle, text), *_check_size(text, gates)]
+    if bundle_digest(bundle) not in approved:
         if before is not None:
-            holds += removals(before, bundle, gates, leaving)
-        if digest(bundle) in rejected:
-            holds.append(Held(Gate.REJECTED, "The data plane rejected exactly this configuration."))
-        holds += _too_early(bundle, before, waits_for)
+            holds += find_excess_removals(before, bundle, gates, leaving)
+        if bundle_digest(bundle) in rejected:
+            holds.append(Hold(Gate.REJECTED, "The data plane rejected exactly this configuration."))
+        holds += _check_earlier_stages(bundle, before, waits_for)
         if gates.approval_required and not is_approved_by_team:
-            holds.append(Held(Gate.NEEDS_APPROVAL, "Every change of this data plane waits for an approval."))
+            holds.append(Hold(Gate.NEEDS_APPROVAL, "Every change of this data plane waits for an approval."))
     return tuple(holds)
 
 
-def veiled(holds: Iterable[Held]) -> tuple[Held, ...]:
+def redact_holds(holds: Iterable[Hold]) -> tuple[Hold, ...]:
     """As told to people who do not see all teams: a pointer into the whole may name another team's agent."""
     message = "Flyte would misread the configuration. Administrators can see where."
     return tuple(replace(hold, message=message) if hold.gate is Gate.MISREAD else hold for hold in holds)
 
 
-def names_of(bundle: Bundle) -> frozenset[Name]:
+def names_in_bundle(bundle: Bundle) -> frozenset[BundleName]:
     """Agents and task types of a bundle, each with its kind."""
     agents = {("agents", name) for name in bundle.agents}
     routes = {("task types", f"{route.task_type} {route.version} {route.pin}") for route in bundle.routes}
     return frozenset(agents | routes)
 
 
-def removals(
-    before: Bundle, after: Bundle, gates: Gates, leaving: frozenset[Name] = frozenset()
-) -> Iterator[Held]:
+def find_excess_removals(
+    before: Bundle, after: Bundle, gates: GateLimits, leaving: frozenset[BundleName] = frozenset()
+) -> Iterator[Hold]:
     """A source that is half there looks as if a team had deleted everything."""
-    old, new = names_of(before), names_of(after)
+    old, new = names_in_bundle(before), names_in_bundle(after)
     gone = old - new - leaving
     for kind in ("agents", "task types"):
         lost = sum(name[0] == kind for name in gone)
         total = sum(name[0] == kind for name in old)
         if lost >= gates.removal_count and lost > gates.removal_share * total:
-            yield Held(Gate.REMOVES_TOO_MUCH, f"{lost} of {total} {kind} would be removed.")
+            yield Hold(Gate.REMOVES_TOO_MUCH, f"{lost} of {total} {kind} would be removed.")
 
 
-def _unreadable(bundle: Bundle, text: str) -> Iterator[Held]:
+def _find_misreadings(bundle: Bundle, text: str) -> Iterator[Hold]:
     """Read what is written, as a data plane will."""
-    document, words = configuration(bundle), bundle.target.words
-    for name in sorted(bundle.target.platform.keys() & {words.agents, words.routes, "supportedTaskTypes"}):
-        yield Held(Gate.MISREAD, f"The platform's settings have {name}, which documents alone can set.")
+    document, names = render_configuration(bundle), bundle.target.names
+    for name in sorted(bundle.target.platform.keys() & {names.agents, names.routes, "supportedTaskTypes"}):
+        yield Hold(Gate.MISREAD, f"The platform's settings have {name}, which documents alone can set.")
     try:
         read = strict_yaml.load(text)
     except MalformedBody as error:
-        yield Held(Gate.MISREAD, f"What would be written cannot be read: {error.detail}")
+        yield Hold(Gate.MISREAD, f"What would be written cannot be read: {error.detail}")
         return
     if read != document:
-        yield Held(Gate.MISREAD, "What would be written is read as something else.")
-    for pointer in misreadings(document, words):
-        yield Held(Gate.MISREAD, f"Flyte would refuse, lose or misread {pointer}.")
+        yield Hold(Gate.MISREAD, "What would be written is read as something else.")
+    for pointer in find_misreadings(document, names):
+        yield Hold(Gate.MISREAD, f"Flyte would refuse, lose or misread {pointer}.")
 
 
-def _large(text: str, gates: Gates) -> Iterator[Held]:
+def _check_size(text: str, gates: GateLimits) -> Iterator[Hold]:
     # Teams within their share are let in however large others are, so the sum can reach twice the limit.
     size, most = len(text.encode()), 2 * gates.bytes
     if size > most:
-        yield Held(Gate.TOO_LARGE, f"The configuration has {size} bytes, more than {most}.")
+        yield Hold(Gate.TOO_LARGE, f"The configuration has {size} bytes, more than {most}.")
 
 
-def _too_early(bundle: Bundle, before: Bundle | None, waits_for: Sequence[str]) -> Iterator[Held]:
+def _check_earlier_stages(bundle: Bundle, before: Bundle | None, waits_for: Sequence[str]) -> Iterator[Hold]:
     """A data plane that has nothing at all does not wait."""
     if waits_for and before is not None:
         more = f" and {len(waits_for) - 1} more" if len(waits_for) > 1 else ""
         message = f"It waits until {waits_for[0]}{more} of an earlier stage work with theirs."
-        yield Held(Gate.EARLIER_STAGE, message)
+        yield Hold(Gate.EARLIER_STAGE, message)

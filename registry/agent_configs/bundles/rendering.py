@@ -16,77 +16,77 @@ import yaml
 from controlplane.formats import go_durations
 from registry.agent_configs.bundles.bundle import Agent, Bundle
 from registry.agent_configs.documents.content import canonical, digest_of
-from registry.agent_configs.documents.dialects import SECTIONS, Dialect, Words
+from registry.agent_configs.documents.dialects import NAMES_BY_SECTION, Dialect, DialectNames
 
 _REVISION = "controlplane/revision"
 _DIGEST = "controlplane/sha256"
 
 
-def configuration(bundle: Bundle) -> dict[str, Any]:
+def render_configuration(bundle: Bundle) -> dict[str, Any]:
     """The document: what every format below writes. Nobody changes it."""
-    document: dict[str, Any] = _once(bundle, "document", _configuration)
+    document: dict[str, Any] = _cached(bundle, "document", _render_configuration)
     return document
 
 
-def _configuration(bundle: Bundle) -> dict[str, Any]:
-    words = bundle.target.words
+def _render_configuration(bundle: Bundle) -> dict[str, Any]:
+    names = bundle.target.names
     section: dict[str, Any] = {
         **bundle.target.platform,
-        words.agents: {name: _agent(agent, words, bundle) for name, agent in bundle.agents.items()},
-        words.routes: _pairs(bundle.mappings),
+        names.agents: {name: _render_agent(agent, names, bundle) for name, agent in bundle.agents.items()},
+        names.routes: _pairs(bundle.mappings),
         "supportedTaskTypes": list(bundle.supported),
     }
-    document: dict[str, Any] = {"plugins": {words.section: section}}
+    document: dict[str, Any] = {"plugins": {names.section: section}}
     if bundle.defaults:
-        defaults = _pairs(dict.fromkeys(bundle.defaults, words.section))
+        defaults = _pairs(dict.fromkeys(bundle.defaults, names.section))
         document["tasks"] = {"task-plugins": {"default-for-task-types": defaults}}
     return document
 
 
-def digest(bundle: Bundle) -> str:
+def bundle_digest(bundle: Bundle) -> str:
     """SHA-256 of the document's canonical JSON: equal documents are one revision."""
-    return str(_once(bundle, "digest", lambda bundle: digest_of(configuration(bundle))))
+    return str(_cached(bundle, "digest", lambda bundle: digest_of(render_configuration(bundle))))
 
 
 def as_yaml(bundle: Bundle) -> str:
-    return str(_once(bundle, "yaml", lambda bundle: _yaml(configuration(bundle))))
+    return str(_cached(bundle, "yaml", lambda bundle: _dump_yaml(render_configuration(bundle))))
 
 
-def size_of(bundle: Bundle) -> int:
+def bundle_size(bundle: Bundle) -> int:
     """Bytes of the document as compact JSON: close to the YAML's, and made in a tenth of the time."""
-    return int(_once(bundle, "size", lambda bundle: len(canonical(configuration(bundle)).encode())))
+    return int(_cached(bundle, "size", lambda bundle: len(canonical(render_configuration(bundle)).encode())))
 
 
 def as_json(bundle: Bundle) -> str:
-    return json.dumps(configuration(bundle), indent=2, ensure_ascii=False) + "\n"
+    return json.dumps(render_configuration(bundle), indent=2, ensure_ascii=False) + "\n"
 
 
 def as_config_map(bundle: Bundle, *, name: str, namespace: str, revision: int = 0) -> str:
     """A ConfigMap with the document as its one file, under the name that Flyte's chart uses."""
-    return _yaml(
+    return _dump_yaml(
         {
             "apiVersion": "v1",
             "kind": "ConfigMap",
             "metadata": {
                 "name": name,
                 "namespace": namespace,
-                "annotations": {_DIGEST: digest(bundle), _REVISION: str(revision)},
+                "annotations": {_DIGEST: bundle_digest(bundle), _REVISION: str(revision)},
             },
-            "data": {bundle.target.words.file: as_yaml(bundle)},
+            "data": {bundle.target.names.file: as_yaml(bundle)},
         }
     )
 
 
-def _once(bundle: Bundle, what: str, make: Callable[[Bundle], Any]) -> Any:
-    if what not in bundle.written:
-        bundle.written[what] = make(bundle)
-    return bundle.written[what]
+def _cached(bundle: Bundle, what: str, make: Callable[[Bundle], Any]) -> Any:
+    if what not in bundle.rendered:
+        bundle.rendered[what] = make(bundle)
+    return bundle.rendered[what]
 
 
-def _agent(agent: Agent, words: Words, bundle: Bundle) -> dict[str, Any]:
+def _render_agent(agent: Agent, names: DialectNames, bundle: Bundle) -> dict[str, Any]:
     deployment = agent.deployment
     timeouts = {
-        words.operation(operation): go_durations.write(value)
+        names.operation(operation): go_durations.write(value)
         for operation, value in deployment.timeouts.items()
     }
     settings: dict[str, Any] = {"endpoint": deployment.endpoint, "insecure": deployment.insecure}
@@ -103,7 +103,7 @@ def _pairs(mapping: Mapping[str, str]) -> list[dict[str, str]]:
     return [{name: mapping[name]} for name in sorted(mapping)]
 
 
-def _yaml(document: Any) -> str:
+def _dump_yaml(document: Any) -> str:
     # A width that no line reaches: folded lines are legal, and nobody likes to read them.
     return str(yaml.dump(document, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=1 << 20))
 
@@ -116,10 +116,10 @@ def _plain_names() -> frozenset[str]:
     settings = ("endpoint", "insecure", "defaultServiceConfig", "defaultTimeout", "timeouts")
     spelled = (
         word
-        for names in SECTIONS.values()
+        for names in NAMES_BY_SECTION.values()
         for word in (names.section, names.agents, names.routes, names.file)
     )
-    operations = (name for names in SECTIONS.values() for name in names.operations())
+    operations = (name for names in NAMES_BY_SECTION.values() for name in names.operations())
     return frozenset((*kubernetes, *sections, *settings, *spelled, *operations))
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class StageProgress:
     """A data plane on the way. is_settled: it works with what it was given last, and nothing waits there."""
 
     name: str
@@ -15,7 +15,7 @@ class Progress:
     is_settled: bool
 
 
-def waits_for(stage: int, planes: Iterable[Progress], *, percent: int) -> tuple[str, ...]:
+def find_unsettled_planes(stage: int, planes: Iterable[StageProgress], *, percent: int) -> tuple[str, ...]:
     """The data planes of earlier stages that have to settle first; none once enough of them did."""
     earlier = [plane for plane in planes if plane.stage < stage]
     open_ = [plane.name for plane in earlier if not plane.is_settled]

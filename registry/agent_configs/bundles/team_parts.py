@@ -11,19 +11,26 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from registry.agent_configs.bundles.bundle import Bundle, build
-from registry.agent_configs.bundles.differences import difference, summary
-from registry.agent_configs.bundles.gates import Gate, Gates, Held, Name, names_of, removals
-from registry.agent_configs.bundles.rendering import configuration, size_of
+from registry.agent_configs.bundles.bundle import Bundle, build_bundle
+from registry.agent_configs.bundles.differences import compare_bundles, summarize_difference
+from registry.agent_configs.bundles.gates import (
+    BundleName,
+    Gate,
+    GateLimits,
+    Hold,
+    find_excess_removals,
+    names_in_bundle,
+)
+from registry.agent_configs.bundles.rendering import bundle_size, render_configuration
 from registry.agent_configs.bundles.targets import Target
-from registry.agent_configs.claims.contests import Simultaneous
-from registry.agent_configs.claims.decide import Policy, decide
+from registry.agent_configs.claims.contests import TieRule
+from registry.agent_configs.claims.decide import ClaimPolicy, decide
 from registry.agent_configs.documents.content import digest_of
-from registry.agent_configs.documents.published import DocumentId, Published
-from registry.agent_configs.documents.schema import misreadings
+from registry.agent_configs.documents.published import DocumentId, PublishedDocument
+from registry.agent_configs.documents.schema import find_misreadings
 
 # Each team's documents as they were last put in force.
-Parts = Mapping[str, tuple[Published, ...]]
+Parts = Mapping[str, tuple[PublishedDocument, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +39,7 @@ class HeldPart:
 
     team: str
     digest: str
-    reasons: tuple[Held, ...]
+    reasons: tuple[Hold, ...]
     changes: tuple[str, ...] = ()
 
     @property
@@ -49,11 +56,11 @@ class Division:
     """
 
     parts: Parts
-    held: tuple[HeldPart, ...] = ()
-    leaving: frozenset[Name] = frozenset()
+    held_parts: tuple[HeldPart, ...] = ()
+    leaving: frozenset[BundleName] = frozenset()
 
     @property
-    def documents(self) -> tuple[Published, ...]:
+    def documents(self) -> tuple[PublishedDocument, ...]:
         return tuple(document for team in sorted(self.parts) for document in self.parts[team])
 
 
@@ -62,76 +69,83 @@ class _Change:
     """A team's change: its documents, and what they mean without any other team."""
 
     team: str
-    documents: tuple[Published, ...]
+    documents: tuple[PublishedDocument, ...]
     before: Bundle
     after: Bundle
     digest: str
 
     @property
     def growth(self) -> int:
-        return size_of(self.after) - size_of(self.before)
+        return bundle_size(self.after) - bundle_size(self.before)
 
 
-def divided(
-    documents: Iterable[Published],
+def divide_by_team(
+    documents: Iterable[PublishedDocument],
     parts: Parts,
     active: Bundle | None,
     target: Target,
     *,
-    policy: Policy,
-    gates: Gates,
+    policy: ClaimPolicy,
+    gates: GateLimits,
     approved: frozenset[str] = frozenset(),
 ) -> Division:
     """Which documents of each team count. parts: as last put in force; a team without one is new."""
-    published = by_team(documents)
+    published = group_by_team(documents)
     changes = [
-        _change(team, published.get(team, ()), active, target, policy)
+        _build_change(team, published.get(team, ()), active, target, policy)
         for team in sorted(published.keys() | parts.keys())
-        if references(published.get(team, ())) != references(parts.get(team, ()))
+        if document_references(published.get(team, ())) != document_references(parts.get(team, ()))
     ]
-    reasons = {change.team: list(_reasons(change, active, gates, approved)) for change in changes}
+    reasons = {change.team: list(_find_holds(change, active, gates, approved)) for change in changes}
     open_ = [change for change in changes if not reasons[change.team]]
     teams = len(published.keys() | parts.keys())
-    for change in _above_share(open_, active, gates, approved, teams=teams):
+    for change in _find_over_share(open_, active, gates, approved, teams=teams):
         share = gates.bytes // teams
         message = (
-            f"The data plane's configuration is full, and the team's part has {size_of(change.after)} bytes, "
+            f"The data plane's configuration is full, and the team's part has {bundle_size(change.after)} bytes, "
             f"more than its share of {share}. Publish less."
         )
-        reasons[change.team].append(Held(Gate.TOO_LARGE, message))
+        reasons[change.team].append(Hold(Gate.TOO_LARGE, message))
     held_parts = {
-        change.team: _held(change, reasons[change.team]) for change in changes if reasons[change.team]
+        change.team: _hold_part(change, reasons[change.team]) for change in changes if reasons[change.team]
     }
     counting = {
         team: parts.get(team, ()) if team in held_parts else published.get(team, ()) for team in published
     }
     counting |= {team: parts[team] for team in held_parts if team in parts}
     # Whether too many of them go was judged above; and a team may lose names by what it newly claims.
-    leaving = (names_of(change.before) for change in changes if change.team not in held_parts)
+    leaving = (names_in_bundle(change.before) for change in changes if change.team not in held_parts)
     return Division(counting, tuple(held_parts.values()), frozenset().union(*leaving))
 
 
-def left_out(
-    documents: Iterable[Published], instead: Mapping[DocumentId, Published], target: Target, policy: Policy
-) -> frozenset[Name]:
+def find_excluded_names(
+    documents: Iterable[PublishedDocument],
+    substitutions: Mapping[DocumentId, PublishedDocument],
+    target: Target,
+    policy: ClaimPolicy,
+) -> frozenset[BundleName]:
     """Names that go because a document was quarantined or is served as it was: somebody decided that."""
-    before = tuple(document for document in documents if document.id in instead)
-    after = tuple(document for document in (instead[document.id] for document in before) if document.content)
+    before = tuple(document for document in documents if document.id in substitutions)
+    after = tuple(
+        document for document in (substitutions[document.id] for document in before) if document.content
+    )
     if not before:
         return frozenset()
-    return names_of(_alone(before, target, policy)) - names_of(_alone(after, target, policy))
+    return names_in_bundle(_build_alone(before, target, policy)) - names_in_bundle(
+        _build_alone(after, target, policy)
+    )
 
 
-def by_team(documents: Iterable[Published]) -> dict[str, tuple[Published, ...]]:
+def group_by_team(documents: Iterable[PublishedDocument]) -> dict[str, tuple[PublishedDocument, ...]]:
     """The documents that have something to serve, in a fixed order."""
-    grouped: defaultdict[str, list[Published]] = defaultdict(list)
+    grouped: defaultdict[str, list[PublishedDocument]] = defaultdict(list)
     for document in sorted(documents, key=lambda document: document.id):
         if document.content is not None:
             grouped[document.team].append(document)
     return {team: tuple(ours) for team, ours in grouped.items()}
 
 
-def references(documents: Iterable[Published]) -> list[list[str | int]]:
+def document_references(documents: Iterable[PublishedDocument]) -> list[list[str | int]]:
     """Which generations these are, as JSON: a generation never changes."""
     return sorted(
         [document.id.source, document.id.namespace, document.id.name, document.generation]
@@ -139,34 +153,40 @@ def references(documents: Iterable[Published]) -> list[list[str | int]]:
     )
 
 
-def part_digest(team: str, documents: Iterable[Published]) -> str:
-    return digest_of([team, references(documents)])
+def part_digest(team: str, documents: Iterable[PublishedDocument]) -> str:
+    return digest_of([team, document_references(documents)])
 
 
-def waiting(held_part: HeldPart, documents: Collection[Published], parts: Parts) -> frozenset[DocumentId]:
+def find_waiting_documents(
+    held_part: HeldPart, documents: Collection[PublishedDocument], parts: Parts
+) -> frozenset[DocumentId]:
     """The ids of the documents that wait: those of the team that are not served as they are."""
     served = {(document.id, document.generation) for document in parts.get(held_part.team, ())}
     ours = (document for document in documents if document.team == held_part.team)
     return frozenset(document.id for document in ours if (document.id, document.generation) not in served)
 
 
-def _change(
-    team: str, documents: tuple[Published, ...], active: Bundle | None, target: Target, policy: Policy
+def _build_change(
+    team: str,
+    documents: tuple[PublishedDocument, ...],
+    active: Bundle | None,
+    target: Target,
+    policy: ClaimPolicy,
 ) -> _Change:
-    before, after = _in_force(team, active, target), _alone(documents, target, policy)
+    before, after = _active_part(team, active, target), _build_alone(documents, target, policy)
     return _Change(team, documents, before, after, part_digest(team, documents))
 
 
-def _alone(documents: tuple[Published, ...], target: Target, policy: Policy) -> Bundle:
+def _build_alone(documents: tuple[PublishedDocument, ...], target: Target, policy: ClaimPolicy) -> Bundle:
     """What the documents mean where no other team publishes, and everything is granted."""
     naming = replace(policy.naming, dialect=target.dialect)
     # Nothing is remembered here, so that two documents of the team must not both lose a name.
-    alone = replace(policy, naming=naming, simultaneous=Simultaneous.OLDEST_WINS)
+    alone = replace(policy, naming=naming, tie_rule=TieRule.OLDEST_WINS)
     decision = decide(documents, policy=alone)
-    return build(documents, decision, replace(target, platform={}))
+    return build_bundle(documents, decision, replace(target, platform={}))
 
 
-def _in_force(team: str, active: Bundle | None, target: Target) -> Bundle:
+def _active_part(team: str, active: Bundle | None, target: Target) -> Bundle:
     """The team's part of the configuration in force."""
     bare = replace(active.target if active else target, platform={})
     if active is None:
@@ -179,22 +199,22 @@ def _in_force(team: str, active: Bundle | None, target: Target) -> Bundle:
     )
 
 
-def _reasons(
-    change: _Change, active: Bundle | None, gates: Gates, approved: frozenset[str]
-) -> Iterator[Held]:
+def _find_holds(
+    change: _Change, active: Bundle | None, gates: GateLimits, approved: frozenset[str]
+) -> Iterator[Hold]:
     """Why a change waits. An approval overrules all but what a data plane could not read."""
-    for pointer in misreadings(configuration(change.after), change.after.target.words):
-        yield Held(Gate.MISREAD, f"Flyte would refuse, lose or misread {pointer} of the team's part.")
+    for pointer in find_misreadings(render_configuration(change.after), change.after.target.names):
+        yield Hold(Gate.MISREAD, f"Flyte would refuse, lose or misread {pointer} of the team's part.")
     if change.digest in approved:
         return
-    yield from _over_quota(change, gates)
-    for hold in removals(change.before, change.after, gates):
-        yield Held(hold.gate, f"{hold.message} An administrator can approve it.")
+    yield from _check_quotas(change, gates)
+    for hold in find_excess_removals(change.before, change.after, gates):
+        yield Hold(hold.gate, f"{hold.message} An administrator can approve it.")
     if gates.approval_required and active is not None:
-        yield Held(Gate.NEEDS_APPROVAL, "Every change of this data plane waits for an approval.")
+        yield Hold(Gate.NEEDS_APPROVAL, "Every change of this data plane waits for an approval.")
 
 
-def _over_quota(change: _Change, gates: Gates) -> Iterator[Held]:
+def _check_quotas(change: _Change, gates: GateLimits) -> Iterator[Hold]:
     """Who has more than a quota already, from before there was one, may have less, and not yet more."""
     for gate, what, old, new, most in (
         (
@@ -204,16 +224,16 @@ def _over_quota(change: _Change, gates: Gates) -> Iterator[Held]:
             len(change.after.agents),
             gates.team_agents,
         ),
-        (Gate.TOO_LARGE, "bytes", size_of(change.before), size_of(change.after), gates.team_bytes),
+        (Gate.TOO_LARGE, "bytes", bundle_size(change.before), bundle_size(change.after), gates.team_bytes),
     ):
         if new > most and new > old:
-            yield Held(gate, f"The team's part has {new} {what}. A team may have {most}: publish less.")
+            yield Hold(gate, f"The team's part has {new} {what}. A team may have {most}: publish less.")
 
 
-def _above_share(
+def _find_over_share(
     changes: list[_Change],
     active: Bundle | None,
-    gates: Gates,
+    gates: GateLimits,
     approved: frozenset[str],
     *,
     teams: int,
@@ -223,17 +243,17 @@ def _above_share(
     A team within its equal share is never among them, so nobody is kept out by the size of others. What is
     served stays below twice the limit: teams above their share grow only while the whole is within it.
     """
-    total = (size_of(active) if active else 0) + sum(change.growth for change in changes)
+    total = (bundle_size(active) if active else 0) + sum(change.growth for change in changes)
     if total <= gates.bytes:
         return
     share = gates.bytes // teams
     growing = (change for change in changes if change.growth > 0 and change.digest not in approved)
     for change in sorted(growing, key=lambda change: (-change.growth, change.team)):
-        if total > gates.bytes and size_of(change.after) > share:
+        if total > gates.bytes and bundle_size(change.after) > share:
             total -= change.growth
             yield change
 
 
-def _held(change: _Change, reasons: list[Held]) -> HeldPart:
-    changes = summary(difference(change.before, change.after))
+def _hold_part(change: _Change, reasons: list[Hold]) -> HeldPart:
+    changes = summarize_difference(compare_bundles(change.before, change.after))
     return HeldPart(change.team, change.digest, tuple(reasons), changes)

@@ -11,23 +11,23 @@ from typing import Any
 
 from registry.agent_configs.claims.grants import Ownership
 from registry.agent_configs.claims.history import History
-from registry.agent_configs.claims.verdicts import Because, Reason, Verdict
+from registry.agent_configs.claims.verdicts import DecidingRule, Reason, Verdict
 from registry.agent_configs.documents.published import Claim, ClaimKind, DocumentId
 
-_NEVER = datetime.max.replace(tzinfo=UTC)
+_NEVER_ACCEPTED = datetime.max.replace(tzinfo=UTC)
 # Which rule each place of a rank stands for.
-_RULES = (
-    Because.RELEASED,
-    Because.GRANT,
-    Because.ESTABLISHED,
-    Because.ESTABLISHED,
-    Because.OLDEST,
-    Because.CREATED,
-    Because.NAME,
+_RANK_RULES = (
+    DecidingRule.RELEASED,
+    DecidingRule.GRANT,
+    DecidingRule.ESTABLISHED,
+    DecidingRule.ESTABLISHED,
+    DecidingRule.OLDEST,
+    DecidingRule.CREATED,
+    DecidingRule.NAME,
 )
 
 
-class Simultaneous(StrEnum):
+class TieRule(StrEnum):
     """What happens to claims of which none was ever served."""
 
     OLDEST_WINS = "oldest_wins"
@@ -41,7 +41,7 @@ class Contest:
     ownership: Ownership
     history: History
     created_at: dict[DocumentId, datetime]
-    simultaneous: Simultaneous = Simultaneous.OLDEST_WINS
+    tie_rule: TieRule = TieRule.OLDEST_WINS
     flag: bool = False
 
     def verdicts(
@@ -55,7 +55,7 @@ class Contest:
         for claim in claims:
             groups[by(claim)].append(claim)
         for group in groups.values():
-            yield from self._settled(sorted(group, key=self.rank), reason)
+            yield from self._decide_group(sorted(group, key=self.rank), reason)
 
     def rank(self, claim: Claim) -> tuple[Any, ...]:
         """The least wins. The last place is never equal, so there is always one winner."""
@@ -68,32 +68,32 @@ class Contest:
             -self.ownership.specificity(claim),
             not (established and is_own),
             not established,
-            standing.first_accepted_at if standing else _NEVER,
+            standing.first_accepted_at if standing else _NEVER_ACCEPTED,
             self.created_at[claim.document],
             (claim.document, claim.key),
         )
 
-    def because(self, winner: Claim, loser: Claim) -> Because:
-        pairs = zip(self.rank(winner), self.rank(loser), _RULES, strict=True)
+    def deciding_rule(self, winner: Claim, loser: Claim) -> DecidingRule:
+        pairs = zip(self.rank(winner), self.rank(loser), _RANK_RULES, strict=True)
         return next(rule for ours, theirs, rule in pairs if ours != theirs)
 
-    def _settled(self, ranked: list[Claim], reason: Reason) -> Iterator[Verdict]:
+    def _decide_group(self, ranked: list[Claim], reason: Reason) -> Iterator[Verdict]:
         winner, *losers = ranked
-        if self._rejects_all(ranked):
+        if self._rejects_all_claims(ranked):
             for claim in ranked:
                 other = next(candidate for candidate in ranked if candidate.digest != claim.digest)
-                yield Verdict(claim, reason, other, Because.SIMULTANEOUS, needs_review=True)
+                yield Verdict(claim, reason, other, DecidingRule.SIMULTANEOUS, needs_review=True)
             return
         yield Verdict(winner, Reason.ACCEPTED)
         for claim in losers:
             if claim.digest == winner.digest:
                 yield Verdict(claim, Reason.SHARED_IDENTICAL, winner)
             else:
-                yield Verdict(claim, reason, winner, self.because(winner, claim), self.flag)
+                yield Verdict(claim, reason, winner, self.deciding_rule(winner, claim), self.flag)
 
-    def _rejects_all(self, ranked: list[Claim]) -> bool:
+    def _rejects_all_claims(self, ranked: list[Claim]) -> bool:
         """True if an administrator wants that nobody wins by chance, and only chance would decide."""
-        if self.simultaneous is Simultaneous.OLDEST_WINS or len({claim.digest for claim in ranked}) == 1:
+        if self.tie_rule is TieRule.OLDEST_WINS or len({claim.digest for claim in ranked}) == 1:
             return False
         rival = next(claim for claim in ranked if claim.digest != ranked[0].digest)
         first, second = self.rank(ranked[0]), self.rank(rival)

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from registry.agent_configs.claims.contests import Contest, Simultaneous
+from registry.agent_configs.claims.contests import Contest, TieRule
 from registry.agent_configs.claims.grants import Ownership
 from registry.agent_configs.claims.history import History
-from registry.agent_configs.claims.observations import Observation, observed
+from registry.agent_configs.claims.observations import Observation, find_observations
 from registry.agent_configs.claims.verdicts import Reason, Verdict
 from registry.agent_configs.documents.dialects import Dialect
 from registry.agent_configs.documents.limits import BUILT_IN_TASK_TYPES
@@ -21,7 +21,7 @@ from registry.agent_configs.documents.published import (
     ClaimKind,
     DocumentId,
     Naming,
-    Published,
+    PublishedDocument,
     agent_claims,
     default_claims,
     endpoint_claims,
@@ -31,7 +31,7 @@ from registry.agent_configs.documents.task_type_names import is_reserved
 
 
 @dataclass(frozen=True, slots=True)
-class Policy:
+class ClaimPolicy:
     """How claims are judged for a data plane.
 
     flag: who loses waits for a review. strict_endpoints: two teams cannot share an endpoint.
@@ -39,7 +39,7 @@ class Policy:
 
     naming: Naming = field(default_factory=Naming)
     reserved_task_types: frozenset[str] = BUILT_IN_TASK_TYPES
-    simultaneous: Simultaneous = Simultaneous.OLDEST_WINS
+    tie_rule: TieRule = TieRule.OLDEST_WINS
     flag: bool = False
     strict_endpoints: bool = False
 
@@ -80,13 +80,13 @@ class Decision:
 
 
 def decide(
-    documents: Iterable[Published],
+    documents: Iterable[PublishedDocument],
     ownership: Ownership | None = None,
     history: History | None = None,
-    policy: Policy | None = None,
+    policy: ClaimPolicy | None = None,
 ) -> Decision:
     """Decide about every claim of every document."""
-    policy = policy or Policy()
+    policy = policy or ClaimPolicy()
     publishable = sorted(
         (document for document in documents if document.content), key=lambda document: document.id
     )
@@ -94,43 +94,45 @@ def decide(
         ownership or Ownership(),
         history or {},
         {document.id: document.created_at for document in publishable},
-        policy.simultaneous,
+        policy.tie_rule,
         policy.flag,
     )
-    deciding = _Deciding(publishable, contest, policy)
+    deciding = _Decider(publishable, contest, policy)
     verdicts = sorted(deciding.verdicts(), key=lambda verdict: verdict.claim.order)
-    return Decision(tuple(verdicts), observed(publishable, policy.naming), tuple(deciding.endpoints))
+    return Decision(tuple(verdicts), find_observations(publishable, policy.naming), tuple(deciding.endpoints))
 
 
 @dataclass(slots=True)
-class _Deciding:
+class _Decider:
     """One decision under way."""
 
-    documents: Sequence[Published]
+    documents: Sequence[PublishedDocument]
     contest: Contest
-    policy: Policy
+    policy: ClaimPolicy
     # Verdicts about agents, by team and id: a team's documents may refer to each other's agents.
     agents: dict[tuple[str, str], Verdict] = field(default_factory=dict)
     own_agents: dict[tuple[DocumentId, str], Verdict] = field(default_factory=dict)
     endpoints: list[Verdict] = field(default_factory=list)
 
     def verdicts(self) -> list[Verdict]:
-        agents = self._agents()
+        agents = self._decide_agents()
         for verdict in agents:
             claim = verdict.claim
             self.own_agents[claim.document, claim.agent] = verdict
             recorded = self.agents.get((claim.team, claim.agent))
             if recorded is None or verdict.accepted:
                 self.agents[claim.team, claim.agent] = verdict
-        tasks = self._tasks()
-        return [*agents, *tasks, *self._defaults(tasks)]
+        tasks = self._decide_task_types()
+        return [*agents, *tasks, *self._decide_defaults(tasks)]
 
-    def _agents(self) -> list[Verdict]:
+    def _decide_agents(self) -> list[Verdict]:
         claims = [
-            claim for document in self._served() for claim in agent_claims(document, self.policy.naming)
+            claim
+            for document in self._supported_documents()
+            for claim in agent_claims(document, self.policy.naming)
         ]
         verdicts = list(self.contest.verdicts(claims, Reason.AGENT_NAME_CONFLICT))
-        return [*self._with_endpoints(verdicts), *self._unsupported()]
+        return [*self._with_endpoints(verdicts), *self._reject_canaries()]
 
     def _with_endpoints(self, verdicts: list[Verdict]) -> Iterator[Verdict]:
         """Drop agents whose endpoint another team owns: Flyte keeps one connection, with either's settings.
@@ -139,7 +141,7 @@ class _Deciding:
         """
         claims = {
             (claim.document, claim.agent): claim
-            for document in self._served()
+            for document in self._supported_documents()
             for claim in endpoint_claims(document, self.policy.naming)
         }
         owners: dict[ClaimKey, Claim] = {}
@@ -158,7 +160,7 @@ class _Deciding:
                 self.endpoints.append(Verdict(claim, Reason.ACCEPTED))
                 yield verdict
             else:
-                lost = self._lost(claim, owners[claim.key], reason)
+                lost = self._build_rejection(claim, owners[claim.key], reason)
                 self.endpoints.append(lost)
                 yield replace(lost, claim=verdict.claim)
 
@@ -170,19 +172,23 @@ class _Deciding:
             return Reason.ENDPOINT_CONFLICT
         return None if claim.digest == owner.digest else Reason.ENDPOINT_SETTINGS_MISMATCH
 
-    def _lost(self, claim: Claim, owner: Claim, reason: Reason) -> Verdict:
-        return Verdict(claim, reason, owner, self.contest.because(owner, claim), self.policy.flag)
+    def _build_rejection(self, claim: Claim, owner: Claim, reason: Reason) -> Verdict:
+        return Verdict(claim, reason, owner, self.contest.deciding_rule(owner, claim), self.policy.flag)
 
-    def _tasks(self) -> list[Verdict]:
-        claims = [claim for document in self._served() for claim in task_claims(document, self.policy.naming)]
-        barred = {claim.order: verdict for claim in claims if (verdict := self._barred(claim))}
+    def _decide_task_types(self) -> list[Verdict]:
+        claims = [
+            claim
+            for document in self._supported_documents()
+            for claim in task_claims(document, self.policy.naming)
+        ]
+        barred = {claim.order: verdict for claim in claims if (verdict := self._find_disqualification(claim))}
         contenders = [claim for claim in claims if claim.agent and claim.order not in barred]
         verdicts = [*barred.values(), *self.contest.verdicts(contenders, Reason.TASK_TYPE_CONFLICT)]
         accepted = [verdict.claim for verdict in verdicts if verdict.accepted]
         references = [claim for claim in claims if not claim.agent and claim.order not in barred]
-        return [*verdicts, *(_reference(claim, accepted) for claim in references)]
+        return [*verdicts, *(_decide_reference(claim, accepted) for claim in references)]
 
-    def _barred(self, claim: Claim) -> Verdict | None:
+    def _find_disqualification(self, claim: Claim) -> Verdict | None:
         """Why a claim does not even take part."""
         if is_reserved(claim.key.name, self.policy.reserved_task_types):
             return Verdict(claim, Reason.RESERVED_TASK_TYPE)
@@ -198,19 +204,19 @@ class _Deciding:
             return None
         return replace(agent, claim=claim)
 
-    def _defaults(self, tasks: Iterable[Verdict]) -> Iterator[Verdict]:
+    def _decide_defaults(self, tasks: Iterable[Verdict]) -> Iterator[Verdict]:
         served = {
             (verdict.claim.team, verdict.claim.key.name.lower()) for verdict in tasks if verdict.accepted
         }
-        for document in self._served():
+        for document in self._supported_documents():
             for claim in default_claims(document):
                 is_served = (claim.team, claim.key.name) in served
                 yield Verdict(claim, Reason.ACCEPTED if is_served else Reason.NOBODY_SERVES)
 
-    def _served(self) -> list[Published]:
+    def _supported_documents(self) -> list[PublishedDocument]:
         return [document for document in self.documents if document.canary is None or self._can_pin()]
 
-    def _unsupported(self) -> Iterator[Verdict]:
+    def _reject_canaries(self) -> Iterator[Verdict]:
         naming = self.policy.naming
         for document in self.documents:
             if document.canary and not self._can_pin():
@@ -225,7 +231,7 @@ class _Deciding:
         return self.policy.naming.dialect is Dialect.CONNECTOR_V2
 
 
-def _reference(claim: Claim, accepted: Iterable[Claim]) -> Verdict:
+def _decide_reference(claim: Claim, accepted: Iterable[Claim]) -> Verdict:
     """A claim without an agent holds if another document of the team serves the type."""
     for other in accepted:
         if other.team == claim.team and other.key.name == claim.key.name:

@@ -14,7 +14,7 @@ from registry.agent_configs.documents.published import Claim, ClaimKind
 _EXACT = 1 << 16
 
 
-class Mode(StrEnum):
+class OwnershipMode(StrEnum):
     """open: first come. granted: nobody has a task type that was not granted."""
 
     OPEN = "open"
@@ -51,7 +51,7 @@ class Release:
 class Ownership:
     """All that was said about who may have what."""
 
-    mode: Mode = Mode.OPEN
+    mode: OwnershipMode = OwnershipMode.OPEN
     grants: tuple[Grant, ...] = ()
     releases: frozenset[Release] = frozenset()
 
@@ -66,7 +66,7 @@ class Ownership:
 
     def allows(self, claim: Claim) -> bool:
         """False where only granted task types may be had, and this one was not."""
-        governed = self.mode is Mode.GRANTED and claim.key.kind is ClaimKind.TASK_TYPE
+        governed = self.mode is OwnershipMode.GRANTED and claim.key.kind is ClaimKind.TASK_TYPE
         return not governed or self.specificity(claim) > 0
 
     def is_released(self, claim: Claim) -> bool:
@@ -83,7 +83,7 @@ class Transfer:
     to_team: str
 
 
-def transferred(ownership: Ownership, order: Transfer, claims: Iterable[Claim]) -> Ownership:
+def apply_transfer(ownership: Ownership, order: Transfer, claims: Iterable[Claim]) -> Ownership:
     """Ownership after a transfer; the next bundle has the name in one place alone.
 
     Raises InvalidRequest if the new owner does not claim the name, for nobody would serve it; or if the team

@@ -14,7 +14,7 @@ GRACE = timedelta(hours=24)
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class RememberedClaim:
     """A team's standing with one claim. established: it was in a bundle that a data plane was given.
 
     gone_at: since when no document of the team claims it.
@@ -26,10 +26,10 @@ class Standing:
     gone_at: datetime | None = None
 
 
-History = Mapping[tuple[str, ClaimKey], Standing]
+History = Mapping[tuple[str, ClaimKey], RememberedClaim]
 
 
-def fresh(history: History, *, now: datetime, grace: timedelta = GRACE) -> History:
+def drop_expired(history: History, *, now: datetime, grace: timedelta = GRACE) -> History:
     """The history without what was gone for too long. Decide by this one."""
     return {
         name: record
@@ -38,7 +38,7 @@ def fresh(history: History, *, now: datetime, grace: timedelta = GRACE) -> Histo
     }
 
 
-def remembered(
+def update_history(
     history: History, accepted: Iterable[Claim], dropped: Iterable[Claim], *, now: datetime, activated: bool
 ) -> History:
     """The history after a decision. activated: its bundle was given out, so what it accepts is established.
@@ -55,15 +55,19 @@ def remembered(
         if name not in holders:
             robbed = activated and name in lost
             gone_at = None if name in lost else before.gone_at or now
-            new_history[name] = _with(before, before.document, before.established and not robbed, gone_at)
+            new_history[name] = _updated_claim(
+                before, before.document, before.established and not robbed, gone_at
+            )
     for name, documents in holders.items():
-        before = history.get(name) or Standing(min(documents), now)
+        before = history.get(name) or RememberedClaim(min(documents), now)
         document = before.document if before.document in documents else min(documents)
-        new_history[name] = _with(before, document, activated or before.established, None)
+        new_history[name] = _updated_claim(before, document, activated or before.established, None)
     return new_history
 
 
-def _with(before: Standing, document: DocumentId, established: bool, gone_at: datetime | None) -> Standing:
+def _updated_claim(
+    before: RememberedClaim, document: DocumentId, established: bool, gone_at: datetime | None
+) -> RememberedClaim:
     """The same one where nothing changed, as for nearly all of thousands."""
     if (before.document, before.established, before.gone_at) == (document, established, gone_at):
         return before

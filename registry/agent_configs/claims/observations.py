@@ -9,8 +9,8 @@ from enum import StrEnum
 from itertools import combinations
 
 from registry.agent_configs.documents.content import Deployment
-from registry.agent_configs.documents.published import DocumentId, Naming, Published
-from registry.agent_configs.documents.task_type_names import near_misses
+from registry.agent_configs.documents.published import DocumentId, Naming, PublishedDocument
+from registry.agent_configs.documents.task_type_names import find_near_misses
 
 
 class Subject(StrEnum):
@@ -33,34 +33,36 @@ class Observation:
 
 
 @dataclass(frozen=True, slots=True)
-class _Located:
-    document: Published
+class _LocatedAgent:
+    document: PublishedDocument
     agent: str
     deployment: Deployment
 
 
-def observed(documents: Sequence[Published], naming: Naming) -> tuple[Observation, ...]:
+def find_observations(documents: Sequence[PublishedDocument], naming: Naming) -> tuple[Observation, ...]:
     """Everything to say, in a fixed order."""
-    return tuple(sorted({*_about_endpoints(documents, naming), *_about_spelling(documents)}))
+    return tuple(sorted({*_compare_endpoints(documents, naming), *_compare_spellings(documents)}))
 
 
-def _about_endpoints(documents: Iterable[Published], naming: Naming) -> Iterator[Observation]:
-    by_endpoint: defaultdict[str, list[_Located]] = defaultdict(list)
+def _compare_endpoints(documents: Iterable[PublishedDocument], naming: Naming) -> Iterator[Observation]:
+    by_endpoint: defaultdict[str, list[_LocatedAgent]] = defaultdict(list)
     for document in documents:
         for name, deployment in (document.content.agents if document.content else {}).items():
-            located = _Located(document, naming.agent_id(document.team, name), deployment)
+            located = _LocatedAgent(document, naming.agent_id(document.team, name), deployment)
             by_endpoint[deployment.endpoint.lower()].append(located)
     for group in by_endpoint.values():
         for ours in group:
             # One other tells enough: all pairs of a crowd would be a burden.
             other_agents = [other for other in group if other.agent != ours.agent]
             if other_agents:
-                yield _about_pair(ours, min(other_agents, key=lambda other: _same(ours, other)))
+                yield _compare_pair(
+                    ours, min(other_agents, key=lambda other: _have_same_settings(ours, other))
+                )
 
 
-def _about_pair(ours: _Located, theirs: _Located) -> Observation:
+def _compare_pair(ours: _LocatedAgent, theirs: _LocatedAgent) -> Observation:
     """Flyte keeps one connection for an endpoint: whoever comes first decides on TLS for both."""
-    same = _same(ours, theirs)
+    same = _have_same_settings(ours, theirs)
     subject = Subject.ENDPOINT_SHARED if same else Subject.ENDPOINT_SETTINGS_MISMATCH
     more = "" if same else " with other settings; Flyte uses those of either for both"
     is_ours = ours.document.organisation == theirs.document.organisation
@@ -70,15 +72,15 @@ def _about_pair(ours: _Located, theirs: _Located) -> Observation:
     return Observation(ours.document.id, subject, message, theirs.document.id, is_warning)
 
 
-def _same(ours: _Located, theirs: _Located) -> bool:
+def _have_same_settings(ours: _LocatedAgent, theirs: _LocatedAgent) -> bool:
     """True if one connection does for both."""
     deployment, other = ours.deployment, theirs.deployment
     return (deployment.insecure, deployment.service_config) == (other.insecure, other.service_config)
 
 
-def _about_spelling(documents: Iterable[Published]) -> Iterator[Observation]:
+def _compare_spellings(documents: Iterable[PublishedDocument]) -> Iterator[Observation]:
     """Names of one team that look alike over several documents: within one, reading it has said so."""
-    by_team: defaultdict[str, list[Published]] = defaultdict(list)
+    by_team: defaultdict[str, list[PublishedDocument]] = defaultdict(list)
     for document in documents:
         by_team[document.team].append(document)
     for team in by_team.values():
@@ -86,13 +88,15 @@ def _about_spelling(documents: Iterable[Published]) -> Iterator[Observation]:
         for document in team:
             for name in document.content.routes if document.content else ():
                 spelled[name].add(document.id)
-        for group in near_misses(spelled):
+        for group in find_near_misses(spelled):
             for ours, theirs in combinations(group, 2):
-                yield from _alike(ours, theirs, spelled[ours], spelled[theirs])
-                yield from _alike(theirs, ours, spelled[theirs], spelled[ours])
+                yield from _near_miss_observations(ours, theirs, spelled[ours], spelled[theirs])
+                yield from _near_miss_observations(theirs, ours, spelled[theirs], spelled[ours])
 
 
-def _alike(ours: str, theirs: str, here: set[DocumentId], there: set[DocumentId]) -> Iterator[Observation]:
+def _near_miss_observations(
+    ours: str, theirs: str, here: set[DocumentId], there: set[DocumentId]
+) -> Iterator[Observation]:
     for document in here - there:
         for other in sorted(there - here)[:1]:
             message = f"{ours} looks like {theirs} of {other}, but is a different task type."

@@ -9,20 +9,22 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
-from registry.agent_configs.documents.published import DocumentId, Published, endpoint_name
+from registry.agent_configs.documents.published import DocumentId, PublishedDocument, endpoint_name
 
 
-def related(documents: Iterable[Published], targets: Iterable[Published]) -> frozenset[DocumentId]:
+def find_related(
+    documents: Iterable[PublishedDocument], targets: Iterable[PublishedDocument]
+) -> frozenset[DocumentId]:
     """Of `documents`, those that a decision about the wanted ones needs."""
-    by_mark: defaultdict[str, list[Published]] = defaultdict(list)
+    by_mark: defaultdict[str, list[PublishedDocument]] = defaultdict(list)
     for document in documents:
-        for mark in _marks(document):
+        for mark in _document_marks(document):
             by_mark[mark].append(document)
     related_ids: set[DocumentId] = set()
     followed: set[str] = set()
     waiting = list(targets)
     while waiting:
-        new = set(_marks(waiting.pop())) - followed
+        new = set(_document_marks(waiting.pop())) - followed
         followed |= new
         for document in (other for mark in new for other in by_mark[mark] if other.id not in related_ids):
             related_ids.add(document.id)
@@ -30,7 +32,7 @@ def related(documents: Iterable[Published], targets: Iterable[Published]) -> fro
     return frozenset(related_ids)
 
 
-def names_of(documents: Iterable[Published]) -> Iterator[str]:
+def claimable_names(documents: Iterable[PublishedDocument]) -> Iterator[str]:
     """Every name that the documents could claim, however ids are written."""
     for document in documents:
         if document.content:
@@ -39,7 +41,7 @@ def names_of(documents: Iterable[Published]) -> Iterator[str]:
                 yield from (agent, f"{document.team.lower()}--{agent}", endpoint_name(deployment.endpoint))
 
 
-def _marks(document: Published) -> Iterator[str]:
+def _document_marks(document: PublishedDocument) -> Iterator[str]:
     yield f"team {document.team}"
     if document.content:
         yield from (f"agent {name}" for name in document.content.agents)

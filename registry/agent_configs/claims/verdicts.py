@@ -24,7 +24,7 @@ class Reason(StrEnum):
     CANARY_UNSUPPORTED = "CanaryUnsupported"
 
 
-class Because(StrEnum):
+class DecidingRule(StrEnum):
     """Which rule made the winner win, in the order in which they are asked."""
 
     RELEASED = "released"
@@ -36,16 +36,16 @@ class Because(StrEnum):
     SIMULTANEOUS = "simultaneous"
 
 
-_WHY = {
-    Because.RELEASED: "this claim was released",
-    Because.GRANT: "it was granted there more closely",
-    Because.ESTABLISHED: "it is established there",
-    Because.OLDEST: "it was accepted there first",
-    Because.CREATED: "that document is older",
-    Because.NAME: "that document comes first by name",
-    Because.SIMULTANEOUS: "both came first at once, and neither is taken",
+_RULE_TEXTS = {
+    DecidingRule.RELEASED: "this claim was released",
+    DecidingRule.GRANT: "it was granted there more closely",
+    DecidingRule.ESTABLISHED: "it is established there",
+    DecidingRule.OLDEST: "it was accepted there first",
+    DecidingRule.CREATED: "that document is older",
+    DecidingRule.NAME: "that document comes first by name",
+    DecidingRule.SIMULTANEOUS: "both came first at once, and neither is taken",
 }
-_HIDDEN = DocumentId("", "", "")
+_HIDDEN_DOCUMENT = DocumentId("", "", "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class Verdict:
     claim: Claim
     reason: Reason
     winner: Claim | None = None
-    because: Because | None = None
+    rule: DecidingRule | None = None
     needs_review: bool = False
 
     @property
@@ -67,22 +67,22 @@ class Verdict:
         """One sentence for the document's author. It says nothing of the winner but who it is."""
         key = str(self.claim.key)
         if self.winner is None:
-            return f"{key[:1].upper()}{key[1:]}: {_ALONE[self.reason].format(agent=self.claim.agent)}."
+            return f"{key[:1].upper()}{key[1:]}: {_REASON_TEXTS[self.reason].format(agent=self.claim.agent)}."
         if self.accepted:
-            return f"The {key} is shared with {_who(self.winner)}, which says the same."
-        why = f": {_WHY[self.because]}" if self.because else ""
-        if self.reason in _ENDPOINT:
-            what = f"The {key} is not served, because the {self.winner.key} is with {_who(self.winner)}{why}."
-            return f"{what} {_ENDPOINT[self.reason]}"
+            return f"The {key} is shared with {_describe_owner(self.winner)}, which says the same."
+        why = f": {_RULE_TEXTS[self.rule]}" if self.rule else ""
+        if self.reason in _ENDPOINT_HINTS:
+            what = f"The {key} is not served, because the {self.winner.key} is with {_describe_owner(self.winner)}{why}."
+            return f"{what} {_ENDPOINT_HINTS[self.reason]}"
         about = (
             ""
             if self.winner.key == self.claim.key
             else f", because the {self.winner.key} is not this document's"
         )
-        return f"The {key} is with {_who(self.winner)}{why}{about}."
+        return f"The {key} is with {_describe_owner(self.winner)}{why}{about}."
 
 
-_ALONE = {
+_REASON_TEXTS = {
     Reason.ACCEPTED: "accepted",
     Reason.SHARED_IDENTICAL: "accepted",
     Reason.RESERVED_TASK_TYPE: "a plugin of the data plane serves it",
@@ -97,20 +97,20 @@ _ALONE = {
 }
 
 
-_ENDPOINT = {
+_ENDPOINT_HINTS = {
     Reason.ENDPOINT_CONFLICT: "Use another endpoint.",
     Reason.ENDPOINT_SETTINGS_MISMATCH: "Use another endpoint, or the same insecure and defaultServiceConfig.",
 }
 
 
-def for_reader(verdict: Verdict, organisation: str) -> Verdict:
+def redact_verdict(verdict: Verdict, organisation: str) -> Verdict:
     """The verdict as somebody of an organisation may see it: strangers' names are left out."""
     winner = verdict.winner
     if winner is None or winner.organisation == organisation:
         return verdict
-    hidden = replace(winner, document=_HIDDEN, team="", organisation="", agent="", digest="")
+    hidden = replace(winner, document=_HIDDEN_DOCUMENT, team="", organisation="", agent="", digest="")
     return replace(verdict, winner=hidden)
 
 
-def _who(claim: Claim) -> str:
+def _describe_owner(claim: Claim) -> str:
     return f"{claim.document} of {claim.team}" if claim.team else "another organisation's document"

@@ -25,18 +25,18 @@ from controlplane.identity.actors import Actor
 from registry.agent_configs import serialization
 from registry.agent_configs.bundles.bundle import Bundle
 from registry.agent_configs.bundles.conditions import AckState
-from registry.agent_configs.bundles.generations import suspects
+from registry.agent_configs.bundles.generations import find_suspects
 from registry.agent_configs.delivery.data_planes import get_plane
 from registry.agent_configs.documents.published import DocumentId
 from registry.agent_configs.event_types import BUNDLE_APPLIED, BUNDLE_REJECTED, BUNDLE_UNACKNOWLEDGED
 from registry.agent_configs.models import AgentConfig, AgentConfigBundle, DataPlane
-from registry.agent_configs.publishing.quarantine import blame
+from registry.agent_configs.publishing.quarantine import quarantine_culprit
 from registry.agent_configs.publishing.recompute import recompute_all
 from registry.agent_configs.storage.load_inputs import load_bundle
 
-_REJECTED_KEPT = 100
+_MAX_REJECTED = 100
 # Halving ends long before; a number that bounds it all the same.
-_MOST_STEPS = 64
+_MAX_BISECT_STEPS = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,11 +81,11 @@ def acknowledge(name: str, acknowledgement: Acknowledgement, *, actor: Actor) ->
     else:
         _apply(plane, row, actor)
     plane.save()
-    _bring_up_to_date(plane, actor)
+    _recompute_and_continue(plane, actor)
     return get_plane(name)
 
 
-def tell_silent_planes(*, now: datetime) -> int:
+def alert_silent_planes(*, now: datetime) -> int:
     """Raise an alert for each data plane that says nothing of its bundle; once for a bundle."""
     since = now - timedelta(seconds=settings.AGENT_CONFIGS_ACK_SECONDS)
     silent = DataPlane.objects.filter(activated_at__lt=since, ack_state="", active_revision__gt=0)
@@ -93,7 +93,7 @@ def tell_silent_planes(*, now: datetime) -> int:
     count = 0
     for plane in silent.exclude(active_revision=F("alerted_revision")):
         DataPlane.objects.filter(name=plane.name).update(alerted_revision=plane.active_revision)
-        _tell(BUNDLE_UNACKNOWLEDGED, plane, _bundle_row(plane), "system:agent_configs")
+        _append_event(BUNDLE_UNACKNOWLEDGED, plane, _active_bundle_row(plane), "system:agent_configs")
         count += 1
     return count
 
@@ -101,27 +101,27 @@ def tell_silent_planes(*, now: datetime) -> int:
 def _apply(plane: DataPlane, row: AgentConfigBundle, actor: Actor) -> None:
     before = load_bundle(plane, plane.applied_revision)
     plane.applied_revision = row.revision
-    _tell(BUNDLE_APPLIED, plane, row, actor.name, state=plane.ack_state)
+    _append_event(BUNDLE_APPLIED, plane, row, actor.name, state=plane.ack_state)
     if plane.trial:
-        _halve(plane, _left(plane), before)
+        _bisect(plane, _untried_documents(plane), before)
 
 
 def _reject(plane: DataPlane, row: AgentConfigBundle, acknowledgement: Acknowledgement, actor: Actor) -> None:
     message = (acknowledgement.errors[0].message if acknowledgement.errors else "No reason was given.")[:500]
-    _tell(BUNDLE_REJECTED, plane, row, actor.name, message=message)
-    plane.rejected = [*plane.rejected, row.digest][-_REJECTED_KEPT:]
+    _append_event(BUNDLE_REJECTED, plane, row, actor.name, message=message)
+    plane.rejected = [*plane.rejected, row.digest][-_MAX_REJECTED:]
     # An approval was for a bundle that seemed to work.
     plane.approved = [digest for digest in plane.approved if digest != row.digest]
     plane.active_revision = plane.applied_revision
-    applied, rejected = load_bundle(plane, plane.applied_revision), serialization.read_bundle(row.body)
-    candidates = _tried(plane) if plane.trial else sorted(suspects(applied, rejected))
-    named = _named(acknowledgement.errors, rejected, candidates)
-    _halve(plane, named if len(named) == 1 else candidates, applied, message)
+    applied, rejected = load_bundle(plane, plane.applied_revision), serialization.bundle_from_json(row.body)
+    candidates = _tried_documents(plane) if plane.trial else sorted(find_suspects(applied, rejected))
+    named = _find_named_suspects(acknowledgement.errors, rejected, candidates)
+    _bisect(plane, named if len(named) == 1 else candidates, applied, message)
 
 
-def _bring_up_to_date(plane: DataPlane, actor: Actor) -> None:
+def _recompute_and_continue(plane: DataPlane, actor: Actor) -> None:
     """Recompute; where a trial makes no new bundle, nobody will answer to it: go on with the search."""
-    for _ in range(_MOST_STEPS):
+    for _ in range(_MAX_BISECT_STEPS):
         recompute_all(actor)
         plane.refresh_from_db()
         if not plane.trial or plane.active_revision != plane.applied_revision:
@@ -129,23 +129,27 @@ def _bring_up_to_date(plane: DataPlane, actor: Actor) -> None:
         gates = {reason["gate"] for reason in (plane.held or {}).get("reasons", ())}
         if gates - {"rejected"}:
             return
-        _halve(plane, _tried(plane) if gates else _left(plane), load_bundle(plane, plane.applied_revision))
+        _bisect(
+            plane,
+            _tried_documents(plane) if gates else _untried_documents(plane),
+            load_bundle(plane, plane.applied_revision),
+        )
         plane.save(update_fields=["trial"])
 
 
-def _halve(
+def _bisect(
     plane: DataPlane, candidates: Sequence[DocumentId], applied: Bundle | None, message: str = ""
 ) -> None:
     """One suspect is to blame; of several, half are tried next."""
     plane.trial = None
     if len(candidates) == 1:
-        _convict(plane, candidates[0], applied, message)
+        _quarantine_culprit(plane, candidates[0], applied, message)
     elif candidates:
-        written = [serialization.write_document(document_id) for document_id in candidates]
+        written = [serialization.document_id_to_json(document_id) for document_id in candidates]
         plane.trial = {"suspects": written, "tried": written[: len(written) // 2], "message": message}
 
 
-def _convict(plane: DataPlane, name: DocumentId, applied: Bundle | None, message: str) -> None:
+def _quarantine_culprit(plane: DataPlane, name: DocumentId, applied: Bundle | None, message: str) -> None:
     row = AgentConfig.objects.filter(
         source=name.source, team=name.namespace, name=name.name, deleted_at=None
     ).first()
@@ -156,21 +160,21 @@ def _convict(plane: DataPlane, name: DocumentId, applied: Bundle | None, message
     )
     cause = message or "A configuration with it was rejected, and one without it was not."
     text = f"The data plane {plane.name} rejected generation {row.generation}: {cause}"
-    blame(row, plane, fallback=generations.get(name, 0), message=text)
+    quarantine_culprit(row, plane, fallback=generations.get(name, 0), message=text)
 
 
-def _tried(plane: DataPlane) -> list[DocumentId]:
-    return [serialization.read_document_id(document) for document in plane.trial["tried"]]
+def _tried_documents(plane: DataPlane) -> list[DocumentId]:
+    return [serialization.document_id_from_json(document) for document in plane.trial["tried"]]
 
 
-def _left(plane: DataPlane) -> list[DocumentId]:
+def _untried_documents(plane: DataPlane) -> list[DocumentId]:
     """Suspects that were not tried; those that were work."""
-    tried = set(_tried(plane))
-    document_ids = [serialization.read_document_id(suspect) for suspect in plane.trial["suspects"]]
+    tried = set(_tried_documents(plane))
+    document_ids = [serialization.document_id_from_json(suspect) for suspect in plane.trial["suspects"]]
     return [document_id for document_id in document_ids if document_id not in tried]
 
 
-def _named(
+def _find_named_suspects(
     errors: Collection[AckError], bundle: Bundle, candidates: Sequence[DocumentId]
 ) -> list[DocumentId]:
     """The suspects that the errors speak of, by the document, or by an agent or task type in the path."""
@@ -184,10 +188,12 @@ def _named(
     ]
 
 
-def _bundle_row(plane: DataPlane) -> AgentConfigBundle:
+def _active_bundle_row(plane: DataPlane) -> AgentConfigBundle:
     return AgentConfigBundle.objects.get(data_plane=plane, revision=plane.active_revision)
 
 
-def _tell(event_type: EventType, plane: DataPlane, row: AgentConfigBundle, actor: str, **more: str) -> None:
+def _append_event(
+    event_type: EventType, plane: DataPlane, row: AgentConfigBundle, actor: str, **more: str
+) -> None:
     data = {"data_plane": plane.name, "revision": row.revision, "digest": row.digest, **more}
     event_log.append(event_type, "data_plane", plane.name, data=data, actor=actor)

@@ -7,16 +7,16 @@ from __future__ import annotations
 
 from django.db.models import F
 
-from registry.agent_configs.delivery.data_planes import Format, etag_of_bundle
+from registry.agent_configs.delivery.data_planes import Format, bundle_etag
 from registry.agent_configs.models import AgentConfigBundle
 from registry.environments.models import Environment
 
 
-def announce() -> None:
+def update_configuration_etags() -> None:
     """Follow what came into force, and what went, since the last look."""
     in_force = AgentConfigBundle.objects.select_related("data_plane").defer("text", "body")
     etags = {
-        row.data_plane.name: etag_of_bundle(row.data_plane, row.digest, Format.YAML)
+        row.data_plane.name: bundle_etag(row.data_plane, row.digest, Format.YAML)
         for row in in_force.filter(revision=F("data_plane__active_revision"))
     }
     for environment in Environment.objects.exclude(name=""):

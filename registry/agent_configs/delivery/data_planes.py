@@ -25,11 +25,11 @@ from registry.agent_configs.documents.dialects import Dialect
 from registry.agent_configs.event_types import BUNDLE_APPROVED, PLANE_CHANGED, PLANE_REGISTERED, PLANE_REMOVED
 from registry.agent_configs.models import AgentConfigBundle, DataPlane
 from registry.agent_configs.publishing.recompute import recompute_all
-from registry.agent_configs.publishing.team_parts import parts_held
+from registry.agent_configs.publishing.team_parts import load_held_parts
 
 _NAME = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
 _RELEASE = re.compile(r"[0-9]{1,4}(\.[0-9]{1,4}){1,2}")
-_APPROVALS_KEPT = 200
+_MAX_APPROVALS = 200
 # Kubernetes' limit of all data of a ConfigMap together.
 _CONFIG_MAP_BYTES = 1 << 20
 
@@ -41,7 +41,7 @@ class Format(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Described:
+class DataPlaneSpec:
     """A data plane as its operator describes it."""
 
     dialect: Dialect = Dialect.AGENT
@@ -56,7 +56,7 @@ class Described:
 
 
 @dataclass(frozen=True, slots=True)
-class Served:
+class ServedConfiguration:
     """A configuration as it goes over the wire."""
 
     revision: int
@@ -75,26 +75,26 @@ def get_plane(name: str) -> DataPlane:
 
 @transaction.atomic
 def put_plane(
-    name: str, spec: Described, *, actor: Actor, precondition: Precondition | None = None
+    name: str, spec: DataPlaneSpec, *, actor: Actor, precondition: Precondition | None = None
 ) -> tuple[DataPlane, bool]:
     """Register a data plane or describe it otherwise; its next bundle is made at once."""
-    _check(name, spec)
+    _check_spec(name, spec)
     lock_publishing()
-    standing = DataPlane.objects.filter(name=name).first()
-    check(precondition, standing.version if standing else None)
-    before = described(standing) if standing else None
-    columns = _columns(spec)
-    if standing and before == columns:
-        return standing, False
-    plane = standing or DataPlane(name=name, version=0)
+    existing = DataPlane.objects.filter(name=name).first()
+    check(precondition, existing.version if existing else None)
+    before = show_spec(existing) if existing else None
+    columns = _spec_columns(spec)
+    if existing and before == columns:
+        return existing, False
+    plane = existing or DataPlane(name=name, version=0)
     for column, value in columns.items():
         setattr(plane, column, value)
     plane.version += 1
     plane.save()
-    kind = PLANE_CHANGED if standing else PLANE_REGISTERED
+    kind = PLANE_CHANGED if existing else PLANE_REGISTERED
     _record(kind, name, actor, before=before, after=columns)
     recompute_all(actor)
-    return get_plane(name), standing is None
+    return get_plane(name), existing is None
 
 
 @transaction.atomic
@@ -103,7 +103,7 @@ def delete_plane(name: str, *, actor: Actor, precondition: Precondition | None =
     lock_publishing()
     plane = get_plane(name)
     check(precondition, plane.version)
-    before = described(plane)
+    before = show_spec(plane)
     plane.delete()
     _record(PLANE_REMOVED, name, actor, before=before, after=None)
 
@@ -113,7 +113,7 @@ def approve(name: str, digest: str, *, actor: Actor) -> DataPlane:
     """Approve exactly the bundle, or the team's change, that is held. Raises UnknownBundle if none is."""
     lock_publishing()
     plane = get_plane(name)
-    parts = (part.held for part in parts_held(plane))
+    parts = (part.held for part in load_held_parts(plane))
     hold = next(
         (
             candidate
@@ -124,7 +124,7 @@ def approve(name: str, digest: str, *, actor: Actor) -> DataPlane:
     )
     if hold is None:
         raise UnknownBundle(f"Nothing of {name} with this digest is held. Read the data plane for what is.")
-    plane.approved = [*plane.approved, digest][-_APPROVALS_KEPT:]
+    plane.approved = [*plane.approved, digest][-_MAX_APPROVALS:]
     plane.save(update_fields=["approved"])
     audit.record(
         BUNDLE_APPROVED,
@@ -158,16 +158,16 @@ def _may_follow(caller: Caller, plane: DataPlane) -> bool:
     return is_principal or caller.verdict(Action.AGENT_CONFIG_RULE).allowed
 
 
-def etag_of(plane: DataPlane, config_format: Format) -> str:
+def configuration_etag(plane: DataPlane, config_format: Format) -> str:
     """Without reading the bundle: most questions are answered with 304."""
     rows = AgentConfigBundle.objects.filter(data_plane=plane, revision=plane.active_revision)
     digest = rows.values_list("digest", flat=True).first()
     if digest is None:
         raise UnknownBundle(f"No bundle of {plane.name} is in force yet.")
-    return etag_of_bundle(plane, digest, config_format)
+    return bundle_etag(plane, digest, config_format)
 
 
-def etag_of_bundle(plane: DataPlane, digest: str, config_format: Format) -> str:
+def bundle_etag(plane: DataPlane, digest: str, config_format: Format) -> str:
     """The bundle with this digest is the one in force."""
     # A ConfigMap is named as the data plane is described.
     more = f".v{plane.version}" if config_format is Format.CONFIG_MAP else ""
@@ -175,20 +175,20 @@ def etag_of_bundle(plane: DataPlane, digest: str, config_format: Format) -> str:
     return f'"{digest}.{config_format.value}.{plane.active_revision}{more}"'
 
 
-def configuration(plane: DataPlane, config_format: Format) -> Served:
+def get_configuration(plane: DataPlane, config_format: Format) -> ServedConfiguration:
     """What is in force, as it is served. Raises UnknownBundle, LimitReached."""
-    etag = etag_of(plane, config_format)
+    etag = configuration_etag(plane, config_format)
     row = AgentConfigBundle.objects.get(data_plane=plane, revision=plane.active_revision)
     if config_format is Format.YAML:
-        return Served(row.revision, row.digest, etag, row.text)
+        return ServedConfiguration(row.revision, row.digest, etag, row.text)
     if config_format is Format.CONFIG_MAP:
         _check_config_map(plane, row.text)
-    bundle = serialization.read_bundle(row.body)
+    bundle = serialization.bundle_from_json(row.body)
     if config_format is Format.JSON:
-        return Served(row.revision, row.digest, etag, as_json(bundle))
+        return ServedConfiguration(row.revision, row.digest, etag, as_json(bundle))
     place = {"name": "flyte-agent-service", "namespace": "flyte", **plane.config_map}
     text = as_config_map(bundle, name=place["name"], namespace=place["namespace"], revision=row.revision)
-    return Served(row.revision, row.digest, etag, text)
+    return ServedConfiguration(row.revision, row.digest, etag, text)
 
 
 def _check_config_map(plane: DataPlane, text: str) -> None:
@@ -211,12 +211,12 @@ def get_bundle(name: str, revision: int) -> AgentConfigBundle:
     return row
 
 
-def described(plane: DataPlane) -> dict[str, Any]:
+def show_spec(plane: DataPlane) -> dict[str, Any]:
     """As its operator described it."""
-    return {name: getattr(plane, name) for name in _columns(Described())}
+    return {name: getattr(plane, name) for name in _spec_columns(DataPlaneSpec())}
 
 
-def _columns(spec: Described) -> dict[str, Any]:
+def _spec_columns(spec: DataPlaneSpec) -> dict[str, Any]:
     lists = {name: list(value) for name, value in asdict(spec).items() if isinstance(value, tuple)}
     return {
         **asdict(spec),
@@ -227,7 +227,7 @@ def _columns(spec: Described) -> dict[str, Any]:
     }
 
 
-def _check(name: str, spec: Described) -> None:
+def _check_spec(name: str, spec: DataPlaneSpec) -> None:
     errors = []
     if not _NAME.fullmatch(name):
         message = "A data plane's name has small letters, digits and inner hyphens, 63 at most."

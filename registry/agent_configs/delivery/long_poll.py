@@ -11,12 +11,12 @@ from controlplane.identity.callers import Caller
 _PATH = re.compile(r"/api/v1/data-planes/[^/]+/config")
 
 
-def is_configuration(path: str) -> bool:
+def is_configuration_path(path: str) -> bool:
     """True for requests that may wait: controlplane.endpoints.events.streams stands in front of them."""
     return _PATH.fullmatch(path) is not None
 
 
-def next_bundle(name: str, caller: Caller, *, after: int, seconds: int) -> Watch:
+def watch_data_plane(name: str, caller: Caller, *, after: int, seconds: int) -> Watch:
     """Anything new about the data plane after that event: then its configuration is looked at again.
 
     No event is shown, so the watch needs no right to read events.

@@ -12,44 +12,44 @@ from math import ceil
 
 
 @dataclass(frozen=True, slots=True)
-class Pace:
+class ChangeRate:
     """At most so many changes within the window."""
 
     changes: int = 300
     window: timedelta = timedelta(minutes=10)
 
     @property
-    def rate(self) -> float:
+    def per_second(self) -> float:
         """Changes for each second."""
         return self.changes / self.window.total_seconds()
 
 
 @dataclass(frozen=True, slots=True)
-class Budget:
+class ChangeBudget:
     """What a team has left, as of the time of its last change."""
 
     left: float
     at: datetime
 
 
-def spent(before: Budget | None, *, pace: Pace, now: datetime) -> Budget | None:
+def spend_one_change(before: ChangeBudget | None, *, rate: ChangeRate, now: datetime) -> ChangeBudget | None:
     """The budget after one more change; None if there is nothing left for it."""
-    left = _left(before, pace, now)
-    return Budget(left - 1, now) if left >= 1 else None
+    left = _left(before, rate, now)
+    return ChangeBudget(left - 1, now) if left >= 1 else None
 
 
-def retry_after(before: Budget, *, pace: Pace, now: datetime) -> int:
+def retry_after(before: ChangeBudget, *, rate: ChangeRate, now: datetime) -> int:
     """Seconds until the next change is accepted; 1 at least."""
-    return max(1, ceil((1 - _left(before, pace, now)) / pace.rate))
+    return max(1, ceil((1 - _left(before, rate, now)) / rate.per_second))
 
 
-def is_busy(budget: Budget, *, pace: Pace, burst: int) -> bool:
+def exceeds_burst(budget: ChangeBudget, *, rate: ChangeRate, burst: int) -> bool:
     """True for a team that changed more than `burst` times of late."""
-    return budget.left < pace.changes - burst
+    return budget.left < rate.changes - burst
 
 
-def _left(before: Budget | None, pace: Pace, now: datetime) -> float:
+def _left(before: ChangeBudget | None, rate: ChangeRate, now: datetime) -> float:
     if before is None:
-        return float(pace.changes)
+        return float(rate.changes)
     seconds = max(0.0, (now - before.at).total_seconds())
-    return min(float(pace.changes), before.left + seconds * pace.rate)
+    return min(float(rate.changes), before.left + seconds * rate.per_second)

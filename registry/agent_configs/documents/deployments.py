@@ -7,10 +7,10 @@ import re
 
 from controlplane.formats import go_durations
 from registry.agent_configs.documents.content import Deployment, Operation
-from registry.agent_configs.documents.diagnostics import Code, Findings, Node, meant, shown
-from registry.agent_configs.documents.dialects import Words
+from registry.agent_configs.documents.diagnostics import Code, Findings, Node, quote_value, suggest_name
+from registry.agent_configs.documents.dialects import DialectNames
 from registry.agent_configs.documents.endpoints import check_endpoint
-from registry.agent_configs.documents.fields import entries, members, text_of
+from registry.agent_configs.documents.fields import read_entries, read_members, read_text
 from registry.agent_configs.documents.limits import Limits
 
 _FIELDS = ("endpoint", "insecure", "defaultServiceConfig", "timeouts", "defaultTimeout")
@@ -23,23 +23,23 @@ def check_agent_id(name: str, node: Node, findings: Findings) -> None:
     hint = "Small letters, digits and hyphens within, at most 63."
     if _ID.fullmatch(name.lower()):
         hint = f"Write {name.lower()}: Flyte turns ids into small letters, and mappings to others are dead."
-    findings.error(node.place, Code.INVALID_AGENT_ID, f"{shown(name)} cannot be an agent's id.", hint)
+    findings.error(node.place, Code.INVALID_AGENT_ID, f"{quote_value(name)} cannot be an agent's id.", hint)
 
 
-def read_deployment(node: Node, words: Words, limits: Limits, findings: Findings) -> Deployment | None:
+def read_deployment(node: Node, names: DialectNames, limits: Limits, findings: Findings) -> Deployment | None:
     """The settings, or None where something is wrong with them."""
     if node.value is None:
         findings.error(node.place, Code.SCHEMA_VIOLATION, "An agent without settings would vanish in Flyte.")
         return None
     before = len(findings.diagnostics)
-    fields = members(node, _FIELDS, findings)
+    fields = read_members(node, _FIELDS, findings)
     endpoint = _endpoint(node, fields.get("endpoint"), limits, findings)
     deployment = Deployment(
         endpoint=endpoint or "",
         insecure=_insecure(node, fields.get("insecure"), limits, findings),
         service_config=_service_config(fields.get("defaultServiceConfig"), limits, findings),
         default_timeout=_duration(fields.get("defaultTimeout"), limits.longest_timeout, findings),
-        timeouts=_timeouts(fields.get("timeouts"), words, limits, findings),
+        timeouts=_timeouts(fields.get("timeouts"), names, limits, findings),
     )
     errors = [diagnostic for diagnostic in findings.diagnostics[before:] if diagnostic.severity == "error"]
     return None if errors else deployment
@@ -52,7 +52,7 @@ def _endpoint(owner: Node, node: Node | None, limits: Limits, findings: Findings
                 owner.place, Code.INVALID_ENDPOINT, "The agent has no endpoint.", "endpoint: host:port"
             )
         return None
-    text = text_of(node, findings)
+    text = read_text(node, findings)
     if text is not None:
         check_endpoint(text, node.place, findings, limits.allowed_hosts)
     return text
@@ -62,7 +62,7 @@ def _insecure(owner: Node, node: Node | None, limits: Limits, findings: Findings
     if node is None:
         return False
     if not isinstance(node.value, bool):
-        message = f"insecure is true or false, not {shown(node.value)}."
+        message = f"insecure is true or false, not {quote_value(node.value)}."
         findings.error(node.place, Code.SCHEMA_VIOLATION, message, "Write it without quotes.")
         return False
     if node.value and limits.tls_required:
@@ -75,7 +75,7 @@ def _insecure(owner: Node, node: Node | None, limits: Limits, findings: Findings
 def _service_config(node: Node | None, limits: Limits, findings: Findings) -> str:
     if node is None:
         return ""
-    text = text_of(node, findings)
+    text = read_text(node, findings)
     if text is None:
         return ""
     if len(text.encode()) > limits.service_config_bytes or not _is_json_object(text):
@@ -89,22 +89,24 @@ def _service_config(node: Node | None, limits: Limits, findings: Findings) -> st
 
 def _is_json_object(text: str) -> bool:
     try:
-        return isinstance(json.loads(text, parse_constant=_refuse), dict)
+        return isinstance(json.loads(text, parse_constant=_reject_constant), dict)
     except (ValueError, RecursionError):
         return False
 
 
-def _refuse(word: str) -> None:
+def _reject_constant(word: str) -> None:
     raise ValueError(f"{word} is no JSON")
 
 
-def _timeouts(node: Node | None, words: Words, limits: Limits, findings: Findings) -> dict[Operation, int]:
-    operations = words.operations()
+def _timeouts(
+    node: Node | None, names: DialectNames, limits: Limits, findings: Findings
+) -> dict[Operation, int]:
+    operations = names.operations()
     timeouts = {}
-    for name, value in entries(node, findings) if node else ():
+    for name, value in read_entries(node, findings) if node else ():
         if name not in operations:
-            message = f"There is no operation {shown(name)}."
-            findings.error(value.place, Code.UNKNOWN_FIELD, message, meant(name, operations))
+            message = f"There is no operation {quote_value(name)}."
+            findings.error(value.place, Code.UNKNOWN_FIELD, message, suggest_name(name, operations))
             continue
         is_list = operations[name] is Operation.LIST
         longest = limits.longest_list_timeout if is_list else limits.longest_timeout
@@ -117,7 +119,7 @@ def _duration(node: Node | None, longest: int, findings: Findings) -> int | None
     if node is None:
         return None
     if not isinstance(node.value, str):
-        message = f"A duration is a text such as 5s, not {shown(node.value)}."
+        message = f"A duration is a text such as 5s, not {quote_value(node.value)}."
         is_number = isinstance(node.value, int | float) and not isinstance(node.value, bool)
         hint = f"Flyte takes a number for nanoseconds. Did you mean {node.value}s?" if is_number else ""
         findings.error(node.place, Code.INVALID_DURATION, message, hint)
@@ -125,7 +127,7 @@ def _duration(node: Node | None, longest: int, findings: Findings) -> int | None
     try:
         duration = go_durations.parse(node.value)
     except ValueError:
-        message = f"{shown(node.value)} is no duration in Go's words."
+        message = f"{quote_value(node.value)} is no duration in Go's words."
         findings.error(node.place, Code.INVALID_DURATION, message, "Units are h, m, s, ms, us and ns: 1m30s.")
         return None
     if not 0 < duration <= longest:

@@ -104,13 +104,13 @@ class Findings:
     Nobody reads ten thousand mistakes, and finding them would keep others waiting.
     """
 
-    most: int = 100
+    max_per_severity: int = 100
     diagnostics: list[Diagnostic] = field(default_factory=list)
     counts: Counter[Severity] = field(default_factory=Counter)
 
     @property
     def is_full(self) -> bool:
-        return self.counts[Severity.ERROR] >= self.most
+        return self.counts[Severity.ERROR] >= self.max_per_severity
 
     @property
     def omitted(self) -> int:
@@ -124,7 +124,7 @@ class Findings:
 
     def _add(self, severity: Severity, place: Place, code: Code, message: str, hint: str) -> None:
         self.counts[severity] += 1
-        if self.counts[severity] <= self.most:
+        if self.counts[severity] <= self.max_per_severity:
             self.diagnostics.append(Diagnostic(code, severity, place.pointer, message, hint, file=place.file))
 
     def unreadable(self, place: Place, message: str, line: int, column: int) -> None:
@@ -139,37 +139,37 @@ class Findings:
     def located(self, places: Mapping[str, Mapping[str, Position]]) -> tuple[Diagnostic, ...]:
         """All that was found, with line and column where a file's positions are known; errors first."""
         diagnostics = [
-            _located(diagnostic, places.get(diagnostic.file, {})) for diagnostic in self.diagnostics
+            _add_position(diagnostic, places.get(diagnostic.file, {})) for diagnostic in self.diagnostics
         ]
-        return tuple(sorted(diagnostics, key=_order))
+        return tuple(sorted(diagnostics, key=_sort_key))
 
 
-def shown(value: Any) -> str:
+def quote_value(value: Any) -> str:
     """A value as a message quotes it, in YAML's words: never a whole document."""
     text = json.dumps(value) if value is None or isinstance(value, bool) else repr(value)
     return text if len(text) <= 80 else f"{text[:77]}..."
 
 
-def is_close(name: str, allowed: Iterable[str]) -> bool:
+def resembles_any(name: str, allowed: Iterable[str]) -> bool:
     """True if somebody may have meant one of the words."""
     return bool(difflib.get_close_matches(name[:80], list(allowed), n=1))
 
 
-def meant(name: str, allowed: Iterable[str]) -> str:
+def suggest_name(name: str, allowed: Iterable[str]) -> str:
     """A hint that names the word that was probably meant, or all words."""
-    words = sorted(allowed)
-    close = difflib.get_close_matches(name[:80], words, n=1)
-    return f"Did you mean {close[0]}?" if close else f"Known here: {', '.join(words)}."
+    names = sorted(allowed)
+    close = difflib.get_close_matches(name[:80], names, n=1)
+    return f"Did you mean {close[0]}?" if close else f"Known here: {', '.join(names)}."
 
 
-def _located(diagnostic: Diagnostic, places: Mapping[str, Position]) -> Diagnostic:
+def _add_position(diagnostic: Diagnostic, places: Mapping[str, Position]) -> Diagnostic:
     if diagnostic.line or not places:
         return diagnostic
     line, column = nearest(diagnostic.path, places)
     return replace(diagnostic, line=line, column=column)
 
 
-def _order(diagnostic: Diagnostic) -> tuple[bool, str, int, int, str, str]:
+def _sort_key(diagnostic: Diagnostic) -> tuple[bool, str, int, int, str, str]:
     return (
         diagnostic.severity is Severity.WARNING,
         diagnostic.file,

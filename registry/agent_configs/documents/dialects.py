@@ -17,7 +17,7 @@ class Dialect(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class DialectNames:
     """A dialect's names. section: the plugin's id too. placeholders: Flyte's own, without any claim."""
 
     section: str
@@ -35,7 +35,7 @@ class Words:
         return {self.operation(operation): operation for operation in Operation}
 
 
-_AGENT = Words(
+_AGENT = DialectNames(
     section="agent-service",
     agents="agents",
     routes="agentForTaskTypes",
@@ -44,7 +44,7 @@ _AGENT = Words(
     file="agent_service.yaml",
     placeholders=("task_type_1", "task_type_2"),
 )
-_CONNECTOR = Words(
+_CONNECTOR = DialectNames(
     section="connector-service",
     agents="connectors",
     routes="connectorForTaskTypes",
@@ -53,9 +53,9 @@ _CONNECTOR = Words(
     file="connector_service.yaml",
     placeholders=("task_type_3", "task_type_4"),
 )
-WORDS: dict[Dialect, Words] = {
+NAMES_BY_DIALECT: dict[Dialect, DialectNames] = {
     Dialect.AGENT: _AGENT,
     Dialect.CONNECTOR: _CONNECTOR,
     Dialect.CONNECTOR_V2: _CONNECTOR,
 }
-SECTIONS: dict[str, Words] = {words.section: words for words in WORDS.values()}
+NAMES_BY_SECTION: dict[str, DialectNames] = {names.section: names for names in NAMES_BY_DIALECT.values()}

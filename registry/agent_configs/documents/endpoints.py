@@ -6,7 +6,7 @@ import ipaddress
 import re
 from collections.abc import Iterator, Set
 
-from registry.agent_configs.documents.diagnostics import Code, Findings, Place, shown
+from registry.agent_configs.documents.diagnostics import Code, Findings, Place, quote_value
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
 _LABEL = re.compile(r"[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?")
@@ -19,7 +19,7 @@ _METADATA_ADDRESSES = frozenset(
     for address in ("100.100.100.200", "168.63.129.16", "192.0.0.192", "fd00:ec2::254")
 )
 _FORMS = "host:port, dns:///host:port, k8s://service.namespace:port"
-_TRANSLATED = ipaddress.ip_network("64:ff9b::/96")
+_NAT64_PREFIX = ipaddress.ip_network("64:ff9b::/96")
 _Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 
@@ -45,19 +45,21 @@ def check_endpoint(text: str, place: Place, findings: Findings, allowed: Set[str
 
 
 def _check_host_and_port(text: str, place: Place, findings: Findings, allowed: Set[str]) -> None:
-    if odd := _odd_part(text):
+    if odd := _unsupported_part(text):
         findings.error(place, Code.INVALID_ENDPOINT, f"An endpoint has no {odd}.", f"Use {_FORMS}.")
         return
     host, colon, port = text.rpartition(":")
     if not colon:
-        findings.error(place, Code.INVALID_ENDPOINT, f"{shown(text)} has no port.", "Add one, such as :8000.")
+        findings.error(
+            place, Code.INVALID_ENDPOINT, f"{quote_value(text)} has no port.", "Add one, such as :8000."
+        )
         return
     if not _is_port(port):
-        findings.error(place, Code.INVALID_ENDPOINT, f"The port {shown(port)} is not from 1 to 65535.")
-    if problem := _host_problem(host):
-        findings.error(place, Code.INVALID_ENDPOINT, f"The host {shown(host)} {problem}.")
+        findings.error(place, Code.INVALID_ENDPOINT, f"The port {quote_value(port)} is not from 1 to 65535.")
+    if problem := _find_host_problem(host):
+        findings.error(place, Code.INVALID_ENDPOINT, f"The host {quote_value(host)} {problem}.")
     elif not _is_allowed(host, allowed):
-        _check_reach(host, place, findings)
+        _check_reachable_host(host, place, findings)
 
 
 def _check_service(text: str, place: Place, findings: Findings) -> None:
@@ -66,24 +68,24 @@ def _check_service(text: str, place: Place, findings: Findings) -> None:
     namespace, _, service = host.rpartition("/")
     names = [*filter(None, [namespace]), *service.split(".")]
     if not (_is_port(port) or _PORT_NAME.fullmatch(port)):
-        message = f"The port {shown(port)} is neither from 1 to 65535 nor a port's name."
+        message = f"The port {quote_value(port)} is neither from 1 to 65535 nor a port's name."
         findings.error(place, Code.INVALID_ENDPOINT, message)
     if not service or not all(_LABEL.fullmatch(name) for name in names) or len(names) > 2:
         hint = (
             "Use k8s://service.namespace:port, k8s://namespace/service:port or k8s:///service.namespace:port."
         )
-        message = f"{shown(host)} does not name a service and its namespace."
+        message = f"{quote_value(host)} does not name a service and its namespace."
         findings.error(place, Code.INVALID_ENDPOINT, message, hint)
     elif len(names) == 1:
         hint = "Add the namespace: k8s://service.namespace:port."
-        findings.error(place, Code.INVALID_ENDPOINT, f"{shown(host)} names no namespace.", hint)
+        findings.error(place, Code.INVALID_ENDPOINT, f"{quote_value(host)} names no namespace.", hint)
 
 
-def _check_reach(host: str, place: Place, findings: Findings) -> None:
+def _check_reachable_host(host: str, place: Place, findings: Findings) -> None:
     bare = host.rstrip(".").lower()
-    address = _address(bare)
+    address = _parse_address(bare)
     if address is not None:
-        if any(_is_denied(variant) for variant in _meanings(address)):
+        if any(_is_denied(variant) for variant in _address_variants(address)):
             message = f"{host} is loopback, link-local or a cloud's metadata service."
             findings.error(
                 place, Code.ADDRESS_DENIED, message, "Name the address under which clusters reach it."
@@ -96,7 +98,7 @@ def _check_reach(host: str, place: Place, findings: Findings) -> None:
         findings.warn(place, Code.RELATIVE_HOST, message, f"Write {host}.<namespace>, or the full name.")
 
 
-def _odd_part(text: str) -> str:
+def _unsupported_part(text: str) -> str:
     odd = {"@": "user", "/": "path", "?": "query", "#": "fragment", "%": "zone or escape"}
     return next((name for mark, name in odd.items() if mark in text), "")
 
@@ -105,35 +107,35 @@ def _is_port(text: str) -> bool:
     return text.isascii() and text.isdecimal() and len(text) <= 5 and 1 <= int(text) <= 65535
 
 
-def _host_problem(host: str) -> str:
+def _find_host_problem(host: str) -> str:
     """What is wrong with a host's spelling, or nothing."""
     bare = host.removesuffix(".")
     if host.startswith("["):
-        return "" if isinstance(_address(host), ipaddress.IPv6Address) else "is no IPv6 address"
+        return "" if isinstance(_parse_address(host), ipaddress.IPv6Address) else "is no IPv6 address"
     labels = bare.split(".")
     if ":" in host:
         return "must stand in brackets"
     if not bare or len(bare) > 253 or not all(_LABEL.fullmatch(label) for label in labels):
         return "is no host name: letters, digits, hyphens, and dots between labels"
     # Resolvers take 2130706433 and 0x7f.1 for 127.0.0.1: only the usual spelling is an address.
-    if _NUMBER.fullmatch(labels[-1]) and _address(bare) is None:
+    if _NUMBER.fullmatch(labels[-1]) and _parse_address(bare) is None:
         return "is no address, although it ends in a number"
     return ""
 
 
-def _address(host: str) -> _Address | None:
+def _parse_address(host: str) -> _Address | None:
     try:
         return ipaddress.ip_address(host[1:-1] if host.startswith("[") and host.endswith("]") else host)
     except ValueError:
         return None
 
 
-def _meanings(address: _Address) -> Iterator[_Address]:
+def _address_variants(address: _Address) -> Iterator[_Address]:
     """The address, and the IPv4 address that is packed into it."""
     yield address
     if isinstance(address, ipaddress.IPv6Address):
         yield from filter(None, (address.ipv4_mapped, address.sixtofour))
-        if address in _TRANSLATED:
+        if address in _NAT64_PREFIX:
             yield ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
 
 
@@ -146,7 +148,7 @@ def _is_allowed(host: str, allowed: Set[str]) -> bool:
     bare = host.removesuffix(".").lower()
     if bare in allowed:
         return True
-    address = _address(bare)
+    address = _parse_address(bare)
     return address is not None and any(address in network for network in _networks(allowed))
 
 

@@ -5,14 +5,21 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from registry.agent_configs.documents.diagnostics import Code, Findings, Node, Place, meant, shown
+from registry.agent_configs.documents.diagnostics import (
+    Code,
+    Findings,
+    Node,
+    Place,
+    quote_value,
+    suggest_name,
+)
 from registry.agent_configs.documents.payloads import ROOTS
 
 PREFIX = "flyteplugins-agentservice-"
 _NAME = re.compile(rf"{PREFIX}[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 _MEMBERS = ("apiVersion", "kind", "metadata", "data", "immutable")
 # Kubernetes' limit for names of objects.
-_LONGEST_NAME = 253
+_MAX_NAME_LENGTH = 253
 
 
 def is_config_map(value: object) -> bool:
@@ -22,7 +29,7 @@ def is_config_map(value: object) -> bool:
     )
 
 
-def name_of(value: Mapping[str, object]) -> str:
+def read_name(value: Mapping[str, object]) -> str:
     """The object's name, where it has one; a misplaced one counts, so that people find their document."""
     metadata = value.get("metadata")
     name = metadata.get("name") if isinstance(metadata, Mapping) else value.get("name")
@@ -33,18 +40,18 @@ def check_envelope(node: Node, findings: Findings) -> None:
     """Say what is wrong with the object around the data."""
     for name in node.value:
         if name not in _MEMBERS:
-            _unknown(name, node.place.below(name), findings)
+            _report_unknown_member(name, node.place.below(name), findings)
     for name, expected in (("apiVersion", "v1"), ("kind", "ConfigMap")):
         if name not in node.value:
             hint = f"{name}: {expected}"
             findings.error(node.place, Code.INVALID_ENVELOPE, f"A ConfigMap has {name}.", hint)
         elif node.value[name] != expected:
-            message = f"{name} must be {expected}, not {shown(node.value[name])}."
+            message = f"{name} must be {expected}, not {quote_value(node.value[name])}."
             findings.error(node.place.below(name), Code.INVALID_ENVELOPE, message)
     _check_name(node, findings)
 
 
-def files_of(node: Node, findings: Findings, most: int) -> Iterator[tuple[str, Node]]:
+def read_files(node: Node, findings: Findings, most: int) -> Iterator[tuple[str, Node]]:
     """The files in the data by name; the RFC's nested form comes under the empty name, as it stands."""
     data = node.value.get("data")
     place = node.place.below("data")
@@ -70,18 +77,18 @@ def _is_file(name: str, place: Place, findings: Findings) -> bool:
     if name.endswith((".yaml", ".yml")):
         return True
     hint = "It must stand as an object here." if name in ROOTS else "Name it *.yaml."
-    findings.error(place.below(name), Code.INVALID_ENVELOPE, f"{shown(name)} is no YAML file.", hint)
+    findings.error(place.below(name), Code.INVALID_ENVELOPE, f"{quote_value(name)} is no YAML file.", hint)
     return False
 
 
-def _unknown(name: str, place: Place, findings: Findings) -> None:
+def _report_unknown_member(name: str, place: Place, findings: Findings) -> None:
     if name == "name":
         findings.error(
             place, Code.INVALID_ENVELOPE, "The name belongs into metadata.", "metadata: {name: ...}"
         )
     else:
-        hint = "Did you mean kind?" if name == "king" else meant(name, _MEMBERS)
-        findings.error(place, Code.INVALID_ENVELOPE, f"A ConfigMap has no {shown(name)}.", hint)
+        hint = "Did you mean kind?" if name == "king" else suggest_name(name, _MEMBERS)
+        findings.error(place, Code.INVALID_ENVELOPE, f"A ConfigMap has no {quote_value(name)}.", hint)
 
 
 def _check_name(node: Node, findings: Findings) -> None:
@@ -91,8 +98,8 @@ def _check_name(node: Node, findings: Findings) -> None:
     if name is None:
         message = "A ConfigMap has metadata with a name."
         findings.error(place, Code.INVALID_ENVELOPE, message, f"metadata: {{name: {PREFIX}...}}")
-    elif not isinstance(name, str) or len(name) > _LONGEST_NAME or not _NAME.fullmatch(name):
-        message = f"{shown(name)} is no name for agent configurations."
+    elif not isinstance(name, str) or len(name) > _MAX_NAME_LENGTH or not _NAME.fullmatch(name):
+        message = f"{quote_value(name)} is no name for agent configurations."
         findings.error(
             place.below("name"), Code.INVALID_ENVELOPE, message, f"{PREFIX}<small letters, digits, ->"
         )

@@ -4,13 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 
-from registry.agent_configs.documents.diagnostics import Code, Findings, Node, is_close, meant, shown
+from registry.agent_configs.documents.diagnostics import (
+    Code,
+    Findings,
+    Node,
+    quote_value,
+    resembles_any,
+    suggest_name,
+)
 
 # Far above every limit of documents: it only keeps a hostile one from taking a second.
-_LONGEST = 10_000
+_MAX_ENTRIES = 10_000
 
 
-def members(
+def read_members(
     node: Node, allowed: Collection[str], findings: Findings, *, forbidden: Collection[str] | None = ()
 ) -> dict[str, Node]:
     """The members that are allowed here. The others, and anything but an object, are said to be wrong.
@@ -19,7 +26,7 @@ def members(
     """
     if not isinstance(node.value, Mapping):
         findings.error(
-            node.place, Code.SCHEMA_VIOLATION, f"An object is wanted here, not {shown(node.value)}."
+            node.place, Code.SCHEMA_VIOLATION, f"An object is wanted here, not {quote_value(node.value)}."
         )
         return {}
     nodes = {}
@@ -33,61 +40,63 @@ def members(
             message = f"{name} belongs to the platform. A team's document cannot set it."
             findings.error(place, Code.FORBIDDEN_FIELD, message, "Take it out.")
         else:
-            message = f"There is no {shown(name)} here."
-            findings.error(place, Code.UNKNOWN_FIELD, message, meant(name, allowed))
+            message = f"There is no {quote_value(name)} here."
+            findings.error(place, Code.UNKNOWN_FIELD, message, suggest_name(name, allowed))
     return nodes
 
 
 def _is_forbidden(name: str, allowed: Collection[str], forbidden: Collection[str] | None) -> bool:
-    return not is_close(name, allowed) if forbidden is None else name in forbidden
+    return not resembles_any(name, allowed) if forbidden is None else name in forbidden
 
 
-def entries(node: Node, findings: Findings) -> Iterator[tuple[str, Node]]:
+def read_entries(node: Node, findings: Findings) -> Iterator[tuple[str, Node]]:
     """Name and value, from an object or from Flyte's list of objects. A name that comes again is an error."""
     if isinstance(node.value, Mapping):
         if _is_short(node, findings):
             yield from ((name, node.member(name)) for name in node.value)
         return
     names: set[str] = set()
-    for item in items(node, findings):
+    for item in read_items(node, findings):
         if not isinstance(item.value, Mapping):
-            message = f"An object with a name and its value is wanted here, not {shown(item.value)}."
+            message = f"An object with a name and its value is wanted here, not {quote_value(item.value)}."
             findings.error(item.place, Code.SCHEMA_VIOLATION, message)
             continue
         for name in item.value:
             if name in names:
-                message = f"{shown(name)} stands twice in the list. Flyte would take the last."
+                message = f"{quote_value(name)} stands twice in the list. Flyte would take the last."
                 findings.error(item.place.below(name), Code.DUPLICATE, message)
                 continue
             names.add(name)
             yield name, item.member(name)
 
 
-def items(node: Node, findings: Findings) -> Iterator[Node]:
+def read_items(node: Node, findings: Findings) -> Iterator[Node]:
     if isinstance(node.value, list):
         if not _is_short(node, findings):
             return
         yield from (Node(value, node.place.below(index)) for index, value in enumerate(node.value))
         return
     hint = "Flyte would split it at the commas. Write a list." if isinstance(node.value, str) else ""
-    message = f"A list is wanted here, not {shown(node.value)}."
+    message = f"A list is wanted here, not {quote_value(node.value)}."
     findings.error(node.place, Code.SCHEMA_VIOLATION, message, hint)
 
 
 def _is_short(node: Node, findings: Findings) -> bool:
     """False, once it was said, if it is so long that nobody can mean it: then it is not read."""
-    if len(node.value) <= _LONGEST:
+    if len(node.value) <= _MAX_ENTRIES:
         return True
-    findings.error(node.place, Code.TOO_LARGE, f"This has {len(node.value)} entries, more than {_LONGEST}.")
+    findings.error(
+        node.place, Code.TOO_LARGE, f"This has {len(node.value)} entries, more than {_MAX_ENTRIES}."
+    )
     return False
 
 
-def text_of(node: Node, findings: Findings) -> str | None:
+def read_text(node: Node, findings: Findings) -> str | None:
     """A text that is not empty, or None once it was said to be wrong."""
     if isinstance(node.value, str) and node.value:
         return node.value
     hint = "" if isinstance(node.value, str) or node.value is None else "Put it into quotes."
     findings.error(
-        node.place, Code.SCHEMA_VIOLATION, f"A text is wanted here, not {shown(node.value)}.", hint
+        node.place, Code.SCHEMA_VIOLATION, f"A text is wanted here, not {quote_value(node.value)}.", hint
     )
     return None

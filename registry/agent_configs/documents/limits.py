@@ -45,4 +45,4 @@ class Limits:
     tls_required: bool = False
     allowed_hosts: frozenset[str] = frozenset()
     reserved_task_types: frozenset[str] = BUILT_IN_TASK_TYPES
-    mistakes_told: int = 100
+    max_diagnostics: int = 100

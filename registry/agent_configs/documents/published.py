@@ -10,7 +10,7 @@ from enum import StrEnum
 from registry.agent_configs.documents.content import Content, digest_of
 from registry.agent_configs.documents.dialects import Dialect
 
-_LONGEST_NAME = 200
+_MAX_NAME_LENGTH = 200
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -26,7 +26,7 @@ class DocumentId:
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class TaskTypeFacts:
     """What probes, data planes or the owner told of a task type."""
 
     version: int = 0
@@ -45,7 +45,7 @@ class Canary:
 
 
 @dataclass(frozen=True, slots=True)
-class Published:
+class PublishedDocument:
     """A document with what of it may be served.
 
     content: of `generation`, the last valid one; None if there is none, or it is quarantined.
@@ -57,12 +57,12 @@ class Published:
     generation: int
     content: Content | None
     created_at: datetime
-    facts: Mapping[str, Facts] = field(default_factory=dict)
+    facts: Mapping[str, TaskTypeFacts] = field(default_factory=dict)
     canary: Canary | None = None
     organisation: str = ""
 
-    def facts_of(self, task_type: str) -> Facts:
-        return self.facts.get(task_type, Facts())
+    def get_facts(self, task_type: str) -> TaskTypeFacts:
+        return self.facts.get(task_type, TaskTypeFacts())
 
 
 class ClaimKind(StrEnum):
@@ -117,14 +117,14 @@ class Naming:
     def agent_id(self, team: str, agent: str) -> str:
         return f"{team.lower()}--{agent}" if self.namespaced_ids and agent else agent
 
-    def task_key(self, document: Published, task_type: str) -> ClaimKey:
+    def task_key(self, document: PublishedDocument, task_type: str) -> ClaimKey:
         if self.dialect is not Dialect.CONNECTOR_V2:
             return ClaimKey(ClaimKind.TASK_TYPE, task_type)
         pin = str(document.canary) if document.canary else ""
-        return ClaimKey(ClaimKind.TASK_TYPE, task_type, document.facts_of(task_type).version, pin)
+        return ClaimKey(ClaimKind.TASK_TYPE, task_type, document.get_facts(task_type).version, pin)
 
 
-def agent_claims(document: Published, naming: Naming) -> Iterator[Claim]:
+def agent_claims(document: PublishedDocument, naming: Naming) -> Iterator[Claim]:
     for name, deployment in _content(document).agents.items():
         agent = naming.agent_id(document.team, name)
         key = ClaimKey(ClaimKind.AGENT, agent)
@@ -135,10 +135,10 @@ def agent_claims(document: Published, naming: Naming) -> Iterator[Claim]:
 def endpoint_name(endpoint: str) -> str:
     """The endpoint as a claim has it: in lower case, or a digest where it is too long for a name."""
     name = endpoint.lower()
-    return name if len(name) <= _LONGEST_NAME else digest_of(name)
+    return name if len(name) <= _MAX_NAME_LENGTH else digest_of(name)
 
 
-def endpoint_claims(document: Published, naming: Naming) -> Iterator[Claim]:
+def endpoint_claims(document: PublishedDocument, naming: Naming) -> Iterator[Claim]:
     """One for each agent. Claims with equal digests can share the one connection that Flyte keeps."""
     for name, deployment in _content(document).agents.items():
         key = ClaimKey(ClaimKind.ENDPOINT, endpoint_name(deployment.endpoint))
@@ -154,7 +154,7 @@ def endpoint_claims(document: Published, naming: Naming) -> Iterator[Claim]:
         )
 
 
-def task_claims(document: Published, naming: Naming) -> Iterator[Claim]:
+def task_claims(document: PublishedDocument, naming: Naming) -> Iterator[Claim]:
     for name, agent in _content(document).routes.items():
         agent_id = naming.agent_id(document.team, agent)
         yield Claim(
@@ -167,10 +167,10 @@ def task_claims(document: Published, naming: Naming) -> Iterator[Claim]:
         )
 
 
-def default_claims(document: Published) -> Iterator[Claim]:
+def default_claims(document: PublishedDocument) -> Iterator[Claim]:
     for name in sorted(_content(document).defaults):
         yield Claim(ClaimKey(ClaimKind.DEFAULT, name), document.id, document.team, document.organisation)
 
 
-def _content(document: Published) -> Content:
+def _content(document: PublishedDocument) -> Content:
     return document.content or Content()

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from controlplane.formats import go_durations
-from registry.agent_configs.documents.dialects import Words
+from registry.agent_configs.documents.dialects import DialectNames
 
 _Check = Callable[[Any], bool]
 
@@ -23,7 +23,7 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _is_switch(value: Any) -> bool:
+def _is_boolean(value: Any) -> bool:
     return isinstance(value, bool)
 
 
@@ -64,7 +64,7 @@ def _is_plain_name(name: Any) -> bool:
 _LIMITER = {"burst": _is_integer, "qps": _is_number}
 _DEPLOYMENT: Mapping[str, Any] = {
     "endpoint": _is_text,
-    "insecure": _is_switch,
+    "insecure": _is_boolean,
     "defaultServiceConfig": _is_text,
     "timeouts": _are_timeouts,
     "defaultTimeout": _is_duration,
@@ -91,26 +91,26 @@ _PLATFORM: Mapping[str, Any] = {
 }
 
 
-def misreadings(document: Mapping[str, Any], words: Words) -> tuple[str, ...]:
+def find_misreadings(document: Mapping[str, Any], names: DialectNames) -> tuple[str, ...]:
     """Pointers to everything in a configuration that a data plane would refuse, lose or misread."""
-    section = document.get("plugins", {}).get(words.section, {})
+    section = document.get("plugins", {}).get(names.section, {})
     schema = {
         **_PLATFORM,
-        words.default_agent: _DEPLOYMENT,
-        words.routes: _are_pairs,
+        names.default_agent: _DEPLOYMENT,
+        names.routes: _are_pairs,
         "supportedTaskTypes": _are_texts,
     }
-    where = f"/plugins/{words.section}"
-    rest = {name: value for name, value in section.items() if name != words.agents}
+    where = f"/plugins/{names.section}"
+    rest = {name: value for name, value in section.items() if name != names.agents}
     return (
-        *_misread(rest, schema, where),
-        *_misread_agents(section.get(words.agents), f"{where}/{words.agents}"),
-        *_dead_mappings(section, words),
-        *_misread_defaults(document, words),
+        *_check_value(rest, schema, where),
+        *_check_agents(section.get(names.agents), f"{where}/{names.agents}"),
+        *_find_dead_mappings(section, names),
+        *_check_defaults(document, names),
     )
 
 
-def _misread(value: Any, schema: Any, where: str) -> Iterator[str]:
+def _check_value(value: Any, schema: Any, where: str) -> Iterator[str]:
     if callable(schema):
         if not schema(value):
             yield where
@@ -120,33 +120,33 @@ def _misread(value: Any, schema: Any, where: str) -> Iterator[str]:
         for name, inner in value.items():
             below = f"{where}/{name}"
             if name in schema:
-                yield from _misread(inner, schema[name], below)
+                yield from _check_value(inner, schema[name], below)
             else:
                 yield below
 
 
-def _misread_agents(agents: Any, where: str) -> Iterator[str]:
+def _check_agents(agents: Any, where: str) -> Iterator[str]:
     if not isinstance(agents, Mapping):
         yield where
         return
     for name, settings in agents.items():
         if not _is_plain_name(name):
             yield f"{where}/{name}"
-        yield from _misread(settings, _DEPLOYMENT, f"{where}/{name}")
+        yield from _check_value(settings, _DEPLOYMENT, f"{where}/{name}")
         complete = isinstance(settings, Mapping) and {"endpoint", "insecure", "defaultTimeout", "timeouts"}
         if not complete or not complete <= settings.keys():
             yield f"{where}/{name}"
 
 
-def _dead_mappings(section: Mapping[str, Any], words: Words) -> Iterator[str]:
+def _find_dead_mappings(section: Mapping[str, Any], names: DialectNames) -> Iterator[str]:
     """A mapping to an agent that is not there is silently ignored."""
-    agents, routes = section.get(words.agents) or {}, section.get(words.routes)
+    agents, routes = section.get(names.agents) or {}, section.get(names.routes)
     for index, route in enumerate(routes if isinstance(routes, list) and _are_pairs(routes) else []):
         if not set(route.values()) <= set(agents):
-            yield f"/plugins/{words.section}/{words.routes}/{index}"
+            yield f"/plugins/{names.section}/{names.routes}/{index}"
 
 
-def _misread_defaults(document: Mapping[str, Any], words: Words) -> Iterator[str]:
+def _check_defaults(document: Mapping[str, Any], names: DialectNames) -> Iterator[str]:
     defaults = document.get("tasks", {}).get("task-plugins", {}).get("default-for-task-types", [])
     where = "/tasks/task-plugins/default-for-task-types"
     if not _are_pairs(defaults):
@@ -154,5 +154,5 @@ def _misread_defaults(document: Mapping[str, Any], words: Words) -> Iterator[str
         return
     for index, pair in enumerate(defaults):
         ((name, plugin),) = pair.items()
-        if name != name.lower() or plugin != words.section:
+        if name != name.lower() or plugin != names.section:
             yield f"{where}/{index}"

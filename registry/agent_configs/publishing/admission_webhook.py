@@ -15,20 +15,24 @@ from django.conf import settings
 
 from controlplane.database.clock import database_now
 from controlplane.errors import FieldError, InvalidRequest
-from registry.agent_configs.bundles.compute import World
+from registry.agent_configs.bundles.compute import RecomputeInputs
 from registry.agent_configs.claims.decide import Decision, decide
-from registry.agent_configs.claims.history import fresh
-from registry.agent_configs.claims.relations import names_of, related
-from registry.agent_configs.claims.verdicts import Verdict, for_reader
+from registry.agent_configs.claims.history import drop_expired
+from registry.agent_configs.claims.relations import claimable_names, find_related
+from registry.agent_configs.claims.verdicts import Verdict, redact_verdict
 from registry.agent_configs.documents.diagnostics import Diagnostic
 from registry.agent_configs.documents.envelopes import PREFIX
-from registry.agent_configs.documents.published import DocumentId, Published
+from registry.agent_configs.documents.published import DocumentId, PublishedDocument
 from registry.agent_configs.documents.reading import Reading
 from registry.agent_configs.metrics import ADMISSIONS
 from registry.agent_configs.models import DataPlane
 from registry.agent_configs.publishing.read_request import read_parsed
-from registry.agent_configs.storage.load_documents import Document, load_documents, load_older
-from registry.agent_configs.storage.load_inputs import load_contest, load_ownership
+from registry.agent_configs.storage.load_documents import (
+    LoadedDocument,
+    load_documents,
+    load_older_generations,
+)
+from registry.agent_configs.storage.load_inputs import load_claim_inputs, load_ownership
 
 API_VERSION, KIND, SOURCE = "admission.k8s.io/v1", "AdmissionReview", "kubernetes"
 # Kubernetes may cut longer warnings, and all of them together at 4096 bytes.
@@ -41,30 +45,31 @@ def review(body: Any) -> dict[str, Any]:
     if not isinstance(request, Mapping) or not isinstance(request.get("uid"), str):
         message = "This is no AdmissionReview of admission.k8s.io/v1 with a request."
         raise InvalidRequest(message, errors=[FieldError("/request", "required", message)])
-    response = _answer(request)
+    response = _review_request(request)
     dry_run = request.get("dryRun") is True
     if not dry_run:
         ADMISSIONS.labels("allowed" if response["allowed"] else "denied", "false").inc()
     return {"apiVersion": API_VERSION, "kind": KIND, "response": {"uid": request["uid"], **response}}
 
 
-def _answer(request: Mapping[str, Any]) -> dict[str, Any]:
+def _review_request(request: Mapping[str, Any]) -> dict[str, Any]:
     old, new = request.get("oldObject"), request.get("object")
-    name = _name(request, new if isinstance(new, Mapping) else old)
+    name = _read_request_name(request, new if isinstance(new, Mapping) else old)
     if not name.startswith(PREFIX):
         return {"allowed": True}
     document = DocumentId(SOURCE, str(request.get("namespace") or ""), name)
     if request.get("operation") == "DELETE":
-        return {"allowed": True, "warnings": _short(_lost(old))}
+        return {"allowed": True, "warnings": _shorten_warnings(_deletion_warnings(old))}
     is_real = request.get("dryRun") is not True
-    reading = read_parsed(_nameable(new, name), source="admission", counted=is_real)
+    reading = read_parsed(_with_generated_name(new, name), source="admission", counted=is_real)
     if reading.errors:
-        return _denied(
-            [(error.path or "/", error.code.value, _place(error)) for error in reading.errors], reading
+        return _build_denial(
+            [(error.path or "/", error.code.value, _describe_diagnostic(error)) for error in reading.errors],
+            reading,
         )
-    conflicts = list(_conflicts(document, reading, old))
+    conflicts = list(_find_conflicts(document, reading, old))
     if conflicts and settings.AGENT_CONFIGS_ADMISSION == "deny":
-        return _denied(
+        return _build_denial(
             [(str(conflict.claim.key), conflict.reason.value, conflict.message) for conflict in conflicts],
             reading,
         )
@@ -72,10 +77,10 @@ def _answer(request: Mapping[str, Any]) -> dict[str, Any]:
         *(warning.message for warning in reading.warnings),
         *(conflict.message for conflict in conflicts),
     ]
-    return {"allowed": True, "warnings": _short(warnings)}
+    return {"allowed": True, "warnings": _shorten_warnings(warnings)}
 
 
-def _name(request: Mapping[str, Any], value: Any) -> str:
+def _read_request_name(request: Mapping[str, Any], value: Any) -> str:
     """With generateName the name is not known yet: what it begins with decides."""
     metadata = value.get("metadata") if isinstance(value, Mapping) else None
     metadata = metadata if isinstance(metadata, Mapping) else {}
@@ -83,7 +88,7 @@ def _name(request: Mapping[str, Any], value: Any) -> str:
     return name if isinstance(name, str) else ""
 
 
-def _nameable(value: Any, name: str) -> Any:
+def _with_generated_name(value: Any, name: str) -> Any:
     """The object under a name that it could get."""
     metadata = value.get("metadata") if isinstance(value, Mapping) else None
     if not isinstance(metadata, Mapping) or metadata.get("name"):
@@ -91,58 +96,58 @@ def _nameable(value: Any, name: str) -> Any:
     return {**value, "metadata": {**metadata, "name": f"{name}x"}}
 
 
-def _conflicts(document: DocumentId, reading: Reading, old: Any) -> Iterator[Verdict]:
+def _find_conflicts(document: DocumentId, reading: Reading, old: Any) -> Iterator[Verdict]:
     """Claims that the document would newly lose, once each, whatever the data plane."""
     now = database_now()
     ownership = load_ownership()
     before = read_parsed(old, source="admission", counted=False) if isinstance(old, Mapping) else None
-    published = Published(document, document.namespace, 1, reading.content, now)
+    published = PublishedDocument(document, document.namespace, 1, reading.content, now)
     was = replace(published, content=before.content if before else None)
-    documents, names = _related(document, (published, was), now=now)
+    documents, names = _load_related(document, (published, was), now=now)
     reported = set()
     for plane in DataPlane.objects.order_by("name"):
-        world = load_contest(plane, documents, ownership, names=names, now=now)
-        verdicts = _decision(world, published, now).newly_dropped(_decision(world, was, now), document)
+        world = load_claim_inputs(plane, documents, ownership, names=names, now=now)
+        verdicts = _decide_with(world, published, now).newly_dropped(_decide_with(world, was, now), document)
         for verdict in verdicts:
             if verdict.claim.key not in reported:
                 reported.add(verdict.claim.key)
-                yield for_reader(verdict, "")
+                yield redact_verdict(verdict, "")
 
 
-def _related(
-    document: DocumentId, versions: Sequence[Published], *, now: datetime
-) -> tuple[list[Document], set[str]]:
+def _load_related(
+    document: DocumentId, versions: Sequence[PublishedDocument], *, now: datetime
+) -> tuple[list[LoadedDocument], set[str]]:
     """Those alone that can decide about it, and all names that they could claim.
 
     Of thousands they are a few, and Kubernetes waits three seconds.
     """
     documents = [other for other in load_documents(now=now) if other.id != document]
-    published = [*(other.published for other in documents), *load_older(documents)]
-    near = related(published, versions)
-    names = {*names_of([*versions, *(other for other in published if other.id in near)])}
+    published = [*(other.published for other in documents), *load_older_generations(documents)]
+    near = find_related(published, versions)
+    names = {*claimable_names([*versions, *(other for other in published if other.id in near)])}
     return [other for other in documents if other.id in near], names
 
 
-def _decision(world: World, published: Published, now: datetime) -> Decision:
+def _decide_with(world: RecomputeInputs, published: PublishedDocument, now: datetime) -> Decision:
     naming = replace(world.policy.naming, dialect=world.target.dialect)
-    history = fresh(world.history, now=now, grace=world.grace)
+    history = drop_expired(world.history, now=now, grace=world.grace)
     return decide(
         [*world.documents, published], world.ownership, history, replace(world.policy, naming=naming)
     )
 
 
-def _lost(old: Any) -> list[str]:
+def _deletion_warnings(old: Any) -> list[str]:
     reading = read_parsed(old, source="admission", counted=False) if isinstance(old, Mapping) else None
     routes = reading.content.routes if reading and reading.content else {}
     return [f"Task type {name} loses its agent {agent}." for name, agent in sorted(routes.items())]
 
 
-def _place(diagnostic: Diagnostic) -> str:
+def _describe_diagnostic(diagnostic: Diagnostic) -> str:
     where = f" ({diagnostic.file} {diagnostic.line}:{diagnostic.column})" if diagnostic.line else ""
     return f"{diagnostic.message}{where}"
 
 
-def _denied(findings: Sequence[tuple[str, str, str]], reading: Reading) -> dict[str, Any]:
+def _build_denial(findings: Sequence[tuple[str, str, str]], reading: Reading) -> dict[str, Any]:
     causes = [{"field": field, "reason": reason, "message": message} for field, reason, message in findings]
     more = f" And {len(causes) - 1} more." if len(causes) > 1 else ""
     status = {
@@ -154,11 +159,11 @@ def _denied(findings: Sequence[tuple[str, str, str]], reading: Reading) -> dict[
     return {
         "allowed": False,
         "status": status,
-        "warnings": _short([warning.message for warning in reading.warnings]),
+        "warnings": _shorten_warnings([warning.message for warning in reading.warnings]),
     }
 
 
-def _short(messages: Sequence[str]) -> list[str]:
+def _shorten_warnings(messages: Sequence[str]) -> list[str]:
     reported = messages[:_MOST_WARNINGS]
     return [
         message if len(message) <= _LONGEST_WARNING else f"{message[: _LONGEST_WARNING - 3]}..."

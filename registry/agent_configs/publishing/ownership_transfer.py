@@ -12,7 +12,7 @@ from controlplane.database.clock import database_now
 from controlplane.database.locks import lock_publishing
 from controlplane.errors import NameTaken, UnknownGrant
 from controlplane.identity.actors import Actor
-from registry.agent_configs.claims.grants import Grant, Transfer, transferred
+from registry.agent_configs.claims.grants import Grant, Transfer, apply_transfer
 from registry.agent_configs.documents.published import (
     Claim,
     ClaimKind,
@@ -31,7 +31,7 @@ from registry.agent_configs.storage.load_inputs import load_ownership
 
 
 @transaction.atomic
-def give_grant(grant: Grant, *, actor: Actor) -> AgentConfigGrant:
+def create_grant(grant: Grant, *, actor: Actor) -> AgentConfigGrant:
     """Let a team have what fits a pattern. Raises NameTaken if it has this grant."""
     check_team_name(grant.team, "/team")
     lock_publishing()
@@ -50,7 +50,7 @@ def give_grant(grant: Grant, *, actor: Actor) -> AgentConfigGrant:
 
 
 @transaction.atomic
-def withdraw_grant(grant_id: UUID, *, actor: Actor) -> None:
+def delete_grant(grant_id: UUID, *, actor: Actor) -> None:
     """Take a grant back. Raises UnknownGrant."""
     lock_publishing()
     row = AgentConfigGrant.objects.filter(id=grant_id).first()
@@ -62,7 +62,7 @@ def withdraw_grant(grant_id: UUID, *, actor: Actor) -> None:
 
 
 @transaction.atomic
-def release(team: str, kind: ClaimKind, name: str, *, actor: Actor) -> None:
+def release_claim(team: str, kind: ClaimKind, name: str, *, actor: Actor) -> None:
     """A team gives a name up: it serves on until somebody else claims it. Twice changes nothing."""
     lock_publishing()
     _, created = AgentConfigRelease.objects.get_or_create(team=team, kind=kind.value, name=name)
@@ -73,11 +73,11 @@ def release(team: str, kind: ClaimKind, name: str, *, actor: Actor) -> None:
 
 
 @transaction.atomic
-def transfer(order: Transfer, *, actor: Actor) -> None:
+def transfer_claim(order: Transfer, *, actor: Actor) -> None:
     """A name goes over within one bundle. Raises InvalidRequest if the new owner does not claim it."""
     lock_publishing()
     before = load_ownership()
-    after = transferred(before, order, _claims())
+    after = apply_transfer(before, order, _load_claims())
     for gone in set(before.grants) - set(after.grants):
         AgentConfigGrant.objects.filter(team=gone.team, kind=gone.kind.value, pattern=gone.pattern).delete()
     for new in set(after.grants) - set(before.grants):
@@ -98,8 +98,8 @@ def transfer(order: Transfer, *, actor: Actor) -> None:
     recompute_all(actor)
 
 
-def _claims() -> list[Claim]:
-    naming: Naming = policies.policy().naming
+def _load_claims() -> list[Claim]:
+    naming: Naming = policies.claim_policy().naming
     documents = [document.published for document in load_documents(now=database_now())]
     claim_functions = (agent_claims, task_claims, endpoint_claims)
     return [

@@ -7,22 +7,22 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from controlplane.database.clock import database_now
-from registry.agent_configs.bundles.compute import Recomputed, recompute
-from registry.agent_configs.bundles.differences import seen_by, summary
-from registry.agent_configs.bundles.gates import Held, veiled
-from registry.agent_configs.bundles.rendering import digest
-from registry.agent_configs.documents.published import DocumentId, Published
+from registry.agent_configs.bundles.compute import RecomputeResult, recompute
+from registry.agent_configs.bundles.differences import redact_difference, summarize_difference
+from registry.agent_configs.bundles.gates import Hold, redact_holds
+from registry.agent_configs.bundles.rendering import bundle_digest
+from registry.agent_configs.documents.published import DocumentId, PublishedDocument
 from registry.agent_configs.documents.reading import Reading
 from registry.agent_configs.models import DataPlane, PublishingTeam
-from registry.agent_configs.publishing.read_request import read
-from registry.agent_configs.publishing.statuses import Standing, standings
+from registry.agent_configs.publishing.read_request import read_text
+from registry.agent_configs.publishing.statuses import DocumentStatus, build_statuses
 from registry.agent_configs.reachability.outcomes import load_outcomes, probe_of
-from registry.agent_configs.storage.load_documents import Document, load_documents
-from registry.agent_configs.storage.load_inputs import load_ownership, load_world
+from registry.agent_configs.storage.load_documents import LoadedDocument, load_documents
+from registry.agent_configs.storage.load_inputs import load_inputs, load_ownership
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class PreviewChange:
     """A document that somebody thinks of publishing; without a text, of taking away."""
 
     id: DocumentId
@@ -30,14 +30,14 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class DataPlaneOutcome:
     """One data plane afterwards. standings: of the documents that were asked about."""
 
     data_plane: str
     digest: str
     changes: tuple[str, ...]
-    held: tuple[Held, ...]
-    standings: dict[DocumentId, Standing]
+    holds: tuple[Hold, ...]
+    statuses: dict[DocumentId, DocumentStatus]
 
     @property
     def is_affected(self) -> bool:
@@ -49,52 +49,52 @@ class Preview:
     """readings: of the documents with a text. A document that is not valid changes nothing."""
 
     readings: dict[DocumentId, Reading]
-    outcomes: tuple[Outcome, ...]
+    outcomes: tuple[DataPlaneOutcome, ...]
 
 
-def preview(changes: Sequence[Change], *, hidden: Set[str] = frozenset()) -> Preview:
+def preview_changes(changes: Sequence[PreviewChange], *, hidden: Set[str] = frozenset()) -> Preview:
     """All changes together, in every data plane. hidden: teams of which the reader is told nothing."""
     now = database_now()
     readings = {
-        change.id: read(change.text, source="preview") for change in changes if change.text is not None
+        change.id: read_text(change.text, source="preview") for change in changes if change.text is not None
     }
-    documents = _with(load_documents(now=now), changes, readings, now=now)
+    documents = _apply_changes(load_documents(now=now), changes, readings, now=now)
     ownership = load_ownership()
     changed_ids = {change.id for change in changes}
     outcomes = []
     for plane in DataPlane.objects.order_by("name"):
-        loaded = load_world(plane, documents, ownership, now=now)
-        result = recompute(loaded.world, now=now)
-        difference = seen_by(result.difference, loaded.world.active, result.bundle, hidden)
+        loaded = load_inputs(plane, documents, ownership, now=now)
+        result = recompute(loaded.inputs, now=now)
+        difference = redact_difference(result.difference, loaded.inputs.active, result.bundle, hidden)
         about = replace(
             loaded, documents=tuple(document for document in loaded.documents if document.id in changed_ids)
         )
         outcomes.append(
-            Outcome(
+            DataPlaneOutcome(
                 plane.name,
-                digest(result.bundle),
-                summary(difference),
-                _held(result, hidden, {change.id.namespace for change in changes}),
-                standings(plane, about, result, result.bundle),
+                bundle_digest(result.bundle),
+                summarize_difference(difference),
+                _find_holds(result, hidden, {change.id.namespace for change in changes}),
+                build_statuses(plane, about, result, result.bundle),
             )
         )
     return Preview(readings, tuple(outcomes))
 
 
-def _held(result: Recomputed, hidden: Set[str], teams: Set[str]) -> tuple[Held, ...]:
+def _find_holds(result: RecomputeResult, hidden: Set[str], teams: Set[str]) -> tuple[Hold, ...]:
     """What would hold everything, and what would hold the parts of the teams that were asked about."""
-    parts = (held_part for held_part in result.division.held if held_part.team in teams)
+    parts = (held_part for held_part in result.division.held_parts if held_part.team in teams)
     reasons = (why for held_part in parts for why in held_part.reasons)
-    return (*(veiled(result.held) if hidden else result.held), *reasons)
+    return (*(redact_holds(result.holds) if hidden else result.holds), *reasons)
 
 
-def _with(
-    documents: list[Document],
-    changes: Sequence[Change],
+def _apply_changes(
+    documents: list[LoadedDocument],
+    changes: Sequence[PreviewChange],
     readings: dict[DocumentId, Reading],
     *,
     now: datetime,
-) -> list[Document]:
+) -> list[LoadedDocument]:
     by_id = {document.id: document for document in documents}
     outcomes = load_outcomes()
     organisations = dict(PublishingTeam.objects.values_list("name", "organisation"))
@@ -104,19 +104,19 @@ def _with(
             by_id.pop(change.id, None)
         elif reading.content is not None:
             before = by_id.get(change.id)
-            new = _published(change.id, reading, before, organisations.get(change.id.namespace, ""), now)
+            new = _build_document(change.id, reading, before, organisations.get(change.id.namespace, ""), now)
             by_id[change.id] = replace(new, probe=probe_of(reading.content, outcomes))
     return list(by_id.values())
 
 
-def _published(
-    name: DocumentId, reading: Reading, before: Document | None, organisation: str, now: datetime
-) -> Document:
+def _build_document(
+    name: DocumentId, reading: Reading, before: LoadedDocument | None, organisation: str, now: datetime
+) -> LoadedDocument:
     generation = before.generation + 1 if before else 1
     if before:
         published = replace(before.published, content=reading.content, generation=generation)
     else:
-        published = Published(
+        published = PublishedDocument(
             name, name.namespace, generation, reading.content, now, organisation=organisation
         )
-    return Document(before.key if before else None, published, generation, reading)
+    return LoadedDocument(before.key if before else None, published, generation, reading)

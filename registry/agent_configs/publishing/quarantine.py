@@ -23,7 +23,9 @@ _SYSTEM = system("agent_configs")
 def quarantine(row: AgentConfig, message: str, *, actor: Actor) -> None:
     """Leave a document out of every data plane until somebody readmits it."""
     lock_publishing()
-    _put(AgentConfigQuarantine(document=row, reason=MANUAL, message=message, created_by=actor.name), actor)
+    _store_quarantine(
+        AgentConfigQuarantine(document=row, reason=MANUAL, message=message, created_by=actor.name), actor
+    )
     recompute_all(actor)
 
 
@@ -31,15 +33,15 @@ def quarantine(row: AgentConfig, message: str, *, actor: Actor) -> None:
 def readmit(row: AgentConfig, *, actor: Actor) -> None:
     """Let a document in again, wherever it was left out. Raises UnknownAgentConfig if it was not."""
     lock_publishing()
-    if not _lift(row, actor, REASONS):
+    if not _delete_quarantines(row, actor, REASONS):
         raise UnknownAgentConfig(f"{row} is left out nowhere.")
     AgentConfig.objects.filter(id=row.id).update(recent_changes=[])
     recompute_all(actor)
 
 
-def blame(row: AgentConfig, plane: DataPlane, *, fallback: int, message: str) -> None:
+def quarantine_culprit(row: AgentConfig, plane: DataPlane, *, fallback: int, message: str) -> None:
     """The data plane cannot take this generation: it is given an older one, or none."""
-    _put(
+    _store_quarantine(
         AgentConfigQuarantine(
             document=row,
             data_plane=plane,
@@ -55,17 +57,17 @@ def blame(row: AgentConfig, plane: DataPlane, *, fallback: int, message: str) ->
 
 def readmit_fixed(row: AgentConfig, actor: Actor) -> None:
     """A new generation deserves another try."""
-    _lift(row, actor, (REJECTED,))
+    _delete_quarantines(row, actor, (REJECTED,))
 
 
-def keep_as_it_was(row: AgentConfig, last_good: int, *, now: datetime) -> None:
+def quarantine_flapping(row: AgentConfig, last_good: int, *, now: datetime) -> None:
     """The document changes too often: what it said before stays for a while."""
     if AgentConfigQuarantine.objects.filter(document=row, data_plane=None, until__gt=now).exists():
         return
     AgentConfigQuarantine.objects.filter(document=row, data_plane=None, reason=FLAPPING).delete()
     if AgentConfigQuarantine.objects.filter(document=row, data_plane=None).exists():
         return
-    _put(
+    _store_quarantine(
         AgentConfigQuarantine(
             document=row,
             reason=FLAPPING,
@@ -79,7 +81,7 @@ def keep_as_it_was(row: AgentConfig, last_good: int, *, now: datetime) -> None:
     )
 
 
-def _put(record: AgentConfigQuarantine, actor: Actor) -> None:
+def _store_quarantine(record: AgentConfigQuarantine, actor: Actor) -> None:
     """Replaces what stands for the same data plane."""
     AgentConfigQuarantine.objects.filter(document=record.document, data_plane=record.data_plane).delete()
     record.save(force_insert=True)
@@ -97,7 +99,7 @@ def _put(record: AgentConfigQuarantine, actor: Actor) -> None:
     )
 
 
-def _lift(row: AgentConfig, actor: Actor, reasons: tuple[str, ...]) -> int:
+def _delete_quarantines(row: AgentConfig, actor: Actor, reasons: tuple[str, ...]) -> int:
     records = list(AgentConfigQuarantine.objects.filter(document=row, reason__in=reasons))
     for record in records:
         name = {"source": row.source, "team": row.team, "name": row.name}

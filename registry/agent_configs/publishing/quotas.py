@@ -14,7 +14,13 @@ from django.db.models.functions import Coalesce
 
 from controlplane.database.clock import database_now
 from controlplane.errors import LimitReached, TooManyAttempts
-from registry.agent_configs.documents.change_rate import Budget, Pace, is_busy, retry_after, spent
+from registry.agent_configs.documents.change_rate import (
+    ChangeBudget,
+    ChangeRate,
+    exceeds_burst,
+    retry_after,
+    spend_one_change,
+)
 from registry.agent_configs.documents.published import DocumentId
 from registry.agent_configs.models import AgentConfig
 from registry.agent_configs.publishing.models import AgentConfigPace
@@ -38,7 +44,7 @@ def check_bytes(document: DocumentId, text: str, *, before: int) -> None:
     most, size = settings.AGENT_CONFIGS_TEAM_BYTES, len(text.encode(errors="replace"))
     other_documents = AgentConfig.objects.filter(team=document.namespace, deleted_at=None)
     other_documents = other_documents.exclude(source=document.source, name=document.name)
-    total = _totals(other_documents)["bytes"] + size
+    total = _count_totals(other_documents)["bytes"] + size
     if total > most and size > before:
         message = (
             f"The documents of the team {document.namespace} would have {total} bytes, more than {most}. "
@@ -47,25 +53,25 @@ def check_bytes(document: DocumentId, text: str, *, before: int) -> None:
         raise LimitReached(message)
 
 
-def check_pace(team: str) -> None:
+def check_change_rate(team: str) -> None:
     """Refuse early, without a lock, what `spend_change` would refuse. Raises TooManyAttempts."""
-    before = _budget(AgentConfigPace.objects.filter(team=team))
+    before = _load_budget(AgentConfigPace.objects.filter(team=team))
     now = database_now()
-    if before and spent(before, pace=pace(), now=now) is None:
-        raise _too_many(team, before, now)
+    if before and spend_one_change(before, rate=change_rate(), now=now) is None:
+        raise _too_many_changes(team, before, now)
 
 
 def spend_change(team: str) -> None:
     """Count one change of a team. Raises TooManyAttempts."""
     now = database_now()
     AgentConfigPace.objects.bulk_create(
-        [AgentConfigPace(team=team, left=pace().changes, at=now)], ignore_conflicts=True
+        [AgentConfigPace(team=team, left=change_rate().changes, at=now)], ignore_conflicts=True
     )
     rows = AgentConfigPace.objects.filter(team=team)
-    before = _budget(rows.select_for_update())
-    after = spent(before, pace=pace(), now=now)
+    before = _load_budget(rows.select_for_update())
+    after = spend_one_change(before, rate=change_rate(), now=now)
     if before and after is None:
-        raise _too_many(team, before, now)
+        raise _too_many_changes(team, before, now)
     if after:
         rows.update(left=after.left, at=after.at)
 
@@ -75,33 +81,33 @@ def takes_effect_at_once(team: str, more: int = 0) -> bool:
 
     Else the next look takes the change up, with whatever else changed.
     """
-    totals = _totals(AgentConfig.objects.filter(deleted_at=None))
+    totals = _count_totals(AgentConfig.objects.filter(deleted_at=None))
     if totals["documents"] >= settings.AGENT_CONFIGS_AT_ONCE or totals["bytes"] + more > _BYTES_AT_ONCE:
         return False
-    budget = _budget(AgentConfigPace.objects.filter(team=team))
-    return budget is None or not is_busy(budget, pace=pace(), burst=_BURST)
+    budget = _load_budget(AgentConfigPace.objects.filter(team=team))
+    return budget is None or not exceeds_burst(budget, rate=change_rate(), burst=_BURST)
 
 
-def pace() -> Pace:
+def change_rate() -> ChangeRate:
     window = timedelta(seconds=settings.AGENT_CONFIGS_TEAM_CHANGES_WINDOW_SECONDS)
-    return Pace(settings.AGENT_CONFIGS_TEAM_CHANGES, window)
+    return ChangeRate(settings.AGENT_CONFIGS_TEAM_CHANGES, window)
 
 
-def _totals(rows: QuerySet[AgentConfig]) -> dict[str, Any]:
+def _count_totals(rows: QuerySet[AgentConfig]) -> dict[str, Any]:
     """Documents, and bytes of their texts, which Postgres knows without reading them."""
     size = Func("text", function="octet_length", output_field=IntegerField())
     return rows.aggregate(documents=Count("id"), bytes=Coalesce(Sum(size), 0))
 
 
-def _budget(rows: QuerySet[AgentConfigPace]) -> Budget | None:
+def _load_budget(rows: QuerySet[AgentConfigPace]) -> ChangeBudget | None:
     row = rows.first()
-    return Budget(row.left, row.at) if row else None
+    return ChangeBudget(row.left, row.at) if row else None
 
 
-def _too_many(team: str, before: Budget, now: Any) -> TooManyAttempts:
-    seconds = retry_after(before, pace=pace(), now=now)
+def _too_many_changes(team: str, before: ChangeBudget, now: Any) -> TooManyAttempts:
+    seconds = retry_after(before, rate=change_rate(), now=now)
     message = (
-        f"The team {team} changed its documents {pace().changes} times within "
-        f"{pace().window.total_seconds():.0f} seconds. Try again in {seconds} seconds."
+        f"The team {team} changed its documents {change_rate().changes} times within "
+        f"{change_rate().window.total_seconds():.0f} seconds. Try again in {seconds} seconds."
     )
     return TooManyAttempts(message, retry_after=seconds)

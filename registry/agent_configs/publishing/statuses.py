@@ -12,8 +12,8 @@ from controlplane.events import log as event_log
 from controlplane.events.types import EventType
 from controlplane.scopes import Scope
 from registry.agent_configs import serialization
-from registry.agent_configs.bundles.bundle import Bundle, Input
-from registry.agent_configs.bundles.compute import Recomputed
+from registry.agent_configs.bundles.bundle import Bundle, BundleInput
+from registry.agent_configs.bundles.compute import RecomputeResult
 from registry.agent_configs.bundles.conditions import (
     Ack,
     AckState,
@@ -21,25 +21,25 @@ from registry.agent_configs.bundles.conditions import (
     Situation,
     Status,
     Type,
-    conditions_of,
-    with_times,
+    build_conditions,
+    with_transition_times,
 )
-from registry.agent_configs.bundles.gates import veiled
-from registry.agent_configs.bundles.team_parts import waiting
+from registry.agent_configs.bundles.gates import redact_holds
+from registry.agent_configs.bundles.team_parts import find_waiting_documents
 from registry.agent_configs.claims.decide import Decision
-from registry.agent_configs.documents.published import DocumentId, Published
+from registry.agent_configs.documents.published import DocumentId, PublishedDocument
 from registry.agent_configs.event_types import CONFIG_STATUS_CHANGED
 from registry.agent_configs.models import AgentConfigStatus, DataPlane
-from registry.agent_configs.storage.load_documents import Document
-from registry.agent_configs.storage.load_inputs import Instead, Loaded
+from registry.agent_configs.storage.load_documents import LoadedDocument
+from registry.agent_configs.storage.load_inputs import LoadedInputs, Substitution
 
 _ANNOUNCED = (Type.VALID, Type.ACCEPTED, Type.CONFLICTED, Type.PROGRAMMED, Type.APPLIED, Type.STALE)
 # Of these an event is news only if it is bad: every new document would tell the same.
-_QUIET = {(Type.VALID, "Valid"), (Type.CONFLICTED, "NoConflicts"), (Type.STALE, "Synced")}
+_SILENT_WHEN_NEW = {(Type.VALID, "Valid"), (Type.CONFLICTED, "NoConflicts"), (Type.STALE, "Synced")}
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class DocumentStatus:
     """What was found of one document."""
 
     conditions: tuple[Condition, ...]
@@ -47,117 +47,124 @@ class Standing:
     observations: list[dict[str, Any]]
 
 
-def standings(
-    plane: DataPlane, loaded: Loaded, recomputed: Recomputed, in_force: Bundle | None
-) -> dict[DocumentId, Standing]:
+def build_statuses(
+    plane: DataPlane, loaded: LoadedInputs, recomputed: RecomputeResult, in_force: Bundle | None
+) -> dict[DocumentId, DocumentStatus]:
     """How each document stands, without times. Looks at each verdict once, however many documents."""
-    own = _split(recomputed.decision)
+    own = _split_by_document(recomputed.decision)
     inputs = {bundle_input.document: bundle_input for bundle_input in in_force.inputs} if in_force else {}
     served_documents = {document.id: document for document in recomputed.documents}
-    held_parts = _held_parts(loaded, recomputed)
+    held_parts = _find_held_parts(loaded, recomputed)
     hold_messages = {
-        **_held_with_all(recomputed, inputs),
+        **_find_held_documents(recomputed, inputs),
         **{name: substitution.message for name, substitution in held_parts.items()},
     }
-    exceptions = {**loaded.exceptions, **held_parts}
+    substitutions = {**loaded.substitutions, **held_parts}
     statuses = {}
     for document in loaded.documents:
         decision = own.get(document.id, Decision())
         input_ = inputs.get(document.id)
         bundle = replace(in_force, inputs=(input_,) if input_ else ()) if in_force else None
-        instead = exceptions.get(document.id)
+        substitution = substitutions.get(document.id)
         situation = Situation(
-            served_documents.get(document.id) or _left_out(document, instead),
+            served_documents.get(document.id) or _without_content(document, substitution),
             document.generation,
             document.reading,
             decision,
             bundle,
             document.probe,
             acks=_acks(plane, input_, loaded.applied),
-            quarantined=instead is not None and instead.content is None,
+            quarantined=substitution is not None and substitution.content is None,
             source_synced=document.synced,
-            held=hold_messages.get(document.id, ""),
+            hold_message=hold_messages.get(document.id, ""),
         )
-        statuses[document.id] = Standing(
-            tuple(_as_told(condition, instead) for condition in conditions_of(situation)),
-            [serialization.write_verdict(verdict) for verdict in decision.dropped if verdict.winner],
-            [serialization.write_observation(observation) for observation in decision.observations],
+        statuses[document.id] = DocumentStatus(
+            tuple(_with_substitution(condition, substitution) for condition in build_conditions(situation)),
+            [serialization.verdict_to_json(verdict) for verdict in decision.dropped if verdict.winner],
+            [serialization.observation_to_json(observation) for observation in decision.observations],
         )
     return statuses
 
 
 def store_statuses(
-    plane: DataPlane, loaded: Loaded, recomputed: Recomputed, in_force: Bundle | None, *, now: datetime
+    plane: DataPlane,
+    loaded: LoadedInputs,
+    recomputed: RecomputeResult,
+    in_force: Bundle | None,
+    *,
+    now: datetime,
 ) -> None:
     """Write what changed, and announce it."""
     rows = {row.document_id: row for row in AgentConfigStatus.objects.filter(data_plane=plane)}
-    statuses = standings(plane, loaded, recomputed, in_force)
+    statuses = build_statuses(plane, loaded, recomputed, in_force)
     events: list[tuple[EventType, str, dict[str, Any], Scope]] = []
     changed: list[AgentConfigStatus] = []
     for document in loaded.documents:
         assert document.key is not None
         row = rows.pop(document.key, None) or AgentConfigStatus()
-        standing = statuses[document.id]
-        if _says(row, standing):
+        status = statuses[document.id]
+        if _is_current(row, status):
             continue
-        before = [serialization.read_condition(condition, plane.name) for condition in row.conditions]
-        conditions = with_times(standing.conditions, before, now=now)
-        written = [serialization.write_condition(condition) for condition in conditions]
-        events += _news(plane, document, before, conditions)
+        before = [serialization.condition_from_json(condition, plane.name) for condition in row.conditions]
+        conditions = with_transition_times(status.conditions, before, now=now)
+        written = [serialization.condition_to_json(condition) for condition in conditions]
+        events += _status_events(plane, document, before, conditions)
         changed.append(
             AgentConfigStatus(
                 document_id=document.key,
                 data_plane=plane,
                 conditions=written,
-                conflicts=standing.conflicts,
-                observations=standing.observations,
+                conflicts=status.conflicts,
+                observations=status.observations,
             )
         )
-    _write(changed, [row.id for row in rows.values()])
+    _store_rows(changed, [row.id for row in rows.values()])
     if events:
         event_log.append_many(events, object_type="agent_config", actor="system:agent_configs")
 
 
-def _held_parts(loaded: Loaded, recomputed: Recomputed) -> dict[DocumentId, Instead]:
+def _find_held_parts(loaded: LoadedInputs, recomputed: RecomputeResult) -> dict[DocumentId, Substitution]:
     """Documents whose latest generation waits because a gate holds their team's change."""
-    division, parts = recomputed.division, loaded.world.parts
+    division, parts = recomputed.division, loaded.inputs.parts
     served = {document.id: document for part in parts.values() for document in part}
     substitutions = {}
-    for held_part in division.held:
-        for name in waiting(held_part, loaded.world.documents, parts):
+    for held_part in division.held_parts:
+        for name in find_waiting_documents(held_part, loaded.inputs.documents, parts):
             before = served.get(name)
             generation, content = (before.generation, before.content) if before else (0, None)
-            substitutions[name] = Instead("held", held_part.message, generation, content)
+            substitutions[name] = Substitution("held", held_part.message, generation, content)
     return substitutions
 
 
-def _held_with_all(recomputed: Recomputed, inputs: Mapping[DocumentId, Input]) -> dict[DocumentId, str]:
+def _find_held_documents(
+    recomputed: RecomputeResult, inputs: Mapping[DocumentId, BundleInput]
+) -> dict[DocumentId, str]:
     """Documents that wait because the whole bundle does, with why."""
-    message = " ".join(hold.message for hold in veiled(recomputed.held))
+    message = " ".join(hold.message for hold in redact_holds(recomputed.holds))
     changed = (
         bundle_input
         for bundle_input in recomputed.bundle.inputs
         if inputs.get(bundle_input.document) != bundle_input
     )
-    return {bundle_input.document: message for bundle_input in changed} if recomputed.held else {}
+    return {bundle_input.document: message for bundle_input in changed} if recomputed.holds else {}
 
 
-def _left_out(document: Document, instead: Instead | None) -> Published:
-    return document.published if instead is None else replace(document.published, content=None)
+def _without_content(document: LoadedDocument, substitution: Substitution | None) -> PublishedDocument:
+    return document.published if substitution is None else replace(document.published, content=None)
 
 
-def _says(row: AgentConfigStatus, standing: Standing) -> bool:
+def _is_current(row: AgentConfigStatus, status: DocumentStatus) -> bool:
     """True if the row says all of this already, whenever that began: so do nearly all of thousands."""
-    conditions = [serialization.write_condition(condition) for condition in standing.conditions]
+    conditions = [serialization.condition_to_json(condition) for condition in status.conditions]
     previous = [{**condition, "last_transition_at": None} for condition in row.conditions]
     return (previous, row.conflicts, row.observations) == (
         conditions,
-        standing.conflicts,
-        standing.observations,
+        status.conflicts,
+        status.observations,
     )
 
 
-def _write(changed: Sequence[AgentConfigStatus], gone: Sequence[int]) -> None:
+def _store_rows(changed: Sequence[AgentConfigStatus], gone: Sequence[int]) -> None:
     AgentConfigStatus.objects.bulk_create(
         changed,
         batch_size=1000,
@@ -168,7 +175,7 @@ def _write(changed: Sequence[AgentConfigStatus], gone: Sequence[int]) -> None:
     AgentConfigStatus.objects.filter(id__in=gone).delete()
 
 
-def _split(decision: Decision) -> dict[DocumentId, Decision]:
+def _split_by_document(decision: Decision) -> dict[DocumentId, Decision]:
     verdicts, observations = defaultdict(list), defaultdict(list)
     for verdict in decision.verdicts:
         verdicts[verdict.claim.document].append(verdict)
@@ -178,7 +185,7 @@ def _split(decision: Decision) -> dict[DocumentId, Decision]:
     return {name: Decision(tuple(verdicts[name]), tuple(observations[name])) for name in names}
 
 
-def _acks(plane: DataPlane, input_: Input | None, applied: Collection[Input]) -> tuple[Ack, ...]:
+def _acks(plane: DataPlane, input_: BundleInput | None, applied: Collection[BundleInput]) -> tuple[Ack, ...]:
     """What the data plane said of this generation: a new bundle says nothing new of what stayed as it was."""
     if input_ is None or not plane.active_revision:
         return ()
@@ -191,20 +198,25 @@ def _acks(plane: DataPlane, input_: Input | None, applied: Collection[Input]) ->
     return (Ack(plane.name, state, input_.generation, message),)
 
 
-def _as_told(condition: Condition, instead: Instead | None) -> Condition:
+def _with_substitution(condition: Condition, substitution: Substitution | None) -> Condition:
     """A document that is kept as it was must not look accepted as it is."""
-    if instead is None or condition.type is not Type.ACCEPTED:
+    if substitution is None or condition.type is not Type.ACCEPTED:
         return condition
-    served = f"Generation {instead.generation} is served." if instead.generation else "It is left out."
+    served = (
+        f"Generation {substitution.generation} is served." if substitution.generation else "It is left out."
+    )
     reasons = {"suspected": "Suspected", "unreachable": "Unreachable", "held": "Held"}
-    reason = reasons.get(instead.reason, "Quarantined")
+    reason = reasons.get(substitution.reason, "Quarantined")
     return replace(
-        condition, status=Status.FALSE, reason=reason, message=f"{instead.message} {served}".strip()[:1000]
+        condition,
+        status=Status.FALSE,
+        reason=reason,
+        message=f"{substitution.message} {served}".strip()[:1000],
     )
 
 
-def _news(
-    plane: DataPlane, document: Document, before: Iterable[Condition], after: Iterable[Condition]
+def _status_events(
+    plane: DataPlane, document: LoadedDocument, before: Iterable[Condition], after: Iterable[Condition]
 ) -> list[tuple[EventType, str, dict[str, Any], Scope]]:
     previous = {condition.type: (condition.status, str(condition.reason)) for condition in before}
     name = document.id
@@ -227,5 +239,5 @@ def _news(
         for condition in after
         if condition.type in _ANNOUNCED
         and previous.get(condition.type) != (condition.status, str(condition.reason))
-        and (condition.type in previous or (condition.type, str(condition.reason)) not in _QUIET)
+        and (condition.type in previous or (condition.type, str(condition.reason)) not in _SILENT_WHEN_NEW)
     ]

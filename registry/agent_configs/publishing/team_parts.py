@@ -13,12 +13,12 @@ from controlplane.database.clock import database_now
 from controlplane.events import log as event_log
 from registry.agent_configs import serialization
 from registry.agent_configs.bundles.bundle import Bundle
-from registry.agent_configs.bundles.team_parts import Division, HeldPart, Parts, references
-from registry.agent_configs.documents.published import DocumentId, Published
+from registry.agent_configs.bundles.team_parts import Division, HeldPart, Parts, document_references
+from registry.agent_configs.documents.published import DocumentId, PublishedDocument
 from registry.agent_configs.event_types import PART_HELD
 from registry.agent_configs.models import AgentConfig, AgentConfigGeneration, DataPlane, PublishingTeam
 from registry.agent_configs.publishing.models import AgentConfigPart
-from registry.agent_configs.storage.load_documents import Document
+from registry.agent_configs.storage.load_documents import LoadedDocument
 
 # A document's id and a generation.
 Reference = tuple[DocumentId, int]
@@ -26,17 +26,17 @@ _MAX_REPORTED = 1000
 log = structlog.get_logger(__name__)
 
 
-def takes(plane: DataPlane, team: str) -> bool:
+def accepts_team(plane: DataPlane, team: str) -> bool:
     """True if the data plane is given the team's documents."""
     return not plane.teams or any(fnmatchcase(team, pattern) for pattern in plane.teams)
 
 
-def load_parts(plane: DataPlane, documents: Collection[Document], active: Bundle | None) -> Parts:
+def load_parts(plane: DataPlane, documents: Collection[LoadedDocument], active: Bundle | None) -> Parts:
     """Each team's documents as they were last put in force, also those that were deleted since."""
-    references_by_team = _references(plane, active)
+    references_by_team = _load_references(plane, active)
     available = {(document.id, document.published.generation): document.published for document in documents}
     required = {reference for team_references in references_by_team.values() for reference in team_references}
-    available |= _older(required - available.keys())
+    available |= _load_older(required - available.keys())
     return {
         team: tuple(
             available[reference]
@@ -50,24 +50,24 @@ def load_parts(plane: DataPlane, documents: Collection[Document], active: Bundle
 def store_parts(plane: DataPlane, division: Division, *, activated: bool) -> None:
     """Remember what is in force of each team, and what waits; announce what newly waits."""
     rows = {row.team: row for row in AgentConfigPart.objects.filter(data_plane=plane)}
-    held_parts = {held_part.team: held_part for held_part in division.held}
+    held_parts = {held_part.team: held_part for held_part in division.held_parts}
     changed = []
     for team in division.parts.keys() | held_parts.keys() | rows.keys():
         row = rows.get(team) or AgentConfigPart(data_plane=plane, team=team)
         before = (row.documents, row.held)
         if activated:
-            row.documents = references(division.parts.get(team, ()))
-        row.held = _held(plane, held_parts[team], row.held) if team in held_parts else None
+            row.documents = document_references(division.parts.get(team, ()))
+        row.held = _hold_to_json(plane, held_parts[team], row.held) if team in held_parts else None
         if before != (row.documents, row.held) or row.id is None:
             changed.append(row)
-    _write(changed)
+    _store_rows(changed)
 
 
-def parts_held(plane: DataPlane) -> list[AgentConfigPart]:
+def load_held_parts(plane: DataPlane) -> list[AgentConfigPart]:
     return list(AgentConfigPart.objects.filter(data_plane=plane).exclude(held=None).order_by("team"))
 
 
-def held_teams(planes: Collection[DataPlane]) -> dict[str, list[str]]:
+def load_held_teams(planes: Collection[DataPlane]) -> dict[str, list[str]]:
     """Teams with a change that waits, by data plane."""
     teams_by_plane: defaultdict[str, list[str]] = defaultdict(list)
     rows = AgentConfigPart.objects.filter(data_plane__in=planes).exclude(held=None)
@@ -83,30 +83,32 @@ def generations_in_force(row: AgentConfig) -> set[int]:
     return {document[3] for documents in parts for document in documents if document[:3] == name}
 
 
-def documents_held() -> set[DocumentId]:
+def load_held_documents() -> set[DocumentId]:
     """Documents of teams whose change waits: they stay in force even if they were deleted."""
     parts = AgentConfigPart.objects.exclude(held=None).values_list("documents", flat=True)
-    return {serialization.read_document_id(document[:3]) for documents in parts for document in documents}
+    return {
+        serialization.document_id_from_json(document[:3]) for documents in parts for document in documents
+    }
 
 
-def _references(plane: DataPlane, active: Bundle | None) -> dict[str, list[Reference]]:
+def _load_references(plane: DataPlane, active: Bundle | None) -> dict[str, list[Reference]]:
     rows = AgentConfigPart.objects.filter(data_plane=plane).values_list("team", "documents")
     references_by_team = {
-        team: [(serialization.read_document_id(document[:3]), document[3]) for document in documents]
+        team: [(serialization.document_id_from_json(document[:3]), document[3]) for document in documents]
         for team, documents in rows
-        if takes(plane, team)
+        if accepts_team(plane, team)
     }
     if references_by_team or active is None:
         return references_by_team
     # A bundle from before parts were remembered.
     inputs: defaultdict[str, list[Reference]] = defaultdict(list)
     for bundle_input in active.inputs:
-        if takes(plane, bundle_input.document.namespace):
+        if accepts_team(plane, bundle_input.document.namespace):
             inputs[bundle_input.document.namespace].append((bundle_input.document, bundle_input.generation))
     return dict(inputs)
 
 
-def _older(required: Collection[Reference]) -> dict[Reference, Published]:
+def _load_older(required: Collection[Reference]) -> dict[Reference, PublishedDocument]:
     """Documents as they were in an older generation."""
     if not required:
         return {}
@@ -123,27 +125,29 @@ def _older(required: Collection[Reference]) -> dict[Reference, Published]:
     for generation in AgentConfigGeneration.objects.filter(document_id__in=by_key, number__in=numbers):
         row = by_key[generation.document_id]
         if (reference := (row.document_id, generation.number)) in required:
-            documents[reference] = _published(row, generation, organisations.get(row.team, ""))
+            documents[reference] = _build_document(row, generation, organisations.get(row.team, ""))
     for document, number in required - documents.keys():
         log.warning("agent_configs.generation_gone", document=str(document), generation=number)
     return documents
 
 
-def _published(row: AgentConfig, generation: AgentConfigGeneration, organisation: str) -> Published:
+def _build_document(
+    row: AgentConfig, generation: AgentConfigGeneration, organisation: str
+) -> PublishedDocument:
     is_old = generation.facts is None
-    return Published(
+    return PublishedDocument(
         row.document_id,
         row.team,
         generation.number,
-        serialization.read_content(generation.content),
+        serialization.content_from_json(generation.content),
         row.created_at,
-        serialization.read_facts(row.facts if is_old else generation.facts),
-        serialization.read_canary(row.canary if is_old else generation.canary),
+        serialization.facts_from_json(row.facts if is_old else generation.facts),
+        serialization.canary_from_json(row.canary if is_old else generation.canary),
         organisation,
     )
 
 
-def _held(plane: DataPlane, held_part: HeldPart, before: dict[str, Any] | None) -> dict[str, Any]:
+def _hold_to_json(plane: DataPlane, held_part: HeldPart, before: dict[str, Any] | None) -> dict[str, Any]:
     """As it is stored; with an event if it is new."""
     hold = {
         "digest": held_part.digest,
@@ -158,7 +162,7 @@ def _held(plane: DataPlane, held_part: HeldPart, before: dict[str, Any] | None) 
     return {**hold, "since": database_now().isoformat()}
 
 
-def _write(rows: Iterable[AgentConfigPart]) -> None:
+def _store_rows(rows: Iterable[AgentConfigPart]) -> None:
     changed = list(rows)
     parts = [part for part in changed if part.documents or part.held]
     AgentConfigPart.objects.bulk_create(

@@ -50,7 +50,7 @@ def hidden_teams(caller: Caller) -> list[str]:
     return list(teams.values_list("name", flat=True))
 
 
-def check_sees_all(caller: Caller) -> None:
+def check_may_see_all_teams(caller: Caller) -> None:
     """Bundles hold what all organisations publish. Raises PermissionDenied."""
     if hidden_teams(caller):
         raise PermissionDenied(
@@ -90,7 +90,7 @@ def put_team(
     principals = sorted(set(publishers))
     if row and (row.organisation, row.publishers) == (organisation, principals):
         return row, False
-    before = _shown(row) if row else None
+    before = _audit_entry(row) if row else None
     saved = row or PublishingTeam(name=name, version=0)
     saved.organisation, saved.publishers, saved.version = organisation, principals, saved.version + 1
     saved.save()
@@ -100,7 +100,7 @@ def put_team(
         name,
         actor=actor,
         before=before,
-        after=_shown(saved),
+        after=_audit_entry(saved),
         data={"team": name, "organisation": organisation},
     )
     return saved, row is None
@@ -117,5 +117,5 @@ def _check_principals(names: Sequence[str]) -> None:
         raise InvalidRequest(unknown[0].message, errors=unknown)
 
 
-def _shown(row: PublishingTeam) -> dict[str, Any]:
+def _audit_entry(row: PublishingTeam) -> dict[str, Any]:
     return {"name": row.name, "organisation": row.organisation, "publishers": row.publishers}

@@ -12,30 +12,30 @@ from django.db import connection, transaction
 from django.db.models.functions import Now
 
 from registry.agent_configs.reachability import policies
-from registry.agent_configs.reachability.condition import tell
-from registry.agent_configs.reachability.judge import Outcome, judged, seconds_to_next
+from registry.agent_configs.reachability.condition import store_reachability
+from registry.agent_configs.reachability.judge import Outcome, judge_outcome, seconds_until_next_probe
 from registry.agent_configs.reachability.metrics import PROBES
 from registry.agent_configs.reachability.models import AgentEndpoint
 from registry.agent_configs.reachability.probe import probe
 
 # More than the steps of one probe; a name that is slow to resolve is left behind.
-_STEPS = 4
+_MAX_PROBE_STEPS = 4
 
 
 def check_endpoints() -> int:
     """Probe what is due, as much as may be at once. Returns of how many something else is thought now."""
-    if not policies.are_wanted():
+    if not policies.probes_are_enabled():
         return 0
-    follow_documents()
-    endpoints = _take(settings.AGENT_PROBES_AT_ONCE)
+    synchronise_endpoints()
+    endpoints = _claim_due_endpoints(settings.AGENT_PROBES_AT_ONCE)
     outcomes = _probe_all(endpoints)
     with transaction.atomic():
-        changed = [row for row in endpoints if row.id in outcomes and _store(row, outcomes[row.id])]
-        tell(changed)
+        changed = [row for row in endpoints if row.id in outcomes and _store_outcome(row, outcomes[row.id])]
+        store_reachability(changed)
     return len(changed)
 
 
-def follow_documents() -> None:
+def synchronise_endpoints() -> None:
     """Know exactly the endpoints that valid documents have. New ones are due soon, not all at once."""
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(_ADD, [settings.AGENT_PROBE_LOOK_SECONDS])
@@ -43,7 +43,7 @@ def follow_documents() -> None:
 
 
 @transaction.atomic
-def _take(most: int) -> list[AgentEndpoint]:
+def _claim_due_endpoints(most: int) -> list[AgentEndpoint]:
     """Those that are due, for ourselves: whoever looks meanwhile takes others."""
     due = AgentEndpoint.objects.select_for_update(skip_locked=True).filter(due_at__lte=Now())
     endpoints = list(due.order_by("due_at")[:most])
@@ -56,10 +56,10 @@ def _take(most: int) -> list[AgentEndpoint]:
 def _probe_all(rows: Sequence[AgentEndpoint]) -> dict[int, Outcome]:
     if not rows:
         return {}
-    rules = policies.rules()
+    rules = policies.probe_rules()
     pool = ThreadPoolExecutor(len(rows), thread_name_prefix="probe")
     futures = {pool.submit(probe, row.endpoint, insecure=row.insecure, rules=rules): row.id for row in rows}
-    done, _ = wait(futures, timeout=_STEPS * rules.seconds)
+    done, _ = wait(futures, timeout=_MAX_PROBE_STEPS * rules.seconds)
     pool.shutdown(wait=False, cancel_futures=True)
     outcomes = {futures[future]: future.result() for future in done}
     for outcome in outcomes.values():
@@ -67,10 +67,10 @@ def _probe_all(rows: Sequence[AgentEndpoint]) -> dict[int, Outcome]:
     return outcomes
 
 
-def _store(row: AgentEndpoint, outcome: Outcome) -> bool:
+def _store_outcome(row: AgentEndpoint, outcome: Outcome) -> bool:
     """Returns whether something else is thought of the endpoint than before."""
-    finding = judged(row.finding, outcome, policies.patience())
-    seconds = seconds_to_next(finding, settings.AGENT_PROBE_SECONDS, random.random())  # noqa: S311  (jitter)
+    finding = judge_outcome(row.finding, outcome, policies.probe_thresholds())
+    seconds = seconds_until_next_probe(finding, settings.AGENT_PROBE_SECONDS, random.random())  # noqa: S311  (jitter)
     new_outcome = finding.outcome
     AgentEndpoint.objects.filter(id=row.id).update(
         status=new_outcome.status.value,

@@ -12,14 +12,20 @@ from controlplane.events import log as event_log
 from controlplane.events.types import EventType
 from controlplane.scopes import Scope
 from registry.agent_configs import serialization
-from registry.agent_configs.bundles.conditions import Condition, Status, Type, reachability, with_times
+from registry.agent_configs.bundles.conditions import (
+    Condition,
+    Status,
+    Type,
+    reachable_condition,
+    with_transition_times,
+)
 from registry.agent_configs.event_types import CONFIG_STATUS_CHANGED
 from registry.agent_configs.models import AgentConfig, AgentConfigStatus
 from registry.agent_configs.reachability.models import AgentEndpoint
 from registry.agent_configs.reachability.outcomes import load_outcomes, probe_of
 
 
-def tell(changed: Collection[AgentEndpoint]) -> None:
+def store_reachability(changed: Collection[AgentEndpoint]) -> None:
     """Write the condition of each document with one of these endpoints. Only transitions are events."""
     if not changed:
         return
@@ -27,20 +33,22 @@ def tell(changed: Collection[AgentEndpoint]) -> None:
     outcomes = load_outcomes()
     events: list[tuple[EventType, str, dict[str, Any], Scope]] = []
     rows = []
-    for document, statuses in _affected(changed):
-        content = serialization.read_content(document.content)
-        reachable = reachability(probe_of(content, outcomes), document.content_generation)
-        before = [_reachable_of(row) for row in statuses]
+    for document, statuses in _load_affected_documents(changed):
+        content = serialization.content_from_json(document.content)
+        reachable = reachable_condition(probe_of(content, outcomes), document.content_generation)
+        before = [_find_reachable(row) for row in statuses]
         for row in statuses:
-            _write(row, reachable)
+            _replace_condition(row, reachable)
         rows += statuses
-        if any(_is_news(old, reachable) for old in before):
-            events.append(_event(document, reachable))
+        if any(_is_transition(old, reachable) for old in before):
+            events.append(_build_event(document, reachable))
     AgentConfigStatus.objects.bulk_update(rows, ["conditions"], batch_size=1000)
     event_log.append_many(events, object_type="agent_config", actor="system:agent_configs")
 
 
-def _affected(changed: Iterable[AgentEndpoint]) -> Iterable[tuple[AgentConfig, list[AgentConfigStatus]]]:
+def _load_affected_documents(
+    changed: Iterable[AgentEndpoint],
+) -> Iterable[tuple[AgentConfig, list[AgentConfigStatus]]]:
     names = sorted({endpoint.endpoint for endpoint in changed})
     having = "EXISTS (SELECT FROM jsonb_each(content->'agents') a WHERE a.value->>'endpoint' = ANY(%s))"
     rows = AgentConfig.objects.filter(deleted_at=None, content__isnull=False).defer("text")
@@ -48,14 +56,14 @@ def _affected(changed: Iterable[AgentEndpoint]) -> Iterable[tuple[AgentConfig, l
         yield document, list(AgentConfigStatus.objects.filter(document=document).order_by("id"))
 
 
-def _reachable_of(row: AgentConfigStatus) -> dict[str, Any] | None:
+def _find_reachable(row: AgentConfigStatus) -> dict[str, Any] | None:
     return next(
         (condition for condition in row.conditions if condition["type"] == Type.REACHABLE.value), None
     )
 
 
-def _write(row: AgentConfigStatus, reachable: Condition) -> None:
-    before = [serialization.read_condition(condition, row.data_plane_id) for condition in row.conditions]
+def _replace_condition(row: AgentConfigStatus, reachable: Condition) -> None:
+    before = [serialization.condition_from_json(condition, row.data_plane_id) for condition in row.conditions]
     replacements = [
         replace(reachable, observed_generation=condition.observed_generation) for condition in before
     ]
@@ -63,19 +71,19 @@ def _write(row: AgentConfigStatus, reachable: Condition) -> None:
         new if old.type is Type.REACHABLE else old for old, new in zip(before, replacements, strict=True)
     ]
     row.conditions = [
-        serialization.write_condition(condition)
-        for condition in with_times(conditions, before, now=database_now())
+        serialization.condition_to_json(condition)
+        for condition in with_transition_times(conditions, before, now=database_now())
     ]
 
 
-def _is_news(before: dict[str, Any] | None, condition: Condition) -> bool:
+def _is_transition(before: dict[str, Any] | None, condition: Condition) -> bool:
     """A first success is no news: every new agent would tell the same."""
     if before is None or before["status"] == condition.status.value:
         return False
     return before["status"] != Status.UNKNOWN.value or condition.status is Status.FALSE
 
 
-def _event(document: AgentConfig, condition: Condition) -> tuple[EventType, str, dict[str, Any], Scope]:
+def _build_event(document: AgentConfig, condition: Condition) -> tuple[EventType, str, dict[str, Any], Scope]:
     data = {
         "source": document.source,
         "team": document.team,

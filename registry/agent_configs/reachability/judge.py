@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 
-from registry.agent_configs.bundles.conditions import Probe, Status
+from registry.agent_configs.bundles.conditions import ProbeResult, Status
 
 VANTAGE = "the control plane"
-_LONGEST_STREAK = 1000
-_MOST_DOUBLINGS = 3
+_MAX_STREAK = 1000
+_MAX_DOUBLINGS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,11 +30,11 @@ class Finding:
     streak: int = 0
 
 
-NEVER = Finding(Outcome(Status.UNKNOWN, "NotProbed", "No agent of the document was probed yet."))
+NEVER_PROBED = Finding(Outcome(Status.UNKNOWN, "NotProbed", "No agent of the document was probed yet."))
 
 
 @dataclass(frozen=True, slots=True)
-class Patience:
+class ProbeThresholds:
     """failures: probes in a row before an endpoint counts as away; successes: before it is back again."""
 
     failures: int = 3
@@ -46,37 +46,39 @@ class Patience:
         return self.failures if status is Status.FALSE or before is Status.TRUE else 1
 
 
-def judged(before: Finding, outcome: Outcome, patience: Patience) -> Finding:
+def judge_outcome(before: Finding, outcome: Outcome, thresholds: ProbeThresholds) -> Finding:
     """What is thought after one more probe."""
     going_on = outcome.status is before.leaning
-    streak = min(before.streak + 1, _LONGEST_STREAK) if going_on else 1
+    streak = min(before.streak + 1, _MAX_STREAK) if going_on else 1
     current = before.outcome
-    if outcome.status is current.status or streak >= patience.needed(current.status, outcome.status):
+    if outcome.status is current.status or streak >= thresholds.needed(current.status, outcome.status):
         current = outcome
     return replace(before, outcome=current, leaning=outcome.status, streak=streak)
 
 
-def seconds_to_next(finding: Finding, interval: float, jitter: float) -> float:
+def seconds_until_next_probe(finding: Finding, interval: float, jitter: float) -> float:
     """jitter: from 0 to 1. Doubts are cleared soon; what is away for long is asked less and less often."""
     seconds = interval
     if finding.leaning is not finding.outcome.status:
         seconds = interval / 4
     elif finding.outcome.status is Status.FALSE:
-        seconds = interval * 2 ** min(finding.streak // 10, _MOST_DOUBLINGS)
+        seconds = interval * 2 ** min(finding.streak // 10, _MAX_DOUBLINGS)
     return seconds * (0.8 + 0.4 * jitter)
 
 
-def together(outcomes: Collection[Outcome]) -> Probe | None:
+def combine_outcomes(outcomes: Collection[Outcome]) -> ProbeResult | None:
     """Of all endpoints of a document: one that is away is told, whatever the others do."""
     worst = (
-        _first(outcomes, Status.FALSE) or _first(outcomes, Status.UNKNOWN) or _first(outcomes, Status.TRUE)
+        _find_first(outcomes, Status.FALSE)
+        or _find_first(outcomes, Status.UNKNOWN)
+        or _find_first(outcomes, Status.TRUE)
     )
     if worst is None:
         return None
     reachable = {Status.TRUE: True, Status.FALSE: False}.get(worst.status)
     vantage = VANTAGE if reachable is not None else ""
-    return Probe(reachable, vantage, worst.message, worst.reason)
+    return ProbeResult(reachable, vantage, worst.message, worst.reason)
 
 
-def _first(outcomes: Iterable[Outcome], status: Status) -> Outcome | None:
+def _find_first(outcomes: Iterable[Outcome], status: Status) -> Outcome | None:
     return next((outcome for outcome in outcomes if outcome.status is status), None)

@@ -22,9 +22,9 @@ from registry.agent_configs.bundles.conditions import Status
 from registry.agent_configs.reachability.judge import Outcome
 
 # A health answer has a few bytes.
-_MOST_BYTES = 4096
+_MAX_RESPONSE_BYTES = 4096
 # The agent answered, and that is all we want to know.
-_ANSWERED = (
+_ANSWER_CODES = (
     grpc.StatusCode.UNIMPLEMENTED,
     grpc.StatusCode.NOT_FOUND,
     grpc.StatusCode.UNAUTHENTICATED,
@@ -33,7 +33,7 @@ _ANSWERED = (
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class ProbeRules:
     """Where probes may go, and how long they take. ports: ranges, both ends included. roots: a PEM file."""
 
     networks: Sequence[Network] = ()
@@ -46,7 +46,7 @@ class Rules:
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class _Peer:
     host: str
     port: int
     address: str = ""
@@ -57,12 +57,12 @@ class _Place:
         return f"ipv6:[{self.address}]:{self.port}" if is_v6 else f"ipv4:{self.address}:{self.port}"
 
 
-def probe(endpoint: str, *, insecure: bool, rules: Rules) -> Outcome:
+def probe(endpoint: str, *, insecure: bool, rules: ProbeRules) -> Outcome:
     """Never raises: what goes wrong is the answer."""
     if endpoint.startswith("k8s://"):
         return Outcome(Status.UNKNOWN, "OnlyInCluster", "Only within its cluster can this address be found.")
     host, _, port = endpoint.removeprefix("dns:///").rpartition(":")
-    place = _Place(host.strip("[]"), int(port))
+    place = _Peer(host.strip("[]"), int(port))
     if not rules.allow_port(place.port):
         message = f"Port {place.port} is not probed. An operator can allow it: AGENT_PROBE_PORTS."
         return Outcome(Status.UNKNOWN, "PortNotAllowed", message)
@@ -75,14 +75,14 @@ def probe(endpoint: str, *, insecure: bool, rules: Rules) -> Outcome:
             f"{place.host} is within our own networks. An operator can allow it: OUTGOING_ALLOWED_NETWORKS."
         )
         return Outcome(Status.UNKNOWN, "AddressNotAllowed", message)
-    return _ask(_Place(place.host, place.port, addresses[0]), insecure, rules)
+    return _connect(_Peer(place.host, place.port, addresses[0]), insecure, rules)
 
 
-def _ask(place: _Place, insecure: bool, rules: Rules) -> Outcome:
+def _connect(place: _Peer, insecure: bool, rules: ProbeRules) -> Outcome:
     try:
         with socket.create_connection((place.address, place.port), rules.seconds) as plain:
             if not insecure:
-                _shake_hands(plain, place.host, rules)
+                _check_tls(plain, place.host, rules)
     except ssl.SSLError as error:
         reason = getattr(error, "verify_message", "") or error.reason or "no TLS"
         return Outcome(Status.FALSE, "TLSFailed", f"The TLS handshake failed: {reason}.")
@@ -90,16 +90,16 @@ def _ask(place: _Place, insecure: bool, rules: Rules) -> Outcome:
         return Outcome(Status.FALSE, "TimedOut", f"No answer within {rules.seconds:g} s.")
     except OSError as error:
         return Outcome(Status.FALSE, "ConnectFailed", f"No connection: {error.strerror or 'refused'}.")
-    return _health(place, insecure, rules)
+    return _check_health(place, insecure, rules)
 
 
-def _shake_hands(plain: socket.socket, host: str, rules: Rules) -> None:
+def _check_tls(plain: socket.socket, host: str, rules: ProbeRules) -> None:
     context = ssl.create_default_context(cafile=rules.roots or None)
     context.set_alpn_protocols(["h2"])
     context.wrap_socket(plain, server_hostname=host).close()
 
 
-def _health(place: _Place, insecure: bool, rules: Rules) -> Outcome:
+def _check_health(place: _Peer, insecure: bool, rules: ProbeRules) -> Outcome:
     with _channel(place, insecure, rules) as channel:
         try:
             answer = health_pb2_grpc.HealthStub(channel).Check(
@@ -113,19 +113,19 @@ def _health(place: _Place, insecure: bool, rules: Rules) -> Outcome:
 
 
 def _without_health(code: grpc.StatusCode) -> Outcome:
-    if code in _ANSWERED:
+    if code in _ANSWER_CODES:
         return Outcome(Status.TRUE, "Reachable", "The agent answers, and offers no health.")
     if code is grpc.StatusCode.DEADLINE_EXCEEDED:
         return Outcome(Status.FALSE, "TimedOut", "It takes connections, and answers no call.")
     return Outcome(Status.FALSE, "NotGRPC", "It takes connections, and does not speak gRPC.")
 
 
-def _channel(place: _Place, insecure: bool, rules: Rules) -> grpc.Channel:
+def _channel(place: _Peer, insecure: bool, rules: ProbeRules) -> grpc.Channel:
     options = [
         ("grpc.enable_http_proxy", 0),
         ("grpc.enable_retries", 0),
-        ("grpc.max_receive_message_length", _MOST_BYTES),
-        ("grpc.max_metadata_size", _MOST_BYTES),
+        ("grpc.max_receive_message_length", _MAX_RESPONSE_BYTES),
+        ("grpc.max_metadata_size", _MAX_RESPONSE_BYTES),
         ("grpc.default_authority", place.host),
     ]
     if insecure:

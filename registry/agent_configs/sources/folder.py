@@ -18,7 +18,15 @@ from registry.agent_configs.documents.published import DocumentId
 from registry.agent_configs.event_types import FOLDER_CONFIRMED, FOLDER_LOADED, FOLDER_REFUSED
 from registry.agent_configs.publishing.publish import FOLDER
 from registry.agent_configs.publishing.teams import check_team_name
-from registry.agent_configs.sources.follow import CURRENT, OFF, Found, Source, confirm_removal, fail, follow
+from registry.agent_configs.sources.follow import (
+    CURRENT,
+    OFF,
+    Source,
+    SourceListing,
+    confirm_removal,
+    follow,
+    record_failure,
+)
 from registry.agent_configs.sources.models import AgentConfigFolder
 
 SOURCE = Source(
@@ -31,7 +39,7 @@ SOURCE = Source(
     FOLDER_CONFIRMED,
 )
 SUFFIXES = (".yaml", ".yml", ".json")
-_MOST_FILES = 10_000
+_MAX_FILES = 10_000
 # A file that was touched a moment ago may be half written.
 _SETTLED_SECONDS = 1.0
 _LOCK = 7_402_115
@@ -48,27 +56,27 @@ def synchronise(*, settled_seconds: float = _SETTLED_SECONDS) -> str:
         try:
             listing = read_folder(Path(settings.AGENT_CONFIGS_PATH), settled_seconds=settled_seconds)
         except OSError as error:
-            return fail(SOURCE, f"AGENT_CONFIGS_PATH cannot be read: {error}.")
+            return record_failure(SOURCE, f"AGENT_CONFIGS_PATH cannot be read: {error}.")
         return follow(SOURCE, listing)
 
 
-def folder_state() -> AgentConfigFolder:
+def get_folder_row() -> AgentConfigFolder:
     return AgentConfigFolder.objects.get(id=1)
 
 
-def confirm(digest: str, *, actor: Actor) -> None:
+def confirm_folder_removal(digest: str, *, actor: Actor) -> None:
     """Let exactly these documents go. Raises UnknownVersion if no such removal waits."""
     confirm_removal(SOURCE, digest, actor=actor)
 
 
-def read_folder(path: Path, *, settled_seconds: float = _SETTLED_SECONDS) -> Found:
+def read_folder(path: Path, *, settled_seconds: float = _SETTLED_SECONDS) -> SourceListing:
     """Raises OSError if the folder cannot be read."""
     if not path.is_dir():
         raise FileNotFoundError(f"{path.name!r} is no folder, or cannot be reached")
     root, texts, unsettled, problems = path.resolve(), {}, set(), []
-    for name in _names(path):
+    for name in _list_files(path):
         try:
-            document = _document(name)
+            document = _build_document_id(name)
             file = (path / name).resolve()
             # A link must not show a team's readers what else lies on this machine.
             if not file.is_relative_to(root):
@@ -76,20 +84,20 @@ def read_folder(path: Path, *, settled_seconds: float = _SETTLED_SECONDS) -> Fou
             if time.time() - file.stat().st_mtime < settled_seconds:
                 unsettled.add(document)
             else:
-                texts[document] = _text(file)
+                texts[document] = _read_file(file)
         except (OSError, ValueError, ControlplaneError) as error:
-            problems.append(f"{_printable(name)}: {_printable(error)}")
-    return Found(texts, frozenset(unsettled), tuple(problems))
+            problems.append(f"{_to_printable(name)}: {_to_printable(error)}")
+    return SourceListing(texts, frozenset(unsettled), tuple(problems))
 
 
-def _names(path: Path) -> Iterator[Path]:
+def _list_files(path: Path) -> Iterator[Path]:
     """Names with a leading dot are passed over: there Kubernetes keeps versions of a mounted ConfigMap."""
     paths = (file.relative_to(path) for file in path.rglob("*") if file.suffix in SUFFIXES)
     visible = (name for name in paths if not any(part.startswith(".") for part in name.parts))
-    yield from sorted(visible)[:_MOST_FILES]
+    yield from sorted(visible)[:_MAX_FILES]
 
 
-def _document(name: Path) -> DocumentId:
+def _build_document_id(name: Path) -> DocumentId:
     team, *rest = name.parts
     if not rest:
         raise ValueError("a document lies in its team's folder: <team>/<file>.yaml")
@@ -100,11 +108,11 @@ def _document(name: Path) -> DocumentId:
     return document
 
 
-def _printable(text: object) -> str:
+def _to_printable(text: object) -> str:
     return str(text).encode(errors="backslashreplace").decode()
 
 
-def _text(file: Path) -> str:
+def _read_file(file: Path) -> str:
     """One byte more than a document may have is enough to refuse it."""
     with file.open("rb") as opened:
         raw = opened.read(settings.AGENT_CONFIGS_DOCUMENT_BYTES + 1)

@@ -27,7 +27,7 @@ from controlplane.events.types import EventType
 from controlplane.identity.actors import Actor
 from registry.agent_configs.documents.published import DocumentId
 from registry.agent_configs.models import AgentConfig
-from registry.agent_configs.publishing.publish import Wanted, delete_document, put_document
+from registry.agent_configs.publishing.publish import DocumentSpec, delete_document, put_document
 from registry.agent_configs.publishing.recompute import recompute_all
 from registry.agent_configs.sources.models import SourceRow
 
@@ -50,7 +50,7 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class SourceListing:
     """What a look at a source showed.
 
     unsettled: documents that are there, or went a moment ago; problems: what is no document; unread: teams
@@ -60,7 +60,7 @@ class Found:
     texts: Mapping[DocumentId, str]
     unsettled: frozenset[DocumentId] = frozenset()
     problems: tuple[str, ...] = ()
-    unread: Mapping[str, str] = field(default_factory=dict)
+    unreadable_teams: Mapping[str, str] = field(default_factory=dict)
     created_at: Mapping[DocumentId, datetime] = field(default_factory=dict)
 
     @property
@@ -69,58 +69,58 @@ class Found:
 
     @property
     def digest(self) -> str:
-        return digest_of_names(self.names)
+        return documents_digest(self.names)
 
     def missing(self, published: Mapping[DocumentId, str]) -> list[DocumentId]:
         """What is known and was looked for in vain."""
         return sorted(
             document_id
             for document_id in published.keys() - self.names
-            if document_id.namespace not in self.unread
+            if document_id.namespace not in self.unreadable_teams
         )
 
 
-def state_of(row: SourceRow) -> str:
+def source_state(row: SourceRow) -> str:
     if not row.is_synced:
         return FAILING
     return AWAITING if row.pending else CURRENT
 
 
-def known_documents(source: Source) -> dict[DocumentId, str]:
+def load_published_digests(source: Source) -> dict[DocumentId, str]:
     """What is published from there, with the digests."""
     rows = AgentConfig.objects.filter(source=source.name, deleted_at=None)
     return {row.document_id: row.digest for row in rows.defer("text", "content")}
 
 
-def follow(source: Source, listing: Found) -> str:
+def follow(source: Source, listing: SourceListing) -> str:
     """Publish what changed, within the caller's transaction. Returns the state."""
     lock_publishing()
-    row = _locked(source)
-    published = known_documents(source)
+    row = _lock_row(source)
+    published = load_published_digests(source)
     gone = listing.missing(published)
-    waits = removals_to_confirm(gone, published)
-    if row.confirmed_digest == digest_of_names(waits):
+    waits = find_removals_to_confirm(gone, published)
+    if row.confirmed_digest == documents_digest(waits):
         waits = frozenset()
-    problems = [*listing.problems, *dict.fromkeys(listing.unread.values())]
+    problems = [*listing.problems, *dict.fromkeys(listing.unreadable_teams.values())]
     for document, text in listing.texts.items():
         if published.get(document) != sha256(text.encode()).hexdigest():
-            spec = Wanted(document, text, created_at=listing.created_at.get(document))
+            spec = DocumentSpec(document, text, created_at=listing.created_at.get(document))
             problems += _publish(source, spec)
     for document in gone:
         if document not in waits:
-            delete_document(document, actor=source.actor, one_of_many=True)
+            delete_document(document, actor=source.actor, in_batch=True)
     # Once for all that changed: taken one by one, no gate would notice that most of it goes.
     recompute_all(source.actor)
     names = [str(document_id) for document_id in sorted(waits)[:_MAX_REPORTED]]
-    pending = {"digest": digest_of_names(waits), "documents": names} if waits else None
-    return _note(source, row, listing, problems[:_MAX_REPORTED], pending)
+    pending = {"digest": documents_digest(waits), "documents": names} if waits else None
+    return _store_result(source, row, listing, problems[:_MAX_REPORTED], pending)
 
 
-def fail(source: Source, reason: str) -> str:
+def record_failure(source: Source, reason: str) -> str:
     """Note that the source cannot be read: everything stays as it is."""
-    row = _locked(source)
+    row = _lock_row(source)
     if row.is_synced or row.problems != [reason]:
-        _tell(source, source.refused, {"reason": reason})
+        _record_event(source, source.refused, {"reason": reason})
         log.warning("agent_config_source.unreadable", source=source.name, reason=reason)
     row.is_synced, row.problems = False, [reason]
     row.save(update_fields=["is_synced", "problems"])
@@ -130,7 +130,7 @@ def fail(source: Source, reason: str) -> str:
 @transaction.atomic
 def confirm_removal(source: Source, digest: str, *, actor: Actor) -> None:
     """Let exactly these documents go. Raises UnknownVersion if no such removal waits."""
-    row = _locked(source)
+    row = _lock_row(source)
     if not row.pending or row.pending["digest"] != digest:
         raise UnknownVersion("No removal with this digest waits for a confirmation.")
     row.confirmed_digest = digest
@@ -147,16 +147,16 @@ def confirm_removal(source: Source, digest: str, *, actor: Actor) -> None:
     )
 
 
-def _locked(source: Source) -> SourceRow:
+def _lock_row(source: Source) -> SourceRow:
     return source.rows._default_manager.select_for_update().get(id=1)
 
 
-def _publish(source: Source, spec: Wanted) -> list[str]:
+def _publish(source: Source, spec: DocumentSpec) -> list[str]:
     """One document's fault is its own: whatever goes wrong with it, the others are read."""
     name = f"{spec.id.namespace}/{spec.id.name}"
     try:
         with transaction.atomic():
-            put_document(spec, actor=source.actor, refuse=False, one_of_many=True)
+            put_document(spec, actor=source.actor, reject_invalid=False, in_batch=True)
     except ControlplaneError as error:
         return [f"{name}: {error.detail}"]
     except Exception as error:
@@ -165,39 +165,43 @@ def _publish(source: Source, spec: Wanted) -> list[str]:
     return []
 
 
-def removals_to_confirm(
+def find_removals_to_confirm(
     gone: Collection[DocumentId], published: Collection[DocumentId]
 ) -> frozenset[DocumentId]:
     """Of the documents that a source no longer has, those that stay until somebody confirms the removal."""
     before = Counter(document_id.namespace for document_id in published)
     lost = Counter(document_id.namespace for document_id in gone)
-    teams = {team for team, number in lost.items() if _is_too_much(number, before[team])}
+    teams = {team for team, number in lost.items() if _removes_too_much(number, before[team])}
     vanished = {team for team, number in lost.items() if number == before[team]}
-    if _is_too_much(len(vanished), len(before)):
+    if _removes_too_much(len(vanished), len(before)):
         teams |= vanished
     return frozenset(document_id for document_id in gone if document_id.namespace in teams)
 
 
-def digest_of_names(documents: Iterable[DocumentId]) -> str:
+def documents_digest(documents: Iterable[DocumentId]) -> str:
     """What is confirmed is which documents are removed."""
     return sha256("\n".join(sorted(map(str, documents))).encode()).hexdigest()
 
 
-def _is_too_much(gone: int, total: int) -> bool:
+def _removes_too_much(gone: int, total: int) -> bool:
     share = settings.AGENT_CONFIGS_REMOVAL_PERCENT / 100
     return gone >= settings.AGENT_CONFIGS_REMOVAL_COUNT and gone > share * total
 
 
-def _note(
-    source: Source, row: SourceRow, listing: Found, problems: list[str], pending: dict[str, Any] | None
+def _store_result(
+    source: Source,
+    row: SourceRow,
+    listing: SourceListing,
+    problems: list[str],
+    pending: dict[str, Any] | None,
 ) -> str:
-    reasons = list(listing.unread.values())
+    reasons = list(listing.unreadable_teams.values())
     if pending and row.pending != pending:
-        _tell(source, source.refused, {"reason": f"{len(pending['documents'])} documents would go."})
+        _record_event(source, source.refused, {"reason": f"{len(pending['documents'])} documents would go."})
     if reasons and (row.is_synced or row.problems != problems):
-        _tell(source, source.refused, {"reason": reasons[0]})
+        _record_event(source, source.refused, {"reason": reasons[0]})
     if not reasons and (not row.is_synced or row.loaded_at is None or row.digest != listing.digest):
-        _tell(source, source.loaded, {"digest": listing.digest})
+        _record_event(source, source.loaded, {"digest": listing.digest})
     if problems and problems != row.problems:
         log.warning("agent_config_source.problems", source=source.name, problems=problems[:5])
     row.is_synced, row.digest, row.problems, row.pending = not reasons, listing.digest, problems, pending
@@ -207,10 +211,10 @@ def _note(
     if not reasons:
         row.loaded_at = Now()
     row.save()
-    return state_of(row)
+    return source_state(row)
 
 
-def _tell(source: Source, kind: EventType, data: dict[str, Any]) -> None:
+def _record_event(source: Source, kind: EventType, data: dict[str, Any]) -> None:
     audit.record(
         kind, source.object_type, source.name, actor=source.actor, before=None, after=data, data=data
     )

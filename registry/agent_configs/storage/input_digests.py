@@ -15,14 +15,14 @@ from django.db.models import Q
 from registry.agent_configs.documents.content import digest_of
 from registry.agent_configs.models import AgentConfigQuarantine, DataPlane
 from registry.agent_configs.reachability.models import AgentEndpoint
-from registry.agent_configs.reachability.policies import gate_new
+from registry.agent_configs.reachability.policies import new_documents_wait
 from registry.agent_configs.storage import policies
-from registry.agent_configs.storage.stages import earlier_planes
+from registry.agent_configs.storage.stages import find_unsettled_earlier_planes
 
 _HOUR = 3600
 
 
-def inputs_of_all(now: datetime) -> str:
+def common_inputs_digest(now: datetime) -> str:
     """Of what concerns every data plane. With the hour: claims are forgotten, generations grow too old."""
     hour = int(now.timestamp()) // _HOUR
     with connection.cursor() as cursor:
@@ -33,35 +33,40 @@ def inputs_of_all(now: datetime) -> str:
         list(map(str, row)) for row in quarantines.values_list("id", "data_plane_id", "fallback")
     ]
     policy_texts = [
-        repr(policies.policy().naming),
-        repr(policies.gates()),
-        repr(policies.patience()),
-        repr(policies.timeouts()),
+        repr(policies.claim_policy().naming),
+        repr(policies.gate_limits()),
+        repr(policies.generation_policy()),
+        repr(policies.default_timeouts()),
     ]
-    more = [settings.AGENT_CONFIGS_MODE, settings.AGENT_CONFIGS_GRACE_SECONDS, *_judging(), _answering()]
+    more = [
+        settings.AGENT_CONFIGS_MODE,
+        settings.AGENT_CONFIGS_GRACE_SECONDS,
+        *_policy_values(),
+        _endpoint_values(),
+    ]
     return digest_of([hour, list(rows), quarantine_rows, policy_texts, more])
 
 
-def inputs_of_plane(plane: DataPlane, common: str) -> str:
+def plane_inputs_digest(plane: DataPlane, common: str) -> str:
     own: list[Any] = [plane.version, plane.active_revision, plane.applied_revision, plane.ack_state]
     alerted = plane.alerted_revision == plane.active_revision
-    lists = [sorted(plane.approved), sorted(plane.rejected), list(earlier_planes(plane))]
+    lists = [sorted(plane.approved), sorted(plane.rejected), list(find_unsettled_earlier_planes(plane))]
     return digest_of([common, own, alerted, plane.trial, *lists])
 
 
-def _judging() -> list[Any]:
-    policy = policies.policy()
+def _policy_values() -> list[Any]:
+    policy = policies.claim_policy()
     return [
         sorted(policy.reserved_task_types),
-        policy.simultaneous.value,
+        policy.tie_rule.value,
         policy.flag,
         policy.strict_endpoints,
     ]
 
 
-def _answering() -> list[list[str]]:
+def _endpoint_values() -> list[list[str]]:
     """Only where the policy keeps documents out whose agents do not answer."""
-    if not gate_new():
+    if not new_documents_wait():
         return []
     rows = AgentEndpoint.objects.order_by("endpoint", "insecure").values_list(
         "endpoint", "insecure", "status"

@@ -11,14 +11,14 @@ from django.conf import settings
 from django.db.models import Q
 
 from registry.agent_configs import serialization
-from registry.agent_configs.bundles.bundle import Bundle, Input
-from registry.agent_configs.bundles.compute import World
+from registry.agent_configs.bundles.bundle import Bundle, BundleInput
+from registry.agent_configs.bundles.compute import RecomputeInputs
 from registry.agent_configs.bundles.targets import Target
-from registry.agent_configs.claims.grants import Grant, Mode, Ownership, Release
-from registry.agent_configs.claims.history import Standing
+from registry.agent_configs.claims.grants import Grant, Ownership, OwnershipMode, Release
+from registry.agent_configs.claims.history import RememberedClaim
 from registry.agent_configs.documents.content import Content
 from registry.agent_configs.documents.dialects import Dialect
-from registry.agent_configs.documents.published import ClaimKey, ClaimKind, DocumentId, Published
+from registry.agent_configs.documents.published import ClaimKey, ClaimKind, DocumentId, PublishedDocument
 from registry.agent_configs.models import (
     AgentConfigBundle,
     AgentConfigGeneration,
@@ -28,15 +28,15 @@ from registry.agent_configs.models import (
     ClaimRecord,
     DataPlane,
 )
-from registry.agent_configs.publishing.team_parts import load_parts, takes
-from registry.agent_configs.reachability.policies import gate_new
+from registry.agent_configs.publishing.team_parts import accepts_team, load_parts
+from registry.agent_configs.reachability.policies import new_documents_wait
 from registry.agent_configs.storage import policies
-from registry.agent_configs.storage.load_documents import Document
-from registry.agent_configs.storage.stages import earlier_planes
+from registry.agent_configs.storage.load_documents import LoadedDocument
+from registry.agent_configs.storage.stages import find_unsettled_earlier_planes
 
 
 @dataclass(frozen=True, slots=True)
-class Instead:
+class Substitution:
     """A document that one data plane is not given as it is. content: of the generation served instead."""
 
     reason: str
@@ -46,79 +46,79 @@ class Instead:
 
 
 @dataclass(frozen=True, slots=True)
-class Loaded:
+class LoadedInputs:
     """One data plane's world, and what its statuses need besides.
 
     applied: what took part in the bundle that the data plane works with.
     """
 
-    world: World
-    documents: tuple[Document, ...]
-    exceptions: Mapping[DocumentId, Instead]
-    applied: frozenset[Input] = frozenset()
+    inputs: RecomputeInputs
+    documents: tuple[LoadedDocument, ...]
+    substitutions: Mapping[DocumentId, Substitution]
+    applied: frozenset[BundleInput] = frozenset()
 
 
 def load_ownership() -> Ownership:
     grants = AgentConfigGrant.objects.values_list("team", "pattern", "kind").order_by("id")
     releases = AgentConfigRelease.objects.values_list("team", "kind", "name")
     return Ownership(
-        Mode(settings.AGENT_CONFIGS_MODE),
+        OwnershipMode(settings.AGENT_CONFIGS_MODE),
         tuple(Grant(team, pattern, ClaimKind(kind)) for team, pattern, kind in grants),
         frozenset(Release(team, ClaimKind(kind), name) for team, kind, name in releases),
     )
 
 
-def load_world(
-    plane: DataPlane, documents: Collection[Document], ownership: Ownership, *, now: datetime
-) -> Loaded:
+def load_inputs(
+    plane: DataPlane, documents: Collection[LoadedDocument], ownership: Ownership, *, now: datetime
+) -> LoadedInputs:
     """What this data plane is given, and may be."""
-    taking_part = tuple(document for document in documents if takes(plane, document.published.team))
+    accepted = tuple(document for document in documents if accepts_team(plane, document.published.team))
     active = load_bundle(plane, plane.active_revision)
-    exceptions = {
-        **_unreachable(taking_part, active),
-        **_trial(plane, taking_part),
-        **_quarantined(plane, taking_part, now=now),
+    substitutions = {
+        **_find_unreachable(accepted, active),
+        **_find_suspected(plane, accepted),
+        **_find_quarantined(plane, accepted, now=now),
     }
-    world = World(
-        [document.published for document in taking_part],
-        target_of(plane),
+    inputs = RecomputeInputs(
+        [document.published for document in accepted],
+        build_target(plane),
         ownership,
         load_history(plane),
-        policies.policy(),
-        policies.gates(),
+        policies.claim_policy(),
+        policies.gate_limits(),
         active,
         frozenset(plane.approved),
         frozenset(plane.rejected),
-        policies.grace(),
-        earlier_planes(plane),
-        load_parts(plane, taking_part, active),
+        policies.claim_grace(),
+        find_unsettled_earlier_planes(plane),
+        load_parts(plane, accepted, active),
         {
-            document.id: _as_given(document, exceptions[document.id])
-            for document in taking_part
-            if document.id in exceptions
+            document.id: _substitute(document, substitutions[document.id])
+            for document in accepted
+            if document.id in substitutions
         },
     )
-    return Loaded(world, taking_part, exceptions, _applied(plane, world.active))
+    return LoadedInputs(inputs, accepted, substitutions, _load_applied_inputs(plane, inputs.active))
 
 
-def load_contest(
+def load_claim_inputs(
     plane: DataPlane,
-    documents: Collection[Document],
+    documents: Collection[LoadedDocument],
     ownership: Ownership,
     *,
     names: Collection[str],
     now: datetime,
-) -> World:
+) -> RecomputeInputs:
     """As much of this data plane's world as a decision about these names needs; of bundles nothing."""
-    taking_part = tuple(document for document in documents if takes(plane, document.published.team))
-    exceptions = {**_trial(plane, taking_part), **_quarantined(plane, taking_part, now=now)}
-    return World(
-        [_as_given(document, exceptions.get(document.id)) for document in taking_part],
-        target_of(plane),
+    accepted = tuple(document for document in documents if accepts_team(plane, document.published.team))
+    substitutions = {**_find_suspected(plane, accepted), **_find_quarantined(plane, accepted, now=now)}
+    return RecomputeInputs(
+        [_substitute(document, substitutions.get(document.id)) for document in accepted],
+        build_target(plane),
         ownership,
         load_history(plane, names),
-        policies.policy(),
-        grace=policies.grace(),
+        policies.claim_policy(),
+        grace=policies.claim_grace(),
     )
 
 
@@ -129,10 +129,10 @@ def load_bundle(plane: DataPlane, revision: int) -> Bundle | None:
         "body", flat=True
     )
     data = body.first()
-    return serialization.read_bundle(data) if data else None
+    return serialization.bundle_from_json(data) if data else None
 
 
-def _applied(plane: DataPlane, active: Bundle | None) -> frozenset[Input]:
+def _load_applied_inputs(plane: DataPlane, active: Bundle | None) -> frozenset[BundleInput]:
     is_active = plane.applied_revision == plane.active_revision
     applied = active if is_active else load_bundle(plane, plane.applied_revision)
     return frozenset(applied.inputs) if applied else frozenset()
@@ -140,12 +140,12 @@ def _applied(plane: DataPlane, active: Bundle | None) -> frozenset[Input]:
 
 def load_history(
     plane: DataPlane, names: Collection[str] | None = None
-) -> dict[tuple[str, ClaimKey], Standing]:
+) -> dict[tuple[str, ClaimKey], RememberedClaim]:
     """names: of these alone; None: of all."""
     records = ClaimRecord.objects.filter(data_plane=plane)
-    rows = (records if names is None else records.filter(name__in=names)).values_list(*_CLAIM)
+    rows = (records if names is None else records.filter(name__in=names)).values_list(*_CLAIM_FIELDS)
     return {
-        (team, ClaimKey(ClaimKind(kind), name, version, pin)): Standing(
+        (team, ClaimKey(ClaimKind(kind), name, version, pin)): RememberedClaim(
             DocumentId(source, team, document), first, established, gone
         )
         for team, kind, name, version, pin, source, document, first, established, gone in rows.iterator(
@@ -154,23 +154,25 @@ def load_history(
     }
 
 
-def target_of(plane: DataPlane) -> Target:
+def build_target(plane: DataPlane) -> Target:
     return Target(
         Dialect(plane.dialect),
         tuple(int(part) for part in plane.release.split(".")),
         tuple(plane.enabled_plugins),
         plane.platform,
         tuple(plane.placeholders),
-        *policies.timeouts(),
+        *policies.default_timeouts(),
     )
 
 
-def rows_of(documents: Iterable[Document], document_ids: Iterable[DocumentId]) -> dict[DocumentId, Document]:
+def select_documents(
+    documents: Iterable[LoadedDocument], document_ids: Iterable[DocumentId]
+) -> dict[DocumentId, LoadedDocument]:
     names = set(document_ids)
     return {document.id: document for document in documents if document.id in names}
 
 
-_CLAIM = (
+_CLAIM_FIELDS = (
     "team",
     "kind",
     "name",
@@ -184,17 +186,19 @@ _CLAIM = (
 )
 
 
-def _as_given(document: Document, instead: Instead | None) -> Published:
-    if instead is None:
+def _substitute(document: LoadedDocument, substitution: Substitution | None) -> PublishedDocument:
+    if substitution is None:
         return document.published
     return replace(
-        document.published, content=instead.content, generation=instead.generation or document.generation
+        document.published,
+        content=substitution.content,
+        generation=substitution.generation or document.generation,
     )
 
 
-def _quarantined(
-    plane: DataPlane, documents: Iterable[Document], *, now: datetime
-) -> dict[DocumentId, Instead]:
+def _find_quarantined(
+    plane: DataPlane, documents: Iterable[LoadedDocument], *, now: datetime
+) -> dict[DocumentId, Substitution]:
     # What a data plane of an earlier stage cannot take does not go on to later ones.
     earlier = Q(data_plane__stage__lt=plane.stage, reason="rejected")
     here = Q(data_plane=None) | Q(data_plane=plane) | earlier
@@ -206,22 +210,24 @@ def _quarantined(
         key=lambda row: (not row.data_plane_id, row.data_plane_id == plane.name),
     )
     fallbacks = {(row.document_id, row.fallback) for row in rows_here if row.fallback}
-    contents = _generations(fallbacks)
+    contents = _load_generations(fallbacks)
     substitutions = {}
     for row in rows_here:
         content = contents.get((row.document_id, row.fallback))
         fallback = row.fallback if content else 0
-        substitutions[by_key[row.document_id].id] = Instead(row.reason, row.message, fallback, content)
+        substitutions[by_key[row.document_id].id] = Substitution(row.reason, row.message, fallback, content)
     return substitutions
 
 
-def _unreachable(documents: Iterable[Document], active: Bundle | None) -> dict[DocumentId, Instead]:
+def _find_unreachable(
+    documents: Iterable[LoadedDocument], active: Bundle | None
+) -> dict[DocumentId, Substitution]:
     """New documents whose agents do not answer, where the policy keeps them out. What is served stays."""
-    if not gate_new():
+    if not new_documents_wait():
         return {}
     served = active.documents() if active else frozenset()
     return {
-        document.id: Instead("unreachable", document.probe.message, 0, None)
+        document.id: Substitution("unreachable", document.probe.message, 0, None)
         for document in documents
         if document.id not in served
         and document.probe
@@ -229,34 +235,34 @@ def _unreachable(documents: Iterable[Document], active: Bundle | None) -> dict[D
     }
 
 
-def _trial(plane: DataPlane, documents: Iterable[Document]) -> dict[DocumentId, Instead]:
+def _find_suspected(plane: DataPlane, documents: Iterable[LoadedDocument]) -> dict[DocumentId, Substitution]:
     """While a culprit is searched, suspects that are not being tried are given as they were applied."""
     if not plane.trial:
         return {}
-    out = {serialization.read_document_id(suspect) for suspect in plane.trial["suspects"]}
-    out -= {serialization.read_document_id(document) for document in plane.trial["tried"]}
+    out = {serialization.document_id_from_json(suspect) for suspect in plane.trial["suspects"]}
+    out -= {serialization.document_id_from_json(document) for document in plane.trial["tried"]}
     applied = load_bundle(plane, plane.applied_revision)
     generations = (
         {bundle_input.document: bundle_input.generation for bundle_input in applied.inputs} if applied else {}
     )
-    suspects = rows_of(documents, out)
+    suspects = select_documents(documents, out)
     keys = {document.key: document.id for document in suspects.values() if document.key}
-    contents = _generations({(key, generations.get(name, 0)) for key, name in keys.items()})
+    contents = _load_generations({(key, generations.get(name, 0)) for key, name in keys.items()})
     substitutions = {}
     for key, name in keys.items():
         number = generations.get(name, 0)
         content = contents.get((key, number))
         message = "The data plane rejected a configuration; the document to blame is being searched."
-        substitutions[name] = Instead("suspected", message, number if content else 0, content)
+        substitutions[name] = Substitution("suspected", message, number if content else 0, content)
     return substitutions
 
 
-def _generations(references: set[tuple[UUID, int]]) -> dict[tuple[UUID, int], Content]:
+def _load_generations(references: set[tuple[UUID, int]]) -> dict[tuple[UUID, int], Content]:
     if not references:
         return {}
     keys = {key for key, _ in references}
     rows = AgentConfigGeneration.objects.filter(document_id__in=keys, number__in={n for _, n in references})
     return {
-        (key, number): serialization.read_content(content)
+        (key, number): serialization.content_from_json(content)
         for key, number, content in rows.values_list("document_id", "number", "content")
     }

@@ -4,19 +4,25 @@ from __future__ import annotations
 
 from django.conf import settings
 
-from registry.agent_configs.claims.history import History, Standing
+from registry.agent_configs.claims.history import History, RememberedClaim
 from registry.agent_configs.documents.published import ClaimKey
 from registry.agent_configs.models import AgentConfigBundle, ClaimRecord, DataPlane
 
-_BY = ("data_plane", "kind", "name", "version", "pin", "team")
+_UNIQUE_FIELDS = ("data_plane", "kind", "name", "version", "pin", "team")
 _UPDATE_FIELDS = ("source", "document", "first_accepted_at", "established", "gone_at")
 
 
 def store_history(plane: DataPlane, before: History, after: History) -> None:
     """Write what differs, and nothing else."""
-    changed = [_row(plane, name, record) for name, record in after.items() if before.get(name) != record]
+    changed = [
+        _build_row(plane, name, record) for name, record in after.items() if before.get(name) != record
+    ]
     ClaimRecord.objects.bulk_create(
-        changed, batch_size=1000, update_conflicts=True, unique_fields=_BY, update_fields=_UPDATE_FIELDS
+        changed,
+        batch_size=1000,
+        update_conflicts=True,
+        unique_fields=_UNIQUE_FIELDS,
+        update_fields=_UPDATE_FIELDS,
     )
     for team, key in before.keys() - after.keys():
         ClaimRecord.objects.filter(
@@ -24,14 +30,14 @@ def store_history(plane: DataPlane, before: History, after: History) -> None:
         ).delete()
 
 
-def forget_old_bundles(plane: DataPlane) -> None:
+def delete_old_bundles(plane: DataPlane) -> None:
     """What is in force, and what was applied last, stays however old it is."""
     oldest = plane.latest_revision - settings.AGENT_CONFIGS_BUNDLES_KEPT
     old = AgentConfigBundle.objects.filter(data_plane=plane, revision__lte=oldest)
     old.exclude(revision__in=(plane.active_revision, plane.applied_revision)).delete()
 
 
-def _row(plane: DataPlane, name: tuple[str, ClaimKey], record: Standing) -> ClaimRecord:
+def _build_row(plane: DataPlane, name: tuple[str, ClaimKey], record: RememberedClaim) -> ClaimRecord:
     team, key = name
     return ClaimRecord(
         data_plane=plane,

@@ -11,10 +11,10 @@ from controlplane.api.fields import Query
 from controlplane.api.pages import page_response, paginate
 from controlplane.identity.roles import Action
 from registry.agent_configs import serialization
-from registry.agent_configs.bundles.differences import difference, summary
+from registry.agent_configs.bundles.differences import compare_bundles, summarize_difference
 from registry.agent_configs.delivery.data_planes import get_bundle
 from registry.agent_configs.models import AgentConfigBundle
-from registry.agent_configs.publishing.teams import check_sees_all
+from registry.agent_configs.publishing.teams import check_may_see_all_teams
 from registry.api.agent_configs import data_plane_schemas as shapes
 from registry.api.agent_configs import examples
 
@@ -38,7 +38,7 @@ class BundleCollection(Endpoint):
     )
     def get(self, request: Request) -> Response:
         query = shapes.BundleListQuery.parse(request)
-        check_sees_all(caller_of(request))
+        check_may_see_all_teams(caller_of(request))
         rows = AgentConfigBundle.objects.defer("text", "body")
         if "data_plane" in query:
             rows = rows.filter(data_plane=query["data_plane"])
@@ -62,7 +62,7 @@ class BundleItem(Endpoint):
     )
     def get(self, request: Request, name: str, revision: int) -> Response:
         Query.parse(request)
-        check_sees_all(caller_of(request))
+        check_may_see_all_teams(caller_of(request))
         return Response(shapes.show_bundle(get_bundle(name, revision)))
 
 
@@ -82,9 +82,9 @@ class BundleDifference(Endpoint):
     )
     def get(self, request: Request, name: str, revision: int, other: int) -> Response:
         Query.parse(request)
-        check_sees_all(caller_of(request))
+        check_may_see_all_teams(caller_of(request))
         before, after = (
-            serialization.read_bundle(get_bundle(name, number).body) for number in (revision, other)
+            serialization.bundle_from_json(get_bundle(name, number).body) for number in (revision, other)
         )
-        result = difference(before, after)
-        return Response({"changes": list(summary(result)), "restarts": list(result.restarts)})
+        result = compare_bundles(before, after)
+        return Response({"changes": list(summarize_difference(result)), "restarts": list(result.restarts)})

@@ -18,7 +18,12 @@ from controlplane.identity.roles import Action
 from registry.agent_configs.claims.grants import Grant, Transfer
 from registry.agent_configs.documents.published import ClaimKind
 from registry.agent_configs.models import AgentConfigGrant, AgentConfigStatus, ClaimRecord, PublishingTeam
-from registry.agent_configs.publishing.ownership_transfer import give_grant, release, transfer, withdraw_grant
+from registry.agent_configs.publishing.ownership_transfer import (
+    create_grant,
+    delete_grant,
+    release_claim,
+    transfer_claim,
+)
 from registry.agent_configs.publishing.teams import check_may_publish, get_team, hidden_teams, put_team
 from registry.api.agent_configs import claim_schemas as shapes
 from registry.api.agent_configs import examples
@@ -127,7 +132,7 @@ class GrantCollection(Endpoint):
         query = ReasonedQuery.parse(request)
         body = parse_body(shapes.GrantWrite, request)
         grant = Grant(body["team"], body["pattern"], ClaimKind(body["kind"]))
-        row = give_grant(grant, actor=actor_of(request, query["change_message"]))
+        row = create_grant(grant, actor=actor_of(request, query["change_message"]))
         headers = {"Location": f"{request.path}/{row.id}"}
         return Response(shapes.show_grant(row), status=201, headers=headers)
 
@@ -146,7 +151,7 @@ class GrantItem(Endpoint):
     @mutation
     def delete(self, request: Request, grant_id: UUID) -> Response:
         query = ReasonedQuery.parse(request)
-        withdraw_grant(grant_id, actor=actor_of(request, query["change_message"]))
+        delete_grant(grant_id, actor=actor_of(request, query["change_message"]))
         return Response(status=204)
 
 
@@ -188,7 +193,7 @@ class ReleaseClaim(Endpoint):
         body = parse_body(shapes.ReleaseWrite, request)
         check_may_publish(caller_of(request), body["team"])
         actor = actor_of(request, query["change_message"])
-        release(body["team"], ClaimKind(body["kind"]), body["name"], actor=actor)
+        release_claim(body["team"], ClaimKind(body["kind"]), body["name"], actor=actor)
         return Response(status=204)
 
 
@@ -210,7 +215,7 @@ class TransferClaim(Endpoint):
         query = ReasonedQuery.parse(request)
         body = parse_body(shapes.TransferWrite, request)
         order = Transfer(ClaimKind(body["kind"]), body["name"], body["from_team"], body["to_team"])
-        transfer(order, actor=actor_of(request, query["change_message"]))
+        transfer_claim(order, actor=actor_of(request, query["change_message"]))
         return Response(status=204)
 
 

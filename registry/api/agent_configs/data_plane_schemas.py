@@ -12,7 +12,7 @@ from controlplane.api.pages import PageQuery
 from controlplane.endpoints.events.schemas import MAX_WAIT_SECONDS
 from overrides.api.schemas import AnyJSONField
 from registry.agent_configs.bundles.conditions import AckState
-from registry.agent_configs.delivery.data_planes import Format, described
+from registry.agent_configs.delivery.data_planes import Format, show_spec
 from registry.agent_configs.models import DIALECTS, AgentConfigBundle, DataPlane
 from registry.api.agent_configs.document_schemas import GateHold
 
@@ -199,7 +199,7 @@ def show_plane(plane: DataPlane, held_teams: Sequence[str]) -> dict[str, Any]:
         "ack_errors",
     )
     return {
-        **described(plane),
+        **show_spec(plane),
         **{name: getattr(plane, name) for name in names},
         "searching": plane.trial is not None,
         "held_digest": hold["digest"],

@@ -21,22 +21,22 @@ from controlplane.identity.roles import Action
 from registry.agent_configs.bundles.conditions import AckState
 from registry.agent_configs.delivery.acknowledgements import AckError, Acknowledgement, acknowledge
 from registry.agent_configs.delivery.data_planes import (
-    Described,
+    DataPlaneSpec,
     Format,
     approve,
-    configuration,
+    configuration_etag,
     delete_plane,
-    etag_of,
+    get_configuration,
     get_followed_plane,
     get_plane,
     put_plane,
 )
-from registry.agent_configs.delivery.long_poll import next_bundle
+from registry.agent_configs.delivery.long_poll import watch_data_plane
 from registry.agent_configs.delivery.signatures import repr_digest, signatures
 from registry.agent_configs.documents.dialects import Dialect
 from registry.agent_configs.models import DataPlane
-from registry.agent_configs.publishing.team_parts import held_teams
-from registry.agent_configs.publishing.teams import check_sees_all
+from registry.agent_configs.publishing.team_parts import load_held_teams
+from registry.agent_configs.publishing.teams import check_may_see_all_teams
 from registry.api.agent_configs import data_plane_schemas as shapes
 from registry.api.agent_configs import examples
 
@@ -57,9 +57,9 @@ class DataPlaneCollection(Endpoint):
     )
     def get(self, request: Request) -> Response:
         query = PageQuery.parse(request)
-        check_sees_all(caller_of(request))
+        check_may_see_all_teams(caller_of(request))
         page = paginate(request, DataPlane.objects.all(), order=("name",), query=query)
-        teams_by_plane = held_teams(page.items)
+        teams_by_plane = load_held_teams(page.items)
         return page_response(
             request, page, lambda plane: shapes.show_plane(plane, teams_by_plane.get(plane.name, ()))
         )
@@ -83,8 +83,8 @@ class DataPlaneItem(Endpoint):
     )
     def get(self, request: Request, name: str) -> Response:
         Query.parse(request)
-        check_sees_all(caller_of(request))
-        return _answer(get_plane(name))
+        check_may_see_all_teams(caller_of(request))
+        return _respond(get_plane(name))
 
     @extend_schema(
         operation_id="data_planes_put",
@@ -101,14 +101,14 @@ class DataPlaneItem(Endpoint):
         query = ReasonedQuery.parse(request)
         body = parse_body(shapes.DataPlaneWrite, request)
         lists = {field: tuple(value) for field, value in body.items() if isinstance(value, list)}
-        spec = Described(**{**body, **lists, "dialect": Dialect(body["dialect"])})
+        spec = DataPlaneSpec(**{**body, **lists, "dialect": Dialect(body["dialect"])})
         plane, created = put_plane(
             name,
             spec,
             actor=actor_of(request, query["change_message"]),
             precondition=parse_precondition(request),
         )
-        return _answer(plane, status=201 if created else 200)
+        return _respond(plane, status=201 if created else 200)
 
     @extend_schema(
         operation_id="data_planes_delete",
@@ -155,13 +155,13 @@ class DataPlaneConfig(Endpoint):
         # Read before the data plane is: what happens meanwhile ends the waiting at once.
         last_event = last_number() if query["wait"] else 0
         plane = get_followed_plane(name, caller)
-        answer = respond(request, None, etag=etag_of(plane, config_format))
+        answer = respond(request, None, etag=configuration_etag(plane, config_format))
         if answer.status_code == HTTPStatus.NOT_MODIFIED:
             if query["wait"]:
-                watch = next_bundle(plane.name, caller, after=last_event, seconds=query["wait"])
+                watch = watch_data_plane(plane.name, caller, after=last_event, seconds=query["wait"])
                 hand_over(watch, request.headers, answer)
             return answer
-        return _configuration(plane, config_format)
+        return _respond_with_configuration(plane, config_format)
 
 
 class DataPlaneAcks(Endpoint):
@@ -188,7 +188,7 @@ class DataPlaneAcks(Endpoint):
         body = parse_body(shapes.AckWrite, request)
         errors = tuple(AckError(**error) for error in body["errors"])
         word = Acknowledgement(body["revision"], AckState(body["status"]), body["sha256"], errors)
-        return _answer(acknowledge(name, word, actor=actor_of(request, query["change_message"])))
+        return _respond(acknowledge(name, word, actor=actor_of(request, query["change_message"])))
 
 
 class ApproveBundle(Endpoint):
@@ -211,11 +211,11 @@ class ApproveBundle(Endpoint):
     def post(self, request: Request, name: str) -> Response:
         query = ReasonedQuery.parse(request)
         body = parse_body(shapes.ApprovalWrite, request)
-        return _answer(approve(name, body["digest"], actor=actor_of(request, query["change_message"])))
+        return _respond(approve(name, body["digest"], actor=actor_of(request, query["change_message"])))
 
 
-def _configuration(plane: DataPlane, config_format: Format) -> HttpResponse:
-    document = configuration(plane, config_format)
+def _respond_with_configuration(plane: DataPlane, config_format: Format) -> HttpResponse:
+    document = get_configuration(plane, config_format)
     body = document.body.encode()
     headers = {
         "ETag": document.etag,
@@ -230,7 +230,7 @@ def _configuration(plane: DataPlane, config_format: Format) -> HttpResponse:
     return HttpResponse(body, content_type=kind, headers=headers)
 
 
-def _answer(plane: DataPlane, status: int = 200) -> Response:
+def _respond(plane: DataPlane, status: int = 200) -> Response:
     headers = {"ETag": version_etag(plane.version)}
-    teams = held_teams([plane]).get(plane.name, ())
+    teams = load_held_teams([plane]).get(plane.name, ())
     return Response(shapes.show_plane(plane, teams), status=status, headers=headers)

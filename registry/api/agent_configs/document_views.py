@@ -18,17 +18,22 @@ from controlplane.errors import MalformedBody
 from controlplane.identity.callers import Caller
 from controlplane.identity.roles import Action
 from registry.agent_configs import serialization
-from registry.agent_configs.documents.published import Canary, DocumentId, Facts
+from registry.agent_configs.documents.published import Canary, DocumentId, TaskTypeFacts
 from registry.agent_configs.models import AgentConfig
 from registry.agent_configs.publishing.admission_webhook import review
-from registry.agent_configs.publishing.preview import Change, Outcome, Preview, preview
+from registry.agent_configs.publishing.preview import (
+    DataPlaneOutcome,
+    Preview,
+    PreviewChange,
+    preview_changes,
+)
 from registry.agent_configs.publishing.publish import (
     API,
-    Wanted,
+    DocumentSpec,
     delete_document,
     get_document,
+    get_visible_document,
     put_document,
-    visible_document,
 )
 from registry.agent_configs.publishing.quarantine import quarantine, readmit
 from registry.agent_configs.publishing.teams import check_may_publish, hidden_teams
@@ -99,8 +104,8 @@ class AgentConfigItem(Endpoint):
     )
     def get(self, request: Request, team: str, name: str) -> Response:
         source = document_schemas.SourceQuery.parse(request)["source"]
-        row = visible_document(DocumentId(source, team, name), caller_of(request))
-        return _answer(row, request)
+        row = get_visible_document(DocumentId(source, team, name), caller_of(request))
+        return _respond(row, request)
 
     @extend_schema(
         operation_id="agent_configs_put",
@@ -121,11 +126,11 @@ class AgentConfigItem(Endpoint):
         check_may_publish(caller_of(request), team)
         body = parse_body(document_schemas.AgentConfigWrite, request)
         row, created = put_document(
-            _wanted(DocumentId(API, team, name), body),
+            _build_spec(DocumentId(API, team, name), body),
             actor=actor_of(request, query["change_message"]),
             precondition=parse_precondition(request),
         )
-        return _answer(row, request, status=201 if created else 200)
+        return _respond(row, request, status=201 if created else 200)
 
     @extend_schema(
         operation_id="agent_configs_delete",
@@ -161,9 +166,9 @@ class QuarantineAgentConfig(Endpoint):
     def post(self, request: Request) -> Response:
         query = ReasonedQuery.parse(request)
         body = parse_body(document_schemas.QuarantineWrite, request)
-        row = get_document(_named(body))
+        row = get_document(_read_document_id(body))
         quarantine(row, body["message"], actor=actor_of(request, query["change_message"]))
-        return _answer(row, request)
+        return _respond(row, request)
 
 
 class ReadmitAgentConfig(Endpoint):
@@ -182,9 +187,9 @@ class ReadmitAgentConfig(Endpoint):
     @mutation
     def post(self, request: Request) -> Response:
         query = ReasonedQuery.parse(request)
-        row = get_document(_named(parse_body(document_schemas.DocumentName, request)))
+        row = get_document(_read_document_id(parse_body(document_schemas.DocumentName, request)))
         readmit(row, actor=actor_of(request, query["change_message"]))
-        return _answer(row, request)
+        return _respond(row, request)
 
 
 class PreviewAgentConfigs(Endpoint):
@@ -205,9 +210,9 @@ class PreviewAgentConfigs(Endpoint):
         items = parse_body(document_schemas.PreviewWrite, request)["items"]
         for item in items:
             check_may_publish(caller_of(request), item["team"])
-        changes = [Change(_named(item), item["text"]) for item in items]
+        changes = [PreviewChange(_read_document_id(item), item["text"]) for item in items]
         caller = caller_of(request)
-        result = preview(changes, hidden=frozenset(hidden_teams(caller)))
+        result = preview_changes(changes, hidden=frozenset(hidden_teams(caller)))
         return Response(_show_preview(changes, result, caller))
 
 
@@ -231,27 +236,27 @@ class AdmitAgentConfig(Endpoint):
         return Response(review(request.data))
 
 
-def _wanted(document: DocumentId, body: dict[str, Any]) -> Wanted:
-    facts = {name: Facts(**values) for name, values in body["facts"].items()}
-    return Wanted(document, body["text"], facts, Canary(**body["canary"]) if body["canary"] else None)
+def _build_spec(document: DocumentId, body: dict[str, Any]) -> DocumentSpec:
+    facts = {name: TaskTypeFacts(**values) for name, values in body["facts"].items()}
+    return DocumentSpec(document, body["text"], facts, Canary(**body["canary"]) if body["canary"] else None)
 
 
-def _named(body: Mapping[str, Any]) -> DocumentId:
+def _read_document_id(body: Mapping[str, Any]) -> DocumentId:
     return DocumentId(body["source"], body["team"], body["name"])
 
 
-def _answer(row: AgentConfig, request: Request, status: int = 200) -> Response:
+def _respond(row: AgentConfig, request: Request, status: int = 200) -> Response:
     headers = {"ETag": version_etag(row.generation)}
     return Response(document_schemas.show_document(row, caller_of(request)), status=status, headers=headers)
 
 
-def _show_preview(changes: list[Change], result: Preview, caller: Caller) -> dict[str, Any]:
+def _show_preview(changes: list[PreviewChange], result: Preview, caller: Caller) -> dict[str, Any]:
     documents = []
     for change in changes:
         reading = result.readings.get(change.id)
         verdict = "deleted" if reading is None else "invalid" if reading.errors else "valid"
         diagnostics = (
-            [serialization.write_diagnostic(diagnostic) for diagnostic in reading.diagnostics]
+            [serialization.diagnostic_to_json(diagnostic) for diagnostic in reading.diagnostics]
             if reading
             else []
         )
@@ -262,22 +267,22 @@ def _show_preview(changes: list[Change], result: Preview, caller: Caller) -> dic
     }
 
 
-def _show_outcome(outcome: Outcome, caller: Caller) -> dict[str, Any]:
+def _show_outcome(outcome: DataPlaneOutcome, caller: Caller) -> dict[str, Any]:
     return {
         "data_plane": outcome.data_plane,
         "affected": outcome.is_affected,
         "digest": outcome.digest,
         "changes": list(outcome.changes),
-        "held": [{"gate": hold.gate.value, "message": hold.message} for hold in outcome.held],
+        "held": [{"gate": hold.gate.value, "message": hold.message} for hold in outcome.holds],
         "documents": [
             {
                 "team": name.namespace,
                 "name": name.name,
-                "conditions": [serialization.write_condition(condition) for condition in status.conditions],
+                "conditions": [serialization.condition_to_json(condition) for condition in status.conditions],
                 "conflicts": document_schemas.show_conflicts(status.conflicts, caller),
                 "observations": status.observations,
             }
-            for name, status in outcome.standings.items()
+            for name, status in outcome.statuses.items()
         ],
     }
 

@@ -14,10 +14,10 @@ from controlplane.api.endpoints import Endpoint, ReasonedQuery, actor_of, caller
 from controlplane.api.fields import Query, StrictSerializer, Text, parse_body
 from controlplane.identity.roles import Action
 from registry.agent_configs.sources.follow import STATES, confirm_removal
-from registry.agent_configs.sources.state import FOLLOWED, standing
+from registry.agent_configs.sources.state import SOURCES, source_status
 from registry.api.agent_configs import examples
 
-NAMES = [(name, name) for name in FOLLOWED]
+SOURCE_NAMES = [(name, name) for name in SOURCES]
 STATE_NAMES = [(state, state) for state in STATES]
 _TAGS = ["agent configurations"]
 
@@ -32,7 +32,7 @@ class PendingDocumentRemoval(serializers.Serializer[Any]):
 
 
 class FollowedSource(serializers.Serializer[Any]):
-    source = serializers.ChoiceField(choices=NAMES)  # type: ignore[assignment]  # DRF takes it out
+    source = serializers.ChoiceField(choices=SOURCE_NAMES)  # type: ignore[assignment]  # DRF takes it out
     state = serializers.ChoiceField(
         choices=STATE_NAMES,
         help_text="`off`: it is not set up. `failing`: it, or a part of it, cannot be read; what was read "
@@ -55,7 +55,7 @@ class FollowedSourcePage(serializers.Serializer[Any]):
 
 
 class RemovalConfirmation(StrictSerializer):
-    source = serializers.ChoiceField(choices=NAMES)  # type: ignore[assignment]  # as above
+    source = serializers.ChoiceField(choices=SOURCE_NAMES)  # type: ignore[assignment]  # as above
     digest = Text(max_length=64, help_text="`pending.digest`: exactly these documents may go.")
 
 
@@ -75,7 +75,7 @@ class SourceCollection(Endpoint):
     )
     def get(self, request: Request) -> Response:
         Query.parse(request)
-        items = [asdict(standing(source, caller_of(request))) for source in FOLLOWED.values()]
+        items = [asdict(source_status(source, caller_of(request))) for source in SOURCES.values()]
         return Response({"items": items, "next_cursor": None})
 
 
@@ -96,6 +96,6 @@ class ConfirmRemoval(Endpoint):
     def post(self, request: Request) -> Response:
         query = ReasonedQuery.parse(request)
         body = parse_body(RemovalConfirmation, request)
-        source = FOLLOWED[body["source"]]
+        source = SOURCES[body["source"]]
         confirm_removal(source, body["digest"], actor=actor_of(request, query["change_message"]))
-        return Response(asdict(standing(source, caller_of(request))))
+        return Response(asdict(source_status(source, caller_of(request))))

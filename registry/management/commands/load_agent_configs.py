@@ -4,7 +4,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from controlplane.identity.actors import system
 from registry.agent_configs.publishing.recompute import recompute_all
-from registry.agent_configs.sources.folder import confirm, folder_state, synchronise
+from registry.agent_configs.sources.folder import confirm_folder_removal, get_folder_row, synchronise
 from registry.agent_configs.sources.follow import AWAITING, CURRENT, OFF
 
 _ACTOR = system("command")
@@ -18,13 +18,13 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         if options["confirm"]:
-            confirm(options["confirm"], actor=_ACTOR)
+            confirm_folder_removal(options["confirm"], actor=_ACTOR)
         # Somebody who asks at once has written the files to the end.
         state = synchronise(settled_seconds=0)
         if state == OFF:
             raise CommandError("AGENT_CONFIGS_PATH is empty, so there is no folder to look at.")
         recompute_all(_ACTOR)
-        found = folder_state()
+        found = get_folder_row()
         for problem in found.problems:
             self.stderr.write(problem)
         if state == AWAITING and found.pending:

@@ -8,9 +8,9 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from controlplane.identity.actors import system
-from registry.agent_configs.sources.cluster.backoff import Pace
+from registry.agent_configs.sources.cluster.backoff import WatchTiming
 from registry.agent_configs.sources.cluster.client import MISSING, KubernetesCluster, is_installed
-from registry.agent_configs.sources.cluster.health import serve
+from registry.agent_configs.sources.cluster.health import serve_probes
 from registry.agent_configs.sources.cluster.protocol import ClusterError
 from registry.agent_configs.sources.cluster.synchronise import SOURCE, STANDBY
 from registry.agent_configs.sources.cluster.watcher import LISTING, OFFLINE, Watcher
@@ -42,7 +42,7 @@ class Command(BaseCommand):
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: watcher.halt())
         port = settings.AGENT_CONFIGS_KUBERNETES_PROBE_PORT
-        probes = serve(watcher.pulse, port) if port else None
+        probes = serve_probes(watcher.health, port) if port else None
         self.stdout.write(f"{watcher.name} watches {', '.join(settings.AGENT_CONFIGS_KUBERNETES_NAMESPACES)}")
         self.stdout.flush()
         watcher.start()
@@ -84,12 +84,12 @@ def _watcher() -> Watcher:
         raise CommandError("AGENT_CONFIGS_KUBERNETES_NAMESPACES is empty, so there is nothing to watch.")
     if not is_installed():
         raise CommandError(MISSING)
-    pace = Pace(relist=settings.AGENT_CONFIGS_KUBERNETES_RELIST_SECONDS)
+    timing = WatchTiming(relist_interval=settings.AGENT_CONFIGS_KUBERNETES_RELIST_SECONDS)
     try:
         cluster = KubernetesCluster(
             settings.AGENT_CONFIGS_KUBERNETES_KUBECONFIG,
             selector=settings.AGENT_CONFIGS_KUBERNETES_SELECTOR,
-            pace=pace,
+            timing=timing,
         )
     except ClusterError as error:
         raise CommandError(
@@ -100,6 +100,6 @@ def _watcher() -> Watcher:
         namespaces,
         name=f"{socket.gethostname()}-{os.getpid()}",
         quiet=settings.AGENT_CONFIGS_KUBERNETES_SETTLE_SECONDS,
-        pace=pace,
+        timing=timing,
         events=settings.AGENT_CONFIGS_KUBERNETES_EVENTS,
     )

@@ -12,16 +12,16 @@ from registry.agent_configs.documents.published import DocumentId
 
 
 @dataclass(frozen=True, slots=True)
-class Settling:
+class RemovalDebounce:
     """What is gone, and since when nothing else is."""
 
-    gone: frozenset[DocumentId] = frozenset()
+    removed: frozenset[DocumentId] = frozenset()
     since: float = 0.0
 
-    def seen(self, gone: Iterable[DocumentId], *, now: float) -> Settling:
+    def update(self, gone: Iterable[DocumentId], *, now: float) -> RemovalDebounce:
         document_ids = frozenset(gone)
-        return self if document_ids == self.gone else Settling(document_ids, now)
+        return self if document_ids == self.removed else RemovalDebounce(document_ids, now)
 
-    def waiting(self, *, quiet: float, now: float) -> frozenset[DocumentId]:
+    def pending_removals(self, *, quiet: float, now: float) -> frozenset[DocumentId]:
         """Those that must stay for now."""
-        return frozenset() if now - self.since >= quiet else self.gone
+        return frozenset() if now - self.since >= quiet else self.removed

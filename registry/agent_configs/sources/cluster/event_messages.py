@@ -16,10 +16,10 @@ from registry.agent_configs.sources.cluster.objects import ConfigMap
 
 NORMAL, WARNING = "Normal", "Warning"
 # Kubernetes refuses more.
-_LONGEST_NOTE = 1024
+_MAX_NOTE_LENGTH = 1024
 _CONTROLLER = "controlplane.flyte.org/agent-configs"
 _SHORTEST_SERIES = 2
-_OUT = ("Quarantined", "Suspected")
+_QUARANTINE_REASONS = ("Quarantined", "Suspected")
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,43 +30,43 @@ class Notice:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class DocumentOutcome:
     """What became of a document. served: the generation that is, or 0. planes: how it stands there."""
 
     generation: int
     served: int
     errors: tuple[str, ...]
-    planes: Mapping[str, Standing] = field(default_factory=dict)
+    planes: Mapping[str, DataPlaneStatus] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class DataPlaneStatus:
     """In one data plane. accepted: the reason and the message of that condition."""
 
     is_accepted: bool
-    accepted: tuple[str, str]
+    reason_and_message: tuple[str, str]
     conflicts: tuple[str, ...]
 
 
-def notices_of(outcome: Outcome) -> list[Notice]:
+def build_notices(outcome: DocumentOutcome) -> list[Notice]:
     """One for each thing to say; data planes that say the same are named together."""
     if outcome.errors:
-        return [_invalid(outcome)]
+        return [_invalid_notice(outcome)]
     planes_by_message: defaultdict[tuple[str, str, str], list[str]] = defaultdict(list)
-    for plane, standing in sorted(outcome.planes.items()):
-        for message in _of_plane(standing):
+    for plane, status in sorted(outcome.planes.items()):
+        for message in _plane_messages(status):
             planes_by_message[message].append(plane)
     if not planes_by_message:
         return [
             Notice("Accepted", NORMAL, f"Generation {outcome.generation} is valid. No data plane takes it.")
         ]
     return [
-        Notice(reason, kind, _short(f"{', '.join(planes)}: {note}"))
+        Notice(reason, kind, _shorten(f"{', '.join(planes)}: {note}"))
         for (reason, kind, note), planes in planes_by_message.items()
     ]
 
 
-def event_of(notice: Notice, config_map: ConfigMap, *, instance: str, now: datetime) -> dict[str, Any]:
+def build_event(notice: Notice, config_map: ConfigMap, *, instance: str, now: datetime) -> dict[str, Any]:
     """As events.k8s.io/v1 wants it. The name is the same for the same news, so that it is told once."""
     regarding = {
         "apiVersion": "v1",
@@ -90,7 +90,7 @@ def event_of(notice: Notice, config_map: ConfigMap, *, instance: str, now: datet
     }
 
 
-def series_of(count: int, *, now: datetime) -> dict[str, Any]:
+def build_series(count: int, *, now: datetime) -> dict[str, Any]:
     """What changes in an Event that is told again."""
     return {"series": {"count": max(count, _SHORTEST_SERIES), "lastObservedTime": micro_time(now)}}
 
@@ -106,23 +106,23 @@ def micro_time(at: datetime) -> str:
     return at.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
-def _invalid(outcome: Outcome) -> Notice:
+def _invalid_notice(outcome: DocumentOutcome) -> Notice:
     more = f" And {len(outcome.errors) - 1} more." if len(outcome.errors) > 1 else ""
     served = f" Generation {outcome.served} is served on." if outcome.served else " Nothing of it is served."
-    room = _LONGEST_NOTE - len(more) - len(served)
-    return Notice("InvalidConfiguration", WARNING, f"{_short(outcome.errors[0], room)}{more}{served}")
+    room = _MAX_NOTE_LENGTH - len(more) - len(served)
+    return Notice("InvalidConfiguration", WARNING, f"{_shorten(outcome.errors[0], room)}{more}{served}")
 
 
-def _of_plane(standing: Standing) -> Iterable[tuple[str, str, str]]:
-    reason, message = standing.accepted
-    if reason in _OUT:
+def _plane_messages(status: DataPlaneStatus) -> Iterable[tuple[str, str, str]]:
+    reason, message = status.reason_and_message
+    if reason in _QUARANTINE_REASONS:
         return [("Quarantined", WARNING, message)]
-    if standing.conflicts:
-        return [("Conflicted", WARNING, conflict) for conflict in standing.conflicts]
-    if standing.is_accepted:
+    if status.conflicts:
+        return [("Conflicted", WARNING, conflict) for conflict in status.conflicts]
+    if status.is_accepted:
         return [("Accepted", NORMAL, message or "accepted.")]
     return [(reason, WARNING, message or "not accepted.")]
 
 
-def _short(note: str, most: int = _LONGEST_NOTE) -> str:
+def _shorten(note: str, most: int = _MAX_NOTE_LENGTH) -> str:
     return note if len(note) <= most else f"{note[: most - 3]}..."

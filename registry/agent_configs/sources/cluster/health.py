@@ -10,27 +10,27 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 _STUCK_AFTER = 120.0
 
 
-class Pulse:
+class WatcherHealth:
     """What the loop says of itself."""
 
     def __init__(self) -> None:
-        self.beat_at = time.monotonic()
+        self.last_step_at = time.monotonic()
         self.is_ready = False
 
-    def beat(self, *, is_ready: bool) -> None:
-        self.beat_at, self.is_ready = time.monotonic(), is_ready
+    def record_step(self, *, is_ready: bool) -> None:
+        self.last_step_at, self.is_ready = time.monotonic(), is_ready
 
     @property
     def is_alive(self) -> bool:
-        return time.monotonic() - self.beat_at < _STUCK_AFTER
+        return time.monotonic() - self.last_step_at < _STUCK_AFTER
 
 
-def serve(pulse: Pulse, port: int) -> ThreadingHTTPServer:
+def serve_probes(health: WatcherHealth, port: int) -> ThreadingHTTPServer:
     """Answer /livez and /readyz until it is shut down. Port 0 takes any."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            answers = {"/livez": pulse.is_alive, "/readyz": pulse.is_alive and pulse.is_ready}
+            answers = {"/livez": health.is_alive, "/readyz": health.is_alive and health.is_ready}
             answer = answers.get(self.path)
             body = b"ok\n" if answer else b"no\n"
             self.send_response(404 if answer is None else 200 if answer else 503)

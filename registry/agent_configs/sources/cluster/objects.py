@@ -23,11 +23,11 @@ _CONTENT_FIELDS = ("data", "binaryData", "immutable")
 _GONE = 410
 
 
-class Expired(Exception):
+class VersionExpired(Exception):
     """The API server no longer knows what happened since the version that we have: list again."""
 
 
-class Garbled(Exception):
+class MalformedResponse(Exception):
     """An answer that is none. What it was to say is lost, so: list again."""
 
 
@@ -73,12 +73,12 @@ class Page:
 
 def read_page(value: Any) -> Page:
     """Raises Garbled for what is no list of ConfigMaps with a version."""
-    metadata = _member(value, "metadata")
+    metadata = _require_member(value, "metadata")
     items = value.get("items")
     version = metadata.get("resourceVersion")
     # A server writes null for no items.
     if not isinstance(items, list | None) or not isinstance(version, str) or not version:
-        raise Garbled("This is no list of ConfigMaps.")
+        raise MalformedResponse("This is no list of ConfigMaps.")
     more = metadata.get("continue") or ""
     config_maps = (read_config_map(item) for item in items or ())
     return Page(tuple(config_map for config_map in config_maps if config_map), version, str(more))
@@ -86,14 +86,16 @@ def read_page(value: Any) -> Page:
 
 def read_config_map(value: Any) -> ConfigMap | None:
     """None if its name is not ours. Raises Garbled."""
-    metadata = _member(value, "metadata")
+    metadata = _require_member(value, "metadata")
     name, namespace = metadata.get("name"), metadata.get("namespace")
     if not isinstance(name, str) or not isinstance(namespace, str) or not (name and namespace):
-        raise Garbled("A ConfigMap has a name and a namespace.")
+        raise MalformedResponse("A ConfigMap has a name and a namespace.")
     if not name.startswith(PREFIX):
         return None
     uid = str(metadata.get("uid") or "")
-    return ConfigMap(namespace, name, uid, _time(metadata.get("creationTimestamp")), _text(name, value))
+    return ConfigMap(
+        namespace, name, uid, _parse_time(metadata.get("creationTimestamp")), _build_text(name, value)
+    )
 
 
 def read_changes(chunks: Iterable[bytes]) -> Iterator[Change]:
@@ -101,52 +103,54 @@ def read_changes(chunks: Iterable[bytes]) -> Iterator[Change]:
 
     Raises Expired, Garbled.
     """
-    for line in _lines(chunks):
+    for line in _split_lines(chunks):
         if line.strip():
-            yield _change(line)
+            yield _parse_change(line)
 
 
-def _lines(chunks: Iterable[bytes]) -> Iterator[bytes]:
+def _split_lines(chunks: Iterable[bytes]) -> Iterator[bytes]:
     rest = b""
     for chunk in chunks:
         *lines, rest = (rest + chunk).split(b"\n")
         yield from lines
         if len(rest) > _LONGEST_LINE:
-            raise Garbled("A line of the watch is too long.")
+            raise MalformedResponse("A line of the watch is too long.")
 
 
-def _change(line: bytes) -> Change:
+def _parse_change(line: bytes) -> Change:
     try:
         event = json.loads(line)
     except ValueError as error:
-        raise Garbled("A line of the watch is no JSON.") from error
-    value = _member(event, "object")
+        raise MalformedResponse("A line of the watch is no JSON.") from error
+    value = _require_member(event, "object")
     if event.get("type") == "ERROR":
-        raise _error(value)
+        raise _parse_error(value)
     try:
         kind = Kind(event.get("type"))
     except ValueError as error:
-        raise Garbled("A line of the watch has an unknown type.") from error
-    version = _member(value, "metadata").get("resourceVersion")
+        raise MalformedResponse("A line of the watch has an unknown type.") from error
+    version = _require_member(value, "metadata").get("resourceVersion")
     if not isinstance(version, str) or not version:
-        raise Garbled("A line of the watch has no version.")
+        raise MalformedResponse("A line of the watch has no version.")
     return Change(kind, version, None if kind is Kind.BOOKMARK else read_config_map(value))
 
 
-def _error(status: Mapping[str, Any]) -> Exception:
+def _parse_error(status: Mapping[str, Any]) -> Exception:
     message = str(status.get("message") or status.get("reason") or "no reason given")[:300]
     is_gone = status.get("code") == _GONE or status.get("reason") in ("Expired", "Gone")
-    return Expired(message) if is_gone else Garbled(f"The watch ended with an error: {message}")
+    return (
+        VersionExpired(message) if is_gone else MalformedResponse(f"The watch ended with an error: {message}")
+    )
 
 
-def _member(value: Any, name: str) -> Mapping[str, Any]:
+def _require_member(value: Any, name: str) -> Mapping[str, Any]:
     member = value.get(name) if isinstance(value, Mapping) else None
     if not isinstance(member, Mapping):
-        raise Garbled(f"An object has no {name}.")
+        raise MalformedResponse(f"An object has no {name}.")
     return member
 
 
-def _time(text: Any) -> datetime:
+def _parse_time(text: Any) -> datetime:
     try:
         timestamp = datetime.fromisoformat(text)
     except (TypeError, ValueError):
@@ -154,7 +158,7 @@ def _time(text: Any) -> datetime:
     return timestamp if timestamp.tzinfo else timestamp.replace(tzinfo=UTC)
 
 
-def _text(name: str, value: Mapping[str, Any]) -> str:
+def _build_text(name: str, value: Mapping[str, Any]) -> str:
     """Always the same for the same data. Items of a list say neither what they are nor of which version."""
     body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}}
     body |= {field: value[field] for field in _CONTENT_FIELDS if value.get(field) is not None}
