@@ -20,9 +20,9 @@ from registry.agent_configs import serialization
 from registry.agent_configs.bundles.differences import compare_bundles, summarize_difference
 from registry.agent_configs.delivery.data_planes import approve, get_bundle, get_plane
 from registry.agent_configs.models import AgentConfigBundle, DataPlane
-from registry.agent_configs.publishing.team_parts import load_held_parts, load_held_teams
 from registry.agent_configs.publishing.teams import check_may_see_all_teams
 from registry.agent_configs.storage.stages import find_unsettled_earlier_planes
+from registry.agent_configs.storage.team_parts import load_held_parts, load_held_teams
 from registry.api.agent_configs.data_plane_schemas import show_plane
 from registry.api.agent_configs.part_schemas import show_part
 

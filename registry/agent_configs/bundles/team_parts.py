@@ -97,13 +97,13 @@ def divide_by_team(
         if document_references(published.get(team, ())) != document_references(parts.get(team, ()))
     ]
     reasons = {change.team: list(_find_holds(change, active, gates, approved)) for change in changes}
-    open_ = [change for change in changes if not reasons[change.team]]
+    waiting = [change for change in changes if not reasons[change.team]]
     teams = len(published.keys() | parts.keys())
-    for change in _find_over_share(open_, active, gates, approved, teams=teams):
-        share = gates.bytes // teams
+    for change in _find_over_share(waiting, active, gates, approved, teams=teams):
+        size, share = bundle_size(change.after), gates.bytes // teams
         message = (
-            f"The data plane's configuration is full, and the team's part has {bundle_size(change.after)} bytes, "
-            f"more than its share of {share}. Publish less."
+            f"The data plane's configuration is full and the team's part has {size} bytes, more than its "
+            f"share of {share}. Publish less."
         )
         reasons[change.team].append(Hold(Gate.TOO_LARGE, message))
     held_parts = {

@@ -72,8 +72,9 @@ class Verdict:
             return f"The {key} is shared with {_describe_owner(self.winner)}, which says the same."
         why = f": {_RULE_TEXTS[self.rule]}" if self.rule else ""
         if self.reason in _ENDPOINT_HINTS:
-            what = f"The {key} is not served, because the {self.winner.key} is with {_describe_owner(self.winner)}{why}."
-            return f"{what} {_ENDPOINT_HINTS[self.reason]}"
+            owner = _describe_owner(self.winner)
+            loss = f"The {key} is not served, because {owner} has the {self.winner.key}{why}."
+            return f"{loss} {_ENDPOINT_HINTS[self.reason]}"
         about = (
             ""
             if self.winner.key == self.claim.key

@@ -23,11 +23,11 @@ from registry.agent_configs.bundles.rendering import as_yaml, bundle_digest
 from registry.agent_configs.event_types import BUNDLE_ACTIVATED, BUNDLE_HELD
 from registry.agent_configs.models import AgentConfigBundle, DataPlane
 from registry.agent_configs.publishing.statuses import store_statuses
-from registry.agent_configs.publishing.team_parts import store_parts
 from registry.agent_configs.storage.input_digests import common_inputs_digest, plane_inputs_digest
 from registry.agent_configs.storage.load_documents import load_documents
 from registry.agent_configs.storage.load_inputs import LoadedInputs, load_inputs, load_ownership
 from registry.agent_configs.storage.retention import delete_old_bundles, store_history
+from registry.agent_configs.storage.team_parts import store_parts
 
 _MAX_REPORTED = 1000
 log = structlog.get_logger(__name__)

@@ -28,11 +28,11 @@ from registry.agent_configs.models import (
     ClaimRecord,
     DataPlane,
 )
-from registry.agent_configs.publishing.team_parts import accepts_team, load_parts
 from registry.agent_configs.reachability.policies import new_documents_wait
 from registry.agent_configs.storage import policies
 from registry.agent_configs.storage.load_documents import LoadedDocument
 from registry.agent_configs.storage.stages import find_unsettled_earlier_planes
+from registry.agent_configs.storage.team_parts import accepts_team, load_parts
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,8 +35,8 @@ from registry.agent_configs.delivery.long_poll import watch_data_plane
 from registry.agent_configs.delivery.signatures import repr_digest, signatures
 from registry.agent_configs.documents.dialects import Dialect
 from registry.agent_configs.models import DataPlane
-from registry.agent_configs.publishing.team_parts import load_held_teams
 from registry.agent_configs.publishing.teams import check_may_see_all_teams
+from registry.agent_configs.storage.team_parts import load_held_teams
 from registry.api.agent_configs import data_plane_schemas as shapes
 from registry.api.agent_configs import examples
 

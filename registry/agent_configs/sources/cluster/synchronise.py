@@ -12,6 +12,7 @@ from django.db.models.functions import Now
 
 from controlplane.identity.actors import system
 from registry.agent_configs.event_types import CLUSTER_CONFIRMED, CLUSTER_LOADED, CLUSTER_REFUSED
+from registry.agent_configs.source_models import AgentConfigCluster
 from registry.agent_configs.sources.cluster.cache import CacheSnapshot
 from registry.agent_configs.sources.cluster.debounce import RemovalDebounce
 from registry.agent_configs.sources.cluster.objects import SOURCE as NAME
@@ -25,7 +26,6 @@ from registry.agent_configs.sources.follow import (
     record_failure,
     source_state,
 )
-from registry.agent_configs.sources.models import AgentConfigCluster
 
 SOURCE = Source(
     NAME,
