@@ -1,4 +1,4 @@
-"""Phrases that must not come back: each was read in a text of ours, and had to be translated back by its reader."""
+"""Phrases that must not come back: a reader had to translate each of them back."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ PHRASES = {
     r"\bgoes? with (him|her|it)\b": "goes with -> is deleted with",
     r"\blets? (nobody|anybody|somebody) in\b": "lets in -> accepts, admits",
     r"\b(has|have) (been )?(had|got) (the )?better of\b": "idiom",
-    r"\bwhat (it|they|we|one) (say|says|said) of (itself|themselves|ourselves|oneself)\b": "says of itself -> reports",
+    r"\b(say|says|said) of (itself|themselves|ourselves|oneself)\b": "says of itself -> reports",
     r"\b(nobody|somebody|anybody) (has|had|takes|took) (it|them) for\b": "take for -> mistake for",
     r"\bthe (last|former) release still asks? for\b": "ask for -> read",
     r"\bwe do not know who you are\b": "-> Authentication required",
