@@ -1,4 +1,4 @@
-"""What happens every few seconds: the folder, changes that wait, who has fallen silent."""
+"""Reconcile sources, pending changes and data planes every few seconds."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _ACTOR = system("agent_configs")
 
 
 def reconcile() -> list[str]:
-    """Returns the data planes that got a new bundle. Looking twice changes nothing."""
+    """Run one pass and return the data planes that got a new bundle. A repeated pass changes nothing."""
     synchronise()
     mark_silent_watcher()
     with transaction.atomic():

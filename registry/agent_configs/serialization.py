@@ -1,4 +1,4 @@
-"""Contents, bundles, verdicts and conditions as JSON in the database, and back. Pure."""
+"""Convert contents, bundles, verdicts and conditions to the database's JSON and back. Pure."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def bundle_to_json(bundle: Bundle) -> dict[str, Any]:
 
 
 def bundle_from_json(data: dict[str, Any]) -> Bundle:
-    """The bundle as it was, but for what was dropped: that is only told."""
+    """Return the bundle without its dropped claims, which are stored only for display."""
     return Bundle(
         _target_from_json(data["target"]),
         {name: _agent_from_json(agent) for name, agent in data["agents"].items()},
@@ -89,7 +89,7 @@ def document_id_from_json(parts: list[str]) -> DocumentId:
 
 
 def verdict_to_json(verdict: Verdict) -> dict[str, Any]:
-    """What is told of a claim, in words for its author. `winner` is for its own organisation alone."""
+    """Return the verdict with a message for the claim's author. `winner` is only for its own organisation."""
     key, winner = verdict.claim.key, verdict.winner
     return {
         "document": document_id_to_json(verdict.claim.document),
@@ -106,7 +106,7 @@ def verdict_to_json(verdict: Verdict) -> dict[str, Any]:
             "document": document_id_to_json(winner.document),
             "team": winner.team,
             "organisation": winner.organisation,
-            # For readers of the winner's team; `message` above is for the loser's organisation.
+            # For readers who may see the winner's team; `message` above is for the loser's organisation.
             "message": verdict.message,
         }
         if winner

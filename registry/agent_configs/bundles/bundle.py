@@ -1,6 +1,6 @@
-"""One complete configuration for a data plane, made of all claims that were accepted. Pure.
+"""A bundle: one complete configuration for a data plane, built from all accepted claims. Pure.
 
-A `Bundle` says what is meant; `rendering` writes it down, and its hash is that of what is written.
+A `Bundle` holds the content; `rendering` writes it as YAML, and its digest is that of the written document.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from registry.agent_configs.documents.published import Canary, Claim, ClaimKind,
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """Who serves a task type. mapped: False where the data plane must discover it."""
+    """The agent that serves a task type. mapped: False where the data plane must discover it."""
 
     task_type: str
     agent: str
@@ -35,7 +35,7 @@ class Route:
 
 @dataclass(frozen=True, slots=True)
 class Agent:
-    """One agent with everything said: nothing is left to the zero values of Flyte."""
+    """One agent with all settings explicit, so that Flyte's zero values never apply."""
 
     id: str
     deployment: Deployment
@@ -45,7 +45,7 @@ class Agent:
 
 @dataclass(frozen=True, slots=True)
 class BundleInput:
-    """A document that took part, and in which generation."""
+    """A document in a bundle, with its generation."""
 
     document: DocumentId
     generation: int
@@ -54,9 +54,9 @@ class BundleInput:
 
 @dataclass(frozen=True, slots=True)
 class Bundle:
-    """What a data plane shall be told. agents by id, routes by name, both sorted.
+    """The configuration of a data plane. agents by id, routes by name, both sorted.
 
-    written: what `rendering` made of it. A bundle never changes, so that is made once.
+    rendered: a cache of what `rendering` produced; a bundle never changes.
     """
 
     target: Target
@@ -69,7 +69,7 @@ class Bundle:
 
     @property
     def supported(self) -> tuple[str, ...]:
-        """Names for supportedTaskTypes: never none, because Flyte's plugin registry panics without."""
+        """Names for supportedTaskTypes; never empty, because Flyte's plugin registry panics without one."""
         names = sorted({route.task_type for route in self.routes})
         return tuple(names) or self.target.placeholders or self.target.names.placeholders
 
@@ -82,9 +82,9 @@ class Bundle:
 
 
 def build_bundle(documents: Iterable[PublishedDocument], decision: Decision, target: Target) -> Bundle:
-    """Put together what was decided. The decision must be made in the target's dialect."""
+    """Build the bundle of a decision, which must be in the target's dialect."""
     by_id = {document.id: document for document in documents if document.content}
-    # Winners first: what is shared is told as theirs.
+    # Winners first: a shared name is attributed to its winner.
     verdicts = sorted(decision.verdicts, key=lambda verdict: verdict.reason is Reason.SHARED_IDENTICAL)
     accepted = tuple(verdict.claim for verdict in verdicts if verdict.accepted)
     routes = _build_routes(by_id, accepted, target)
@@ -117,7 +117,7 @@ def _build_routes(
             mapped = target.maps(facts, pinned=bool(key.pin))
             route = Route(key.name, claim.agent, claim.team, claim.document, key.version, key.pin, mapped)
             shared = routes.get(route.name, route)
-            # Of documents that share a type, one may know that it is sync.
+            # Of the documents that share a type, only one may declare that it is sync.
             routes[route.name] = replace(shared, mapped=shared.mapped and mapped)
     return tuple(routes[name] for name in sorted(routes))
 
@@ -135,9 +135,9 @@ def _build_agents(
 
 
 def _fill_timeouts(deployment: Deployment, target: Target) -> Deployment:
-    """With every timeout said: without one, a hung agent can keep propeller from starting."""
+    """Fill in every timeout: without one, a hung agent can stop propeller from starting."""
     timeouts = {Operation.LIST: target.list_timeout, **deployment.timeouts}
-    # A document from before the limit may have more.
+    # A document from before the limit may exceed it.
     timeouts[Operation.LIST] = min(timeouts[Operation.LIST], target.longest_list_timeout)
     return replace(
         deployment,
@@ -147,7 +147,7 @@ def _fill_timeouts(deployment: Deployment, target: Target) -> Deployment:
 
 
 def _agents_without_task_types(decision: Decision, routes: Iterable[Route]) -> frozenset[str]:
-    """Agents that lost every task type they claimed: discovery would give back what they lost."""
+    """Return agents that lost all their task types; discovery would give these back to them."""
     served = {route.agent for route in routes}
     claimed = {
         verdict.claim.agent for verdict in decision.verdicts if verdict.claim.key.kind is ClaimKind.TASK_TYPE

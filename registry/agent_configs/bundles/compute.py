@@ -1,4 +1,4 @@
-"""From all documents to one data plane's bundle, in one call. Pure: equal arguments, equal answer."""
+"""Compute a data plane's bundle from all documents in one call; equal inputs give equal results. Pure."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from registry.agent_configs.documents.published import DocumentId, PublishedDocu
 
 @dataclass(frozen=True, slots=True)
 class RecomputeInputs:
-    """Everything that a recompute depends on.
+    """All inputs of a recompute.
 
-    documents: as their teams publish them. instead: what this data plane is given in place of some of them.
-    parts: each team's documents as they were last put in force. active: the bundle in force.
-    approved: digests of bundles and of parts, by people; rejected: of bundles, by the data plane.
+    documents: as their teams publish them. substitutions: documents that this data plane gets instead.
+    parts: each team's documents as last activated. active: the active bundle.
+    approved: digests of bundles and parts that people approved; rejected: of bundles, by the data plane.
     """
 
     documents: Collection[PublishedDocument]
@@ -44,9 +44,9 @@ class RecomputeInputs:
 
 @dataclass(frozen=True, slots=True)
 class RecomputeResult:
-    """The next bundle. held: why it is not to be given out; then `history` is as if nothing was given out.
+    """The next bundle. holds: why it is not activated; `history` then ignores it.
 
-    division: what each team contributes, and changes of single teams that wait. documents: that count.
+    division: what each team contributes, and held changes of single teams. documents: those in the bundle.
     """
 
     bundle: Bundle
@@ -59,7 +59,7 @@ class RecomputeResult:
 
 
 def recompute(inputs: RecomputeInputs, *, now: datetime) -> RecomputeResult:
-    """Decide, build, compare and check. A preview is the same, and keeps nothing of it."""
+    """Decide, build, compare and check. A preview calls this too, and stores nothing."""
     history = drop_expired(inputs.history, now=now, grace=inputs.grace)
     division = divide_by_team(
         inputs.documents,
@@ -110,7 +110,7 @@ def _decide_and_build(
 
 
 def _changes_only_team_parts(inputs: RecomputeInputs, division: Division, history: History) -> bool:
-    """True if only parts of teams change: with the parts as they were, the bundle is the one in force."""
+    """True if only parts of teams change: with the previous parts, the bundle equals the active one."""
     if inputs.active is None or division.parts == inputs.parts:
         return False
     as_it_was = _substitute(inputs, (document for part in inputs.parts.values() for document in part))

@@ -1,4 +1,4 @@
-"""How a document stands, as conditions in Kubernetes' shape: alone, among others, in data planes. Pure."""
+"""Status conditions of a document in Kubernetes' format. Pure."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from registry.agent_configs.claims.verdicts import Reason, Verdict, redact_verdi
 from registry.agent_configs.documents.published import PublishedDocument
 from registry.agent_configs.documents.reading import Reading
 
-# Kubernetes cuts messages of events at 1024 characters; a condition need not say more.
+# Kubernetes truncates event messages at 1024 characters; conditions need no more.
 _MAX_MESSAGE_LENGTH = 1000
 
 
@@ -36,7 +36,7 @@ class Type(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """observed_generation: of the document, when this was found. data_plane: of Applied alone."""
+    """A status condition. observed_generation: of the document. data_plane: only for Applied."""
 
     type: Type
     status: Status
@@ -49,9 +49,9 @@ class Condition:
 
 @dataclass(frozen=True, slots=True)
 class ProbeResult:
-    """What a reachability check found. reachable: None if nobody could tell. vantage: from where.
+    """The result of a reachability check. reachable: None if unknown. vantage: where the probe ran.
 
-    reason: why nobody could tell.
+    reason: why the result is unknown.
     """
 
     reachable: bool | None
@@ -68,7 +68,7 @@ class AckState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Ack:
-    """A data plane's last word on a bundle; None if it is silent. generation: of the document in it."""
+    """A data plane's last acknowledgement. state: None if there is none. generation: the document's."""
 
     data_plane: str
     state: AckState | None
@@ -78,10 +78,10 @@ class Ack:
 
 @dataclass(frozen=True, slots=True)
 class Situation:
-    """Everything that is known of one document.
+    """All facts that the conditions of one document depend on.
 
-    generation, reading: of the latest; published: what may be served. source_synced: False if its
-    source cannot be read now. held: why a gate holds the latest generation; empty if none does.
+    generation, reading: of the latest generation; published: what may be served. source_synced: False while
+    its source cannot be read. hold_message: why a gate holds the latest generation; empty if none does.
     """
 
     published: PublishedDocument
@@ -97,7 +97,7 @@ class Situation:
 
 
 def build_conditions(situation: Situation) -> tuple[Condition, ...]:
-    """All conditions of a document, without times."""
+    """Return all conditions of a document, without transition times."""
     return (
         _parsed_condition(situation),
         _valid_condition(situation),
@@ -113,7 +113,7 @@ def build_conditions(situation: Situation) -> tuple[Condition, ...]:
 def with_transition_times(
     conditions: Iterable[Condition], before: Iterable[Condition], *, now: datetime
 ) -> tuple[Condition, ...]:
-    """The conditions with the time of their last transition: it stays while the status does."""
+    """Add the time of the last transition, which only changes with the status."""
     previous: Mapping[tuple[Type, str], Condition] = {
         (condition.type, condition.data_plane): condition for condition in before
     }
@@ -151,7 +151,7 @@ def _invalid_condition(situation: Situation, type_: Type) -> Condition:
 def _accepted_condition(situation: Situation) -> Condition:
     generation = situation.published.generation
     if situation.quarantined:
-        message = "The document is left out until somebody releases it."
+        message = "The document is quarantined until an administrator readmits it."
         return Condition(Type.ACCEPTED, Status.FALSE, "Quarantined", message, generation)
     if situation.published.content is None:
         return replace(_no_content_condition(situation), type=Type.ACCEPTED)
@@ -170,7 +170,7 @@ def _accepted_condition(situation: Situation) -> Condition:
 def _no_content_condition(situation: Situation) -> Condition:
     if situation.reading.errors:
         return _invalid_condition(situation, Type.ACCEPTED)
-    message = "No valid generation is left to serve."
+    message = "The document has no valid generation to serve."
     return Condition(Type.ACCEPTED, Status.FALSE, "Superseded", message, situation.generation)
 
 
@@ -188,9 +188,9 @@ def _conflicted_condition(situation: Situation) -> Condition:
 
 
 def reachable_condition(probe: ProbeResult | None, generation: int) -> Condition:
-    """What a probe means for a document. Without one nothing is known, which is nobody's fault."""
+    """Return the condition Reachable for a probe result; without one it is Unknown."""
     if probe is None or probe.reachable is None:
-        message = probe.message if probe else "No agent of the document was probed yet."
+        message = probe.message if probe else "No agent of the document has been probed yet."
         reason = (probe.reason if probe else "") or "NotProbed"
         return Condition(Type.REACHABLE, Status.UNKNOWN, reason, message, generation)
     message = f"{probe.message} (seen from {probe.vantage})" if probe.vantage else probe.message
@@ -200,12 +200,12 @@ def reachable_condition(probe: ProbeResult | None, generation: int) -> Condition
 
 
 def _programmed_condition(situation: Situation) -> Condition:
-    """True if the active bundle has something of the document, of whatever generation."""
+    """True if the active bundle includes any generation of the document."""
     served = _find_served_input(situation)
     if situation.hold_message and (served is None or served.generation != situation.generation):
         return _held_condition(situation, served)
     if served is None:
-        message = "The active bundle has nothing of this document."
+        message = "The active bundle does not include this document."
         return Condition(Type.PROGRAMMED, Status.FALSE, "NotProgrammed", message, situation.generation)
     if served.generation == situation.generation:
         return Condition(Type.PROGRAMMED, Status.TRUE, "Programmed", "", served.generation)
@@ -216,7 +216,7 @@ def _programmed_condition(situation: Situation) -> Condition:
 
 def _held_condition(situation: Situation, served: BundleInput | None) -> Condition:
     status = Status.TRUE if served else Status.FALSE
-    what = f"Generation {served.generation} stays in force." if served else "Nothing of it is in force."
+    what = f"Generation {served.generation} stays active." if served else "No generation is active."
     generation = served.generation if served else situation.generation
     return Condition(
         Type.PROGRAMMED, status, "Held", _join_messages((situation.hold_message, what)), generation
@@ -233,7 +233,7 @@ def _applied_conditions(situation: Situation) -> Iterator[Condition]:
 def _stale_condition(situation: Situation) -> Condition:
     if situation.source_synced:
         return Condition(Type.STALE, Status.FALSE, "Synced", "", situation.generation)
-    message = "The source cannot be read now. What was read last stays in force."
+    message = "The source cannot be read. The last documents read from it stay active."
     return Condition(Type.STALE, Status.TRUE, "SourceUnavailable", message, situation.generation)
 
 

@@ -1,4 +1,4 @@
-"""What changes from one bundle to the next, in words of agents and task types. Pure."""
+"""Differences between two bundles, by agents and task types. Pure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _HIDDEN_OWNER = "another organisation"
 
 @dataclass(frozen=True, slots=True)
 class FieldChange:
-    """One setting of an agent, in Flyte's words; None where there was none."""
+    """A changed setting of an agent, by Flyte's name; None where it was not set."""
 
     field: str
     before: Any
@@ -29,7 +29,7 @@ class AgentChange:
 
 @dataclass(frozen=True, slots=True)
 class RouteMove:
-    """A task type that another agent, or another team, serves from now on."""
+    """A task type that moves to another agent or team."""
 
     before: Route
     after: Route
@@ -37,7 +37,7 @@ class RouteMove:
 
 @dataclass(frozen=True, slots=True)
 class BundleDifference:
-    """What a data plane would notice. restarts: settings that propeller reads only when it starts."""
+    """Changes that affect a data plane. restarts: settings that propeller reads only at startup."""
 
     agents_added: tuple[str, ...] = ()
     agents_removed: tuple[str, ...] = ()
@@ -57,7 +57,7 @@ class BundleDifference:
 
 
 def compare_bundles(before: Bundle | None, after: Bundle) -> BundleDifference:
-    """How two bundles differ; what the order or the spelling of documents changes is no difference."""
+    """Compare two bundles; the order and notation of documents make no difference."""
     old = before or Bundle(after.target)
     ours = {route.name: route for route in old.routes}
     theirs = {route.name: route for route in after.routes}
@@ -85,7 +85,7 @@ def compare_bundles(before: Bundle | None, after: Bundle) -> BundleDifference:
 def redact_difference(
     difference: BundleDifference, before: Bundle | None, after: Bundle, hidden: Set[str]
 ) -> BundleDifference:
-    """The difference for somebody who may not see some teams: what is theirs alone is left out."""
+    """Remove changes that concern only hidden teams."""
     if not hidden:
         return difference
     strangers = {name for bundle in (before, after) if bundle for name in _find_agents(bundle, hidden)}
@@ -117,7 +117,7 @@ def redact_difference(
 
 
 def summarize_difference(difference: BundleDifference) -> tuple[str, ...]:
-    """One line for each thing that changes, for people."""
+    """Return one readable line per change."""
     return (
         *(f"+ agent {agent}" for agent in difference.agents_added),
         *(f"- agent {agent}" for agent in difference.agents_removed),
@@ -165,7 +165,7 @@ def _find_agent_changes(before: Bundle, after: Bundle) -> Iterator[AgentChange]:
 
 
 def _agent_settings(bundle: Bundle) -> dict[str, dict[str, Any]]:
-    """What is written of every agent, each timeout by itself."""
+    """Return the rendered settings of every agent, with each timeout as a setting of its own."""
     names = bundle.target.names
     agents = render_configuration(bundle)["plugins"][names.section][names.agents]
     return {name: _flatten_timeouts(settings) for name, settings in agents.items()}
@@ -188,7 +188,7 @@ def _find_platform_changes(before: Bundle, after: Bundle) -> Iterator[str]:
 
 
 def _find_restarts(before: Bundle, after: Bundle, platform: tuple[str, ...]) -> Iterator[str]:
-    # Agents, mappings and supported task types are read again at every poll; nothing else is.
+    # Propeller rereads only agents, mappings and supported task types at each poll.
     yield from platform
     if before.defaults != after.defaults:
         yield "default-for-task-types"

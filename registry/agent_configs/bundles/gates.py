@@ -1,8 +1,7 @@
-"""What a bundle must pass before a data plane is given it. Pure.
+"""Gates that a bundle must pass before a data plane gets it. Pure.
 
-What a single team does wrong is held by `parts`, for that team alone. The gates here are for changes of the
-platform, and for whatever nobody foresaw. A bundle that is held changes nothing: the last one that passed
-stays in force.
+`team_parts` holds a faulty change of a single team, for that team only. The gates here are for platform
+changes and unforeseen errors. While a bundle is held, the last bundle that passed stays active.
 """
 
 from __future__ import annotations
@@ -17,12 +16,12 @@ from registry.agent_configs.bundles.bundle import Bundle
 from registry.agent_configs.bundles.rendering import as_yaml, bundle_digest, render_configuration
 from registry.agent_configs.documents.schema import find_misreadings
 
-# A kind, "agents" or "task types", and a name.
+# A kind ("agents" or "task types") and a name.
 BundleName = tuple[str, str]
 
 
 class Gate(StrEnum):
-    """Stable words, part of the API."""
+    """Stable names, part of the API."""
 
     MISREAD = "misread"
     TOO_LARGE = "too_large"
@@ -35,7 +34,7 @@ class Gate(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class GateLimits:
-    """The limits: reasons are in docs/adr/0022. removal_share, removal_count: both must be passed to hold.
+    """Limits of the gates; see docs/adr/0022. A removal is held if it exceeds removal_share and removal_count.
 
     bytes: of a data plane's configuration, shared by all teams. team_bytes, team_agents: of one team's part.
     """
@@ -50,7 +49,7 @@ class GateLimits:
 
 @dataclass(frozen=True, slots=True)
 class Hold:
-    """Why a bundle is not given out. An approval of its digest overrules all but what would break."""
+    """Why a bundle is held. An approval of its digest overrides every gate except unreadable output."""
 
     gate: Gate
     message: str
@@ -67,16 +66,16 @@ def find_holds(
     leaving: frozenset[BundleName] = frozenset(),
     is_approved_by_team: bool = False,
 ) -> tuple[Hold, ...]:
-    """Everything that holds a bundle. before: the one in force.
+    """Return all holds on a bundle. before: the active bundle.
 
-    waits_for: data planes that are given changes earlier, and are not done with them.
-    approved: digests that somebody approved; rejected: digests that the data plane could not take.
-    leaving: names that their own teams remove, with their parts checked already.
-    is_approved_by_team: all that changes are parts of teams that were approved one by one.
+    waits_for: data planes of earlier stages that have not settled.
+    approved: digests that people approved; rejected: digests that the data plane rejected.
+    leaving: names that their own teams remove; their parts are checked already.
+    is_approved_by_team: only team parts change, and each was approved.
     """
     gates = gates or GateLimits()
     if before is not None and bundle_digest(before) == bundle_digest(bundle):
-        # In force already: nothing is given out that could be held.
+        # Already active, so there is nothing to hold.
         return ()
     text = as_yaml(bundle)
     holds = [*_find_misreadings(bundle, text), *_check_size(text, gates)]
@@ -84,21 +83,21 @@ def find_holds(
         if before is not None:
             holds += find_excess_removals(before, bundle, gates, leaving)
         if bundle_digest(bundle) in rejected:
-            holds.append(Hold(Gate.REJECTED, "The data plane rejected exactly this configuration."))
+            holds.append(Hold(Gate.REJECTED, "The data plane rejected this configuration."))
         holds += _check_earlier_stages(bundle, before, waits_for)
         if gates.approval_required and not is_approved_by_team:
-            holds.append(Hold(Gate.NEEDS_APPROVAL, "Every change of this data plane waits for an approval."))
+            holds.append(Hold(Gate.NEEDS_APPROVAL, "Changes of this data plane require approval."))
     return tuple(holds)
 
 
 def redact_holds(holds: Iterable[Hold]) -> tuple[Hold, ...]:
-    """As told to people who do not see all teams: a pointer into the whole may name another team's agent."""
+    """Hide pointers from readers who cannot see all teams: a pointer may name another team's agent."""
     message = "Flyte would misread the configuration. Administrators can see where."
     return tuple(replace(hold, message=message) if hold.gate is Gate.MISREAD else hold for hold in holds)
 
 
 def names_in_bundle(bundle: Bundle) -> frozenset[BundleName]:
-    """Agents and task types of a bundle, each with its kind."""
+    """Return the agents and task types of a bundle, each with its kind."""
     agents = {("agents", name) for name in bundle.agents}
     routes = {("task types", f"{route.task_type} {route.version} {route.pin}") for route in bundle.routes}
     return frozenset(agents | routes)
@@ -107,7 +106,7 @@ def names_in_bundle(bundle: Bundle) -> frozenset[BundleName]:
 def find_excess_removals(
     before: Bundle, after: Bundle, gates: GateLimits, leaving: frozenset[BundleName] = frozenset()
 ) -> Iterator[Hold]:
-    """A source that is half there looks as if a team had deleted everything."""
+    """Hold large removals: a partly available source looks like a team that deleted everything."""
     old, new = names_in_bundle(before), names_in_bundle(after)
     gone = old - new - leaving
     for kind in ("agents", "task types"):
@@ -118,31 +117,31 @@ def find_excess_removals(
 
 
 def _find_misreadings(bundle: Bundle, text: str) -> Iterator[Hold]:
-    """Read what is written, as a data plane will."""
+    """Read the rendered document as a data plane would."""
     document, names = render_configuration(bundle), bundle.target.names
     for name in sorted(bundle.target.platform.keys() & {names.agents, names.routes, "supportedTaskTypes"}):
-        yield Hold(Gate.MISREAD, f"The platform's settings have {name}, which documents alone can set.")
+        yield Hold(Gate.MISREAD, f"The platform settings include {name}, which only documents can set.")
     try:
         read = strict_yaml.load(text)
     except MalformedBody as error:
-        yield Hold(Gate.MISREAD, f"What would be written cannot be read: {error.detail}")
+        yield Hold(Gate.MISREAD, f"The rendered configuration cannot be parsed: {error.detail}")
         return
     if read != document:
-        yield Hold(Gate.MISREAD, "What would be written is read as something else.")
+        yield Hold(Gate.MISREAD, "The rendered configuration does not parse to the same content.")
     for pointer in find_misreadings(document, names):
-        yield Hold(Gate.MISREAD, f"Flyte would refuse, lose or misread {pointer}.")
+        yield Hold(Gate.MISREAD, f"Flyte would reject, drop or misread {pointer}.")
 
 
 def _check_size(text: str, gates: GateLimits) -> Iterator[Hold]:
-    # Teams within their share are let in however large others are, so the sum can reach twice the limit.
+    # Teams within their share are accepted however large others are, so the sum can reach twice the limit.
     size, most = len(text.encode()), 2 * gates.bytes
     if size > most:
-        yield Hold(Gate.TOO_LARGE, f"The configuration has {size} bytes, more than {most}.")
+        yield Hold(Gate.TOO_LARGE, f"The configuration has {size} bytes; the maximum is {most}.")
 
 
 def _check_earlier_stages(bundle: Bundle, before: Bundle | None, waits_for: Sequence[str]) -> Iterator[Hold]:
-    """A data plane that has nothing at all does not wait."""
+    """Hold for earlier stages. A data plane without any bundle does not wait."""
     if waits_for and before is not None:
         more = f" and {len(waits_for) - 1} more" if len(waits_for) > 1 else ""
-        message = f"It waits until {waits_for[0]}{more} of an earlier stage work with theirs."
+        message = f"Waiting for {waits_for[0]}{more} in an earlier stage to apply the change."
         yield Hold(Gate.EARLIER_STAGE, message)

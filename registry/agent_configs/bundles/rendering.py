@@ -1,7 +1,7 @@
-"""A bundle as a data plane reads it: one document that Flyte's loader takes for exactly what is meant. Pure.
+"""Render a bundle as the one document that a data plane reads. Pure.
 
-Mappings and timeouts are lists of single members: in an object Flyte would turn names into small letters
-and split them at dots. Texts are quoted, so that no YAML takes `no` or `1.10` for something else.
+Mappings and timeouts are lists of objects with one member: in a single object Flyte would convert names to
+lower case and split them at dots. Strings are quoted, so that no YAML parser misreads `no` or `1.10`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _DIGEST = "controlplane/sha256"
 
 
 def render_configuration(bundle: Bundle) -> dict[str, Any]:
-    """The document: what every format below writes. Nobody changes it."""
+    """Return the document that all formats below write. Callers must not modify it."""
     document: dict[str, Any] = _cached(bundle, "document", _render_configuration)
     return document
 
@@ -44,7 +44,7 @@ def _render_configuration(bundle: Bundle) -> dict[str, Any]:
 
 
 def bundle_digest(bundle: Bundle) -> str:
-    """SHA-256 of the document's canonical JSON: equal documents are one revision."""
+    """Return the SHA-256 of the document's canonical JSON. Equal documents are one revision."""
     return str(_cached(bundle, "digest", lambda bundle: digest_of(render_configuration(bundle))))
 
 
@@ -53,7 +53,7 @@ def as_yaml(bundle: Bundle) -> str:
 
 
 def bundle_size(bundle: Bundle) -> int:
-    """Bytes of the document as compact JSON: close to the YAML's, and made in a tenth of the time."""
+    """Return the size of the document as compact JSON: close to the YAML, in a tenth of the time."""
     return int(_cached(bundle, "size", lambda bundle: len(canonical(render_configuration(bundle)).encode())))
 
 
@@ -62,7 +62,7 @@ def as_json(bundle: Bundle) -> str:
 
 
 def as_config_map(bundle: Bundle, *, name: str, namespace: str, revision: int = 0) -> str:
-    """A ConfigMap with the document as its one file, under the name that Flyte's chart uses."""
+    """Return a ConfigMap with the document as its only file, named as in Flyte's chart."""
     return _dump_yaml(
         {
             "apiVersion": "v1",
@@ -104,13 +104,13 @@ def _pairs(mapping: Mapping[str, str]) -> list[dict[str, str]]:
 
 
 def _dump_yaml(document: Any) -> str:
-    # A width that no line reaches: folded lines are legal, and nobody likes to read them.
+    # Wider than any line: folded lines are valid but hard to read.
     return str(yaml.dump(document, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=1 << 20))
 
 
 @cache
 def _plain_names() -> frozenset[str]:
-    """Names of Flyte's and Kubernetes' that no YAML takes for anything but a text."""
+    """Return names of Flyte and Kubernetes that every YAML parser reads as strings."""
     kubernetes = ("apiVersion", "kind", "metadata", "name", "namespace", "annotations", "data")
     sections = ("plugins", "tasks", "task-plugins", "default-for-task-types", "supportedTaskTypes")
     settings = ("endpoint", "insecure", "defaultServiceConfig", "defaultTimeout", "timeouts")
@@ -124,7 +124,7 @@ def _plain_names() -> frozenset[str]:
 
 
 class _Dumper(yaml.CSafeDumper):
-    """Quotes every text but names that we know."""
+    """A dumper that quotes all strings except known names."""
 
     def ignore_aliases(self, data: Any) -> bool:
         return True

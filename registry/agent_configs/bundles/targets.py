@@ -1,4 +1,4 @@
-"""What is known of a data plane that a configuration is written for. Pure."""
+"""The data plane that a configuration is rendered for. Pure."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from controlplane.formats.go_durations import SECOND
 from registry.agent_configs.documents.dialects import NAMES_BY_DIALECT, Dialect, DialectNames
 from registry.agent_configs.documents.published import TaskTypeFacts
 
-# From here on an explicit mapping beats discovery: as version 0, and not sync (Flyte #6464).
+# Since this release an explicit mapping overrides discovery, as version 0 and not sync (Flyte #6464).
 _MAPPING_OVERRIDES_DISCOVERY = (1, 16)
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A data plane's dialect and release, and what its operators set themselves.
+    """A data plane's dialect and release, and settings of its operators.
 
-    enabled_plugins: as propeller has them; empty means all. platform: members of the section that teams
-    cannot set, such as defaultAgent, in Flyte's words. placeholders: task types for a bundle without any.
+    enabled_plugins: as in propeller; empty means all. platform: members of the section that teams cannot
+    set, such as defaultAgent, by Flyte's names. placeholders: task types for a bundle without any.
     """
 
     dialect: Dialect = Dialect.AGENT
@@ -37,7 +37,7 @@ class Target:
 
     @property
     def runs_agents(self) -> bool:
-        """True if propeller loads the agents' plugin: defaults that name another one stop it."""
+        """True if propeller loads the agent plugin; otherwise defaults that name it stop propeller."""
         enabled = {plugin.strip().lower() for plugin in self.enabled_plugins}
         return not enabled or self.names.section in enabled
 

@@ -1,8 +1,7 @@
-"""Each team's part of a data plane's configuration, and the gates that hold one team's change. Pure.
+"""Team parts of a data plane's configuration, and the gates that hold one team's change. Pure.
 
-A gate looks at the documents of one team and at what the same team has in force. So no change of a team can
-hold, or change, the part of another team. While a part is held, the team's documents that were last put in
-force are served.
+A gate compares one team's documents with the same team's active part. So a team's change can neither hold
+nor change the part of another team. While a part is held, the team's last active documents are served.
 """
 
 from __future__ import annotations
@@ -29,13 +28,13 @@ from registry.agent_configs.documents.content import digest_of
 from registry.agent_configs.documents.published import DocumentId, PublishedDocument
 from registry.agent_configs.documents.schema import find_misreadings
 
-# Each team's documents as they were last put in force.
+# Each team's documents as last activated.
 Parts = Mapping[str, tuple[PublishedDocument, ...]]
 
 
 @dataclass(frozen=True, slots=True)
 class HeldPart:
-    """A team's change that waits. digest: of exactly this change, for an approval. changes: in words."""
+    """A held change of a team. digest: of this change, for approval. changes: readable lines."""
 
     team: str
     digest: str
@@ -49,10 +48,10 @@ class HeldPart:
 
 @dataclass(frozen=True, slots=True)
 class Division:
-    """What each team contributes now.
+    """The documents that each team contributes.
 
-    parts: the documents that count. held: changes that wait. leaving: names of teams whose change takes
-    effect; where such a name is removed, its own team did it.
+    parts: the effective documents. held_parts: held changes. leaving: names of teams whose change takes
+    effect; if such a name is removed, its own team removed it.
     """
 
     parts: Parts
@@ -66,7 +65,7 @@ class Division:
 
 @dataclass(frozen=True, slots=True)
 class _Change:
-    """A team's change: its documents, and what they mean without any other team."""
+    """A team's change: its documents and the bundle they make without any other team."""
 
     team: str
     documents: tuple[PublishedDocument, ...]
@@ -89,7 +88,7 @@ def divide_by_team(
     gates: GateLimits,
     approved: frozenset[str] = frozenset(),
 ) -> Division:
-    """Which documents of each team count. parts: as last put in force; a team without one is new."""
+    """Decide which documents of each team take effect. parts: as last activated; new teams have none."""
     published = group_by_team(documents)
     changes = [
         _build_change(team, published.get(team, ()), active, target, policy)
@@ -113,7 +112,7 @@ def divide_by_team(
         team: parts.get(team, ()) if team in held_parts else published.get(team, ()) for team in published
     }
     counting |= {team: parts[team] for team in held_parts if team in parts}
-    # Whether too many of them go was judged above; and a team may lose names by what it newly claims.
+    # Excess removals are held above; a team may also lose names through its new claims.
     leaving = (names_in_bundle(change.before) for change in changes if change.team not in held_parts)
     return Division(counting, tuple(held_parts.values()), frozenset().union(*leaving))
 
@@ -124,7 +123,7 @@ def find_excluded_names(
     target: Target,
     policy: ClaimPolicy,
 ) -> frozenset[BundleName]:
-    """Names that go because a document was quarantined or is served as it was: somebody decided that."""
+    """Return names that disappear because a document is quarantined or an older generation is served."""
     before = tuple(document for document in documents if document.id in substitutions)
     after = tuple(
         document for document in (substitutions[document.id] for document in before) if document.content
@@ -137,7 +136,7 @@ def find_excluded_names(
 
 
 def group_by_team(documents: Iterable[PublishedDocument]) -> dict[str, tuple[PublishedDocument, ...]]:
-    """The documents that have something to serve, in a fixed order."""
+    """Group documents with content by team, in a fixed order."""
     grouped: defaultdict[str, list[PublishedDocument]] = defaultdict(list)
     for document in sorted(documents, key=lambda document: document.id):
         if document.content is not None:
@@ -146,7 +145,7 @@ def group_by_team(documents: Iterable[PublishedDocument]) -> dict[str, tuple[Pub
 
 
 def document_references(documents: Iterable[PublishedDocument]) -> list[list[str | int]]:
-    """Which generations these are, as JSON: a generation never changes."""
+    """Return document IDs and generations as JSON; a generation never changes."""
     return sorted(
         [document.id.source, document.id.namespace, document.id.name, document.generation]
         for document in documents
@@ -160,7 +159,7 @@ def part_digest(team: str, documents: Iterable[PublishedDocument]) -> str:
 def find_waiting_documents(
     held_part: HeldPart, documents: Collection[PublishedDocument], parts: Parts
 ) -> frozenset[DocumentId]:
-    """The ids of the documents that wait: those of the team that are not served as they are."""
+    """Return the IDs of the team's held documents: those not served in their latest generation."""
     served = {(document.id, document.generation) for document in parts.get(held_part.team, ())}
     ours = (document for document in documents if document.team == held_part.team)
     return frozenset(document.id for document in ours if (document.id, document.generation) not in served)
@@ -178,16 +177,16 @@ def _build_change(
 
 
 def _build_alone(documents: tuple[PublishedDocument, ...], target: Target, policy: ClaimPolicy) -> Bundle:
-    """What the documents mean where no other team publishes, and everything is granted."""
+    """Build the bundle of these documents alone, with every name granted."""
     naming = replace(policy.naming, dialect=target.dialect)
-    # Nothing is remembered here, so that two documents of the team must not both lose a name.
+    # Without history, two documents of the team must not both lose a name.
     alone = replace(policy, naming=naming, tie_rule=TieRule.OLDEST_WINS)
     decision = decide(documents, policy=alone)
     return build_bundle(documents, decision, replace(target, platform={}))
 
 
 def _active_part(team: str, active: Bundle | None, target: Target) -> Bundle:
-    """The team's part of the configuration in force."""
+    """Return the team's part of the active configuration."""
     bare = replace(active.target if active else target, platform={})
     if active is None:
         return Bundle(bare)
@@ -202,20 +201,20 @@ def _active_part(team: str, active: Bundle | None, target: Target) -> Bundle:
 def _find_holds(
     change: _Change, active: Bundle | None, gates: GateLimits, approved: frozenset[str]
 ) -> Iterator[Hold]:
-    """Why a change waits. An approval overrules all but what a data plane could not read."""
+    """Yield the holds on a change. An approval overrides every gate except unreadable output."""
     for pointer in find_misreadings(render_configuration(change.after), change.after.target.names):
-        yield Hold(Gate.MISREAD, f"Flyte would refuse, lose or misread {pointer} of the team's part.")
+        yield Hold(Gate.MISREAD, f"Flyte would reject, drop or misread {pointer} of the team's part.")
     if change.digest in approved:
         return
     yield from _check_quotas(change, gates)
     for hold in find_excess_removals(change.before, change.after, gates):
         yield Hold(hold.gate, f"{hold.message} An administrator can approve it.")
     if gates.approval_required and active is not None:
-        yield Hold(Gate.NEEDS_APPROVAL, "Every change of this data plane waits for an approval.")
+        yield Hold(Gate.NEEDS_APPROVAL, "Changes of this data plane require approval.")
 
 
 def _check_quotas(change: _Change, gates: GateLimits) -> Iterator[Hold]:
-    """Who has more than a quota already, from before there was one, may have less, and not yet more."""
+    """Hold changes that exceed a quota, unless the part shrinks: it may predate the quota."""
     for gate, what, old, new, most in (
         (
             Gate.TOO_MANY_AGENTS,
@@ -227,7 +226,7 @@ def _check_quotas(change: _Change, gates: GateLimits) -> Iterator[Hold]:
         (Gate.TOO_LARGE, "bytes", bundle_size(change.before), bundle_size(change.after), gates.team_bytes),
     ):
         if new > most and new > old:
-            yield Hold(gate, f"The team's part has {new} {what}. A team may have {most}: publish less.")
+            yield Hold(gate, f"The team's part has {new} {what}; the maximum is {most}. Publish less.")
 
 
 def _find_over_share(
@@ -238,10 +237,10 @@ def _find_over_share(
     *,
     teams: int,
 ) -> Iterator[_Change]:
-    """Changes that wait because the whole is too large: the largest growth first.
+    """Yield the changes to hold because the configuration is too large, largest growth first.
 
-    A team within its equal share is never among them, so nobody is kept out by the size of others. What is
-    served stays below twice the limit: teams above their share grow only while the whole is within it.
+    A team within its equal share is never held, so no team is blocked by the size of others. The served
+    configuration stays below twice the limit: teams above their share grow only while the total is within it.
     """
     total = (bundle_size(active) if active else 0) + sum(change.growth for change in changes)
     if total <= gates.bytes:

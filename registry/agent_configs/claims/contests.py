@@ -1,4 +1,4 @@
-"""Who wins where several documents claim one name. Pure: the same for every order of the claims."""
+"""Decide contests, where several documents claim one name; the order of claims does not matter. Pure."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from registry.agent_configs.claims.verdicts import DecidingRule, Reason, Verdict
 from registry.agent_configs.documents.published import Claim, ClaimKind, DocumentId
 
 _NEVER_ACCEPTED = datetime.max.replace(tzinfo=UTC)
-# Which rule each place of a rank stands for.
+# The rule of each position in a rank.
 _RANK_RULES = (
     DecidingRule.RELEASED,
     DecidingRule.GRANT,
@@ -28,7 +28,7 @@ _RANK_RULES = (
 
 
 class TieRule(StrEnum):
-    """What happens to claims of which none was ever served."""
+    """How to decide between claims that were never served."""
 
     OLDEST_WINS = "oldest_wins"
     REJECT_BOTH = "reject_both"
@@ -36,7 +36,7 @@ class TieRule(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Contest:
-    """The rules by which claims are ranked. created_at: of documents. flag: losers wait for a review."""
+    """The rules that rank claims. created_at: of documents. flag: losing claims need a review."""
 
     ownership: Ownership
     history: History
@@ -50,7 +50,7 @@ class Contest:
         reason: Reason,
         by: Callable[[Claim], Hashable] = lambda claim: claim.key,
     ) -> Iterator[Verdict]:
-        """One verdict for each claim. reason: why losers lose. by: what only one can have."""
+        """Yield one verdict per claim. reason: of losing claims. by: the key that only one claim can have."""
         groups: defaultdict[Hashable, list[Claim]] = defaultdict(list)
         for claim in claims:
             groups[by(claim)].append(claim)
@@ -58,10 +58,10 @@ class Contest:
             yield from self._decide_group(sorted(group, key=self.rank), reason)
 
     def rank(self, claim: Claim) -> tuple[Any, ...]:
-        """The least wins. The last place is never equal, so there is always one winner."""
+        """Return a claim's rank; the lowest wins. The last position is unique, so there is always one winner."""
         standing = self.history.get((claim.team, claim.key))
         established = standing is not None and standing.established
-        # An endpoint belongs to a team, whichever of its documents has it.
+        # An endpoint belongs to a team, whichever document declares it.
         is_own = claim.key.kind is ClaimKind.ENDPOINT or (standing and standing.document == claim.document)
         return (
             self.ownership.is_released(claim),
@@ -92,7 +92,7 @@ class Contest:
                 yield Verdict(claim, reason, winner, self.deciding_rule(winner, claim), self.flag)
 
     def _rejects_all_claims(self, ranked: list[Claim]) -> bool:
-        """True if an administrator wants that nobody wins by chance, and only chance would decide."""
+        """True if the tie rule rejects all claims and only the order of arrival would decide."""
         if self.tie_rule is TieRule.OLDEST_WINS or len({claim.digest for claim in ranked}) == 1:
             return False
         rival = next(claim for claim in ranked if claim.digest != ranked[0].digest)

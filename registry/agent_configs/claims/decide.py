@@ -1,6 +1,6 @@
-"""The decision over all documents: every claim gets a verdict, and only what lost is dropped. Pure.
+"""Decide all claims of all documents; only losing claims are dropped. Pure.
 
-It depends on documents, ownership, policy and history alone, in whatever order they come.
+The result depends only on documents, ownership, policy and history, not on their order.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ from registry.agent_configs.documents.task_type_names import is_reserved
 
 @dataclass(frozen=True, slots=True)
 class ClaimPolicy:
-    """How claims are judged for a data plane.
+    """How claims are decided for a data plane.
 
-    flag: who loses waits for a review. strict_endpoints: two teams cannot share an endpoint.
+    flag: losing claims need a review. strict_endpoints: two teams cannot share an endpoint.
     """
 
     naming: Naming = field(default_factory=Naming)
@@ -46,10 +46,10 @@ class ClaimPolicy:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """A verdict for every claim, by document and key; and what else is worth saying.
+    """A verdict for every claim, by document and key, with further observations.
 
-    endpoints: verdicts on the endpoints of agents that have their id, to be remembered. An agent that loses
-    its endpoint has a verdict of its own that says so.
+    endpoints: verdicts on endpoints of agents that won their ID; the history records them. An agent that
+    loses its endpoint also has a verdict with that reason.
     """
 
     verdicts: tuple[Verdict, ...] = ()
@@ -69,7 +69,7 @@ class Decision:
         return tuple(verdict for verdict in self.verdicts if verdict.needs_review)
 
     def newly_dropped(self, before: Decision, document: DocumentId) -> tuple[Verdict, ...]:
-        """What a document lost since: an admission that denies these never denies a change for the better."""
+        """Return the claims a document newly loses. Denying only these never denies an improvement."""
         lost = {verdict.claim.key for verdict in before.of(document) if not verdict.accepted}
         return tuple(
             verdict for verdict in self.of(document) if not verdict.accepted and verdict.claim.key not in lost
@@ -85,7 +85,7 @@ def decide(
     history: History | None = None,
     policy: ClaimPolicy | None = None,
 ) -> Decision:
-    """Decide about every claim of every document."""
+    """Decide every claim of every document."""
     policy = policy or ClaimPolicy()
     publishable = sorted(
         (document for document in documents if document.content), key=lambda document: document.id
@@ -104,12 +104,12 @@ def decide(
 
 @dataclass(slots=True)
 class _Decider:
-    """One decision under way."""
+    """The state of one decision."""
 
     documents: Sequence[PublishedDocument]
     contest: Contest
     policy: ClaimPolicy
-    # Verdicts about agents, by team and id: a team's documents may refer to each other's agents.
+    # Verdicts on agents by team and ID: a team's documents may refer to each other's agents.
     agents: dict[tuple[str, str], Verdict] = field(default_factory=dict)
     own_agents: dict[tuple[DocumentId, str], Verdict] = field(default_factory=dict)
     endpoints: list[Verdict] = field(default_factory=list)
@@ -135,9 +135,9 @@ class _Decider:
         return [*self._with_endpoints(verdicts), *self._reject_canaries()]
 
     def _with_endpoints(self, verdicts: list[Verdict]) -> Iterator[Verdict]:
-        """Drop agents whose endpoint another team owns: Flyte keeps one connection, with either's settings.
+        """Drop agents whose endpoint another team owns: Flyte keeps one connection, with the settings of either.
 
-        Another team may share the endpoint with the owner's settings, but not where endpoints are strict.
+        Another team may share the endpoint with equal settings, unless endpoints are strict.
         """
         claims = {
             (claim.document, claim.agent): claim
@@ -168,7 +168,7 @@ class _Decider:
         if claim.team == owner.team:
             return None
         if self.policy.strict_endpoints:
-            # Not even equal claims: when the owner's agent goes, this one would meet its next as a stranger.
+            # Even equal claims: once the owner's agent is gone, its next one would conflict with this claim.
             return Reason.ENDPOINT_CONFLICT
         return None if claim.digest == owner.digest else Reason.ENDPOINT_SETTINGS_MISMATCH
 
@@ -189,7 +189,7 @@ class _Decider:
         return [*verdicts, *(_decide_reference(claim, accepted) for claim in references)]
 
     def _find_disqualification(self, claim: Claim) -> Verdict | None:
-        """Why a claim does not even take part."""
+        """Return the verdict on a claim that is excluded from the contest, or None."""
         if is_reserved(claim.key.name, self.policy.reserved_task_types):
             return Verdict(claim, Reason.RESERVED_TASK_TYPE)
         if not self.contest.ownership.allows(claim):
@@ -232,7 +232,7 @@ class _Decider:
 
 
 def _decide_reference(claim: Claim, accepted: Iterable[Claim]) -> Verdict:
-    """A claim without an agent holds if another document of the team serves the type."""
+    """Accept a claim without an agent if another document of the team serves the type."""
     for other in accepted:
         if other.team == claim.team and other.key.name == claim.key.name:
             return Verdict(claim, Reason.ACCEPTED)
@@ -240,5 +240,5 @@ def _decide_reference(claim: Claim, accepted: Iterable[Claim]) -> Verdict:
 
 
 def is_remembered(claim: Claim) -> bool:
-    """True for claims that have an age; defaults, and claims without an agent, follow others."""
+    """True for claims in the history; defaults and claims without an agent follow other claims."""
     return claim.key.kind is ClaimKind.AGENT or (claim.key.kind is ClaimKind.TASK_TYPE and bool(claim.agent))

@@ -1,4 +1,4 @@
-"""What documents do to each other without losing a claim: worth a warning, never a drop. Pure."""
+"""Observations about documents that affect each other without losing a claim; only warnings. Pure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from registry.agent_configs.documents.task_type_names import find_near_misses
 
 
 class Subject(StrEnum):
-    """Stable words, part of the API."""
+    """Stable names, part of the API."""
 
     ENDPOINT_SHARED = "EndpointShared"
     ENDPOINT_SETTINGS_MISMATCH = "EndpointSettingsMismatch"
@@ -23,7 +23,7 @@ class Subject(StrEnum):
 
 @dataclass(frozen=True, slots=True, order=True)
 class Observation:
-    """Something to know about a document because of another one. is_warning: False for mere information."""
+    """A remark about a document because of another one. is_warning: False for information only."""
 
     document: DocumentId
     subject: Subject
@@ -40,7 +40,7 @@ class _LocatedAgent:
 
 
 def find_observations(documents: Sequence[PublishedDocument], naming: Naming) -> tuple[Observation, ...]:
-    """Everything to say, in a fixed order."""
+    """Return all observations in a fixed order."""
     return tuple(sorted({*_compare_endpoints(documents, naming), *_compare_spellings(documents)}))
 
 
@@ -52,7 +52,7 @@ def _compare_endpoints(documents: Iterable[PublishedDocument], naming: Naming) -
             by_endpoint[deployment.endpoint.lower()].append(located)
     for group in by_endpoint.values():
         for ours in group:
-            # One other tells enough: all pairs of a crowd would be a burden.
+            # One other agent is enough: all pairs of a large group would be too many.
             other_agents = [other for other in group if other.agent != ours.agent]
             if other_agents:
                 yield _compare_pair(
@@ -61,25 +61,25 @@ def _compare_endpoints(documents: Iterable[PublishedDocument], naming: Naming) -
 
 
 def _compare_pair(ours: _LocatedAgent, theirs: _LocatedAgent) -> Observation:
-    """Flyte keeps one connection for an endpoint: whoever comes first decides on TLS for both."""
+    """Compare two agents of one endpoint: Flyte keeps one connection, so the first decides on TLS for both."""
     same = _have_same_settings(ours, theirs)
     subject = Subject.ENDPOINT_SHARED if same else Subject.ENDPOINT_SETTINGS_MISMATCH
-    more = "" if same else " with other settings; Flyte uses those of either for both"
+    more = "" if same else " but has other settings; Flyte uses the settings of one for both"
     is_ours = ours.document.organisation == theirs.document.organisation
     whose = theirs.agent if is_ours else "another organisation's agent"
-    message = f"{ours.agent} has the endpoint of {whose}{more}."
+    message = f"{ours.agent} shares the endpoint of {whose}{more}."
     is_warning = not same or ours.document.team != theirs.document.team
     return Observation(ours.document.id, subject, message, theirs.document.id, is_warning)
 
 
 def _have_same_settings(ours: _LocatedAgent, theirs: _LocatedAgent) -> bool:
-    """True if one connection does for both."""
+    """True if both agents can share one connection."""
     deployment, other = ours.deployment, theirs.deployment
     return (deployment.insecure, deployment.service_config) == (other.insecure, other.service_config)
 
 
 def _compare_spellings(documents: Iterable[PublishedDocument]) -> Iterator[Observation]:
-    """Names of one team that look alike over several documents: within one, reading it has said so."""
+    """Yield similar names across a team's documents; within one document, reading it reports them."""
     by_team: defaultdict[str, list[PublishedDocument]] = defaultdict(list)
     for document in documents:
         by_team[document.team].append(document)
@@ -99,5 +99,5 @@ def _near_miss_observations(
 ) -> Iterator[Observation]:
     for document in here - there:
         for other in sorted(there - here)[:1]:
-            message = f"{ours} looks like {theirs} of {other}, but is a different task type."
+            message = f"{ours} looks like {theirs} of {other} but is a different task type."
             yield Observation(document, Subject.NEAR_MISS, message, other)

@@ -1,7 +1,7 @@
-"""Which documents can decide about one another's claims. Pure.
+"""Find documents that can affect one another's claims. Pure.
 
-A decision about one document needs those alone that share a name with it, or a team, over however many
-steps: who has a task type may depend on who has the agent that serves it.
+A decision about one document needs only those that share a name or a team with it, over any number of
+steps: the owner of a task type may depend on the owner of the agent that serves it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from registry.agent_configs.documents.published import DocumentId, PublishedDocu
 def find_related(
     documents: Iterable[PublishedDocument], targets: Iterable[PublishedDocument]
 ) -> frozenset[DocumentId]:
-    """Of `documents`, those that a decision about the wanted ones needs."""
+    """Return the documents that a decision about the targets needs."""
     by_mark: defaultdict[str, list[PublishedDocument]] = defaultdict(list)
     for document in documents:
         for mark in _document_marks(document):
@@ -33,7 +33,7 @@ def find_related(
 
 
 def claimable_names(documents: Iterable[PublishedDocument]) -> Iterator[str]:
-    """Every name that the documents could claim, however ids are written."""
+    """Yield every name that the documents could claim, with and without the team in agent IDs."""
     for document in documents:
         if document.content:
             yield from document.content.routes

@@ -1,4 +1,4 @@
-"""What was decided about one claim, and how that is told. Pure."""
+"""Verdicts on claims and their messages. Pure."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from registry.agent_configs.documents.published import Claim, DocumentId
 
 
 class Reason(StrEnum):
-    """Stable words, part of the API; reasons of conditions."""
+    """Stable names, part of the API; reasons of conditions."""
 
     ACCEPTED = "Accepted"
     SHARED_IDENTICAL = "SharedIdentical"
@@ -25,7 +25,7 @@ class Reason(StrEnum):
 
 
 class DecidingRule(StrEnum):
-    """Which rule made the winner win, in the order in which they are asked."""
+    """The rule that decided, in the order of evaluation."""
 
     RELEASED = "released"
     GRANT = "grant"
@@ -38,19 +38,19 @@ class DecidingRule(StrEnum):
 
 _RULE_TEXTS = {
     DecidingRule.RELEASED: "this claim was released",
-    DecidingRule.GRANT: "it was granted there more closely",
-    DecidingRule.ESTABLISHED: "it is established there",
-    DecidingRule.OLDEST: "it was accepted there first",
-    DecidingRule.CREATED: "that document is older",
-    DecidingRule.NAME: "that document comes first by name",
-    DecidingRule.SIMULTANEOUS: "both came first at once, and neither is taken",
+    DecidingRule.GRANT: "its team has a more specific grant",
+    DecidingRule.ESTABLISHED: "its claim is established",
+    DecidingRule.OLDEST: "its claim was accepted first",
+    DecidingRule.CREATED: "its document is older",
+    DecidingRule.NAME: "its document is first by name",
+    DecidingRule.SIMULTANEOUS: "both are new, so neither is accepted",
 }
 _HIDDEN_DOCUMENT = DocumentId("", "", "")
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """One claim's fate. winner: who has the name instead, or with whom it is shared; because: why they."""
+    """The decision on one claim. winner: the claim that has or shares the name; rule: the one that decided."""
 
     claim: Claim
     reason: Reason
@@ -64,12 +64,12 @@ class Verdict:
 
     @property
     def message(self) -> str:
-        """One sentence for the document's author. It says nothing of the winner but who it is."""
+        """A message for the document's author. It names the winner and reveals nothing else about it."""
         key = str(self.claim.key)
         if self.winner is None:
             return f"{key[:1].upper()}{key[1:]}: {_REASON_TEXTS[self.reason].format(agent=self.claim.agent)}."
         if self.accepted:
-            return f"The {key} is shared with {_describe_owner(self.winner)}, which says the same."
+            return f"The {key} is shared with {_describe_owner(self.winner)}, which declares the same."
         why = f": {_RULE_TEXTS[self.rule]}" if self.rule else ""
         if self.reason in _ENDPOINT_HINTS:
             owner = _describe_owner(self.winner)
@@ -78,34 +78,34 @@ class Verdict:
         about = (
             ""
             if self.winner.key == self.claim.key
-            else f", because the {self.winner.key} is not this document's"
+            else f", because this document does not own the {self.winner.key}"
         )
-        return f"The {key} is with {_describe_owner(self.winner)}{why}{about}."
+        return f"The {key} belongs to {_describe_owner(self.winner)}{why}{about}."
 
 
 _REASON_TEXTS = {
     Reason.ACCEPTED: "accepted",
     Reason.SHARED_IDENTICAL: "accepted",
     Reason.RESERVED_TASK_TYPE: "a plugin of the data plane serves it",
-    Reason.NOT_OWNED: "it was not granted to the team",
-    Reason.AGENT_NAME_CONFLICT: "another document has this id",
+    Reason.NOT_OWNED: "the team has no grant for it",
+    Reason.AGENT_NAME_CONFLICT: "another document has this agent ID",
     Reason.TASK_TYPE_CONFLICT: "another document has it",
     Reason.ENDPOINT_CONFLICT: "another team has this endpoint",
     Reason.ENDPOINT_SETTINGS_MISMATCH: "another team has this endpoint with other settings",
-    Reason.UNKNOWN_AGENT: "no document of the team has the agent {agent}",
+    Reason.UNKNOWN_AGENT: "no document of the team declares the agent {agent}",
     Reason.NOBODY_SERVES: "no document of the team serves it",
-    Reason.CANARY_UNSUPPORTED: "this data plane cannot serve a canary",
+    Reason.CANARY_UNSUPPORTED: "this data plane does not support canaries",
 }
 
 
 _ENDPOINT_HINTS = {
     Reason.ENDPOINT_CONFLICT: "Use another endpoint.",
-    Reason.ENDPOINT_SETTINGS_MISMATCH: "Use another endpoint, or the same insecure and defaultServiceConfig.",
+    Reason.ENDPOINT_SETTINGS_MISMATCH: "Use another endpoint, or the same values of insecure and defaultServiceConfig.",
 }
 
 
 def redact_verdict(verdict: Verdict, organisation: str) -> Verdict:
-    """The verdict as somebody of an organisation may see it: strangers' names are left out."""
+    """Remove the winner's names unless the reader is of its organisation."""
     winner = verdict.winner
     if winner is None or winner.organisation == organisation:
         return verdict

@@ -1,9 +1,9 @@
-"""What data planes say of the bundle in force, and the search for the document that breaks one.
+"""Acknowledgements of data planes, and the bisection that finds a faulty document.
 
-A rejected bundle is never served again: the one that was applied last comes back in force. The documents that
-changed since are suspects. Where the errors name one of them, or there is but one, it is to blame; else half
-of them are tried, and half of those, while all suspects that are not tried are given as they were applied. So
-nobody else's agents go while the search lasts.
+A rejected bundle is never served again; the last applied bundle becomes active again. The documents that
+changed since then are suspects. If the errors name one of them, or there is only one, it is quarantined.
+Otherwise half of the suspects are tried, then half of those, while the other suspects are served in their
+applied generation. So no other team loses agents during the search.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ from registry.agent_configs.publishing.recompute import recompute_all
 from registry.agent_configs.storage.load_inputs import load_bundle
 
 _MAX_REJECTED = 100
-# Halving ends long before; a number that bounds it all the same.
+# Bisection ends long before; this only bounds the loop.
 _MAX_BISECT_STEPS = 64
 
 
 @dataclass(frozen=True, slots=True)
 class AckError:
-    """One thing that a data plane could not take. path: JSON Pointer; document: `source/team/name`."""
+    """An error reported by a data plane. path: JSON Pointer; document: `source/team/name`."""
 
     message: str
     path: str = ""
@@ -58,7 +58,7 @@ class Acknowledgement:
 
 @transaction.atomic
 def acknowledge(name: str, acknowledgement: Acknowledgement, *, actor: Actor) -> DataPlane:
-    """Take a data plane's word. One about a bundle that is no longer in force changes nothing.
+    """Store a data plane's acknowledgement. One for a bundle that is no longer active changes nothing.
 
     Raises UnknownDataPlane, UnknownBundle, InvalidRequest.
     """
@@ -66,9 +66,9 @@ def acknowledge(name: str, acknowledgement: Acknowledgement, *, actor: Actor) ->
     plane = get_plane(name)
     row = AgentConfigBundle.objects.filter(data_plane=plane, revision=acknowledgement.revision).first()
     if row is None:
-        raise UnknownBundle(f"There is no revision {acknowledgement.revision} of {name}.")
+        raise UnknownBundle(f"{name} has no revision {acknowledgement.revision}.")
     if acknowledgement.sha256 and acknowledgement.sha256 != row.digest:
-        message = f"Revision {acknowledgement.revision} has another digest: {row.digest}."
+        message = f"Revision {acknowledgement.revision} has a different digest: {row.digest}."
         raise InvalidRequest(message, errors=[FieldError("/sha256", "other_digest", message)])
     if acknowledgement.revision != plane.active_revision:
         return plane
@@ -86,7 +86,7 @@ def acknowledge(name: str, acknowledgement: Acknowledgement, *, actor: Actor) ->
 
 
 def alert_silent_planes(*, now: datetime) -> int:
-    """Raise an alert for each data plane that says nothing of its bundle; once for a bundle."""
+    """Append an alert event for each data plane without an acknowledgement, once per bundle."""
     since = now - timedelta(seconds=settings.AGENT_CONFIGS_ACK_SECONDS)
     silent = DataPlane.objects.filter(activated_at__lt=since, ack_state="", active_revision__gt=0)
     silent = silent.exclude(active_revision=F("applied_revision"))
@@ -110,7 +110,7 @@ def _reject(plane: DataPlane, row: AgentConfigBundle, acknowledgement: Acknowled
     message = (acknowledgement.errors[0].message if acknowledgement.errors else "No reason was given.")[:500]
     _append_event(BUNDLE_REJECTED, plane, row, actor.name, message=message)
     plane.rejected = [*plane.rejected, row.digest][-_MAX_REJECTED:]
-    # An approval was for a bundle that seemed to work.
+    # The approval is void: the bundle does not work.
     plane.approved = [digest for digest in plane.approved if digest != row.digest]
     plane.active_revision = plane.applied_revision
     applied, rejected = load_bundle(plane, plane.applied_revision), serialization.bundle_from_json(row.body)
@@ -120,7 +120,7 @@ def _reject(plane: DataPlane, row: AgentConfigBundle, acknowledgement: Acknowled
 
 
 def _recompute_and_continue(plane: DataPlane, actor: Actor) -> None:
-    """Recompute; where a trial makes no new bundle, nobody will answer to it: go on with the search."""
+    """Recompute; while a trial produces no new bundle, no acknowledgement follows, so continue the bisection."""
     for _ in range(_MAX_BISECT_STEPS):
         recompute_all(actor)
         plane.refresh_from_db()
@@ -140,7 +140,7 @@ def _recompute_and_continue(plane: DataPlane, actor: Actor) -> None:
 def _bisect(
     plane: DataPlane, candidates: Sequence[DocumentId], applied: Bundle | None, message: str = ""
 ) -> None:
-    """One suspect is to blame; of several, half are tried next."""
+    """Quarantine a single suspect; of several, try half next."""
     plane.trial = None
     if len(candidates) == 1:
         _quarantine_culprit(plane, candidates[0], applied, message)
@@ -158,7 +158,7 @@ def _quarantine_culprit(plane: DataPlane, name: DocumentId, applied: Bundle | No
     generations = (
         {bundle_input.document: bundle_input.generation for bundle_input in applied.inputs} if applied else {}
     )
-    cause = message or "A configuration with it was rejected, and one without it was not."
+    cause = message or "A configuration with this document was rejected; one without it was accepted."
     text = f"The data plane {plane.name} rejected generation {row.generation}: {cause}"
     quarantine_culprit(row, plane, fallback=generations.get(name, 0), message=text)
 
@@ -168,7 +168,7 @@ def _tried_documents(plane: DataPlane) -> list[DocumentId]:
 
 
 def _untried_documents(plane: DataPlane) -> list[DocumentId]:
-    """Suspects that were not tried; those that were work."""
+    """Return the untried suspects; the tried ones work."""
     tried = set(_tried_documents(plane))
     document_ids = [serialization.document_id_from_json(suspect) for suspect in plane.trial["suspects"]]
     return [document_id for document_id in document_ids if document_id not in tried]
@@ -177,7 +177,7 @@ def _untried_documents(plane: DataPlane) -> list[DocumentId]:
 def _find_named_suspects(
     errors: Collection[AckError], bundle: Bundle, candidates: Sequence[DocumentId]
 ) -> list[DocumentId]:
-    """The suspects that the errors speak of, by the document, or by an agent or task type in the path."""
+    """Return the suspects that errors name, by document or by an agent or task type in the path."""
     steps = {step for error in errors for step in error.path.split("/") if step}
     named_documents = {error.document for error in errors}
     serving = {route.document for route in bundle.routes if route.agent in steps or route.task_type in steps}

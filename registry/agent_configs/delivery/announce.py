@@ -1,6 +1,6 @@
-"""Say for each environment which configuration is in force: its agents are told with every heartbeat.
+"""Set the active configuration of each environment; agents get its ETag with every heartbeat.
 
-An agent's configuration is that of the data plane which has the name of its environment.
+An agent's configuration is that of the data plane with the name of its environment.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from registry.environments.models import Environment
 
 
 def update_configuration_etags() -> None:
-    """Follow what came into force, and what went, since the last look."""
+    """Update the ETags of environments whose active configuration changed."""
     in_force = AgentConfigBundle.objects.select_related("data_plane").defer("text", "body")
     etags = {
         row.data_plane.name: bundle_etag(row.data_plane, row.digest, Format.YAML)

@@ -1,4 +1,4 @@
-"""Data planes: how they read, what they are served, and the word that lets a held bundle go."""
+"""Data planes: their spec, their configuration, and approval of held bundles."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from registry.agent_configs.storage.team_parts import load_held_parts
 _NAME = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
 _RELEASE = re.compile(r"[0-9]{1,4}(\.[0-9]{1,4}){1,2}")
 _MAX_APPROVALS = 200
-# Kubernetes' limit of all data of a ConfigMap together.
+# Kubernetes' limit for all data of a ConfigMap.
 _CONFIG_MAP_BYTES = 1 << 20
 
 
@@ -42,7 +42,7 @@ class Format(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class DataPlaneSpec:
-    """A data plane as its operator describes it."""
+    """A data plane as its operator specifies it."""
 
     dialect: Dialect = Dialect.AGENT
     release: str = "1.16.0"
@@ -57,7 +57,7 @@ class DataPlaneSpec:
 
 @dataclass(frozen=True, slots=True)
 class ServedConfiguration:
-    """A configuration as it goes over the wire."""
+    """A configuration as it is served."""
 
     revision: int
     digest: str
@@ -69,7 +69,7 @@ def get_plane(name: str) -> DataPlane:
     """Raises UnknownDataPlane."""
     plane = DataPlane.objects.filter(name=name).first()
     if plane is None:
-        raise UnknownDataPlane(f"There is no data plane {name[:80]!r}.")
+        raise UnknownDataPlane(f"Data plane {name[:80]!r} does not exist.")
     return plane
 
 
@@ -77,7 +77,7 @@ def get_plane(name: str) -> DataPlane:
 def put_plane(
     name: str, spec: DataPlaneSpec, *, actor: Actor, precondition: Precondition | None = None
 ) -> tuple[DataPlane, bool]:
-    """Register a data plane or describe it otherwise; its next bundle is made at once."""
+    """Create or update a data plane, and compute its next bundle at once."""
     _check_spec(name, spec)
     lock_publishing()
     existing = DataPlane.objects.filter(name=name).first()
@@ -99,7 +99,7 @@ def put_plane(
 
 @transaction.atomic
 def delete_plane(name: str, *, actor: Actor, precondition: Precondition | None = None) -> None:
-    """Serve a data plane no more, and forget its bundles. Raises UnknownDataPlane."""
+    """Delete a data plane and its bundles. Raises UnknownDataPlane."""
     lock_publishing()
     plane = get_plane(name)
     check(precondition, plane.version)
@@ -110,7 +110,7 @@ def delete_plane(name: str, *, actor: Actor, precondition: Precondition | None =
 
 @transaction.atomic
 def approve(name: str, digest: str, *, actor: Actor) -> DataPlane:
-    """Approve exactly the bundle, or the team's change, that is held. Raises UnknownBundle if none is."""
+    """Approve the held bundle or team change with this digest. Raises UnknownBundle if there is none."""
     lock_publishing()
     plane = get_plane(name)
     parts = (part.held for part in load_held_parts(plane))
@@ -123,7 +123,9 @@ def approve(name: str, digest: str, *, actor: Actor) -> DataPlane:
         None,
     )
     if hold is None:
-        raise UnknownBundle(f"Nothing of {name} with this digest is held. Read the data plane for what is.")
+        raise UnknownBundle(
+            f"{name} has no held change with this digest. Read the data plane for current holds."
+        )
     plane.approved = [*plane.approved, digest][-_MAX_APPROVALS:]
     plane.save(update_fields=["approved"])
     audit.record(
@@ -140,15 +142,15 @@ def approve(name: str, digest: str, *, actor: Actor) -> DataPlane:
 
 
 def get_followed_plane(name: str, caller: Caller) -> DataPlane:
-    """The data plane, if the caller is its principal or administers all of them.
+    """Return the data plane if the caller is its principal or an administrator.
 
-    Raises UnknownDataPlane otherwise, whether it exists or not.
+    Raises UnknownDataPlane otherwise, even if it exists.
     """
     plane = DataPlane.objects.filter(name=name).first()
     if plane is None or not _may_follow(caller, plane):
         raise UnknownDataPlane(
-            f"There is no data plane {name[:80]!r} whose principal is {caller.name}. "
-            "An administrator can set the `principal` of a data plane."
+            f"No data plane {name[:80]!r} with the principal {caller.name} exists. "
+            "An administrator can set the data plane's `principal`."
         )
     return plane
 
@@ -159,24 +161,24 @@ def _may_follow(caller: Caller, plane: DataPlane) -> bool:
 
 
 def configuration_etag(plane: DataPlane, config_format: Format) -> str:
-    """Without reading the bundle: most questions are answered with 304."""
+    """Return the ETag without loading the bundle: most requests get 304."""
     rows = AgentConfigBundle.objects.filter(data_plane=plane, revision=plane.active_revision)
     digest = rows.values_list("digest", flat=True).first()
     if digest is None:
-        raise UnknownBundle(f"No bundle of {plane.name} is in force yet.")
+        raise UnknownBundle(f"{plane.name} has no active bundle yet.")
     return bundle_etag(plane, digest, config_format)
 
 
 def bundle_etag(plane: DataPlane, digest: str, config_format: Format) -> str:
-    """The bundle with this digest is the one in force."""
-    # A ConfigMap is named as the data plane is described.
+    """Return the ETag of the active bundle, which has this digest."""
+    # The ConfigMap's name is part of the data plane's spec.
     more = f".v{plane.version}" if config_format is Format.CONFIG_MAP else ""
-    # With the revision: equal documents of two revisions are acknowledged, and signed, apart.
+    # With the revision: equal documents of two revisions are acknowledged and signed separately.
     return f'"{digest}.{config_format.value}.{plane.active_revision}{more}"'
 
 
 def get_configuration(plane: DataPlane, config_format: Format) -> ServedConfiguration:
-    """What is in force, as it is served. Raises UnknownBundle, LimitReached."""
+    """Return the active configuration as it is served. Raises UnknownBundle, LimitReached."""
     etag = configuration_etag(plane, config_format)
     row = AgentConfigBundle.objects.get(data_plane=plane, revision=plane.active_revision)
     if config_format is Format.YAML:
@@ -192,7 +194,7 @@ def get_configuration(plane: DataPlane, config_format: Format) -> ServedConfigur
 
 
 def _check_config_map(plane: DataPlane, text: str) -> None:
-    """Not split: Flyte reads lists of one file only, so agents in other files would lose their task types."""
+    """Raise LimitReached if too large: it cannot be split, because Flyte reads lists from one file only."""
     size = len(text.encode())
     if size > _CONFIG_MAP_BYTES:
         raise LimitReached(
@@ -204,15 +206,15 @@ def _check_config_map(plane: DataPlane, text: str) -> None:
 def get_bundle(name: str, revision: int) -> AgentConfigBundle:
     """Raises UnknownDataPlane, UnknownBundle."""
     rows = AgentConfigBundle.objects.filter(data_plane=get_plane(name), revision=revision)
-    # A path may say any number; Postgres counts revisions in 32 bits.
+    # The path may contain any number; revisions in Postgres have 32 bits.
     row = rows.first() if revision < 2**31 else None
     if row is None:
-        raise UnknownBundle(f"There is no revision {revision} of {name}.")
+        raise UnknownBundle(f"{name} has no revision {revision}.")
     return row
 
 
 def show_spec(plane: DataPlane) -> dict[str, Any]:
-    """As its operator described it."""
+    """Return the spec as its operator set it."""
     return {name: getattr(plane, name) for name in _spec_columns(DataPlaneSpec())}
 
 
@@ -230,12 +232,12 @@ def _spec_columns(spec: DataPlaneSpec) -> dict[str, Any]:
 def _check_spec(name: str, spec: DataPlaneSpec) -> None:
     errors = []
     if not _NAME.fullmatch(name):
-        message = "A data plane's name has small letters, digits and inner hyphens, 63 at most."
+        message = "A data plane's name must have lowercase letters, digits and inner hyphens, at most 63 characters."
         errors.append(FieldError("/name", "malformed", message))
     if not _RELEASE.fullmatch(spec.release):
-        errors.append(FieldError("/release", "malformed", "Flyte's release, such as 1.16.8."))
+        errors.append(FieldError("/release", "malformed", "Must be a release of Flyte, such as 1.16.8."))
     if spec.principal and not Principal.objects.filter(name=spec.principal).exists():
-        message = f"There is no principal {spec.principal!r}."
+        message = f"Unknown principal {spec.principal!r}."
         errors.append(FieldError("/principal", "unknown_principal", message))
     if errors:
         raise InvalidRequest(errors[0].message, errors=errors)

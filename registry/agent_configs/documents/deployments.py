@@ -1,4 +1,4 @@
-"""How one agent is reached: its settings as a document has them, checked. Pure."""
+"""Read and check the connection settings of an agent in a document. Pure."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ _ID = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
 def check_agent_id(name: str, node: Node, findings: Findings) -> None:
     if _ID.fullmatch(name):
         return
-    hint = "Small letters, digits and hyphens within, at most 63."
+    hint = "Use lowercase letters, digits and inner hyphens, at most 63 characters."
     if _ID.fullmatch(name.lower()):
-        hint = f"Write {name.lower()}: Flyte turns ids into small letters, and mappings to others are dead."
-    findings.error(node.place, Code.INVALID_AGENT_ID, f"{quote_value(name)} cannot be an agent's id.", hint)
+        hint = f"Write {name.lower()}: Flyte converts IDs to lower case, so mappings to other spellings fail."
+    findings.error(node.place, Code.INVALID_AGENT_ID, f"{quote_value(name)} is not a valid agent ID.", hint)
 
 
 def read_deployment(node: Node, names: DialectNames, limits: Limits, findings: Findings) -> Deployment | None:
-    """The settings, or None where something is wrong with them."""
+    """Return the settings, or None if they have errors."""
     if node.value is None:
-        findings.error(node.place, Code.SCHEMA_VIOLATION, "An agent without settings would vanish in Flyte.")
+        findings.error(node.place, Code.SCHEMA_VIOLATION, "Flyte ignores an agent without settings.")
         return None
     before = len(findings.diagnostics)
     fields = read_members(node, _FIELDS, findings)
@@ -62,13 +62,11 @@ def _insecure(owner: Node, node: Node | None, limits: Limits, findings: Findings
     if node is None:
         return False
     if not isinstance(node.value, bool):
-        message = f"insecure is true or false, not {quote_value(node.value)}."
-        findings.error(node.place, Code.SCHEMA_VIOLATION, message, "Write it without quotes.")
+        message = f"insecure must be true or false, not {quote_value(node.value)}."
+        findings.error(node.place, Code.SCHEMA_VIOLATION, message, "Write it without quotation marks.")
         return False
     if node.value and limits.tls_required:
-        findings.error(
-            node.place, Code.TLS_REQUIRED, "Agents must be reached by TLS here.", "insecure: false"
-        )
+        findings.error(node.place, Code.TLS_REQUIRED, "TLS is required for agents.", "insecure: false")
     return node.value
 
 
@@ -80,7 +78,7 @@ def _service_config(node: Node | None, limits: Limits, findings: Findings) -> st
         return ""
     if len(text.encode()) > limits.service_config_bytes or not _is_json_object(text):
         message = (
-            f"defaultServiceConfig is a JSON object as text, of at most {limits.service_config_bytes} bytes."
+            f"defaultServiceConfig must be JSON of an object, at most {limits.service_config_bytes} bytes."
         )
         hint = """'{"loadBalancingConfig": [{"round_robin": {}}]}'"""
         findings.error(node.place, Code.INVALID_SERVICE_CONFIG, message, hint)
@@ -95,7 +93,7 @@ def _is_json_object(text: str) -> bool:
 
 
 def _reject_constant(word: str) -> None:
-    raise ValueError(f"{word} is no JSON")
+    raise ValueError(f"{word} is not valid JSON")
 
 
 def _timeouts(
@@ -105,7 +103,7 @@ def _timeouts(
     timeouts = {}
     for name, value in read_entries(node, findings) if node else ():
         if name not in operations:
-            message = f"There is no operation {quote_value(name)}."
+            message = f"Unknown operation {quote_value(name)}."
             findings.error(value.place, Code.UNKNOWN_FIELD, message, suggest_name(name, operations))
             continue
         is_list = operations[name] is Operation.LIST
@@ -119,19 +117,19 @@ def _duration(node: Node | None, longest: int, findings: Findings) -> int | None
     if node is None:
         return None
     if not isinstance(node.value, str):
-        message = f"A duration is a text such as 5s, not {quote_value(node.value)}."
+        message = f"A duration must be text such as 5s, not {quote_value(node.value)}."
         is_number = isinstance(node.value, int | float) and not isinstance(node.value, bool)
-        hint = f"Flyte takes a number for nanoseconds. Did you mean {node.value}s?" if is_number else ""
+        hint = f"Flyte reads a number as nanoseconds. Did you mean {node.value}s?" if is_number else ""
         findings.error(node.place, Code.INVALID_DURATION, message, hint)
         return None
     try:
         duration = go_durations.parse(node.value)
     except ValueError:
-        message = f"{quote_value(node.value)} is no duration in Go's words."
-        findings.error(node.place, Code.INVALID_DURATION, message, "Units are h, m, s, ms, us and ns: 1m30s.")
+        message = f"{quote_value(node.value)} is not a valid Go duration."
+        findings.error(node.place, Code.INVALID_DURATION, message, "Units: h, m, s, ms, us, ns, as in 1m30s.")
         return None
     if not 0 < duration <= longest:
-        message = f"A timeout here is longer than 0s and at most {go_durations.write(longest)}."
+        message = f"A timeout must be greater than 0s and at most {go_durations.write(longest)}."
         findings.error(node.place, Code.INVALID_DURATION, message)
         return None
     return duration

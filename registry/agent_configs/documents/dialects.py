@@ -1,4 +1,4 @@
-"""The spellings of one configuration: Flyte renamed agents to connectors, and goes on changing them. Pure."""
+"""Dialects of Flyte's configuration, which renamed agents to connectors and keeps changing. Pure."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from registry.agent_configs.documents.content import Operation
 
 
 class Dialect(StrEnum):
-    """Which configuration section a data plane reads."""
+    """The configuration section that a data plane reads."""
 
     AGENT = "agent"
     CONNECTOR = "connector"
@@ -18,7 +18,7 @@ class Dialect(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class DialectNames:
-    """A dialect's names. section: the plugin's id too. placeholders: Flyte's own, without any claim."""
+    """Names in a dialect. section: also the plugin ID. placeholders: task types while none is claimed."""
 
     section: str
     agents: str

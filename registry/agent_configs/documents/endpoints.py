@@ -1,4 +1,4 @@
-"""Addresses of agents, as gRPC in propeller understands them. Pure: nothing is looked up."""
+"""Check endpoints of agents by propeller's gRPC syntax, without resolving names. Pure."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _LABEL = re.compile(r"[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?")
 _PORT_NAME = re.compile(r"(?=[a-z0-9-]{1,15}$)(?=.*[a-z])[a-z0-9]+(-[a-z0-9]+)*")
 _NUMBER = re.compile(r"[0-9]+|0[xX][0-9A-Fa-f]*")
 _METADATA_HOSTS = frozenset({"metadata.google.internal", "metadata.goog", "instance-data.ec2.internal"})
-# Where clouds answer questions about credentials, outside the link-local range.
+# Cloud metadata services outside the link-local range; they return credentials.
 _METADATA_ADDRESSES = frozenset(
     ipaddress.ip_address(address)
     for address in ("100.100.100.200", "168.63.129.16", "192.0.0.192", "fd00:ec2::254")
@@ -24,7 +24,7 @@ _Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 
 def check_endpoint(text: str, place: Place, findings: Findings, allowed: Set[str] = frozenset()) -> None:
-    """Say all that is wrong with an endpoint. allowed: hosts and networks that are not denied."""
+    """Report all errors of an endpoint. allowed: hosts and networks that are never denied."""
     scheme = _SCHEME.match(text)
     rest = text[scheme.end() :] if scheme else text
     name = scheme[1] if scheme else ""
@@ -33,20 +33,20 @@ def check_endpoint(text: str, place: Place, findings: Findings, allowed: Set[str
         return
     if name == "dns":
         if not rest.startswith("/"):
-            findings.error(place, Code.INVALID_ENDPOINT, "dns:// needs three slashes.", "dns:///host:port")
+            findings.error(
+                place, Code.INVALID_ENDPOINT, "A dns endpoint needs three slashes.", "dns:///host:port"
+            )
             return
         rest = rest[1:]
     elif name:
-        findings.error(
-            place, Code.INVALID_ENDPOINT, f"The scheme {name[:40]} is not known.", f"Use {_FORMS}."
-        )
+        findings.error(place, Code.INVALID_ENDPOINT, f"Unknown scheme {name[:40]}.", f"Use {_FORMS}.")
         return
     _check_host_and_port(rest, place, findings, allowed)
 
 
 def _check_host_and_port(text: str, place: Place, findings: Findings, allowed: Set[str]) -> None:
     if odd := _unsupported_part(text):
-        findings.error(place, Code.INVALID_ENDPOINT, f"An endpoint has no {odd}.", f"Use {_FORMS}.")
+        findings.error(place, Code.INVALID_ENDPOINT, f"An endpoint cannot have a {odd}.", f"Use {_FORMS}.")
         return
     host, colon, port = text.rpartition(":")
     if not colon:
@@ -55,7 +55,7 @@ def _check_host_and_port(text: str, place: Place, findings: Findings, allowed: S
         )
         return
     if not _is_port(port):
-        findings.error(place, Code.INVALID_ENDPOINT, f"The port {quote_value(port)} is not from 1 to 65535.")
+        findings.error(place, Code.INVALID_ENDPOINT, f"The port {quote_value(port)} must be from 1 to 65535.")
     if problem := _find_host_problem(host):
         findings.error(place, Code.INVALID_ENDPOINT, f"The host {quote_value(host)} {problem}.")
     elif not _is_allowed(host, allowed):
@@ -68,7 +68,7 @@ def _check_service(text: str, place: Place, findings: Findings) -> None:
     namespace, _, service = host.rpartition("/")
     names = [*filter(None, [namespace]), *service.split(".")]
     if not (_is_port(port) or _PORT_NAME.fullmatch(port)):
-        message = f"The port {quote_value(port)} is neither from 1 to 65535 nor a port's name."
+        message = f"The port {quote_value(port)} must be a number from 1 to 65535 or a port name."
         findings.error(place, Code.INVALID_ENDPOINT, message)
     if not service or not all(_LABEL.fullmatch(name) for name in names) or len(names) > 2:
         hint = (
@@ -78,7 +78,7 @@ def _check_service(text: str, place: Place, findings: Findings) -> None:
         findings.error(place, Code.INVALID_ENDPOINT, message, hint)
     elif len(names) == 1:
         hint = "Add the namespace: k8s://service.namespace:port."
-        findings.error(place, Code.INVALID_ENDPOINT, f"{quote_value(host)} names no namespace.", hint)
+        findings.error(place, Code.INVALID_ENDPOINT, f"{quote_value(host)} has no namespace.", hint)
 
 
 def _check_reachable_host(host: str, place: Place, findings: Findings) -> None:
@@ -86,16 +86,16 @@ def _check_reachable_host(host: str, place: Place, findings: Findings) -> None:
     address = _parse_address(bare)
     if address is not None:
         if any(_is_denied(variant) for variant in _address_variants(address)):
-            message = f"{host} is loopback, link-local or a cloud's metadata service."
+            message = f"{host} is a loopback or link-local address, or a cloud metadata service."
             findings.error(
-                place, Code.ADDRESS_DENIED, message, "Name the address under which clusters reach it."
+                place, Code.ADDRESS_DENIED, message, "Use the address at which clusters reach the agent."
             )
     elif bare == "localhost" or bare.endswith(".localhost") or bare in _METADATA_HOSTS:
-        message = f"{host} is the machine itself, or a cloud's metadata service."
-        findings.error(place, Code.ADDRESS_DENIED, message, "Name the host under which clusters reach it.")
+        message = f"{host} is the local machine or a cloud metadata service."
+        findings.error(place, Code.ADDRESS_DENIED, message, "Use the host at which clusters reach the agent.")
     elif "." not in bare:
-        message = f"{host} means something else in every namespace."
-        findings.warn(place, Code.RELATIVE_HOST, message, f"Write {host}.<namespace>, or the full name.")
+        message = f"{host} resolves differently in each namespace."
+        findings.warn(place, Code.RELATIVE_HOST, message, f"Write {host}.<namespace> or the full name.")
 
 
 def _unsupported_part(text: str) -> str:
@@ -108,18 +108,18 @@ def _is_port(text: str) -> bool:
 
 
 def _find_host_problem(host: str) -> str:
-    """What is wrong with a host's spelling, or nothing."""
+    """Return the error in a host's syntax, or an empty string."""
     bare = host.removesuffix(".")
     if host.startswith("["):
-        return "" if isinstance(_parse_address(host), ipaddress.IPv6Address) else "is no IPv6 address"
+        return "" if isinstance(_parse_address(host), ipaddress.IPv6Address) else "is not an IPv6 address"
     labels = bare.split(".")
     if ":" in host:
-        return "must stand in brackets"
+        return "must be in brackets"
     if not bare or len(bare) > 253 or not all(_LABEL.fullmatch(label) for label in labels):
-        return "is no host name: letters, digits, hyphens, and dots between labels"
-    # Resolvers take 2130706433 and 0x7f.1 for 127.0.0.1: only the usual spelling is an address.
+        return "is not a host name: use letters, digits, hyphens, and dots between labels"
+    # Resolvers read 2130706433 and 0x7f.1 as 127.0.0.1, so only dotted decimal counts as an address.
     if _NUMBER.fullmatch(labels[-1]) and _parse_address(bare) is None:
-        return "is no address, although it ends in a number"
+        return "ends in a number but is not an IP address"
     return ""
 
 
@@ -131,7 +131,7 @@ def _parse_address(host: str) -> _Address | None:
 
 
 def _address_variants(address: _Address) -> Iterator[_Address]:
-    """The address, and the IPv4 address that is packed into it."""
+    """Yield the address and the IPv4 address embedded in it."""
     yield address
     if isinstance(address, ipaddress.IPv6Address):
         yield from filter(None, (address.ipv4_mapped, address.sixtofour))

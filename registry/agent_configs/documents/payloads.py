@@ -1,4 +1,4 @@
-"""One configuration fragment: `plugins` and `tasks` as a team may write them. Pure."""
+"""Read the `plugins` and `tasks` sections of a team's document. Pure."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _TASK_PLUGINS = "default-for-task-types"
 
 @dataclass(slots=True)
 class Draft:
-    """What a fragment says, with places. An agent whose settings are wrong is known by its id alone."""
+    """The content of one file with locations. An agent with invalid settings has only its ID."""
 
     section: str = ""
     agents: dict[str, tuple[Deployment | None, Place]] = field(default_factory=dict)
@@ -36,7 +36,7 @@ class Draft:
 
 
 def read_payload(node: Node, limits: Limits, findings: Findings) -> Draft:
-    """Read one fragment: all that can be read, and everything that is wrong."""
+    """Read one file: everything readable, and all its errors."""
     draft = Draft()
     fields = read_members(node, ROOTS, findings, forbidden=None)
     if "plugins" in fields:
@@ -49,9 +49,9 @@ def read_payload(node: Node, limits: Limits, findings: Findings) -> Draft:
 def _read_plugins(node: Node, draft: Draft, limits: Limits, findings: Findings) -> None:
     fields = read_members(node, NAMES_BY_SECTION, findings, forbidden=None)
     if len(fields) > 1:
-        message = "agent-service and connector-service cannot stand in one document."
+        message = "A document cannot have both agent-service and connector-service."
         findings.error(
-            node.place, Code.SCHEMA_VIOLATION, message, "Choose one; we write what a data plane reads."
+            node.place, Code.SCHEMA_VIOLATION, message, "Choose one; data planes get the one they read."
         )
     for section, body in fields.items():
         draft.section = section
@@ -82,7 +82,7 @@ def _read_supported(node: Node, draft: Draft, limits: Limits, findings: Findings
             continue
         check_task_type(name, item.place, limits.reserved_task_types, findings)
         if name in draft.supported:
-            findings.error(item.place, Code.DUPLICATE, f"{quote_value(name)} stands twice in the list.")
+            findings.error(item.place, Code.DUPLICATE, f"{quote_value(name)} is in the list twice.")
         draft.supported.setdefault(name, item.place)
 
 
@@ -109,13 +109,12 @@ def _read_tasks(node: Node, draft: Draft, limits: Limits, findings: Findings) ->
 def _read_default(name: str, node: Node, draft: Draft, limits: Limits, findings: Findings) -> None:
     check_task_type(name, node.place, limits.reserved_task_types, findings)
     if node.value not in NAMES_BY_SECTION:
-        message = (
-            f"The default plugin of an agent's task type is an agent plugin, not {quote_value(node.value)}."
-        )
-        findings.error(node.place, Code.SCHEMA_VIOLATION, message, f"One of {', '.join(NAMES_BY_SECTION)}.")
+        message = f"The default plugin of an agent's task type must be an agent plugin, not {quote_value(node.value)}."
+        hint = f"Use {' or '.join(NAMES_BY_SECTION)}."
+        findings.error(node.place, Code.SCHEMA_VIOLATION, message, hint)
     if name != name.lower():
-        message = f"Propeller turns {name} into small letters here, so this default is never used."
-        findings.warn(node.place, Code.UPPER_CASE_DEFAULT, message, f"Name the task type {name.lower()}.")
+        message = f"Propeller converts {name} to lower case here, so this default is never used."
+        findings.warn(node.place, Code.UPPER_CASE_DEFAULT, message, f"Rename it to {name.lower()}.")
     if name.lower() in draft.defaults:
         findings.error(node.place, Code.DUPLICATE, f"{name.lower()} has two defaults.")
     draft.defaults.setdefault(name.lower(), (str(node.value), node.place))

@@ -1,4 +1,4 @@
-"""What documents claim: agent ids and task types. Pure."""
+"""Published documents and their claims to agent IDs and task types. Pure."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _MAX_NAME_LENGTH = 200
 
 @dataclass(frozen=True, slots=True, order=True)
 class DocumentId:
-    """Where a document comes from, and its name there: this stays, whatever the document says."""
+    """A document's source and its name there; they do not depend on its content."""
 
     source: str
     namespace: str
@@ -27,7 +27,7 @@ class DocumentId:
 
 @dataclass(frozen=True, slots=True)
 class TaskTypeFacts:
-    """What probes, data planes or the owner told of a task type."""
+    """Facts about a task type, reported by probes, data planes or its owner."""
 
     version: int = 0
     is_sync: bool = False
@@ -35,7 +35,7 @@ class TaskTypeFacts:
 
 @dataclass(frozen=True, slots=True)
 class Canary:
-    """Where alone a document's agents serve. Only connector-v2 can do that."""
+    """The one project and domain that a document's agents serve; only connector-v2 supports it."""
 
     project: str
     domain: str
@@ -46,10 +46,10 @@ class Canary:
 
 @dataclass(frozen=True, slots=True)
 class PublishedDocument:
-    """A document with what of it may be served.
+    """A document with the content that may be served.
 
-    content: of `generation`, the last valid one; None if there is none, or it is quarantined.
-    team: who owns the source; never what a document says. created_at: at the source.
+    content: of `generation`, the last valid one; None if there is none or the document is quarantined.
+    team: the owner of the source, never taken from the document. created_at: at the source.
     """
 
     id: DocumentId
@@ -74,7 +74,7 @@ class ClaimKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, order=True)
 class ClaimKey:
-    """What only one can have. version, pin: only where the dialect can tell them apart."""
+    """A name that only one claim can have. version, pin: only in dialects that distinguish them."""
 
     kind: ClaimKind
     name: str
@@ -88,10 +88,10 @@ class ClaimKey:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """One document's claim. agent: the id, as rendered, or empty for "whoever of my team serves it".
+    """One document's claim. agent: the rendered ID, or empty for any agent of the team that serves it.
 
-    local_id: of an agent, as its document has it.
-    digest: claims to one key with equal digests want the same, so they do not conflict.
+    local_id: the agent's ID in its document.
+    digest: claims to one key with equal digests are identical, so they do not conflict.
     """
 
     key: ClaimKey
@@ -109,7 +109,7 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Naming:
-    """How claims are named for a data plane: its dialect, and whether ids carry their team."""
+    """How claims are named for a data plane: its dialect, and whether agent IDs include the team."""
 
     dialect: Dialect = Dialect.AGENT
     namespaced_ids: bool = False
@@ -133,13 +133,13 @@ def agent_claims(document: PublishedDocument, naming: Naming) -> Iterator[Claim]
 
 
 def endpoint_name(endpoint: str) -> str:
-    """The endpoint as a claim has it: in lower case, or a digest where it is too long for a name."""
+    """Return a claim's name for an endpoint: in lower case, or a digest if it is too long."""
     name = endpoint.lower()
     return name if len(name) <= _MAX_NAME_LENGTH else digest_of(name)
 
 
 def endpoint_claims(document: PublishedDocument, naming: Naming) -> Iterator[Claim]:
-    """One for each agent. Claims with equal digests can share the one connection that Flyte keeps."""
+    """Yield one claim per agent. Claims with equal digests can share the one connection that Flyte keeps."""
     for name, deployment in _content(document).agents.items():
         key = ClaimKey(ClaimKind.ENDPOINT, endpoint_name(deployment.endpoint))
         digest = digest_of([deployment.insecure, deployment.service_config])

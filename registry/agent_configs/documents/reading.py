@@ -1,6 +1,6 @@
-"""Reading a published document: what it says, or everything that is wrong with it. Pure.
+"""Read a published document into its content, or into all its errors. Pure.
 
-`read_document` takes text, YAML or JSON; `read_object` what a Kubernetes API has parsed already.
+`read_document` takes text, YAML or JSON; `read_object` an object that a Kubernetes API has parsed.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from registry.agent_configs.documents.routes import build_content, merge_drafts
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What came of reading one document. content: None where an error keeps the document out.
+    """The result of reading one document. content: None if the document has errors.
 
-    name: the ConfigMap's own name, or empty. parsed: False if it is not even YAML. omitted: how many more
-    diagnostics there were.
+    name: the ConfigMap's own name, or empty. parsed: False if it is not valid YAML. omitted: number of
+    diagnostics above the limit.
     """
 
     content: Content | None
@@ -44,12 +44,12 @@ class Reading:
 
 
 def read_document(text: str, limits: Limits | None = None) -> Reading:
-    """Read a document from its text: a ConfigMap, or the bare configuration."""
+    """Read a document from text: a ConfigMap or the bare configuration."""
     limits = limits or Limits()
     findings = Findings(limits.max_diagnostics)
-    # A text in UTF-8 is never shorter than its characters, so most are never encoded to be counted.
+    # UTF-8 never has fewer bytes than characters, so most oversized texts are not encoded to be measured.
     if len(text) > limits.document_bytes or len(text.encode(errors="replace")) > limits.document_bytes:
-        findings.error(Place(), Code.TOO_LARGE, f"A document has at most {limits.document_bytes} bytes.")
+        findings.error(Place(), Code.TOO_LARGE, f"The document exceeds {limits.document_bytes} bytes.")
         return Reading(None, findings.located({}), parsed=False)
     value = _parse(text, Place(), findings)
     if findings.diagnostics:
@@ -58,7 +58,7 @@ def read_document(text: str, limits: Limits | None = None) -> Reading:
 
 
 def read_object(value: Any, limits: Limits | None = None) -> Reading:
-    """Read a document that was parsed already; only texts within it have lines and columns."""
+    """Read a parsed document; only texts within it have lines and columns."""
     limits = limits or Limits()
     return _read_value(value, "", limits, Findings(limits.max_diagnostics))
 
@@ -85,7 +85,7 @@ def _read_payloads(root: Node, texts: dict[str, str], limits: Limits, findings: 
         if not name:
             yield node
         elif len(node.value.encode(errors="replace")) > limits.document_bytes:
-            message = f"A file has at most {limits.document_bytes} bytes."
+            message = f"The file exceeds {limits.document_bytes} bytes."
             findings.error(node.place, Code.TOO_LARGE, message)
         else:
             before = len(findings.diagnostics)
@@ -106,7 +106,7 @@ def _parse(text: str, place: Place, findings: Findings) -> Any:
 
 
 def _find_positions(texts: dict[str, str], findings: Findings) -> dict[str, dict[str, Position]]:
-    """Where everything stands, in the files about which there is something to say."""
+    """Return the positions of all values, for the files with diagnostics."""
     files = {diagnostic.file for diagnostic in findings.diagnostics}
     positions_by_file = {
         name: strict_yaml.positions(text) for name, text in texts.items() if name in files and text

@@ -1,4 +1,4 @@
-"""What a data plane's section of agents may hold, and everything that Flyte would misread in one. Pure."""
+"""The schema of a data plane's agent section, and the values that Flyte would misread. Pure."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _is_boolean(value: Any) -> bool:
 
 
 def _is_duration(value: Any) -> bool:
-    # A number would be nanoseconds, and never what is meant.
+    # Flyte reads a number as nanoseconds, which is never intended.
     try:
         return isinstance(value, str) and go_durations.parse(value) > 0
     except ValueError:
@@ -46,7 +46,7 @@ def _are_counts(value: Any) -> bool:
 
 
 def _are_pairs(value: Any) -> bool:
-    """A list of objects with one member each: in an object names would change."""
+    """True for a list of objects with one member each; Flyte would change names in a single object."""
     return isinstance(value, list) and all(
         isinstance(pair, Mapping) and len(pair) == 1 and all(map(_is_text, pair.values())) for pair in value
     )
@@ -57,7 +57,7 @@ def _are_timeouts(value: Any) -> bool:
 
 
 def _is_plain_name(name: Any) -> bool:
-    """True if Flyte leaves the name alone: it turns names into small letters, and splits them at dots."""
+    """True if Flyte keeps the name: it converts names to lower case and splits them at dots."""
     return isinstance(name, str) and name == name.lower() and "." not in name
 
 
@@ -92,7 +92,7 @@ _PLATFORM: Mapping[str, Any] = {
 
 
 def find_misreadings(document: Mapping[str, Any], names: DialectNames) -> tuple[str, ...]:
-    """Pointers to everything in a configuration that a data plane would refuse, lose or misread."""
+    """Return pointers to all values that a data plane would reject, drop or misread."""
     section = document.get("plugins", {}).get(names.section, {})
     schema = {
         **_PLATFORM,
@@ -139,7 +139,7 @@ def _check_agents(agents: Any, where: str) -> Iterator[str]:
 
 
 def _find_dead_mappings(section: Mapping[str, Any], names: DialectNames) -> Iterator[str]:
-    """A mapping to an agent that is not there is silently ignored."""
+    """Yield mappings to unknown agents, which Flyte silently ignores."""
     agents, routes = section.get(names.agents) or {}, section.get(names.routes)
     for index, route in enumerate(routes if isinstance(routes, list) and _are_pairs(routes) else []):
         if not set(route.values()) <= set(agents):

@@ -1,7 +1,7 @@
-"""Kubernetes' question whether a ConfigMap may be written (AdmissionReview v1), answered by the same engine.
+"""Review ConfigMaps for Kubernetes admission (AdmissionReview v1), with the rules of publishing.
 
-What cannot be read, or claims what another team has, is denied; deletions never are. An update is denied
-only for claims that it newly loses, so nobody is kept from making things better.
+Invalid documents and claims to names of other teams are denied; deletions are always allowed. An update is
+denied only for claims that it newly loses, so improvements are never denied.
 """
 
 from __future__ import annotations
@@ -35,15 +35,15 @@ from registry.agent_configs.storage.load_documents import (
 from registry.agent_configs.storage.load_inputs import load_claim_inputs, load_ownership
 
 API_VERSION, KIND, SOURCE = "admission.k8s.io/v1", "AdmissionReview", "kubernetes"
-# Kubernetes may cut longer warnings, and all of them together at 4096 bytes.
+# Kubernetes may truncate longer warnings, and all warnings together at 4096 bytes.
 _LONGEST_WARNING, _MOST_WARNINGS = 120, 20
 
 
 def review(body: Any) -> dict[str, Any]:
-    """The whole answer. Raises InvalidRequest for what is no AdmissionReview with a uid."""
+    """Return the response. Raises InvalidRequest unless the body is an AdmissionReview with a uid."""
     request = body.get("request") if isinstance(body, Mapping) else None
     if not isinstance(request, Mapping) or not isinstance(request.get("uid"), str):
-        message = "This is no AdmissionReview of admission.k8s.io/v1 with a request."
+        message = "The body must be an AdmissionReview of admission.k8s.io/v1 with a request and its uid."
         raise InvalidRequest(message, errors=[FieldError("/request", "required", message)])
     response = _review_request(request)
     dry_run = request.get("dryRun") is True
@@ -81,7 +81,7 @@ def _review_request(request: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _read_request_name(request: Mapping[str, Any], value: Any) -> str:
-    """With generateName the name is not known yet: what it begins with decides."""
+    """Return the object's name; with generateName only its prefix is known."""
     metadata = value.get("metadata") if isinstance(value, Mapping) else None
     metadata = metadata if isinstance(metadata, Mapping) else {}
     name = request.get("name") or metadata.get("name") or metadata.get("generateName") or ""
@@ -89,7 +89,7 @@ def _read_request_name(request: Mapping[str, Any], value: Any) -> str:
 
 
 def _with_generated_name(value: Any, name: str) -> Any:
-    """The object under a name that it could get."""
+    """Return the object with a name that generateName could produce."""
     metadata = value.get("metadata") if isinstance(value, Mapping) else None
     if not isinstance(metadata, Mapping) or metadata.get("name"):
         return value
@@ -97,7 +97,7 @@ def _with_generated_name(value: Any, name: str) -> Any:
 
 
 def _find_conflicts(document: DocumentId, reading: Reading, old: Any) -> Iterator[Verdict]:
-    """Claims that the document would newly lose, once each, whatever the data plane."""
+    """Yield claims that the document would newly lose in any data plane, each once."""
     now = database_now()
     ownership = load_ownership()
     before = read_parsed(old, source="admission", counted=False) if isinstance(old, Mapping) else None
@@ -117,9 +117,9 @@ def _find_conflicts(document: DocumentId, reading: Reading, old: Any) -> Iterato
 def _load_related(
     document: DocumentId, versions: Sequence[PublishedDocument], *, now: datetime
 ) -> tuple[list[LoadedDocument], set[str]]:
-    """Those alone that can decide about it, and all names that they could claim.
+    """Load the documents that can affect the decision, and all names that they could claim.
 
-    Of thousands they are a few, and Kubernetes waits three seconds.
+    They are few of thousands, and Kubernetes waits only three seconds.
     """
     documents = [other for other in load_documents(now=now) if other.id != document]
     published = [*(other.published for other in documents), *load_older_generations(documents)]
@@ -149,7 +149,7 @@ def _describe_diagnostic(diagnostic: Diagnostic) -> str:
 
 def _build_denial(findings: Sequence[tuple[str, str, str]], reading: Reading) -> dict[str, Any]:
     causes = [{"field": field, "reason": reason, "message": message} for field, reason, message in findings]
-    more = f" And {len(causes) - 1} more." if len(causes) > 1 else ""
+    more = f" ({len(causes) - 1} more errors.)" if len(causes) > 1 else ""
     status = {
         "code": 422,
         "reason": "Invalid",

@@ -1,4 +1,4 @@
-"""Who may have which name: grants, releases, and a name that goes from team to team."""
+"""Grants, releases and transfers of names between teams."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from registry.agent_configs.storage.load_inputs import load_ownership
 
 @transaction.atomic
 def create_grant(grant: Grant, *, actor: Actor) -> AgentConfigGrant:
-    """Let a team have what fits a pattern. Raises NameTaken if it has this grant."""
+    """Grant a team the names that match a pattern. Raises NameTaken if the grant exists."""
     check_team_name(grant.team, "/team")
     lock_publishing()
     row = AgentConfigGrant(
@@ -42,7 +42,7 @@ def create_grant(grant: Grant, *, actor: Actor) -> AgentConfigGrant:
         with transaction.atomic():
             row.save(force_insert=True)
     except IntegrityError as error:
-        raise NameTaken(f"{grant.team} has this grant.") from error
+        raise NameTaken(f"{grant.team} already has this grant.") from error
     row.refresh_from_db()
     _record_grant(row, actor, created=True)
     recompute_all(actor)
@@ -51,11 +51,11 @@ def create_grant(grant: Grant, *, actor: Actor) -> AgentConfigGrant:
 
 @transaction.atomic
 def delete_grant(grant_id: UUID, *, actor: Actor) -> None:
-    """Take a grant back. Raises UnknownGrant."""
+    """Delete a grant. Raises UnknownGrant."""
     lock_publishing()
     row = AgentConfigGrant.objects.filter(id=grant_id).first()
     if row is None:
-        raise UnknownGrant(f"There is no grant {grant_id}.")
+        raise UnknownGrant(f"Grant {grant_id} does not exist.")
     _record_grant(row, actor, created=False)
     row.delete()
     recompute_all(actor)
@@ -63,7 +63,7 @@ def delete_grant(grant_id: UUID, *, actor: Actor) -> None:
 
 @transaction.atomic
 def release_claim(team: str, kind: ClaimKind, name: str, *, actor: Actor) -> None:
-    """A team gives a name up: it serves on until somebody else claims it. Twice changes nothing."""
+    """Release a name, which the team serves until another team claims it. A repeated call changes nothing."""
     lock_publishing()
     _, created = AgentConfigRelease.objects.get_or_create(team=team, kind=kind.value, name=name)
     if created:
@@ -74,7 +74,7 @@ def release_claim(team: str, kind: ClaimKind, name: str, *, actor: Actor) -> Non
 
 @transaction.atomic
 def transfer_claim(order: Transfer, *, actor: Actor) -> None:
-    """A name goes over within one bundle. Raises InvalidRequest if the new owner does not claim it."""
+    """Move a name to another team within one bundle. Raises InvalidRequest if the new owner does not claim it."""
     lock_publishing()
     before = load_ownership()
     after = apply_transfer(before, order, _load_claims())

@@ -1,4 +1,4 @@
-"""What would happen: the very recompute, of which nothing is kept."""
+"""Preview changes with the same recompute, without storing anything."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from registry.agent_configs.storage.load_inputs import load_inputs, load_ownersh
 
 @dataclass(frozen=True, slots=True)
 class PreviewChange:
-    """A document that somebody thinks of publishing; without a text, of taking away."""
+    """A document to publish in the preview, or to delete if it has no text."""
 
     id: DocumentId
     text: str | None
@@ -31,7 +31,7 @@ class PreviewChange:
 
 @dataclass(frozen=True, slots=True)
 class DataPlaneOutcome:
-    """One data plane afterwards. standings: of the documents that were asked about."""
+    """One data plane after the changes. statuses: of the previewed documents."""
 
     data_plane: str
     digest: str
@@ -46,14 +46,14 @@ class DataPlaneOutcome:
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """readings: of the documents with a text. A document that is not valid changes nothing."""
+    """The result of a preview. readings: of documents with a text. An invalid document changes nothing."""
 
     readings: dict[DocumentId, Reading]
     outcomes: tuple[DataPlaneOutcome, ...]
 
 
 def preview_changes(changes: Sequence[PreviewChange], *, hidden: Set[str] = frozenset()) -> Preview:
-    """All changes together, in every data plane. hidden: teams of which the reader is told nothing."""
+    """Preview all changes together in every data plane. hidden: teams that the reader cannot see."""
     now = database_now()
     readings = {
         change.id: read_text(change.text, source="preview") for change in changes if change.text is not None
@@ -82,7 +82,7 @@ def preview_changes(changes: Sequence[PreviewChange], *, hidden: Set[str] = froz
 
 
 def _find_holds(result: RecomputeResult, hidden: Set[str], teams: Set[str]) -> tuple[Hold, ...]:
-    """What would hold everything, and what would hold the parts of the teams that were asked about."""
+    """Return the holds on the bundle and on the parts of the previewed teams."""
     parts = (held_part for held_part in result.division.held_parts if held_part.team in teams)
     reasons = (why for held_part in parts for why in held_part.reasons)
     return (*(redact_holds(result.holds) if hidden else result.holds), *reasons)

@@ -1,4 +1,4 @@
-"""Publish documents and take them away: checked, stored, audited and told in one transaction."""
+"""Publish and delete documents: check, store, audit and append events in one transaction."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ _MAX_RECENT_CHANGES = 100
 
 @dataclass(frozen=True, slots=True)
 class DocumentSpec:
-    """A document as somebody wants it to be published. created_at: where its source knows it."""
+    """A document to publish. created_at: if the source knows it."""
 
     id: DocumentId
     text: str
@@ -71,10 +71,10 @@ def put_document(
     reject_invalid: bool = True,
     in_batch: bool = False,
 ) -> tuple[AgentConfig, bool]:
-    """Publish a document, or a new generation of it. Returns it and whether it is new.
+    """Publish a document or a new generation of it. Return it, and whether it is new.
 
-    refuse: raise InvalidAgentConfig if it is not valid; else it is stored, and the last good generation
-    is served on. one_of_many: whoever changes many has taken the lock, and recomputes once afterwards.
+    reject_invalid: raise InvalidAgentConfig if the document is invalid; otherwise store it and keep serving the
+    last good generation. in_batch: the caller holds the lock and recomputes once after all changes.
     Raises InvalidRequest, LimitReached, TooManyAttempts, VersionMismatch, VersionRequired.
     """
     _check_name(spec.id)
@@ -108,9 +108,9 @@ def delete_document(
     precondition: Precondition | None = None,
     in_batch: bool = False,
 ) -> None:
-    """Delete a document. Its claims are remembered for a while. Raises UnknownAgentConfig, TooManyAttempts.
+    """Delete a document. The history keeps its claims for a while. Raises UnknownAgentConfig, TooManyAttempts.
 
-    A source's documents go without a limit: what it no longer has must not stay because there is much of it.
+    Deletions by a source have no rate limit: a large removal must not leave outdated documents behind.
     """
     if not in_batch:
         check_change_rate(document.namespace)
@@ -132,7 +132,7 @@ def delete_document(
 
 
 def get_document(document: DocumentId) -> AgentConfig:
-    """Raises UnknownAgentConfig."""
+    """Return the document. Raises UnknownAgentConfig."""
     row = AgentConfig.objects.filter(
         source=document.source, team=document.namespace, name=document.name, deleted_at=None
     ).first()
@@ -142,14 +142,14 @@ def get_document(document: DocumentId) -> AgentConfig:
 
 
 def get_visible_document(document: DocumentId, caller: Caller) -> AgentConfig:
-    """Raises UnknownAgentConfig, also for one that the caller may not see."""
+    """Return the document. Raises UnknownAgentConfig if it does not exist or the caller may not see it."""
     if document.namespace in hidden_teams(caller):
         raise UnknownAgentConfig(f"There is no document {str(document)[:200]!r}.")
     return get_document(document)
 
 
 def delete_tombstones(*, now: datetime) -> int:
-    """Forget documents that went so long ago that nothing remembers their claims, and none is in force."""
+    """Delete tombstones of documents whose claims have expired and that no team part uses."""
     until = now - policies.claim_grace() - timedelta(hours=1)
     old = AgentConfig.objects.filter(deleted_at__lt=until)
     names = load_held_documents()
@@ -160,13 +160,15 @@ def delete_tombstones(*, now: datetime) -> int:
 
 
 def validation_error(reading: Reading) -> InvalidAgentConfig:
-    """Everything that is wrong with a document, as an error of the API."""
+    """Return an API error with all errors of a document."""
     errors = [
         FieldError(error.path, error.code.value, error.message, error.hint, (), error.line, error.column)
         for error in reading.errors
     ]
     return InvalidAgentConfig(
-        f"{len(errors)} mistakes. The first: {errors[0].message}" if len(errors) > 1 else errors[0].message,
+        f"The document has {len(errors)} errors. The first: {errors[0].message}"
+        if len(errors) > 1
+        else errors[0].message,
         errors=errors,
         diagnostics=[serialization.diagnostic_to_json(diagnostic) for diagnostic in reading.diagnostics],
         omitted=reading.omitted,
@@ -174,7 +176,7 @@ def validation_error(reading: Reading) -> InvalidAgentConfig:
 
 
 def audit_entry(row: AgentConfig) -> dict[str, Any]:
-    """As the audit log has it. The text is the team's to keep; its digest says which it was."""
+    """Return the document for the audit log, with the text's digest instead of the text."""
     return {
         "source": row.source,
         "team": row.team,
@@ -191,7 +193,7 @@ def _check_name(document: DocumentId) -> None:
     check_team_name(document.namespace, "/team")
     legal = document.source == FOLDER or _NAME.fullmatch(document.name)
     if not legal or len(document.name) > DOCUMENT_LENGTH:
-        message = f"A document's name has letters, digits and inner . _ -, {DOCUMENT_LENGTH} at most."
+        message = f"A document's name must have letters, digits and inner . _ -, at most {DOCUMENT_LENGTH}."
         raise InvalidRequest(message, errors=[FieldError("/name", "malformed", message)])
 
 
@@ -220,7 +222,7 @@ def _store(
     name = spec.id
     row = row or AgentConfig(source=name.source, team=name.namespace, name=name.name, generation=0)
     if existing is None:
-        # A source's clock makes a document older, and never younger than now.
+        # A source's clock can make a document older, but never newer than now.
         row.created_at = min(now, spec.created_at or now)
         row.content, row.content_generation, row.deleted_at = None, 0, None
     was_valid, last_good = row.is_valid, row.content_generation
@@ -258,7 +260,7 @@ def _save(row: AgentConfig) -> None:
             row.save()
     except IntegrityError as error:
         raise VersionMismatch(
-            "Somebody else published it at this moment. Read it, and decide again."
+            "The document was published by another request at the same time. Read it and retry."
         ) from error
 
 
@@ -268,7 +270,7 @@ def _store_generation(row: AgentConfig) -> None:
     )
     oldest = row.generation - settings.AGENT_CONFIGS_GENERATIONS_KEPT
     old = AgentConfigGeneration.objects.filter(document=row, number__lte=oldest)
-    # What is served in place of the latest must outlive it.
+    # Keep generations that are served instead of the latest.
     retained = {*row.quarantines.values_list("fallback", flat=True), *generations_in_force(row)}
     old.exclude(number__in=retained).delete()
 

@@ -1,4 +1,4 @@
-"""Leave documents out, or keep them as they were, until somebody or time lets them in again."""
+"""Quarantine documents, or serve an older generation, until they are readmitted or the time is over."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _SYSTEM = system("agent_configs")
 
 @transaction.atomic
 def quarantine(row: AgentConfig, message: str, *, actor: Actor) -> None:
-    """Leave a document out of every data plane until somebody readmits it."""
+    """Exclude a document from every data plane until an administrator readmits it."""
     lock_publishing()
     _store_quarantine(
         AgentConfigQuarantine(document=row, reason=MANUAL, message=message, created_by=actor.name), actor
@@ -31,16 +31,16 @@ def quarantine(row: AgentConfig, message: str, *, actor: Actor) -> None:
 
 @transaction.atomic
 def readmit(row: AgentConfig, *, actor: Actor) -> None:
-    """Let a document in again, wherever it was left out. Raises UnknownAgentConfig if it was not."""
+    """End all quarantines of a document. Raises UnknownAgentConfig if there is none."""
     lock_publishing()
     if not _delete_quarantines(row, actor, REASONS):
-        raise UnknownAgentConfig(f"{row} is left out nowhere.")
+        raise UnknownAgentConfig(f"{row} is not quarantined.")
     AgentConfig.objects.filter(id=row.id).update(recent_changes=[])
     recompute_all(actor)
 
 
 def quarantine_culprit(row: AgentConfig, plane: DataPlane, *, fallback: int, message: str) -> None:
-    """The data plane cannot take this generation: it is given an older one, or none."""
+    """Quarantine the generation that a data plane rejected; it gets an older one, or none."""
     _store_quarantine(
         AgentConfigQuarantine(
             document=row,
@@ -56,12 +56,12 @@ def quarantine_culprit(row: AgentConfig, plane: DataPlane, *, fallback: int, mes
 
 
 def readmit_fixed(row: AgentConfig, actor: Actor) -> None:
-    """A new generation deserves another try."""
+    """Readmit a document rejected by data planes after a new generation."""
     _delete_quarantines(row, actor, (REJECTED,))
 
 
 def quarantine_flapping(row: AgentConfig, last_good: int, *, now: datetime) -> None:
-    """The document changes too often: what it said before stays for a while."""
+    """Quarantine a document that changes too often: its last good generation is served for a while."""
     if AgentConfigQuarantine.objects.filter(document=row, data_plane=None, until__gt=now).exists():
         return
     AgentConfigQuarantine.objects.filter(document=row, data_plane=None, reason=FLAPPING).delete()
@@ -71,7 +71,7 @@ def quarantine_flapping(row: AgentConfig, last_good: int, *, now: datetime) -> N
         AgentConfigQuarantine(
             document=row,
             reason=FLAPPING,
-            message="It changed too often within a short time.",
+            message="The document changed too often in a short time.",
             generation=row.generation,
             fallback=last_good,
             until=now + timedelta(seconds=settings.AGENT_CONFIGS_QUARANTINE_SECONDS),
@@ -82,7 +82,7 @@ def quarantine_flapping(row: AgentConfig, last_good: int, *, now: datetime) -> N
 
 
 def _store_quarantine(record: AgentConfigQuarantine, actor: Actor) -> None:
-    """Replaces what stands for the same data plane."""
+    """Store a quarantine, which replaces the one for the same data plane."""
     AgentConfigQuarantine.objects.filter(document=record.document, data_plane=record.data_plane).delete()
     record.save(force_insert=True)
     row, plane = record.document, record.data_plane_id or ""

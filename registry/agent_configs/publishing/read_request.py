@@ -1,4 +1,4 @@
-"""Read a document by the limits that the settings say, and count how it went."""
+"""Read a document by the limits of the settings, and count the results."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def read_text(text: str, *, source: str) -> Reading:
 
 
 def read_parsed(value: Any, *, source: str, counted: bool = True) -> Reading:
-    """The same of what a Kubernetes API has parsed already. counted: not where nothing was published."""
+    """Read an object that a Kubernetes API has parsed. counted: False if nothing is published."""
     if not counted:
         return read_object(value, policies.document_limits())
     with VALIDATION_SECONDS.time():

@@ -1,7 +1,7 @@
-"""Bring each data plane its next bundle: one recompute at a time, over all processes.
+"""Recompute the bundles of data planes, one recompute at a time across all processes.
 
-A data plane whose inputs are what they were is passed over, so doing it again changes nothing. What goes
-wrong for one data plane leaves the others, and its own last good bundle, as they are.
+A data plane with unchanged inputs is skipped, so a repeated run changes nothing. A failure for one data
+plane affects neither the others nor its own last good bundle.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ log = structlog.get_logger(__name__)
 
 @transaction.atomic
 def recompute_all(actor: Actor) -> list[str]:
-    """Recompute what has other inputs than last time; return the data planes that got a new bundle."""
+    """Recompute data planes with changed inputs; return those that got a new bundle."""
     lock_publishing()
     now = database_now()
     common = common_inputs_digest(now)
-    # A change comes to earlier stages first.
+    # Earlier stages get a change first.
     planes = DataPlane.objects.order_by("stage", "name")
     due = [plane for plane in planes if plane_inputs_digest(plane, common) != plane.inputs_digest]
     if not due:
@@ -60,7 +60,7 @@ def recompute_all(actor: Actor) -> list[str]:
 def _recompute_one(
     plane: DataPlane, loaded: LoadedInputs, common: str, actor: Actor, *, now: datetime
 ) -> bool:
-    """Returns whether the data plane is given another bundle than before."""
+    """Recompute one data plane and return whether it got a new bundle."""
     result = recompute(loaded.inputs, now=now)
     before = bundle_digest(loaded.inputs.active) if loaded.inputs.active else ""
     after = bundle_digest(result.bundle)
@@ -108,7 +108,7 @@ def _activate(plane: DataPlane, result: RecomputeResult, sha256: str, actor: Act
 
 
 def _hold(plane: DataPlane, result: RecomputeResult, sha256: str) -> None:
-    """Note why the bundle waits, and tell it once."""
+    """Store why the bundle is held, and append an event once."""
     hold = {
         "digest": sha256,
         "reasons": [{"gate": hold.gate.value, "message": hold.message} for hold in result.holds],
@@ -120,9 +120,12 @@ def _hold(plane: DataPlane, result: RecomputeResult, sha256: str) -> None:
 
 
 def _hold_after_failure(plane: DataPlane, error: Exception) -> None:
-    """A fault of ours must not stop anybody's publication: the next look tries again."""
+    """Hold the data plane after an internal error, which must not block publishing; the next run retries."""
     log.error("agent_configs.recompute_failed", data_plane=plane.name, exc_info=error)
-    reason = {"gate": "failed", "message": "The configuration could not be computed. The log has the cause."}
+    reason = {
+        "gate": "failed",
+        "message": "The configuration could not be computed. See the server log for the cause.",
+    }
     hold = {"digest": "", "reasons": [reason], "changes": []}
     current = DataPlane.objects.get(name=plane.name)
     if current.held != hold:

@@ -1,4 +1,4 @@
-"""How each document stands in a data plane: told to its authors, and as events when it changes."""
+"""Status of each document in a data plane, with events when it changes."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ from registry.agent_configs.storage.load_documents import LoadedDocument
 from registry.agent_configs.storage.load_inputs import LoadedInputs, Substitution
 
 _ANNOUNCED = (Type.VALID, Type.ACCEPTED, Type.CONFLICTED, Type.PROGRAMMED, Type.APPLIED, Type.STALE)
-# Of these an event is news only if it is bad: every new document would tell the same.
+# Normal for every new document, so the first occurrence is not an event.
 _SILENT_WHEN_NEW = {(Type.VALID, "Valid"), (Type.CONFLICTED, "NoConflicts"), (Type.STALE, "Synced")}
 
 
 @dataclass(frozen=True, slots=True)
 class DocumentStatus:
-    """What was found of one document."""
+    """The status of one document in a data plane."""
 
     conditions: tuple[Condition, ...]
     conflicts: list[dict[str, Any]]
@@ -50,7 +50,7 @@ class DocumentStatus:
 def build_statuses(
     plane: DataPlane, loaded: LoadedInputs, recomputed: RecomputeResult, in_force: Bundle | None
 ) -> dict[DocumentId, DocumentStatus]:
-    """How each document stands, without times. Looks at each verdict once, however many documents."""
+    """Build each document's status without times, in one pass over all verdicts."""
     own = _split_by_document(recomputed.decision)
     inputs = {bundle_input.document: bundle_input for bundle_input in in_force.inputs} if in_force else {}
     served_documents = {document.id: document for document in recomputed.documents}
@@ -94,7 +94,7 @@ def store_statuses(
     *,
     now: datetime,
 ) -> None:
-    """Write what changed, and announce it."""
+    """Write changed statuses and append their events."""
     rows = {row.document_id: row for row in AgentConfigStatus.objects.filter(data_plane=plane)}
     statuses = build_statuses(plane, loaded, recomputed, in_force)
     events: list[tuple[EventType, str, dict[str, Any], Scope]] = []
@@ -124,7 +124,7 @@ def store_statuses(
 
 
 def _find_held_parts(loaded: LoadedInputs, recomputed: RecomputeResult) -> dict[DocumentId, Substitution]:
-    """Documents whose latest generation waits because a gate holds their team's change."""
+    """Find documents whose latest generation waits because their team's change is held."""
     division, parts = recomputed.division, loaded.inputs.parts
     served = {document.id: document for part in parts.values() for document in part}
     substitutions = {}
@@ -139,7 +139,7 @@ def _find_held_parts(loaded: LoadedInputs, recomputed: RecomputeResult) -> dict[
 def _find_held_documents(
     recomputed: RecomputeResult, inputs: Mapping[DocumentId, BundleInput]
 ) -> dict[DocumentId, str]:
-    """Documents that wait because the whole bundle does, with why."""
+    """Find documents that wait because the whole bundle is held, with the reason."""
     message = " ".join(hold.message for hold in redact_holds(recomputed.holds))
     changed = (
         bundle_input
@@ -186,24 +186,26 @@ def _split_by_document(decision: Decision) -> dict[DocumentId, Decision]:
 
 
 def _acks(plane: DataPlane, input_: BundleInput | None, applied: Collection[BundleInput]) -> tuple[Ack, ...]:
-    """What the data plane said of this generation: a new bundle says nothing new of what stayed as it was."""
+    """Return the acknowledgement of this generation; unchanged documents keep it in a new bundle."""
     if input_ is None or not plane.active_revision:
         return ()
     state = AckState(plane.ack_state) if plane.ack_state else None
-    # Rejecting brings the applied one back in force.
+    # A rejection makes the applied bundle active again.
     is_applied = plane.applied_revision == plane.active_revision or input_ in applied
     if is_applied and state is not AckState.DEGRADED:
         state = AckState.APPLIED
-    message = "" if state else "The data plane has not answered yet."
+    message = "" if state else "The data plane has not acknowledged it yet."
     return (Ack(plane.name, state, input_.generation, message),)
 
 
 def _with_substitution(condition: Condition, substitution: Substitution | None) -> Condition:
-    """A document that is kept as it was must not look accepted as it is."""
+    """Show a document as not accepted while an older generation of it is served."""
     if substitution is None or condition.type is not Type.ACCEPTED:
         return condition
     served = (
-        f"Generation {substitution.generation} is served." if substitution.generation else "It is left out."
+        f"Generation {substitution.generation} is served."
+        if substitution.generation
+        else "The document is not served."
     )
     reasons = {"suspected": "Suspected", "unreachable": "Unreachable", "held": "Held"}
     reason = reasons.get(substitution.reason, "Quarantined")

@@ -1,4 +1,4 @@
-"""Teams: who publishes for them, and whose documents a caller may see."""
+"""Teams, their publishers, and the teams whose documents a caller may see."""
 
 from __future__ import annotations
 
@@ -18,31 +18,31 @@ from controlplane.preconditions import Precondition, check
 from registry.agent_configs.event_types import TEAM_CHANGED
 from registry.agent_configs.models import PublishingTeam
 
-# As a namespace of Kubernetes; two hyphens end a team's name where agent ids carry it.
+# Like a Kubernetes namespace; two hyphens separate the team from the agent in namespaced IDs.
 _NAME = re.compile(r"[a-z0-9](?:-?[a-z0-9]){0,62}")
 
 
 def check_team_name(team: str, pointer: str) -> None:
-    """Raises InvalidRequest."""
+    """Raise InvalidRequest unless the name is valid."""
     if not _NAME.fullmatch(team) or len(team) > 63:
-        message = "A team's name has small letters, digits and single inner hyphens, 63 at most."
+        message = "A team's name must have lowercase letters, digits and single inner hyphens, at most 63."
         raise InvalidRequest(message, errors=[FieldError(pointer, "malformed", message)])
 
 
 def check_may_publish(caller: Caller, team: str) -> None:
-    """Raises PermissionDenied unless the caller publishes for the team, or rules all of them."""
+    """Raise PermissionDenied unless the caller is a publisher of the team or an administrator."""
     if caller.verdict(Action.AGENT_CONFIG_RULE).allowed:
         return
     row = PublishingTeam.objects.filter(name=team).first()
     if caller.principal_id is None or row is None or caller.name not in row.publishers:
         raise PermissionDenied(
-            f"{caller.name} is no publisher of {team[:80]!r}. An administrator can add it to the team.",
+            f"{caller.name} is not a publisher of {team[:80]!r}. An administrator can add it to the team.",
             action=Action.AGENT_CONFIG_PUBLISH.value,
         )
 
 
 def hidden_teams(caller: Caller) -> list[str]:
-    """Teams of organisations that the caller does not publish for: their documents are not shown."""
+    """Return the teams of organisations that the caller does not publish for; their documents are hidden."""
     if caller.verdict(Action.AGENT_CONFIG_RULE).allowed:
         return []
     organisations = organisations_of(caller)
@@ -51,25 +51,25 @@ def hidden_teams(caller: Caller) -> list[str]:
 
 
 def check_may_see_all_teams(caller: Caller) -> None:
-    """Bundles hold what all organisations publish. Raises PermissionDenied."""
+    """Raise PermissionDenied if the caller cannot see all teams, because bundles contain documents of all."""
     if hidden_teams(caller):
         raise PermissionDenied(
-            "Bundles hold documents of organisations that you do not publish for.",
+            "Bundles contain documents of organisations that you do not publish for.",
             action=Action.AGENT_CONFIG_RULE.value,
         )
 
 
 def organisations_of(caller: Caller) -> set[str]:
-    """Everybody sees teams without an organisation."""
+    """Return the caller's organisations, and the empty one, which every caller sees."""
     own_teams = PublishingTeam.objects.filter(publishers__contains=[caller.name])
     return {"", *own_teams.values_list("organisation", flat=True)}
 
 
 def get_team(name: str) -> PublishingTeam:
-    """Raises UnknownTeam."""
+    """Return the team. Raises UnknownTeam."""
     team = PublishingTeam.objects.filter(name=name).first()
     if team is None:
-        raise UnknownTeam(f"There is no team {name[:80]!r}.")
+        raise UnknownTeam(f"Team {name[:80]!r} does not exist.")
     return team
 
 
@@ -82,7 +82,7 @@ def put_team(
     actor: Actor,
     precondition: Precondition | None = None,
 ) -> tuple[PublishingTeam, bool]:
-    """Say who publishes for a team. Raises InvalidRequest for principals that are not known."""
+    """Set a team's organisation and publishers. Raises InvalidRequest for unknown principals."""
     check_team_name(name, "/name")
     _check_principals(publishers)
     row = PublishingTeam.objects.select_for_update().filter(name=name).first()
@@ -109,7 +109,7 @@ def put_team(
 def _check_principals(names: Sequence[str]) -> None:
     known_names = set(Principal.objects.filter(name__in=names).values_list("name", flat=True))
     unknown = [
-        FieldError(f"/publishers/{index}", "unknown_principal", f"There is no principal {name[:80]!r}.")
+        FieldError(f"/publishers/{index}", "unknown_principal", f"Unknown principal {name[:80]!r}.")
         for index, name in enumerate(names)
         if name not in known_names
     ]

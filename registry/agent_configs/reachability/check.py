@@ -1,4 +1,4 @@
-"""Which endpoints are due, and what their answers change. Nothing waits for it but who wants to know."""
+"""Probe due endpoints and store the outcomes."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from registry.agent_configs.reachability.metrics import PROBES
 from registry.agent_configs.reachability.models import AgentEndpoint
 from registry.agent_configs.reachability.probe import probe
 
-# More than the steps of one probe; a name that is slow to resolve is left behind.
+# More than the steps of one probe; a slow name resolution is abandoned.
 _MAX_PROBE_STEPS = 4
 
 
 def check_endpoints() -> int:
-    """Probe what is due, as much as may be at once. Returns of how many something else is thought now."""
+    """Probe due endpoints, up to the limit, and return how many changed."""
     if not policies.probes_are_enabled():
         return 0
     synchronise_endpoints()
@@ -36,7 +36,7 @@ def check_endpoints() -> int:
 
 
 def synchronise_endpoints() -> None:
-    """Know exactly the endpoints that valid documents have. New ones are due soon, not all at once."""
+    """Synchronise the rows with the endpoints of valid documents. New ones become due at random times."""
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(_ADD, [settings.AGENT_PROBE_LOOK_SECONDS])
         cursor.execute(_REMOVE)
@@ -44,10 +44,10 @@ def synchronise_endpoints() -> None:
 
 @transaction.atomic
 def _claim_due_endpoints(most: int) -> list[AgentEndpoint]:
-    """Those that are due, for ourselves: whoever looks meanwhile takes others."""
+    """Claim due endpoints; concurrent workers claim others."""
     due = AgentEndpoint.objects.select_for_update(skip_locked=True).filter(due_at__lte=Now())
     endpoints = list(due.order_by("due_at")[:most])
-    # Should we die now, they are due again.
+    # If this process dies, they become due again.
     later = Now() + timedelta(seconds=settings.AGENT_PROBE_SECONDS)
     AgentEndpoint.objects.filter(id__in=[endpoint.id for endpoint in endpoints]).update(due_at=later)
     return endpoints
@@ -68,7 +68,7 @@ def _probe_all(rows: Sequence[AgentEndpoint]) -> dict[int, Outcome]:
 
 
 def _store_outcome(row: AgentEndpoint, outcome: Outcome) -> bool:
-    """Returns whether something else is thought of the endpoint than before."""
+    """Store an outcome and return whether the endpoint's status changed."""
     finding = judge_outcome(row.finding, outcome, policies.probe_thresholds())
     seconds = seconds_until_next_probe(finding, settings.AGENT_PROBE_SECONDS, random.random())  # noqa: S311  (jitter)
     new_outcome = finding.outcome
@@ -94,7 +94,7 @@ INSERT INTO registry_agentendpoint (endpoint, insecure, due_at)
 SELECT named.endpoint, named.insecure, now() + random() * make_interval(secs => %s)
 FROM ({_NAMED}) AS named WHERE length(named.endpoint) <= 1000
 ON CONFLICT DO NOTHING
-"""  # noqa: S608  (nothing of it comes from outside)
+"""  # noqa: S608  (no external input)
 _REMOVE = f"""
 DELETE FROM registry_agentendpoint e
 WHERE NOT EXISTS (SELECT FROM ({_NAMED}) AS named

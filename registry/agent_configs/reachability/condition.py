@@ -1,4 +1,4 @@
-"""The condition `Reachable` of documents: written when it changes, between recomputes and within them."""
+"""The condition `Reachable` of documents, updated when it changes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from registry.agent_configs.reachability.outcomes import load_outcomes, probe_of
 
 
 def store_reachability(changed: Collection[AgentEndpoint]) -> None:
-    """Write the condition of each document with one of these endpoints. Only transitions are events."""
+    """Update the condition of each document with a changed endpoint; append events only for transitions."""
     if not changed:
         return
     lock_publishing()
@@ -77,7 +77,7 @@ def _replace_condition(row: AgentConfigStatus, reachable: Condition) -> None:
 
 
 def _is_transition(before: dict[str, Any] | None, condition: Condition) -> bool:
-    """A first success is no news: every new agent would tell the same."""
+    """True if the change is an event. The first success is not: it is normal for every new agent."""
     if before is None or before["status"] == condition.status.value:
         return False
     return before["status"] != Status.UNKNOWN.value or condition.status is Status.FALSE

@@ -1,4 +1,4 @@
-"""What probes mean: one failure is none, and what stays away is asked less often. Pure."""
+"""Evaluate probe outcomes: one failure is not enough, and unreachable endpoints are probed less often. Pure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _MAX_DOUBLINGS = 3
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What one probe found. Unknown: nobody could tell, which says nothing of the agent."""
+    """The outcome of one probe. Unknown: the agent could not be probed."""
 
     status: Status
     reason: str
@@ -23,19 +23,19 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What is thought of an endpoint. leaning: what its last `streak` probes said."""
+    """The current outcome of an endpoint. leaning: the status of its last `streak` probes."""
 
     outcome: Outcome
     leaning: Status = Status.UNKNOWN
     streak: int = 0
 
 
-NEVER_PROBED = Finding(Outcome(Status.UNKNOWN, "NotProbed", "No agent of the document was probed yet."))
+NEVER_PROBED = Finding(Outcome(Status.UNKNOWN, "NotProbed", "No agent of the document has been probed yet."))
 
 
 @dataclass(frozen=True, slots=True)
 class ProbeThresholds:
-    """failures: probes in a row before an endpoint counts as away; successes: before it is back again."""
+    """Consecutive probes needed: failures until an endpoint is unreachable, successes until it recovers."""
 
     failures: int = 3
     successes: int = 2
@@ -47,7 +47,7 @@ class ProbeThresholds:
 
 
 def judge_outcome(before: Finding, outcome: Outcome, thresholds: ProbeThresholds) -> Finding:
-    """What is thought after one more probe."""
+    """Return the finding after one more probe."""
     going_on = outcome.status is before.leaning
     streak = min(before.streak + 1, _MAX_STREAK) if going_on else 1
     current = before.outcome
@@ -57,7 +57,7 @@ def judge_outcome(before: Finding, outcome: Outcome, thresholds: ProbeThresholds
 
 
 def seconds_until_next_probe(finding: Finding, interval: float, jitter: float) -> float:
-    """jitter: from 0 to 1. Doubts are cleared soon; what is away for long is asked less and less often."""
+    """Return the delay until the next probe: short while in doubt, longer for lasting failures. jitter: 0 to 1."""
     seconds = interval
     if finding.leaning is not finding.outcome.status:
         seconds = interval / 4
@@ -67,7 +67,7 @@ def seconds_until_next_probe(finding: Finding, interval: float, jitter: float) -
 
 
 def combine_outcomes(outcomes: Collection[Outcome]) -> ProbeResult | None:
-    """Of all endpoints of a document: one that is away is told, whatever the others do."""
+    """Combine the outcomes of a document's endpoints; the worst one counts."""
     worst = (
         _find_first(outcomes, Status.FALSE)
         or _find_first(outcomes, Status.UNKNOWN)

@@ -1,4 +1,4 @@
-"""Figures of probes for Prometheus."""
+"""Prometheus metrics of probes."""
 
 from __future__ import annotations
 

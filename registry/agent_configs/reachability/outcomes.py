@@ -1,4 +1,4 @@
-"""What is known of endpoints, as documents are told it."""
+"""Outcomes of endpoints, combined per document."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Outcomes = Mapping[tuple[str, bool], Outcome]
 
 
 def load_outcomes() -> Outcomes | None:
-    """What is known of each endpoint; None while nobody asks."""
+    """Load the outcome of each endpoint; None while probes are off."""
     if not policies.probes_are_enabled():
         return None
     rows = AgentEndpoint.objects.exclude(checked_at=None)
@@ -22,7 +22,7 @@ def load_outcomes() -> Outcomes | None:
 
 
 def probe_of(content: Content | None, outcomes: Outcomes | None) -> ProbeResult | None:
-    """Of all agents that a document has; None of one that has none, and while nothing is probed."""
+    """Return the combined result of a document's agents; None without agents or while probes are off."""
     if content is None or outcomes is None:
         return None
     keys = {(agent.endpoint, agent.insecure) for agent in content.agents.values()}

@@ -1,4 +1,4 @@
-"""What the settings say of probes."""
+"""Probe policies from the settings."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def probes_are_enabled() -> bool:
 
 
 def new_documents_wait() -> bool:
-    """True if a new document waits until its agents were probed, and stays out while they are away."""
+    """True if a new document is not served until its agents are probed and reachable."""
     return bool(settings.AGENT_PROBES == "gate-new")
 
 

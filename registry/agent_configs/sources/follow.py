@@ -1,9 +1,9 @@
-"""Sources that are read again and again: what changed is published, what is gone goes, the last good stays.
+"""Follow a source: publish changed documents, delete removed ones, keep the last good generation.
 
-Each document is read by itself, so a bad one keeps its last good generation and affects no other. What cannot
-be read removes nothing. A team that lost more than half of its documents keeps them until somebody confirms
-the removal. So do all lost teams of a source that lost more than half of its teams, because an incomplete
-mount, checkout or listing looks like that. Other teams of the source are followed meanwhile.
+Each document is read separately, so an invalid one keeps its last good generation and affects no other.
+Unreadable sources remove nothing. If a team loses more than half of its documents, they stay until an
+administrator confirms the removal. If a source loses more than half of its teams, all lost teams stay,
+because an incomplete mount, checkout or listing looks the same. Other teams are followed meanwhile.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where documents come from, who publishes them, and what is told of it."""
+    """A followed source: its table, actor and event types."""
 
     name: str
     rows: type[SourceRow]
@@ -51,10 +51,10 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class SourceListing:
-    """What a look at a source showed.
+    """The documents found in a source.
 
-    unsettled: documents that are there, or went a moment ago; problems: what is no document; unread: teams
-    whose documents could not be looked for, and why; created_at: where the source knows it.
+    unsettled: documents that exist or were removed a moment ago; problems: entries that are no documents;
+    unreadable_teams: teams whose documents could not be listed, with the reason; created_at: if known.
     """
 
     texts: Mapping[DocumentId, str]
@@ -72,7 +72,7 @@ class SourceListing:
         return documents_digest(self.names)
 
     def missing(self, published: Mapping[DocumentId, str]) -> list[DocumentId]:
-        """What is known and was looked for in vain."""
+        """Return published documents that are missing from the source."""
         return sorted(
             document_id
             for document_id in published.keys() - self.names
@@ -87,13 +87,13 @@ def source_state(row: SourceRow) -> str:
 
 
 def load_published_digests(source: Source) -> dict[DocumentId, str]:
-    """What is published from there, with the digests."""
+    """Load the digests of all documents published from the source."""
     rows = AgentConfig.objects.filter(source=source.name, deleted_at=None)
     return {row.document_id: row.digest for row in rows.defer("text", "content")}
 
 
 def follow(source: Source, listing: SourceListing) -> str:
-    """Publish what changed, within the caller's transaction. Returns the state."""
+    """Publish changes within the caller's transaction and return the state."""
     lock_publishing()
     row = _lock_row(source)
     published = load_published_digests(source)
@@ -109,7 +109,7 @@ def follow(source: Source, listing: SourceListing) -> str:
     for document in gone:
         if document not in waits:
             delete_document(document, actor=source.actor, in_batch=True)
-    # Once for all that changed: taken one by one, no gate would notice that most of it goes.
+    # Once for all changes: one by one, no gate would detect a large removal.
     recompute_all(source.actor)
     names = [str(document_id) for document_id in sorted(waits)[:_MAX_REPORTED]]
     pending = {"digest": documents_digest(waits), "documents": names} if waits else None
@@ -117,7 +117,7 @@ def follow(source: Source, listing: SourceListing) -> str:
 
 
 def record_failure(source: Source, reason: str) -> str:
-    """Note that the source cannot be read: everything stays as it is."""
+    """Record that the source cannot be read; its documents stay."""
     row = _lock_row(source)
     if row.is_synced or row.problems != [reason]:
         _record_event(source, source.refused, {"reason": reason})
@@ -129,10 +129,12 @@ def record_failure(source: Source, reason: str) -> str:
 
 @transaction.atomic
 def confirm_removal(source: Source, digest: str, *, actor: Actor) -> None:
-    """Let exactly these documents go. Raises UnknownVersion if no such removal waits."""
+    """Confirm the removal of exactly these documents. Raises UnknownVersion if it is not pending."""
     row = _lock_row(source)
     if not row.pending or row.pending["digest"] != digest:
-        raise UnknownVersion("No removal with this digest waits for a confirmation.")
+        raise UnknownVersion(
+            "No removal with this digest is pending. Read the source for the current digest."
+        )
     row.confirmed_digest = digest
     row.save(update_fields=["confirmed_digest"])
     data = {"digest": digest}
@@ -152,7 +154,7 @@ def _lock_row(source: Source) -> SourceRow:
 
 
 def _publish(source: Source, spec: DocumentSpec) -> list[str]:
-    """One document's fault is its own: whatever goes wrong with it, the others are read."""
+    """Publish one document and return its problems; an error affects no other document."""
     name = f"{spec.id.namespace}/{spec.id.name}"
     try:
         with transaction.atomic():
@@ -161,14 +163,14 @@ def _publish(source: Source, spec: DocumentSpec) -> list[str]:
         return [f"{name}: {error.detail}"]
     except Exception as error:
         log.error("agent_config_source.unforeseen", document=str(spec.id), exc_info=error)
-        return [f"{name}: it could not be read. The log has the cause."]
+        return [f"{name}: the document could not be processed. See the server log for the cause."]
     return []
 
 
 def find_removals_to_confirm(
     gone: Collection[DocumentId], published: Collection[DocumentId]
 ) -> frozenset[DocumentId]:
-    """Of the documents that a source no longer has, those that stay until somebody confirms the removal."""
+    """Return the removed documents that stay until the removal is confirmed."""
     before = Counter(document_id.namespace for document_id in published)
     lost = Counter(document_id.namespace for document_id in gone)
     teams = {team for team, number in lost.items() if _removes_too_much(number, before[team])}
@@ -179,7 +181,7 @@ def find_removals_to_confirm(
 
 
 def documents_digest(documents: Iterable[DocumentId]) -> str:
-    """What is confirmed is which documents are removed."""
+    """Return the digest of a set of documents, by which their removal is confirmed."""
     return sha256("\n".join(sorted(map(str, documents))).encode()).hexdigest()
 
 
@@ -197,7 +199,9 @@ def _store_result(
 ) -> str:
     reasons = list(listing.unreadable_teams.values())
     if pending and row.pending != pending:
-        _record_event(source, source.refused, {"reason": f"{len(pending['documents'])} documents would go."})
+        _record_event(
+            source, source.refused, {"reason": f"{len(pending['documents'])} documents would be removed."}
+        )
     if reasons and (row.is_synced or row.problems != problems):
         _record_event(source, source.refused, {"reason": reasons[0]})
     if not reasons and (not row.is_synced or row.loaded_at is None or row.digest != listing.digest):

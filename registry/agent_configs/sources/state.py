@@ -1,4 +1,4 @@
-"""The sources that are read again and again, the folder and the cluster: how each of them stands."""
+"""Status of the followed sources: the folder and the cluster."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SOURCES = {source.name: source for source in (FOLDER, CLUSTER)}
 
 @dataclass(frozen=True, slots=True)
 class SourceStatus:
-    """What the last look at a source found. watcher, counts: of the cluster's process, since it started."""
+    """The status of a source. watcher, counts: of the process that follows the cluster, since it started."""
 
     source: str
     state: str
@@ -33,7 +33,7 @@ class SourceStatus:
 
 
 def source_status(source: Source, caller: Caller) -> SourceStatus:
-    """Problems name documents of any organisation, so only who rules all of them sees them."""
+    """Return a source's status. Only administrators see problems, which name documents of all organisations."""
     row = source.rows._default_manager.get(id=1)
     rules = caller.verdict(Action.AGENT_CONFIG_RULE).allowed
     return SourceStatus(

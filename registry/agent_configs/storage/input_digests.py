@@ -1,6 +1,6 @@
-"""Digests of everything that a recompute depends on: equal ones mean that there is nothing to do.
+"""Digests of all inputs of a recompute: equal digests mean that there is nothing to do.
 
-They are compared instead of marks that somebody sets, so that nothing is missed after a crash.
+Comparing digests needs no dirty flags, which a crash could lose.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _HOUR = 3600
 
 
 def common_inputs_digest(now: datetime) -> str:
-    """Of what concerns every data plane. With the hour: claims are forgotten, generations grow too old."""
+    """Return the digest of inputs common to all data planes; by the hour, because claims and generations expire."""
     hour = int(now.timestamp()) // _HOUR
     with connection.cursor() as cursor:
         cursor.execute(_ROWS)
@@ -65,7 +65,7 @@ def _policy_values() -> list[Any]:
 
 
 def _endpoint_values() -> list[list[str]]:
-    """Only where the policy keeps documents out whose agents do not answer."""
+    """Return the endpoints' status if new documents wait for reachable agents, else nothing."""
     if not new_documents_wait():
         return []
     rows = AgentEndpoint.objects.order_by("endpoint", "insecure").values_list(

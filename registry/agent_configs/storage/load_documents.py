@@ -1,4 +1,4 @@
-"""Load what is published: each document once, however many data planes are given it."""
+"""Load published documents, each once for all data planes."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ from registry.agent_configs.storage import policies
 
 @dataclass(frozen=True, slots=True)
 class LoadedDocument:
-    """A stored document, or one that is only tried. key: of its row; None of one that has none.
+    """A stored document, or one in a preview. key: of its row; None if it has none.
 
-    generation, reading: of the latest; published: what may be served; probe: of its agents' endpoints.
+    generation, reading: of the latest generation; published: what may be served; probe: of its agents.
     """
 
     key: UUID | None
@@ -44,7 +44,7 @@ class LoadedDocument:
 
 
 def load_documents(*, now: datetime) -> list[LoadedDocument]:
-    """All documents that are published, in their order."""
+    """Load all published documents in a fixed order."""
     organisations = dict(PublishingTeam.objects.values_list("name", "organisation"))
     stale = _find_stale_sources()
     outcomes = load_outcomes()
@@ -62,7 +62,7 @@ def _find_stale_sources() -> set[str]:
 
 
 def load_older_generations(documents: Iterable[LoadedDocument]) -> list[PublishedDocument]:
-    """What documents said before, of those that some data plane is given as they were."""
+    """Load older generations of documents that some data plane gets instead of the latest."""
     fallback_ids = set(
         AgentConfigQuarantine.objects.exclude(fallback=0).values_list("document_id", flat=True)
     )

@@ -1,4 +1,4 @@
-"""Load everything that a recompute depends on: per data plane what is its own."""
+"""Load the inputs of a recompute for one data plane."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from registry.agent_configs.storage.team_parts import accepts_team, load_parts
 
 @dataclass(frozen=True, slots=True)
 class Substitution:
-    """A document that one data plane is not given as it is. content: of the generation served instead."""
+    """Why one data plane does not get a document's latest generation. content: of the one served instead."""
 
     reason: str
     message: str
@@ -47,9 +47,9 @@ class Substitution:
 
 @dataclass(frozen=True, slots=True)
 class LoadedInputs:
-    """One data plane's world, and what its statuses need besides.
+    """One data plane's inputs, with further data for its document statuses.
 
-    applied: what took part in the bundle that the data plane works with.
+    applied: the documents of the bundle that the data plane applied.
     """
 
     inputs: RecomputeInputs
@@ -71,7 +71,7 @@ def load_ownership() -> Ownership:
 def load_inputs(
     plane: DataPlane, documents: Collection[LoadedDocument], ownership: Ownership, *, now: datetime
 ) -> LoadedInputs:
-    """What this data plane is given, and may be."""
+    """Load all inputs of the data plane's recompute."""
     accepted = tuple(document for document in documents if accepts_team(plane, document.published.team))
     active = load_bundle(plane, plane.active_revision)
     substitutions = {
@@ -109,7 +109,7 @@ def load_claim_inputs(
     names: Collection[str],
     now: datetime,
 ) -> RecomputeInputs:
-    """As much of this data plane's world as a decision about these names needs; of bundles nothing."""
+    """Load only the inputs that a decision about these names needs, without bundles."""
     accepted = tuple(document for document in documents if accepts_team(plane, document.published.team))
     substitutions = {**_find_suspected(plane, accepted), **_find_quarantined(plane, accepted, now=now)}
     return RecomputeInputs(
@@ -141,7 +141,7 @@ def _load_applied_inputs(plane: DataPlane, active: Bundle | None) -> frozenset[B
 def load_history(
     plane: DataPlane, names: Collection[str] | None = None
 ) -> dict[tuple[str, ClaimKey], RememberedClaim]:
-    """names: of these alone; None: of all."""
+    """Load the history of claims. names: only of these; None: of all."""
     records = ClaimRecord.objects.filter(data_plane=plane)
     rows = (records if names is None else records.filter(name__in=names)).values_list(*_CLAIM_FIELDS)
     return {
@@ -199,12 +199,12 @@ def _substitute(document: LoadedDocument, substitution: Substitution | None) -> 
 def _find_quarantined(
     plane: DataPlane, documents: Iterable[LoadedDocument], *, now: datetime
 ) -> dict[DocumentId, Substitution]:
-    # What a data plane of an earlier stage cannot take does not go on to later ones.
+    # A document that a data plane of an earlier stage rejected does not reach later stages.
     earlier = Q(data_plane__stage__lt=plane.stage, reason="rejected")
     here = Q(data_plane=None) | Q(data_plane=plane) | earlier
     rows = AgentConfigQuarantine.objects.filter(here).filter(Q(until=None) | Q(until__gt=now))
     by_key = {document.key: document for document in documents}
-    # Those of all data planes last, and its own before them: they count more.
+    # The last one wins: those of all data planes come last, and the data plane's own before them.
     rows_here = sorted(
         (row for row in rows if row.document_id in by_key),
         key=lambda row: (not row.data_plane_id, row.data_plane_id == plane.name),
@@ -236,7 +236,7 @@ def _find_unreachable(
 
 
 def _find_suspected(plane: DataPlane, documents: Iterable[LoadedDocument]) -> dict[DocumentId, Substitution]:
-    """While a culprit is searched, suspects that are not being tried are given as they were applied."""
+    """During bisection, suspects that are not being tried are served in their applied generation."""
     if not plane.trial:
         return {}
     out = {serialization.document_id_from_json(suspect) for suspect in plane.trial["suspects"]}
@@ -252,7 +252,7 @@ def _find_suspected(plane: DataPlane, documents: Iterable[LoadedDocument]) -> di
     for key, name in keys.items():
         number = generations.get(name, 0)
         content = contents.get((key, number))
-        message = "The data plane rejected a configuration; the document to blame is being searched."
+        message = "The data plane rejected a configuration; the search for the faulty document is running."
         substitutions[name] = Substitution("suspected", message, number if content else 0, content)
     return substitutions
 

@@ -1,4 +1,4 @@
-"""The limits and policies that the settings describe."""
+"""Limits and policies from the settings."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def document_limits() -> Limits:
 
 
 def default_timeouts() -> tuple[int, int, int]:
-    """Nanoseconds: of calls and of listing where a document has none, and the longest of listing."""
+    """Return nanoseconds: the default timeouts of calls and of listing, and the maximum for listing."""
     return (
         settings.AGENT_CONFIGS_DEFAULT_TIMEOUT_SECONDS * SECOND,
         settings.AGENT_CONFIGS_LIST_TIMEOUT_SECONDS * SECOND,

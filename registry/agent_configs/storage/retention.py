@@ -1,4 +1,4 @@
-"""What is kept from one recompute to the next: standings of claims, and not too many bundles."""
+"""Store the history of claims between recomputes, and delete old bundles."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _UPDATE_FIELDS = ("source", "document", "first_accepted_at", "established", "gon
 
 
 def store_history(plane: DataPlane, before: History, after: History) -> None:
-    """Write what differs, and nothing else."""
+    """Write only the changed claims."""
     changed = [
         _build_row(plane, name, record) for name, record in after.items() if before.get(name) != record
     ]
@@ -31,7 +31,7 @@ def store_history(plane: DataPlane, before: History, after: History) -> None:
 
 
 def delete_old_bundles(plane: DataPlane) -> None:
-    """What is in force, and what was applied last, stays however old it is."""
+    """Delete old bundles, except the active and the applied one."""
     oldest = plane.latest_revision - settings.AGENT_CONFIGS_BUNDLES_KEPT
     old = AgentConfigBundle.objects.filter(data_plane=plane, revision__lte=oldest)
     old.exclude(revision__in=(plane.active_revision, plane.applied_revision)).delete()

@@ -1,4 +1,4 @@
-"""Data planes that are given changes before others."""
+"""Data planes of earlier stages."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from registry.agent_configs.models import DataPlane
 
 
 def find_unsettled_earlier_planes(plane: DataPlane) -> tuple[str, ...]:
-    """Those that this one waits for."""
+    """Return the data planes that this one waits for."""
     if not plane.stage:
         return ()
     planes = DataPlane.objects.filter(stage__lt=plane.stage)

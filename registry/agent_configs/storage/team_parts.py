@@ -1,4 +1,4 @@
-"""What each team has in force in a data plane, as rows; and changes of single teams that wait."""
+"""Rows of team parts: each team's active documents in a data plane, and its held change."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from registry.agent_configs.models import AgentConfig, AgentConfigGeneration, Da
 from registry.agent_configs.part_models import AgentConfigPart
 from registry.agent_configs.storage.load_documents import LoadedDocument
 
-# A document's id and a generation.
+# A document's ID and a generation.
 Reference = tuple[DocumentId, int]
 _MAX_REPORTED = 1000
 log = structlog.get_logger(__name__)
 
 
 def accepts_team(plane: DataPlane, team: str) -> bool:
-    """True if the data plane is given the team's documents."""
+    """True if the data plane gets the team's documents."""
     return not plane.teams or any(fnmatchcase(team, pattern) for pattern in plane.teams)
 
 
 def load_parts(plane: DataPlane, documents: Collection[LoadedDocument], active: Bundle | None) -> Parts:
-    """Each team's documents as they were last put in force, also those that were deleted since."""
+    """Load each team's last active documents, including deleted ones."""
     references_by_team = _load_references(plane, active)
     available = {(document.id, document.published.generation): document.published for document in documents}
     required = {reference for team_references in references_by_team.values() for reference in team_references}
@@ -48,7 +48,7 @@ def load_parts(plane: DataPlane, documents: Collection[LoadedDocument], active: 
 
 
 def store_parts(plane: DataPlane, division: Division, *, activated: bool) -> None:
-    """Remember what is in force of each team, and what waits; announce what newly waits."""
+    """Store each team's active documents and held change; append events for new holds."""
     rows = {row.team: row for row in AgentConfigPart.objects.filter(data_plane=plane)}
     held_parts = {held_part.team: held_part for held_part in division.held_parts}
     changed = []
@@ -68,7 +68,7 @@ def load_held_parts(plane: DataPlane) -> list[AgentConfigPart]:
 
 
 def load_held_teams(planes: Collection[DataPlane]) -> dict[str, list[str]]:
-    """Teams with a change that waits, by data plane."""
+    """Load the teams with a held change, by data plane."""
     teams_by_plane: defaultdict[str, list[str]] = defaultdict(list)
     rows = AgentConfigPart.objects.filter(data_plane__in=planes).exclude(held=None)
     for plane, team in rows.order_by("team").values_list("data_plane_id", "team"):
@@ -77,14 +77,14 @@ def load_held_teams(planes: Collection[DataPlane]) -> dict[str, list[str]]:
 
 
 def generations_in_force(row: AgentConfig) -> set[int]:
-    """Generations of a document that some data plane is given, or may be given again."""
+    """Return the generations of a document that a data plane gets, or may get again."""
     parts = AgentConfigPart.objects.filter(team=row.team).values_list("documents", flat=True)
     name = [row.source, row.team, row.name]
     return {document[3] for documents in parts for document in documents if document[:3] == name}
 
 
 def load_held_documents() -> set[DocumentId]:
-    """Documents of teams whose change waits: they stay in force even if they were deleted."""
+    """Load documents of teams with a held change; they stay active even if deleted."""
     parts = AgentConfigPart.objects.exclude(held=None).values_list("documents", flat=True)
     return {
         serialization.document_id_from_json(document[:3]) for documents in parts for document in documents
@@ -100,7 +100,7 @@ def _load_references(plane: DataPlane, active: Bundle | None) -> dict[str, list[
     }
     if references_by_team or active is None:
         return references_by_team
-    # A bundle from before parts were remembered.
+    # The bundle predates team parts.
     inputs: defaultdict[str, list[Reference]] = defaultdict(list)
     for bundle_input in active.inputs:
         if accepts_team(plane, bundle_input.document.namespace):
@@ -109,7 +109,7 @@ def _load_references(plane: DataPlane, active: Bundle | None) -> dict[str, list[
 
 
 def _load_older(required: Collection[Reference]) -> dict[Reference, PublishedDocument]:
-    """Documents as they were in an older generation."""
+    """Load older generations of documents."""
     if not required:
         return {}
     names = {document_id for document_id, _ in required}
@@ -148,7 +148,7 @@ def _build_document(
 
 
 def _hold_to_json(plane: DataPlane, held_part: HeldPart, before: dict[str, Any] | None) -> dict[str, Any]:
-    """As it is stored; with an event if it is new."""
+    """Return the hold as stored JSON; append an event if it is new."""
     hold = {
         "digest": held_part.digest,
         "reasons": [{"gate": reason.gate.value, "message": reason.message} for reason in held_part.reasons],

@@ -1,4 +1,4 @@
-"""Doors to data planes, and what they are given."""
+"""HTTP endpoints for data planes and their configurations."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from registry.agent_configs.documents.dialects import Dialect
 from registry.agent_configs.models import DataPlane
 from registry.agent_configs.publishing.teams import check_may_see_all_teams
 from registry.agent_configs.storage.team_parts import load_held_teams
-from registry.api.agent_configs import data_plane_schemas as shapes
+from registry.api.agent_configs import data_plane_schemas as schemas
 from registry.api.agent_configs import examples
 
 _TAGS = ["data planes"]
@@ -49,10 +49,10 @@ class DataPlaneCollection(Endpoint):
     @extend_schema(
         operation_id="data_planes_list",
         summary="List data planes",
-        description="Each data plane with the revision it should serve and the one it reported as applied.",
+        description="Shows for each data plane the active revision and the one it reported as applied.",
         tags=_TAGS,
         parameters=[PageQuery],
-        responses=shapes.DataPlanePage,
+        responses=schemas.DataPlanePage,
         examples=examples.PLANES,
     )
     def get(self, request: Request) -> Response:
@@ -61,7 +61,7 @@ class DataPlaneCollection(Endpoint):
         page = paginate(request, DataPlane.objects.all(), order=("name",), query=query)
         teams_by_plane = load_held_teams(page.items)
         return page_response(
-            request, page, lambda plane: shapes.show_plane(plane, teams_by_plane.get(plane.name, ()))
+            request, page, lambda plane: schemas.show_plane(plane, teams_by_plane.get(plane.name, ()))
         )
 
 
@@ -76,9 +76,9 @@ class DataPlaneItem(Endpoint):
     @extend_schema(
         operation_id="data_planes_get",
         summary="Get one data plane",
-        description="The ETag is of its description; how far it got changes without it.",
+        description="The ETag covers the spec only; progress changes without it.",
         tags=_TAGS,
-        responses=shapes.DataPlaneRead,
+        responses=schemas.DataPlaneRead,
         examples=examples.PLANE,
     )
     def get(self, request: Request, name: str) -> Response:
@@ -89,17 +89,17 @@ class DataPlaneItem(Endpoint):
     @extend_schema(
         operation_id="data_planes_put",
         summary="Create or replace a data plane",
-        description="Its bundle is made at once.",
+        description="The bundle of the data plane is computed at once.",
         tags=_TAGS,
         parameters=[ReasonedQuery],
-        request=shapes.DataPlaneWrite,
-        responses={200: shapes.DataPlaneRead, 201: shapes.DataPlaneRead},
+        request=schemas.DataPlaneWrite,
+        responses={200: schemas.DataPlaneRead, 201: schemas.DataPlaneRead},
         examples=examples.PLANE_PUT,
     )
     @mutation
     def put(self, request: Request, name: str) -> Response:
         query = ReasonedQuery.parse(request)
-        body = parse_body(shapes.DataPlaneWrite, request)
+        body = parse_body(schemas.DataPlaneWrite, request)
         lists = {field: tuple(value) for field, value in body.items() if isinstance(value, list)}
         spec = DataPlaneSpec(**{**body, **lists, "dialect": Dialect(body["dialect"])})
         plane, created = put_plane(
@@ -113,7 +113,7 @@ class DataPlaneItem(Endpoint):
     @extend_schema(
         operation_id="data_planes_delete",
         summary="Delete a data plane",
-        description="Its bundles and what is remembered of claims in it go with it.",
+        description="Also deletes its bundles and its history of claims.",
         tags=_TAGS,
         parameters=[ReasonedQuery],
         responses={204: None},
@@ -133,14 +133,14 @@ class DataPlaneConfig(Endpoint):
         operation_id="data_planes_config",
         summary="Get the active configuration of a data plane",
         description=(
-            "One complete document. Ask again with If-None-Match: 304 costs almost nothing, and with `wait` "
-            "it comes only when the time is over, or something about the data plane changed.\n\n"
-            "`Repr-Digest` (RFC 9530) is of the bytes as they are served. If keys are set, "
+            "Returns one complete document. Poll with `If-None-Match`: 304 is cheap, and with `wait` the "
+            "response is delayed until the data plane changes or the time is over.\n\n"
+            "`Repr-Digest` (RFC 9530) covers the bytes as they are served. If keys are set, "
             "`X-Config-Signature` has an Ed25519 signature by each, by the key's id."
         ),
         tags=_TAGS,
         parameters=[
-            shapes.ConfigQuery,
+            schemas.ConfigQuery,
             OpenApiParameter("If-None-Match", str, OpenApiParameter.HEADER, required=False),
         ],
         responses={
@@ -150,9 +150,9 @@ class DataPlaneConfig(Endpoint):
         examples=examples.CONFIG,
     )
     def get(self, request: Request, name: str) -> HttpResponseBase:
-        query = shapes.ConfigQuery.parse(request)
+        query = schemas.ConfigQuery.parse(request)
         config_format, caller = Format(query["format"]), caller_of(request)
-        # Read before the data plane is: what happens meanwhile ends the waiting at once.
+        # Read before the data plane: a change in between ends the wait at once.
         last_event = last_number() if query["wait"] else 0
         plane = get_followed_plane(name, caller)
         answer = respond(request, None, etag=configuration_etag(plane, config_format))
@@ -171,21 +171,21 @@ class DataPlaneAcks(Endpoint):
         operation_id="data_planes_acknowledge",
         summary="Acknowledge a revision",
         description=(
-            "A rejected revision is not served again: the one that was applied last comes back in force, the "
-            "document to blame is found and given as it was before. A word about a revision that is no "
-            "longer in force changes nothing."
+            "A rejected revision is not served again: the last applied revision becomes active, and the "
+            "faulty document is found and quarantined. Acknowledging a revision that is no longer active "
+            "changes nothing."
         ),
         tags=_TAGS,
         parameters=[ReasonedQuery],
-        request=shapes.AckWrite,
-        responses=shapes.DataPlaneRead,
+        request=schemas.AckWrite,
+        responses=schemas.DataPlaneRead,
         examples=examples.ACK,
     )
     @mutation
     def post(self, request: Request, name: str) -> Response:
         query = ReasonedQuery.parse(request)
         get_followed_plane(name, caller_of(request))
-        body = parse_body(shapes.AckWrite, request)
+        body = parse_body(schemas.AckWrite, request)
         errors = tuple(AckError(**error) for error in body["errors"])
         word = Acknowledgement(body["revision"], AckState(body["status"]), body["sha256"], errors)
         return _respond(acknowledge(name, word, actor=actor_of(request, query["change_message"])))
@@ -198,19 +198,19 @@ class ApproveBundle(Endpoint):
         operation_id="data_planes_approve",
         summary="Approve a held bundle",
         description=(
-            "Releases the bundle that a gate holds. Send the digest of the held bundle; a newer one is not "
-            "approved by it."
+            "Releases the bundle or team change that a gate holds. Send its digest; the approval does not "
+            "cover later changes."
         ),
         tags=_TAGS,
         parameters=[ReasonedQuery],
-        request=shapes.ApprovalWrite,
-        responses=shapes.DataPlaneRead,
+        request=schemas.ApprovalWrite,
+        responses=schemas.DataPlaneRead,
         examples=examples.APPROVAL,
     )
     @mutation
     def post(self, request: Request, name: str) -> Response:
         query = ReasonedQuery.parse(request)
-        body = parse_body(shapes.ApprovalWrite, request)
+        body = parse_body(schemas.ApprovalWrite, request)
         return _respond(approve(name, body["digest"], actor=actor_of(request, query["change_message"])))
 
 
@@ -233,4 +233,4 @@ def _respond_with_configuration(plane: DataPlane, config_format: Format) -> Http
 def _respond(plane: DataPlane, status: int = 200) -> Response:
     headers = {"ETag": version_etag(plane.version)}
     teams = load_held_teams([plane]).get(plane.name, ())
-    return Response(shapes.show_plane(plane, teams), status=status, headers=headers)
+    return Response(schemas.show_plane(plane, teams), status=status, headers=headers)

@@ -1,4 +1,4 @@
-"""Doors to published documents."""
+"""HTTP endpoints for published documents."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _TAGS = ["agent configurations"]
 
 
 class DocumentParser(StrictJSONParser):
-    """YAML is taken as it is: the document's own reader says where it is wrong, and all of it."""
+    """Pass YAML through as text: reading the document reports all errors with positions."""
 
     media_type = MEDIA_TYPE
 
@@ -96,7 +96,7 @@ class AgentConfigItem(Endpoint):
     @extend_schema(
         operation_id="agent_configs_get",
         summary="Get one agent configuration",
-        description="The ETag is of the document; how it stands changes without it.",
+        description="The ETag covers the document only; its status changes without it.",
         tags=_TAGS,
         parameters=[document_schemas.SourceQuery],
         responses=document_schemas.AgentConfigRead,
@@ -111,8 +111,8 @@ class AgentConfigItem(Endpoint):
         operation_id="agent_configs_put",
         summary="Publish an agent configuration",
         description=(
-            "Refused with everything that is wrong in it; what was published before is served on. The caller "
-            "must be a publisher of the team."
+            "An invalid document is rejected with all its errors, and the previous one is still served. The "
+            "caller must be a publisher of the team."
         ),
         tags=_TAGS,
         parameters=[ReasonedQuery],
@@ -135,7 +135,7 @@ class AgentConfigItem(Endpoint):
     @extend_schema(
         operation_id="agent_configs_delete",
         summary="Delete an agent configuration",
-        description="Its names are kept for the team for a day, so that it can be moved or made anew.",
+        description="The team keeps its names for a day, so that the document can be moved or recreated.",
         tags=_TAGS,
         parameters=[ReasonedQuery],
         responses={204: None},
@@ -155,7 +155,7 @@ class QuarantineAgentConfig(Endpoint):
     @extend_schema(
         operation_id="agent_configs_quarantine",
         summary="Quarantine an agent configuration",
-        description="Until it is readmitted.",
+        description="No data plane gets the document until it is readmitted.",
         tags=_TAGS,
         parameters=[ReasonedQuery],
         request=document_schemas.QuarantineWrite,
@@ -177,7 +177,7 @@ class ReadmitAgentConfig(Endpoint):
     @extend_schema(
         operation_id="agent_configs_readmit",
         summary="End the quarantine of an agent configuration",
-        description="The document takes part again in every data plane that left it out.",
+        description="All data planes get the document again.",
         tags=_TAGS,
         parameters=[ReasonedQuery],
         request=document_schemas.DocumentName,
@@ -199,7 +199,7 @@ class PreviewAgentConfigs(Endpoint):
     @extend_schema(
         operation_id="agent_configs_preview",
         summary="Preview the effect of publishing or deleting",
-        description="All changes together. Nothing is kept. A document that is not valid changes nothing.",
+        description="Previews all changes together and stores nothing. An invalid document changes nothing.",
         tags=_TAGS,
         request=document_schemas.PreviewWrite,
         responses=document_schemas.PreviewRead,
@@ -224,8 +224,8 @@ class AdmitAgentConfig(Endpoint):
         operation_id="agent_configs_admit",
         summary="Review a ConfigMap for Kubernetes admission",
         description=(
-            "AdmissionReview of admission.k8s.io/v1, for a ValidatingWebhookConfiguration: "
-            "deploy/webhook/. Always 200, also for a denial. Nothing is written."
+            "Reviews an AdmissionReview of admission.k8s.io/v1 for a ValidatingWebhookConfiguration; see "
+            "deploy/webhook/. Responds with 200 even for a denial, and writes nothing."
         ),
         tags=_TAGS,
         request={"application/json": {"type": "object", "additionalProperties": True}},

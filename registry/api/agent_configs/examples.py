@@ -1,4 +1,4 @@
-"""Examples for openapi.yaml: one story, of the team acme and the data plane eu-1."""
+"""Examples for openapi.yaml, with the team acme and the data plane eu-1."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _CONFLICT = {
     "pin": "",
     "reason": "TaskTypeConflict",
     "because": "established",
-    "message": "The task type acme_sensor is with api/acme/sensors of acme: it is established there.",
+    "message": "The task type acme_sensor belongs to api/acme/sensors of acme: its claim is established.",
     "needs_review": False,
     "winner_team": "acme",
     "winner_document": "api/acme/sensors",
@@ -164,26 +164,26 @@ _REVIEW_RESPONSE = {
 }
 
 
-def _request_example(value: Any, name: str = "Sent", **more: Any) -> OpenApiExample:
+def _request_example(value: Any, name: str = "Request", **more: Any) -> OpenApiExample:
     return OpenApiExample(name, value=value, request_only=True, **more)
 
 
-def _response_example(value: Any, name: str = "Answer", **more: Any) -> OpenApiExample:
+def _response_example(value: Any, name: str = "Response", **more: Any) -> OpenApiExample:
     return OpenApiExample(name, value=value, response_only=True, **more)
 
 
 def _page(item: Any) -> OpenApiExample:
-    return _response_example({"items": [item], "next_cursor": None}, "A page")
+    return _response_example({"items": [item], "next_cursor": None}, "Page")
 
 
 DOCUMENTS = [_page(_SUMMARY)]
 DOCUMENT = [_response_example(_DOCUMENT, status_codes=["200", "201"])]
 PUBLISH = [
     _request_example({"text": TEXT}, "As JSON", media_type="application/json"),
-    _request_example(TEXT, "The document itself", media_type=MEDIA_TYPE),
+    _request_example(TEXT, "As YAML", media_type=MEDIA_TYPE),
     *DOCUMENT,
 ]
-NAMED = [_request_example({**_NAME, "message": "It floods the poll."}), *DOCUMENT]
+NAMED = [_request_example({**_NAME, "message": "Its agents overload polling."}), *DOCUMENT]
 READMITTED = [_request_example(_NAME), *DOCUMENT]
 PREVIEW = [_request_example({"items": [{**_NAME, "text": TEXT}]}), _response_example(_PREVIEW)]
 ADMISSION = [_request_example(_REVIEW), _response_example(_REVIEW_RESPONSE)]
@@ -233,7 +233,7 @@ CONFIG = [
     _response_example(_CONFIG, "JSON", media_type="application/json"),
 ]
 ACK = [
-    _request_example({"revision": 1, "status": "APPLIED"}, "It works"),
+    _request_example({"revision": 1, "status": "APPLIED"}, "Applied"),
     _request_example(
         {
             "revision": 1,
@@ -242,7 +242,7 @@ ACK = [
                 {"message": "cannot dial", "path": "/plugins/agent-service/agents/acme-sensor/endpoint"}
             ],
         },
-        "It does not",
+        "Rejected",
     ),
     *PLANE,
 ]

@@ -1,17 +1,17 @@
-"""How long to wait before the next try. Pure: chance is an argument."""
+"""Timing of requests to a cluster, with backoff; randomness is an argument. Pure."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-# Whatever a server asks for, it is asked again after this.
+# The maximum delay that a server's Retry-After can cause.
 _MAX_RETRY_AFTER = 120.0
 
 
 @dataclass(frozen=True, slots=True)
 class WatchTiming:
-    """Seconds. first, longest: of waits; relist: at most between two lists; empty: before an empty list is
-    asked for again; watch: how long one watch is asked for; connect, answer: limits of one request.
+    """Durations in seconds. initial_delay, max_delay: of retries; relist_interval: maximum between two lists;
+    empty_list_delay: before an empty list is repeated; watch_seconds: of one watch.
     """
 
     initial_delay: float = 0.5
@@ -23,8 +23,8 @@ class WatchTiming:
     response_timeout: float = 30.0
 
     def delay(self, failures: int, *, chance: float, retry_after: float = 0.0) -> float:
-        """Before the next try after so many failures: doubled each time, and half of it by chance (0 to 1),
-        so that watchers whom one fault hit do not come back together. asked: by the server (Retry-After).
+        """Return the delay after a number of failures: doubled each time, half of it random (chance: 0 to 1), so
+        that watchers do not retry at the same time. retry_after: from the server.
         """
         if failures < 1:
             return 0.0

@@ -1,4 +1,4 @@
-"""What is known of the cluster's ConfigMaps: written by reflectors, read by whoever publishes."""
+"""A cache of the cluster's ConfigMaps, written by reflectors and read by the publisher."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from registry.agent_configs.sources.cluster.protocol import EVERYWHERE
 
 @dataclass(frozen=True, slots=True)
 class CacheSnapshot:
-    """config_maps: all that are known; troubles: namespaces that cannot be read now, and why.
+    """A snapshot of the cache. errors: namespaces that cannot be read, with the reason.
 
-    is_complete: every namespace was listed, or why not is known.
+    is_complete: every namespace was listed or has an error.
     """
 
     config_maps: tuple[ConfigMap, ...]
@@ -34,7 +34,7 @@ class ConfigMapCache:
         self.changed = threading.Event()
 
     def replace(self, namespace: str, config_maps: Iterable[ConfigMap]) -> None:
-        """After a list. What is in it no more is gone."""
+        """Replace a namespace's ConfigMaps after a list."""
         with self._lock:
             self._config_maps[namespace] = {
                 (config_map.namespace, config_map.name): config_map for config_map in config_maps
@@ -73,18 +73,15 @@ class ConfigMapCache:
             self._counts[name] += 1
 
     def is_empty(self, namespace: str) -> bool:
-        """True if it was listed, and nothing is there."""
+        """True if the namespace was listed and has no ConfigMaps."""
         with self._lock:
             return self._config_maps.get(namespace) == {}
 
     def _namespace_errors(self) -> dict[str, str]:
-        """What was neither listed nor refused is as unread as what cannot be."""
+        """Return errors by namespace; a namespace that is not listed yet counts as an error."""
         waiting = self._namespaces - self._config_maps.keys()
         return {
-            **{
-                namespace: f"{_describe_namespace(namespace)}: it was not listed yet."
-                for namespace in waiting
-            },
+            **{namespace: f"{_describe_namespace(namespace)}: not listed yet." for namespace in waiting},
             **self._errors,
         }
 
@@ -93,7 +90,7 @@ class ConfigMapCache:
             config_maps = [config_map for maps in self._config_maps.values() for config_map in maps.values()]
             is_complete = self._namespaces <= self._config_maps.keys() | self._errors.keys()
             counts = {**self._counts, "config_maps": len(config_maps)}
-            # The oldest first, so that who came first is published first.
+            # Oldest first, so that the first claim is published first.
             config_maps.sort(
                 key=lambda config_map: (config_map.created_at, config_map.namespace, config_map.name)
             )

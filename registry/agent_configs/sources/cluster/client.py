@@ -1,4 +1,4 @@
-"""A cluster through the official client. That is an extra and slow to import: only here, and late."""
+"""Access a cluster through the official client, an extra that is imported late because it is slow."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ MISSING = (
 _EVENTS = "/apis/events.k8s.io/v1"
 _PAGE = 500
 _GONE = 410
-# Of an answer that refuses; more says nothing more.
+# Of an error response.
 _MAX_ERROR_BYTES = 10_000
 _MAX_LIST_BYTES = 256 << 20
-# A server ends a watch in time. One that hangs without a word is given up a little later.
+# A server ends a watch in time. A silent one is abandoned a little later.
 _SILENCE = 15.0
 _CHUNK = 1 << 16
 
@@ -33,7 +33,7 @@ def is_installed() -> bool:
 
 
 class KubernetesCluster:
-    """kubeconfig: a file; empty within a cluster. Raises ClusterError if it cannot be told where it is."""
+    """A Kubernetes cluster. kubeconfig: a file; empty inside the cluster. Raises ClusterError if not found."""
 
     def __init__(self, kubeconfig: str, *, selector: str = "", timing: WatchTiming | None = None) -> None:
         self.selector = selector
@@ -47,11 +47,11 @@ class KubernetesCluster:
         try:
             return json.loads(body)
         except ValueError as error:
-            raise MalformedResponse("A list is no JSON.") from error
+            raise MalformedResponse("The list is not valid JSON.") from error
 
     @contextmanager
     def watch(self, namespace: str, version: str) -> Iterator[Iterator[bytes]]:
-        """Watchers that began together must not end together."""
+        """Open a watch of random length, so that watches that start together do not end together."""
         seconds = self.timing.watch_seconds * (1 + random.random() / 4)  # noqa: S311  (jitter)
         query = {
             "watch": "true",
@@ -85,7 +85,7 @@ class KubernetesCluster:
         body: Mapping[str, Any] | None = None,
         silence: float | None = None,
     ) -> Iterator[Any]:
-        """The answer, whose body is not read yet. Raises Expired, ClusterError."""
+        """Yield the response with its body unread. Raises VersionExpired, ClusterError."""
         from kubernetes.client import ApiException
         from urllib3.exceptions import HTTPError
 
@@ -100,7 +100,7 @@ class KubernetesCluster:
         except (HTTPError, OSError) as error:
             raise ClusterError(_describe_error(error)) from error
         finally:
-            # Not back to the pool: of a watch there may be more to come.
+            # Do not return the connection to the pool: a watch may still send data.
             with suppress(HTTPError, OSError):
                 response.close()
 
@@ -131,7 +131,7 @@ def _connect(kubeconfig: str) -> Any:
     client: Any = import_module("kubernetes.client")
     config: Any = import_module("kubernetes.config")
     configuration = client.Configuration()
-    # Whoever asks decides how often.
+    # The caller decides about retries.
     configuration.retries = False
     configuration.keep_alive = True
     try:
@@ -140,7 +140,7 @@ def _connect(kubeconfig: str) -> Any:
         else:
             config.load_incluster_config(client_configuration=configuration)
     except (config.ConfigException, OSError) as error:
-        raise ClusterError(f"It is not known where the cluster is: {_describe_error(error)}") from error
+        raise ClusterError(f"The cluster's address is unknown: {_describe_error(error)}") from error
     return client.ApiClient(configuration)
 
 
@@ -150,19 +150,19 @@ def _build_path(namespace: str) -> str:
 
 
 def _read_chunks(response: Any) -> Iterator[bytes]:
-    """What has come, as soon as it comes."""
+    """Yield data as soon as it arrives."""
     while chunk := response.read1(_CHUNK):
         yield chunk
 
 
 def _read_body(response: Any, most: int) -> bytes:
-    """The whole body. Raises ClusterError if it is longer than anybody could want."""
+    """Read the whole body. Raises ClusterError if it is too long."""
     parts, size = [], 0
     while part := response.read(_CHUNK):
         parts.append(part)
         size += len(part)
         if size > most:
-            raise ClusterError("The answer is too long.")
+            raise ClusterError("The response is too long.")
     return b"".join(parts)
 
 
@@ -176,13 +176,13 @@ def _build_error(response: Any) -> Exception:
         return VersionExpired(message[:300])
     retry_after = response.headers.get("Retry-After", "")
     return ClusterError(
-        f"the API server answered {response.status}: {message[:300]}",
+        f"the API server responded with {response.status}: {message[:300]}",
         status=response.status,
         retry_after=float(retry_after) if retry_after.isdecimal() else 0.0,
     )
 
 
 def _describe_error(error: BaseException) -> str:
-    """Without what only a debugger wants to know."""
+    """Describe an error without internal details."""
     text = str(getattr(error, "reason", "") or error)
     return f"the API server cannot be reached: {type(error).__name__}: {text[:300]}"

@@ -1,6 +1,6 @@
-"""Removals that come one by one are judged together, once it is quiet. Pure: the clock is an argument.
+"""Collect single removals until no more arrive; the clock is an argument. Pure.
 
-A deletion of a whole namespace arrives as many single ones. Taken one by one, each would be few enough.
+Deleting a whole namespace arrives as many single removals, each of which is below the limit.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from registry.agent_configs.documents.published import DocumentId
 
 @dataclass(frozen=True, slots=True)
 class RemovalDebounce:
-    """What is gone, and since when nothing else is."""
+    """Removed documents, and when the last one was removed."""
 
     removed: frozenset[DocumentId] = frozenset()
     since: float = 0.0
@@ -23,5 +23,5 @@ class RemovalDebounce:
         return self if document_ids == self.removed else RemovalDebounce(document_ids, now)
 
     def pending_removals(self, *, quiet: float, now: float) -> frozenset[DocumentId]:
-        """Those that must stay for now."""
+        """Return the removals that must wait."""
         return frozenset() if now - self.since >= quiet else self.removed

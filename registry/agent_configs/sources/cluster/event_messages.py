@@ -1,6 +1,6 @@
-"""What the authors of a ConfigMap are told by Kubernetes Events. Pure.
+"""Kubernetes Events for the authors of ConfigMaps. Pure.
 
-Messages are those that the API shows to the document's own organisation.
+Messages are those that the API shows to the document's organisation.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 from registry.agent_configs.sources.cluster.objects import ConfigMap
 
 NORMAL, WARNING = "Normal", "Warning"
-# Kubernetes refuses more.
+# Kubernetes rejects longer notes.
 _MAX_NOTE_LENGTH = 1024
 _CONTROLLER = "controlplane.flyte.org/agent-configs"
 _SHORTEST_SERIES = 2
@@ -31,7 +31,7 @@ class Notice:
 
 @dataclass(frozen=True, slots=True)
 class DocumentOutcome:
-    """What became of a document. served: the generation that is, or 0. planes: how it stands there."""
+    """The outcome of publishing a document. served: the served generation, or 0. planes: status by data plane."""
 
     generation: int
     served: int
@@ -41,7 +41,7 @@ class DocumentOutcome:
 
 @dataclass(frozen=True, slots=True)
 class DataPlaneStatus:
-    """In one data plane. accepted: the reason and the message of that condition."""
+    """The status in one data plane. reason_and_message: of the condition Accepted."""
 
     is_accepted: bool
     reason_and_message: tuple[str, str]
@@ -49,7 +49,7 @@ class DataPlaneStatus:
 
 
 def build_notices(outcome: DocumentOutcome) -> list[Notice]:
-    """One for each thing to say; data planes that say the same are named together."""
+    """Build one notice per message; data planes with the same message share a notice."""
     if outcome.errors:
         return [_invalid_notice(outcome)]
     planes_by_message: defaultdict[tuple[str, str, str], list[str]] = defaultdict(list)
@@ -58,7 +58,11 @@ def build_notices(outcome: DocumentOutcome) -> list[Notice]:
             planes_by_message[message].append(plane)
     if not planes_by_message:
         return [
-            Notice("Accepted", NORMAL, f"Generation {outcome.generation} is valid. No data plane takes it.")
+            Notice(
+                "Accepted",
+                NORMAL,
+                f"Generation {outcome.generation} is valid. No data plane accepts the team.",
+            )
         ]
     return [
         Notice(reason, kind, _shorten(f"{', '.join(planes)}: {note}"))
@@ -67,7 +71,7 @@ def build_notices(outcome: DocumentOutcome) -> list[Notice]:
 
 
 def build_event(notice: Notice, config_map: ConfigMap, *, instance: str, now: datetime) -> dict[str, Any]:
-    """As events.k8s.io/v1 wants it. The name is the same for the same news, so that it is told once."""
+    """Build an Event of events.k8s.io/v1. Equal notices have the same name, so each is sent once."""
     regarding = {
         "apiVersion": "v1",
         "kind": "ConfigMap",
@@ -91,24 +95,26 @@ def build_event(notice: Notice, config_map: ConfigMap, *, instance: str, now: da
 
 
 def build_series(count: int, *, now: datetime) -> dict[str, Any]:
-    """What changes in an Event that is told again."""
+    """Build the patch for a repeated Event."""
     return {"series": {"count": max(count, _SHORTEST_SERIES), "lastObservedTime": micro_time(now)}}
 
 
 def event_name(notice: Notice, config_map: ConfigMap) -> str:
     identity = "\0".join((config_map.uid, notice.reason, notice.note))
-    # 253 is the longest name of an object.
+    # Object names have at most 253 characters.
     return f"{config_map.name[:230]}.{sha256(identity.encode()).hexdigest()[:16]}"
 
 
 def micro_time(at: datetime) -> str:
-    """Kubernetes refuses a time without fractional digits."""
+    """Format a time with fractional digits, which Kubernetes requires."""
     return at.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
 def _invalid_notice(outcome: DocumentOutcome) -> Notice:
     more = f" And {len(outcome.errors) - 1} more." if len(outcome.errors) > 1 else ""
-    served = f" Generation {outcome.served} is served on." if outcome.served else " Nothing of it is served."
+    served = (
+        f" Generation {outcome.served} is still served." if outcome.served else " No generation is served."
+    )
     room = _MAX_NOTE_LENGTH - len(more) - len(served)
     return Notice("InvalidConfiguration", WARNING, f"{_shorten(outcome.errors[0], room)}{more}{served}")
 

@@ -1,6 +1,6 @@
-"""Tell authors by Events on their ConfigMaps what became of them: once, not too fast, and never in the way.
+"""Send Events on ConfigMaps about their outcome: once, rate-limited and without blocking.
 
-A thread of its own sends them. What cannot be sent is dropped: the API and the console say the same.
+A separate thread sends them. Events that cannot be sent are dropped: the API and the console show the same.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class _QueuedEvent:
 
 
 class EventSender(threading.Thread):
-    """per_second: how many Events at most."""
+    """The thread that sends Events. per_second: maximum rate."""
 
     def __init__(
         self,
@@ -70,7 +70,7 @@ class EventSender(threading.Thread):
         self._counts: Counter[str] = Counter()
 
     def send(self, config_map: ConfigMap, notices: Iterable[Notice]) -> None:
-        """Takes what is news since the last time. Returns at once."""
+        """Queue notices that are new since the last call, without blocking."""
         by_name = {event_name(notice, config_map): notice for notice in notices}
         key = (config_map.namespace, config_map.name)
         before = self._sent_names.pop(key, frozenset())
@@ -82,7 +82,7 @@ class EventSender(threading.Thread):
                 self._put(_QueuedEvent(notice, config_map))
 
     def drain(self, *, seconds: float) -> None:
-        """Wait until all that was taken is sent, or was tried."""
+        """Wait until all queued Events are sent or failed."""
         until = time.monotonic() + seconds
         while self._queue.unfinished_tasks and time.monotonic() < until:
             self.stop.wait(self.pause)
@@ -115,7 +115,7 @@ class EventSender(threading.Thread):
             log.error("config_maps.event_unforeseen", exc_info=error)
 
     def _send_with_retries(self, news: _QueuedEvent) -> None:
-        """The name makes it safe to try again where it is not known whether it arrived."""
+        """Send with retries, which are safe because an Event's name identifies it."""
         for _ in range(_TRIES - 1):
             try:
                 return self._write(news)
@@ -126,7 +126,7 @@ class EventSender(threading.Thread):
         return self._write(news)
 
     def _write(self, news: _QueuedEvent) -> None:
-        """Told before, by us or by a watcher before us: the Event that is there counts on."""
+        """Create the Event, or increase the count of one that this or an earlier watcher created."""
         namespace, now = news.config_map.namespace, datetime.now(UTC)
         name = event_name(news.notice, news.config_map)
         self._counts[name] += 1
@@ -140,7 +140,7 @@ class EventSender(threading.Thread):
 
 
 class OutcomeReporter:
-    """Looks what became of documents, where something may have changed since the last look."""
+    """Reports outcomes of documents that may have changed since the last report."""
 
     def __init__(self, sender: EventSender) -> None:
         self.sender = sender
@@ -173,7 +173,7 @@ def load_outcomes() -> Iterable[tuple[AgentConfig, DocumentOutcome]]:
 
 
 def _outcomes_version() -> Any:
-    """Statuses change with a recompute alone, and documents with their generation."""
+    """Return a value that changes with recomputes, which change statuses, and with generations."""
     planes = tuple(DataPlane.objects.order_by("name").values_list("name", "inputs_digest"))
     rows = AgentConfig.objects.filter(source=NAME, deleted_at=None).order_by("id")
     return planes, hash(tuple(rows.values_list("id", "generation")))

@@ -1,4 +1,4 @@
-"""Answers the kubelet: alive while the loop turns, ready once it publishes, or waits for its turn."""
+"""Health probes for the kubelet: live while the loop runs, ready once it publishes or stands by."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-# A loop that stood still for so long is stuck: one round waits at most for a lock, and for Postgres.
+# A loop that does not step for this long is stuck: a step waits only for a lock and for Postgres.
 _STUCK_AFTER = 120.0
 
 
 class WatcherHealth:
-    """What the loop says of itself."""
+    """The health that the watcher's loop reports."""
 
     def __init__(self) -> None:
         self.last_step_at = time.monotonic()
@@ -26,7 +26,7 @@ class WatcherHealth:
 
 
 def serve_probes(health: WatcherHealth, port: int) -> ThreadingHTTPServer:
-    """Answer /livez and /readyz until it is shut down. Port 0 takes any."""
+    """Serve /livez and /readyz until shut down. Port 0 selects a free port."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
@@ -40,9 +40,9 @@ def serve_probes(health: WatcherHealth, port: int) -> ThreadingHTTPServer:
             self.wfile.write(body)
 
         def log_message(self, *args: object) -> None:
-            """The kubelet asks every few seconds."""
+            """Log nothing: the kubelet probes every few seconds."""
 
-    # The kubelet asks at the pod's address.
+    # The kubelet connects to the pod's address.
     server = ThreadingHTTPServer(("", port), Handler)
     server.daemon_threads = True
     threading.Thread(target=server.serve_forever, name="probes", daemon=True).start()

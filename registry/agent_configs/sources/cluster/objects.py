@@ -1,7 +1,7 @@
-"""What a ConfigMap says of a document, and what a stream of changes says of ConfigMaps. Pure.
+"""Read documents from ConfigMaps, and changes from a watch. Pure.
 
-Who a document belongs to is the namespace that the API server put it in: whoever writes the text, the labels
-or the annotations has no say in it.
+A document's team is the namespace that the API server reports; text, labels and annotations cannot
+change it.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from registry.agent_configs.documents.envelopes import PREFIX
 from registry.agent_configs.documents.published import DocumentId
 
 SOURCE = "kubernetes"
-# Etcd takes 1.5 MiB; managed fields come on top.
+# etcd stores up to 1.5 MiB; managed fields are added.
 _LONGEST_LINE = 8 << 20
 _CONTENT_FIELDS = ("data", "binaryData", "immutable")
 _GONE = 410
 
 
 class VersionExpired(Exception):
-    """The API server no longer knows what happened since the version that we have: list again."""
+    """The API server no longer has the changes since our version; list again."""
 
 
 class MalformedResponse(Exception):
-    """An answer that is none. What it was to say is lost, so: list again."""
+    """A response that cannot be parsed. Its changes are lost; list again."""
 
 
 class Kind(StrEnum):
@@ -40,7 +40,7 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ConfigMap:
-    """One ConfigMap, as far as we care. text: the document; what only bookkeeping changes is not in it."""
+    """The relevant content of a ConfigMap. text: the document, without bookkeeping metadata."""
 
     namespace: str
     name: str
@@ -55,7 +55,7 @@ class ConfigMap:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One line of a watch. config_map: None of a bookmark, and of what has another name than ours."""
+    """One line of a watch. config_map: None for bookmarks and for names without the prefix."""
 
     kind: Kind
     version: str
@@ -64,7 +64,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """One page of a list. more: the token of the next page; empty at the end."""
+    """One page of a list. more: the token of the next page, empty on the last."""
 
     config_maps: tuple[ConfigMap, ...]
     version: str
@@ -72,24 +72,24 @@ class Page:
 
 
 def read_page(value: Any) -> Page:
-    """Raises Garbled for what is no list of ConfigMaps with a version."""
+    """Read a page. Raises MalformedResponse unless it is a list of ConfigMaps with a version."""
     metadata = _require_member(value, "metadata")
     items = value.get("items")
     version = metadata.get("resourceVersion")
     # A server writes null for no items.
     if not isinstance(items, list | None) or not isinstance(version, str) or not version:
-        raise MalformedResponse("This is no list of ConfigMaps.")
+        raise MalformedResponse("The response is not a list of ConfigMaps.")
     more = metadata.get("continue") or ""
     config_maps = (read_config_map(item) for item in items or ())
     return Page(tuple(config_map for config_map in config_maps if config_map), version, str(more))
 
 
 def read_config_map(value: Any) -> ConfigMap | None:
-    """None if its name is not ours. Raises Garbled."""
+    """Read a ConfigMap, or return None if its name lacks the prefix. Raises MalformedResponse."""
     metadata = _require_member(value, "metadata")
     name, namespace = metadata.get("name"), metadata.get("namespace")
     if not isinstance(name, str) or not isinstance(namespace, str) or not (name and namespace):
-        raise MalformedResponse("A ConfigMap has a name and a namespace.")
+        raise MalformedResponse("A ConfigMap without name or namespace.")
     if not name.startswith(PREFIX):
         return None
     uid = str(metadata.get("uid") or "")
@@ -99,9 +99,9 @@ def read_config_map(value: Any) -> ConfigMap | None:
 
 
 def read_changes(chunks: Iterable[bytes]) -> Iterator[Change]:
-    """The changes in a stream of lines. A line that was cut at the end is as if it had not come.
+    """Yield the changes in a stream of lines, without an incomplete last line.
 
-    Raises Expired, Garbled.
+    Raises VersionExpired, MalformedResponse.
     """
     for line in _split_lines(chunks):
         if line.strip():
@@ -121,7 +121,7 @@ def _parse_change(line: bytes) -> Change:
     try:
         event = json.loads(line)
     except ValueError as error:
-        raise MalformedResponse("A line of the watch is no JSON.") from error
+        raise MalformedResponse("A line of the watch is not valid JSON.") from error
     value = _require_member(event, "object")
     if event.get("type") == "ERROR":
         raise _parse_error(value)
@@ -159,9 +159,9 @@ def _parse_time(text: Any) -> datetime:
 
 
 def _build_text(name: str, value: Mapping[str, Any]) -> str:
-    """Always the same for the same data. Items of a list say neither what they are nor of which version."""
+    """Build equal text for equal data. Items of a list have neither kind nor apiVersion."""
     body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}}
     body |= {field: value[field] for field in _CONTENT_FIELDS if value.get(field) is not None}
     text = json.dumps(body, indent=1, sort_keys=True, ensure_ascii=False)
-    # Half a surrogate is no text that could be stored.
+    # A lone surrogate cannot be stored.
     return text.encode(errors="replace").decode()

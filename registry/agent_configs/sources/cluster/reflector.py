@@ -1,6 +1,6 @@
-"""List, watch, and list again: keeps the view of one namespace as the cluster has it.
+"""A reflector lists and watches one namespace to keep its cache up to date.
 
-Whatever goes wrong, what was seen last stays in the view. What a watch cannot tell any more, a list does.
+After an error the last known state stays in the cache, and a list recovers changes that the watch lost.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from registry.agent_configs.sources.cluster.objects import (
 )
 from registry.agent_configs.sources.cluster.protocol import Cluster, ClusterError
 
-# An API server that has just started, or was restored, may show nothing for a moment.
+# An API server that has just started or was restored may list nothing for a moment.
 _EMPTY_LISTS = 3
-# Connections are cut all the time, and watches the most.
+# Failures before an error is recorded: connections, and mostly watches, are cut often.
 _LIST_FAILURES, _WATCH_FAILURES = 2, 3
 _SHORTEST_WATCH = 1.0
 log = structlog.get_logger(__name__)
@@ -64,12 +64,12 @@ class Reflector(threading.Thread):
             except Exception as error:
                 log.error("config_maps.unforeseen", namespace=self.namespace, exc_info=error)
                 self.cache.record_error(
-                    self.namespace, "something unforeseen happened; the log has the cause."
+                    self.namespace, "an unexpected error occurred; see the watcher's log for the cause."
                 )
                 self._pause()
 
     def _reflect(self) -> None:
-        """One list, and watches from there on until it is time for the next list."""
+        """List once, then watch until the next list is due."""
         config_maps, version = self._list_until_settled()
         self.cache.replace(self.namespace, config_maps)
         until = time.monotonic() + self.timing.relist_interval
@@ -77,7 +77,7 @@ class Reflector(threading.Thread):
             version = self._watch(version)
 
     def _list_until_settled(self) -> tuple[list[ConfigMap], str]:
-        """An empty list counts once it came several times in a row."""
+        """List, and accept an empty list only after several in a row."""
         for _ in range(_EMPTY_LISTS):
             config_maps, version = self._list_all()
             if config_maps or self.cache.is_empty(self.namespace):
@@ -96,7 +96,7 @@ class Reflector(threading.Thread):
                 return config_maps, page.version
 
     def _page(self, more: str) -> Page:
-        """A list that nobody understands is as good as none, and told like that."""
+        """Read one page; a malformed one counts as a failed request."""
         try:
             return read_page(self.cluster.list_page(self.namespace, more=more))
         except MalformedResponse as error:
@@ -104,7 +104,7 @@ class Reflector(threading.Thread):
             raise ClusterError(f"the list cannot be read: {error}") from error
 
     def _watch(self, version: str) -> str:
-        """Follow one watch to its end. Returns the version from which the next one goes on."""
+        """Follow one watch to its end and return the version at which the next one starts."""
         began, is_open = time.monotonic(), False
         try:
             with self.cluster.watch(self.namespace, version) as chunks:
@@ -132,7 +132,7 @@ class Reflector(threading.Thread):
             self.cache.put(self.namespace, change.config_map)
 
     def _record_error(self, error: ClusterError, *, told_after: int, is_cut: bool = False) -> None:
-        """A refusal is told at once; a lost connection, once there were several."""
+        """Record an error response at once, and lost connections only after several."""
         if not is_cut and (error.status or self.failures + 1 >= told_after):
             self.cache.record_error(self.namespace, str(error))
         self._pause(retry_after=error.retry_after)

@@ -1,4 +1,4 @@
-"""Publish what is known of the cluster. Of all watchers one writes: who holds the advisory lock."""
+"""Publish the cache of the cluster. Only the watcher that holds the advisory lock publishes."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ SOURCE = Source(
 )
 STANDBY = "standby"
 _LOCK = 7_402_116
-# A watcher writes every few seconds; without it nobody knows what the cluster says.
+# A watcher writes every few seconds; without it the cluster's state is unknown.
 SILENT_AFTER = timedelta(seconds=60)
 _HOLDS_LOCK = """
 SELECT CASE
@@ -63,9 +63,9 @@ def get_cluster_state() -> str:
 def publish_snapshot(
     snapshot: CacheSnapshot, debounce: RemovalDebounce, *, watcher: str, now: float, quiet: float
 ) -> tuple[str, RemovalDebounce]:
-    """Publish what was seen, if this is the watcher that writes. now, quiet: seconds, of the same clock.
+    """Publish the snapshot if this is the active watcher. now, quiet: seconds, of the same clock.
 
-    Whether it is, is asked in the transaction that writes: with a lost connection the lock is lost, too.
+    The lock is checked in the writing transaction, because a lost connection also loses the lock.
     """
     if not holds_lock():
         return STANDBY, debounce
@@ -78,7 +78,7 @@ def publish_snapshot(
 
 
 def holds_lock() -> bool:
-    """True if this connection has the watchers' lock, or got it now. It keeps it until it is closed."""
+    """True if this connection holds or acquires the watchers' lock, which it keeps until it is closed."""
     with connection.cursor() as cursor:
         cursor.execute(_HOLDS_LOCK, {"lock": _LOCK})
         return bool(cursor.fetchone()[0])
@@ -86,12 +86,14 @@ def holds_lock() -> bool:
 
 @transaction.atomic
 def mark_silent_watcher() -> None:
-    """Say that nobody follows the cluster, where somebody should: documents stay, and look it."""
+    """Record a failure if no watcher reports although the cluster is followed; its documents stay."""
     late = Q(checked_at=None) | Q(checked_at__lt=Now() - SILENT_AFTER)
     silent = AgentConfigCluster.objects.filter(late, is_synced=True)
     if settings.AGENT_CONFIGS_KUBERNETES_NAMESPACES and silent.exists():
         seconds = int(SILENT_AFTER.total_seconds())
-        record_failure(SOURCE, f"No watcher has reported for {seconds} s: manage.py watch_agent_configs.")
+        record_failure(
+            SOURCE, f"No watcher has reported for {seconds} s. Start manage.py watch_agent_configs."
+        )
 
 
 def _build_listing(snapshot: CacheSnapshot, teams: set[str]) -> SourceListing:
@@ -106,5 +108,5 @@ def _find_unread(snapshot: CacheSnapshot, teams: set[str]) -> dict[str, str]:
     everywhere = snapshot.errors.get(EVERYWHERE)
     if everywhere is None:
         return snapshot.errors
-    # A name that no namespace can have, so that the trouble is told even where nothing is known.
+    # EVERYWHERE is no valid namespace; it shows the error even if nothing is published.
     return dict.fromkeys({EVERYWHERE, *teams}, everywhere)

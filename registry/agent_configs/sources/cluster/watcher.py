@@ -1,4 +1,4 @@
-"""The watcher: reflects the cluster, and publishes what it sees while no other watcher does."""
+"""The watcher reflects the cluster and publishes its documents while no other watcher does."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from registry.agent_configs.sources.cluster.protocol import Cluster
 from registry.agent_configs.sources.cluster.reflector import Reflector
 from registry.agent_configs.sources.cluster.synchronise import STANDBY, publish_snapshot
 
-# Changes that come together are published together.
+# Changes within this time are published together.
 _BATCH_SECONDS = 0.2
-# Without a change: so that everybody sees that somebody watches, and settled removals go.
+# Without changes: shows that the watcher is alive, and publishes settled removals.
 _MAX_ROUND_SECONDS = 3.0
-# Before the first listing of every namespace is through, nothing is published, but not for ever.
+# Nothing is published before every namespace is listed, up to this time.
 _MAX_LISTING_SECONDS = 30.0
 OFFLINE, LISTING = "offline", "listing"
 log = structlog.get_logger(__name__)
 
 
 class Watcher:
-    """`start` begins to reflect; `step` publishes what was seen; `run` does so until `halt`."""
+    """Follow a cluster: `start` the reflectors, `step` to publish once, `run` until `halt`."""
 
     def __init__(
         self,
@@ -68,7 +68,7 @@ class Watcher:
         self.cache.changed.set()
 
     def drain(self, *, seconds: float) -> None:
-        """Let authors be told of what was published."""
+        """Wait until Events about published documents are sent."""
         if self._reporter:
             self._reporter.sender.drain(seconds=seconds)
 
@@ -80,14 +80,14 @@ class Watcher:
             self.health.record_step(is_ready=state not in (LISTING, OFFLINE))
 
     def step(self) -> str:
-        """One look at what was seen. Whatever goes wrong with the database, the next look tries again."""
-        # Before the look: what changes meanwhile is looked at next time.
+        """Publish the cache once. After a database error the next step retries."""
+        # Before reading: changes during the step trigger the next one.
         self.cache.changed.clear()
         try:
             state = self._step()
         except (DatabaseError, InterfaceError) as error:
             log.warning("config_maps.database", reason=str(error).strip()[:300])
-            # A broken connection has lost the lock, too.
+            # A broken connection has also lost the lock.
             connection.close_if_unusable_or_obsolete()
             state = OFFLINE
         if state != self._state:

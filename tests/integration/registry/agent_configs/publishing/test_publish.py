@@ -145,7 +145,7 @@ def test_one_teams_worst_document_changes_nothing_for_others(plane, settings):
         put_document(
             DocumentSpec(DocumentId("folder", "evil", "a.yaml"), said.replace("\x00", "?")),
             actor=ACTOR,
-            refuse=False,
+            reject_invalid=False,
         )
 
     assert (served(), revision()) == before
@@ -436,7 +436,7 @@ def test_a_preview_equals_what_then_happens(plane):
 
     row = AgentConfigBundle.objects.latest("id")
     assert (told.digest, list(told.changes)) == (row.digest, row.changes)
-    reasons = {one.type.value: one.reason for one in told.standings[name("beta")].conditions}
+    reasons = {one.type.value: one.reason for one in told.statuses[name("beta")].conditions}
     assert condition("beta", "Accepted")["reason"] == reasons["Accepted"] == "PartiallyAccepted"
 
 

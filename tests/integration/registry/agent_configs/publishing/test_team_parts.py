@@ -306,8 +306,8 @@ def test_a_preview_tells_its_own_team_that_it_would_be_held(plane):
     (told,) = preview_changes([PreviewChange(name("acme"), None)]).outcomes
     (other,) = preview_changes([PreviewChange(name("beta"), text("beta-sensor", "beta_sensor"))]).outcomes
 
-    assert [one.gate.value for one in told.held] == ["removes_too_much", "removes_too_much"]
-    assert other.held == ()
+    assert [one.gate.value for one in told.holds] == ["removes_too_much", "removes_too_much"]
+    assert other.holds == ()
 
 
 def test_bundles_from_before_parts_were_remembered_are_guarded_as_well(plane):

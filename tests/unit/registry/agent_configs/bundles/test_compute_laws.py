@@ -144,7 +144,7 @@ def test_deciding_again_changes_nothing(world):
 
     second = again(world, list(world.documents), first)
 
-    assert not first.held
+    assert not first.holds
     assert [one.accepted for one in first.decision.verdicts] == [
         one.accepted for one in second.decision.verdicts
     ]
@@ -234,7 +234,7 @@ def test_every_name_has_one_owner_and_every_loser_a_reason(world):
 
 @given(documents(4), ownerships)
 def test_losing_together_is_a_policy_that_keeps_every_law_of_order(found, ownership):
-    policy = ClaimPolicy(simultaneous=TieRule.REJECT_BOTH)
+    policy = ClaimPolicy(tie_rule=TieRule.REJECT_BOTH)
     world = RecomputeInputs(found, Target(), ownership, policy=policy)
 
     first, second = again(world, found), again(world, found[::-1])
@@ -246,7 +246,7 @@ def test_losing_together_is_a_policy_that_keeps_every_law_of_order(found, owners
 @given(worlds)
 def test_a_data_plane_reads_exactly_what_is_meant(world):
     bundle = again(world, list(world.documents)).bundle
-    section = world.target.words.section
+    section = world.target.names.section
 
     for text in (as_yaml(bundle), as_json(bundle)):
         assert load(text, section=section) == meant(world, bundle)
@@ -276,7 +276,7 @@ def test_a_name_that_comes_back_in_time_is_had_again(world):
 
 
 def meant(world: RecomputeInputs, bundle: Any) -> LoadedConfig:
-    words = world.target.words
+    words = world.target.names
     agents = {
         name: LoadedDeployment(
             one.deployment.endpoint,

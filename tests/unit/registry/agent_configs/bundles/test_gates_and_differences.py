@@ -195,7 +195,7 @@ def test_what_is_held_is_not_remembered_as_given_out():
     held = recompute(less, now=NOW)
     again = recompute(replace(world, history=held.history, active=first.bundle), now=NOW)
 
-    assert held.held
+    assert held.holds
     assert all(one.established for one in held.history.values())
     assert bundle_digest(again.bundle) == bundle_digest(first.bundle)
-    assert not again.held
+    assert not again.holds

@@ -26,7 +26,7 @@ GOOD = Generation(1, content({"t": "a"}), NOW - timedelta(hours=1))
 def test_a_valid_update_is_served_at_once():
     said = content({"t": "b"})
 
-    assert find_served_generation(2, Reading(said), GOOD, patience=GenerationPolicy(), now=NOW) == Generation(
+    assert find_served_generation(2, Reading(said), GOOD, policy=GenerationPolicy(), now=NOW) == Generation(
         2, said, NOW
     )
 
@@ -35,13 +35,13 @@ def test_a_valid_update_is_served_at_once():
     ("age", "is_served"), [(None, True), (timedelta(hours=1), True), (timedelta(minutes=59), False)]
 )
 def test_an_invalid_update_leaves_the_last_good_one_while_patience_lasts(age, is_served):
-    found = find_served_generation(2, BROKEN, GOOD, patience=GenerationPolicy(last_good=age), now=NOW)
+    found = find_served_generation(2, BROKEN, GOOD, policy=GenerationPolicy(max_last_good_age=age), now=NOW)
 
     assert found == (GOOD if is_served else None)
 
 
 def test_an_invalid_first_generation_is_not_served():
-    assert find_served_generation(1, BROKEN, None, patience=GenerationPolicy(), now=NOW) is None
+    assert find_served_generation(1, BROKEN, None, policy=GenerationPolicy(), now=NOW) is None
 
 
 @pytest.mark.parametrize(("changes", "flaps"), [(10, False), (11, True)])
@@ -49,7 +49,7 @@ def test_too_many_changes_of_late_are_flapping(changes, flaps):
     of_late = [NOW - timedelta(minutes=9)] * changes
     long_ago = [NOW - timedelta(minutes=10)] * 50
 
-    assert is_flapping([*of_late, *long_ago], patience=GenerationPolicy(), now=NOW) is flaps
+    assert is_flapping([*of_late, *long_ago], policy=GenerationPolicy(), now=NOW) is flaps
 
 
 def test_only_what_changed_since_a_bundle_was_taken_is_suspected():

@@ -77,7 +77,7 @@ gates = st.builds(
 policies = st.builds(
     ClaimPolicy,
     naming=st.builds(Naming, namespaced_ids=switches),
-    simultaneous=st.sampled_from(TieRule),
+    tie_rule=st.sampled_from(TieRule),
     strict_endpoints=switches,
     flag=switches,
 )
@@ -113,13 +113,13 @@ def play(
             # Ours is approved as soon as it asks; the hostile team never is.
             now = replace(now, approved=frozenset({part_digest("ours", sorted_by_id(ours))}))
         found = recompute(now, now=at)
-        if world.active is None and {one.gate for one in found.held} == {Gate.NEEDS_APPROVAL}:
+        if world.active is None and {one.gate for one in found.holds} == {Gate.NEEDS_APPROVAL}:
             found = recompute(replace(now, gates=replace(world.gates, approval_required=False)), now=at)
-        is_held = any(one.team == "ours" for one in found.division.held)
-        if not found.held:
+        is_held = any(one.team == "ours" for one in found.division.held_parts)
+        if not found.holds:
             world = replace(world, active=found.bundle, parts=found.division.parts)
         world = replace(world, history=found.history)
-        outcomes.append(Outcome(part_of(world.active, "ours"), is_held, bool(found.held)))
+        outcomes.append(Outcome(part_of(world.active, "ours"), is_held, bool(found.holds)))
     return outcomes
 
 

@@ -44,7 +44,7 @@ def test_the_corrected_samples_of_the_rfc_make_one_bundle():
 
     found = recomputed(*documents)
 
-    assert not found.held
+    assert not found.holds
     assert not found.decision.dropped
     assert as_yaml(found.bundle) == (
         """\
@@ -196,7 +196,7 @@ def test_what_the_platform_sets_is_part_of_the_document():
     found = recomputed(published("one"), platform=platform)
 
     config = load(as_yaml(found.bundle))
-    assert not found.held
+    assert not found.holds
     assert config.poll_interval == 30 * SECOND
     assert config.default_agent == LoadedDeployment("k8s://flyteagent.flyte:8000", True)
 

@@ -49,7 +49,7 @@ def test_the_older_document_wins_and_the_loser_is_told_who_and_why():
     decision = decide([newer, older])
 
     lost = verdict(decision, newer, task("t"))
-    assert (lost.reason, lost.because, lost.winner.team) == (
+    assert (lost.reason, lost.rule, lost.winner.team) == (
         Reason.TASK_TYPE_CONFLICT,
         DecidingRule.CREATED,
         "acme",
@@ -116,7 +116,7 @@ class TestOwnership:
     def test_a_grant_beats_age(self):
         decision = decide([self.older, self.newer], Ownership(grants=(Grant("other", "acme_*"),)))
 
-        assert verdict(decision, self.older, task("acme_t")).because is DecidingRule.GRANT
+        assert verdict(decision, self.older, task("acme_t")).rule is DecidingRule.GRANT
 
     def test_an_exact_grant_beats_a_pattern(self):
         grants = (Grant("acme", "acme_*"), Grant("other", "acme_t"))
@@ -162,7 +162,7 @@ class TestOwnership:
 
         assert not decide([self.older], ownership, history).dropped
         decision = decide([self.older, self.newer], ownership, history)
-        assert verdict(decision, self.older, task("acme_t")).because is DecidingRule.RELEASED
+        assert verdict(decision, self.older, task("acme_t")).rule is DecidingRule.RELEASED
 
     def test_a_transfer_moves_an_established_name_at_once(self):
         documents = [self.older, self.newer]
@@ -203,14 +203,14 @@ class TestHistory:
 
         decision = decide([self.first, self.older], history=history)
 
-        assert verdict(decision, self.older, task("t")).because is DecidingRule.ESTABLISHED
+        assert verdict(decision, self.older, task("t")).rule is DecidingRule.ESTABLISHED
 
     def test_what_was_accepted_but_never_given_out_is_still_older(self):
         history = after(decide([self.first]), activated=False)
 
         decision = decide([self.first, self.older], history=history)
 
-        assert verdict(decision, self.older, task("t")).because is DecidingRule.OLDEST
+        assert verdict(decision, self.older, task("t")).rule is DecidingRule.OLDEST
 
     def test_the_loser_is_promoted_when_the_winner_goes(self):
         history = after(decide([self.first, self.older]))
@@ -338,7 +338,7 @@ class TestEndpoints:
         decision = decide([moved, self.ours], history=history)
 
         assert {one.reason for one in decision.of(moved.id)} == {Reason.ENDPOINT_SETTINGS_MISMATCH}
-        assert verdict(decision, moved, named("b")).because is DecidingRule.ESTABLISHED
+        assert verdict(decision, moved, named("b")).rule is DecidingRule.ESTABLISHED
 
     def test_the_owner_may_change_its_settings_and_a_sharer_depends_on_it(self):
         sharer = self.theirs("other", insecure=True)
@@ -364,7 +364,7 @@ class TestEndpoints:
         decision = decide([self.ours, theirs], ownership, after(decide([self.ours, theirs])))
 
         assert all(one.accepted for one in decision.of(theirs.id))
-        assert verdict(decision, self.ours, named("a")).because is DecidingRule.GRANT
+        assert verdict(decision, self.ours, named("a")).rule is DecidingRule.GRANT
 
     def test_a_grant_of_an_agents_id_is_none_of_its_endpoint(self):
         theirs = self.theirs("other")
@@ -412,11 +412,11 @@ class TestPolicies:
         assert verdict(decision, self.both[0], task("t")).accepted
 
     def test_two_that_come_first_at_once_can_both_be_rejected(self):
-        policy = ClaimPolicy(simultaneous=TieRule.REJECT_BOTH)
+        policy = ClaimPolicy(tie_rule=TieRule.REJECT_BOTH)
 
         decision = decide(self.both, policy=policy)
 
-        assert [one.because for one in decision.dropped] == [DecidingRule.SIMULTANEOUS] * 2
+        assert [one.rule for one in decision.dropped] == [DecidingRule.SIMULTANEOUS] * 2
         assert not decide(self.both[:1], policy=policy).dropped
         assert decide(
             self.both, Ownership(grants=(Grant("two", "t"), Grant("acme", "t"))), policy=policy

@@ -90,8 +90,8 @@ def watch(cluster, plane):
 
     def start(*namespaces: str, pace: WatchTiming = PACE, **more) -> Watcher:
         names = namespaces or ("acme", "beta")
-        reader = KubernetesCluster(str(cluster.kubeconfig), pace=pace)
-        made.append(Watcher(reader, names, name=f"watcher-{len(made)}", pace=pace, **{"quiet": 0, **more}))
+        reader = KubernetesCluster(str(cluster.kubeconfig), timing=pace)
+        made.append(Watcher(reader, names, name=f"watcher-{len(made)}", timing=pace, **{"quiet": 0, **more}))
         made[-1].start()
         return made[-1]
 
@@ -240,7 +240,7 @@ def test_a_mass_deletion_waits_for_a_confirmation_of_what_would_go(cluster, watc
     for number in range(4):
         cluster.delete("acme", f"n{number}")
         left = 3 - number
-        wait_for(lambda left=left: len(watcher.view.seen().config_maps) == left)
+        wait_for(lambda left=left: len(watcher.cache.snapshot().config_maps) == left)
         watcher.step()
     steps(watcher, lambda: get_cluster_state() == "awaiting_confirmation")
 
@@ -257,10 +257,10 @@ def test_a_config_map_that_is_deleted_and_made_again_in_a_moment_never_goes(clus
     steps(watcher, published)
 
     cluster.delete("acme", "sensors")
-    wait_for(lambda: not watcher.view.seen().config_maps)
+    wait_for(lambda: not watcher.cache.snapshot().config_maps)
     watcher.step()
     cluster.apply("acme", "sensors", text("acme-sensor", "acme_sensor"))
-    wait_for(lambda: watcher.view.seen().config_maps)
+    wait_for(lambda: watcher.cache.snapshot().config_maps)
     watcher.step()
 
     assert AgentConfig.objects.get().generation == 1
@@ -325,10 +325,10 @@ def test_of_two_watchers_one_writes_and_the_other_takes_over_when_it_is_gone(clu
     try:
         wait_for(published)
         second = watch()
-        wait_for(lambda: second.view.seen().is_complete)
+        wait_for(lambda: second.cache.snapshot().is_complete)
         assert [second.step() for _ in range(5)] == [STANDBY] * 5
         assert row().watcher == "watcher-0"
-        wait_for(lambda: first.watcher.pulse.is_ready)
+        wait_for(lambda: first.watcher.health.is_ready)
     finally:
         first.end()
     cluster.apply("acme", "more", text("more-agent", "more"))
@@ -462,7 +462,7 @@ def test_events_that_cannot_be_written_keep_nothing_from_being_published(cluster
     cluster.apply("acme", "good", text("acme-sensor", "acme_sensor"))
     watcher = watch()
 
-    steps(watcher, lambda: watcher.view.seen().counts.get("events_failed"))
+    steps(watcher, lambda: watcher.cache.snapshot().counts.get("events_failed"))
 
     assert "acme-sensor" in served()
     assert get_cluster_state() == "current"

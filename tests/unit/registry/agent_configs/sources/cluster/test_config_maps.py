@@ -126,7 +126,7 @@ def test_a_line_without_an_end_is_not_collected_for_ever():
 
 @given(st.integers(1, 10_000), st.floats(0, 1))
 def test_waits_grow_to_a_limit_and_never_vanish(failures, chance):
-    pace = WatchTiming(first=0.5, longest=30)
+    pace = WatchTiming(initial_delay=0.5, max_delay=30)
 
     found = pace.delay(failures, chance=chance)
 
@@ -142,13 +142,13 @@ def test_what_the_server_asks_for_is_waited_for_within_reason(asked, waited):
 def test_removals_wait_until_no_other_comes():
     a, b = DocumentId("kubernetes", "acme", "a"), DocumentId("kubernetes", "acme", "b")
 
-    one = RemovalDebounce().seen([a], now=100)
-    both = one.seen([a, b], now=104)
+    one = RemovalDebounce().update([a], now=100)
+    both = one.update([a, b], now=104)
 
-    assert one.waiting(quiet=5, now=104) == {a}
-    assert both.seen([a, b], now=106) == both
-    assert both.waiting(quiet=5, now=108) == {a, b}
-    assert both.waiting(quiet=5, now=109) == frozenset()
+    assert one.pending_removals(quiet=5, now=104) == {a}
+    assert both.update([a, b], now=106) == both
+    assert both.pending_removals(quiet=5, now=108) == {a, b}
+    assert both.pending_removals(quiet=5, now=109) == frozenset()
 
 
 def standing(
@@ -218,15 +218,15 @@ def test_a_namespace_that_was_never_listed_is_a_trouble():
     view = ConfigMapCache(["acme", "beta"])
     view.replace("acme", [read_config_map(raw())])
 
-    seen = view.seen()
+    seen = view.snapshot()
 
-    assert seen.troubles == {"beta": "namespace beta: it was not listed yet."}
+    assert seen.errors == {"beta": "namespace beta: it was not listed yet."}
     assert not seen.is_complete
-    view.fail("beta", "forbidden")
-    assert view.seen().is_complete
-    view.well("beta")
-    assert not view.seen().is_complete
-    assert ConfigMapCache([EVERYWHERE]).seen().troubles == {
+    view.record_error("beta", "forbidden")
+    assert view.snapshot().is_complete
+    view.clear_error("beta")
+    assert not view.snapshot().is_complete
+    assert ConfigMapCache([EVERYWHERE]).snapshot().errors == {
         EVERYWHERE: "all namespaces: it was not listed yet."
     }
 
@@ -236,9 +236,9 @@ def test_the_kubelet_is_told_whether_the_watcher_is_alive_and_ready():
     server = serve_probes(pulse, 0)
     try:
         assert [_asked(server, path) for path in ("/livez", "/readyz", "/else")] == [200, 503, 404]
-        pulse.beat(is_ready=True)
+        pulse.record_step(is_ready=True)
         assert _asked(server, "/readyz") == 200
-        pulse.beat_at -= 1000
+        pulse.last_step_at -= 1000
         assert [_asked(server, path) for path in ("/livez", "/readyz")] == [503, 503]
     finally:
         server.shutdown()
