@@ -61,7 +61,6 @@ def put_override(
     """Set or replace the attributes. Returns the override and whether it is new."""
     catalogue, standing = _look(address, actor)
     wanted = catalogue.get(address.resource_type).read(attributes)
-    catalogue.get(address.resource_type).check(wanted)
     check(terms.precondition, standing.present_version)
     _write(standing, wanted, catalogue, actor, terms)
     return _standing_at(address), standing.attributes is None
@@ -76,8 +75,6 @@ def write_override(
     if attributes is None and standing.attributes is None:
         raise nothing_at(address)
     wanted = None if attributes is None else catalogue.get(address.resource_type).read(attributes)
-    if wanted is not None:
-        catalogue.get(address.resource_type).check(wanted)
     check(terms.precondition, standing.present_version)
     return _write(standing, wanted, catalogue, actor, terms)
 
