@@ -10,6 +10,7 @@ from django.db import connection, transaction
 from django.db.models import Q
 from django.db.models.functions import Now
 
+from controlplane.database.locks import AdvisoryLock
 from controlplane.identity.actors import system
 from registry.agent_configs.event_types import CLUSTER_CONFIRMED, CLUSTER_LOADED, CLUSTER_REFUSED
 from registry.agent_configs.sources.cluster.cache import Seen
@@ -29,7 +30,6 @@ SOURCE = Source(
     CLUSTER_CONFIRMED,
 )
 STANDBY = "standby"
-_LOCK = 7_402_116
 # A watcher writes every few seconds; without it nobody knows what the cluster says.
 SILENT_AFTER = timedelta(seconds=60)
 _HOLDS = """
@@ -70,7 +70,7 @@ def store(seen: Seen, settling: Settling, *, watcher: str, now: float, quiet: fl
 def holds_lock() -> bool:
     """True if this connection has the watchers' lock, or got it now. It keeps it until it is closed."""
     with connection.cursor() as cursor:
-        cursor.execute(_HOLDS, {"lock": _LOCK})
+        cursor.execute(_HOLDS, {"lock": AdvisoryLock.AGENT_CONFIG_CLUSTER.value})
         return bool(cursor.fetchone()[0])
 
 
