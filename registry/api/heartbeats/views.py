@@ -11,6 +11,7 @@ from drf_spectacular.utils import OpenApiExample, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from controlplane import errors
 from controlplane.access.models import Token
 from controlplane.api.endpoints import Endpoint, actor_of, caller_of
 from controlplane.api.fields import Query, parse_body
@@ -57,6 +58,13 @@ class AgentHeartbeat(Endpoint):
     """Plain heartbeats never come here: registry.api.heartbeats.fast_path takes them."""
 
     actions = {"PUT": Action.AGENT_HEARTBEAT}
+    problems = {
+        "PUT": (
+            errors.UnknownAgent,
+            errors.DuplicateInstance,
+            errors.AgentRetired,
+        )
+    }
     unlimited_methods = frozenset({"PUT"})
 
     def handle_exception(self, exc: Exception) -> Response:
