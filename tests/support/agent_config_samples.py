@@ -57,4 +57,15 @@ def fates(decision: Decision) -> dict[tuple[str, str], str]:
     return {(one.claim.document.name, str(one.claim.key)): one.reason.value for one in decision.verdicts}
 
 
-__all__ = ["NOW", "Canary", "TaskTypeFacts", "agent", "content", "fates", "named", "published", "task", "verdict"]
+__all__ = [
+    "NOW",
+    "Canary",
+    "TaskTypeFacts",
+    "agent",
+    "content",
+    "fates",
+    "named",
+    "published",
+    "task",
+    "verdict",
+]
