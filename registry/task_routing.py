@@ -19,7 +19,7 @@ from django.db.models import Count, QuerySet
 from controlplane.errors import UnknownTaskType
 from controlplane.identity.callers import Caller
 from controlplane.identity.roles import Action
-from registry.agent_configs.documents.task_type_names import look_alike
+from registry.agent_configs.documents.task_type_names import normalize_spelling
 from registry.agent_configs.models import AgentConfigStatus, ClaimRecord
 from registry.agent_configs.publishing.teams import hidden_teams
 from registry.task_types.models import ServedTaskType, TaskTypeName
@@ -126,7 +126,9 @@ def visible_names(caller: Caller) -> Any:
 def nearest_name(name: str, names: Iterable[str]) -> str:
     """Return the most similar name, or an empty string."""
     candidates = list(names)
-    alike = [candidate for candidate in candidates if look_alike(candidate) == look_alike(name)]
+    alike = [
+        candidate for candidate in candidates if normalize_spelling(candidate) == normalize_spelling(name)
+    ]
     return next(iter(alike or difflib.get_close_matches(name, candidates, n=1, cutoff=0.6)), "")
 
 

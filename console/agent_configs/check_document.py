@@ -21,8 +21,8 @@ from controlplane.preconditions import Precondition
 from registry.agent_configs import serialization
 from registry.agent_configs.documents.published import DocumentId
 from registry.agent_configs.models import AgentConfig
-from registry.agent_configs.publishing.preview import Change, Outcome, preview
-from registry.agent_configs.publishing.publish import API, Wanted, put_document, visible_document
+from registry.agent_configs.publishing.preview import DataPlaneOutcome, PreviewChange, preview_changes
+from registry.agent_configs.publishing.publish import API, DocumentSpec, get_visible_document, put_document
 from registry.agent_configs.publishing.teams import check_may_publish
 from registry.api.agent_configs.document_schemas import PreviewedChange, show_conflicts
 
@@ -43,7 +43,7 @@ def check(request: HttpRequest, caller: Caller) -> HttpResponse:
         check_may_publish(caller, values["team"])
         document = DocumentId(API, values["team"], values["name"])
         if "publish" in form:
-            return _publish(request, caller, Wanted(document, values["text"]), form)
+            return _publish(request, caller, DocumentSpec(document, values["text"]), form)
         context |= _preview(document, values["text"], caller)
         path = f"agent-configs/{document.namespace}/{document.name}"
         context["curl"] = curl(request, "PUT", path, {"text": values["text"]})
@@ -58,7 +58,7 @@ def _initial_values(request: HttpRequest, caller: Caller) -> dict[str, Any]:
     """Return the initial form: a document that is already published, or an empty one."""
     values = {name: request.GET.get(name, "") for name in ("team", "name")}
     try:
-        row = visible_document(DocumentId(API, values["team"], values["name"]), caller)
+        row = get_visible_document(DocumentId(API, values["team"], values["name"]), caller)
     except UnknownAgentConfig:
         return values
     return {**values, "text": row.text, "generation": row.generation}
@@ -70,9 +70,9 @@ def _draft(request: HttpRequest) -> str:
 
 
 def _preview(document: DocumentId, text: str, caller: Caller) -> dict[str, Any]:
-    result = preview([Change(document, text)])
+    result = preview_changes([PreviewChange(document, text)])
     reading = result.readings[document]
-    diagnostics = [serialization.write_diagnostic(diagnostic) for diagnostic in reading.diagnostics]
+    diagnostics = [serialization.diagnostic_to_json(diagnostic) for diagnostic in reading.diagnostics]
     return {
         "checked": True,
         "is_valid": not reading.errors,
@@ -84,12 +84,12 @@ def _preview(document: DocumentId, text: str, caller: Caller) -> dict[str, Any]:
     }
 
 
-def _conflicts(outcome: Outcome, document: DocumentId, caller: Caller) -> list[dict[str, Any]]:
-    status = outcome.standings.get(document)
+def _conflicts(outcome: DataPlaneOutcome, document: DocumentId, caller: Caller) -> list[dict[str, Any]]:
+    status = outcome.statuses.get(document)
     return show_conflicts(status.conflicts, caller) if status else []
 
 
-def _publish(request: HttpRequest, caller: Caller, spec: Wanted, form: dict[str, str]) -> HttpResponse:
+def _publish(request: HttpRequest, caller: Caller, spec: DocumentSpec, form: dict[str, str]) -> HttpResponse:
     generation = form.get("generation", "")
     expected = frozenset({int(generation)}) if generation.isdecimal() and len(generation) < 10 else None
     # A user must not overwrite a generation that they have not seen.
@@ -105,13 +105,16 @@ def _publish(request: HttpRequest, caller: Caller, spec: Wanted, form: dict[str,
     return redirect("agent-config", row.source, row.team, row.name)
 
 
-def _with_stored_settings(spec: Wanted) -> Wanted:
+def _with_stored_settings(spec: DocumentSpec) -> DocumentSpec:
     """Keep the stored facts and canary of the document, which the form does not contain."""
     row = AgentConfig.objects.filter(
         source=API, team=spec.id.namespace, name=spec.id.name, deleted_at=None
     ).first()
     if row is None:
         return spec
-    return Wanted(
-        spec.id, spec.text, serialization.read_facts(row.facts), serialization.read_canary(row.canary)
+    return DocumentSpec(
+        spec.id,
+        spec.text,
+        serialization.facts_from_json(row.facts),
+        serialization.canary_from_json(row.canary),
     )

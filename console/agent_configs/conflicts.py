@@ -21,7 +21,7 @@ from controlplane.identity.roles import Action
 from registry.agent_configs.claims.grants import Transfer
 from registry.agent_configs.documents.published import ClaimKind
 from registry.agent_configs.models import AgentConfigBundle, AgentConfigStatus, DataPlane
-from registry.agent_configs.publishing.ownership_transfer import release, transfer
+from registry.agent_configs.publishing.ownership_transfer import release_claim, transfer_claim
 from registry.agent_configs.publishing.teams import check_may_publish, hidden_teams
 from registry.api.agent_configs.claim_schemas import ReleaseWrite, TransferWrite
 from registry.api.agent_configs.document_schemas import show_conflicts
@@ -69,7 +69,7 @@ def transfer_name(request: HttpRequest, caller: Caller) -> HttpResponse:
         {"curl": curl(request, "POST", "agent-config-claims:transfer", form)},
     )
     return confirm_change(
-        request, change, lambda form: transfer(order, actor=actor_of(caller, form.get("reason", "")))
+        request, change, lambda form: transfer_claim(order, actor=actor_of(caller, form.get("reason", "")))
     )
 
 
@@ -93,7 +93,7 @@ def release_name(request: HttpRequest, caller: Caller) -> HttpResponse:
 
     def act(form: Mapping[str, str]) -> None:
         actor = actor_of(caller, form.get("reason", ""))
-        release(values["team"], ClaimKind(values["kind"]), values["name"], actor=actor)
+        release_claim(values["team"], ClaimKind(values["kind"]), values["name"], actor=actor)
 
     return confirm_change(request, change, act)
 
@@ -103,7 +103,7 @@ def _preview_transfer(order: Transfer, actor: Actor) -> tuple[str, ...]:
     try:
         with transaction.atomic():
             revisions = dict(DataPlane.objects.values_list("name", "latest_revision"))
-            transfer(order, actor=actor)
+            transfer_claim(order, actor=actor)
             lines = [*_new_changes(revisions), *_held_changes()]
             transaction.set_rollback(True)
     except ControlplaneError as error:

@@ -17,12 +17,12 @@ from console.records import history
 from controlplane.identity.callers import Caller
 from controlplane.identity.roles import Action
 from registry.agent_configs import serialization
-from registry.agent_configs.bundles.differences import difference, summary
+from registry.agent_configs.bundles.differences import compare_bundles, summarize_difference
 from registry.agent_configs.delivery.data_planes import approve, get_bundle, get_plane
 from registry.agent_configs.models import AgentConfigBundle, DataPlane
-from registry.agent_configs.publishing.teams import check_sees_all
-from registry.agent_configs.storage.stages import earlier_planes
-from registry.agent_configs.storage.team_parts import held_teams, parts_held
+from registry.agent_configs.publishing.teams import check_may_see_all_teams
+from registry.agent_configs.storage.stages import find_unsettled_earlier_planes
+from registry.agent_configs.storage.team_parts import load_held_parts, load_held_teams
 from registry.api.agent_configs.data_plane_schemas import show_plane
 from registry.api.agent_configs.part_schemas import show_part
 
@@ -34,7 +34,7 @@ _MAX_EVENTS = 20
 def planes(request: HttpRequest, caller: Caller) -> HttpResponse:
     _require_read(caller)
     results = load_page(request, caller, DataPlane.objects.annotate(now=Now()), order=("name",))
-    teams = held_teams(results.items)
+    teams = load_held_teams(results.items)
     context = {
         "tab": "data-planes",
         "results": results,
@@ -56,9 +56,9 @@ def plane(request: HttpRequest, caller: Caller, name: str) -> HttpResponse:
     context = {
         "plane": data_plane,
         "details": show_plane(data_plane, ()),
-        "parts": [show_part(part) for part in parts_held(data_plane)],
+        "parts": [show_part(part) for part in load_held_parts(data_plane)],
         "state": state(data_plane),
-        "waits_for": earlier_planes(data_plane),
+        "waits_for": find_unsettled_earlier_planes(data_plane),
         "history": history.of("data_plane", name, caller, limit=_MAX_EVENTS),
         "results": load_page(request, caller, bundles, order=("-id",)),
         "may_manage": caller.verdict(Action.AGENT_CONFIG_RULE).allowed,
@@ -79,8 +79,9 @@ def bundle(request: HttpRequest, caller: Caller, name: str, revision: int) -> Ht
         else record.parent
     )
     baseline = get_bundle(name, against) if against else None
-    changed = difference(
-        serialization.read_bundle(baseline.body) if baseline else None, serialization.read_bundle(record.body)
+    changed = compare_bundles(
+        serialization.bundle_from_json(baseline.body) if baseline else None,
+        serialization.bundle_from_json(record.body),
     )
     revisions = AgentConfigBundle.objects.filter(data_plane=name).exclude(revision=revision)
     context = {
@@ -89,7 +90,7 @@ def bundle(request: HttpRequest, caller: Caller, name: str, revision: int) -> Ht
         "dropped": [("/".join(entry["document"]), entry["message"]) for entry in record.body["dropped"]],
         "against": against,
         "revisions": revisions.order_by("-revision").values_list("revision", flat=True)[:100],
-        "changes": summary(changed),
+        "changes": summarize_difference(changed),
         "restarts": changed.restarts,
         "diff": diff(baseline.text if baseline else "", record.text),
         "curl": curl(request, "GET", f"agent-config-bundles/{name}/{revision}"),
@@ -103,7 +104,7 @@ def approval(request: HttpRequest, caller: Caller, name: str) -> HttpResponse:
     data_plane = get_plane(name)
     details = show_plane(data_plane, ())
     digest = request.POST.get("digest") or request.GET.get("digest") or details["held_digest"]
-    held_changes = (details, *map(show_part, parts_held(data_plane)))
+    held_changes = (details, *map(show_part, load_held_parts(data_plane)))
     matching = (row for row in held_changes if row["held_digest"] == digest)
     pending: dict[str, Any] = next(matching, {"held": [], "held_changes": []})
     subject = f"the held change of team {pending['team']}" if "team" in pending else "the held bundle"
@@ -143,4 +144,4 @@ def diff(before: str, after: str) -> list[tuple[str, str]]:
 
 def _require_read(caller: Caller) -> None:
     caller.require_somewhere(Action.AGENT_CONFIG_READ)
-    check_sees_all(caller)
+    check_may_see_all_teams(caller)

@@ -25,10 +25,10 @@ from controlplane.identity.roles import Action
 from registry.agent_configs.documents.published import DocumentId
 from registry.agent_configs.models import AgentConfig, AgentConfigStatus, ClaimRecord
 from registry.agent_configs.part_models import AgentConfigPart
-from registry.agent_configs.publishing.publish import API, visible_document
+from registry.agent_configs.publishing.publish import API, get_visible_document
 from registry.agent_configs.publishing.quarantine import quarantine, readmit
 from registry.agent_configs.publishing.teams import check_may_publish, hidden_teams
-from registry.agent_configs.sources.state import FOLLOWED
+from registry.agent_configs.sources.state import SOURCES
 from registry.api.agent_configs.document_schemas import show_conflicts
 from registry.api.agent_configs.part_schemas import show_part
 
@@ -47,7 +47,7 @@ def documents(request: HttpRequest, caller: Caller) -> HttpResponse:
         "tab": "agent-configs",
         "filters": filters,
         "filtered": any(filters.values()),
-        "sources": select_options((API, *FOLLOWED), filters["source"]),
+        "sources": select_options((API, *SOURCES), filters["source"]),
         "results": results,
         "documents": [(row, _status_words(row)) for row in results.items],
         "parts": _held_parts(hidden, filters["team"]),
@@ -62,7 +62,7 @@ def documents(request: HttpRequest, caller: Caller) -> HttpResponse:
 @page
 def document(request: HttpRequest, caller: Caller, source: str, team: str, name: str) -> HttpResponse:
     caller.require_somewhere(Action.AGENT_CONFIG_READ)
-    row = visible_document(DocumentId(source, team, name), caller)
+    row = get_visible_document(DocumentId(source, team, name), caller)
     statuses = list(row.statuses.order_by("data_plane"))
     context = {
         "row": row,
@@ -103,7 +103,7 @@ def quarantine_document(
     request: HttpRequest, caller: Caller, source: str, team: str, name: str
 ) -> HttpResponse:
     caller.require(Action.AGENT_CONFIG_RULE)
-    row = visible_document(DocumentId(source, team, name), caller)
+    row = get_visible_document(DocumentId(source, team, name), caller)
     serving = [status.data_plane_id for status in row.statuses.order_by("data_plane")]
     change = Change(
         f"Quarantine {row} in all data planes?",
@@ -128,7 +128,7 @@ def quarantine_document(
 @page
 def readmit_document(request: HttpRequest, caller: Caller, source: str, team: str, name: str) -> HttpResponse:
     caller.require(Action.AGENT_CONFIG_RULE)
-    row = visible_document(DocumentId(source, team, name), caller)
+    row = get_visible_document(DocumentId(source, team, name), caller)
     change = Change(
         f"Readmit {row}?",
         ("The next bundle of each affected data plane includes the document again.",),

@@ -12,14 +12,14 @@ from controlplane.errors import UnknownAgentConfig
 from controlplane.identity.callers import Caller
 from controlplane.identity.roles import Action
 from registry.agent_configs.sources.follow import OFF, Source, confirm_removal
-from registry.agent_configs.sources.state import FOLLOWED, Standing, standing
+from registry.agent_configs.sources.state import SOURCES, SourceStatus, source_status
 
 _MAX_DOCUMENTS = 20
 
 
-def active_sources(caller: Caller) -> list[Standing]:
+def active_sources(caller: Caller) -> list[SourceStatus]:
     """Return the status of each configured source."""
-    states = (standing(state, caller) for state in FOLLOWED.values())
+    states = (source_status(state, caller) for state in SOURCES.values())
     return [state for state in states if state.state != OFF]
 
 
@@ -28,7 +28,7 @@ def removal(request: HttpRequest, caller: Caller, name: str) -> HttpResponse:
     """Confirm the removal of documents after a source lost more than half of them."""
     caller.require(Action.AGENT_CONFIG_RULE)
     source = _get_source(name)
-    pending = standing(source, caller).pending or {"digest": "", "documents": []}
+    pending = source_status(source, caller).pending or {"digest": "", "documents": []}
     change = Change(
         f"Remove the missing documents of the source {name}?",
         _facts(pending["documents"]),
@@ -50,9 +50,9 @@ def removal(request: HttpRequest, caller: Caller, name: str) -> HttpResponse:
 
 
 def _get_source(name: str) -> Source:
-    if name not in FOLLOWED:
+    if name not in SOURCES:
         raise UnknownAgentConfig(f"There is no followed source {name[:80]!r}.")
-    return FOLLOWED[name]
+    return SOURCES[name]
 
 
 def _facts(missing: list[str]) -> tuple[str, ...]:

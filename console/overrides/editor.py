@@ -39,7 +39,7 @@ from overrides.editing.writes import preview_override, write_override
 from overrides.effective.effective import effective_attributes
 from overrides.history.history import get_version
 from overrides.loading.catalogue_cache import current_catalogue
-from overrides.loading.current import Standing, load_standing
+from overrides.loading.current import CurrentOverride, load_current
 from overrides.projects import check_known
 from overrides.resolution.addresses import Address
 from overrides.resolution.merging import Attributes
@@ -56,7 +56,7 @@ def edit(request: HttpRequest, caller: Caller, resource_type: str) -> HttpRespon
     check_known(address.scope)
     if request.method == "POST":
         return _handle_post(request, caller, address)
-    current = load_standing([address])[address]
+    current = load_current([address])[address]
     text = _text(_copied_attributes(request, caller, address) or current.attributes)
     return _show(request, caller, address, OverrideForm(text, current.present_version or 0, "", False, ""))
 
@@ -111,7 +111,7 @@ def _write(
     """Save the override, or preview the change."""
     options = write_options(form, caller, address.scope, saves=saves)
     operation = write_override if saves else preview_override
-    return operation(address, attributes, actor=actor_of(caller, form.reason), terms=options)
+    return operation(address, attributes, actor=actor_of(caller, form.reason), options=options)
 
 
 def _saved(request: HttpRequest, address: Address, plan: Plan) -> HttpResponse:
@@ -128,7 +128,7 @@ def _show_conflict(
     request: HttpRequest, caller: Caller, address: Address, form: OverrideForm
 ) -> HttpResponse:
     """Show the base, the saved version and the user's text, and continue from the saved version."""
-    current = load_standing([address])[address]
+    current = load_current([address])[address]
     rule = current_catalogue().get(address.resource_type).rule
     rows = three_way_diff.compare_three(
         _base_attributes(address, form), current.attributes, _parse_or_empty(form.text), rule
@@ -210,7 +210,7 @@ def _copied_attributes(request: HttpRequest, caller: Caller, address: Address) -
     source = Scope(**segments_of(request.GET, "from_"))
     caller.require(Action.OVERRIDE_READ, source)
     source_address = Address(address.resource_type, source)
-    current: Standing = load_standing([source_address])[source_address]
+    current: CurrentOverride = load_current([source_address])[source_address]
     return current.attributes
 
 

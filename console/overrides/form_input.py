@@ -14,8 +14,8 @@ from controlplane.identity.callers import Caller
 from controlplane.identity.roles import Action
 from controlplane.preconditions import Precondition
 from controlplane.scopes import SEGMENTS, Scope
-from overrides.editing.commit import Limits
-from overrides.editing.writes import Terms
+from overrides.editing.commit import CommitOptions
+from overrides.editing.writes import WriteOptions
 from overrides.resolution.addresses import Address
 
 _MAX_REASON = 500
@@ -60,12 +60,14 @@ def read_override_form(request: HttpRequest) -> OverrideForm:
     )
 
 
-def write_options(form: OverrideForm, caller: Caller, scope: Scope, *, saves: bool) -> Terms:
+def write_options(form: OverrideForm, caller: Caller, scope: Scope, *, saves: bool) -> WriteOptions:
     """Return the options of a save or preview. Raises PermissionDenied."""
     if form.force:
         caller.require(Action.OVERRIDE_FORCE, scope)
-    limits = Limits(confirm=form.confirm if saves else "", wants_plan=True, asks=saves)
-    return Terms(precondition=precondition_for(form.version), force=form.force, limits=limits)
+    commit_options = CommitOptions(confirm=form.confirm if saves else "", wants_plan=True, asks=saves)
+    return WriteOptions(
+        precondition=precondition_for(form.version), force=form.force, commit_options=commit_options
+    )
 
 
 def precondition_for(version: int) -> Precondition:

@@ -1,4 +1,4 @@
-"""Effective values as a table: one row per setting, one column per rung of the ladder."""
+"""EffectiveAttributes values as a table: one row per setting, one column per rung of the ladder."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from typing import Any
 
 from controlplane.errors.field_error import FieldError
 from controlplane.scopes import Scope
-from overrides.effective.results import Effective, EffectiveType
+from overrides.effective.results import EffectiveAttributes, EffectiveType
 from overrides.resolution.rails import GuardRail
-from overrides.resolution.resolve import Because, Layer, Leaf, Refused, Removed
+from overrides.resolution.resolve import Layer, Leaf, RefusedLeaf, RemovedLeaf, ShadowReason
 from overrides.resource_types import ResourceType
 
 _BECAUSE = {
-    Because.LESS_SPECIFIC: "a more specific scope sets another value",
-    Because.NOT_THE_LEAST: "the lowest value applies",
-    Because.NOT_THE_GREATEST: "the highest value applies",
+    ShadowReason.LESS_SPECIFIC: "a more specific scope sets another value",
+    ShadowReason.NOT_THE_LEAST: "the lowest value applies",
+    ShadowReason.NOT_THE_GREATEST: "the highest value applies",
 }
 _WINS = "the most specific value applies"
 
@@ -82,7 +82,7 @@ class Table:
     own: Layer | None
 
 
-def tables(effective: Effective) -> list[Table]:
+def tables(effective: EffectiveAttributes) -> list[Table]:
     return [_table(effective_type, effective.scope) for effective_type in effective.types]
 
 
@@ -158,18 +158,18 @@ def _leaf_values(leaf: Leaf) -> list[LayerValue]:
     return [LayerValue(format_value(leaf.value), leaf.source, True, _WINS), *_shadowed(leaf)]
 
 
-def _removed_values(removed: Removed) -> list[LayerValue]:
+def _removed_values(removed: RemovedLeaf) -> list[LayerValue]:
     return [LayerValue("null", removed.source, True, "null removes the inherited value"), *_shadowed(removed)]
 
 
-def _refused_value(refused: Refused) -> LayerValue:
+def _refused_value(refused: RefusedLeaf) -> LayerValue:
     return LayerValue(format_value(refused.value), refused.source, False, _refusal(refused))
 
 
-def _refusal(refused: Refused) -> str:
+def _refusal(refused: RefusedLeaf) -> str:
     return f"rejected by the guard rail {refused.rail.name}: {refused.because}"
 
 
-def _shadowed(result: Leaf | Removed) -> Iterator[LayerValue]:
+def _shadowed(result: Leaf | RemovedLeaf) -> Iterator[LayerValue]:
     for shadowed in result.shadowed:
         yield LayerValue(format_value(shadowed.value), shadowed.layer, False, _BECAUSE[shadowed.because])

@@ -22,7 +22,7 @@ from controlplane.identity.roles import Action
 from controlplane.scopes import Scope
 from overrides.editing.plans import differences
 from overrides.effective.effective import effective_attributes
-from overrides.effective.results import Effective
+from overrides.effective.results import EffectiveAttributes
 from overrides.loading.catalogue_cache import current_catalogue
 from overrides.resource_types import ResourceType
 from overrides.write_mode import reads_files
@@ -115,7 +115,7 @@ def _effective(
     return context, 200
 
 
-def _copies(request: HttpRequest, effective: Effective) -> dict[str, str]:
+def _copies(request: HttpRequest, effective: EffectiveAttributes) -> dict[str, str]:
     """Return the content of the page as commands and as YAML."""
     parameters = {name: value for name, value in effective.scope.segments.items() if value}
     words = [word for name, value in parameters.items() for word in (f"--{name.replace('_', '-')}", value)]

@@ -27,7 +27,7 @@ from controlplane.errors import (
 from controlplane.formats import strict_yaml
 from controlplane.identity.callers import Caller
 from controlplane.identity.roles import Action
-from overrides.editing.commit import Limits
+from overrides.editing.commit import CommitOptions
 from overrides.editing.plans import Plan
 from overrides.editing.resource_types import delete_type, get_definition, put_type
 from overrides.loading.catalogue_cache import current_catalogue
@@ -125,11 +125,11 @@ def _apply(
     actor = actor_of(caller, request.POST.get("reason", "").strip()[:500])
     precondition = precondition_for(number_from(request.POST.get("version", "0"), "/version"))
     confirm = request.POST.get("confirm", "").strip() if is_save else ""
-    limits = Limits(confirm=confirm, wants_plan=True, asks=is_save)
+    options = CommitOptions(confirm=confirm, wants_plan=True, asks=is_save)
     if delete:
-        return None, delete_type(resource_type, actor=actor, precondition=precondition, limits=limits)
+        return None, delete_type(resource_type, actor=actor, precondition=precondition, options=options)
     definition = _definition(request.POST.get("text", ""), resource_type)
-    stored = put_type(definition, actor=actor, precondition=precondition, limits=limits)
+    stored = put_type(definition, actor=actor, precondition=precondition, options=options)
     return stored.resource_type, stored.plan
 
 

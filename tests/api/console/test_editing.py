@@ -206,7 +206,10 @@ def test_the_tree_counts_what_is_set_at_and_below_each_scope(browser):
 
     assert "project=flytesnacks: 1 override here, 5 here and below" in page
     assert "project=flytesnacks domain=development: 2 overrides here, 4 here and below" in page
-    assert "project=billing: 1 override here, 1 here and below" in page or "project=billing: 0 overrides here" in page
+    assert (
+        "project=billing: 1 override here, 1 here and below" in page
+        or "project=billing: 0 overrides here" in page
+    )
     assert "global: 3 overrides here" in page
     assert "project=recommender" in page
     only = shown(browser.get("/overrides?only_set=1"))
