@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from controlplane.api.bodies import parse_json
+from django.conf import settings
+
 from controlplane.errors import MalformedBody
+from controlplane.formats.strict_json import parse_json
 from registry.heartbeats.reports import digest_of
 
 _PATH = re.compile(r"/api/v1/agents/([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})/heartbeat")
@@ -52,7 +54,7 @@ def read_body(body: bytes) -> PlainBody | None:
         instance = None if found[3] is None else _instance(found[3].decode("ascii"))
         return None if said is None else PlainBody(said, int(found[2]), None, instance)
     try:
-        document = parse_json(body)
+        document = parse_json(body, max_depth=settings.MAX_JSON_DEPTH)
     except MalformedBody:
         return None
     return _with_report(document)

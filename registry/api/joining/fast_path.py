@@ -8,8 +8,8 @@ from collections.abc import Sequence
 import msgspec
 from django.conf import settings
 
-from controlplane.api.bodies import parse_json
-from controlplane.api.idempotency import is_legal
+from controlplane.api.idempotency import is_valid_key
+from controlplane.formats.strict_json import parse_json
 from controlplane.observability.request_ids import choose
 from controlplane.web.django_bridge import Application, Receive, Scope, Send
 from controlplane.web.fast_requests import PlainHead, PlainHeads, once_more, whole_body
@@ -71,9 +71,13 @@ class FastJoins:
 
     async def _join(self, head: PlainHead, body: bytes, request_id: str) -> bytes | None:
         registration = read_registration(body)
-        if registration is None or (head.key is not None and not is_legal(head.key)):
+        if registration is None or (head.key is not None and not is_valid_key(head.key)):
             return None
-        repeat = None if head.key is None else repeat_key(head.key, parse_json(body))
+        repeat = (
+            None
+            if head.key is None
+            else repeat_key(head.key, parse_json(body, max_depth=settings.MAX_JSON_DEPTH))
+        )
         return await self._batches.ask(Joining(head.digest, registration, request_id, repeat))
 
 
