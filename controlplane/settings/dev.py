@@ -7,7 +7,7 @@ While `make up` runs, the file DATA_DIR/run/environment holds the URLs of its se
 import os
 from pathlib import Path
 
-from controlplane.local.saved_environment import environment_file, read_environment
+from controlplane.local.data_folder import environment_file, read_environment
 
 DATA_DIR = Path(os.environ.get("DATA_DIR", ".data"))
 

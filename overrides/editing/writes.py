@@ -133,7 +133,7 @@ def _patch(
     if standing.attributes is None:
         raise nothing_at(address)
     # A patch names what it changes, so it may go without If-Match; a replacement may not.
-    given = terms.precondition if terms.precondition and terms.precondition.given else None
+    given = terms.precondition if terms.precondition and terms.precondition.is_set else None
     check(given, standing.version)
     wanted = revise(catalogue.get(address.resource_type), standing.attributes)
     _write(standing, wanted, catalogue, actor, terms)

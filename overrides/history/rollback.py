@@ -29,7 +29,7 @@ def roll_back_override(address: Address, *, to_version: int, actor: Actor, terms
     catalogue.get(address.resource_type)
     wanted = get_version(address, to_version).attributes
     # It names the version that it wants, so it may go without If-Match.
-    given = terms.precondition if terms.precondition and terms.precondition.given else None
+    given = terms.precondition if terms.precondition and terms.precondition.is_set else None
     check(given, load_standing([address])[address].present_version)
     return _restore({address: wanted}, actor, terms)
 

@@ -25,7 +25,7 @@ import pytest
 import yaml
 from django.core.management import call_command
 
-from controlplane.local.ports import free_port
+from controlplane.local.programs import free_port
 from controlplane.settings.environment import DECLARED
 
 HOST = "controlplane.example.com"
@@ -375,12 +375,12 @@ def test_the_grpc_port_is_served_probed_and_stopped(by_hand, running):
     refused = by_hand.run(
         sys.executable, "manage.py", "flyte_grpc", service="flyte-grpc", BEHIND_TLS_PROXY="false"
     )
-    assert "Tokens would travel unencrypted." in refused.stderr
+    assert "Tokens would be sent unencrypted." in refused.stderr
 
     assert running["flyte-grpc"].stop() == 0
     dead = by_hand.run(sys.executable, *probe[1:], service="flyte-grpc")
     assert dead.returncode != 0
-    assert f"Nobody serves at port {by_hand.grpc_port}." in dead.stderr
+    assert f"No Flyte gRPC server responds on port {by_hand.grpc_port}." in dead.stderr
 
 
 def test_the_page_of_settings_is_current():

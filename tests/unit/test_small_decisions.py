@@ -6,7 +6,7 @@ import pytest
 from django.core.exceptions import ImproperlyConfigured
 
 from controlplane.ids import uuid7, uuid7_from
-from controlplane.local.backoff import LONGEST_SECONDS, next_delay
+from controlplane.local.supervisor import LONGEST_SECONDS, next_delay
 from controlplane.observability.request_ids import choose
 from controlplane.settings import environment as env
 
