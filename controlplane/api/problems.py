@@ -153,7 +153,7 @@ def server_error(request: HttpRequest) -> HttpResponse:
     document = problem(
         500,
         "internal_error",
-        "Internal server error",
+        "Internal Server Error",
         "An unexpected error occurred. Give the request_id to your operator, who finds the cause in the log.",
     )
     return JsonResponse(document, status=500, content_type=CONTENT_TYPE)
@@ -180,7 +180,7 @@ def _database_unavailable_response() -> Response:
     document = problem(
         503,
         "database_unavailable",
-        "Database unavailable",
+        "Service Unavailable",
         "The database did not respond in time, and nothing was changed. Try again.",
     )
     headers = {"Retry-After": _RETRY_AFTER_SECONDS}

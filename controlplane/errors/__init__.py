@@ -63,7 +63,7 @@ class InheritedConflict(ControlplaneError):
 
 class RailBroken(ControlplaneError):
     code = "guard_rail_broken"
-    title = "Guard rail violated"
+    title = "Blocked by a guard rail"
 
 
 class InvalidTypeDefinition(ControlplaneError):
@@ -208,7 +208,7 @@ class UnknownRoleBinding(NotFound):
 
 class Conflict(ControlplaneError):
     code = "conflict"
-    title = "Conflict"
+    title = "Conflict with the current state"
 
 
 class NameTaken(Conflict):
@@ -227,7 +227,7 @@ class DuplicateInstance(Conflict):
 
 class ServiceTypeTaken(Conflict):
     code = "service_type_taken"
-    title = "Service type already in use"
+    title = "Service type already served"
 
 
 class LastAdministrator(Conflict):
@@ -237,17 +237,17 @@ class LastAdministrator(Conflict):
 
 class StillInUse(Conflict):
     code = "still_in_use"
-    title = "Resource still in use"
+    title = "Still in use"
 
 
 class ManagedElsewhere(Conflict):
     code = "managed_elsewhere"
-    title = "Field managed elsewhere"
+    title = "Field managed by another manager"
 
 
 class PatchFailed(Conflict):
     code = "patch_failed"
-    title = "Patch failed"
+    title = "Patch not applicable"
 
 
 class SourceIsReadOnly(Conflict):
@@ -262,7 +262,7 @@ class LimitReached(Conflict):
 
 class KeyInFlight(Conflict):
     code = "idempotency_key_in_flight"
-    title = "Idempotency key in use"
+    title = "Idempotency key in flight"
 
 
 class KeyReused(ControlplaneError):
@@ -277,7 +277,7 @@ class VersionMismatch(ControlplaneError):
 
 class VersionRequired(ControlplaneError):
     code = "version_required"
-    title = "Version required"
+    title = "If-Match required"
 
 
 class RemoteFailed(ControlplaneError):

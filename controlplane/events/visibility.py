@@ -1,4 +1,4 @@
-"""Visibility of events and audit records: the same for lists, counts, pages, streams and long polls.
+"""Visibility of events: the same for lists, counts, pages, streams and long polls.
 
 An event is readable if the caller has `event.read` at the event's scope, may read objects of its kind there,
 and may read every team in the event's data.
@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable
 
-from django.db.models import Q, QuerySet
+from django.db.models import Q
 
-from controlplane.access.models import AuditRecord
 from controlplane.database.scoped import within
 from controlplane.events.audiences import TEAM_MEMBERS, audience_of
 from controlplane.events.event_filter import EVERYTHING, EventFilter, EventRight
@@ -35,7 +34,7 @@ def event_filter_for(caller: Caller) -> EventFilter:
     hidden = frozenset(team for rule in _team_rules for team in rule(caller))
     if not hidden and all(caller.verdict(action).allowed for action in Action):
         return EVERYTHING
-    return EventFilter(_rights(caller, Action.EVENT_READ, hidden), hidden)
+    return EventFilter(rights_of(caller, Action.EVENT_READ, hidden), hidden)
 
 
 def visible_events(caller: Caller) -> EventQuerySet:
@@ -47,7 +46,7 @@ def readable_events(event_filter: EventFilter) -> EventQuerySet:
     """Return the events that pass the filter: `EventFilter.shows` in SQL. A test compares the two."""
     if event_filter.everything:
         return Event.objects.all()
-    rows = Event.objects.filter(_allowed(event_filter.rights, "type"))
+    rows = Event.objects.filter(rows_with(event_filter.rights, "type"))
     if event_filter.hidden_teams:
         for member in TEAM_MEMBERS:
             hidden = Q(**{f"data__{member}__in": sorted(event_filter.hidden_teams)})
@@ -55,18 +54,7 @@ def readable_events(event_filter: EventFilter) -> EventQuerySet:
     return rows
 
 
-def visible_records(caller: Caller) -> QuerySet[AuditRecord]:
-    """Return the audit records that the caller may read.
-
-    With `audit.read` at the global scope, these are all records; with `audit.read` at another scope, the
-    records at and below it of objects that the caller may read there.
-    """
-    if Scope() in caller.scopes_for(Action.AUDIT_READ):
-        return AuditRecord.objects.all()
-    return AuditRecord.objects.filter(_allowed(_rights(caller, Action.AUDIT_READ, frozenset()), "action"))
-
-
-def _rights(caller: Caller, log_action: Action, hidden: frozenset[str]) -> tuple[EventRight, ...]:
+def rights_of(caller: Caller, log_action: Action, hidden: frozenset[str]) -> tuple[EventRight, ...]:
     """Return the readable types of records with their scopes. log_action: required to read the log."""
     types: defaultdict[Action, set[str]] = defaultdict(set)
     for event_type in registered():
@@ -80,7 +68,7 @@ def _rights(caller: Caller, log_action: Action, hidden: frozenset[str]) -> tuple
     return tuple(right for right in rights if right.scopes)
 
 
-def _allowed(rights: Iterable[EventRight], column: str) -> Q:
+def rows_with(rights: Iterable[EventRight], column: str) -> Q:
     """Return a filter for rows with one of these rights. column: of the type."""
     allowed = Q(pk__in=[])
     for right in rights:

@@ -14,7 +14,7 @@ from types import FrameType
 
 from controlplane.local.errors import CannotStart, StopRequested
 from controlplane.local.programs import RunningProgram, stop_all
-from controlplane.serving.hung_workers import patience
+from controlplane.observability.hung_workers import patience
 
 FIRST_SECONDS = 0.5
 LONGEST_SECONDS = 30.0

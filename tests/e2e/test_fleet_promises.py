@@ -23,8 +23,8 @@ from controlplane.events.models import Event
 from controlplane.local.programs import Program, RunningProgram, free_port, start, stop_all
 from registry.agents.models import Agent, Lease, SweepRecord
 from registry.environments.models import Environment
-from tests.api_client import AGENT, Api, token_for
 from tests.conftest import QUICK_LIVENESS
+from tests.support.api_client import AGENT, Api, token_for
 
 LEASE = timedelta(seconds=int(QUICK_LIVENESS["LEASE_SECONDS"]))
 # What their clocks say, in hours beside ours.

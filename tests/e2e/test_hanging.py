@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.launcher import Up
+from tests.support.launcher import Up
 
 HANG_SECONDS = 3
 
@@ -69,7 +69,7 @@ def test_whoever_hangs_is_replaced_and_nobody_else(up: Up) -> None:
     log = (up.data_dir / "logs" / "web.log").read_text()
     assert f"Web worker {victim} did not respond for {HANG_SECONDS} s and was stopped." in log
     assert answers(up, 30)
-    assert "web did not answer" not in up.output
+    assert "web did not respond" not in up.output
 
     # All of it, with the process that would start others.
     os.kill(main, signal.SIGSTOP)

@@ -20,7 +20,7 @@ import pytest
 from controlplane.local.data_folder import read_environment
 from controlplane.local.programs import free_port
 from controlplane.local.services import worker_answers
-from tests.e2e.launcher import ROOT, Up
+from tests.support.launcher import ROOT, Up
 
 READY = "Ctrl-C stops everything."
 
@@ -213,7 +213,7 @@ def test_a_queue_of_your_own_that_does_not_answer_is_named_before_anything_start
 
     assert starting.process.wait(20) == 1
     assert "REDIS_URL is set, but the service at redis://:***@127.0.0.1" in starting.output
-    assert "unset REDIS_URL to get a built-in one" in starting.output
+    assert "unset REDIS_URL to use the built-in one" in starting.output
     assert not (starting.data_dir / "postgres").exists()
 
 
