@@ -25,12 +25,12 @@ COMMANDS = {
     "describe": CommandEntry("get", "describe", "Show all details of one object."),
     "explain": CommandEntry("explain", "explain", "Explain the effective values at a scope."),
     "diff": CommandEntry("apply", "diff", "Show the changes that `apply` would make."),
-    "apply": CommandEntry("apply", "apply", "Apply override documents in one transaction."),
+    "apply": CommandEntry("apply", "apply", "Apply documents in one transaction."),
     "edit": CommandEntry("edit", "edit", "Edit a scope's document in $VISUAL or $EDITOR."),
     "history": CommandEntry("history", "history", "List the versions of an override, or all revisions."),
     "blame": CommandEntry("history", "blame", "Show who last changed each value of an override, and when."),
     "rollback": CommandEntry("history", "rollback", "Roll back to a version or revision."),
-    "export": CommandEntry("export_import", "export", "Export overrides as YAML for `apply`."),
+    "export": CommandEntry("export_import", "export", "Export overrides, types and guard rails as YAML."),
     "import": CommandEntry("export_import", "imports", "Import overrides from Flyte."),
     "overrides": CommandEntry(
         "overrides_and_types", "overrides", "Delete and compare overrides, and manage their source."
@@ -63,7 +63,7 @@ COMMANDS = {
     "doctor": CommandEntry(
         "doctor", "doctor", "Check configuration, address, clock, versions and permissions."
     ),
-    "completion": CommandEntry("completion", "completion", "Print the shell's completion script."),
+    "completion": CommandEntry("completion", "completion", "Print the completion script of a shell."),
 }
 
 

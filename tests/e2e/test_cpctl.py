@@ -217,7 +217,7 @@ def test_contexts_are_made_used_and_deleted(tmp_path):
     assert here("--context", "one", "config", "current-context").out == "one\n"
     assert here("config", "delete-context", "two").code == 0
     missing = here("config", "use-context", "two")
-    assert (missing.code, "Known: one." in missing.err) == (2, True)
+    assert (missing.code, "Contexts: one." in missing.err) == (2, True)
 
 
 @pytest.mark.parametrize(
