@@ -27,10 +27,7 @@ class RoleBindingCollection(Endpoint):
     @extend_schema(
         operation_id="role_bindings_list",
         summary="List role bindings",
-        description=(
-            "Each binding gives one principal one role at a scope and everywhere below it. Filter by "
-            "principal."
-        ),
+        description=("A role binding grants a principal a role at a scope and below it."),
         tags=["access"],
         parameters=[shapes.RoleBindingListQuery],
         responses=shapes.RoleBindingPage,
@@ -47,7 +44,7 @@ class RoleBindingCollection(Endpoint):
     @extend_schema(
         operation_id="role_bindings_create",
         summary="Create a role binding",
-        description="Gives a principal a role at a scope and everywhere below it.",
+        description="Grants a principal a role at a scope and below it.",
         tags=["access"],
         parameters=[MutationQuery],
         request=shapes.RoleBindingWrite,
@@ -57,11 +54,11 @@ class RoleBindingCollection(Endpoint):
     @mutation
     def post(self, request: Request) -> Response:
         MutationQuery.parse(request)
-        wanted = parse_body(shapes.RoleBindingWrite, request)
+        body = parse_body(shapes.RoleBindingWrite, request)
         binding = principals.bind_role(
-            principals.get_principal(wanted["principal"]),
-            Role(wanted["role"]),
-            Scope(**wanted.get("scope", {})),
+            principals.get_principal(body["principal"]),
+            Role(body["role"]),
+            Scope(**body.get("scope", {})),
             actor=actor_of(request),
         )
         return Response(shapes.show_role_binding(binding), status=201)
@@ -74,7 +71,7 @@ class RoleBindingItem(Endpoint):
     @extend_schema(
         operation_id="role_bindings_delete",
         summary="Delete a role binding",
-        description="Takes effect with the principal's next request.",
+        description="The role is revoked from the principal's next request on.",
         tags=["access"],
         parameters=[MutationQuery],
         responses={204: None},

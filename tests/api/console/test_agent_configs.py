@@ -299,7 +299,7 @@ def test_another_organisations_documents_are_not_shown(browser, api):
 def test_how_a_document_stands_in_one_word(conditions, conflicts, word):
     said = [{"type": kind, "status": status} for kind, status in conditions]
 
-    assert document_status.summarise(said, conflicts) == word
+    assert document_status.summarize(said, conflicts) == word
 
 
 def test_a_difference_tells_lines_apart():

@@ -17,7 +17,7 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from controlplane.events.models import Event
-from controlplane.local.ports import free_port
+from controlplane.local.programs import free_port
 from registry.agent_configs.delivery.data_planes import (
     DataPlaneSpec,
     Format,
