@@ -114,7 +114,7 @@ SPECTACULAR_SETTINGS: dict[str, Any] = {
         "ProviderHealth": "registry.api.heartbeats.schemas.PROVIDER_STATUSES",
         "ProviderKind": "registry.api.providers.schemas.KINDS",
         "AgentConfigSource": "registry.api.agent_configs.document_schemas.SOURCES",
-        "FollowedSourceName": "registry.api.agent_configs.source_views.NAMES",
+        "FollowedSourceName": "registry.api.agent_configs.source_views.SOURCE_NAMES",
         "FollowedSourceState": "registry.api.agent_configs.source_views.STATE_NAMES",
         "ClaimKindName": "registry.agent_configs.models.KINDS",
         "FlyteDialect": "registry.agent_configs.models.DIALECTS",

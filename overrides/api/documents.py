@@ -10,6 +10,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from controlplane import errors
 from controlplane.api.bodies import (
     MEDIA_TYPE,
     StrictJSONParser,
@@ -84,6 +85,13 @@ class ExportQuery(ScopeAsOfQuery):
 
 class ScopeDocumentItem(Endpoint):
     actions = {"GET": Action.OVERRIDE_READ, "PUT": Action.OVERRIDE_WRITE}
+    problems = {
+        "PUT": (
+            errors.ManagedElsewhere,
+            errors.ConfirmationRequired,
+            errors.SourceIsReadOnly,
+        )
+    }
     parser_classes = (StrictJSONParser, YamlParser, YmlParser)
     has_versions = True
 

@@ -9,6 +9,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from controlplane import errors
 from controlplane.api.endpoints import Endpoint, MutationQuery, actor_of, caller_of, mutation
 from controlplane.api.fields import Query, StrictSerializer, Text, parse_body
 from controlplane.identity.roles import Action
@@ -87,6 +88,7 @@ class Source(Endpoint):
 
 class ConfirmSource(Endpoint):
     actions = {"POST": Action.OVERRIDE_WRITE}
+    problems = {"POST": (errors.UnknownVersion,)}
 
     @extend_schema(
         operation_id="overrides_source_confirm",

@@ -10,6 +10,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from controlplane import errors
 from controlplane.api.endpoints import Endpoint, actor_of, caller_of, mutation
 from controlplane.api.etags import parse_precondition, respond, version_etag
 from controlplane.api.pages import PageQuery, page_response, paginate
@@ -118,6 +119,20 @@ class RailCollection(Endpoint):
 
 class RailItem(Endpoint):
     actions = {"GET": Action.OVERRIDE_READ, "PUT": Action.RAIL_WRITE, "DELETE": Action.RAIL_WRITE}
+    problems = {
+        "PUT": (
+            errors.NameTaken,
+            errors.ConfirmationRequired,
+            errors.SourceIsReadOnly,
+            errors.InvalidScope,
+            errors.InheritedConflict,
+        ),
+        "DELETE": (
+            errors.StillInUse,
+            errors.ConfirmationRequired,
+            errors.SourceIsReadOnly,
+        ),
+    }
     has_versions = True
 
     @extend_schema(

@@ -9,6 +9,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from controlplane import errors
 from controlplane.api.endpoints import Endpoint, actor_of, caller_of, mutation
 from controlplane.api.fields import Flag, StrictSerializer, Text, parse_body
 from controlplane.errors import FieldError, InvalidRequest
@@ -69,6 +70,12 @@ class ImportRead(serializers.Serializer[Any]):
 
 class ImportOverrides(Endpoint):
     actions = {"POST": Action.OVERRIDE_WRITE}
+    problems = {
+        "POST": (
+            errors.UnknownProject,
+            errors.UnknownDomain,
+        )
+    }
     takes_bundles = True
 
     @extend_schema(

@@ -9,6 +9,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from controlplane import errors
 from controlplane.api.endpoints import Endpoint, actor_of, caller_of, mutation
 from controlplane.api.etags import parse_precondition, respond, version_etag
 from controlplane.errors import FieldError, InvalidRequest
@@ -104,6 +105,19 @@ class ResourceTypeCollection(Endpoint):
 
 class ResourceTypeItem(Endpoint):
     actions = {"GET": Action.SELF_READ, "PUT": Action.TYPE_WRITE, "DELETE": Action.TYPE_WRITE}
+    problems = {
+        "PUT": (
+            errors.StillInUse,
+            errors.ConfirmationRequired,
+            errors.SourceIsReadOnly,
+            errors.InvalidTypeDefinition,
+        ),
+        "DELETE": (
+            errors.StillInUse,
+            errors.ConfirmationRequired,
+            errors.SourceIsReadOnly,
+        ),
+    }
     has_versions = True
 
     @extend_schema(

@@ -61,7 +61,6 @@ def put_override(
     """Set or replace the attributes. Return the override and whether it is new."""
     catalogue, current = _load_current(address, actor)
     stored_attributes = catalogue.get(address.resource_type).read(attributes)
-    catalogue.get(address.resource_type).check(stored_attributes)
     check(options.precondition, current.present_version)
     _write(current, stored_attributes, catalogue, actor, options)
     return _stored_override(address), current.attributes is None
@@ -77,8 +76,7 @@ def write_override(
         raise missing_override(address)
     stored_attributes = None if attributes is None else catalogue.get(address.resource_type).read(attributes)
     if stored_attributes is not None:
-        catalogue.get(address.resource_type).check(stored_attributes)
-    check(options.precondition, current.present_version)
+        check(options.precondition, current.present_version)
     return _write(current, stored_attributes, catalogue, actor, options)
 
 

@@ -14,10 +14,11 @@ from typing import Any
 
 import structlog
 from django.conf import settings
-from django.db import connection, transaction
+from django.db import transaction
 from django.db.models.functions import Now
 
 from controlplane.access import audit
+from controlplane.database.locks import AdvisoryLock, try_lock
 from controlplane.errors import ControlplaneError, FieldError, InvalidRequest, UnknownVersion
 from controlplane.identity.actors import Actor
 from controlplane.scopes import Scope
@@ -34,8 +35,6 @@ from overrides.write_mode import FILES, reads_files
 
 DATABASE, CURRENT, FAILING, AWAITING = STATES = ("database", "current", "failing", "awaiting_confirmation")
 MAX_REPORTED = 200
-# The number of the advisory lock: only one process at a time checks the folder.
-_LOCK = 7_402_113
 log = structlog.get_logger(__name__)
 
 
@@ -52,10 +51,10 @@ def synchronise() -> str:
     if not reads_files():
         SourceState.objects.exclude(state=DATABASE).update(state=DATABASE, report={})
         return DATABASE
-    with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute("SELECT pg_try_advisory_xact_lock(%s)", [_LOCK])
+    with transaction.atomic():
+        is_free = try_lock(AdvisoryLock.OVERRIDE_FILES)
         state = SourceState.objects.get(id=1)
-        return _check_folder(state) if cursor.fetchone()[0] else state.state
+        return _check_folder(state) if is_free else state.state
 
 
 def source_state() -> dict[str, Any]:

@@ -6,6 +6,7 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from controlplane import errors
 from controlplane.api.endpoints import Endpoint, caller_of
 from controlplane.api.etags import respond
 from controlplane.api.fields import Query, parse_body
@@ -44,6 +45,14 @@ class EffectiveOverrides(Endpoint):
 
 class EffectiveBatch(Endpoint):
     actions = {"POST": Action.OVERRIDE_READ}
+    problems = {
+        "POST": (
+            errors.UnknownProject,
+            errors.UnknownDomain,
+            errors.UnknownResourceType,
+            errors.InvalidScope,
+        )
+    }
 
     @extend_schema(
         operation_id="overrides_effective_batch",

@@ -10,6 +10,7 @@ from rest_framework.parsers import BaseParser
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from controlplane import errors
 from controlplane.api.bodies import JsonPatchParser, MergePatchParser
 from controlplane.api.endpoints import Endpoint, actor_of, caller_of, mutation
 from controlplane.api.etags import respond, version_etag
@@ -74,6 +75,24 @@ class OverrideItem(Endpoint):
         "PUT": Action.OVERRIDE_WRITE,
         "PATCH": Action.OVERRIDE_WRITE,
         "DELETE": Action.OVERRIDE_WRITE,
+    }
+    problems = {
+        "PUT": (
+            errors.ManagedElsewhere,
+            errors.ConfirmationRequired,
+            errors.SourceIsReadOnly,
+        ),
+        "PATCH": (
+            errors.ManagedElsewhere,
+            errors.ConfirmationRequired,
+            errors.SourceIsReadOnly,
+            errors.PatchFailed,
+        ),
+        "DELETE": (
+            errors.ManagedElsewhere,
+            errors.ConfirmationRequired,
+            errors.SourceIsReadOnly,
+        ),
     }
     has_versions = True
 
