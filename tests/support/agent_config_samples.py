@@ -14,6 +14,7 @@ from registry.agent_configs.documents.published import (
     ClaimKind,
     DocumentId,
     PublishedDocument,
+    TaskTypeFacts,
 )
 
 NOW = datetime(2026, 11, 21, 9, 0, tzinfo=UTC)
@@ -57,4 +58,15 @@ def fates(decision: Decision) -> dict[tuple[str, str], str]:
     return {(one.claim.document.name, str(one.claim.key)): one.reason.value for one in decision.verdicts}
 
 
-__all__ = ["NOW", "Canary", "TaskTypeFacts", "agent", "content", "fates", "named", "published", "task", "verdict"]
+__all__ = [
+    "NOW",
+    "Canary",
+    "TaskTypeFacts",
+    "agent",
+    "content",
+    "fates",
+    "named",
+    "published",
+    "task",
+    "verdict",
+]

@@ -54,7 +54,7 @@ def test_the_older_document_wins_and_the_loser_is_told_who_and_why():
         DecidingRule.CREATED,
         "acme",
     )
-    assert lost.message == "The task type t is with cluster/acme/older of acme: that document is older."
+    assert lost.message == "The task type t belongs to cluster/acme/older of acme: its document is older."
     assert verdict(decision, newer, task("u")).accepted
     assert verdict(decision, newer, named("b")).accepted
 
@@ -326,7 +326,7 @@ class TestEndpoints:
         assert {one.reason for one in decision.of(theirs.id)} == {Reason.ENDPOINT_SETTINGS_MISMATCH}
         assert all(one.accepted for one in decision.of(self.ours.id))
         told = verdict(decision, theirs, named("b")).message
-        assert "the endpoint x.y:1 is with cluster/acme/ours of acme: that document is older" in told
+        assert "cluster/acme/ours of acme has the endpoint x.y:1: its document is older" in told
         assert "the same insecure and defaultServiceConfig" in told
 
     def test_an_old_agent_that_moves_to_anothers_endpoint_does_not_own_it(self):
@@ -433,5 +433,5 @@ def test_who_lost_to_a_stranger_learns_no_names():
 
     assert "secret" in redact_verdict(lost, "b").message
     assert redact_verdict(lost, "a").message == (
-        "The task type t is with another organisation's document: that document is older."
+        "The task type t belongs to another organisation's document: its document is older."
     )

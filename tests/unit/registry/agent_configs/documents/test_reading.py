@@ -502,8 +502,8 @@ def test_a_message_quotes_nothing_and_truth_in_the_words_of_yaml():
     errors = read_document(of("agents: null\nsupportedTaskTypes: true")).errors
 
     assert [one.message for one in errors] == [
-        "A list is wanted here, not null.",
-        "A list is wanted here, not true.",
+        "Expected a list, not null.",
+        "Expected a list, not true.",
     ]
 
 
