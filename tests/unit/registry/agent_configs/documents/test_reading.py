@@ -263,7 +263,7 @@ def test_what_an_agent_cannot_have(settings, field, code):
 def test_a_number_for_a_duration_is_explained():
     (problem,) = read_document(agent_with("defaultTimeout: 5")).errors
 
-    assert problem.hint == "Flyte takes a number for nanoseconds. Did you mean 5s?"
+    assert problem.hint == "Flyte reads a number as nanoseconds. Did you mean 5s?"
     assert (problem.line, problem.column) == (3, 56)
 
 

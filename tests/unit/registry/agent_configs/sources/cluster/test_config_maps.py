@@ -162,7 +162,7 @@ def standing(
     [
         (
             DocumentOutcome(1, 1, ()),
-            [("Accepted", "Normal", "Generation 1 is valid. No data plane takes it.")],
+            [("Accepted", "Normal", "Generation 1 is valid. No data plane accepts the team.")],
         ),
         (
             DocumentOutcome(1, 1, (), {"eu": standing(), "us": standing()}),
@@ -170,7 +170,7 @@ def standing(
         ),
         (
             DocumentOutcome(2, 1, ("A: x.", "B: y.")),
-            [("InvalidConfiguration", "Warning", "A: x. And 1 more. Generation 1 is served on.")],
+            [("InvalidConfiguration", "Warning", "A: x. And 1 more. Generation 1 is still served.")],
         ),
         (
             DocumentOutcome(1, 0, ("A: x.",)),
