@@ -14,6 +14,7 @@ from registry.agent_configs.documents.published import (
     ClaimKind,
     DocumentId,
     PublishedDocument,
+    TaskTypeFacts,
 )
 
 NOW = datetime(2026, 11, 21, 9, 0, tzinfo=UTC)

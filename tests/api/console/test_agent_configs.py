@@ -273,7 +273,7 @@ def test_who_publishes_for_nobody_is_told_so(browser):
     answer = editor.post("/agent-configs/try", {"team": "acme", "name": "x", "text": text(), "check": "1"})
 
     assert answer.status_code == 403
-    assert "no publisher of" in answer.content.decode()
+    assert "is not a publisher of" in answer.content.decode()
     assert editor.get("/agent-configs/leave-out/api/acme/agents").status_code == 403
 
 

@@ -33,7 +33,7 @@ def is_installed() -> bool:
 
 
 class KubernetesCluster:
-    """A Kubernetes cluster. kubeconfig: a file; empty inside the cluster. Raises ClusterError if not found."""
+    """A Kubernetes cluster. kubeconfig: a file, or empty inside the cluster. Raises ClusterError."""
 
     def __init__(self, kubeconfig: str, *, selector: str = "", timing: WatchTiming | None = None) -> None:
         self.selector = selector

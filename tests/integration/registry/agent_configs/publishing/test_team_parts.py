@@ -109,7 +109,7 @@ def test_authors_read_why_their_document_waits(plane):
     told = condition("acme", "Programmed")
     assert (told["status"], told["reason"], told["observed_generation"]) == ("True", "Held", 1)
     assert "5 of 6 agents would be removed" in told["message"]
-    assert "Generation 1 stays in force" in told["message"]
+    assert "Generation 1 stays active" in told["message"]
     assert condition("acme", "Accepted")["reason"] == "Held"
 
 
@@ -153,7 +153,7 @@ def test_agents_above_the_quota_are_held_and_nobody_elses(plane, settings):
 
     assert (held("acme"), "acme" in served(), "beta-sensor" in served()) == (["too_many_agents"], False, True)
     assert condition("acme", "Programmed")["status"] == "False"
-    assert "Nothing of it is in force" in condition("acme", "Programmed")["message"]
+    assert "No generation is active" in condition("acme", "Programmed")["message"]
     publish("acme", crowd("acme", 5))
     assert held("acme") == []
 

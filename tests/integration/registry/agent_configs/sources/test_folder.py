@@ -196,7 +196,7 @@ def test_the_command_says_what_is_wrong(db, settings, folder, capsys):
 
     told = capsys.readouterr()
     assert "top.yaml" in told.err
-    assert "in force" in told.out
+    assert "was loaded" in told.out
     settings.AGENT_CONFIGS_PATH = ""
     with pytest.raises(CommandError, match="AGENT_CONFIGS_PATH"):
         call_command("load_agent_configs")

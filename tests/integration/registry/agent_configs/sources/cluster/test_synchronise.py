@@ -474,7 +474,7 @@ def test_the_command_lists_once_and_says_what_is_wrong(cluster, plane, settings,
 
     call_command("watch_agent_configs", once=True)
 
-    assert "in force" in capsys.readouterr().out
+    assert "was loaded" in capsys.readouterr().out
     assert published().keys() == {"acme/sensors"}
     assert [event["reason"] for event in cluster.events.values()] == ["Accepted"]
     cluster.fail("list", times=1000, status=403)
