@@ -15,7 +15,7 @@ from rest_framework.views import APIView
 from controlplane.api import idempotency
 from controlplane.api.fields import Query
 from controlplane.api.throttles import AnonymousThrottle, CallerThrottle, count_anonymous
-from controlplane.errors import NotAuthenticated
+from controlplane.errors import ControlplaneError, NotAuthenticated
 from controlplane.identity.actors import Actor
 from controlplane.identity.callers import Caller
 from controlplane.identity.roles import Action
@@ -29,6 +29,8 @@ class Endpoint(APIView):
     """Base class of views. `actions` declares the required permission of each method."""
 
     actions: ClassVar[dict[str, Action]] = {}
+    # Errors per method that do not follow from its parameters and body, for controlplane.api.schema.
+    problems: ClassVar[dict[str, tuple[type[ControlplaneError], ...]]] = {}
     # Whether the view supports ETags; controlplane.api.schema documents their headers.
     has_versions: ClassVar[bool] = False
     # Whether to support Idempotency-Key. Off if a digest of the body would help to guess a secret in it.

@@ -246,9 +246,7 @@ def test_a_service_that_cannot_start_shows_the_end_of_its_log(tmp_path: Path) ->
     (tmp_path / "nats").mkdir()
     (tmp_path / "nats" / "jetstream").write_text("a file where a folder should be")
 
-    with pytest.raises(
-        CannotStart, match=r"(?s)nats exited with code 1\..*logs/nats.log:.*not a directory"
-    ):
+    with pytest.raises(CannotStart, match=r"(?s)nats exited with code 1\..*logs/nats.log:.*not a directory"):
         start_services(tmp_path, durable=False, names=["nats"])
 
 
