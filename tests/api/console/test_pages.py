@@ -149,7 +149,7 @@ def test_the_effective_page_names_sources_and_what_lost(browser):
 
 
 @pytest.mark.parametrize(
-    ("query", "words"), [("workflow=w", "also needs"), ("project=flytesnack", "Did you mean")]
+    ("query", "words"), [("workflow=w", "also requires"), ("project=flytesnack", "Did you mean")]
 )
 def test_a_scope_that_is_none_is_a_message_and_no_error(browser, query, words):
     answer = browser.get(f"/overrides?{query}")
