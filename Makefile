@@ -93,11 +93,12 @@ bench-agent-configs: .venv/.dev ## Measure recomputes of agent configurations; B
 
 lock: $(UV) .venv/.created ## Pin the newest versions that pyproject.toml allows, by hash and without addresses
 	echo "uv" | $(UV) pip compile $(LOCK_FLAGS) - -o requirements/bootstrap.txt
-	$(UV) pip compile $(LOCK_FLAGS) pyproject.toml -o requirements/runtime.txt
-	$(UV) pip compile $(LOCK_FLAGS) --extra kubernetes -c requirements/runtime.txt pyproject.toml -o requirements/kubernetes.txt
-	$(UV) pip compile $(LOCK_FLAGS) --extra embedded -c requirements/runtime.txt pyproject.toml -o requirements/embedded.txt
-	$(UV) pip compile $(LOCK_FLAGS) --extra embedded --extra dev -c requirements/embedded.txt -c requirements/kubernetes.txt pyproject.toml -o requirements/dev.txt
+	$(UV) pip compile $(LOCK_FLAGS) $(EXTRAS) pyproject.toml -o requirements/runtime.txt
+	$(UV) pip compile $(LOCK_FLAGS) -c requirements/runtime.txt pyproject.toml -o requirements/core.txt
+	$(UV) pip compile $(LOCK_FLAGS) $(EXTRAS) --extra embedded -c requirements/runtime.txt pyproject.toml -o requirements/embedded.txt
+	$(UV) pip compile $(LOCK_FLAGS) --extra dev -c requirements/embedded.txt pyproject.toml -o requirements/dev.txt
 	@if command -v npm >/dev/null; then $(BIN)/python sdk/generate.py lock; else echo "There is no npm: sdk/typescript/package-lock.json stays."; fi
+EXTRAS := --extra flyte --extra kubernetes --extra uvloop
 LOCK_FLAGS := --quiet --upgrade --universal --python-version 3.11 --generate-hashes --no-header --no-annotate
 
 clean: ## Remove the environment and caches; keeps DATA_DIR

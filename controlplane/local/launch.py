@@ -138,7 +138,7 @@ class _Launch:
             worker=worker,
             demo=self.options.demo,
         )
-        self.say("Starting web, Flyte's gRPC port, worker and beat ...")
+        self.say(f"Starting {', '.join(program.name for program in programs)} ...")
         running = {one.name: self.supervisor.start(one.name, partial(start, one)) for one in programs}
         checks: dict[str, Callable[[], bool]] = {
             "web": lambda: readiness.web_answers(f"http://127.0.0.1:{port}/readyz"),
@@ -146,8 +146,8 @@ class _Launch:
             "beat": running["beat"].alive,
             "flyte-grpc": lambda: is_served(self.options.grpc_port),
         }
-        for name, ready in checks.items():
-            readiness.wait_until(ready, running[name], pause=self.supervisor.pause)
+        for name in checks.keys() & running.keys():
+            readiness.wait_until(checks[name], running[name], pause=self.supervisor.pause)
         if self.options.hang_seconds:
             web = Probe(f"http://127.0.0.1:{port}/livez", seconds=2 * self.options.hang_seconds)
             self.supervisor.probe("web", web)

@@ -1,12 +1,17 @@
+from __future__ import annotations
+
 import signal
 import threading
 from argparse import ArgumentParser
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
-from overrides.flyte.grpc_server import Listening, build, serves
+from controlplane.extras import is_installed, missing
+
+if TYPE_CHECKING:
+    from overrides.flyte.grpc_server import Listening
 
 # Calls under way may end; whoever stops us kills after 30 s.
 _GRACE_SECONDS = 10.0
@@ -19,6 +24,10 @@ class Command(BaseCommand):
         parser.add_argument("--probe", action="store_true", help="Ask a running server whether it serves.")
 
     def handle(self, *args: Any, **options: Any) -> None:
+        if not is_installed("flyte"):
+            raise CommandError(missing("flyte"))
+        from overrides.flyte.grpc_server import serves
+
         if options["probe"]:
             if not serves(_listening()):
                 raise CommandError(f"Nobody serves at port {settings.FLYTE_GRPC_PORT}.")
@@ -26,6 +35,8 @@ class Command(BaseCommand):
         self._serve()
 
     def _serve(self) -> None:
+        from overrides.flyte.grpc_server import build
+
         _check_encrypted()
         try:
             server, port = build(_listening())
@@ -55,6 +66,8 @@ def _check_encrypted() -> None:
 
 
 def _listening() -> Listening:
+    from overrides.flyte.grpc_server import Listening
+
     return Listening(
         settings.FLYTE_GRPC_ADDRESS,
         settings.FLYTE_GRPC_PORT,

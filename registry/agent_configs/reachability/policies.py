@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from django.conf import settings
 
+from controlplane.extras import is_installed
 from controlplane.outgoing import allowed_networks
 from registry.agent_configs.reachability.judge import Patience
 from registry.agent_configs.reachability.probe import Rules
 
 
 def are_wanted() -> bool:
-    return bool(settings.AGENT_PROBES != "off")
+    """Agents speak gRPC: without its package nobody can ask them."""
+    return bool(settings.AGENT_PROBES != "off" and is_installed("flyte"))
 
 
 def gate_new() -> bool:
     """True if a new document waits until its agents were probed, and stays out while they are away."""
-    return bool(settings.AGENT_PROBES == "gate-new")
+    return bool(settings.AGENT_PROBES == "gate-new" and is_installed("flyte"))
 
 
 def patience() -> Patience:

@@ -11,25 +11,11 @@ import socket
 import ssl
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
-
-import grpc
-from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from controlplane.errors import RemoteFailed
 from controlplane.outgoing import Network, is_allowed, resolve
 from registry.agent_configs.bundles.conditions import Status
 from registry.agent_configs.reachability.judge import Outcome
-
-# A health answer has a few bytes.
-_MOST_BYTES = 4096
-# The agent answered, and that is all we want to know.
-_ANSWERED = (
-    grpc.StatusCode.UNIMPLEMENTED,
-    grpc.StatusCode.NOT_FOUND,
-    grpc.StatusCode.UNAUTHENTICATED,
-    grpc.StatusCode.PERMISSION_DENIED,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,46 +76,13 @@ def _ask(place: _Place, insecure: bool, rules: Rules) -> Outcome:
         return Outcome(Status.FALSE, "TimedOut", f"No answer within {rules.seconds:g} s.")
     except OSError as error:
         return Outcome(Status.FALSE, "ConnectFailed", f"No connection: {error.strerror or 'refused'}.")
-    return _health(place, insecure, rules)
+    # gRPC is an extra, and slow to import.
+    from registry.agent_configs.reachability.grpc_health import ask_health
+
+    return ask_health(place.target, place.host, rules.seconds, insecure=insecure, roots=rules.roots)
 
 
 def _shake_hands(plain: socket.socket, host: str, rules: Rules) -> None:
     context = ssl.create_default_context(cafile=rules.roots or None)
     context.set_alpn_protocols(["h2"])
     context.wrap_socket(plain, server_hostname=host).close()
-
-
-def _health(place: _Place, insecure: bool, rules: Rules) -> Outcome:
-    with _channel(place, insecure, rules) as channel:
-        try:
-            answer = health_pb2_grpc.HealthStub(channel).Check(
-                health_pb2.HealthCheckRequest(), timeout=rules.seconds
-            )
-        except grpc.RpcError as error:
-            return _without_health(error.code())
-    if answer.status == health_pb2.HealthCheckResponse.NOT_SERVING:
-        return Outcome(Status.FALSE, "NotServing", "The agent says that it does not serve.")
-    return Outcome(Status.TRUE, "Reachable", "The agent says that it serves.")
-
-
-def _without_health(code: grpc.StatusCode) -> Outcome:
-    if code in _ANSWERED:
-        return Outcome(Status.TRUE, "Reachable", "The agent answers, and offers no health.")
-    if code is grpc.StatusCode.DEADLINE_EXCEEDED:
-        return Outcome(Status.FALSE, "TimedOut", "It takes connections, and answers no call.")
-    return Outcome(Status.FALSE, "NotGRPC", "It takes connections, and does not speak gRPC.")
-
-
-def _channel(place: _Place, insecure: bool, rules: Rules) -> grpc.Channel:
-    options = [
-        ("grpc.enable_http_proxy", 0),
-        ("grpc.enable_retries", 0),
-        ("grpc.max_receive_message_length", _MOST_BYTES),
-        ("grpc.max_metadata_size", _MOST_BYTES),
-        ("grpc.default_authority", place.host),
-    ]
-    if insecure:
-        return grpc.insecure_channel(place.target, options)
-    roots = Path(rules.roots).read_bytes() if rules.roots else None
-    named = [*options, ("grpc.ssl_target_name_override", place.host)]
-    return grpc.secure_channel(place.target, grpc.ssl_channel_credentials(roots), named)

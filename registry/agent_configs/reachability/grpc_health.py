@@ -1,0 +1,58 @@
+"""Ask an agent for its health by gRPC. Needs the extra `flyte`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import grpc
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+
+from registry.agent_configs.bundles.conditions import Status
+from registry.agent_configs.reachability.judge import Outcome
+
+# A health answer has a few bytes.
+_MOST_BYTES = 4096
+# The agent answered, and that is all we want to know.
+_ANSWERED = (
+    grpc.StatusCode.UNIMPLEMENTED,
+    grpc.StatusCode.NOT_FOUND,
+    grpc.StatusCode.UNAUTHENTICATED,
+    grpc.StatusCode.PERMISSION_DENIED,
+)
+
+
+def ask_health(target: str, host: str, seconds: float, *, insecure: bool, roots: str) -> Outcome:
+    """target: of gRPC, an address that was checked. host: the name to verify. roots: a PEM file, or empty."""
+    with _channel(target, host, insecure=insecure, roots=roots) as channel:
+        try:
+            answer = health_pb2_grpc.HealthStub(channel).Check(
+                health_pb2.HealthCheckRequest(), timeout=seconds
+            )
+        except grpc.RpcError as error:
+            return _without_health(error.code())
+    if answer.status == health_pb2.HealthCheckResponse.NOT_SERVING:
+        return Outcome(Status.FALSE, "NotServing", "The agent says that it does not serve.")
+    return Outcome(Status.TRUE, "Reachable", "The agent says that it serves.")
+
+
+def _without_health(code: grpc.StatusCode) -> Outcome:
+    if code in _ANSWERED:
+        return Outcome(Status.TRUE, "Reachable", "The agent answers, and offers no health.")
+    if code is grpc.StatusCode.DEADLINE_EXCEEDED:
+        return Outcome(Status.FALSE, "TimedOut", "It takes connections, and answers no call.")
+    return Outcome(Status.FALSE, "NotGRPC", "It takes connections, and does not speak gRPC.")
+
+
+def _channel(target: str, host: str, *, insecure: bool, roots: str) -> grpc.Channel:
+    options = [
+        ("grpc.enable_http_proxy", 0),
+        ("grpc.enable_retries", 0),
+        ("grpc.max_receive_message_length", _MOST_BYTES),
+        ("grpc.max_metadata_size", _MOST_BYTES),
+        ("grpc.default_authority", host),
+    ]
+    if insecure:
+        return grpc.insecure_channel(target, options)
+    certificates = Path(roots).read_bytes() if roots else None
+    named = [*options, ("grpc.ssl_target_name_override", host)]
+    return grpc.secure_channel(target, grpc.ssl_channel_credentials(certificates), named)
