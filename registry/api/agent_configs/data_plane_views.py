@@ -32,7 +32,7 @@ from registry.agent_configs.delivery.data_planes import (
     put_plane,
 )
 from registry.agent_configs.delivery.long_poll import next_bundle
-from registry.agent_configs.delivery.signatures import repr_digest, signatures
+from registry.agent_configs.delivery.signatures import digest_headers, signature_headers
 from registry.agent_configs.documents.dialects import Dialect
 from registry.agent_configs.models import DataPlane
 from registry.agent_configs.publishing.teams import check_sees_all
@@ -133,8 +133,9 @@ class DataPlaneConfig(Endpoint):
         description=(
             "One complete document. Ask again with If-None-Match: 304 costs almost nothing, and with `wait` "
             "it comes only when the time is over, or something about the data plane changed.\n\n"
-            "`Repr-Digest` (RFC 9530) is of the bytes as they are served. If keys are set, "
-            "`X-Config-Signature` has an Ed25519 signature by each, by the key's id."
+            "`Content-Digest` and `Repr-Digest` (RFC 9530) are of the bytes as they are served. If keys are "
+            "set, `Signature` and `Signature-Input` (RFC 9421) have an Ed25519 signature by each, labelled "
+            "with the key's id, over the status, the path, the content type, the digest and the revision."
         ),
         tags=_TAGS,
         parameters=[
@@ -159,7 +160,7 @@ class DataPlaneConfig(Endpoint):
                 watch = next_bundle(plane.name, caller, after=seen, seconds=query["wait"])
                 hand_over(watch, request.headers, answer)
             return answer
-        return _configuration(plane, wanted)
+        return _configuration(request.path, plane, wanted)
 
 
 class DataPlaneAcks(Endpoint):
@@ -212,20 +213,18 @@ class ApproveBundle(Endpoint):
         return _answer(approve(name, said["digest"], actor=actor_of(request, query["change_message"])))
 
 
-def _configuration(plane: DataPlane, wanted: Format) -> HttpResponse:
+def _configuration(path: str, plane: DataPlane, wanted: Format) -> HttpResponse:
     found = configuration(plane, wanted)
     body = found.body.encode()
     headers = {
+        "Content-Type": "application/json" if wanted is Format.JSON else MEDIA_TYPE,
         "ETag": found.etag,
         "Cache-Control": "private, no-cache",
         "X-Config-Revision": str(found.revision),
         "X-Config-Digest": found.digest,
-        "Repr-Digest": repr_digest(body),
+        **digest_headers(body),
     }
-    if signed := signatures(plane.name, found.revision, body):
-        headers["X-Config-Signature"] = signed
-    kind = "application/json" if wanted is Format.JSON else MEDIA_TYPE
-    return HttpResponse(body, content_type=kind, headers=headers)
+    return HttpResponse(body, headers={**headers, **signature_headers(path, headers)})
 
 
 def _answer(plane: DataPlane, status: int = 200) -> Response:
