@@ -17,7 +17,7 @@ endif
 export UV_NO_PROGRESS := 1
 export PYTHONUNBUFFERED := 1
 
-.PHONY: nightly screenshots bench-lists bench-agent-configs bench-fleet bench-watchers help up test check format lint types contracts migrations-check openapi openapi-check release-api settings sdk lock bench-resolve bench-heartbeats clean
+.PHONY: nightly screenshots bench-lists bench-agent-configs bench-fleet bench-watchers help up test check format lint types contracts migrations-check openapi openapi-check release-api packages settings sdk lock bench-resolve bench-heartbeats clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -65,6 +65,9 @@ openapi-check: .venv/.dev
 release-api: .venv/.dev ## Make openapi.yaml the one that later changes are measured by, and drop their fragments
 	$(BIN)/python -m tests.contract.api_changes
 	rm -f changes/*.md
+
+packages: .venv/.dev ## Write the list of packages in CONTRIBUTING.md from their docstrings
+	$(BIN)/python -m tests.contract.package_list
 
 settings: .venv/.dev ## Write docs/settings.md from the code
 	$(BIN)/python manage.py settings_reference > docs/settings.md

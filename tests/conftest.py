@@ -26,15 +26,15 @@ from controlplane.database.roles import WEB, WORKER
 from controlplane.local import Services
 from controlplane.local.ports import free_port
 from controlplane.local.programs import Program, start, stop_all, tail
-from tests.api_client import Api, token_for
-from tests.services_plugin import running_services
+from tests.support.api_client import Api, token_for
+from tests.support.paths import ROOT
+from tests.support.services_plugin import running_services
 
 # Machines are noisy: no deadlines. In CI the same examples every time, elsewhere new ones.
 settings_of_hypothesis.register_profile("here", deadline=None)
 settings_of_hypothesis.register_profile("ci", deadline=None, derandomize=True)
 settings_of_hypothesis.load_profile("ci" if os.environ.get("CI") else "here")
 
-ROOT = Path(__file__).resolve().parents[1]
 # Short enough to watch an agent fall silent in a test.
 QUICK_LIVENESS = {"HEARTBEAT_INTERVAL_SECONDS": "1", "LEASE_SECONDS": "3", "SWEEP_INTERVAL_SECONDS": "1"}
 

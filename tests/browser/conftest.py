@@ -19,8 +19,8 @@ from controlplane.access.models import Principal, PrincipalKind
 from controlplane.demo.seed import seed
 from controlplane.identity.roles import Role
 from controlplane.scopes import Scope
-from tests.api_client import ACTOR
 from tests.conftest import System
+from tests.support.api_client import ACTOR
 
 _NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 WIDE, NARROW = {"width": 1280, "height": 900}, {"width": 390, "height": 844}

@@ -20,10 +20,10 @@ from registry.agents.states import State
 from registry.agents.transitions import move
 from registry.environments.guarding import environment_id_of
 from registry.environments.models import Environment
-from tests.api_client import ACTOR
 from tests.browser.conftest import WIDE, log_in
 from tests.browser.test_fleet import publish
 from tests.conftest import System
+from tests.support.api_client import ACTOR
 
 
 def storm(live: System) -> None:

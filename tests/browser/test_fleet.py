@@ -13,9 +13,9 @@ from registry.agent_configs.models import AgentConfigStatus, DataPlane
 from registry.agent_configs.publishing.publish import Wanted, put_document
 from registry.agents.models import Agent
 from registry.task_types.models import ServedTaskType
-from tests.api.test_agent_configs import text
-from tests.api_client import ACTOR
+from tests.api.registry.agent_configs.test_agent_configs import text
 from tests.browser.conftest import hindrances
+from tests.support.api_client import ACTOR
 
 HAND_OVER = "/agent-configs/conflicts/hand-over?kind=task_type&name=acme_sensor&from_team=acme&to_team=rival"
 # name of the picture, address

@@ -11,7 +11,7 @@ from controlplane.access import principals
 from controlplane.events import log
 from controlplane.identity.roles import Role
 from controlplane.scopes import Scope
-from tests.api_client import ACTOR
+from tests.support.api_client import ACTOR
 
 WORKFLOW = "project=flytesnacks&domain=development&workflow=MyExampleWorkflow"
 # name of the picture, address

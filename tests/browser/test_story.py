@@ -10,9 +10,9 @@ from playwright.sync_api import Page, expect
 from overrides.models import Override
 from registry.agents.models import Agent
 from registry.environments.models import Environment
-from tests.api_client import AGENT, token_for
-from tests.beating_agent import BeatingAgent
 from tests.conftest import System
+from tests.support.api_client import AGENT, token_for
+from tests.support.beating_agent import BeatingAgent
 
 SHOP = "project=shop&domain=production"
 FILE = """project: shop

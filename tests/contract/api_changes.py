@@ -12,7 +12,8 @@ from typing import Any
 
 import yaml
 
-ROOT = Path(__file__).resolve().parents[2]
+from tests.support.paths import ROOT
+
 RELEASED = ROOT / "changes" / "released-openapi.yaml"
 METHODS = ("get", "post", "put", "patch", "delete")
 _WORDS = ("description", "summary", "example", "examples", "tags", "externalDocs")

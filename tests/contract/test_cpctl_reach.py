@@ -16,7 +16,7 @@ import yaml
 
 from cpctl.main import app
 from cpctl.session import SESSION, Session
-from tests.contract.described_server import OPERATIONS, request_example, serving
+from tests.support.described_server import OPERATIONS, request_example, serving
 
 ID = "019a9f5e-7c00-7000-8000-000000000001"
 HERE = "-p flytesnacks -d development"

@@ -19,8 +19,8 @@ from controlplane.events import types
 from overrides.resource_types import BUILT_IN
 from overrides.resource_types.operators import RESERVED_NAMES
 from overrides.urls import urlpatterns
+from tests.support.paths import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 LABELS = [app.rpartition(".")[2] for app in settings.APPS_WITH_TABLES]
 TRACKED = subprocess.run(
     ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False
@@ -80,6 +80,23 @@ def test_no_file_is_longer_than_a_reader_likes():
     ]
 
     assert long == []
+
+
+def test_folders_of_tests_mirror_the_packages_of_the_code():
+    """tests/unit/<app>/<package>/ and tests/integration/<app>/<package>/ mirror the packages of the code."""
+    for kind in ("unit", "integration"):
+        folders = {
+            Path(name).parent.relative_to(f"tests/{kind}")
+            for name in TRACKED
+            if name.startswith(f"tests/{kind}/") and name.endswith(".py") and (ROOT / name).exists()
+        }
+
+        without = [str(folder) for folder in folders if not list((ROOT / folder).rglob("*.py"))]
+
+        assert without == [], f"tests/{kind} holds folders that no package has: move them after their package"
+        assert [
+            name for name in TRACKED if Path(name).parent == Path(f"tests/{kind}") and "test_" in name
+        ] == []
 
 
 def test_cpctl_installs_no_version_of_anything_that_it_was_not_tested_with():

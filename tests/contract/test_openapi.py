@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,8 +11,8 @@ from jsonschema import Draft202012Validator
 
 from controlplane.access.permissions import declared_action
 from controlplane.api.endpoints import Endpoint
+from tests.support.paths import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 DOCUMENT: dict[str, Any] = yaml.safe_load((ROOT / "openapi.yaml").read_text())
 METHODS = ("get", "post", "put", "patch", "delete")
 OPERATIONS = [

@@ -27,9 +27,9 @@ from django.core.management import call_command
 
 from controlplane.local.ports import free_port
 from controlplane.settings.environment import DECLARED
+from tests.support.paths import ROOT
 
 HOST = "controlplane.example.com"
-ROOT = Path(__file__).resolve().parents[2]
 COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
 SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
 DOCKERFILE = (ROOT / "Dockerfile").read_text().replace("\\\n", " ")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import os
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -23,9 +22,9 @@ from controlplane.access.models import RoleBinding, Token
 from controlplane.formats import strict_yaml
 from registry.agent_configs.models import AgentConfigGrant
 from registry.joining.models import JoinToken
-from tests.api_client import AGENT, Api, make_principal, make_project, token_for
+from tests.support.api_client import AGENT, Api, make_principal, make_project, token_for
+from tests.support.paths import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 CHECKS = [
     not_a_server_error,
     status_code_conformance,

@@ -17,9 +17,9 @@ import httpx
 import pytest
 import yaml
 
-from tests.api_client import AGENT, Api, make_project, token_for
+from tests.support.api_client import AGENT, Api, make_project, token_for
+from tests.support.paths import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 GUIDE = ROOT / "docs" / "guides" / "clients.md"
 OPERATIONS = {
     operation["operationId"]
@@ -34,7 +34,7 @@ UNSPEAKABLE = re.compile(r"\d$|Type\d|Inline|AnyOf|AllOf|ItemItem")
 def sdk(tmp_path_factory: pytest.TempPathFactory):
     """The package, generated as `make sdk` does: with its layer; a warning is an error."""
     folder = tmp_path_factory.mktemp("sdk")
-    stale = folder / "python" / "controlplane_client" / "thin" / "stale.py"
+    stale = folder / "python" / "controlplane_client" / "portable" / "stale.py"
     stale.parent.mkdir(parents=True)
     stale.touch()
     subprocess.run(

@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.api_client import AGENT, Api, make_project, token_for
-from tests.beating_agent import BeatingAgent
+from tests.support.api_client import AGENT, Api, make_project, token_for
+from tests.support.beating_agent import BeatingAgent
+from tests.support.paths import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 GUIDE = ROOT / "docs" / "guides" / "clients.md"
 PROGRAMS = Path(__file__).with_name("typescript")
 # Serial numbers and shapes that a generator has to name itself.

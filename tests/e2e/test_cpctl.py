@@ -18,9 +18,9 @@ from controlplane.scopes import Scope
 from cpctl.client import Api as Client
 from cpctl.contexts import Context
 from cpctl.exits import Exit
-from tests.api_client import ACTOR, AGENT, Api, make_principal, make_project, token_for
-from tests.beating_agent import BeatingAgent
-from tests.cpctl_runner import Cpctl
+from tests.support.api_client import ACTOR, AGENT, Api, make_principal, make_project, token_for
+from tests.support.beating_agent import BeatingAgent
+from tests.support.cpctl_runner import Cpctl
 
 DOCUMENT = """\
 kind: overrides

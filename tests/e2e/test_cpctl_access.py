@@ -8,9 +8,9 @@ import pytest
 import yaml
 
 from controlplane.access.principals import create_token
-from tests.api_client import ACTOR, AGENT, Api, make_principal
-from tests.cpctl_runner import Cpctl
 from tests.e2e.test_cpctl_agents import CONFIG
+from tests.support.api_client import ACTOR, AGENT, Api, make_principal
+from tests.support.cpctl_runner import Cpctl
 
 TYPE = {
     "name": "workflow_priority",

@@ -7,9 +7,9 @@ import pytest
 from controlplane.access.principals import create_token
 from cpctl.client import Api as Client
 from cpctl.contexts import Context
-from tests.api_client import ACTOR, AGENT, Api, make_principal, make_project, token_for
-from tests.beating_agent import BeatingAgent
-from tests.cpctl_runner import Cpctl
+from tests.support.api_client import ACTOR, AGENT, Api, make_principal, make_project, token_for
+from tests.support.beating_agent import BeatingAgent
+from tests.support.cpctl_runner import Cpctl
 
 CONFIG = """\
 plugins:

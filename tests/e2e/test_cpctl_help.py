@@ -28,10 +28,10 @@ from cpctl.main import app
 from cpctl.session import SESSION, Session
 from registry.agents.models import Agent
 from registry.agents.states import State
-from tests.api.test_agent_configs import text
-from tests.api_client import AGENT, Api, logged_in, token_for
-from tests.contract.described_server import request_example
-from tests.cpctl_runner import Cpctl
+from tests.api.registry.agent_configs.test_agent_configs import text
+from tests.support.api_client import AGENT, Api, logged_in, token_for
+from tests.support.cpctl_runner import Cpctl
+from tests.support.described_server import request_example
 
 # Stands for the id of a thing that only the installation knows.
 AN_ID = "019a9f5e-7c00-7000-8000-000000000031"

@@ -9,8 +9,8 @@ import pytest
 
 from controlplane.access.principals import create_token
 from overrides.models import Override, Project
-from tests.api_client import ACTOR, Api, make_principal, make_project
-from tests.cpctl_runner import Cpctl
+from tests.support.api_client import ACTOR, Api, make_principal, make_project
+from tests.support.cpctl_runner import Cpctl
 
 WIDE = 'kind: overrides\nspec:\n  taskResources:\n    defaults: {cpu: "1"}\n'
 HERE = "project: flytesnacks\ndomain: development\n"

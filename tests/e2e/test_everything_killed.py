@@ -24,7 +24,7 @@ import pytest
 
 from benchmarks.fleet import Beating, load
 from controlplane.local.saved_environment import environment_file, read_environment
-from tests.e2e.launcher import Up
+from tests.support.launcher import Up
 
 FLEET = int(os.environ.get("FLEET", "200"))
 CLIENTS = 8

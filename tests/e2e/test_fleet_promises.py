@@ -24,8 +24,8 @@ from controlplane.local.ports import free_port
 from controlplane.local.programs import Program, Running, start, stop_all
 from registry.agents.models import Agent, Lease, SweepRecord
 from registry.environments.models import Environment
-from tests.api_client import AGENT, Api, token_for
 from tests.conftest import QUICK_LIVENESS
+from tests.support.api_client import AGENT, Api, token_for
 
 LEASE = timedelta(seconds=int(QUICK_LIVENESS["LEASE_SECONDS"]))
 # What their clocks say, in hours beside ours.

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.launcher import Up
+from tests.support.launcher import Up
 
 HANG_SECONDS = 3
 

@@ -12,8 +12,8 @@ import pytest
 from django.utils.dateparse import parse_datetime
 
 from registry.agents.models import Lease
-from tests.api_client import AGENT, Api, token_for
-from tests.e2e.launcher import Web
+from tests.support.api_client import AGENT, Api, token_for
+from tests.support.launcher import Web
 
 AGENTS = 40
 CLIENTS = 8

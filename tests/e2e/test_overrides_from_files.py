@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.launcher import Up
+from tests.support.launcher import Up
 
 PROJECT = "apiVersion: 1\nkind: project\nid: ml\nname: Learning\n"
 

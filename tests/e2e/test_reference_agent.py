@@ -21,10 +21,11 @@ from controlplane.events.models import Event
 from registry.agents.models import Agent, AgentReport, Lease
 from registry.joining.models import JoinToken
 from registry.providers.models import Provider
-from tests.api_client import Api, token_for
-from tests.e2e.launcher import Web
+from tests.support.api_client import Api, token_for
+from tests.support.launcher import Web
+from tests.support.paths import ROOT
 
-PROGRAM = Path(__file__).resolve().parents[2] / "examples" / "agent" / "agent.py"
+PROGRAM = ROOT / "examples" / "agent" / "agent.py"
 
 
 class Health(http.server.BaseHTTPRequestHandler):

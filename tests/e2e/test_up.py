@@ -10,9 +10,9 @@ import urllib.request
 
 import pytest
 
-from tests.api_client import AGENT
-from tests.beating_agent import BeatingAgent
-from tests.e2e.launcher import Up
+from tests.support.api_client import AGENT
+from tests.support.beating_agent import BeatingAgent
+from tests.support.launcher import Up
 
 QUICK = {"HEARTBEAT_INTERVAL_SECONDS": "1", "LEASE_SECONDS": "3", "SWEEP_INTERVAL_SECONDS": "1"}
 

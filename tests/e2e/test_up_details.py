@@ -20,7 +20,7 @@ import pytest
 from controlplane.local.ports import free_port
 from controlplane.local.readiness import worker_answers
 from controlplane.local.saved_environment import read_environment
-from tests.e2e.launcher import ROOT, Up
+from tests.support.launcher import ROOT, Up
 
 READY = "Ctrl-C stops everything."
 

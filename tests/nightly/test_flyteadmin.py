@@ -23,8 +23,8 @@ from flyteidl.admin.workflow_attributes_pb2 import WorkflowAttributesGetResponse
 from google.protobuf import json_format
 from google.rpc.status_pb2 import Status
 
-from tests.api_client import token_for
 from tests.nightly.flyteadmin_calls import LEVELS, NUMBERS, PROTOBUF, Call, edges, story
+from tests.support.api_client import token_for
 
 URL = os.environ.get("FLYTEADMIN_URL", "")
 pytestmark = pytest.mark.skipif(

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.launcher import Up
+from tests.support.launcher import Up
 
 READS = (
     "/api/v1/overrides/effective?domain=staging",

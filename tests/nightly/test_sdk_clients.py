@@ -15,9 +15,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.api_client import token_for
+from tests.support.api_client import token_for
+from tests.support.paths import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 PROGRAMS = Path(__file__).with_name("sdk_clients")
 DOCUMENT = ROOT / "openapi.yaml"
 # The caller has a name; version 1; the value and its level; the state after a heartbeat; a typed 404.

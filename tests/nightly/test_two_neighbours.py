@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from registry.agent_configs.part_models import AgentConfigPart
-from tests.api_client import Api, token_for
-from tests.neighbour_calls import MALICE, Records
-from tests.neighbours import Installation, play, settle
+from tests.support.api_client import Api, token_for
+from tests.support.neighbour_calls import MALICE, Records
+from tests.support.neighbours import Installation, play, settle
 
 _QUIET_SECONDS, _SECONDS = 30, 60
 _KINDS = ("publish", "read", "beat", "livez")

@@ -1,0 +1,336 @@
+"""What is known of a cluster, whatever its API server does: real HTTP, the official client, and faults."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+
+import pytest
+
+from registry.agent_configs.sources.cluster.backoff import Pace
+from registry.agent_configs.sources.cluster.cache import View
+from registry.agent_configs.sources.cluster.client import KubernetesCluster
+from registry.agent_configs.sources.cluster.protocol import EVERYWHERE, ClusterError
+from registry.agent_configs.sources.cluster.reflector import Reflector
+from tests.support.fake_kubernetes import PREFIX, FakeKubernetes
+
+PACE = Pace(first=0.01, longest=0.05, relist=300, empty=0.01, watch=60, connect=1, answer=1)
+
+
+def wait_for(claim, seconds: float = 20.0) -> None:
+    until = time.monotonic() + seconds
+    while not claim():
+        assert time.monotonic() < until, "it did not come true in time"
+        time.sleep(0.005)
+
+
+@pytest.fixture
+def cluster(tmp_path):
+    fake = FakeKubernetes(tmp_path / "kubeconfig")
+    yield fake
+    fake.close()
+
+
+class Followed:
+    def __init__(self, cluster: FakeKubernetes, namespace: str = "acme", selector: str = "", **pace) -> None:
+        self.cluster = cluster
+        self.view = View([namespace])
+        self.stop = threading.Event()
+        wanted = Pace(**{**{name: getattr(PACE, name) for name in PACE.__slots__}, **pace})
+        client = KubernetesCluster(str(cluster.kubeconfig), selector=selector, pace=wanted)
+        self.reflector = Reflector(client, namespace, self.view, pace=wanted, stop=self.stop)
+        self.reflector.start()
+
+    @property
+    def names(self) -> set[str]:
+        return {one.name.removeprefix(PREFIX) for one in self.view.seen().config_maps}
+
+    @property
+    def texts(self) -> set[str]:
+        return {json.loads(one.text)["data"]["agents.yaml"] for one in self.view.seen().config_maps}
+
+    @property
+    def troubles(self) -> str:
+        return " ".join(self.view.seen().troubles.values())
+
+    @property
+    def counts(self) -> dict[str, int]:
+        return self.view.seen().counts
+
+    def watches(self) -> None:
+        """Wait until it is listed, and a watch is under way."""
+        wait_for(lambda: self.cluster.count("watch") and not self.troubles)
+
+
+@pytest.fixture
+def follow(cluster):
+    made = []
+
+    def start(namespace: str = "acme", **more) -> Followed:
+        made.append(Followed(cluster, namespace, **more))
+        return made[-1]
+
+    yield start
+    for one in made:
+        one.stop.set()
+    cluster.is_down = True
+    cluster.cut()
+    for one in made:
+        one.reflector.join(2)
+
+
+def test_what_is_there_and_what_changes_is_seen_and_nothing_else(cluster, follow):
+    cluster.apply("acme", "first", "1")
+    cluster.apply("other", "strange", "x")
+    seen = follow()
+    seen.watches()
+    assert seen.names == {"first"}
+
+    cluster.apply("acme", "second", "2")
+    cluster.apply("acme", "first", "changed")
+    wait_for(lambda: seen.texts == {"changed", "2"})
+    cluster.delete("acme", "first")
+
+    wait_for(lambda: seen.names == {"second"})
+    assert cluster.count("list") == 1
+
+
+def test_a_name_without_our_prefix_is_not_ours(cluster, follow):
+    cluster.apply("acme", "ours", "1")
+    cluster.objects["acme", "theirs"] = {
+        "metadata": {"name": "kube-root-ca.crt", "namespace": "acme", "labels": {}}
+    }
+
+    seen = follow()
+    seen.watches()
+
+    assert seen.names == {"ours"}
+
+
+def test_a_label_selector_is_asked_of_the_server(cluster, follow):
+    cluster.apply("acme", "yes", "1", team="a")
+    cluster.apply("acme", "no", "2", team="b")
+
+    seen = follow(selector="team=a")
+    seen.watches()
+
+    assert seen.names == {"yes"}
+
+
+def test_all_namespaces_at_once(cluster, follow):
+    cluster.apply("acme", "one", "1")
+    cluster.apply("beta", "two", "2")
+
+    seen = follow(EVERYWHERE)
+    seen.watches()
+
+    assert {one.namespace for one in seen.view.seen().config_maps} == {"acme", "beta"}
+
+
+def test_a_long_list_comes_in_pages(cluster, follow):
+    cluster.page_size = 3
+    for number in range(10):
+        cluster.apply("acme", f"n{number}", str(number))
+
+    seen = follow()
+    seen.watches()
+
+    assert len(seen.names) == 10
+    assert cluster.count("list") == 4
+
+
+def test_a_page_that_came_too_late_starts_the_list_again(cluster, follow):
+    cluster.page_size = 1
+    cluster.apply("acme", "a", "1")
+    cluster.apply("acme", "b", "2")
+    page = {"metadata": {"resourceVersion": "1", "continue": "1:1"}, "items": []}
+    cluster.oldest = 50
+    cluster.fail("list", body=json.dumps(page).encode())
+
+    seen = follow()
+    seen.watches()
+
+    assert seen.names == {"a", "b"}
+    assert seen.counts["expired"] == 1
+
+
+@pytest.mark.parametrize("in_stream", [True, False], ids=["line", "status"])
+def test_what_the_server_has_forgotten_is_listed_again_with_its_deletions(cluster, follow, in_stream):
+    cluster.expires_in_stream = in_stream
+    cluster.apply("acme", "stays", "1")
+    cluster.apply("acme", "goes", "2")
+    seen = follow()
+    seen.watches()
+
+    with cluster.down():
+        cluster.delete("acme", "goes")
+        cluster.apply("acme", "comes", "3")
+        cluster.compact()
+
+    wait_for(lambda: seen.names == {"stays", "comes"})
+    assert seen.counts["expired"] >= 1
+
+
+def test_a_dropped_watch_goes_on_where_it_was_without_a_list(cluster, follow):
+    cluster.apply("acme", "first", "1")
+    seen = follow()
+    seen.watches()
+
+    cluster.cut()
+    cluster.apply("acme", "second", "2")
+
+    wait_for(lambda: seen.names == {"first", "second"})
+    assert cluster.count("list") == 1
+    assert seen.counts["drops"] == 1
+
+
+def test_a_bookmark_moves_the_version_from_which_a_watch_goes_on(cluster, follow):
+    cluster.apply("acme", "first", "1")
+    seen = follow()
+    seen.watches()
+    cluster.touch()
+    time.sleep(0.5)
+
+    cluster.cut()
+    wait_for(lambda: cluster.count("watch") == 2)
+
+    versions = [query["resourceVersion"] for kind, _, query in cluster.requests if kind == "watch"]
+    assert versions == ["101", "102"]
+
+
+def test_a_line_that_was_cut_is_as_if_it_had_not_come(cluster, follow):
+    cluster.apply("acme", "first", "1")
+    cluster.fail("watch", raw=b'{"type": "DELETED", "object": {"metadata": {"name": "flyteplugins-agents')
+
+    seen = follow()
+    cluster.apply("acme", "second", "2")
+
+    wait_for(lambda: seen.names == {"first", "second"})
+    assert seen.counts.get("garbled", 0) == 0
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"<html>502</html>\n",
+        b"[1]\n",
+        b'{"type": "ADDED"}\n',
+        b'{"type": "EXPLODED", "object": {"metadata": {}}}\n',
+        b'{"type": "ADDED", "object": {"metadata": {"name": 7, "resourceVersion": "5"}}}\n',
+        b'{"type": "DELETED", "object": {"metadata": {"name": "x", "namespace": "acme"}}}\n',
+        b'{"type": "ERROR", "object": {"code": 500, "message": "etcd"}}\n',
+        b"\xff\xfe\n",
+    ],
+)
+def test_a_line_that_nobody_understands_leads_to_a_new_list(cluster, follow, line):
+    cluster.apply("acme", "first", "1")
+    cluster.fail("watch", raw=line)
+
+    seen = follow()
+
+    wait_for(lambda: seen.counts.get("garbled") == 1 and cluster.count("list") == 2)
+    seen.watches()
+    assert seen.names == {"first"}
+
+
+@pytest.mark.parametrize("status", [401, 403, 429, 500, 503])
+def test_a_refused_list_is_told_tried_again_and_forgets_nothing(cluster, follow, status):
+    cluster.apply("acme", "first", "1")
+    seen = follow(relist=0.0)
+    wait_for(lambda: seen.names == {"first"})
+
+    cluster.fail("list", times=3, status=status)
+    wait_for(lambda: str(status) in seen.troubles)
+
+    assert seen.names == {"first"}
+    wait_for(lambda: not seen.troubles)
+
+
+def test_a_server_that_is_away_is_told_and_found_again(cluster, follow):
+    cluster.apply("acme", "first", "1")
+    seen = follow()
+    seen.watches()
+
+    with cluster.down():
+        wait_for(lambda: "cannot be reached" in seen.troubles)
+        assert seen.names == {"first"}
+        cluster.apply("acme", "second", "2")
+
+    wait_for(lambda: seen.names == {"first", "second"} and not seen.troubles)
+
+
+def test_an_answer_that_takes_too_long_is_given_up(cluster, follow):
+    cluster.apply("acme", "first", "1")
+    cluster.fail("list", times=2, delay=1.0)
+
+    seen = follow(answer=0.2)
+
+    wait_for(lambda: "cannot be reached" in seen.troubles)
+    wait_for(lambda: seen.names == {"first"})
+
+
+@pytest.mark.parametrize("body", [b"<html>", b"{}", b"[]", b'{"metadata": {}, "items": []}', b'{"items": 7}'])
+def test_a_list_that_is_none_removes_nothing(cluster, follow, body):
+    cluster.apply("acme", "first", "1")
+    seen = follow(relist=0.0)
+    wait_for(lambda: seen.names == {"first"})
+
+    cluster.fail("list", body=body)
+
+    wait_for(lambda: seen.counts.get("garbled") == 1)
+    assert seen.names == {"first"}
+
+
+def test_an_empty_list_is_not_believed_at_once(cluster, follow):
+    cluster.apply("acme", "first", "1")
+    seen = follow(relist=0.0)
+    wait_for(lambda: seen.names == {"first"})
+
+    cluster.fail("list", times=2, items=[])
+    cluster.fail("list", times=20, status=500)
+    wait_for(lambda: "500" in seen.troubles)
+    assert seen.names == {"first"}
+    cluster.delete("acme", "first")
+
+    wait_for(lambda: seen.names == set())
+
+
+def test_a_proxy_that_answers_with_pages_of_its_own_is_told(cluster, follow):
+    cluster.apply("acme", "first", "1")
+    seen = follow(relist=0.0)
+    wait_for(lambda: seen.names == {"first"})
+
+    cluster.fail("list", times=10, body=b"<html>")
+
+    wait_for(lambda: "the list cannot be read" in seen.troubles)
+    assert seen.names == {"first"}
+    wait_for(lambda: not seen.troubles)
+
+
+def test_the_server_says_how_long_to_wait(cluster, follow):
+    cluster.apply("acme", "first", "1")
+    cluster.fail("list", status=429, headers={"Retry-After": "1"})
+
+    began = time.monotonic()
+    seen = follow()
+    wait_for(lambda: seen.names == {"first"})
+
+    assert time.monotonic() - began >= 1
+
+
+def test_a_server_that_ends_every_watch_at_once_is_not_overrun(cluster, follow):
+    cluster.apply("acme", "first", "1")
+    cluster.fail("watch", times=1000, raw=b"\n")
+    follow(first=0.05, longest=0.1)
+
+    time.sleep(0.6)
+
+    assert cluster.count("watch") < 20
+
+
+def test_where_the_cluster_is_must_be_known(tmp_path):
+    with pytest.raises(ClusterError, match="not known where the cluster is"):
+        KubernetesCluster(str(tmp_path / "missing"))
+    with pytest.raises(ClusterError, match="not known where the cluster is"):
+        KubernetesCluster("")

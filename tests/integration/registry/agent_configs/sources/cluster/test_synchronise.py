@@ -1,0 +1,519 @@
+"""Agent configurations from a cluster: what is published, who owns it, what is never removed, who is told."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import threading
+import urllib.request
+from datetime import datetime
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.db import connection
+from hypothesis import given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+
+from controlplane.events.models import Event
+from controlplane.local.ports import free_port
+from registry.agent_configs.delivery.data_planes import Described, Format, configuration, get_plane, put_plane
+from registry.agent_configs.documents.published import DocumentId
+from registry.agent_configs.models import AgentConfig, AgentConfigStatus
+from registry.agent_configs.publishing.publish import Wanted, get_document, put_document
+from registry.agent_configs.source_models import AgentConfigCluster
+from registry.agent_configs.sources.cluster import client
+from registry.agent_configs.sources.cluster.backoff import Pace
+from registry.agent_configs.sources.cluster.client import KubernetesCluster
+from registry.agent_configs.sources.cluster.synchronise import STANDBY, cluster_state, mark_silent_watcher
+from registry.agent_configs.sources.cluster.watcher import Watcher
+from registry.tasks import recompute_agent_configs
+from tests.integration.registry.agent_configs.publishing.test_publish import text
+from tests.integration.registry.agent_configs.sources.cluster.test_reflector import PACE, wait_for
+from tests.support.api_client import ACTOR
+from tests.support.fake_kubernetes import PREFIX, FakeKubernetes
+
+SAMPLE = """\
+plugins:
+  agent-service:
+    agents:
+      custom-agent:
+        endpoint: custom-agent.acme.svc.cluster.local:8000
+        insecure: true
+    supportedTaskTypes:
+    - custom_sensor
+    - customtask
+"""
+SAMPLE_DEFAULTS = """\
+plugins:
+  agent-service:
+    supportedTaskTypes:
+    - custom_sensor
+    - customtask
+tasks:
+  task-plugins:
+    default-for-task-types:
+      customtask: agent-service
+      custom_sensor: agent-service
+"""
+
+
+@pytest.fixture
+def cluster(tmp_path, settings):
+    fake = FakeKubernetes(tmp_path / "kubeconfig")
+    settings.AGENT_CONFIGS_KUBERNETES_NAMESPACES = ["acme", "beta"]
+    settings.AGENT_CONFIGS_KUBERNETES_KUBECONFIG = str(fake.kubeconfig)
+    settings.AGENT_CONFIGS_KUBERNETES_SETTLE_SECONDS = 0
+    yield fake
+    fake.close()
+
+
+@pytest.fixture
+def plane(db):
+    put_plane("eu", Described(), actor=ACTOR)
+    yield
+    # Tests share one connection, which would keep the watchers' lock.
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_unlock_all()")
+
+
+@pytest.fixture
+def watch(cluster, plane):
+    made: list[Watcher] = []
+
+    def start(*namespaces: str, pace: Pace = PACE, **more) -> Watcher:
+        names = namespaces or ("acme", "beta")
+        reader = KubernetesCluster(str(cluster.kubeconfig), pace=pace)
+        made.append(Watcher(reader, names, name=f"watcher-{len(made)}", pace=pace, **{"quiet": 0, **more}))
+        made[-1].start()
+        return made[-1]
+
+    yield start
+    for one in made:
+        one.stop.set()
+    cluster.is_down = True
+    cluster.cut()
+    for one in made:
+        for thread in one.threads:
+            thread.join(2)
+
+
+def published() -> dict[str, str]:
+    rows = AgentConfig.objects.filter(source="kubernetes", deleted_at=None)
+    return {f"{one.team}/{one.name.removeprefix(PREFIX)}": one.digest for one in rows}
+
+
+def steps(watcher: Watcher, claim, seconds: float = 5.0) -> None:
+    """Look again and again, as the watcher's loop does, until it is so."""
+
+    def looked() -> bool:
+        watcher.step()
+        return bool(claim())
+
+    wait_for(looked, seconds)
+
+
+def served() -> str:
+    return configuration(get_plane("eu"), Format.YAML).body
+
+
+def row() -> AgentConfigCluster:
+    return AgentConfigCluster.objects.get(id=1)
+
+
+def test_a_config_map_is_a_document_of_the_team_whose_namespace_it_is_in(cluster, watch):
+    cluster.apply("acme", "sensors", text("acme-sensor", "acme_sensor"))
+    watcher = watch()
+
+    steps(watcher, published)
+
+    found = get_document(DocumentId("kubernetes", "acme", f"{PREFIX}sensors"))
+    assert found.changed_by == "system:agent_config_cluster"
+    assert found.created_at == datetime.fromisoformat("2026-01-01T00:01:41+00:00")
+    assert "acme-sensor" in served()
+    assert cluster_state() == "current"
+    assert row().watcher == "watcher-0"
+
+
+def test_what_the_text_or_labels_say_of_a_team_changes_no_owner(cluster, watch):
+    said = cluster.apply("acme", "forged", text("acme-sensor", "acme_sensor"), team="beta")
+    said["metadata"]["annotations"] = {"team": "beta", "namespace": "beta"}
+    said["data"]["agents.yaml"] = "namespace: beta\nteam: beta\n" + said["data"]["agents.yaml"]
+    watcher = watch()
+
+    steps(watcher, published)
+
+    assert {one.team for one in AgentConfig.objects.all()} == {"acme"}
+
+
+def test_bookkeeping_makes_no_new_generation_and_looking_again_changes_nothing(cluster, watch):
+    cluster.apply("acme", "sensors", text("acme-sensor", "acme_sensor"))
+    watcher = watch()
+    steps(watcher, published)
+    before = (AgentConfig.objects.get().generation, Event.objects.count(), get_plane("eu").active_revision)
+
+    cluster.apply("acme", "sensors", text("acme-sensor", "acme_sensor"), touched="again")
+    cluster.apply("acme", "other", text("other", "other_type"))
+    steps(watcher, lambda: len(published()) == 2)
+
+    assert get_document(DocumentId("kubernetes", "acme", f"{PREFIX}sensors")).generation == before[0]
+    after = Event.objects.count()
+    watcher.step()
+    assert Event.objects.count() == after
+
+
+def test_a_bad_document_keeps_its_last_good_generation_and_touches_no_other(cluster, watch):
+    cluster.apply("acme", "sensors", text("acme-sensor", "acme_sensor"))
+    cluster.apply("beta", "sensors", text("beta-sensor", "beta_sensor"))
+    watcher = watch()
+    steps(watcher, lambda: len(published()) == 2)
+
+    cluster.apply("acme", "sensors", "plugins: [")
+    cluster.apply("beta", "sensors", text("beta-sensor", "beta_sensor", "beta_query"))
+    steps(watcher, lambda: "beta_query" in served())
+
+    assert "acme-sensor" in served()
+    status = AgentConfigStatus.objects.get(document__team="acme")
+    told = {one["type"]: (one["status"], one["reason"]) for one in status.conditions}
+    assert told["Valid"] == ("False", "InvalidYAML")
+    assert told["Programmed"] == ("True", "ServingLastGood")
+
+
+def test_a_cluster_that_is_away_removes_nothing_and_says_so(cluster, watch):
+    cluster.apply("acme", "sensors", text("acme-sensor", "acme_sensor"))
+    watcher = watch()
+    steps(watcher, published)
+
+    with cluster.down():
+        steps(watcher, lambda: cluster_state() == "failing")
+        recompute_agent_configs()
+        assert "acme-sensor" in served()
+        status = AgentConfigStatus.objects.get(document__team="acme")
+        assert [one["status"] for one in status.conditions if one["type"] == "Stale"] == ["True"]
+        assert "cannot be reached" in row().problems[0]
+
+    steps(watcher, lambda: cluster_state() == "current")
+
+
+def test_a_namespace_that_is_forbidden_keeps_its_documents_while_others_are_followed(cluster, watch):
+    cluster.apply("acme", "sensors", text("acme-sensor", "acme_sensor"))
+    steps(watch("acme"), published)
+
+    # Another watcher begins, and may not read what the first one could.
+    cluster.fail("list", times=1000, status=403)
+    blind = watch("acme")
+    steps(blind, lambda: cluster_state() == "failing")
+
+    assert published().keys() == {"acme/sensors"}
+    assert "403" in row().problems[0]
+    cluster.heal()
+    steps(blind, lambda: cluster_state() == "current")
+
+
+def test_one_config_map_that_goes_takes_its_document_with_it(cluster, watch):
+    cluster.apply("acme", "sensors", text("acme-sensor", "acme_sensor"))
+    cluster.apply("beta", "sensors", text("beta-sensor", "beta_sensor"))
+    watcher = watch()
+    steps(watcher, lambda: len(published()) == 2)
+
+    cluster.delete("acme", "sensors")
+    steps(watcher, lambda: len(published()) == 1)
+
+    assert "acme-sensor" not in served()
+    assert "beta-sensor" in served()
+
+
+def test_a_mass_deletion_waits_for_a_confirmation_of_what_would_go(cluster, watch):
+    for number in range(4):
+        cluster.apply("acme", f"n{number}", text(f"agent{number}", f"type{number}"))
+    watcher = watch(quiet=0.3)
+    steps(watcher, lambda: len(published()) == 4)
+
+    # One by one, and looked at in between: each alone would be few enough.
+    for number in range(4):
+        cluster.delete("acme", f"n{number}")
+        left = 3 - number
+        wait_for(lambda left=left: len(watcher.view.seen().config_maps) == left)
+        watcher.step()
+    steps(watcher, lambda: cluster_state() == "awaiting_confirmation")
+
+    assert len(published()) == 4
+    assert len(row().pending["documents"]) == 4
+    call_command("watch_agent_configs", confirm=row().pending["digest"])
+    steps(watcher, lambda: not published())
+    assert cluster_state() == "current"
+
+
+def test_a_config_map_that_is_deleted_and_made_again_in_a_moment_never_goes(cluster, watch):
+    cluster.apply("acme", "sensors", text("acme-sensor", "acme_sensor"))
+    watcher = watch(quiet=60)
+    steps(watcher, published)
+
+    cluster.delete("acme", "sensors")
+    wait_for(lambda: not watcher.view.seen().config_maps)
+    watcher.step()
+    cluster.apply("acme", "sensors", text("acme-sensor", "acme_sensor"))
+    wait_for(lambda: watcher.view.seen().config_maps)
+    watcher.step()
+
+    assert AgentConfig.objects.get().generation == 1
+
+
+def test_the_rfcs_samples_make_one_configuration_once_they_are_legal(cluster, watch):
+    cluster.apply("acme", "config-xxx", SAMPLE)
+    cluster.apply("acme", "enabled-plugins-xxx", SAMPLE_DEFAULTS)
+    watcher = watch()
+
+    steps(watcher, lambda: len(published()) == 2)
+
+    assert set(AgentConfig.objects.values_list("is_valid", flat=True)) == {True}
+    assert '"customtask": "custom-agent"' in served()
+    assert '"custom_sensor": "custom-agent"' in served()
+
+
+def test_hostile_documents_keep_no_other_from_being_read(cluster, watch):
+    cluster.apply("acme", "sensors", text("acme-sensor", "acme_sensor"))
+    cluster.apply("acme", "zero", "a: \x00\ud800")
+    cluster.apply("acme", "bomb", "a: &a [1]\nb: [*a, *a]")
+    binary = cluster.apply("acme", "binary", "x")
+    binary["binaryData"] = {"x.yaml": "AAAA"}
+    cluster.apply("acme", "no-data", "x").pop("data")
+    cluster.objects["acme", "typed"] = {
+        **binary,
+        "data": [1],
+        "metadata": {**binary["metadata"], "name": PREFIX + "t"},
+    }
+    watcher = watch()
+
+    steps(watcher, lambda: "acme-sensor" in served())
+
+    assert list(AgentConfig.objects.filter(is_valid=True).values_list("name", flat=True)) == [
+        f"{PREFIX}sensors"
+    ]
+
+
+class Elsewhere:
+    """A watcher as another process runs it: in a thread, and so on a connection, of its own."""
+
+    def __init__(self, watcher: Watcher) -> None:
+        self.watcher = watcher
+        self.thread = threading.Thread(target=self._run)
+        self.thread.start()
+
+    def _run(self) -> None:
+        try:
+            self.watcher.run()
+        finally:
+            connection.close()
+
+    def end(self) -> None:
+        self.watcher.halt()
+        self.thread.join(5)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_two_watchers_one_writes_and_the_other_takes_over_when_it_is_gone(cluster, watch):
+    cluster.apply("acme", "sensors", text("acme-sensor", "acme_sensor"))
+    first = Elsewhere(watch())
+    try:
+        wait_for(published)
+        second = watch()
+        wait_for(lambda: second.view.seen().is_complete)
+        assert [second.step() for _ in range(5)] == [STANDBY] * 5
+        assert row().watcher == "watcher-0"
+        wait_for(lambda: first.watcher.pulse.is_ready)
+    finally:
+        first.end()
+    cluster.apply("acme", "more", text("more-agent", "more"))
+
+    steps(second, lambda: len(published()) == 2)
+    assert row().watcher == "watcher-1"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_watcher_whose_connection_breaks_comes_back_and_writes_on(cluster, watch):
+    watcher = watch()
+    cluster.apply("acme", "sensors", text("acme-sensor", "acme_sensor"))
+    steps(watcher, published)
+
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_backend_pid()")
+        (victim,) = cursor.fetchone()
+    other = threading.Thread(target=_terminate, args=(victim,))
+    other.start()
+    other.join()
+    cluster.apply("acme", "more", text("more-agent", "more"))
+
+    assert watcher.step() == "offline"
+    steps(watcher, lambda: row().counts.get("config_maps") == 2)
+    assert len(published()) == 2
+
+
+def _terminate(pid: int) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_terminate_backend(%s)", [pid])
+    connection.close()
+
+
+NAMES = st.sampled_from(["a", "b", "c"])
+SPACES = st.sampled_from(["acme", "beta"])
+WORDS = st.sampled_from(["plugins: [", text("x", "x"), text("y", "y", "z")])
+HAPPENS = st.one_of(
+    st.tuples(st.just("apply"), SPACES, NAMES, WORDS),
+    st.tuples(st.just("delete"), SPACES, NAMES),
+    st.tuples(st.sampled_from(["cut", "compact", "touch"])),
+    st.tuples(
+        st.just("fail"),
+        st.sampled_from(["list", "watch"]),
+        st.sampled_from(
+            [{"status": 410}, {"status": 403}, {"status": 500}, {"items": []}, {"raw": b"<html>\n"}]
+        ),
+    ),
+    st.tuples(st.just("look")),
+)
+
+
+def test_once_it_is_quiet_the_stored_set_is_the_clusters_whatever_happened(cluster, watch, settings):
+    settings.AGENT_CONFIGS_REMOVAL_COUNT = 1000
+    settings.AGENT_CONFIGS_FLAPS = 1_000_000
+    watcher = watch(events=False)
+
+    def stored() -> dict[tuple[str, str], str]:
+        rows = AgentConfig.objects.filter(source="kubernetes", deleted_at=None)
+        return {(one.team, one.name): json.loads(one.text)["data"]["agents.yaml"] for one in rows}
+
+    def wanted() -> dict[tuple[str, str], str]:
+        return {name: one["data"]["agents.yaml"] for name, one in cluster.objects.items()}
+
+    @hypothesis_settings(max_examples=25, deadline=None, derandomize=True, database=None)
+    @given(st.lists(HAPPENS, max_size=15))
+    def whatever(happened) -> None:
+        for what, *how in happened:
+            if what == "fail":
+                cluster.fail(how[0], **how[1])
+            elif what == "look":
+                watcher.step()
+            else:
+                getattr(cluster, what)(*how)
+        cluster.heal()
+        steps(watcher, lambda: stored() == wanted() and not row().problems, seconds=10)
+
+    whatever()
+
+
+def test_a_silent_watcher_is_told_and_nothing_goes(cluster, watch):
+    cluster.apply("acme", "sensors", text("acme-sensor", "acme_sensor"))
+    watcher = watch()
+    steps(watcher, published)
+
+    with connection.cursor() as cursor:
+        cursor.execute("UPDATE registry_agentconfigcluster SET checked_at = now() - interval '61 seconds'")
+    mark_silent_watcher()
+
+    assert cluster_state() == "failing"
+    assert "No watcher has reported" in row().problems[0]
+    assert "acme-sensor" in served()
+    watcher.step()
+    assert cluster_state() == "current"
+
+
+def test_authors_are_told_once_by_events_what_became_of_their_config_map(cluster, watch):
+    put_document(Wanted(DocumentId("api", "first", "a"), text("first-agent", "taken")), actor=ACTOR)
+    cluster.apply("acme", "good", text("acme-sensor", "acme_sensor"))
+    cluster.apply("acme", "bad", "plugins: [")
+    cluster.apply("beta", "rival", text("beta-sensor", "taken"))
+    watcher = watch()
+
+    steps(watcher, lambda: len(cluster.events) == 3)
+
+    told = {event["regarding"]["name"].removeprefix(PREFIX): event for event in cluster.events.values()}
+    assert told["good"]["reason"] == "Accepted"
+    assert told["bad"]["type"] == "Warning"
+    assert told["bad"]["reason"] == "InvalidConfiguration"
+    assert "agents.yaml 2:1" in told["bad"]["note"]
+    assert told["rival"]["reason"] == "Conflicted"
+    assert "taken" in told["rival"]["note"]
+    assert told["rival"]["regarding"]["uid"].startswith("uid-")
+    sent = cluster.count("event")
+    cluster.apply("acme", "more", text("more-agent", "more"))
+    steps(watcher, lambda: len(cluster.events) == 4)
+    assert cluster.count("event") == sent + 1
+
+
+def test_a_watcher_that_starts_again_counts_on_the_event_that_is_there(cluster, watch):
+    cluster.apply("acme", "good", text("acme-sensor", "acme_sensor"))
+    steps(watch(), lambda: cluster.events)
+
+    steps(watch(), lambda: next(iter(cluster.events.values())).get("series"))
+
+    assert len(cluster.events) == 1
+    assert next(iter(cluster.events.values()))["series"]["count"] == 2
+
+
+def test_events_that_cannot_be_written_keep_nothing_from_being_published(cluster, watch):
+    cluster.fail("event", times=1000, status=403)
+    cluster.apply("acme", "good", text("acme-sensor", "acme_sensor"))
+    watcher = watch()
+
+    steps(watcher, lambda: watcher.view.seen().counts.get("events_failed"))
+
+    assert "acme-sensor" in served()
+    assert cluster_state() == "current"
+
+
+def test_the_command_lists_once_and_says_what_is_wrong(cluster, plane, settings, capsys, monkeypatch):
+    settings.AGENT_CONFIGS_KUBERNETES_NAMESPACES = ["acme"]
+    cluster.apply("acme", "sensors", text("acme-sensor", "acme_sensor"))
+
+    call_command("watch_agent_configs", once=True)
+
+    assert "in force" in capsys.readouterr().out
+    assert published().keys() == {"acme/sensors"}
+    assert [event["reason"] for event in cluster.events.values()] == ["Accepted"]
+    cluster.fail("list", times=1000, status=403)
+    with pytest.raises(CommandError, match="failing"):
+        call_command("watch_agent_configs", once=True)
+    assert "403" in capsys.readouterr().err
+    monkeypatch.setattr(client, "find_spec", lambda name: None)
+    with pytest.raises(CommandError, match="extra `kubernetes` is not installed"):
+        call_command("watch_agent_configs", once=True)
+    settings.AGENT_CONFIGS_KUBERNETES_NAMESPACES = []
+    with pytest.raises(CommandError, match="NAMESPACES is empty"):
+        call_command("watch_agent_configs", once=True)
+
+
+def test_the_command_follows_until_it_is_told_to_stop(cluster, plane, settings):
+    settings.AGENT_CONFIGS_KUBERNETES_NAMESPACES = ["acme"]
+    settings.AGENT_CONFIGS_KUBERNETES_PROBE_PORT = port = free_port()
+    cluster.apply("acme", "sensors", text("acme-sensor", "acme_sensor"))
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
+    answers: list[int] = []
+
+    def stop_when_ready() -> None:
+        try:
+            wait_for(lambda: _ready(port), 20)
+            answers.append(200)
+        finally:
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    stopper = threading.Thread(target=stop_when_ready)
+    try:
+        signal.signal(signal.SIGTERM, lambda *_: None)
+        stopper.start()
+        call_command("watch_agent_configs")
+        stopper.join()
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+
+    assert answers == [200]
+    assert published().keys() == {"acme/sensors"}
+
+
+def _ready(port: int) -> bool:
+    try:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/readyz", timeout=1) as answer:
+            return answer.status == 200
+    except OSError:
+        return False

@@ -1,0 +1,68 @@
+"""Which generation counts, and which documents are looked at when something goes wrong."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from registry.agent_configs.bundles.generations import Generation, Patience, is_flapping, served, suspects
+from registry.agent_configs.claims.decide import decide
+from registry.agent_configs.documents.reading import Reading
+from tests.support.agent_config_samples import NOW, content, published
+from tests.unit.registry.agent_configs.bundles.test_conditions import BROKEN
+from tests.unit.registry.agent_configs.bundles.test_rendering import bundle_of
+
+GOOD = Generation(1, content({"t": "a"}), NOW - timedelta(hours=1))
+
+
+def test_a_valid_update_is_served_at_once():
+    said = content({"t": "b"})
+
+    assert served(2, Reading(said), GOOD, patience=Patience(), now=NOW) == Generation(2, said, NOW)
+
+
+@pytest.mark.parametrize(
+    ("age", "is_served"), [(None, True), (timedelta(hours=1), True), (timedelta(minutes=59), False)]
+)
+def test_an_invalid_update_leaves_the_last_good_one_while_patience_lasts(age, is_served):
+    found = served(2, BROKEN, GOOD, patience=Patience(last_good=age), now=NOW)
+
+    assert found == (GOOD if is_served else None)
+
+
+def test_an_invalid_first_generation_is_not_served():
+    assert served(1, BROKEN, None, patience=Patience(), now=NOW) is None
+
+
+@pytest.mark.parametrize(("changes", "flaps"), [(10, False), (11, True)])
+def test_too_many_changes_of_late_are_flapping(changes, flaps):
+    of_late = [NOW - timedelta(minutes=9)] * changes
+    long_ago = [NOW - timedelta(minutes=10)] * 50
+
+    assert is_flapping([*of_late, *long_ago], patience=Patience(), now=NOW) is flaps
+
+
+def test_only_what_changed_since_a_bundle_was_taken_is_suspected():
+    same, changed, new = published("same"), published("changed"), published("new")
+    applied = bundle_of(same, changed)
+
+    rejected = bundle_of(same, replace(changed, generation=2), new)
+
+    assert suspects(applied, rejected) == {changed.id, new.id}
+    assert suspects(None, applied) == {same.id, changed.id}
+
+
+def test_an_update_that_lessens_a_conflict_loses_nothing_new():
+    winner = published("winner", "other", content({"t": "w", "u": "w"}), age=5)
+    before = published("one", "acme", content({"t": "a", "u": "a", "v": "a"}))
+    better = replace(before, content=content({"t": "a", "v": "a"}))
+
+    now = decide([winner, before])
+
+    assert decide([winner, better]).newly_dropped(now, before.id) == ()
+    assert [one.claim.key.name for one in decide([winner, before]).newly_dropped(decide([]), before.id)] == [
+        "t",
+        "u",
+    ]

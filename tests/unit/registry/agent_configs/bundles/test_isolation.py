@@ -1,0 +1,150 @@
+"""No sequence of one team's changes changes what another team has in force, or holds it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import Any
+
+from hypothesis import event, given, settings
+from hypothesis import strategies as st
+
+from registry.agent_configs.bundles.bundle import Bundle
+from registry.agent_configs.bundles.compute import World, recompute
+from registry.agent_configs.bundles.gates import Gate, Gates
+from registry.agent_configs.bundles.targets import Target
+from registry.agent_configs.bundles.team_parts import part_digest
+from registry.agent_configs.claims.contests import Simultaneous
+from registry.agent_configs.claims.decide import Policy
+from registry.agent_configs.documents.content import Content, Deployment
+from registry.agent_configs.documents.dialects import Dialect
+from registry.agent_configs.documents.published import Naming, Published
+from tests.support.agent_config_samples import NOW, published
+
+# What the other team has from the beginning: the hostile team claims this too, and loses.
+FIRST = {f"first-{number}": f"first{number}.ours:1" for number in range(5)}
+# What it comes to claim later: names that only it uses.
+LATER = {f"later-{number}": f"later{number}.ours:1" for number in range(5)}
+HOSTILE = {f"hostile-{number}": f"x{number}.hostile:1" for number in range(8)}
+
+switches = st.booleans()
+configs = st.sampled_from(["", '{"a": 1}', f'{{"a": "{"x" * 3000}"}}'])
+
+
+@st.composite
+def documents(draw: st.DrawFn, team: str, names: dict[str, str], most: int = 3) -> list[Published]:
+    """What a team publishes in one round; none is a deletion of everything."""
+    found = []
+    for number in range(draw(st.integers(0, most))):
+        ids = draw(st.sets(st.sampled_from(sorted(names)), min_size=1, max_size=5))
+        service_config = draw(configs) if team == "hostile" else ""
+        places = st.sampled_from(sorted(names.values()))
+        agents = {
+            one: Deployment(draw(places) if team == "hostile" else names[one], draw(switches), service_config)
+            for one in sorted(ids)
+        }
+        routes = {f"{one}.{kind}": one for one in sorted(ids) for kind in draw(st.sets(st.integers(0, 2)))}
+        said = Content(agents, routes)
+        found.append(published(f"d{number}", team, said, age=draw(st.integers(0, 50))))
+    return found
+
+
+@st.composite
+def rounds(draw: st.DrawFn) -> list[tuple[list[Published], list[Published]]]:
+    """What ours and the hostile team have published, round by round. In the first, ours is alone."""
+    agents = {name: Deployment(place, True) for name, place in FIRST.items()}
+    routes = {f"{name}.{kind}": name for name in FIRST for kind in range(3)}
+    kept = published("first", "ours", Content(agents, routes))
+    found = [([kept], [])]
+    for number in range(1, draw(st.integers(2, 6))):
+        ours = [replace(one, generation=number) for one in draw(documents("ours", LATER))]
+        if draw(st.integers(0, 3)):
+            ours.append(kept)
+        hostile = draw(documents("hostile", {**FIRST, **HOSTILE}))
+        found.append((ours, [replace(one, generation=number) for one in hostile]))
+    return found
+
+
+gates = st.builds(
+    Gates,
+    bytes=st.sampled_from([12_000, 1 << 20]),
+    removal_share=st.sampled_from([0.0, 0.5]),
+    removal_count=st.integers(1, 4),
+    approval_required=switches,
+    team_bytes=st.sampled_from([4000, 1 << 20]),
+    team_agents=st.integers(3, 12),
+)
+policies = st.builds(
+    Policy,
+    naming=st.builds(Naming, namespaced_ids=switches),
+    simultaneous=st.sampled_from(Simultaneous),
+    strict_endpoints=switches,
+    flag=switches,
+)
+targets = st.builds(Target, dialect=st.sampled_from(Dialect))
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What ours has in force after a round, and whether it, or the whole, was held."""
+
+    part: Any
+    is_held: bool
+    is_all_held: bool
+
+
+def part_of(bundle: Bundle | None, team: str) -> Any:
+    """What a data plane reads of a team. Which of its documents gave a shared name is not part of it."""
+    if bundle is None:
+        return None
+    agents = [one for one in bundle.agents.values() if one.team == team]
+    routes = [(*one.name, one.agent, one.mapped) for one in bundle.routes if one.team == team]
+    return agents, routes
+
+
+def play(world: World, played: list[tuple[list[Published], list[Published]]]) -> list[Outcome]:
+    outcomes = []
+    for number, (ours, hostile) in enumerate(played):
+        at = NOW + timedelta(hours=number)
+        now = replace(world, documents=[*ours, *hostile])
+        if world.gates.approval_required:
+            # Ours is approved as soon as it asks; the hostile team never is.
+            now = replace(now, approved=frozenset({part_digest("ours", sorted_by_id(ours))}))
+        found = recompute(now, now=at)
+        if world.active is None and {one.gate for one in found.held} == {Gate.NEEDS_APPROVAL}:
+            found = recompute(replace(now, gates=replace(world.gates, approval_required=False)), now=at)
+        is_held = any(one.team == "ours" for one in found.division.held)
+        if not found.held:
+            world = replace(world, active=found.bundle, parts=found.division.parts)
+        world = replace(world, history=found.history)
+        outcomes.append(Outcome(part_of(world.active, "ours"), is_held, bool(found.held)))
+    return outcomes
+
+
+def sorted_by_id(documents: list[Published]) -> list[Published]:
+    return sorted(documents, key=lambda one: one.id)
+
+
+worlds = st.builds(World, documents=st.just(()), target=targets, policy=policies, gates=gates)
+
+
+@settings(max_examples=25)
+@given(worlds, rounds())
+def test_nothing_that_one_team_does_changes_or_holds_anothers_part(world, played):
+    alone = play(world, [(ours, []) for ours, _ in played])
+    beside = play(world, played)
+
+    event(f"ours held by its own change: {any(one.is_held for one in alone)}")
+    event(f"everything held: {any(one.is_all_held for one in alone)}")
+    assert beside == alone
+
+
+@settings(max_examples=25)
+@given(worlds, rounds())
+def test_a_held_part_is_as_it_was(world, played):
+    """While its change waits a team keeps exactly what it had."""
+    before = None
+    for outcome in play(world, played):
+        if outcome.is_held and before is not None:
+            assert outcome.part == before
+        before = outcome.part

@@ -1,0 +1,46 @@
+"""Which documents a decision about one of them needs."""
+
+from __future__ import annotations
+
+from registry.agent_configs.claims.relations import names_of, related
+from tests.support.agent_config_samples import agent, content, published
+
+
+def names(found):
+    return sorted(one.name for one in found)
+
+
+def test_a_name_or_a_team_relates_over_any_number_of_steps():
+    wanted = published("wanted", "acme", content({"t": "a"}))
+    elsewhere = published("elsewhere", "other", content({"x": "y"}))
+    documents = [
+        published("rival", "beta", content({"t": "b"})),
+        published("rivals-rival", "gamma", content({"u": "b"})),
+        published("of-a-rivals-team", "gamma", content({"v": "c"})),
+        published("same-team", "acme", content({"w": "d"})),
+        elsewhere,
+    ]
+
+    assert names(related(documents, [wanted])) == [
+        "of-a-rivals-team",
+        "rival",
+        "rivals-rival",
+        "same-team",
+    ]
+    assert names(related(documents, [elsewhere])) == ["elsewhere"]
+
+
+def test_an_endpoint_relates_in_whatever_capitals():
+    one = published("one", "acme", content({"t": "a"}, {"a": agent("X.y:1")}))
+    other = published("other", "beta", content({"u": "b"}, {"b": agent("x.y:1")}))
+
+    assert names(related([other], [one])) == ["other"]
+
+
+def test_names_are_those_that_a_claim_could_have():
+    assert set(names_of([published("d", "acme", content({"t": "a"}))])) == {
+        "t",
+        "a",
+        "acme--a",
+        "a.svc:8000",
+    }
