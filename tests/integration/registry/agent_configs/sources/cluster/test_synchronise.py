@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import sys
 import threading
 import urllib.request
 from datetime import datetime
@@ -31,6 +32,7 @@ from registry.agent_configs.publishing.publish import DocumentSpec, get_document
 from registry.agent_configs.source_models import AgentConfigCluster
 from registry.agent_configs.sources.cluster import client
 from registry.agent_configs.sources.cluster.backoff import WatchTiming
+from registry.agent_configs.sources.cluster.backoff import Pace
 from registry.agent_configs.sources.cluster.client import KubernetesCluster
 from registry.agent_configs.sources.cluster.synchronise import STANDBY, get_cluster_state, mark_silent_watcher
 from registry.agent_configs.sources.cluster.watcher import Watcher
@@ -481,7 +483,7 @@ def test_the_command_lists_once_and_says_what_is_wrong(cluster, plane, settings,
     with pytest.raises(CommandError, match="failing"):
         call_command("watch_agent_configs", once=True)
     assert "403" in capsys.readouterr().err
-    monkeypatch.setattr(client, "find_spec", lambda name: None)
+    monkeypatch.setitem(sys.modules, "kubernetes", None)
     with pytest.raises(CommandError, match="extra `kubernetes` is not installed"):
         call_command("watch_agent_configs", once=True)
     settings.AGENT_CONFIGS_KUBERNETES_NAMESPACES = []
