@@ -32,9 +32,10 @@ from registry.agent_configs.delivery.data_planes import (
     put_plane,
 )
 from registry.agent_configs.delivery.long_poll import watch_data_plane
-from registry.agent_configs.delivery.signatures import repr_digest, signatures
-from registry.agent_configs.delivery.long_poll import next_bundle
-from registry.agent_configs.delivery.signatures import digest_headers, signature_headers
+from registry.agent_configs.delivery.signatures import (
+    digest_headers,
+    signature_headers,
+)
 from registry.agent_configs.documents.dialects import Dialect
 from registry.agent_configs.models import DataPlane
 from registry.agent_configs.publishing.teams import check_may_see_all_teams

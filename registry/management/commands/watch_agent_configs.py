@@ -13,9 +13,6 @@ from registry.agent_configs.source_models import AgentConfigCluster
 from registry.agent_configs.sources.cluster.backoff import WatchTiming
 from registry.agent_configs.sources.cluster.client import KubernetesCluster
 from registry.agent_configs.sources.cluster.health import serve_probes
-from registry.agent_configs.sources.cluster.backoff import Pace
-from registry.agent_configs.sources.cluster.client import KubernetesCluster
-from registry.agent_configs.sources.cluster.health import serve
 from registry.agent_configs.sources.cluster.protocol import ClusterError
 from registry.agent_configs.sources.cluster.synchronise import SOURCE, STANDBY
 from registry.agent_configs.sources.cluster.watcher import LISTING, OFFLINE, Watcher

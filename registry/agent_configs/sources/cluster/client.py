@@ -9,11 +9,9 @@ from contextlib import contextmanager, suppress
 from importlib import import_module
 from typing import Any
 
+from controlplane.extras import is_installed, missing
 from registry.agent_configs.sources.cluster.backoff import WatchTiming
 from registry.agent_configs.sources.cluster.objects import MalformedResponse, VersionExpired
-from controlplane.extras import is_installed, missing
-from registry.agent_configs.sources.cluster.backoff import Pace
-from registry.agent_configs.sources.cluster.objects import Expired, Garbled
 from registry.agent_configs.sources.cluster.protocol import EVERYWHERE, ClusterError
 
 _EVENTS = "/apis/events.k8s.io/v1"

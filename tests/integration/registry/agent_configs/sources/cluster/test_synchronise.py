@@ -30,9 +30,7 @@ from registry.agent_configs.documents.published import DocumentId
 from registry.agent_configs.models import AgentConfig, AgentConfigStatus
 from registry.agent_configs.publishing.publish import DocumentSpec, get_document, put_document
 from registry.agent_configs.source_models import AgentConfigCluster
-from registry.agent_configs.sources.cluster import client
 from registry.agent_configs.sources.cluster.backoff import WatchTiming
-from registry.agent_configs.sources.cluster.backoff import Pace
 from registry.agent_configs.sources.cluster.client import KubernetesCluster
 from registry.agent_configs.sources.cluster.synchronise import STANDBY, get_cluster_state, mark_silent_watcher
 from registry.agent_configs.sources.cluster.watcher import Watcher
