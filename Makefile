@@ -32,8 +32,14 @@ test: .venv/.dev ## Run the whole test suite against real services that it start
 	@exec $(BIN)/python -m pytest $(or $(ARGS),$(ALL_TESTS))
 
 # One lane is one file: what needs minutes, a real peer given by path or address, or a ratio of times.
-nightly: .venv/.dev ## Run the slow lanes; LANE=two_neighbours runs tests/nightly/test_two_neighbours.py alone
-	@exec $(BIN)/python -m pytest -s $(if $(LANE),tests/nightly/test_$(LANE).py,tests/nightly) $(ARGS)
+# The lane "properties" is every property test of the suite, with many new examples.
+nightly: .venv/.dev ## Run the slow lanes; LANE=two_neighbours runs tests/nightly/test_two_neighbours.py alone, LANE=properties the property tests
+ifneq ($(LANE),properties)
+	$(BIN)/python -m pytest -s $(if $(LANE),tests/nightly/test_$(LANE).py,tests/nightly) $(ARGS)
+endif
+ifeq ($(or $(LANE),properties),properties)
+	HYPOTHESIS_PROFILE=nightly $(BIN)/python -m pytest -m hypothesis tests/unit tests/integration $(ARGS)
+endif
 
 screenshots: .venv/.dev ## Write docs/images/ from the demo's data; needs Chromium
 	SCREENSHOTS=docs/images $(BIN)/python -m pytest tests/browser -k hinders_nobody

@@ -19,7 +19,6 @@ from django.conf import settings
 from django.core.cache import cache
 from django.db import connection
 from django.db.models.signals import post_migrate
-from hypothesis import settings as settings_of_hypothesis
 
 from controlplane.database import roles
 from controlplane.database.roles import WEB, WORKER
@@ -28,12 +27,10 @@ from controlplane.local.ports import free_port
 from controlplane.local.programs import Program, start, stop_all, tail
 from tests.support.api_client import Api, token_for
 from tests.support.paths import ROOT
+from tests.support.properties import load_profile
 from tests.support.services_plugin import running_services
 
-# Machines are noisy: no deadlines. In CI the same examples every time, elsewhere new ones.
-settings_of_hypothesis.register_profile("here", deadline=None)
-settings_of_hypothesis.register_profile("ci", deadline=None, derandomize=True)
-settings_of_hypothesis.load_profile("ci" if os.environ.get("CI") else "here")
+load_profile()
 
 # Short enough to watch an agent fall silent in a test.
 QUICK_LIVENESS = {"HEARTBEAT_INTERVAL_SECONDS": "1", "LEASE_SECONDS": "3", "SWEEP_INTERVAL_SECONDS": "1"}

@@ -24,6 +24,7 @@ from registry.agent_configs.event_types import CONFIG_PUBLISHED
 from registry.agent_configs.models import PublishingTeam
 from tests.integration.controlplane.endpoints.events.test_streams import Stream, poll
 from tests.support.api_client import ACTOR, Api, make_principal, make_project, token_for
+from tests.support.properties import examples
 
 SCOPES = [Scope(), Scope(domain="d"), Scope(project="p"), Scope("d", "p"), Scope(project="q")]
 TYPES = ["project.created", "token.created", "agent_config.removed", "agent_config_claim.transferred"]
@@ -52,7 +53,7 @@ def every_event(db: None) -> list[Event]:
     )
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(examples(40, nightly=2_000), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(sight=st.one_of(_sights, st.just(EVERYTHING)))
 def test_sql_and_python_agree_on_what_is_visible(every_event, sight):
     expected = {

@@ -1,18 +1,17 @@
 """Laws of effective values on a real database, under random writes; the test keeps a history of its own.
 
-HYPOTHESIS_PROFILE=nightly looks at more histories.
+`make nightly LANE=properties` looks at more histories.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import pytest
 from django.db import transaction
-from hypothesis import given, note, settings
+from hypothesis import given, note
 from hypothesis import strategies as st
 
 from controlplane.errors import ControlplaneError, UnknownGuardRail, UnknownOverride
@@ -25,11 +24,11 @@ from overrides.loading.revisions import current_revision
 from overrides.resolution.addresses import Address
 from overrides.resource_types import BUILT_IN
 from tests.support.api_client import ACTOR, make_project
+from tests.support.properties import examples
 from tests.support.reference_resolver import Layer, Rail, Reference, canonical
 
 pytestmark = pytest.mark.django_db
-EXAMPLES = 300 if os.environ.get("HYPOTHESIS_PROFILE") == "nightly" else 15
-some = settings(max_examples=EXAMPLES)
+some = examples(10, nightly=300)
 
 SCOPES = [
     Scope(),

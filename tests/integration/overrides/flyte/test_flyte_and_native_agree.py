@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from overrides.models import Override, OverrideVersion
 from tests.support.api_client import Api, make_project, token_for
 from tests.support.flyte_messages import PROTOBUF, FlyteHttp, read
+from tests.support.properties import examples
 
 LEVELS: dict[str, tuple[dict[str, str], Any]] = {
     "project_attributes/flytesnacks": (
@@ -110,7 +111,7 @@ def said(kind: str, attributes: Any) -> flyte.MatchingAttributes:
     return flyte.MatchingAttributes(plugin_overrides=flyte.PluginOverrides(overrides=overrides))
 
 
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(examples(15, nightly=500), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.tuples(st.booleans(), st.sampled_from(list(LEVELS)), WRITES), min_size=1, max_size=8))
 def test_both_views_are_of_the_same_rows(clients, steps):
     api, http = clients

@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 from flyteidl.admin import matchable_resource_pb2 as flyte
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from overrides.flyte import messages, protojson
 from overrides.resource_types import BUILT_IN
+from tests.support.properties import examples
 
 _texts = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), max_size=5)
 _numbers = (
@@ -68,7 +69,7 @@ _ATTRIBUTES = st.one_of(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@examples(150, nightly=20_000)
 @given(_ATTRIBUTES)
 def test_what_a_built_in_type_accepts_flytes_message_can_hold(drawn):
     one, attributes = drawn

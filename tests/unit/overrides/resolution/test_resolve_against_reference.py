@@ -1,18 +1,15 @@
 """The resolver against a slow one of another make, over random layers, rules and guard rails.
 
-`make test` looks at 2,000 cases. HYPOTHESIS_PROFILE=nightly looks at 100,000 new ones:
-
-    HYPOTHESIS_PROFILE=nightly make test ARGS="tests/unit/overrides/resolution -k against_reference"
+`make test` looks at 300 cases, `make nightly LANE=properties` at 100,000 new ones.
 """
 
 from __future__ import annotations
 
-import os
 import random
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from hypothesis import HealthCheck, given, note, settings
+from hypothesis import given, note
 from hypothesis import strategies as st
 
 from controlplane.scopes import Level, Scope
@@ -20,18 +17,11 @@ from overrides.resolution.merging import Combine, MergeRule, Strategy
 from overrides.resolution.rails import GuardRail
 from overrides.resolution.resolve import Layer, Leaf, Removed, Resolved, admit, resolve, values_only
 from tests.support import reference_resolver as reference
+from tests.support.properties import examples
 from tests.support.reference_resolver import Reference, canonical
 
-settings.register_profile(
-    "nightly",
-    max_examples=100_000,
-    deadline=None,
-    derandomize=False,
-    suppress_health_check=[HealthCheck.too_slow],
-)
-NIGHTLY = os.environ.get("HYPOTHESIS_PROFILE") == "nightly"
-many = settings(settings.get_profile("nightly")) if NIGHTLY else settings(max_examples=2_000)
-some = settings(max_examples=10_000 if NIGHTLY else 200)
+many = examples(300, nightly=100_000)
+some = examples(80, nightly=10_000)
 
 # Every shape, and neighbours that differ in one segment: a target is covered by some of them only.
 LADDER = [

@@ -7,7 +7,7 @@ import time
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from controlplane.errors import InvalidTypeDefinition
@@ -19,6 +19,7 @@ from overrides.resource_types.operators import define, restore
 from overrides.resource_types.shape import check_shape
 from overrides.resource_types.sizes import MAX_TEXT_CHARACTERS, MAX_VALUES
 from tests.support.hostile_patterns import CATASTROPHIC
+from tests.support.properties import examples
 
 
 def definition(properties: dict[str, Any], **more: Any) -> dict[str, Any]:
@@ -210,7 +211,7 @@ _rules = st.lists(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@examples(60, nightly=20_000)
 @given(st.dictionaries(_names, _schemas, max_size=3), _schemas, _rules, st.lists(_values, max_size=3))
 def test_a_definition_is_refused_or_works_for_every_value(properties, shared, rules, values):
     document = definition(properties, **{"$defs": {"a": shared}}) | {"merge": rules}

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any
 
-from hypothesis import event, given, settings
+from hypothesis import event, given
 from hypothesis import strategies as st
 
 from registry.agent_configs.bundles.bundle import Bundle
@@ -20,6 +20,7 @@ from registry.agent_configs.documents.content import Content, Deployment
 from registry.agent_configs.documents.dialects import Dialect
 from registry.agent_configs.documents.published import Naming, Published
 from tests.support.agent_config_samples import NOW, published
+from tests.support.properties import examples
 
 # What the other team has from the beginning: the hostile team claims this too, and loses.
 FIRST = {f"first-{number}": f"first{number}.ours:1" for number in range(5)}
@@ -128,7 +129,7 @@ def sorted_by_id(documents: list[Published]) -> list[Published]:
 worlds = st.builds(World, documents=st.just(()), target=targets, policy=policies, gates=gates)
 
 
-@settings(max_examples=25)
+@examples(15, nightly=1_000)
 @given(worlds, rounds())
 def test_nothing_that_one_team_does_changes_or_holds_anothers_part(world, played):
     alone = play(world, [(ours, []) for ours, _ in played])
@@ -139,7 +140,7 @@ def test_nothing_that_one_team_does_changes_or_holds_anothers_part(world, played
     assert beside == alone
 
 
-@settings(max_examples=25)
+@examples(15, nightly=1_000)
 @given(worlds, rounds())
 def test_a_held_part_is_as_it_was(world, played):
     """While its change waits a team keeps exactly what it had."""

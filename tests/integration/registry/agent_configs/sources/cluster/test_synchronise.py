@@ -33,6 +33,7 @@ from tests.integration.registry.agent_configs.publishing.test_publish import tex
 from tests.integration.registry.agent_configs.sources.cluster.test_reflector import PACE, wait_for
 from tests.support.api_client import ACTOR
 from tests.support.fake_kubernetes import PREFIX, FakeKubernetes
+from tests.support.properties import NIGHTLY, examples
 
 SAMPLE = """\
 plugins:
@@ -386,7 +387,7 @@ def test_once_it_is_quiet_the_stored_set_is_the_clusters_whatever_happened(clust
     def wanted() -> dict[tuple[str, str], str]:
         return {name: one["data"]["agents.yaml"] for name, one in cluster.objects.items()}
 
-    @hypothesis_settings(max_examples=25, deadline=None, derandomize=True, database=None)
+    @hypothesis_settings(examples(15, nightly=300), derandomize=not NIGHTLY, database=None)
     @given(st.lists(HAPPENS, max_size=15))
     def whatever(happened) -> None:
         for what, *how in happened:
