@@ -29,8 +29,10 @@ from tests.support.api_client import Api, token_for
 from tests.support.paths import ROOT
 from tests.support.properties import load_profile
 from tests.support.services_plugin import running_services
+from tests.support.shared_handler import share_handlers
 
 load_profile()
+share_handlers()
 
 # Short enough to watch an agent fall silent in a test.
 QUICK_LIVENESS = {"HEARTBEAT_INTERVAL_SECONDS": "1", "LEASE_SECONDS": "3", "SWEEP_INTERVAL_SECONDS": "1"}
