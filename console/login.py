@@ -13,9 +13,9 @@ from django.contrib.auth.views import LoginView
 from django.http import HttpRequest, HttpResponse
 
 from controlplane.access.login import limits
-from controlplane.access.login.hash_queue import RETRY_SECONDS, is_full
 from controlplane.access.login.limits import Attempt
 from controlplane.access.login.session_store import SessionStore
+from controlplane.endpoints.access.password_queue import RETRY_SECONDS, is_full
 from controlplane.web.client_address import address_of
 
 _KNOWN_FOR_SECONDS = 90 * 24 * 3600

@@ -12,10 +12,10 @@ from django.views.decorators.debug import sensitive_post_parameters
 from console.forms import filled, said_in
 from console.pages import actor_of, page
 from controlplane.access.login import passwords
-from controlplane.access.login.hash_queue import RETRY_SECONDS, is_full
 from controlplane.access.login.passwords import PasswordChange
 from controlplane.access.login.session_store import keep_logged_in
 from controlplane.api.problems import STATUS_BY_ERROR
+from controlplane.endpoints.access.password_queue import RETRY_SECONDS, is_full
 from controlplane.endpoints.access.session_views import PasswordWrite, session_digest
 from controlplane.errors import (
     ControlplaneError,

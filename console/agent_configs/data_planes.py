@@ -20,9 +20,9 @@ from registry.agent_configs import serialization
 from registry.agent_configs.bundles.differences import difference, summary
 from registry.agent_configs.delivery.data_planes import approve, get_bundle, get_plane
 from registry.agent_configs.models import AgentConfigBundle, DataPlane
-from registry.agent_configs.publishing.team_parts import held_teams, parts_held
 from registry.agent_configs.publishing.teams import check_sees_all
 from registry.agent_configs.storage.stages import earlier_planes
+from registry.agent_configs.storage.team_parts import held_teams, parts_held
 from registry.api.agent_configs.data_plane_schemas import show_plane
 from registry.api.agent_configs.part_schemas import show_part
 

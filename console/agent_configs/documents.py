@@ -24,7 +24,7 @@ from controlplane.identity.callers import Caller
 from controlplane.identity.roles import Action
 from registry.agent_configs.documents.published import DocumentId
 from registry.agent_configs.models import AgentConfig, AgentConfigStatus, ClaimRecord
-from registry.agent_configs.publishing.models import AgentConfigPart
+from registry.agent_configs.part_models import AgentConfigPart
 from registry.agent_configs.publishing.publish import API, visible_document
 from registry.agent_configs.publishing.quarantine import quarantine, readmit
 from registry.agent_configs.publishing.teams import check_may_publish, hidden_teams

@@ -16,14 +16,14 @@ from console.cpctl_commands import curl
 from console.pages import actor_of, page, page_of
 from controlplane.identity.callers import Caller
 from controlplane.identity.roles import Action
-from registry.agents.policies import guard_policy
 from registry.agents.states import State
 from registry.api.environments import FleetGuardRulingWrite
+from registry.environments.evidence import WHOLE_FLEET
 from registry.environments.fleet_guard import Ruling
 from registry.environments.guarding import overrule
 from registry.environments.models import Environment
+from registry.environments.policies import guard_policy
 from registry.listing import counts
-from registry.sweep.evidence import WHOLE_FLEET
 
 _WORDS = {
     "lift": "Silent agents are marked unavailable at once, and their work may move to other agents. "

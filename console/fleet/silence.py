@@ -9,8 +9,8 @@ from typing import Any
 
 from django.db.models.functions import Now
 
+from registry.environments.evidence import WHOLE_FLEET
 from registry.environments.models import Environment
-from registry.sweep.evidence import WHOLE_FLEET
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from console.pages import page, page_of
 from console.records import changes
 from console.records.export import as_csv, as_json_lines
 from controlplane.access.models import AuditRecord
-from controlplane.events.visibility import visible_records
+from controlplane.access.visible_audit import visible_records
 from controlplane.identity.callers import Caller
 from controlplane.identity.roles import Action
 

@@ -12,9 +12,9 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
-from controlplane.access.throttles import AnonymousThrottle, CallerThrottle, count_anonymous
 from controlplane.api import idempotency
 from controlplane.api.fields import Query
+from controlplane.api.throttles import AnonymousThrottle, CallerThrottle, count_anonymous
 from controlplane.errors import NotAuthenticated
 from controlplane.identity.actors import Actor
 from controlplane.identity.callers import Caller

@@ -151,7 +151,7 @@ def server_error(request: HttpRequest) -> HttpResponse:
     document = problem(
         500,
         "internal_error",
-        "Something broke on our side",
+        "Internal Server Error",
         "Tell your operator the request_id; the log has the cause.",
     )
     return JsonResponse(document, status=500, content_type=CONTENT_TYPE)
@@ -176,7 +176,7 @@ def _unavailable() -> Response:
     document = problem(
         503,
         "database_unavailable",
-        "Try again soon",
+        "Service Unavailable",
         "The database did not answer in time. Nothing was changed.",
     )
     headers = {"Retry-After": _RETRY_AFTER_SECONDS}

@@ -1,4 +1,4 @@
-"""Which events and audit records a caller may read: for lists, counts, pages, streams and long polls.
+"""Which events a caller may read: for lists, counts, pages, streams and long polls.
 
 An event is readable if the caller has `event.read` at the event's scope, may read objects of its kind
 there, and may read every team that the event names.
@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable
 
-from django.db.models import Q, QuerySet
+from django.db.models import Q
 
-from controlplane.access.models import AuditRecord
 from controlplane.database.scoped import within
 from controlplane.events.audiences import TEAM_MEMBERS, audience_of
 from controlplane.events.event_filter import EVERYTHING, Right, Sight
@@ -35,7 +34,7 @@ def sight_of(caller: Caller) -> Sight:
     hidden = frozenset(team for rule in _team_rules for team in rule(caller))
     if not hidden and all(caller.verdict(action).allowed for action in Action):
         return EVERYTHING
-    return Sight(_rights(caller, Action.EVENT_READ, hidden), hidden)
+    return Sight(rights_of(caller, Action.EVENT_READ, hidden), hidden)
 
 
 def visible_events(caller: Caller) -> EventQuerySet:
@@ -47,7 +46,7 @@ def seen_with(sight: Sight) -> EventQuerySet:
     """`Sight.shows` in SQL; a test compares the two."""
     if sight.everything:
         return Event.objects.all()
-    rows = Event.objects.filter(_allowed(sight.rights, "type"))
+    rows = Event.objects.filter(rows_with(sight.rights, "type"))
     if sight.hidden_teams:
         for member in TEAM_MEMBERS:
             hidden = Q(**{f"data__{member}__in": sorted(sight.hidden_teams)})
@@ -55,18 +54,7 @@ def seen_with(sight: Sight) -> EventQuerySet:
     return rows
 
 
-def visible_records(caller: Caller) -> QuerySet[AuditRecord]:
-    """The audit records that the caller may read.
-
-    With `audit.read` everywhere that is all of them; with `audit.read` at a scope, records at and below it
-    of objects that the caller may read there.
-    """
-    if Scope() in caller.scopes_for(Action.AUDIT_READ):
-        return AuditRecord.objects.all()
-    return AuditRecord.objects.filter(_allowed(_rights(caller, Action.AUDIT_READ, frozenset()), "action"))
-
-
-def _rights(caller: Caller, log_action: Action, hidden: frozenset[str]) -> tuple[Right, ...]:
+def rights_of(caller: Caller, log_action: Action, hidden: frozenset[str]) -> tuple[Right, ...]:
     """The types of records that are readable, and where. log_action: that reads the log itself."""
     types: defaultdict[Action, set[str]] = defaultdict(set)
     for event_type in registered():
@@ -79,7 +67,7 @@ def _rights(caller: Caller, log_action: Action, hidden: frozenset[str]) -> tuple
     return tuple(right for right in rights if right.scopes)
 
 
-def _allowed(rights: Iterable[Right], column: str) -> Q:
+def rows_with(rights: Iterable[Right], column: str) -> Q:
     """Rows with one of these rights. column: that holds the type."""
     allowed = Q(pk__in=[])
     for right in rights:

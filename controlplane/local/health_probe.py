@@ -7,7 +7,7 @@ import urllib.error
 import urllib.request
 from threading import Event, Thread
 
-from controlplane.serving.hung_workers import patience
+from controlplane.observability.hung_workers import patience
 
 _PAUSE_SECONDS = 5.0
 _TIMEOUT_SECONDS = 5.0

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from threading import Thread
 
-from controlplane.serving.hung_workers import add_silence, hung_workers, patience
+from controlplane.observability.hung_workers import add_silence, hung_workers, patience
 from controlplane.serving.worker_signals import open_receiver, receive
 
 _LOOK_SECONDS = 0.5

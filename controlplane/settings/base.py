@@ -54,7 +54,7 @@ MIDDLEWARE = [
     "controlplane.observability.request_ids.RequestIdMiddleware",
     "django_structlog.middlewares.RequestMiddleware",
     "controlplane.observability.metrics.MetricsMiddleware",
-    "controlplane.observability.health.HealthMiddleware",
+    "controlplane.web.health.HealthMiddleware",
     "controlplane.api.transport.TransportMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "csp.middleware.CSPMiddleware",

@@ -1,0 +1,1 @@
+"""Parts of an answer, picked by expression."""

@@ -16,10 +16,10 @@ from controlplane.identity.actors import Actor
 from controlplane.scopes import Scope
 from overrides.editing.commit import Draft, Limits, begin, commit
 from overrides.editing.plans import Plan
+from overrides.editing.removal_guard import Removals
 from overrides.editing.validation import check_stated
 from overrides.editing.writes import claim_error
 from overrides.field_managers import Outcome, applied
-from overrides.file_source.removal_guard import Removals
 from overrides.loading.current import Standing, load_standing, managed_by
 from overrides.resolution.addresses import Address, Statement
 from overrides.resolution.merging import Attributes, canonical

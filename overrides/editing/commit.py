@@ -28,9 +28,9 @@ from overrides.editing.blast_radius import BlastRadius, measure
 from overrides.editing.confirmation import Effect, confirmation_for, digest_of, objection_to
 from overrides.editing.impact import Affected
 from overrides.editing.plans import Plan, PlannedChange, effective_changes, kind_of
+from overrides.editing.removal_guard import Removals, wants_confirmation
 from overrides.editing.validation import check_stated
 from overrides.field_managers import Owners
-from overrides.file_source.removal_guard import Removals, wants_confirmation
 from overrides.loading.catalogue_cache import current_catalogue
 from overrides.loading.current import Standing
 from overrides.loading.revisions import lock_revisions

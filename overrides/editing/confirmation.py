@@ -10,7 +10,7 @@ import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from overrides.file_source.removal_guard import Removals, wants_confirmation
+from overrides.editing.removal_guard import Removals, wants_confirmation
 
 _DIGEST_LENGTH = 32
 # As the API's parameter takes it: a number of scopes, or a digest.

@@ -19,14 +19,6 @@ from overrides.resolution.merging import REMOVE, Attributes, MergeRule, Strategy
 from overrides.resolution.resolve import Layer, Resolved, resolve
 from overrides.resource_types import BUILT_IN, ResourceType
 
-# What FlyteAdmin's code says where its configuration is silent; the configuration overlays it by field.
-CODE_DEFAULTS: dict[str, Attributes] = {
-    "task_resource": {
-        "defaults": {"cpu": "2", "memory": "200Mi"},
-        "limits": {"cpu": "2", "memory": "1Gi", "gpu": "1"},
-    },
-    "workflow_execution_config": {"max_parallelism": 25},
-}
 _LEVELS = (Level.PROJECT, Level.PROJECT_DOMAIN, Level.WORKFLOW)
 # Executions ask for these by project and domain alone.
 _NOT_BY_WORKFLOW = {"cluster_resource", "cluster_assignment"}

@@ -25,8 +25,8 @@ from overrides import event_types
 from overrides.documents.catalogue_documents import KINDS, apply_document
 from overrides.documents.export import read_bundle, read_statements
 from overrides.editing.commit import Draft, Limits, begin, commit
+from overrides.editing.removal_guard import Removals, wants_confirmation
 from overrides.file_source.folder import FileError, Folder, digest_of, file_errors, read_folder, read_texts
-from overrides.file_source.removal_guard import Removals, wants_confirmation
 from overrides.loading.current import load_standing
 from overrides.models import Override, SourceState
 from overrides.resolution.addresses import Address, Statement

@@ -14,7 +14,7 @@ from google.protobuf.message import Message
 from prometheus_client import Counter, Histogram
 
 from controlplane.access.authentication import caller_by_header
-from controlplane.access.throttles import count_token
+from controlplane.api.throttles import count_token
 from controlplane.errors import ControlplaneError, NotAuthenticated
 from controlplane.identity.callers import ANONYMOUS_READER, Caller
 from overrides.flyte import attributes, projects

@@ -10,8 +10,8 @@ from django.utils.encoding import iri_to_uri
 from django.views.decorators.csrf import csrf_exempt
 from google.protobuf.message import Message
 
-from controlplane.access.throttles import count_anonymous
 from controlplane.api.bodies import read_body
+from controlplane.api.throttles import count_anonymous
 from controlplane.errors import BodyTooLarge, MalformedBody, TooManyAttempts
 from controlplane.web.django_bridge import RAW_PATH
 from overrides.flyte import bindings, calls, queries, swagger

@@ -1,4 +1,4 @@
-"""Swagger 2.0 of the calls that we answer, made from flyteidl's descriptors. Pure.
+"""Swagger 2.0 of the calls that we answer, made from flyteidl's descriptors.
 
 FlyteAdmin serves such a document at the same place, with the same operation ids and proto names, so that
 the client generators that its users run go on working.

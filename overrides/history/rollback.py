@@ -11,9 +11,9 @@ from controlplane.preconditions import check
 from controlplane.scopes import Scope
 from overrides.editing.commit import Draft, begin, commit
 from overrides.editing.plans import Plan
+from overrides.editing.removal_guard import Removals
 from overrides.editing.writes import Terms, refuse_claims
 from overrides.field_managers import replaced
-from overrides.file_source.removal_guard import Removals
 from overrides.history.history import address_of, attributes_as_of, changed_between, get_version
 from overrides.loading.current import load_standing
 from overrides.loading.revisions import check_revision, current_revision

@@ -17,12 +17,12 @@ from uuid import UUID
 from django.db import connection
 
 from controlplane.scopes import Scope
-from overrides.effective.flyte_strategy import CODE_DEFAULTS
 from overrides.loading.catalogue_cache import Edition, catalogue_of
 from overrides.loading.platform_defaults import PlatformDefaults
 from overrides.resolution.resolve import Layer
 from overrides.resource_types import ResourceType
 from overrides.resource_types.catalogue import Catalogue
+from overrides.resource_types.flyte_defaults import CODE_DEFAULTS
 
 
 @dataclass(frozen=True, slots=True)

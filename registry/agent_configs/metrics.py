@@ -11,8 +11,8 @@ from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
 from registry.agent_configs.models import AgentConfig, AgentConfigQuarantine, AgentConfigStatus, DataPlane
-from registry.agent_configs.publishing.models import AgentConfigPart
-from registry.agent_configs.sources.models import AgentConfigCluster, AgentConfigFolder
+from registry.agent_configs.part_models import AgentConfigPart
+from registry.agent_configs.source_models import AgentConfigCluster, AgentConfigFolder
 
 VALIDATIONS = Counter(
     "agentcfg_validation_requests_total", "Documents that were validated.", ["source", "verdict"]

@@ -16,11 +16,11 @@ from controlplane.api.fields import StrictSerializer, Text, Whole, parse_body
 from controlplane.api.pages import PageQuery, page_response, paginate
 from controlplane.identity.roles import Action
 from registry.agents.states import State
+from registry.environments.evidence import WHOLE_FLEET
 from registry.environments.fleet_guard import Ruling
 from registry.environments.guarding import is_engaged, overrule
 from registry.environments.models import Environment
 from registry.listing import counts
-from registry.sweep.evidence import WHOLE_FLEET
 
 _NONE = "none"
 RULINGS = [*((one.value, one.value) for one in Ruling), (_NONE, _NONE)]

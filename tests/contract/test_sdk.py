@@ -34,7 +34,7 @@ UNSPEAKABLE = re.compile(r"\d$|Type\d|Inline|AnyOf|AllOf|ItemItem")
 def sdk(tmp_path_factory: pytest.TempPathFactory):
     """The package, generated as `make sdk` does: with its layer; a warning is an error."""
     folder = tmp_path_factory.mktemp("sdk")
-    stale = folder / "python" / "controlplane_client" / "thin" / "stale.py"
+    stale = folder / "python" / "controlplane_client" / "portable" / "stale.py"
     stale.parent.mkdir(parents=True)
     stale.touch()
     subprocess.run(

@@ -24,6 +24,10 @@ PAGES = [
     "docs/guides/agents.md",
     "docs/guides/cpctl.md",
     "docs/guides/agent-configurations.md",
+    "docs/concepts/scope-ladder.md",
+    "docs/concepts/lease-and-guard.md",
+    "docs/concepts/bundle-and-acknowledgement.md",
+    "docs/api-conventions.md",
 ]
 SHOWS = re.compile(r"<!-- shows: (.*?) -->")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from registry.agent_configs.publishing.models import AgentConfigPart
+from registry.agent_configs.part_models import AgentConfigPart
 from tests.support.api_client import Api, token_for
 from tests.support.neighbour_calls import MALICE, Records
 from tests.support.neighbours import Installation, play, settle

@@ -12,13 +12,13 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from controlplane.access.login import passwords, sessions
-from controlplane.access.login.hash_queue import RETRY_SECONDS, is_full
 from controlplane.access.login.passwords import PasswordChange
 from controlplane.access.login.session_store import SessionStore, keep_logged_in
 from controlplane.access.models import Session
 from controlplane.api.endpoints import Endpoint, MutationQuery, actor_of, caller_of, mutation
 from controlplane.api.fields import StrictSerializer, Text, parse_body
 from controlplane.api.pages import PageQuery, page_response, paginate
+from controlplane.endpoints.access.password_queue import RETRY_SECONDS, is_full
 from controlplane.endpoints.access.self_service import require_own_or
 from controlplane.errors import PermissionDenied, TooManyAttempts
 from controlplane.identity.roles import Action

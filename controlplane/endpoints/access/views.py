@@ -9,6 +9,7 @@ from rest_framework.response import Response
 from controlplane.access import principals
 from controlplane.access.login import passwords
 from controlplane.access.models import Principal, PrincipalKind
+from controlplane.access.visible_audit import visible_records
 from controlplane.api.endpoints import Endpoint, MutationQuery, actor_of, caller_of, mutation
 from controlplane.api.fields import Query, parse_body
 from controlplane.api.pages import PageQuery, page_response, paginate
@@ -17,7 +18,6 @@ from controlplane.api.time_range import ASCENDING, newer_than
 from controlplane.endpoints.access import examples
 from controlplane.endpoints.access import schemas as shapes
 from controlplane.errors import FieldError, InvalidRequest
-from controlplane.events.visibility import visible_records
 from controlplane.identity.roles import Action
 from controlplane.scopes import Scope
 

@@ -8,7 +8,7 @@ from django.db import OperationalError
 
 from controlplane.access.first_admin import ensure_admin
 from controlplane.demo.seed import seed
-from controlplane.observability.health import CHECKS, passes
+from controlplane.web.health import CHECKS, passes
 from overrides.file_source.synchronise import synchronise
 
 _SETTINGS = {

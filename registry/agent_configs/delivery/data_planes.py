@@ -25,7 +25,7 @@ from registry.agent_configs.documents.dialects import Dialect
 from registry.agent_configs.event_types import BUNDLE_APPROVED, PLANE_CHANGED, PLANE_REGISTERED, PLANE_REMOVED
 from registry.agent_configs.models import AgentConfigBundle, DataPlane
 from registry.agent_configs.publishing.recompute import recompute_all
-from registry.agent_configs.publishing.team_parts import parts_held
+from registry.agent_configs.storage.team_parts import parts_held
 
 _NAME = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
 _RELEASE = re.compile(r"[0-9]{1,4}(\.[0-9]{1,4}){1,2}")

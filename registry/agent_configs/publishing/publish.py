@@ -42,9 +42,9 @@ from registry.agent_configs.publishing.quotas import (
 )
 from registry.agent_configs.publishing.read_request import read
 from registry.agent_configs.publishing.recompute import recompute_all
-from registry.agent_configs.publishing.team_parts import documents_held, generations_in_force
 from registry.agent_configs.publishing.teams import check_team_name, hidden_teams
 from registry.agent_configs.storage import policies
+from registry.agent_configs.storage.team_parts import documents_held, generations_in_force
 
 API, FOLDER, KUBERNETES = "api", "folder", "kubernetes"
 _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")

@@ -17,7 +17,7 @@ from controlplane.errors import LimitReached, TooManyAttempts
 from registry.agent_configs.documents.change_rate import Budget, Pace, is_busy, retry_after, spent
 from registry.agent_configs.documents.published import DocumentId
 from registry.agent_configs.models import AgentConfig
-from registry.agent_configs.publishing.models import AgentConfigPace
+from registry.agent_configs.part_models import AgentConfigPace
 
 # Up to so many recent changes of a team take effect at once; more are taken together by the next look.
 _BURST = 20

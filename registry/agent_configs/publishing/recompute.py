@@ -23,11 +23,11 @@ from registry.agent_configs.bundles.rendering import as_yaml, digest
 from registry.agent_configs.event_types import BUNDLE_ACTIVATED, BUNDLE_HELD
 from registry.agent_configs.models import AgentConfigBundle, DataPlane
 from registry.agent_configs.publishing.statuses import store_statuses
-from registry.agent_configs.publishing.team_parts import store_parts
 from registry.agent_configs.storage.input_digests import inputs_of_all, inputs_of_plane
 from registry.agent_configs.storage.load_documents import load_documents
 from registry.agent_configs.storage.load_inputs import Loaded, load_ownership, load_world
 from registry.agent_configs.storage.retention import forget_old_bundles, store_history
+from registry.agent_configs.storage.team_parts import store_parts
 
 _TOLD = 1000
 log = structlog.get_logger(__name__)

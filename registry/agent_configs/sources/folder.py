@@ -18,8 +18,8 @@ from registry.agent_configs.documents.published import DocumentId
 from registry.agent_configs.event_types import FOLDER_CONFIRMED, FOLDER_LOADED, FOLDER_REFUSED
 from registry.agent_configs.publishing.publish import FOLDER
 from registry.agent_configs.publishing.teams import check_team_name
+from registry.agent_configs.source_models import AgentConfigFolder
 from registry.agent_configs.sources.follow import CURRENT, OFF, Found, Source, confirm_removal, fail, follow
-from registry.agent_configs.sources.models import AgentConfigFolder
 
 SOURCE = Source(
     FOLDER,

@@ -29,7 +29,7 @@ from registry.agent_configs.documents.published import DocumentId
 from registry.agent_configs.models import AgentConfig
 from registry.agent_configs.publishing.publish import Wanted, delete_document, put_document
 from registry.agent_configs.publishing.recompute import recompute_all
-from registry.agent_configs.sources.models import SourceRow
+from registry.agent_configs.source_models import SourceRow
 
 OFF, CURRENT, FAILING, AWAITING = STATES = ("off", "current", "failing", "awaiting_confirmation")
 _TOLD = 200

@@ -20,7 +20,7 @@ from registry.agent_configs.models import (
     PublishingTeam,
 )
 from registry.agent_configs.reachability.outcomes import load_outcomes, probe_of
-from registry.agent_configs.sources.models import AgentConfigCluster, AgentConfigFolder
+from registry.agent_configs.source_models import AgentConfigCluster, AgentConfigFolder
 from registry.agent_configs.storage import policies
 
 

@@ -28,11 +28,11 @@ from registry.agent_configs.models import (
     ClaimRecord,
     DataPlane,
 )
-from registry.agent_configs.publishing.team_parts import load_parts, takes
 from registry.agent_configs.reachability.policies import gate_new
 from registry.agent_configs.storage import policies
 from registry.agent_configs.storage.load_documents import Document
 from registry.agent_configs.storage.stages import earlier_planes
+from registry.agent_configs.storage.team_parts import load_parts, takes
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,8 +35,8 @@ from registry.agent_configs.delivery.long_poll import next_bundle
 from registry.agent_configs.delivery.signatures import repr_digest, signatures
 from registry.agent_configs.documents.dialects import Dialect
 from registry.agent_configs.models import DataPlane
-from registry.agent_configs.publishing.team_parts import held_teams
 from registry.agent_configs.publishing.teams import check_sees_all
+from registry.agent_configs.storage.team_parts import held_teams
 from registry.api.agent_configs import data_plane_schemas as shapes
 from registry.api.agent_configs import examples
 

@@ -7,7 +7,7 @@ from typing import Any
 from rest_framework import serializers
 
 from controlplane.api.pages import PageQuery
-from registry.agent_configs.publishing.models import AgentConfigPart
+from registry.agent_configs.part_models import AgentConfigPart
 from registry.api.agent_configs.document_schemas import GateHold
 
 

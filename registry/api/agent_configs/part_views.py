@@ -9,7 +9,7 @@ from rest_framework.response import Response
 from controlplane.api.endpoints import Endpoint, caller_of
 from controlplane.api.pages import page_response, paginate
 from controlplane.identity.roles import Action
-from registry.agent_configs.publishing.models import AgentConfigPart
+from registry.agent_configs.part_models import AgentConfigPart
 from registry.agent_configs.publishing.teams import hidden_teams
 from registry.api.agent_configs import examples
 from registry.api.agent_configs.part_schemas import PartListQuery, PartPage, show_part

@@ -13,10 +13,10 @@ from rest_framework.response import Response
 from controlplane.api.endpoints import Endpoint, ReasonedQuery, actor_of, mutation
 from controlplane.api.fields import StrictSerializer, Text, Whole, parse_body
 from controlplane.identity.roles import Action
-from registry.agents.lease_terms import set_agent_lease, set_environment_lease
 from registry.agents.policies import liveness_policy
 from registry.api.agents import examples
 from registry.api.agents import schemas as shapes
+from registry.environments.lease_terms import set_agent_lease, set_environment_lease
 
 _SECONDS = "From three heartbeat intervals to a day. null: nothing is set here."
 

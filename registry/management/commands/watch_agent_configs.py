@@ -8,6 +8,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from controlplane.identity.actors import system
+from registry.agent_configs.source_models import AgentConfigCluster
 from registry.agent_configs.sources.cluster.backoff import Pace
 from registry.agent_configs.sources.cluster.client import MISSING, KubernetesCluster, is_installed
 from registry.agent_configs.sources.cluster.health import serve
@@ -15,7 +16,6 @@ from registry.agent_configs.sources.cluster.protocol import ClusterError
 from registry.agent_configs.sources.cluster.synchronise import SOURCE, STANDBY
 from registry.agent_configs.sources.cluster.watcher import LISTING, OFFLINE, Watcher
 from registry.agent_configs.sources.follow import AWAITING, CURRENT, confirm_removal
-from registry.agent_configs.sources.models import AgentConfigCluster
 
 _ONCE_SECONDS = 120.0
 

@@ -1,5 +1,5 @@
 // What the generated client leaves to its users: tries, keys, pages, changes over what was seen, a watch.
-// It decides as cpctl/thin does.
+// It decides as cpctl/portable does.
 import { createClient, type Client } from "./generated/client/index.js";
 import { eventsList, type EventRead, type Problem } from "./generated/index.js";
 

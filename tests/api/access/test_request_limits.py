@@ -9,8 +9,9 @@ import pytest
 import yaml
 from django.test import Client
 
-from controlplane.access import attempt_counters, throttles
+from controlplane.access import attempt_counters
 from controlplane.access.tokens import Prefix, new_token
+from controlplane.api import throttles
 from controlplane.identity.roles import Role
 from controlplane.openapi import document
 from controlplane.settings.environment import DECLARED

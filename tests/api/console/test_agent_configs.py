@@ -10,7 +10,7 @@ from console.agent_configs import data_planes as plane_pages
 from console.agent_configs import document_status
 from controlplane.identity.roles import Role
 from registry.agent_configs.models import AgentConfig, AgentConfigRelease, AgentConfigStatus, DataPlane
-from registry.agent_configs.sources.models import AgentConfigCluster, AgentConfigFolder
+from registry.agent_configs.source_models import AgentConfigCluster, AgentConfigFolder
 from tests.api.registry.agent_configs.test_agent_configs import text
 from tests.support.api_client import logged_in
 

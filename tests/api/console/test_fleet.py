@@ -316,7 +316,7 @@ def test_a_guard_is_overruled_for_a_while_and_given_back(browser):
     wrong = browser.post(address, {"ruling": "lift", "seconds": "soon"})
     nowhere = browser.post("/fleet-guards/overrule?environment=mars", {"ruling": "lift", "seconds": "60"})
 
-    assert (engaged.guard_ruling, engaged.guard_ruling_by) == ("engage", "jane")
+    assert (engaged.guard_mode, engaged.guard_mode_set_by) == ("engage", "jane")
     assert (wrong.status_code, nowhere.status_code) == (400, 404)
     assert "by jane" in text_of(browser.get("/fleet-guards"))
     assert "Fleet guard engaged in" in text_of(browser.get("/agents"))

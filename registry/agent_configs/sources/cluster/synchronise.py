@@ -12,12 +12,12 @@ from django.db.models.functions import Now
 
 from controlplane.identity.actors import system
 from registry.agent_configs.event_types import CLUSTER_CONFIRMED, CLUSTER_LOADED, CLUSTER_REFUSED
+from registry.agent_configs.source_models import AgentConfigCluster
 from registry.agent_configs.sources.cluster.cache import Seen
 from registry.agent_configs.sources.cluster.debounce import Settling
 from registry.agent_configs.sources.cluster.objects import SOURCE as NAME
 from registry.agent_configs.sources.cluster.protocol import EVERYWHERE
 from registry.agent_configs.sources.follow import OFF, Found, Source, fail, follow, known_documents, state_of
-from registry.agent_configs.sources.models import AgentConfigCluster
 
 SOURCE = Source(
     NAME,

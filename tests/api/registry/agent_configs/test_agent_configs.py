@@ -12,7 +12,7 @@ from controlplane.events.models import Event
 from controlplane.observability.metrics import exposition
 from controlplane.scopes import Scope
 from registry.agent_configs.models import AgentConfig
-from registry.agent_configs.sources.models import AgentConfigCluster
+from registry.agent_configs.source_models import AgentConfigCluster
 from tests.support.api_client import ACTOR, Api, make_principal, token_for
 
 TEXT = """\

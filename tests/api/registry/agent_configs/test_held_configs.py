@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from controlplane.access.models import Principal
-from registry.agent_configs.publishing.models import AgentConfigPart
+from registry.agent_configs.part_models import AgentConfigPart
 from registry.agent_configs.reconcile import look
 from tests.api.registry.agent_configs.test_agent_configs import client, published, text
 from tests.integration.registry.agent_configs.publishing.test_team_parts import crowd

@@ -11,11 +11,12 @@ from hypothesis import strategies as st
 
 from controlplane.access import principals
 from controlplane.access.models import RoleBinding
+from controlplane.access.visible_audit import visible_records
 from controlplane.events import log, types
 from controlplane.events.audiences import declared_kinds, kind_of
 from controlplane.events.event_filter import EVERYTHING, Right, Sight, teams_in
 from controlplane.events.models import Event
-from controlplane.events.visibility import seen_with, sight_of, visible_records
+from controlplane.events.visibility import seen_with, sight_of
 from controlplane.identity.callers import Caller
 from controlplane.identity.roles import Grant, Role
 from controlplane.scopes import Scope

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from controlplane.scopes import Scope
 from overrides.editing.confirmation import PATTERN, Effect, confirmation_for, digest_of, objection_to
-from overrides.file_source.removal_guard import Removals, wants_confirmation
+from overrides.editing.removal_guard import Removals, wants_confirmation
 from overrides.resolution.addresses import Address
 
 DIGEST = digest_of(["a"])

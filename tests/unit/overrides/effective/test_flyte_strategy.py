@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 
 from controlplane.scopes import Scope
-from overrides.effective.flyte_strategy import CODE_DEFAULTS, as_flyte, project_config
+from overrides.effective.flyte_strategy import as_flyte, project_config
 from overrides.effective.results import Effective, EffectiveType
 from overrides.resolution.resolve import Layer, resolve
 from overrides.resource_types import BUILT_IN
+from overrides.resource_types.flyte_defaults import CODE_DEFAULTS
 
 PROJECT = Scope(project="p")
 PD = Scope(project="p", domain="d")

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from registry.environments.fleet_guard import Counts, GuardPolicy, GuardState, Ruling, judge
-from registry.sweep.hearing import Hearing, patience_of
+from registry.environments.hearing import Hearing, patience_of
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 LEASE = timedelta(seconds=90)

@@ -19,15 +19,15 @@ from django.conf import settings
 from django.contrib.auth.hashers import PBKDF2PasswordHasher
 
 from controlplane.access import principals
-from controlplane.access.login import hash_queue
 from controlplane.access.login.password_hash import BackgroundPBKDF2
 from controlplane.access.models import Principal, PrincipalKind
 from controlplane.asgi import Router
+from controlplane.endpoints.access import password_queue
 from controlplane.local.ports import free_port
 from controlplane.local.programs import Program, start, stop_all, tail
-from controlplane.observability import health
-from controlplane.observability.health import Check
-from controlplane.web import health as health_endpoint
+from controlplane.web import health
+from controlplane.web import health_answers as health_endpoint
+from controlplane.web.health import Check
 from tests.conftest import System
 from tests.support.api_client import ACTOR, AGENT, Api, token_for
 from tests.support.asgi_client import Worker, close_connections
@@ -201,7 +201,7 @@ def test_a_form_that_is_too_large_is_refused(router: Web) -> None:
     ],
 )
 def test_requests_with_passwords_are_recognised(method: str, path: str, queued: bool) -> None:
-    assert hash_queue.is_password_request({"method": method, "raw_path": path.encode()}) is queued
+    assert password_queue.is_password_request({"method": method, "raw_path": path.encode()}) is queued
 
 
 def test_a_mark_cannot_be_sent_from_outside(router: Web) -> None:

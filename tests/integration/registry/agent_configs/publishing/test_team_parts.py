@@ -16,7 +16,7 @@ from registry.agent_configs.bundles.conditions import AckState
 from registry.agent_configs.claims.grants import Grant
 from registry.agent_configs.delivery.data_planes import Described, approve, get_plane, put_plane
 from registry.agent_configs.models import AgentConfig, DataPlane
-from registry.agent_configs.publishing.models import AgentConfigPace, AgentConfigPart
+from registry.agent_configs.part_models import AgentConfigPace, AgentConfigPart
 from registry.agent_configs.publishing.ownership_transfer import give_grant
 from registry.agent_configs.publishing.preview import Change, preview
 from registry.agent_configs.publishing.publish import delete_document, forget_tombstones

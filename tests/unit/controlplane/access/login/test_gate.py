@@ -6,7 +6,7 @@ import asyncio
 from ipaddress import ip_network
 from typing import Any
 
-from controlplane.access.login.gate import LoginGate
+from controlplane.endpoints.access.login_gate import LoginGate
 
 TRUSTED = [ip_network("10.0.0.0/8")]
 

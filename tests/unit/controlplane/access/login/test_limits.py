@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from controlplane.access.attempt_counters import LocalCounters
 from controlplane.access.login.limits import Attempt, exceeded, limits_of, normalised_name
-from controlplane.access.throttles import seconds_left
+from controlplane.api.throttles import seconds_left
 from controlplane.web.client_address import client_address, source_of
 
 PROXIES = [ip_network("10.0.0.0/8"), ip_network("fd00::/8")]

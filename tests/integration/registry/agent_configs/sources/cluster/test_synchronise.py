@@ -22,12 +22,12 @@ from registry.agent_configs.delivery.data_planes import Described, Format, confi
 from registry.agent_configs.documents.published import DocumentId
 from registry.agent_configs.models import AgentConfig, AgentConfigStatus
 from registry.agent_configs.publishing.publish import Wanted, get_document, put_document
+from registry.agent_configs.source_models import AgentConfigCluster
 from registry.agent_configs.sources.cluster import client
 from registry.agent_configs.sources.cluster.backoff import Pace
 from registry.agent_configs.sources.cluster.client import KubernetesCluster
 from registry.agent_configs.sources.cluster.synchronise import STANDBY, cluster_state, mark_silent_watcher
 from registry.agent_configs.sources.cluster.watcher import Watcher
-from registry.agent_configs.sources.models import AgentConfigCluster
 from registry.tasks import recompute_agent_configs
 from tests.integration.registry.agent_configs.publishing.test_publish import text
 from tests.integration.registry.agent_configs.sources.cluster.test_reflector import PACE, wait_for

@@ -10,8 +10,8 @@ import time
 from collections.abc import Callable, Sequence
 
 from controlplane.access.attempt_counters import LocalCounters
-from controlplane.access.login.hash_queue import send_response
 from controlplane.api.problems import plain_response
+from controlplane.endpoints.access.password_queue import send_response
 from controlplane.errors import TooManyAttempts
 from controlplane.web.client_address import Network, client_address, source_of
 from controlplane.web.django_bridge import Application, Receive, Scope, Send

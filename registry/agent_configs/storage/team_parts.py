@@ -17,7 +17,7 @@ from registry.agent_configs.bundles.team_parts import Division, HeldPart, Parts,
 from registry.agent_configs.documents.published import DocumentId, Published
 from registry.agent_configs.event_types import PART_HELD
 from registry.agent_configs.models import AgentConfig, AgentConfigGeneration, DataPlane, PublishingTeam
-from registry.agent_configs.publishing.models import AgentConfigPart
+from registry.agent_configs.part_models import AgentConfigPart
 from registry.agent_configs.storage.load_documents import Document
 
 # A document's id and a generation.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as some
 
-from controlplane.serving.hung_workers import (
+from controlplane.observability.hung_workers import (
     LONGEST_PATIENCE_SECONDS,
     LONGEST_STEP_SECONDS,
     REMEMBERED_SECONDS,

@@ -13,8 +13,8 @@ from django.db import connection
 
 from controlplane.database.bulk import recordset
 from registry.agents.liveness import LivenessPolicy
+from registry.environments.hearing import Hearing, patience_of
 from registry.environments.models import Environment
-from registry.sweep.hearing import Hearing, patience_of
 
 WHOLE_FLEET = ""
 # One silent agent says nothing of its environment; of the whole fleet it is all that we know.

@@ -16,9 +16,9 @@ from registry.agents.event_types import AGENT_LEASE_CHANGED
 from registry.agents.liveness import LivenessPolicy, whole_seconds
 from registry.agents.models import Agent, Lease
 from registry.environments.event_types import ENVIRONMENT_LEASE_CHANGED
+from registry.environments.evidence import WHOLE_FLEET
 from registry.environments.guarding import environment_id_of
 from registry.environments.models import Environment
-from registry.sweep.evidence import WHOLE_FLEET
 
 LONGEST_SECONDS = 24 * 3600
 
