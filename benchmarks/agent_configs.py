@@ -73,20 +73,20 @@ def _measure(options: argparse.Namespace) -> list[Row]:
     actor = system("benchmark")
     put_plane("bench", Described(), actor=actor)
     names = [
-        DocumentId("api", f"team{team}", f"doc{one}")
+        DocumentId("api", f"team{team}", f"doc{number}")
         for team in range(options.teams)
-        for one in range(options.each)
+        for number in range(options.each)
     ]
     published = [
-        _timed(lambda one=one: put_document(Wanted(one, _text(one, 0)), actor=actor)) for one in names
+        _timed(lambda one=name: put_document(Wanted(one, _text(one, 0)), actor=actor)) for name in names
     ]
     first = _timed(lambda: recompute_all(actor))
     plane = get_plane("bench")
     served = configuration(plane, Format.YAML)
     changed, unchanged = [], []
     for number in range(1, options.rounds + 1):
-        one = names[number * 7 % len(names)]
-        put_document(Wanted(one, _text(one, number)), actor=actor)
+        name = names[number * 7 % len(names)]
+        put_document(Wanted(name, _text(name, number)), actor=actor)
         changed.append(_timed(lambda: recompute_all(actor)))
         unchanged.append(_timed(lambda: recompute_all(actor)))
     change = Change(names[0], _text(names[0], 999))
@@ -95,7 +95,7 @@ def _measure(options: argparse.Namespace) -> list[Row]:
     for number in range(2, options.planes + 1):
         put_plane(f"bench{number}", Described(), actor=actor)
     crowded = [_timed(lambda: review(_review())) for _ in range(options.rounds)]
-    asked = [_timed(lambda: etag_of(get_plane("bench"), Format.YAML)) for _ in range(options.rounds)]
+    numbers = [_timed(lambda: etag_of(get_plane("bench"), Format.YAML)) for _ in range(options.rounds)]
     return [
         _row("publish: read, check, store, audit", published),
         _row("the first bundle, everything new", [first]),
@@ -104,7 +104,7 @@ def _measure(options: argparse.Namespace) -> list[Row]:
         _row("preview of one change", previewed),
         _row("webhook: may a new document be written", admitted, target="p99 < 1000"),
         _row(f"the same with {options.planes} data planes", crowded, target="p99 < 1000"),
-        _row("ask for the ETag in force", asked),
+        _row("ask for the ETag in force", numbers),
         Row(f"size of the bundle: {len(served.body) / 1024:.0f} KiB", ""),
     ]
 

@@ -77,10 +77,10 @@ def _floor(url: str, sent: list[dict[str, Any]]) -> float:
         connection.commit()
         began = time.perf_counter()
         with connection.cursor().copy("COPY bench_floor FROM STDIN") as copy:
-            for one in json.loads(body)["documents"]:
-                scope = "/".join(one[name] for name in ("project", "domain", "workflow", "launchPlan"))
+            for document in json.loads(body)["documents"]:
+                scope = "/".join(document[name] for name in ("project", "domain", "workflow", "launchPlan"))
                 copy.write_row(
-                    (scope, "execution_queue", json.dumps(one["spec"]["executionQueueAttributes"]))
+                    (scope, "execution_queue", json.dumps(document["spec"]["executionQueueAttributes"]))
                 )
         connection.commit()
         return time.perf_counter() - began
@@ -95,9 +95,9 @@ def timed_post(port: int, token: str, path: str, body: Any) -> float:
         "POST", path, text, {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
     )
     answer = connection.getresponse()
-    said = answer.read()
+    content = answer.read()
     took = time.perf_counter() - began
     connection.close()
     if answer.status >= 400:
-        raise RuntimeError(f"{path}: {answer.status} {said[:500]!r}")
+        raise RuntimeError(f"{path}: {answer.status} {content[:500]!r}")
     return took

@@ -49,9 +49,9 @@ def main() -> int:
         os.environ.update(running.environment)
         django.setup()
         began = time.perf_counter()
-        known = fleet.load(running.environment["DATABASE_URL"], options.agents, options.beating)
+        document = fleet.load(running.environment["DATABASE_URL"], options.agents, options.beating)
         print(f"{time.perf_counter() - began:.0f} s.", flush=True)
-        bench = _open(running, known, options)
+        bench = _open(running, document, options)
         rows: list[Row] = []
         for name in options.only or _PARTS:
             print(f"{name} ...", flush=True)
@@ -114,9 +114,9 @@ def beating(bench: Bench) -> list[Row]:
 
 def alone(bench: Bench) -> list[Row]:
     """The statement without HTTP."""
-    found = [batched.rate(bench.fleet, bench.seconds) for _ in range(bench.rounds)]
+    numbers = [batched.rate(bench.fleet, bench.seconds) for _ in range(bench.rounds)]
     name = f"the statement alone, batches of {batched.SIZE}, {batched.CONNECTIONS} connections"
-    return [Row(name, f"{median(found):,.0f}")]
+    return [Row(name, f"{median(numbers):,.0f}")]
 
 
 def swept(bench: Bench) -> list[Row]:
@@ -127,7 +127,7 @@ def swept(bench: Bench) -> list[Row]:
 
 
 def _processor_row(ours: Contender, bare: Contender) -> Row:
-    spent, least = (sum(rounds.processor(one)) for one in (ours, bare))
+    spent, least = (sum(rounds.processor(our)) for our in (ours, bare))
     return Row(
         "processor time of a heartbeat, 256 connections",
         f"{spent:.0f} µs",

@@ -103,17 +103,17 @@ class _Client:
             for descriptor, _ in self.epoll.poll(0.1):
                 self._answered(descriptor)
         self.measured.seconds = time.perf_counter() - begin
-        for one in self.sockets.values():
-            one.close()
+        for connection in self.sockets.values():
+            connection.close()
         return self.measured
 
     def _open(self) -> None:
-        one = socket.create_connection(("127.0.0.1", self.load.port), timeout=5)
-        one.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        one.setblocking(False)
-        self.sockets[one.fileno()] = one
-        self.epoll.register(one.fileno(), select.EPOLLIN)
-        self._send(one.fileno())
+        connection = socket.create_connection(("127.0.0.1", self.load.port), timeout=5)
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        connection.setblocking(False)
+        self.sockets[connection.fileno()] = connection
+        self.epoll.register(connection.fileno(), select.EPOLLIN)
+        self._send(connection.fileno())
 
     def _send(self, descriptor: int) -> None:
         requests = self.load.requests

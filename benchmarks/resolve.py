@@ -204,13 +204,13 @@ def fresh(bench: Bench) -> list[Row]:
 def cold(bench: Bench) -> list[Row]:
     """B6: every request asks for another scope; Postgres alone runs the same statement."""
     number = min(COLD, bench.dataset.workflows)
-    asked = [bench.request(one) for one in range(HOT, number)]
-    ours = bench.contender("effective, cold", bench.ours, asked, 32, cold=True)
-    plain = bench.contender("plain DRF view, one statement", bench.plain, asked, 32)
+    numbers = [bench.request(number) for number in range(HOT, number)]
+    ours = bench.contender("effective, cold", bench.ours, numbers, 32, cold=True)
+    plain = bench.contender("plain DRF view, one statement", bench.plain, numbers, 32)
     orm = bench.contender(
         "plain DRF view, ORM, one query for each type",
         bench.plain,
-        [one.replace(_ROUTE.encode(), b"/orm", 1) for one in asked],
+        [number.replace(_ROUTE.encode(), b"/orm", 1) for number in numbers],
         32,
     )
     url, alone = bench.running.environment["DATABASE_URL"], []
@@ -221,7 +221,7 @@ def cold(bench: Bench) -> list[Row]:
                 url, bench.dataset.projects, bench.running.folder, clients=32, seconds=int(bench.seconds)
             )
         )
-    share = median(one.measured.rate / rate for one, rate in zip(ours.results, alone, strict=True))
+    share = median(result.measured.rate / rate for result, rate in zip(ours.results, alone, strict=True))
     return [
         Row("the same statement, pgbench, 32 clients", f"{median(alone):,.0f}"),
         _row(ours, f"{share:.2f} of pgbench", ">= 0.15"),

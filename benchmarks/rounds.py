@@ -67,11 +67,11 @@ class Result:
 def play(contenders: Sequence[Contender], *, rounds: int, seconds: float, warm_up: float = 1.0) -> None:
     for _ in range(rounds):
         for _ in range(_REPEATS):
-            results = [_once(one, seconds, warm_up) for one in contenders]
-            if max(one.foreign_cores for one in results) <= _FOREIGN_CORES:
+            results = [_once(contender, seconds, warm_up) for contender in contenders]
+            if max(result.foreign_cores for result in results) <= _FOREIGN_CORES:
                 break
-        for one, result in zip(contenders, results, strict=True):
-            one.results.append(result)
+        for contender, result in zip(contenders, results, strict=True):
+            contender.results.append(result)
 
 
 def _once(one: Contender, seconds: float, warm_up: float) -> Result:

@@ -81,12 +81,12 @@ def main() -> int:
             "ours", "controlplane.asgi:application", "--interface", "asgi", "--backpressure", "8192"
         )
         os.sched_setaffinity(0, CLIENT_CPUS)
-        seen = asyncio.run(_watch(options, server.port, token, (server.process.pid, running.postgres)))
-    text = table.markdown(_rows(options, seen))
+        result = asyncio.run(_watch(options, server.port, token, (server.process.pid, running.postgres)))
+    text = table.markdown(_rows(options, result))
     print(text)
     if options.write:
-        table.write(f"{_preface(options, seen)}\n\n{text}", part="watchers")
-    return int(seen.lost > 0)
+        table.write(f"{_preface(options, result)}\n\n{text}", part="watchers")
+    return int(result.lost > 0)
 
 
 async def _watch(options: argparse.Namespace, port: int, token: str, roots: tuple[int, int]) -> Seen:
@@ -101,7 +101,7 @@ async def _watch(options: argparse.Namespace, port: int, token: str, roots: tupl
     lines = Lines(port, 1)
     for number in range(options.events):
         await _announce(lines, token, f"watched-{number}", watchers, seen.told)
-    seen.lost = sum(one.lost for one in watchers)
+    seen.lost = sum(watcher.lost for watcher in watchers)
     lines.close()
     return seen
 
@@ -128,9 +128,11 @@ async def _announce(lines: Lines, token: str, name: str, watchers: list[Watcher]
     answer = await lines.ask(_request("POST", "/api/v1/scopes/projects", token, body))
     assert answer.status == 201, answer.body
     key = name.encode()
-    while time.perf_counter() - began < _PATIENCE_SECONDS and not all(key in one.heard for one in watchers):
+    while time.perf_counter() - began < _PATIENCE_SECONDS and not all(
+        key in watcher.heard for watcher in watchers
+    ):
         await asyncio.sleep(0.05)
-    heard = [one.heard[key] - began for one in watchers if key in one.heard]
+    heard = [watcher.heard[key] - began for watcher in watchers if key in watcher.heard]
     told.latencies += heard
     told.answers += len(heard)
     told.errors += len(watchers) - len(heard)

@@ -128,10 +128,10 @@ def _picture(page: Page, path: Path) -> None:
 
 def hindrances(page: Page) -> list[str]:
     """What axe finds serious or critical."""
-    found = Axe().run(page).response["violations"]
+    violations = Axe().run(page).response["violations"]
     return [
-        f"{one['id']}: {node['target']} {node['failureSummary']}"
-        for one in found
-        if one["impact"] in ("serious", "critical")
-        for node in one["nodes"][:3]
+        f"{violation['id']}: {node['target']} {node['failureSummary']}"
+        for violation in violations
+        if violation["impact"] in ("serious", "critical")
+        for node in violation["nodes"][:3]
     ]

@@ -158,7 +158,7 @@ def _and(kinds: set[str]) -> str:
 
 
 def _named(operation: Schema) -> dict[str, Any]:
-    return {one["name"]: one for one in operation.get("parameters", ())}
+    return {parameter["name"]: parameter for parameter in operation.get("parameters", ())}
 
 
 def _flat(document: Schema, schema: Schema) -> Schema:

@@ -126,14 +126,14 @@ def test_a_fragment_announces_exactly_what_it_quotes():
 
 
 def test_words_are_left_out_and_fields_of_their_names_are_not():
-    kept = contract_only(OLD)["components"]["schemas"]["Thing"]["properties"]
+    properties = contract_only(OLD)["components"]["schemas"]["Thing"]["properties"]
 
-    assert (kept["description"], kept["example"]) == ({"type": "string"}, {})
+    assert (properties["description"], properties["example"]) == ({"type": "string"}, {})
 
 
 def test_every_break_since_the_last_release_is_announced():
     found = breaks(load(RELEASED), load(ROOT / "openapi.yaml"))
-    fragments = "\n".join(one.read_text() for one in sorted(RELEASED.parent.glob("*.md")))
+    fragments = "\n".join(path.read_text() for path in sorted(RELEASED.parent.glob("*.md")))
 
     assert unannounced(found, fragments) == [], (
         "This may break clients. Undo it, or quote each line in backticks in changes/<what>.md, and say why."

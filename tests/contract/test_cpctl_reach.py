@@ -197,14 +197,14 @@ def run(tmp_path_factory) -> Iterator[Callable[[str], Ran]]:
         def once(line: str) -> Ran:
             server.asked.clear()
             server.wrong.clear()
-            shown = StringIO()
-            with redirect_stdout(shown), redirect_stderr(shown):
+            string_io = StringIO()
+            with redirect_stdout(string_io), redirect_stderr(string_io):
                 app(["--server", server.url, *shlex.split(line)], prog_name="cpctl", standalone_mode=False)
-            return Ran(shown.getvalue(), frozenset(server.asked), list(server.wrong))
+            return Ran(string_io.getvalue(), frozenset(server.asked), list(server.wrong))
 
         yield once
-    for one in fields(Session):
-        setattr(SESSION, one.name, one.default)
+    for field in fields(Session):
+        setattr(SESSION, field.name, field.default)
 
 
 def write_files(folder: Path) -> None:

@@ -199,7 +199,7 @@ def test_its_layer_changes_over_what_it_saw(sdk, live):
     api = Api(token_for("admin"))
     api.put("overrides/workflow_execution_config?project=flytesnacks", {"attributes": {"max_parallelism": 7}})
     client = session.connect(live.url, token_for("admin"))
-    seen = []
+    etags = []
 
     def read() -> Any:
         return call("overrides_get", sdk).sync_detailed(
@@ -207,8 +207,8 @@ def test_its_layer_changes_over_what_it_saw(sdk, live):
         )
 
     def write(now: Any, etag: str) -> Any:
-        seen.append(etag)
-        if len(seen) == 1:
+        etags.append(etag)
+        if len(etags) == 1:
             path = "overrides/workflow_execution_config?project=flytesnacks"
             assert api.put(path, {"attributes": {"max_parallelism": 8}}, If_Match=etag).status_code == 200
         more = now.attributes.to_dict()["max_parallelism"] + 1
@@ -219,7 +219,7 @@ def test_its_layer_changes_over_what_it_saw(sdk, live):
 
     done = session.update_with_etag(read, write)
 
-    assert seen == ['"v1"', '"v2"']
+    assert etags == ['"v1"', '"v2"']
     assert done.attributes.to_dict() == {"max_parallelism": 9}
 
 
@@ -239,7 +239,7 @@ def test_its_layer_watches_from_now_on(sdk, live):
 
 def test_its_watches_go_on_where_they_broke_and_say_what_is_wrong(sdk):
     session = layer(sdk)
-    asked = []
+    afters = []
     stream = b'id: 3\nevent: a.b\ndata: {"seq": 3}\n\nid: 7\nevent: bookmark\ndata: {}\n\nid: 8\ndata: {"se'
     more = b'id: 8\nevent: a.b\ndata: {"seq": 8}\n\n'
     answers: list[tuple[int, dict[str, Any]]] = [
@@ -250,16 +250,16 @@ def test_its_watches_go_on_where_they_broke_and_say_what_is_wrong(sdk):
     ]
 
     def answer(request: httpx.Request) -> httpx.Response:
-        asked.append(request.url.params["after"])
-        status, said = answers[(len(asked) - 1) % 4]
+        afters.append(request.url.params["after"])
+        status, said = answers[(len(afters) - 1) % 4]
         return httpx.Response(status, **said)
 
     async def both() -> list[int]:
         found = session.watch_async(client, after=2)
-        told = [(await anext(found))["seq"] for _ in range(2)]
+        seqs = [(await anext(found))["seq"] for _ in range(2)]
         with pytest.raises(session.Problem, match="Not here"):
             await anext(found)
-        return told
+        return seqs
 
     client = session.connect("http://x", "t", transport=httpx.MockTransport(answer))
     events = session.watch(client, after=2)
@@ -267,7 +267,7 @@ def test_its_watches_go_on_where_they_broke_and_say_what_is_wrong(sdk):
     with pytest.raises(session.Problem, match="Not here"):
         next(events)
     assert asyncio.run(both()) == [3, 8]
-    assert asked == ["2", "7", "7", "8"] * 2
+    assert afters == ["2", "7", "7", "8"] * 2
 
 
 def test_its_layer_tries_again_with_the_same_key_and_asks_for_a_new_token(sdk):
@@ -282,9 +282,9 @@ def test_its_layer_tries_again_with_the_same_key_and_asks_for_a_new_token(sdk):
         return httpx.Response(401 if len(requests) == 2 else 200, json={})
 
     client = session.connect("http://x", lambda: next(tokens, "new"), transport=httpx.MockTransport(answer))
-    said = client.get_httpx_client().post("/api/v1/projects", json={})
+    response = client.get_httpx_client().post("/api/v1/projects", json={})
 
-    assert said.status_code == 200
+    assert response.status_code == 200
     assert [who for who, _ in requests] == ["Bearer old", "Bearer new", "Bearer new"]
     assert len({key for _, key in requests}) == 1
 

@@ -68,13 +68,13 @@ def test_overrides_as_a_table_without_titles_and_as_names(applied):
 
 
 def test_json_and_yaml_are_what_the_api_says(applied):
-    said = Api(applied.token).get("overrides").json()["items"]
+    overrides = Api(applied.token).get("overrides").json()["items"]
 
-    assert json.loads(applied("get", "overrides", "-o", "json").out) == {"items": said}
-    assert yaml.safe_load(applied("get", "overrides", "-o", "yaml").out) == {"items": said}
-    one = json.loads(applied("describe", "override", "task_resource", *HERE, "-o", "json").out)
-    assert one in said
-    assert one["resource_type"] == "task_resource"
+    assert json.loads(applied("get", "overrides", "-o", "json").out) == {"items": overrides}
+    assert yaml.safe_load(applied("get", "overrides", "-o", "yaml").out) == {"items": overrides}
+    document = json.loads(applied("describe", "override", "task_resource", *HERE, "-o", "json").out)
+    assert document in overrides
+    assert document["resource_type"] == "task_resource"
 
 
 def test_diff_ends_with_0_1_and_2_or_more(cpctl):
@@ -112,13 +112,13 @@ def test_what_is_exported_differs_in_nothing_and_is_the_same_twice(applied):
 def test_the_document_of_a_scope_goes_to_a_file_and_back(applied):
     workflow = (*HERE, "--workflow", "train")
     assert applied("get", "overrides", *workflow, "-o", "train.yaml").code == 0
-    said = yaml.safe_load((applied.folder / "train.yaml").read_text())
-    assert said["workflow"] == "train"
-    assert said["spec"]["taskResources"] == {
+    document = yaml.safe_load((applied.folder / "train.yaml").read_text())
+    assert document["workflow"] == "train"
+    assert document["spec"]["taskResources"] == {
         "inherited": True,
         "source": "project-domain",
         "defaults": {"cpu": "1"},
-    } | {key: said["spec"]["taskResources"][key] for key in ("source",)}
+    } | {key: document["spec"]["taskResources"][key] for key in ("source",)}
 
     assert applied("diff", "-f", "train.yaml").code == 0
 
@@ -186,12 +186,12 @@ def test_production_wants_its_name_typed(cpctl):
 def test_login_keeps_the_token_for_its_owner_alone_and_never_shows_it(cpctl):
     refused = cpctl("login", cpctl.server, "--token-file", "-", stdin="cp_pat_wrong\n")
     assert refused.code == 4
-    kept = cpctl.folder / "config" / "config.json"
-    assert not kept.exists()
+    folder = cpctl.folder / "config" / "config.json"
+    assert not folder.exists()
 
     signed = cpctl("login", cpctl.server, "--token-file", "-", stdin=cpctl.token)
     here = Cpctl(cpctl.folder)
-    assert stat.S_IMODE(kept.stat().st_mode) == 0o600
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o600
     told = [signed, here("config", "get-contexts", "-o", "json"), here("--debug", "whoami")]
     assert [ran.code for ran in told] == [0, 0, 0]
     assert not any(cpctl.token in ran.out + ran.err for ran in told)
@@ -321,10 +321,13 @@ def editor(cpctl: Cpctl, script: str) -> dict[str, str]:
 
 
 def values(cpctl: Cpctl) -> tuple[str, int]:
-    said = {
-        one["resource_type"]: one["attributes"] for one in Api(cpctl.token).get("overrides").json()["items"]
+    overrides = {
+        override["resource_type"]: override["attributes"]
+        for override in Api(cpctl.token).get("overrides").json()["items"]
     }
-    return said["task_resource"]["defaults"]["cpu"], said["workflow_execution_config"]["max_parallelism"]
+    return overrides["task_resource"]["defaults"]["cpu"], overrides["workflow_execution_config"][
+        "max_parallelism"
+    ]
 
 
 def test_edit_saves_what_the_editor_left(applied):
@@ -353,8 +356,8 @@ def test_edit_keeps_what_somebody_else_changed_meanwhile(applied):
     ran = applied("edit", *HERE, "--yes", **same)
     assert (ran.code, "/spec/workflowExecutionConfig/maxParallelism" in ran.err) == (5, True)
     assert values(applied) == ("2", 99)
-    (kept,) = applied.folder.glob("cpctl-*.yaml")
-    assert "maxParallelism: 42" in kept.read_text()
+    (path,) = applied.folder.glob("cpctl-*.yaml")
+    assert "maxParallelism: 42" in path.read_text()
 
 
 def test_events_are_followed_and_agents_watched_as_they_change(cpctl):
@@ -415,7 +418,7 @@ def test_doctor_finds_nothing_and_finds_something(cpctl):
     assert not any(line.startswith("BAD") for line in ran.out.splitlines())
 
     stranger = Cpctl(cpctl.folder, cpctl.server, "cp_pat_wrong")("doctor", "-o", "json")
-    bad = [one["check"] for one in json.loads(stranger.out)["items"] if not one["good"]]
+    bad = [item["check"] for item in json.loads(stranger.out)["items"] if not item["good"]]
     assert (stranger.code, bad) == (1, ["identity", "overrides", "events"])
 
 

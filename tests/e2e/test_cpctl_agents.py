@@ -112,8 +112,8 @@ def test_a_configuration_is_checked_previewed_published_and_taken_back(cpctl):
     assert (wrong.code, "wrong.yaml:5:" in wrong.out) == (2, True)
     assert cpctl("agent-configs", "validate", "acme/sensors", "-f", "a.yaml").code == 0
     assert cpctl("agent-configs", "validate", "acme/sensors", "-f", ".").code == 2
-    seen = cpctl("agent-configs", "preview", "acme/sensors", "-f", "a.yaml")
-    assert (seen.code, "  + agent acme-sensor" in seen.out) == (1, True)
+    result = cpctl("agent-configs", "preview", "acme/sensors", "-f", "a.yaml")
+    assert (result.code, "  + agent acme-sensor" in result.out) == (1, True)
     assert cpctl(*document, "a.yaml", "--yes", "--dry-run").code == 0
     assert words(cpctl, "agent-configs", "list") == []
 

@@ -66,9 +66,9 @@ def _below(path: str, command: Any) -> Iterator[tuple[str, click.Command]]:
     subcommands = getattr(command, "commands", {})
     if not subcommands or command.invoke_without_command:
         yield path, command
-    for name, one in subcommands.items():
-        if not one.hidden:
-            yield from _below(f"{path} {name}", one)
+    for name, subcommand in subcommands.items():
+        if not subcommand.hidden:
+            yield from _below(f"{path} {name}", subcommand)
 
 
 def examples(help: str) -> list[str]:
@@ -92,8 +92,8 @@ def place(live: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterato
     monkeypatch.setenv("EDITOR", "sed -i 1s/^/#/")
     monkeypatch.delenv("VISUAL", raising=False)
     yield Cpctl(tmp_path, live.url, admin)
-    for one in fields(Session):
-        setattr(SESSION, one.name, one.default)
+    for field in fields(Session):
+        setattr(SESSION, field.name, field.default)
 
 
 def test_every_command_has_an_example_that_begins_with_its_name():
@@ -152,24 +152,24 @@ def run(place: Cpctl, line: str, command: click.Command | None) -> tuple[int, st
     target = None
     if ">" in words:
         words, target = words[: words.index(">")], words[-1]
-    if command and any("--yes" in one.opts for one in command.params) and "--yes" not in words:
+    if command and any("--yes" in param.opts for param in command.params) and "--yes" not in words:
         words.append("--yes")
-    shown = StringIO()
+    string_io = StringIO()
     try:
-        with redirect_stdout(shown), redirect_stderr(shown):
+        with redirect_stdout(string_io), redirect_stderr(string_io):
             app(["--no-input", *words], prog_name="cpctl", standalone_mode=False)
         code = 0
     except CpctlError as error:
         code = int(error.exit)
-        shown.write(" ".join(error.lines()))
+        string_io.write(" ".join(error.lines()))
     except Exception as error:  # typer brings a click of its own, whose errors have an exit code
         code = getattr(error, "exit_code", int(Exit.BUG))
-        shown.write(f"{type(error).__name__} {error}")
+        string_io.write(f"{type(error).__name__} {error}")
     finally:
         SESSION._chosen = None
     if target:
-        Path(target).write_text(shown.getvalue())
-    return code, shown.getvalue()
+        Path(target).write_text(string_io.getvalue())
+    return code, string_io.getvalue()
 
 
 def _done(answer: Any) -> Any:

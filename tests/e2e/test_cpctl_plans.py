@@ -93,10 +93,10 @@ def test_who_agrees_at_a_terminal_has_confirmed_the_plan(cpctl):
     prune = ("apply", "-f", "empty.yaml", "--manager", "git", "--prune")
 
     declined = cpctl.at_a_terminal("n\n", *prune)
-    kept = Override.objects.count()
+    count = Override.objects.count()
     agreed = cpctl.at_a_terminal("y\n", *prune)
 
-    assert (declined.code, kept, agreed.code, Override.objects.count()) == (1, 2, 0, 0)
+    assert (declined.code, count, agreed.code, Override.objects.count()) == (1, 2, 0, 0)
 
 
 def test_a_rail_is_planned_before_it_is_set(cpctl):
@@ -113,7 +113,9 @@ def test_a_rail_is_planned_before_it_is_set(cpctl):
     assert "/defaults/cpu: 1 (cap: 500m is the most allowed)" in planned.out
     assert "    - /defaults/cpu: 1" in planned.out
     assert "    + /defaults/cpu: 1" in removal.out
-    assert [it["name"] for it in Api(cpctl.token).get("guard-rails").json()["items"]] == ["cap"]
+    assert [guard_rail["name"] for guard_rail in Api(cpctl.token).get("guard-rails").json()["items"]] == [
+        "cap"
+    ]
 
 
 def test_lists_and_exports_take_filters(cpctl):
@@ -124,14 +126,14 @@ def test_lists_and_exports_take_filters(cpctl):
     assert cpctl("apply", "-f", "-", "--manager", "team", "--yes", stdin=other).code == 0
 
     mine = cpctl("get", "overrides", "--manager", "git", "-o", "name").shown
-    found = json.loads(cpctl("get", "overrides", "--search", "GPU", "--sort=-scope", "-o", "json").out)[
+    items = json.loads(cpctl("get", "overrides", "--search", "GPU", "--sort=-scope", "-o", "json").out)[
         "items"
     ]
     exported = cpctl("export", "-p", "flytesnacks", "-d", "development", "--manager", "team")
 
     assert len(mine) == 2
     assert all(name.startswith("task_resource ") for name in mine)
-    assert [it["scope"]["workflow"] for it in found] == ["train", ""]
+    assert [item["scope"]["workflow"] for item in items] == ["train", ""]
     assert exported.out.count("executionQueueAttributes") == 2
     assert "taskResources" not in exported.out
     assert cpctl("diff", "-f", "-", "--manager", "team", stdin=exported.out).code == 0

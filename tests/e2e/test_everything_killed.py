@@ -58,7 +58,7 @@ class Client(threading.Thread):
         super().__init__(daemon=True)
         self.connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
         # Who has waited for longest is first; when each is to beat.
-        self.queue = deque((0.0, one) for one in agents)
+        self.queue = deque((0.0, agent) for agent in agents)
         self.told: dict[str, str] = {}
         self.taken, self.failed, self.refused = 0, 0, set[int]()
         # How much later than it should an agent could beat.
@@ -90,9 +90,9 @@ class Client(threading.Thread):
         headers = {"Authorization": f"Bearer {one.token}", "Content-Type": "application/json"}
         self.connection.request("PUT", f"/api/v1/agents/{one.agent}/heartbeat", BODY, headers)
         answer = self.connection.getresponse()
-        said = json.loads(answer.read())
+        document = json.loads(answer.read())
         if answer.status == 200:
-            self.told[str(one.agent)] = said["last_heartbeat"]
+            self.told[str(one.agent)] = document["last_heartbeat"]
         else:
             self.refused.add(answer.status)
         return answer.status == 200
@@ -122,12 +122,12 @@ class Joiner(threading.Thread):
     def _join(self, connection: http.client.HTTPConnection, name: str) -> None:
         body = {"name": name, "topic_name": f"dcm.agent.{name}", "environment": JOINING}
         headers = {"Authorization": f"Bearer {self.token}", "Content-Type": "application/json"}
-        said = json.dumps({**body, "service_types": ["vm"], "cost": "low"})
-        connection.request("POST", "/api/v1/agents:join", said, headers)
+        dumps = json.dumps({**body, "service_types": ["vm"], "cost": "low"})
+        connection.request("POST", "/api/v1/agents:join", dumps, headers)
         answer = connection.getresponse()
-        told = json.loads(answer.read())
+        document = json.loads(answer.read())
         if answer.status == 201:
-            self.told[told["agent"]["agent_id"]] = told["token"]
+            self.told[document["agent"]["agent_id"]] = document["token"]
         else:
             self.refused.add(answer.status)
 
@@ -176,9 +176,9 @@ def kill(up: Up, name: str) -> None:
 
 def a_round_of_all(clients: list[Client], seconds: float = 60 + FLEET / 20) -> None:
     """Wait until everybody has been beaten for twice since now."""
-    wanted = [one.taken + 2 * len(one.queue) for one in clients]
+    wanted = [client.taken + 2 * len(client.queue) for client in clients]
     deadline = time.monotonic() + seconds
-    while any(one.taken < enough for one, enough in zip(clients, wanted, strict=True)):
+    while any(client.taken < enough for client, enough in zip(clients, wanted, strict=True)):
         assert time.monotonic() < deadline
         time.sleep(0.1)
 
@@ -190,20 +190,20 @@ def test_nothing_that_was_acknowledged_is_lost_and_nobody_is_wrongly_unavailable
     said = {"name": "storm", "name_pattern": "j*", "uses": JOINS, "expires_in_seconds": 3600}
     invitation = fleet.ask("join-tokens", said)["token"]
     joiners = [Joiner(fleet.up.port, invitation, number) for number in range(4)]
-    for one in (*clients, *joiners):
-        one.start()
+    for client in (*clients, *joiners):
+        client.start()
     a_round_of_all(clients)
 
     for name in VICTIMS:
         kill(fleet.up, name)
         time.sleep(PAUSE_SECONDS)
         a_round_of_all(clients)
-    for one in (*clients, *joiners):
-        one.stopping.set()
-        one.join(30)
+    for client in (*clients, *joiners):
+        client.stopping.set()
+        client.join(30)
 
     found = {one["agent_id"]: one for one in fleet.everybody() if one["environment"] != JOINING}
-    told = {agent: at for one in clients for agent, at in one.told.items()}
+    told = {agent: at for client in clients for agent, at in client.told.items()}
     assert set(found) == set(told) == set(agents)
     lost = [a for a in agents if _time(found[a]["last_heartbeat"]) < _time(told[a])]
     assert lost == []
@@ -211,20 +211,20 @@ def test_nothing_that_was_acknowledged_is_lost_and_nobody_is_wrongly_unavailable
     silent = fleet.ask("events?after=0&type=agent.unavailable&limit=200")["items"]
     assert [one for one in silent if one["data"]["environment"] != JOINING] == []
     # It was real: requests did fail, and none was refused but for want of the database.
-    taken, failed = sum(one.taken for one in clients), sum(one.failed for one in clients)
-    longest = max(one.longest for one in clients)
+    taken, failed = sum(client.taken for client in clients), sum(client.failed for client in clients)
+    longest = max(client.longest for client in clients)
     print(f"{FLEET} agents: {taken} heartbeats taken, {failed} failed, none later than {longest:.1f} s")
     assert failed > 0
-    assert set().union(*(one.refused for one in (*clients, *joiners))) <= {502, 503}
+    assert set().union(*(client.refused for client in (*clients, *joiners))) <= {502, 503}
     _every_join_holds(fleet, joiners)
 
 
 def _every_join_holds(fleet: Fleet, joiners: list[Joiner]) -> None:
     """Every credential that was told is good, and every agent has cost one use: no half joins."""
-    told = {agent: token for one in joiners for agent, token in one.told.items()}
+    told = {agent: token for joiner in joiners for agent, token in joiner.told.items()}
     joined = {one["agent_id"] for one in fleet.everybody() if one["environment"] == JOINING}
     assert len(told) > 100
-    assert sum(one.failed for one in joiners) > 0
+    assert sum(joiner.failed for joiner in joiners) > 0
     assert set(told) <= joined
     assert fleet.ask("join-tokens")["items"][0]["uses_left"] == JOINS - len(joined)
     client = Client(fleet.up.port, [])

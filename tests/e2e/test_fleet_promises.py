@@ -146,7 +146,7 @@ def told() -> Counter[tuple[str, str]]:
 
 
 def each_once(event_type: str, agents: Iterable[str]) -> Counter[tuple[str, str]]:
-    return Counter((event_type, one) for one in agents)
+    return Counter((event_type, agent) for agent in agents)
 
 
 def in_state(state: str, agents: Iterable[str]) -> bool:
@@ -191,7 +191,7 @@ def test_three_servers_and_two_sweepers_tell_the_dead_from_a_broken_network(plan
     assert not Environment.objects.exclude(guard_engaged_at=None).exists()
 
     # Sixty per cent fall silent at once: doubted, and none of them marked.
-    cut_off = [one for one in agents if one not in dead][:36]
+    cut_off = [agent for agent in agents if agent not in dead][:36]
     silent.update(cut_off)
     until(lambda: in_state("unknown", cut_off))
     time.sleep(LEASE.total_seconds())

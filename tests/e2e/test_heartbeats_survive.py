@@ -42,9 +42,9 @@ class Client(threading.Thread):
         headers = {"Authorization": f"Bearer {self.token}", "Content-Type": "application/json"}
         connection.request("PUT", f"/api/v1/agents/{agent}/heartbeat", body, headers)
         answer = connection.getresponse()
-        said = json.loads(answer.read())
-        assert answer.status == 200, said
-        self.told[agent] = said["last_heartbeat"]
+        document = json.loads(answer.read())
+        assert answer.status == 200, document
+        self.told[agent] = document["last_heartbeat"]
         self.taken += 1
 
 
@@ -67,17 +67,17 @@ def test_no_acknowledged_heartbeat_is_lost_when_the_web_process_is_killed(web):
         for n in range(AGENTS)
     ]
     clients = [Client(web.port, token, agents[start::CLIENTS]) for start in range(CLIENTS)]
-    for one in clients:
-        one.start()
+    for client in clients:
+        client.start()
     time.sleep(3)
 
     web.kill()
-    for one in clients:
-        one.join(15)
+    for client in clients:
+        client.join(15)
 
-    told = {agent: at for one in clients for agent, at in one.told.items()}
+    told = {agent: at for client in clients for agent, at in client.told.items()}
     assert len(told) == AGENTS
-    assert sum(one.taken for one in clients) > 500
+    assert sum(client.taken for client in clients) > 500
     stored = dict(Lease.objects.values_list("agent_id", "renewed_at"))
     lost = [agent for agent, at in stored.items() if at < parse_datetime(told[str(agent)])]
     assert lost == []

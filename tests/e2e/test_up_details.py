@@ -48,8 +48,8 @@ def environment_of(up: Up) -> dict[str, str]:
 
 def leader(up: Up, words: str) -> int:
     """The one process with these words on its command line that leads a session."""
-    (found,) = [pid for pid, line in up.children().items() if words in line and os.getsid(pid) == pid]
-    return found
+    (child,) = [pid for pid, line in up.children().items() if words in line and os.getsid(pid) == pid]
+    return child
 
 
 def wait_until(condition: Callable[[], bool], seconds: float) -> bool:

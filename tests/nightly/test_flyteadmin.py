@@ -116,7 +116,7 @@ def project(ours, theirs) -> str:
 def compare(calls: Iterator[Call], project: str, ours: Peer, theirs: Peer) -> tuple[int, list[str]]:
     """How many calls were played, and what differs."""
     different = []
-    played = [one.of(project) for one in calls]
+    played = [call.of(project) for call in calls]
     for call in played:
         expected, found = theirs(call), ours(call)
         if expected != found:

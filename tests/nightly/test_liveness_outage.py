@@ -52,11 +52,11 @@ def start_reference_agents(processes, port: int, tmp_path) -> None:
     for number in range(REFERENCE_AGENTS):
         folder = tmp_path / f"agent-{number}"
         folder.mkdir()
-        one = Process(f"http://127.0.0.1:{port}", folder, token_for("agent"))
-        one._environment |= {"AGENT_NAME": f"reference-{number}"}
-        one.list_providers()
-        one.start()
-        processes.append(one)
+        process = Process(f"http://127.0.0.1:{port}", folder, token_for("agent"))
+        process._environment |= {"AGENT_NAME": f"reference-{number}"}
+        process.list_providers()
+        process.start()
+        processes.append(process)
     until(lambda: Agent.objects.filter(name__startswith="reference").count() == REFERENCE_AGENTS)
 
 

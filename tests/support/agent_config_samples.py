@@ -55,7 +55,10 @@ def verdict(decision: Decision, document: Published, key: ClaimKey) -> Verdict:
 
 def fates(decision: Decision) -> dict[tuple[str, str], str]:
     """Reasons by document and claim, for reading in one glance."""
-    return {(one.claim.document.name, str(one.claim.key)): one.reason.value for one in decision.verdicts}
+    return {
+        (verdict.claim.document.name, str(verdict.claim.key)): verdict.reason.value
+        for verdict in decision.verdicts
+    }
 
 
 __all__ = ["NOW", "Canary", "Facts", "agent", "content", "fates", "named", "published", "task", "verdict"]

@@ -79,8 +79,8 @@ def close_connections(pool: Any, threads: int) -> None:
         meet.wait(5)
         connections.close_all()
 
-    for one in [pool.submit(close) for _ in range(threads)]:
-        one.result(10)
+    for number in [pool.submit(close) for _ in range(threads)]:
+        number.result(10)
 
 
 def scope_of(method: str, path: str, headers: dict[str, str], body: bytes = b"") -> dict[str, Any]:
@@ -109,8 +109,8 @@ async def _call(make: Callable[[], Any]) -> Any:
 
 
 async def _end(loop: asyncio.AbstractEventLoop) -> None:
-    others = [task for task in asyncio.all_tasks(loop) if task is not asyncio.current_task()]
-    for task in others:
+    tasks = [task for task in asyncio.all_tasks(loop) if task is not asyncio.current_task()]
+    for task in tasks:
         task.cancel()
-    await asyncio.gather(*others, return_exceptions=True)
+    await asyncio.gather(*tasks, return_exceptions=True)
     await loop.shutdown_default_executor()

@@ -95,17 +95,17 @@ class _Handler(BaseHTTPRequestHandler):
 
 def _named(method: str, path: str) -> str | None:
     """The operation of a request: of several, the one whose path has the fewest parameters."""
-    found = [
+    operations = [
         (template.count("{"), name)
         for name, (its_method, template, _) in OPERATIONS.items()
         if its_method == method and re.fullmatch(re.sub(r"\{\w+\}", "[^/:]+", template), unquote(path))
     ]
-    return min(found)[1] if found else None
+    return min(operations)[1] if operations else None
 
 
 def _wrong(operation: dict[str, Any], query: str, headers: Any, body: bytes) -> Iterator[str]:
     parameters = operation.get("parameters", ())
-    known = {one["name"]: one["schema"] for one in parameters if one["in"] == "query"}
+    known = {parameter["name"]: parameter["schema"] for parameter in parameters if parameter["in"] == "query"}
     for name, value in parse_qsl(query):
         if name not in known:
             yield f"there is no parameter {name}"
@@ -115,15 +115,19 @@ def _wrong(operation: dict[str, Any], query: str, headers: Any, body: bytes) -> 
     if body and headers["Content-Type"] not in content:
         yield f"it takes no {headers['Content-Type']}"
     elif body and headers["Content-Type"] == JSON:
-        schema, said = content[JSON]["schema"], json.loads(body)
-        yield from (one.message for one in _misfits(schema, said))
-        yield from (f"there is no field {name}" for name in set(said) - set(_resolved(schema)["properties"]))
+        schema, document = content[JSON]["schema"], json.loads(body)
+        yield from (misfit.message for misfit in _misfits(schema, document))
+        yield from (
+            f"there is no field {name}" for name in set(document) - set(_resolved(schema)["properties"])
+        )
     elif not body and operation.get("requestBody", {}).get("required"):
         yield "it wants a body"
 
 
 def _answer(name: str, operation: dict[str, Any], accept: str) -> tuple[int, bytes]:
-    status, answer = next((status, one) for status, one in operation["responses"].items() if status[0] == "2")
+    status, answer = next(
+        (status, response) for status, response in operation["responses"].items() if status[0] == "2"
+    )
     if "content" not in answer:
         return int(status), b""
     media = accept if accept in answer["content"] else JSON
@@ -143,5 +147,5 @@ def _misfits(schema: dict[str, Any], value: Any) -> Iterator[Any]:
 
 def _resolved(schema: dict[str, Any]) -> Any:
     parts = [schema, *schema.get("allOf", ())]
-    found = next((one["$ref"] for one in parts if "$ref" in one), "")
+    found = next((part["$ref"] for part in parts if "$ref" in part), "")
     return DOCUMENT["components"]["schemas"][found.rpartition("/")[2]] if found else schema

@@ -147,7 +147,7 @@ class FakeKubernetes:
 
     def take_fault(self, on: str) -> Fault | None:
         with self.lock:
-            found = next((one for one in self.faults if one.on == on), None)
+            found = next((fault for fault in self.faults if fault.on == on), None)
             if found:
                 self.faults.remove(found)
             return found
@@ -173,7 +173,7 @@ def _kubeconfig(port: int) -> str:
 def _fits(value: dict, namespace: str, selector: str) -> bool:
     if namespace and value["metadata"]["namespace"] != namespace:
         return False
-    pairs = (one.split("=", 1) for one in selector.split(",") if one)
+    pairs = (part.split("=", 1) for part in selector.split(",") if part)
     return all(value["metadata"]["labels"].get(name) == wanted for name, wanted in pairs)
 
 
@@ -245,18 +245,18 @@ def _handler(fake: FakeKubernetes) -> type[BaseHTTPRequestHandler]:
                     return
                 selector = query.get("labelSelector", "")
                 if start == "0":
-                    held = sorted(fake.objects.items())
+                    objects = sorted(fake.objects.items())
                     fake.snapshots[version, namespace] = [
-                        one for _, one in held if _fits(one, namespace, selector)
+                        one for _, one in objects if _fits(one, namespace, selector)
                     ]
-                found = fake.snapshots[version, namespace]
+                snapshot = fake.snapshots[version, namespace]
             if fault and fault.items is not None:
-                found = fault.items
+                snapshot = fault.items
             end = int(start) + limit
-            more = f"{version}:{end}" if end < len(found) else ""
+            more = f"{version}:{end}" if end < len(snapshot) else ""
             said = {
                 "metadata": {"resourceVersion": version, "continue": more},
-                "items": found[int(start) : end],
+                "items": snapshot[int(start) : end],
             }
             self._send(200, json.dumps(said).encode())
 
@@ -303,8 +303,8 @@ def _handler(fake: FakeKubernetes) -> type[BaseHTTPRequestHandler]:
                     self._line({"type": "BOOKMARK", "object": {"kind": "ConfigMap", "metadata": metadata}})
 
         def _expire(self, version: int) -> None:
-            said = json.loads(_status(410, f"too old resource version: {version}", "Expired"))
-            self._line({"type": "ERROR", "object": said})
+            document = json.loads(_status(410, f"too old resource version: {version}", "Expired"))
+            self._line({"type": "ERROR", "object": document})
 
         def _line(self, said: dict) -> None:
             self._chunk(json.dumps(said).encode() + b"\n")
@@ -314,16 +314,16 @@ def _handler(fake: FakeKubernetes) -> type[BaseHTTPRequestHandler]:
             self.wfile.flush()
 
         def _create(self, fault: Fault | None) -> None:
-            said = self.body
-            key = (said["metadata"]["namespace"], said["metadata"]["name"])
-            problem = _wrong_event(said)
+            body = self.body
+            key = (body["metadata"]["namespace"], body["metadata"]["name"])
+            problem = _wrong_event(body)
             if problem:
                 self._send(422, _status(422, problem, "Invalid"))
             elif key in fake.events:
                 self._send(409, _status(409, "already exists", "AlreadyExists"))
             else:
-                fake.events[key] = said
-                self._send(201, json.dumps(said).encode())
+                fake.events[key] = body
+                self._send(201, json.dumps(body).encode())
 
         def _patch(self, fault: Fault | None) -> None:
             path = self.path.strip("/").split("/")
@@ -340,8 +340,8 @@ def _wrong_event(said: dict) -> str:
     if len(said["note"]) > 1024:
         return "note: can have at most 1024 characters"
     missing = [
-        one
-        for one in ("reason", "action", "reportingController", "reportingInstance", "type")
-        if not said[one]
+        name
+        for name in ("reason", "action", "reportingController", "reportingInstance", "type")
+        if not said[name]
     ]
     return f"{missing}: required" if missing else ""

@@ -99,7 +99,7 @@ def load(*texts: str, section: str = "agent-service") -> LoadedConfig:
         merged = _merged(merged, _small(document or {}))
     settings = _all_settings(merged)
     placeholders = (1, 2) if section == "agent-service" else (3, 4)
-    config = LoadedConfig(supported_task_types=[f"task_type_{one}" for one in placeholders])
+    config = LoadedConfig(supported_task_types=[f"task_type_{placeholder}" for placeholder in placeholders])
     _decode_section(_below(settings, "plugins", section), section, config)
     defaults = _below(settings, "tasks", "task-plugins").get("default-for-task-types", {})
     config.default_for_task_types = {

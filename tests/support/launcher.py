@@ -73,7 +73,7 @@ class Up:
         """What a process of ours was started with, told by a word of its command."""
         pid = next(pid for pid, words in self.children().items() if word in words)
         pairs = Path(f"/proc/{pid}/environ").read_bytes().decode().split("\0")
-        return dict(one.split("=", 1) for one in pairs if "=" in one)
+        return dict(pair.split("=", 1) for pair in pairs if "=" in pair)
 
     def stop(self, number: signal.Signals = signal.SIGTERM) -> float:
         """Stop it; return how many seconds that took."""

@@ -109,7 +109,7 @@ class Records:
 
     def p99(self, kind: str = "") -> float:
         """In seconds, of one kind of call or of all."""
-        every = self.seconds[kind] if kind else [one for found in self.seconds.values() for one in found]
+        every = self.seconds[kind] if kind else [one for second in self.seconds.values() for one in second]
         ordered = sorted(every)
         return ordered[min(len(ordered) - 1, int(len(ordered) * 0.99))] if ordered else 0.0
 
@@ -152,14 +152,14 @@ class Worker(threading.Thread):
 
 @contextmanager
 def working(workers: list[Worker], stopping: threading.Event) -> Iterator[None]:
-    for one in workers:
-        one.start()
+    for worker in workers:
+        worker.start()
     try:
         yield
     finally:
         stopping.set()
-        for one in workers:
-            one.join(PATIENCE + 10)
+        for worker in workers:
+            worker.join(PATIENCE + 10)
 
 
 def patterns(caller: Caller, number: int) -> tuple[str, Answer]:

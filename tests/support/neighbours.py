@@ -156,8 +156,8 @@ def _waiting(installation: Installation) -> Iterator[str]:
         if found.status_code == 404:
             continue
         for plane in found.json()["data_planes"] or [{"conditions": [], "data_plane": "none"}]:
-            said = {one["type"]: one for one in plane["conditions"]}
-            if said.get("Programmed", {}).get("reason") != "Programmed":
-                yield f"d{number} in {plane['data_plane']}: {said.get('Programmed')}"
-            if said.get("Accepted", {}).get("status") != "True":
-                yield f"d{number} in {plane['data_plane']}: {said.get('Accepted')}"
+            conditions = {condition["type"]: condition for condition in plane["conditions"]}
+            if conditions.get("Programmed", {}).get("reason") != "Programmed":
+                yield f"d{number} in {plane['data_plane']}: {conditions.get('Programmed')}"
+            if conditions.get("Accepted", {}).get("status") != "True":
+                yield f"d{number} in {plane['data_plane']}: {conditions.get('Accepted')}"

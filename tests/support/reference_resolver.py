@@ -166,7 +166,9 @@ class Reference:
         """`key` is the member that names an item, where the node is one."""
         if not isinstance(node, Node) or node.kind == "replace" or not node.parts:
             return self.obedient_whole(rank, place, node)
-        parts = {name: self.obedient(rank, (*place, name), it, node.key) for name, it in node.parts.items()}
+        parts = {
+            name: self.obedient(rank, (*place, name), part, node.key) for name, part in node.parts.items()
+        }
         kept = {name: part for name, part in parts.items() if part is not GONE}
         nameless = key and key not in kept
         only_named = key and len(node.parts) > len(kept) == 1
@@ -175,7 +177,7 @@ class Reference:
     def obedient_whole(self, rank: int, place: tuple, node: Any) -> Any:
         is_kept = True
         for below, value in single(place, node):
-            broken = [it.name for it in self.rails if self.breaks(rank, it, place, node, below, value)]
+            broken = [rail.name for rail in self.rails if self.breaks(rank, rail, place, node, below, value)]
             if broken:
                 self.refused.add((rank, below, min(broken)))
                 is_kept = False
@@ -197,7 +199,7 @@ class Reference:
             return False
         if "allowed" in rail.rule:
             items = value if isinstance(value, list) else [value]
-            if any(canonical(one) not in map(canonical, rail.rule["allowed"]) for one in items):
+            if any(canonical(item) not in map(canonical, rail.rule["allowed"]) for item in items):
                 return True
         mine, least, most = map(amount, (value, rail.rule.get("minimum"), rail.rule.get("maximum")))
         if mine is None:

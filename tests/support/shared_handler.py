@@ -1,7 +1,7 @@
 """One chain of middleware for all test clients.
 
-Each client would build its own, and WhiteNoise reads every static file each time. A changed setting may
-change what middleware does when it is built: clients that come afterwards get a new chain.
+Each client would build its own, and WhiteNoise reads every static file each time. Clients that come after a
+change of a setting that middleware reads when it is built get a new chain.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ from typing import Any, ClassVar
 import django.test.client
 from django.test.client import ClientHandler
 from django.test.signals import setting_changed
+
+_READ_WHEN_BUILT = ("MIDDLEWARE", "DEBUG", "ROOT_URLCONF", "SECURE_", "STATIC", "WHITENOISE_")
 
 
 class SharedHandler(ClientHandler):
@@ -32,5 +34,6 @@ def share_handlers() -> None:
     django.test.client.ClientHandler = SharedHandler  # type: ignore[misc]
 
 
-def _forget(**change: Any) -> None:
-    SharedHandler.current.clear()
+def _forget(setting: str, **change: Any) -> None:
+    if setting.startswith(_READ_WHEN_BUILT):
+        SharedHandler.current.clear()

@@ -69,7 +69,7 @@ def test_an_address_without_a_valid_token_is_refused_above_its_limit(db, setting
 
     answers = [anybody.get("/api/v1/me") for _ in range(3)]
 
-    assert [one.status_code for one in answers] == [401, 401, 429]
+    assert [answer.status_code for answer in answers] == [401, 401, 429]
     assert answers[2]["Retry-After"] == "50"
     # A valid token works from the same address.
     assert Api(token_for("viewer")).get("me").status_code == 200

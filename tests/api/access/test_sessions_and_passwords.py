@@ -108,13 +108,13 @@ def test_use_is_noted_to_the_minute_with_its_address(jane):
     before = Session.objects.get().last_used_at
 
     browser.get("/sessions", REMOTE_ADDR="192.0.2.99")
-    noted = Session.objects.get()
+    session = Session.objects.get()
     browser.get("/sessions", REMOTE_ADDR="192.0.2.100")
 
-    assert noted.last_used_at > before
-    assert noted.address == "192.0.2.99"
-    assert Session.objects.get() == noted
-    assert Session.objects.get().last_used_at == noted.last_used_at
+    assert session.last_used_at > before
+    assert session.address == "192.0.2.99"
+    assert Session.objects.get() == session
+    assert Session.objects.get().last_used_at == session.last_used_at
 
 
 def test_a_session_expires(jane):

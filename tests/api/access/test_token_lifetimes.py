@@ -148,7 +148,7 @@ def test_revoking_a_token_revokes_all_that_came_of_it_at_any_depth(api, admin):
 
     assert api.delete(f"tokens/{first['id']}").status_code == 204
 
-    assert {Api(one["token"]).get("me").status_code for one in (*made, sibling)} == {401}
+    assert {Api(made["token"]).get("me").status_code for made in (*made, sibling)} == {401}
     assert Api(apart["token"]).get("me").status_code == 200
     assert AuditRecord.objects.filter(action="token.revoked").count() == 5
     assert api.delete(f"tokens/{first['id']}").status_code == 204
@@ -180,8 +180,8 @@ def test_a_join_token_is_revoked_with_the_token_that_made_it(api):
     issuer = api.post("tokens", {"name": "operator"}).json()
     child = Api(issuer["token"]).post("tokens", {"name": "child"}).json()
     made = [
-        Api(one["token"]).post("join-tokens", {"name": "eu", "name_pattern": "*"}).json()
-        for one in (issuer, child)
+        Api(issuer["token"]).post("join-tokens", {"name": "eu", "name_pattern": "*"}).json()
+        for issuer in (issuer, child)
     ]
     apart = api.post("join-tokens", {"name": "apart", "name_pattern": "*"}).json()
 

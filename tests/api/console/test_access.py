@@ -78,11 +78,11 @@ def test_a_role_is_given_at_a_scope_and_taken_away(browser):
     principals.create_principal("joe", kind=PrincipalKind.PERSON, actor=ACTOR)
     said = {"principal": "joe", "role": "editor", "domain": "production"}
 
-    given = browser.post("/role-bindings", said)
+    response = browser.post("/role-bindings", said)
     twice = browser.post("/role-bindings", said)
     binding = RoleBinding.objects.get(principal__name="joe")
 
-    assert given["Location"] == "/role-bindings?principal=joe"
+    assert response["Location"] == "/role-bindings?principal=joe"
     assert twice.status_code == 409
     assert (binding.role, binding.scope) == ("editor", Scope(domain="production"))
     asked = text_of(browser.get(f"/role-bindings/{binding.id}/remove"))
@@ -248,4 +248,4 @@ def test_environments_tell_what_is_served_and_by_how_many(browser):
     ],
 )
 def test_a_change_is_told_member_by_member(before, after, lines):
-    assert [(one.name, one.before, one.after) for one in changes.lines(before, after)] == lines
+    assert [(line.name, line.before, line.after) for line in changes.lines(before, after)] == lines

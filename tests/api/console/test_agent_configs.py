@@ -189,9 +189,9 @@ def test_a_removal_is_confirmed_as_it_was_shown(browser, settings, tmp_path):
 )
 def test_a_document_tells_whether_its_endpoints_answer(browser, status, word):
     row = AgentConfigStatus.objects.get(document__team="acme")
-    for one in row.conditions:
-        if one["type"] == "Reachable":
-            one.update(status=status, reason="Asked", message="Said the probe.")
+    for condition in row.conditions:
+        if condition["type"] == "Reachable":
+            condition.update(status=status, reason="Asked", message="Said the probe.")
     row.save()
 
     page = shown(browser, "/agent-configs/documents/api/acme/agents")
@@ -261,7 +261,7 @@ def test_the_box_publishes_what_was_seen_and_no_more(browser):
     assert 'data-draft-saved="agent-config:' in shown(browser, published["Location"])
     stale = browser.post("/agent-configs/try", {**said, "text": text("acme"), "generation": "1"})
 
-    assert [one.status_code for one in (unseen, published, stale)] == [412, 302, 412]
+    assert [unseen.status_code for unseen in (unseen, published, stale)] == [412, 302, 412]
     row = AgentConfig.objects.get(team="acme")
     assert (row.generation, row.text, row.changed_by) == (2, changed, "jane")
     assert "acme_sensor" in stale.content.decode()

@@ -41,10 +41,10 @@ TASK_RESOURCE = BUILT_IN["task_resource"].schema
 
 
 def person(role, scope=Scope()):
-    one = principals.create_principal(f"{role}-person", kind=PrincipalKind.PERSON, actor=ACTOR)
-    principals.bind_role(one, role, scope, actor=ACTOR)
+    principal = principals.create_principal(f"{role}-person", kind=PrincipalKind.PERSON, actor=ACTOR)
+    principals.bind_role(principal, role, scope, actor=ACTOR)
     client = Client()
-    client.force_login(one)
+    client.force_login(principal)
     return client
 
 
@@ -255,12 +255,12 @@ def test_a_field_that_is_emptied_is_inherited_again_and_empties_go():
 
 
 def test_three_documents_show_where_both_sides_changed_the_same():
-    found = three_way_diff.three_ways(
+    three_ways = three_way_diff.three_ways(
         {"a": "1", "b": "1", "c": "1"}, {"a": "2", "b": "1", "c": "1"}, {"a": "3", "b": "2", "c": "1"},
         MergeRule(Strategy.MERGE),
     )  # fmt: skip
 
-    assert [(one.name, one.conflict) for one in found] == [("a", True), ("b", False)]
+    assert [(three_way.name, three_way.conflict) for three_way in three_ways] == [("a", True), ("b", False)]
 
 
 DEFINITION = (

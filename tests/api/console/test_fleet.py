@@ -110,7 +110,9 @@ def test_what_is_copied_runs_nothing_that_an_agent_has_in_its_name(browser, agen
 
     assert "cpctl agents show 'a; rm -rf $HOME'" in page
     commands = re.findall(r'data-copy="(cpctl [^\n]*?)" aria-label', listed)
-    assert [shlex.split(one) for one in commands] == [["cpctl", "agents", "list", "--environment", "it's"]]
+    assert [shlex.split(command) for command in commands] == [
+        ["cpctl", "agents", "list", "--environment", "it's"]
+    ]
 
 
 def test_an_agent_that_is_not_there_is_a_page_and_no_error(browser):
@@ -149,8 +151,8 @@ def test_a_drain_and_its_end_are_in_the_audit_log_with_who_and_why(browser, agen
     browser.post(f"/agents/{agent.id}/resume", {"reason": "Done."})
 
     agent.refresh_from_db()
-    told = AuditRecord.objects.filter(object_id=str(agent.id), actor="jane").order_by("id")
-    assert [one.reason for one in told] == ["Kernel update.", "Done."]
+    audit_records = AuditRecord.objects.filter(object_id=str(agent.id), actor="jane").order_by("id")
+    assert [audit_record.reason for audit_record in audit_records] == ["Kernel update.", "Done."]
     assert agent.state == State.READY
 
 
@@ -179,11 +181,11 @@ def test_who_waits_for_approval_is_approved(browser, agent):
 def test_a_viewer_sees_agents_and_changes_none(browser, agent):
     viewer = logged_in("vera", Role.VIEWER)
 
-    shown = viewer.get(f"/agents/{agent.id}")
+    response = viewer.get(f"/agents/{agent.id}")
     refused = viewer.post(f"/agents/{agent.id}/drain", {"reason": "x"})
 
-    assert shown.status_code == 200
-    assert "/drain" not in text_of(shown)
+    assert response.status_code == 200
+    assert "/drain" not in text_of(response)
     assert refused.status_code == 403
     agent.refresh_from_db()
     assert agent.state == State.READY
@@ -235,18 +237,18 @@ def test_the_strip_covers_the_whole_day_without_a_gap():
     ]
     day = {"since": since, "now": now}
 
-    found = timeline.spans(
+    spans = timeline.spans(
         moves, "ready", state_since=moves[2].at, known_from=since - timedelta(days=9), **day
     )
 
-    assert [(one.state, one.x, one.width) for one in found] == [
+    assert [(span.state, span.x, span.width) for span in spans] == [
         ("ready", 0, 250),
         ("unavailable", 250, 250),
         ("ready", 500, 500),
     ]
     quiet = timeline.spans([], "ready", state_since=moves[0].at, known_from=moves[0].at, **day)
     assert quiet == [timeline.Span("ready", since, now, 0, timeline.WIDTH)]
-    assert [(one.x, one.hours) for one in timeline.ticks(**day)][::2] == [(0, 24), (500, 12), (1000, 0)]
+    assert [(tick.x, tick.hours) for tick in timeline.ticks(**day)][::2] == [(0, 24), (500, 12), (1000, 0)]
 
 
 def test_the_strip_is_empty_where_nothing_is_known():
@@ -288,12 +290,12 @@ def test_a_mass_event_is_one_banner_with_a_count_and_a_link(browser):
             guard_agent_count=10,
             guard_reason="9 of 10 agents are silent.",
         )
-    known = Environment.objects.exclude(name="").count()
+    count = Environment.objects.exclude(name="").count()
 
     for address in ("/", "/agents"):
         page = text_of(browser.get(address))
         assert page.count("Fleet guard engaged") == 1
-        assert f"in 20 of {known} environments: 180 of 200 agents silent" in page
+        assert f"in 20 of {count} environments: 180 of 200 agents silent" in page
         assert '<a href="/fleet-guards?engaged=1">' in page
     listed = text_of(browser.get("/fleet-guards?engaged=1"))
     assert (listed.count("edge-"), "production" in listed) >= (20, False)
@@ -302,7 +304,7 @@ def test_a_mass_event_is_one_banner_with_a_count_and_a_link(browser):
         guard_engaged_at=Now(), guard_due_count=500, guard_agent_count=900
     )
     whole = text_of(browser.get("/"))
-    assert f"in 20 of {known} environments and for the whole fleet: 500 of 900 agents silent" in whole
+    assert f"in 20 of {count} environments and for the whole fleet: 500 of 900 agents silent" in whole
 
 
 def test_a_guard_is_overruled_for_a_while_and_given_back(browser):

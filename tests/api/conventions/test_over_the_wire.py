@@ -82,9 +82,9 @@ def test_a_ready_answer_looks_like_djangos_on_the_wire(live):
     def exchange(method, path, **more):
         connection.request(method, path, headers={**headers, **more})
         answer = connection.getresponse()
-        found = {name.lower(): value for name, value in answer.getheaders() if name.lower() != "date"}
-        found["content-security-policy"] = sorted(found["content-security-policy"].split("; "))
-        return answer.status, found, answer.read()
+        getheaders = {name.lower(): value for name, value in answer.getheaders() if name.lower() != "date"}
+        getheaders["content-security-policy"] = sorted(getheaders["content-security-policy"].split("; "))
+        return answer.status, getheaders, answer.read()
 
     connection = http.client.HTTPConnection("127.0.0.1", live.port, timeout=10)
     for method in ("GET", "HEAD"):

@@ -78,7 +78,9 @@ RECORDED: list[tuple[str, str, Any, int, Any]] = [
                 {
                     "id": "p",
                     "name": "foo",
-                    "domains": [{"id": one, "name": one} for one in ("development", "staging", "production")],
+                    "domains": [
+                        {"id": name, "name": name} for name in ("development", "staging", "production")
+                    ],
                     "description": "",
                     "labels": None,
                     "state": "ACTIVE",
@@ -116,13 +118,13 @@ def test_the_three_reads_of_flyteconsole(flyte_http):
     )
     elsewhere = flyte_http.get("project_domain_attributes/flytesnacks/nope?resource_type=6", accepts=PROTOBUF)
 
-    assert [one.id for one in projects.projects] == ["flytesnacks"]
+    assert [project.id for project in projects.projects] == ["flytesnacks"]
     for message, answer in (
         (project_attributes_pb2.ProjectAttributesGetResponse(), of_project),
         (project_domain_attributes_pb2.ProjectDomainAttributesGetResponse(), of_domain),
     ):
-        found = read(message, answer, PROTOBUF).attributes.matching_attributes
-        assert found.workflow_execution_config.max_parallelism == 9
+        matching_attributes = read(message, answer, PROTOBUF).attributes.matching_attributes
+        assert matching_attributes.workflow_execution_config.max_parallelism == 9
     assert (elsewhere.status_code, elsewhere["Content-Type"]) == (400, PROTOBUF)
 
 

@@ -72,8 +72,8 @@ def test_what_breaks_on_our_side_is_told_in_flytes_words_and_counted_so(flyte_ht
 
 
 def test_the_version_is_that_of_the_project():
-    said = tomllib.loads((ROOT / "pyproject.toml").read_text())
-    assert said["project"]["version"] == __version__
+    document = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    assert document["project"]["version"] == __version__
 
 
 @pytest.mark.parametrize(
@@ -310,9 +310,11 @@ def test_a_bad_change_of_a_project_changes_nothing(api, body, pointer):
 def test_labels_and_state_are_exported_and_applied(api):
     api.post("scopes/projects", {"id": "p", "labels": {"team": "ml"}, "state": "archived"})
     document = next(
-        one
-        for one in api.get("overrides/export?format=documents", Accept="application/json").json()["documents"]
-        if one["kind"] == "project"
+        document
+        for document in api.get("overrides/export?format=documents", Accept="application/json").json()[
+            "documents"
+        ]
+        if document["kind"] == "project"
     )
     assert (document["labels"], document["state"]) == ({"team": "ml"}, "archived")
 

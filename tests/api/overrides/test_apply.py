@@ -74,8 +74,8 @@ def apply_json(api: Api) -> Applying:
 def everything() -> list[Any]:
     """All rows that an apply could write."""
     tables = (Override, OverrideVersion, Revision, RevisionCounter, ScopeHead, TypeDefinition, GuardRailRow)
-    found: list[Any] = [list(one.objects.order_by("pk").values()) for one in tables]
-    return [*found, *(one.objects.count() for one in (Project, Domain, AuditRecord, Event))]
+    found: list[Any] = [list(table.objects.order_by("pk").values()) for table in tables]
+    return [*found, *(project.objects.count() for project in (Project, Domain, AuditRecord, Event))]
 
 
 def stored() -> dict[str, Any]:
@@ -395,8 +395,8 @@ def test_mistakes_in_yaml_have_line_and_column(api):
         "overrides:apply", body.replace("task_resources", "task_resource").encode(), Content_Type=YAML
     )
 
-    found = [(one["pointer"], one["line"], one["column"]) for one in answer.json()["errors"]]
-    assert found == [
+    errors = [(error["pointer"], error["line"], error["column"]) for error in answer.json()["errors"]]
+    assert errors == [
         ("/documents/0/spec/taskResources/limits/cpu", 4, 33),
         ("/documents/0/spec/taskResources/limits/memory", 4, 46),
         ("/documents/1/0/overrides/task_resource/limit", 9, 14),
@@ -422,7 +422,7 @@ def test_one_address_stated_twice_is_refused_and_both_places_are_named(apply):
 def test_a_type_in_both_spellings_within_one_document_is_refused(apply):
     answer = apply(spec({"taskResources": {}, "task_resource": {}}))
 
-    assert [one["code"] for one in answer.json()["errors"]] == ["given_twice"]
+    assert [error["code"] for error in answer.json()["errors"]] == ["given_twice"]
 
 
 @pytest.mark.parametrize(
@@ -438,7 +438,7 @@ def test_an_unknown_name_is_told_at_every_document_that_has_it_with_a_near_one(a
         "/documents/1/spec/taskResources",
         "/documents/2/spec/executionQueueAttributes",
     ]
-    assert all(("line" in one) == (apply.form == "yaml") for one in answer.json()["errors"])
+    assert all(("line" in error) == (apply.form == "yaml") for error in answer.json()["errors"])
 
 
 def test_a_type_may_be_set_only_at_its_levels(apply):
@@ -529,7 +529,7 @@ def test_what_pruning_uncovers_is_a_warning(apply, api):
 
     query = "project=flytesnacks&domain=development&workflow=w&resource_type=task_resource"
     (found,) = api.get(f"overrides/effective?{query}").json()["items"]
-    assert [(one["pointer"], one["code"]) for one in found["warnings"]] == [
+    assert [(warning["pointer"], warning["code"]) for warning in found["warnings"]] == [
         ("/limits/cpu", "limit_below_default")
     ]
 
@@ -598,7 +598,7 @@ def test_as_many_scopes_as_allowed_need_no_number(apply, settings):
 
 
 def test_scopes_that_resolve_to_the_same_as_before_are_not_counted(apply, settings):
-    apply(*(tasks(cpu="1", project="flytesnacks", domain=one) for one in ("development", "staging")))
+    apply(*(tasks(cpu="1", project="flytesnacks", domain=name) for name in ("development", "staging")))
     settings.CONFIRM_ABOVE_SCOPES = 2
 
     answer = apply(tasks(cpu="2", project="flytesnacks"))
@@ -929,7 +929,7 @@ def test_a_wrong_override_takes_the_project_back_that_came_with_it(apply):
         ({"kind": "resourceType", "definition": {"name": "x"}}, ["/documents/0/definition"] * 2),
         (
             {"kind": "resourceType", "definition": {"name": "X", "strategy": "merge", "schema": {}}},
-            [f"/documents/0/definition/{one}" for one in ("document_key", "name", "schema/type")],
+            [f"/documents/0/definition/{text}" for text in ("document_key", "name", "schema/type")],
         ),
         ({"kind": "guardRail", "name": "X"}, ["/documents/0"] * 3 + ["/documents/0/name"]),
     ],
@@ -941,7 +941,7 @@ def test_a_wrong_document_about_the_installation_says_where(apply, document, fou
     assert answer.status_code in (400, 422), answer.json()
     assert sorted(pointers(answer)) == found
     if apply.form == "yaml":
-        assert all(one["line"] for one in answer.json()["errors"])
+        assert all(error["line"] for error in answer.json()["errors"])
 
 
 # Limits.

@@ -82,7 +82,7 @@ def test_one_bad_document_keeps_all_out_and_every_mistake_is_told(api):
     answer = apply(api, document(project="flytesnacks"), bad, managed_by="git")
 
     assert answer.status_code == 422
-    assert [one["pointer"] for one in answer.json()["errors"]] == [
+    assert [error["pointer"] for error in answer.json()["errors"]] == [
         "/documents/1/spec/taskResources/limit",
         "/documents/1/spec/taskResources/limits/cpu",
     ]
@@ -208,15 +208,15 @@ def test_the_document_of_a_scope_marks_what_it_inherits(api):
     apply(api, document("1"), managed_by="git")
     api.put("overrides/workflow_execution_config?project=flytesnacks", {"attributes": {"max_parallelism": 5}})
 
-    shown = api.get("overrides/document?project=flytesnacks").json()
+    body = api.get("overrides/document?project=flytesnacks").json()
 
-    assert shown["spec"]["taskResources"] == {
+    assert body["spec"]["taskResources"] == {
         "inherited": True,
         "source": "global",
         "defaults": {"cpu": "1"},
     }
-    assert shown["spec"]["workflowExecutionConfig"] == {"maxParallelism": 5}
-    assert shown["status"]["version"] == 2
+    assert body["spec"]["workflowExecutionConfig"] == {"maxParallelism": 5}
+    assert body["status"]["version"] == 2
 
 
 def test_a_document_that_is_put_back_changes_nothing_and_a_stale_one_is_refused(api):

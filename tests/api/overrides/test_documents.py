@@ -39,7 +39,7 @@ def _project(db):
 
 def everything() -> list[Any]:
     tables = (Override, OverrideVersion, Revision, RevisionCounter, ScopeHead)
-    found: list[Any] = [list(one.objects.order_by("pk").values()) for one in tables]
+    found: list[Any] = [list(table.objects.order_by("pk").values()) for table in tables]
     return [*found, AuditRecord.objects.count(), Event.objects.count()]
 
 
@@ -314,8 +314,8 @@ def test_mistakes_in_a_put_of_yaml_have_line_and_column(api):
 
     answer = api.put(f"overrides/document{HERE}", body, Content_Type=YAML, If_Match="*")
 
-    found = [(one["pointer"], one["line"], one["column"]) for one in answer.json()["errors"]]
-    assert found == [
+    errors = [(error["pointer"], error["line"], error["column"]) for error in answer.json()["errors"]]
+    assert errors == [
         ("/documents/0/spec/taskResources/limit", 4, 12),
         ("/documents/0/spec/taskResources/limits/cpu", 3, 19),
     ]
@@ -474,8 +474,8 @@ def odd(api: Api, settings: Any) -> Api:
 def empty() -> None:
     tables = (Override, OverrideVersion, Revision, ScopeHead, TypeDefinition, GuardRailRow, Project, Domain)
     with connection.cursor() as cursor:
-        for one in tables:
-            cursor.execute(f"DELETE FROM {one._meta.db_table}")
+        for table in tables:
+            cursor.execute(f"DELETE FROM {table._meta.db_table}")
 
 
 @pytest.mark.parametrize("layout", ["configmap", "documents"])
@@ -518,8 +518,8 @@ def test_the_same_content_gives_the_same_bytes_in_whatever_order_it_came(odd, la
     remove_everything(odd)
     assert Override.objects.count() == 0
 
-    for one in reversed(odd_documents()):
-        odd.post("overrides:apply?managed_by=somebody", {"documents": [one]})
+    for odd_document in reversed(odd_documents()):
+        odd.post("overrides:apply?managed_by=somebody", {"documents": [odd_document]})
 
     assert odd.get(f"overrides/export?format={layout}").content == first
 
@@ -535,9 +535,9 @@ def test_an_export_of_the_past_is_what_was_exported_then(odd):
 
 def test_an_export_says_what_it_is(api):
     headers = {
-        one: (answer["Content-Type"], answer["Content-Disposition"])
-        for one in ("configmap", "documents", "folder")
-        for answer in [api.get(f"overrides/export?format={one}")]
+        name: (answer["Content-Type"], answer["Content-Disposition"])
+        for name in ("configmap", "documents", "folder")
+        for answer in [api.get(f"overrides/export?format={name}")]
     }
 
     assert headers == {
@@ -555,8 +555,8 @@ def test_every_name_in_the_folder_is_safe(odd):
     with archive_of(odd) as archive:
         members = archive.getmembers()
 
-    assert all(one.isreg() for one in members)
-    names = [one.name for one in members]
+    assert all(member.isreg() for member in members)
+    names = [member.name for member in members]
     assert len(names) == len(set(names))
     for step in (step for name in names for step in name.split("/")):
         assert step.isascii()
@@ -581,15 +581,15 @@ def test_each_scope_has_a_file_of_its_own(odd):
 
     files = folder_files(documents)
 
-    of_overrides = [one for one in documents if one["kind"] == "overrides"]
+    of_overrides = [document for document in documents if document["kind"] == "overrides"]
     assert len(files) == len(of_overrides) + 1
     assert "installation.yaml" in files
 
 
 def test_the_files_are_called_as_the_scopes_are():
     def name(**scope: str) -> str:
-        (found,) = folder_files([{"kind": "overrides", **scope, "spec": {}}])
-        return found
+        (folder_file,) = folder_files([{"kind": "overrides", **scope, "spec": {}}])
+        return folder_file
 
     assert name() == "overrides/_global.yaml"
     assert name(domain="d") == "overrides/_any/d.yaml"
@@ -617,7 +617,7 @@ def test_members_that_are_the_same_in_camel_case_are_refused(api):
     answer = api.post("resource-types", {**TYPE, "schema": schema})
 
     assert answer.status_code == 422
-    assert [one["pointer"] for one in answer.json()["errors"]] == [
+    assert [error["pointer"] for error in answer.json()["errors"]] == [
         "/schema/properties/aB",
         "/schema/properties/e/properties/cD",
     ]

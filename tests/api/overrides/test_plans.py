@@ -196,10 +196,10 @@ def test_a_rollback_that_removes_many_overrides_asks(api):
 
     refused = api.post(path, {"to_revision": 0})
     plan = api.post(f"{path}&dry_run=true", {"to_revision": 0}).json()
-    kept = Override.objects.count()
+    count = Override.objects.count()
     done = [api.post(f"{path}&confirm={plan['confirm']}", {"to_revision": 0}) for _ in range(2)]
 
-    assert (refused.status_code, refused.json()["removed"], kept) == (409, 25, 25)
+    assert (refused.status_code, refused.json()["removed"], count) == (409, 25, 25)
     assert ([answer.status_code for answer in done], Override.objects.count()) == ([200, 200], 0)
 
 
@@ -211,10 +211,10 @@ def test_an_import_that_prunes_much_asks(api):
 
     refused = api.post("overrides:import", wanted)
     plan = api.post("overrides:import?dry_run=true", wanted).json()["plan"]
-    kept = Override.objects.get().domain
+    domain = Override.objects.get().domain
     done = api.post(f"overrides:import?confirm={plan['confirm']}", wanted)
 
-    assert (refused.status_code, kept) == (409, "staging")
+    assert (refused.status_code, domain) == (409, "staging")
     assert (done.status_code, Override.objects.get().domain) == (200, "production")
 
 
@@ -373,11 +373,11 @@ def test_a_rail_that_changes_many_scopes_asks_for_their_number(api, settings):
     path = "guard-rails/cap?accept_existing=true"
 
     refused = api.put(path, rail())
-    kept = api.get("guard-rails").json()["items"]
+    guard_rails = api.get("guard-rails").json()["items"]
     done = api.put(f"{path}&confirm={refused.json()['confirm']}", rail())
     again = api.put(f"{path}&confirm=4", rail(), If_Match='"v1"')
 
-    assert (refused.status_code, refused.json()["affected"], kept) == (409, 4, [])
+    assert (refused.status_code, refused.json()["affected"], guard_rails) == (409, 4, [])
     assert (done.status_code, done.json()["plan"]["affected_scopes"]) == (201, 4)
     assert (again.status_code, again.json()["version"]) == (200, 1)
 

@@ -200,12 +200,15 @@ def test_history_tells_who_when_why_and_what_differs(api):
     (between,) = api.get("overrides/diff?from=1&to=2").json()["items"]
     revisions = api.get("overrides/revisions").json()["items"]
 
-    assert [(one["version"], one["change_message"]) for one in versions] == [(2, "Faster"), (1, "First")]
+    assert [(version["version"], version["change_message"]) for version in versions] == [
+        (2, "Faster"),
+        (1, "First"),
+    ]
     assert versions[1]["request_id"] == "r1"
     assert diff == [{"leaf": "/max_parallelism", "before": 1, "after": 9}]
     assert (blame["/interruptible"]["version"], blame["/max_parallelism"]["version"]) == (1, 2)
     assert between["differences"] == diff
-    assert [one["change_message"] for one in revisions] == ["Faster", "First"]
+    assert [revision["change_message"] for revision in revisions] == ["Faster", "First"]
 
 
 def test_going_back_makes_a_new_version_and_can_be_looked_at_first(api):
@@ -237,7 +240,7 @@ def test_revisions_show_only_what_the_caller_may_read(api):
     api.put(f"{WEC}?project=flytesnacks", parallelism(2))
     viewer = Api(token_for("viewer", scope=Scope(project="flytesnacks")))
 
-    assert [one["revision"] for one in viewer.get("overrides/revisions").json()["items"]] == [2]
+    assert [revision["revision"] for revision in viewer.get("overrides/revisions").json()["items"]] == [2]
     assert viewer.get("overrides/revisions/1").status_code == 404
     assert viewer.get("overrides/diff?from=0").status_code == 403
     assert viewer.get("overrides/export").status_code == 403
@@ -397,7 +400,7 @@ def test_a_stored_type_that_no_longer_compiles_breaks_nothing_else(api):
     corrected = api.put("resource-types/workflow_priority", TYPE, If_Match='"v1"')
 
     assert everything.status_code == 200
-    (own,) = [one for one in everything.json()["items"] if one["resource_type"] == "workflow_priority"]
+    (own,) = [item for item in everything.json()["items"] if item["resource_type"] == "workflow_priority"]
     assert own["attributes"] == {"priority": 7}
     assert (refused.status_code, refused.json()["errors"][0]["code"]) == (422, "unusable_schema")
     assert (other.status_code, corrected.status_code) == (201, 200)
@@ -413,7 +416,7 @@ def test_a_stored_definition_that_cannot_be_read_hides_only_its_own_type(api):
 
     everything = api.get("overrides/effective?project=flytesnacks&domain=production")
     listed = api.get("overrides")
-    types = {one["name"] for one in api.get("resource-types").json()["items"]}
+    types = {resource_type["name"] for resource_type in api.get("resource-types").json()["items"]}
     corrected = api.put("resource-types/workflow_priority", TYPE, If_Match='"v1"')
 
     assert (everything.status_code, listed.status_code) == (200, 200)

@@ -101,7 +101,7 @@ def test_the_first_page_is_printed_before_the_second_is_there(fleet, tmp_path, h
 
 
 def test_memory_is_that_of_a_page_and_not_of_the_list(fleet, small, tmp_path):
-    few, many = (most_memory(tmp_path, one) for one in (small, fleet))
+    few, many = (most_memory(tmp_path, small) for small in (small, fleet))
 
     assert fleet.pages == ROWS // PAGE
     # The items alone are more than 20 MiB.

@@ -197,7 +197,7 @@ def test_what_is_shared_stays_with_those_who_still_want_it(stored, wanted):
     for leaf, managers in stored.owners.items():
         shared = "git" in managers and len(managers) > 1
         if shared and leaf not in asked and leaf not in gone and holds_something(stored.leaves[leaf]):
-            assert outcome.owners[leaf] == [one for one in managers if one != "git"]
+            assert outcome.owners[leaf] == [manager for manager in managers if manager != "git"]
 
 
 @given(histories(), maybe)

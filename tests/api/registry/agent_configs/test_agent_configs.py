@@ -51,14 +51,21 @@ def test_a_document_is_published_read_changed_and_taken_away(api, plane):
     created = published(api)
     assert (created.status_code, created["ETag"]) == (201, '"v1"')
     (standing,) = created.json()["data_planes"]
-    assert {one["type"]: one["status"] for one in standing["conditions"]}["Programmed"] == "True"
+    assert {condition["type"]: condition["status"] for condition in standing["conditions"]}[
+        "Programmed"
+    ] == "True"
 
     unconditional = published(api, said=text(task="other"))
     changed = api.put("agent-configs/acme/agents", {"text": text(task="other")}, If_Match='"v1"')
     stale = api.delete("agent-configs/acme/agents", If_Match='"v1"')
     gone = api.delete("agent-configs/acme/agents", If_Match='"v2"')
 
-    assert [one.status_code for one in (unconditional, changed, stale, gone)] == [428, 200, 412, 204]
+    assert [unconditional.status_code for unconditional in (unconditional, changed, stale, gone)] == [
+        428,
+        200,
+        412,
+        204,
+    ]
     assert api.get("agent-configs/acme/agents").status_code == 404
     assert published(api)["ETag"] == '"v4"'
 
@@ -69,7 +76,7 @@ def test_yaml_is_taken_as_it_stands_and_every_mistake_has_a_place(api, plane):
     refused = api("PUT", "agent-configs/acme/agents", sent.encode(), **{"Content-Type": "application/yaml"})
 
     assert (refused.status_code, refused.json()["code"]) == (422, "invalid_agent_config")
-    assert {(one["code"], one["line"]) for one in refused.json()["errors"]} == {
+    assert {(error["code"], error["line"]) for error in refused.json()["errors"]} == {
         ("SchemaViolation", 6),
         ("InvalidTaskType", 8),
     }
@@ -114,7 +121,7 @@ def test_another_organisation_sees_neither_documents_nor_names(api, plane):
     assert (conflict["name"], conflict["winner_team"]) == ("acme_sensor", "")
     assert "acme/agents" not in json.dumps(standing)
     assert them.get("agent-configs/acme/agents").status_code == 404
-    assert [one["team"] for one in them.get("agent-configs").json()["items"]] == ["rival"]
+    assert [agent_config["team"] for agent_config in them.get("agent-configs").json()["items"]] == ["rival"]
     assert them.get("agent-config-claims").json()["items"][0]["team"] == "rival"
     assert them.get("data-planes/eu").status_code == 403
     assert them.get("agent-config-bundles/eu/1").status_code == 403
@@ -169,12 +176,12 @@ def test_a_preview_tells_what_would_move_and_keeps_nothing(api, plane):
         {"team": "sensors", "name": "agents", "text": text("sensors", "acme_sensor")},
     ]
 
-    told = api.post("agent-configs:preview", {"items": items}).json()
+    body = api.post("agent-configs:preview", {"items": items}).json()
 
-    assert [one["verdict"] for one in told["documents"]] == ["deleted", "valid"]
-    (outcome,) = told["data_planes"]
+    assert [document["verdict"] for document in body["documents"]] == ["deleted", "valid"]
+    (outcome,) = body["data_planes"]
     assert "- agent acme-sensor" in outcome["changes"]
-    assert any(one.startswith("> task type acme_sensor") for one in outcome["changes"])
+    assert any(change.startswith("> task type acme_sensor") for change in outcome["changes"])
     assert Event.objects.count() == events
     assert "acme-sensor" in api.get("data-planes/eu/config").content.decode()
 
@@ -190,13 +197,13 @@ def test_a_preview_tells_nothing_of_another_organisations_agents(api, plane, set
     shared = text("rival").replace("rival-sensor.svc", "acme-sensor.svc")
     items = [{"team": "rival", "name": "agents", "text": shared}]
 
-    told = them.post("agent-configs:preview", {"items": items}).json()
+    body = them.post("agent-configs:preview", {"items": items}).json()
 
-    (outcome,) = told["data_planes"]
+    (outcome,) = body["data_planes"]
     assert outcome["changes"] == ["+ agent rival-sensor", "+ task type rival_sensor at rival-sensor"]
     (observation,) = outcome["documents"][0]["observations"]
     assert "another organisation's agent" in observation["message"]
-    assert "acme" not in json.dumps(told).replace("acme-sensor.svc", "")
+    assert "acme" not in json.dumps(body).replace("acme-sensor.svc", "")
     assert "+ agent acme-sensor" in json.dumps(api.post("agent-configs:preview", {"items": items}).json())
 
 
@@ -212,8 +219,11 @@ def test_a_loser_is_told_who_has_the_name_and_why_and_hand_over_moves_it(api, pl
     assert api.post("agent-config-claims:transfer", early).status_code == 400
     order = {"name": "acme_sensor", "from_team": "acme", "to_team": "sensors"}
     assert api.post("agent-config-claims:transfer", order).status_code == 204
-    held = api.get("agent-config-claims?kind=task_type&name=acme_sensor").json()["items"]
-    assert {one["team"]: one["established"] for one in held} == {"acme": False, "sensors": True}
+    agent_config_claims = api.get("agent-config-claims?kind=task_type&name=acme_sensor").json()["items"]
+    assert {
+        agent_config_claim["team"]: agent_config_claim["established"]
+        for agent_config_claim in agent_config_claims
+    } == {"acme": False, "sensors": True}
 
 
 def test_bundles_can_be_listed_read_and_compared(api, plane):
@@ -269,7 +279,7 @@ def test_the_webhook_denies_with_every_cause(api, plane):
 
     assert not denied["allowed"]
     assert denied["status"]["code"] == 422
-    assert {one["reason"] for one in denied["status"]["details"]["causes"]} == {
+    assert {cause["reason"] for cause in denied["status"]["details"]["causes"]} == {
         "ReservedTaskType",
         "SchemaViolation",
     }
@@ -330,13 +340,13 @@ def test_the_webhook_knows_what_is_served_of_a_document_that_is_to_blame(api, pl
 
     denied = admit(api, object=config_map(said=text(task="taken")))
 
-    assert [one["reason"] for one in denied["status"]["details"]["causes"]] == ["TaskTypeConflict"]
+    assert [cause["reason"] for cause in denied["status"]["details"]["causes"]] == ["TaskTypeConflict"]
 
 
 def test_the_webhook_counts_nothing_of_a_dry_run(api, plane):
     def counted() -> list[str]:
-        told = api.get("/metrics").content.decode().splitlines()
-        return [one for one in told if "admission" in one and not one.startswith("#")]
+        lines = api.get("/metrics").content.decode().splitlines()
+        return [line for line in lines if "admission" in line and not line.startswith("#")]
 
     admit(api, object=config_map())
     before = counted()
@@ -364,13 +374,17 @@ def test_the_state_of_sources_is_shown_and_their_problems_to_administrators_alon
     _, viewer = client("viewer")
 
     folder, cluster = api.get("agent-config-sources").json()["items"]
-    seen = viewer.get("agent-config-sources").json()["items"][1]
+    agent_config_source = viewer.get("agent-config-sources").json()["items"][1]
 
     assert (folder["source"], folder["state"]) == ("folder", "off")
     assert (cluster["state"], cluster["problems"]) == ("failing", ["namespace acme: forbidden"])
     assert cluster["pending"] == {"digest": "d", "documents": ["x"]}
-    assert (seen["state"], seen["problem_count"], seen["problems"]) == ("failing", 1, [])
-    assert seen["pending"] == {"digest": "d", "documents": []}
+    assert (
+        agent_config_source["state"],
+        agent_config_source["problem_count"],
+        agent_config_source["problems"],
+    ) == ("failing", 1, [])
+    assert agent_config_source["pending"] == {"digest": "d", "documents": []}
 
 
 def test_an_administrator_lets_go_what_is_gone_from_a_source_and_nobody_else(api):
@@ -392,8 +406,8 @@ def test_figures_of_sources_are_scraped(db):
         is_synced=False, checked_at=Now(), loaded_at=Now(), counts={"lists": 3}
     )
 
-    said = exposition().decode()
+    text = exposition().decode()
 
-    assert 'agentcfg_source_synced{source="kubernetes"} 0.0' in said
-    assert 'agentcfg_source_last_sync_timestamp{source="kubernetes"}' in said
-    assert 'agentcfg_cluster_watch{count="lists"} 3.0' in said
+    assert 'agentcfg_source_synced{source="kubernetes"} 0.0' in text
+    assert 'agentcfg_source_last_sync_timestamp{source="kubernetes"}' in text
+    assert 'agentcfg_cluster_watch{count="lists"} 3.0' in text

@@ -52,11 +52,11 @@ def test_a_data_plane_is_served_the_last_good_while_the_whole_is_held(api, plane
 
     after = api.get("data-planes/eu/config")
 
-    shown = api.get("data-planes/eu").json()
-    assert [one["gate"] for one in shown["held"]] == ["removes_too_much", "removes_too_much"]
+    body = api.get("data-planes/eu").json()
+    assert [one["gate"] for one in body["held"]] == ["removes_too_much", "removes_too_much"]
     assert (after.content, after["ETag"]) == (before.content, before["ETag"])
-    acked = api.post("data-planes/eu/acks", {"revision": shown["active_revision"], "status": "APPLIED"})
-    assert acked.json()["applied_revision"] == shown["active_revision"]
+    acked = api.post("data-planes/eu/acks", {"revision": body["active_revision"], "status": "APPLIED"})
+    assert acked.json()["applied_revision"] == body["active_revision"]
 
 
 def test_a_new_data_plane_gets_everything_but_what_is_over_a_quota(api, settings):
@@ -98,7 +98,7 @@ def test_a_team_of_another_organisation_reads_nothing_of_what_waits(api, held):
     (part,) = author.get("agent-config-parts?held=true").json()["items"]
     assert part["team"] == "acme"
     conditions = author.get("agent-configs/acme/agents").json()["data_planes"][0]["conditions"]
-    assert {one["type"]: one["reason"] for one in conditions}["Programmed"] == "Held"
+    assert {condition["type"]: condition["reason"] for condition in conditions}["Programmed"] == "Held"
 
 
 def test_a_large_configuration_is_refused_as_a_config_map_and_served_as_yaml(api, plane, settings):

@@ -14,18 +14,20 @@ def test_a_task_type_tells_its_owner_endpoint_and_losers_in_each_data_plane(api)
     published(api)
     published(api, "sensors", said=text("sensors", "acme_sensor"))
 
-    told = api.get("task-types/acme_sensor").json()
+    body = api.get("task-types/acme_sensor").json()
 
-    eu, us = told["published"]
+    eu, us = body["published"]
     assert (eu["data_plane"], eu["team"], eu["document"]) == ("eu", "acme", "api/acme/agents")
     assert (eu["agent"], eu["endpoint"]) == ("acme-sensor", "acme-sensor.svc.cluster.local:8000")
     assert (eu["insecure"], eu["mapped"], eu["generation"], eu["revision"]) == (True, True, 1, 2)
     (loser,) = eu["losers"]
     assert (loser["document"], loser["because"]) == ("api/sensors/agents", "established")
     assert (us["data_plane"], us["team"], us["losers"]) == ("us", "sensors", [])
-    assert {one["type"] for one in eu["conditions"]} >= {"Reachable", "Programmed"}
-    held = api.get("agent-config-claims?name=acme_sensor&data_plane=eu&team=acme").json()["items"]
-    assert eu["since"] == held[0]["first_accepted_at"]
+    assert {condition["type"] for condition in eu["conditions"]} >= {"Reachable", "Programmed"}
+    agent_config_claims = api.get("agent-config-claims?name=acme_sensor&data_plane=eu&team=acme").json()[
+        "items"
+    ]
+    assert eu["since"] == agent_config_claims[0]["first_accepted_at"]
     (listed,) = api.get("task-types").json()["items"]
     assert (listed["teams"], listed["data_planes"], listed["agents"]) == (["acme", "sensors"], 2, 0)
 
@@ -53,7 +55,7 @@ def test_nobody_learns_of_another_organisations_task_types_but_to_whom_it_lost(a
     published(them, "rival", said=text("rival", "acme_sensor"))
     (told,) = them.get("task-types/acme_sensor").json()["published"]
     assert (told["team"], told["agent"], told["endpoint"], told["conditions"]) == ("", "", "", [])
-    assert [one["team"] for one in told["losers"]] == ["rival"]
+    assert [loser["team"] for loser in told["losers"]] == ["rival"]
     (mine,) = us.get("task-types/acme_sensor").json()["published"]
     assert (mine["team"], mine["losers"]) == ("acme", [])
 

@@ -257,7 +257,7 @@ def test_a_service_that_cannot_start_shows_the_end_of_its_log(tmp_path: Path) ->
 def test_root_can_run_postgres_below_a_folder_that_is_closed_to_others(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str
 ) -> None:
-    ways = [one for one in privileges._disguises() if one.prefix[0] == way]
+    ways = [disguise for disguise in privileges._disguises() if disguise.prefix[0] == way]
     monkeypatch.setattr(privileges, "_disguises", lambda: iter(ways))
     tmp_path.chmod(0o700)
 

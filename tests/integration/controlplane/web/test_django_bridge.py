@@ -82,14 +82,14 @@ def exchange(port: int, request: bytes) -> tuple[bytes, bytes]:
 
 
 def told(port: int, request: bytes) -> dict:
-    found = json.loads(exchange(port, request)[1])
+    document = json.loads(exchange(port, request)[1])
     # granian's WSGI adds the variables of the process: nothing of the request.
-    found["environ"] = {
+    document["environ"] = {
         name: value
-        for name, value in found["environ"].items()
+        for name, value in document["environ"].items()
         if name not in SERVERS_OWN and name not in os.environ
     }
-    return found
+    return document
 
 
 @pytest.mark.parametrize("name", REQUESTS)

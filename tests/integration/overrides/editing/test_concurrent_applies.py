@@ -48,7 +48,7 @@ def together(*works: Callable[[], Any]) -> list[Any]:
         return alone(work)
 
     with ThreadPoolExecutor(len(works)) as pool:
-        return [one.result() for one in [pool.submit(run, work) for work in works]]
+        return [work.result() for work in [pool.submit(run, work) for work in works]]
 
 
 def say(scope: Scope, number: int) -> Statement:
@@ -93,16 +93,16 @@ def test_readers_of_many_scopes_always_see_one_whole_set():
 def test_readers_over_http_always_see_one_whole_set():
     viewer, done = token_for("viewer"), threading.Event()
     apply_set(0)
-    seen: list[set[int]] = []
+    max_parallelisms: list[set[int]] = []
 
     def read() -> None:
         api = Api(viewer)
         asked = {
-            "scopes": [{key: value for key, value in one.segments.items() if value} for one in SCOPES[:5]]
+            "scopes": [{key: value for key, value in scope.segments.items() if value} for scope in SCOPES[:5]]
         }
         while not done.is_set():
             items = api.post("overrides/effective:batch", asked).json()["items"]
-            seen.append({one["items"][0]["attributes"]["max_parallelism"] for one in items})
+            max_parallelisms.append({item["items"][0]["attributes"]["max_parallelism"] for item in items})
 
     def write() -> None:
         try:
@@ -113,8 +113,8 @@ def test_readers_over_http_always_see_one_whole_set():
 
     together(write, read, read)
 
-    assert all(len(numbers) == 1 for numbers in seen)
-    assert len(seen) > 3
+    assert all(len(numbers) == 1 for numbers in max_parallelisms)
+    assert len(max_parallelisms) > 3
 
 
 def bundle(*documents: Any, manager: str, **query: Any) -> Callable[[], int]:

@@ -49,7 +49,7 @@ SCOPES = [
 def maybe(**members: st.SearchStrategy) -> st.SearchStrategy:
     """An object with some or all of the members, of which any may be null."""
     one_in_four = st.sampled_from([False, False, False, True])
-    values = {name: one_in_four.flatmap([it, st.none()].__getitem__) for name, it in members.items()}
+    values = {name: one_in_four.flatmap([member, st.none()].__getitem__) for name, member in members.items()}
     return st.fixed_dictionaries(values) | st.fixed_dictionaries({}, optional=values)
 
 
@@ -128,16 +128,16 @@ def histories(draw: Any) -> list[Write]:
     name = draw(st.sampled_from(sorted(ATTRIBUTES)))
     names, scopes = [name] * 4 + sorted(ATTRIBUTES), [*SCOPES, *SCOPES[-1].ladder(), *SCOPES[-1].ladder()]
     addresses = st.builds(Address, st.sampled_from(names), st.sampled_from(scopes))
-    found: list[Write] = []
+    writes: list[Write] = []
     for kind in draw(st.lists(st.sampled_from(KINDS), min_size=14, max_size=24)):
-        before = [one.at for one in found if one.kind == "put"]
+        before = [write.at for write in writes if write.kind == "put"]
         if kind.endswith("rail"):
-            found.append(Write(kind, at := draw(st.sampled_from("ab")), draw(rails(at, names))))
+            writes.append(Write(kind, at := draw(st.sampled_from("ab")), draw(rails(at, names))))
             continue
         changes_one = kind != "put" and before and draw(st.sampled_from([True, True, True, False]))
         at = draw(st.sampled_from(before) if changes_one else addresses)
-        found.append(Write(kind, at, draw(ATTRIBUTES[at.resource_type])))
-    return found
+        writes.append(Write(kind, at, draw(ATTRIBUTES[at.resource_type])))
+    return writes
 
 
 @st.composite
@@ -206,7 +206,11 @@ def reference_of(state: State, target: Scope, name: str) -> Reference:
     rails = [it for it in state.values() if isinstance(it, RailWrite) and it.resource_type == name]
     rules = {path: f"merge_by_key:{key}" for path, key in rule.keyed_lists.items()}
     return Reference(
-        layers, rule.strategy, rules, [reference_rail(it) for it in rails], tuple(target.segments.values())
+        layers,
+        rule.strategy,
+        rules,
+        [reference_rail(rail) for rail in rails],
+        tuple(target.segments.values()),
     )
 
 
@@ -225,7 +229,7 @@ def got(found: EffectiveType, reference: Reference) -> list[Any]:
     resolved = found.resolved
 
     def sources(leaves: Any) -> dict[tuple[str, ...], Scope]:
-        return {reference.place_of(it.pointer, resolved.attributes): it.source.scope for it in leaves}
+        return {reference.place_of(leaf.pointer, resolved.attributes): leaf.source.scope for leaf in leaves}
 
     return [
         canonical(resolved.attributes),
@@ -267,7 +271,7 @@ def test_each_revision_answers_as_a_replay_of_the_history(operations):
                 assert {
                     one.resource_type.name: got(one, references[one.resource_type.name])
                     for one in answer.types
-                } == {name: wanted(it) for name, it in references.items() if it.layers}
+                } == {name: wanted(reference) for name, reference in references.items() if reference.layers}
 
 
 @some
@@ -301,7 +305,9 @@ def test_the_last_revision_is_now(operations):
 def test_a_scope_where_all_is_deleted_answers_as_the_scope_above_it(operations, scope):
     *_, above, _ = scope.ladder()
     # A rail at the scope itself would be heard there alone.
-    operations = [one for one in operations if one.kind != "put rail" or one.said.scope != scope]
+    operations = [
+        operation for operation in operations if operation.kind != "put rail" or operation.said.scope != scope
+    ]
     with untouched():
         history = perform(operations)
         for address in history[max(history)]:

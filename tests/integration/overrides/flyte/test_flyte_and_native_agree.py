@@ -80,9 +80,9 @@ def expected(rows: Rows, path: str, kind: str, attributes: Any, *, natively: boo
     elif natively or kind != "plugin_override" or before is None:
         rows[path, kind] = attributes
     else:
-        given = {one["task_type"] for one in attributes["overrides"]}
-        kept = [one for one in before["overrides"] if one["task_type"] not in given]
-        rows[path, kind] = {"overrides": kept + attributes["overrides"]}
+        task_types = {override["task_type"] for override in attributes["overrides"]}
+        overrides = [override for override in before["overrides"] if override["task_type"] not in task_types]
+        rows[path, kind] = {"overrides": overrides + attributes["overrides"]}
 
 
 def check(api: Api, http: FlyteHttp, rows: Rows) -> None:
@@ -107,7 +107,7 @@ def said(kind: str, attributes: Any) -> flyte.MatchingAttributes:
         return flyte.MatchingAttributes(
             task_resource_attributes=flyte.TaskResourceAttributes(defaults=defaults)
         )
-    overrides = [flyte.PluginOverride(**one) for one in attributes["overrides"]]
+    overrides = [flyte.PluginOverride(**override) for override in attributes["overrides"]]
     return flyte.MatchingAttributes(plugin_overrides=flyte.PluginOverrides(overrides=overrides))
 
 

@@ -92,17 +92,17 @@ def test_flytekit_reads_and_writes_attributes(live, channel, tmp_path):
         number = flyte.MatchableResource.Value(kind)
 
         client.update_project_domain_attributes("flytesnacks", "development", wanted)
-        found = client.get_project_domain_attributes("flytesnacks", "development", number)
+        project_domain_attributes = client.get_project_domain_attributes("flytesnacks", "development", number)
 
-        assert found.attributes.matching_attributes == EXAMPLES[kind]
+        assert project_domain_attributes.attributes.matching_attributes == EXAMPLES[kind]
     wanted = MatchingAttributes.from_flyte_idl(EXAMPLES["EXECUTION_QUEUE"])
     client.update_workflow_attributes("flytesnacks", "development", "a.b", wanted)
-    found = client.get_workflow_attributes(
+    project_domain_attributes = client.get_workflow_attributes(
         "flytesnacks", "development", "a.b", MatchableResource.EXECUTION_QUEUE
     )
-    assert found.attributes.workflow == "a.b"
+    assert project_domain_attributes.attributes.workflow == "a.b"
     listed = client.list_matchable_attributes(MatchableResource.EXECUTION_QUEUE)
-    assert [one.workflow for one in listed.configurations] == ["a.b", ""]
+    assert [configuration.workflow for configuration in listed.configurations] == ["a.b", ""]
 
 
 def test_flytekit_registers_lists_and_archives_projects(live, channel, tmp_path):
@@ -111,13 +111,13 @@ def test_flytekit_registers_lists_and_archives_projects(live, channel, tmp_path)
     client.register_project(FlytekitProject("p", "P", "d"))
     client.register_project(FlytekitProject("q", "Q", "d"))
     projects, token = client.list_projects_paginated(limit=1)
-    assert ([one.id for one in projects], token) == (["p"], "1")
+    assert ([project.id for project in projects], token) == (["p"], "1")
     archived = FlytekitProject("p", "P", "d")
     archived._state = FlytekitProject.ProjectState.ARCHIVED
     client.update_project(archived)
 
     assert Project.objects.get(id="p").state == 1
-    assert [one.id for one in client.get_domains()] == ["development", "staging", "production"]
+    assert [domain.id for domain in client.get_domains()] == ["development", "staging", "production"]
 
 
 def test_flytekit_is_told_what_is_wrong(live, channel, tmp_path):
@@ -154,8 +154,10 @@ def test_what_grpc_writes_http_reads_and_the_other_way_round(live, stub, kind):
 
     Override.objects.all().delete()
     FlyteHttp(token).put(PD, update(kind=kind).SerializeToString(), sends="application/octet-stream")
-    found = stub.GetProjectDomainAttributes(request, metadata=bearer(token, "flyte-authorization"))
-    assert found == http
+    get_project_domain_attributes = stub.GetProjectDomainAttributes(
+        request, metadata=bearer(token, "flyte-authorization")
+    )
+    assert get_project_domain_attributes == http
 
 
 def test_calls_that_are_not_ours_are_unimplemented(stub):
@@ -231,9 +233,11 @@ def test_health_and_reflection(channel):
     for service in ("", "flyteadmin", "flyteidl.service.AdminService"):
         answer = health.Check(health_pb2.HealthCheckRequest(service=service))
         assert answer.status == health_pb2.HealthCheckResponse.SERVING
-    asked = iter([reflection_pb2.ServerReflectionRequest(list_services="")])
-    (told,) = reflection_pb2_grpc.ServerReflectionStub(channel).ServerReflectionInfo(asked)
-    names = {one.name for one in told.list_services_response.service}
+    server_reflection_requests = iter([reflection_pb2.ServerReflectionRequest(list_services="")])
+    (server_reflection_info,) = reflection_pb2_grpc.ServerReflectionStub(channel).ServerReflectionInfo(
+        server_reflection_requests
+    )
+    names = {one.name for one in server_reflection_info.list_services_response.service}
     assert {"flyteidl.service.AdminService", "flyteidl.service.AuthMetadataService"} <= names
 
 
@@ -259,7 +263,7 @@ def test_concurrent_first_writes_never_fail(stub):
         calls = [
             pool.submit(stub.UpdateProjectDomainAttributes, update(), metadata=metadata) for _ in range(20)
         ]
-        answers = [one.result(timeout=30) for one in calls]
+        answers = [call.result(timeout=30) for call in calls]
 
     assert len(answers) == 20
     assert Override.objects.count() == 1
@@ -279,8 +283,8 @@ def test_concurrent_updates_of_plugin_overrides_lose_none(stub):
     with ThreadPoolExecutor(16) as pool:
         list(pool.map(write, range(16)))
 
-    found = {one["task_type"] for one in Override.objects.get().attributes["overrides"]}
-    assert found == {f"t{number}" for number in range(16)}
+    task_types = {override["task_type"] for override in Override.objects.get().attributes["overrides"]}
+    assert task_types == {f"t{number}" for number in range(16)}
 
 
 # A server of its own: TLS, the file source, the end.
@@ -348,11 +352,11 @@ def started(live, tmp_path):
 def test_the_configuration_of_the_guide(live, channel, tmp_path):
     make_project()
     guide = (ROOT / "docs/guides/flyte.md").read_text()
-    (said,) = re.findall(r"```yaml\n(.*?)```", guide, re.DOTALL)
+    (match,) = re.findall(r"```yaml\n(.*?)```", guide, re.DOTALL)
     (tmp_path / "admin.token").write_text(token_for("admin"))
     file = tmp_path / "config.yaml"
     file.write_text(
-        said.replace("localhost:8089", f"localhost:{live.grpc_port}").replace(".data", str(tmp_path))
+        match.replace("localhost:8089", f"localhost:{live.grpc_port}").replace(".data", str(tmp_path))
     )
 
     client = SynchronousFlyteClient(PlatformConfig.auto(ConfigFile(str(file))))

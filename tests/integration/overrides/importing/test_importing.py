@@ -156,9 +156,9 @@ def flyteadmin(settings):
 def test_every_type_is_read_in_either_casing_without_zero_values(flyteadmin):
     findings = read_flyteadmin(flyteadmin)
 
-    at_domain = [one for one in findings.statements if not one.address.scope.workflow]
+    at_domain = [statement for statement in findings.statements if not statement.address.scope.workflow]
     assert {one.address.resource_type: one.attributes for one in at_domain} == WANTED
-    (of_workflow,) = [one for one in findings.statements if one.address.scope.workflow]
+    (of_workflow,) = [statement for statement in findings.statements if statement.address.scope.workflow]
     assert of_workflow.attributes == {"limits": {"ephemeral_storage": "1Gi"}}
     assert findings.problems == []
 
@@ -187,7 +187,9 @@ def test_the_command_imports_everything_and_a_second_time_nothing(flyteadmin, db
     assert "Imported: 9 created" in first
     assert "created   project flytesnacks" in first
     assert "0 created, 0 updated, 0 deleted, 9 unchanged" in second
-    assert {one.resource_type: one.attributes for one in Override.objects.filter(workflow="")} == WANTED
+    assert {
+        override.resource_type: override.attributes for override in Override.objects.filter(workflow="")
+    } == WANTED
 
 
 def test_a_dry_run_changes_nothing(flyteadmin, db, capsys):

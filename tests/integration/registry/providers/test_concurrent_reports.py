@@ -29,8 +29,10 @@ ALLOWED = Allowed(Actor(None, "test"), any_agent=True)
 
 
 def offer(agent: Agent, name: str, service_type: str = "vm") -> Provider:
-    said = ProviderRegistration(name, "http://p:1", service_type, "v1", status=Health.READY)
-    return register_provider(agent.id, said, provider_id=name, allowed=ALLOWED, policy=liveness_policy())[0]
+    provider_registration = ProviderRegistration(name, "http://p:1", service_type, "v1", status=Health.READY)
+    return register_provider(
+        agent.id, provider_registration, provider_id=name, allowed=ALLOWED, policy=liveness_policy()
+    )[0]
 
 
 def silence(seconds: int = 100) -> None:
@@ -73,16 +75,16 @@ def test_of_claims_that_meet_one_has_the_type_and_all_others_are_told_by_whom():
     (winner,) = [one for one in found if isinstance(one, Provider)]
     assert Provider.objects.get().name == winner.name
     losers = [one for one in found if isinstance(one, ServiceTypeTaken)]
-    assert {one.members["holder"]["name"] for one in losers} == {winner.name}
+    assert {loser.members["holder"]["name"] for loser in losers} == {winner.name}
     assert len(losers) == 11
 
 
 @pytest.mark.django_db(transaction=True)
 def test_many_sweeps_at_once_free_each_type_once():
     agents = make_agents(20)
-    for one in agents:
-        offer(one, "dead")
-        offer(one, "alive", "container")
+    for agent in agents:
+        offer(agent, "dead")
+        offer(agent, "alive", "container")
     long_up()
     silence()
     Provider.objects.filter(name="alive").update(expires_at=Now() + timedelta(seconds=60))

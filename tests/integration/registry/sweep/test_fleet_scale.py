@@ -67,7 +67,7 @@ def told(event_type: str) -> int:
 
 
 def move_environment(agents, name: str) -> None:
-    Agent.objects.filter(id__in=[one.id for one in agents]).update(environment=name)
+    Agent.objects.filter(id__in=[agent.id for agent in agents]).update(environment=name)
     Lease.objects.filter(agent__in=agents).update(environment_id=environment_id_of(name))
 
 
@@ -359,20 +359,20 @@ def test_an_agent_that_is_being_renewed_is_skipped_and_nobody_waits():
     agents = make_agents(2)
     long_up()
     expire()
-    held, go = threading.Event(), threading.Event()
+    events, go = threading.Event(), threading.Event()
 
     def hold():
         with connection.cursor() as cursor:
             cursor.execute("BEGIN")
             cursor.execute("SELECT 1 FROM registry_lease WHERE agent_id = %s FOR UPDATE", [agents[0].id])
-            held.set()
+            events.set()
             go.wait(10)
             cursor.execute("COMMIT")
         connections.close_all()
 
     with ThreadPoolExecutor(1) as pool:
         holding = pool.submit(hold)
-        held.wait(5)
+        events.wait(5)
         began = time.monotonic()
         marked = sweep.sweep_leases()
         took = time.monotonic() - began
@@ -387,20 +387,20 @@ def test_an_agent_that_is_being_renewed_is_skipped_and_nobody_waits():
 def test_two_sweeps_that_look_at_once_do_the_work_of_one():
     make_agents(2)
     long_up()
-    held, go = threading.Event(), threading.Event()
+    events, go = threading.Event(), threading.Event()
 
     def look():
         with connection.cursor() as cursor:
             cursor.execute("BEGIN")
             cursor.execute("SELECT 1 FROM registry_sweeprecord FOR UPDATE")
-            held.set()
+            events.set()
             go.wait(10)
             cursor.execute("COMMIT")
         connections.close_all()
 
     with ThreadPoolExecutor(1) as pool:
         looking = pool.submit(look)
-        held.wait(5)
+        events.wait(5)
         expire()
         assert sweep.sweep_leases() == 0
         go.set()
@@ -413,7 +413,7 @@ def test_a_heartbeat_that_waited_for_the_sweep_sees_what_it_did():
     (agent,) = make_agents(1)
     long_up()
     expire()
-    held, go = threading.Event(), threading.Event()
+    events, go = threading.Event(), threading.Event()
 
     def mark():
         try:
@@ -423,7 +423,7 @@ def test_a_heartbeat_that_waited_for_the_sweep_sees_what_it_did():
                 marked, _ = mark_some(
                     between, 9, seen=timezone.now(), grace=policy.grace(), gap=policies.outage_gap()
                 )
-                held.set()
+                events.set()
                 go.wait(10)
             return marked
         finally:
@@ -437,7 +437,7 @@ def test_a_heartbeat_that_waited_for_the_sweep_sees_what_it_did():
 
     with ThreadPoolExecutor(2) as pool:
         marking_it = pool.submit(mark)
-        held.wait(5)
+        events.wait(5)
         beating = pool.submit(beat_it)
         time.sleep(0.3)
         assert not beating.done()

@@ -144,7 +144,9 @@ def test_an_environment_of_two_that_is_cut_off_is_doubted_while_others_are_heard
     run(STEP, beating=agents[2:])
 
     assert states() == {"ready": 3, "unknown": 2}
-    assert [one.name for one in Environment.objects.exclude(guard_engaged_at=None)] == ["edge"]
+    assert [environment.name for environment in Environment.objects.exclude(guard_engaged_at=None)] == [
+        "edge"
+    ]
     run(120, beating=agents)
     assert states() == {"ready": 5}
     assert told("agent.unavailable") == 0

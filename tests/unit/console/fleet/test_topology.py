@@ -16,8 +16,8 @@ def test_rows_follow_each_other_and_never_overlap():
         [environment("a", ready=1), environment("b", types=0, ready=2), environment("c", ready=1)]
     )
 
-    for one, other in zip(found.rows, found.rows[1:], strict=False):
-        assert one.top + one.height < other.top
+    for row, other in zip(found.rows, found.rows[1:], strict=False):
+        assert row.top + row.height < other.top
     last = found.rows[-1]
     assert found.height == last.top + last.height
 
@@ -25,8 +25,8 @@ def test_rows_follow_each_other_and_never_overlap():
 def test_bars_share_the_whole_width_and_the_rarest_state_is_seen():
     (row,) = picture([environment(ready=99_999, unavailable=1, draining=0)]).rows
 
-    assert [one.state for one in row.bars] == ["ready", "unavailable"]
-    assert round(sum(one.width for one in row.bars)) == BAR
+    assert [bar.state for bar in row.bars] == ["ready", "unavailable"]
+    assert round(sum(bar.width for bar in row.bars)) == BAR
     assert row.bars[1].width >= 6
     assert row.bars[1].x + row.bars[1].width <= WIDTH
 

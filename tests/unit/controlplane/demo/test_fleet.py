@@ -26,7 +26,7 @@ class Plane:
 
     def __call__(self, method: str, path: str, body: Any) -> Any:
         if method == "GET":
-            return {"items": [{"agent_id": one, "name": one} for one in ("a", "b", "edge-silent")]}
+            return {"items": [{"agent_id": name, "name": name} for name in ("a", "b", "edge-silent")]}
         agent = path.split("/")[4]
         self.beaten.append(agent)
         if agent == "a":

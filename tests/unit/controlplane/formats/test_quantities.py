@@ -78,7 +78,7 @@ def test_a_quantity_has_the_amount_that_kubernetes_gives_it(text, value):
     assert amount(text) == Decimal(value)
 
 
-@pytest.mark.parametrize(("suffix", "scale"), SCALES.items(), ids=[it or "none" for it in SCALES])
+@pytest.mark.parametrize(("suffix", "scale"), SCALES.items(), ids=[scale or "none" for scale in SCALES])
 def test_each_suffix_stands_for_its_scale(suffix, scale):
     assert Fraction(amount(f"1{suffix}")) == scale
     assert Fraction(amount(f"2.5{suffix}")) == scale * Fraction(5, 2)

@@ -102,11 +102,11 @@ def test_a_body_that_says_that_it_is_too_long_is_not_kept_at_all(bridge):
 
 
 def test_of_a_body_that_ends_early_the_application_reads_nothing_and_can_answer(bridge):
-    seen, sent = [], []
+    contents, messages = [], []
 
     def application(environ, start_response):
         with pytest.raises(OSError, match="ended early"):
-            seen.append(environ["wsgi.input"].read())
+            contents.append(environ["wsgi.input"].read())
         start_response("400 Bad Request", [])
         return [b"no"]
 
@@ -120,20 +120,20 @@ def test_of_a_body_that_ends_early_the_application_reads_nothing_and_can_answer(
         return said.pop(0)
 
     async def send(message):
-        sent.append(message)
+        messages.append(message)
 
     worker.run(worker.application(scope_of("POST", "/", {}), receive, send))
 
-    assert seen == []
-    assert sent[0]["status"] == 400
+    assert contents == []
+    assert messages[0]["status"] == 400
 
 
 def test_large_bodies_wait_for_each_other_and_small_ones_do_not(bridge):
     release = threading.Event()
-    seen = []
+    path_infos = []
 
     def application(environ, start_response):
-        seen.append(environ["PATH_INFO"])
+        path_infos.append(environ["PATH_INFO"])
         if environ["PATH_INFO"].startswith("/large"):
             release.wait(10)
         start_response("200 OK", [])
@@ -146,7 +146,7 @@ def test_large_bodies_wait_for_each_other_and_small_ones_do_not(bridge):
         )
         for n in range(3)
     ]
-    wait_for(lambda: len(seen) == 2)
+    wait_for(lambda: len(path_infos) == 2)
 
     assert worker.run(_free(worker.application._large_bodies)) is False
     release.set()
@@ -218,7 +218,7 @@ def test_a_stream_ends_when_its_reader_leaves_and_its_thread_is_free_again(bridg
         worker.loop.call_soon_threadsafe(reader.left.set)
         reader.done.result(5)
 
-    assert all(one.closed.is_set() for one in streams)
+    assert all(stream.closed.is_set() for stream in streams)
     assert worker.get("/small").body == b"small"
 
 

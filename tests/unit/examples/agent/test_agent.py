@@ -92,10 +92,10 @@ def test_a_duplicate_waits_and_registers_again(program, agent):
 
 
 def test_a_join_is_repeated_with_its_key_even_after_a_crash(program, tmp_path, monkeypatch):
-    sent = []
+    idempotency_keys = []
 
     def lose(method, path, body, **headers):
-        sent.append(headers["Idempotency_Key"])
+        idempotency_keys.append(headers["Idempotency_Key"])
         raise OSError("the answer is lost")
 
     file = str(tmp_path / "token")
@@ -105,8 +105,8 @@ def test_a_join_is_repeated_with_its_key_even_after_a_crash(program, tmp_path, m
         for _ in range(2):
             with pytest.raises(OSError, match="lost"):
                 plane.join({})
-    assert len(sent) == 4
-    assert len(set(sent)) == 1
+    assert len(idempotency_keys) == 4
+    assert len(set(idempotency_keys)) == 1
     assert (tmp_path / "token.join").stat().st_mode & 0o077 == 0
 
     monkeypatch.setattr(plane, "call", lambda *_, **__: {"token": "cp_agt_x", "agent": {"agent_id": "a"}})

@@ -26,8 +26,13 @@ UNIVERSE = [
     *(Scope(domain) for domain in DOMAINS),
     *(Scope(project=project) for project in PROJECTS),
     *PAIRS,
-    *(Scope(pair.domain, pair.project, one) for pair in PAIRS for one in WORKFLOWS),
-    *(Scope(pair.domain, pair.project, one, plan) for pair in PAIRS for one in WORKFLOWS for plan in PLANS),
+    *(Scope(pair.domain, pair.project, workflow) for pair in PAIRS for workflow in WORKFLOWS),
+    *(
+        Scope(pair.domain, pair.project, workflow, plan)
+        for pair in PAIRS
+        for workflow in WORKFLOWS
+        for plan in PLANS
+    ),
 ]
 # Where workflows run: everything at or below a registered project in a domain.
 RUNS = [scope for scope in UNIVERSE if scope.level >= Level.PROJECT_DOMAIN]

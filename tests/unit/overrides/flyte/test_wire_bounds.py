@@ -84,11 +84,11 @@ def test_what_a_built_in_type_accepts_flytes_message_can_hold(drawn):
 
 @pytest.mark.parametrize("seconds", ["0", "30", "1.5", "315575999999.999999999", "315576000000"])
 def test_a_duration_that_protobuf_can_hold_is_accepted(seconds):
-    one = BUILT_IN["quality_of_service_specification"]
+    quality_of_service_specification = BUILT_IN["quality_of_service_specification"]
     attributes = {"spec": {"queueing_budget": f"{seconds}s"}}
 
-    assert one.errors(attributes) == []
-    assert messages.message_of(one, attributes)
+    assert quality_of_service_specification.errors(attributes) == []
+    assert messages.message_of(quality_of_service_specification, attributes)
 
 
 @pytest.mark.parametrize("seconds", ["315576000001", "400000000000", "9" * 40, "1.1234567890", "-1", ""])

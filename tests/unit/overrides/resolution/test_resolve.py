@@ -85,7 +85,7 @@ def test_resolving_only_up_to_its_source_gives_each_leaf_its_final_value(pairs, 
 
     for leaf in resolved.leaves:
         upto = [pair for pair in pairs if pair[0].level <= leaf.source.scope.level]
-        earlier = {one.pointer: one.value for one in resolve(TARGET, layers_of(upto), rule).leaves}
+        earlier = {leaf.pointer: leaf.value for leaf in resolve(TARGET, layers_of(upto), rule).leaves}
         # Indexes may differ where a deeper layer removed a named item before it.
         assert (
             leaf.value in earlier.values()

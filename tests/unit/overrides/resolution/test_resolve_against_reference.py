@@ -116,12 +116,14 @@ def path(text: str) -> tuple[str, ...]:
 
 def rails_on(fields: list[Field]) -> st.SearchStrategy:
     def paths(attribute: str, *more: str) -> st.SearchStrategy:
-        return st.sampled_from([*(one for it in fields for one in getattr(it, attribute).split()), *more])
+        return st.sampled_from(
+            [*(part for field in fields for part in getattr(field, attribute).split()), *more]
+        )
 
     said = [st.tuples(paths("locked", "*", "*/*", "*/x", "z"), st.fixed_dictionaries({"lock_below": LEVELS}))]
-    if any(it.bounded for it in fields):
+    if any(field.bounded for field in fields):
         bounds = {"minimum": BOUNDS, "maximum": BOUNDS}
-        limits = st.one_of(*(st.fixed_dictionaries({name: it}) for name, it in bounds.items()))
+        limits = st.one_of(*(st.fixed_dictionaries({name: bound}) for name, bound in bounds.items()))
         said.append(st.tuples(paths("bounded"), st.one_of(limits, st.fixed_dictionaries(bounds))))
         one_of = st.fixed_dictionaries({"allowed": ALLOWED}, optional={"lock_below": LEVELS})
         said.append(st.tuples(paths("allowing"), one_of))
@@ -141,7 +143,7 @@ def swarm(names: str) -> tuple[st.SearchStrategy, ...]:
         st.fixed_dictionaries({name: FIELDS[name].values for name in names}),
         st.fixed_dictionaries({}, optional={name: FIELDS[name].values for name in names}),
     )
-    rules = {path(where): how for it in fields for where, how in it.rules.items()}
+    rules = {path(where): how for field in fields for where, how in field.rules.items()}
     chosen = often(st.fixed_dictionaries(rules), st.fixed_dictionaries({}, optional=rules))
     return documents, chosen, rails_on(fields)
 
@@ -168,7 +170,9 @@ class Case(NamedTuple):
 
     @property
     def arguments(self) -> tuple[Scope, list[Layer], MergeRule, list[GuardRail]]:
-        layers = [Layer(Scope(*it.scope), it.document, it, it.is_default) for it in self.layers]
+        layers = [
+            Layer(Scope(*layer.scope), layer.document, layer, layer.is_default) for layer in self.layers
+        ]
         return Scope(*self.target), layers, self.rule, [guard_rail(rail) for rail in self.rails]
 
     def resolve(self) -> Resolved:
@@ -176,12 +180,12 @@ class Case(NamedTuple):
 
 
 def guard_rail(rail: reference.Rail) -> GuardRail:
-    said = dict(rail.rule)
-    if "lock_below" in said:
-        said["lock_below"] = Level(said["lock_below"])
-    if "allowed" in said:
-        said["allowed"] = tuple(said["allowed"])
-    return GuardRail(rail.name, Scope(*rail.scope), "t", rail.path, **said)
+    rule = dict(rail.rule)
+    if "lock_below" in rule:
+        rule["lock_below"] = Level(rule["lock_below"])
+    if "allowed" in rule:
+        rule["allowed"] = tuple(rule["allowed"])
+    return GuardRail(rail.name, Scope(*rail.scope), "t", rail.path, **rule)
 
 
 @st.composite

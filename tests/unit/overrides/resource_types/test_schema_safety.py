@@ -143,10 +143,10 @@ def test_what_is_too_large_is_told_without_looking_closer():
     own = define(definition({}), version=1)
     long = {"a": ["x" * (MAX_TEXT_CHARACTERS + 1)], "b": "x" * MAX_TEXT_CHARACTERS}
 
-    assert [(one.pointer, one.code) for one in own.errors(long)] == [("/attributes/a/0", "too_long")]
-    assert [one.code for one in own.errors({"x" * (MAX_TEXT_CHARACTERS + 1): 1})] == ["too_long"]
-    assert [one.code for one in own.errors({"a": [1] * MAX_VALUES})] == ["too_large"]
-    assert [one.code for one in own.errors({"a": 10**400})] == ["out_of_range"]
+    assert [(error.pointer, error.code) for error in own.errors(long)] == [("/attributes/a/0", "too_long")]
+    assert [error.code for error in own.errors({"x" * (MAX_TEXT_CHARACTERS + 1): 1})] == ["too_long"]
+    assert [error.code for error in own.errors({"a": [1] * MAX_VALUES})] == ["too_large"]
+    assert [error.code for error in own.errors({"a": 10**400})] == ["out_of_range"]
     assert own.errors({"a": 10**300, "b": -(2**64)}) == []
 
 
@@ -226,8 +226,8 @@ def test_a_definition_is_refused_or_works_for_every_value(properties, shared, ru
         if not validator.is_valid(attributes):
             assert errors
         assert all(error.pointer == "" or error.pointer.startswith("/") for error in errors)
-        told = json.dumps([[error.message, error.hint] for error in errors])
-        assert not any(word in told for word in ("True", "False", "None"))
+        dumps = json.dumps([[error.message, error.hint] for error in errors])
+        assert not any(word in dumps for word in ("True", "False", "None"))
 
 
 @pytest.mark.parametrize(

@@ -146,7 +146,9 @@ def test_the_holder_decides_over_its_type_and_an_unavailable_one_withholds_it():
 
     conditions = type_conditions(providers)
 
-    assert [(one["service_type"], one["provider"], one["status"]) for one in conditions] == [
+    assert [
+        (condition["service_type"], condition["provider"], condition["status"]) for condition in conditions
+    ] == [
         ("cluster", "c", "unhealthy"),
         ("storage", "last", "unavailable"),
         ("vm", "new", "ready"),
@@ -178,6 +180,6 @@ def test_what_cannot_be_is_named_field_by_field(change, provider_id, pointers):
     try:
         check(ProviderRegistration(**{**said, **change}), provider_id)
     except InvalidProvider as error:
-        found = [one.pointer for one in error.errors]
+        found = [error.pointer for error in error.errors]
 
     assert found == pointers

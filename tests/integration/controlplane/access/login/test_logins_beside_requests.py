@@ -167,7 +167,7 @@ def test_a_check_that_hangs_or_breaks_is_a_failed_one_and_is_run_once_at_a_time(
     worker = Worker(lambda: health_endpoint.HealthAnswers(checks))
     try:
         answers = [worker.start("GET", "/readyz?verbose") for _ in range(5)]
-        found = [one.result(10) for one in answers]
+        found = [answer.result(10) for answer in answers]
         excluded = worker.get("/readyz?exclude=postgres")
         release.set()
         time.sleep(0.2)

@@ -45,20 +45,20 @@ class Stream:
         while line := self.answer.readline():
             text += line
             if line == b"\n":
-                found = re.fullmatch(rb"id: (\d+)\nevent: (\S+)\ndata: (.*)\n\n", text)
-                assert found, text
-                yield int(found[1]), found[2].decode(), json.loads(found[3])
+                match = re.fullmatch(rb"id: (\d+)\nevent: (\S+)\ndata: (.*)\n\n", text)
+                assert match, text
+                yield int(match[1]), match[2].decode(), json.loads(match[3])
                 text = b""
 
     def news(self, count: int) -> list[str]:
         """The objects of the next events, without bookmarks."""
-        found: list[str] = []
+        object_ids: list[str] = []
         for _, name, data in self:
             if name != "bookmark":
-                found.append(data["object_id"])
-            if len(found) == count:
+                object_ids.append(data["object_id"])
+            if len(object_ids) == count:
                 break
-        return found
+        return object_ids
 
     def close(self) -> None:
         self.answer.close()
@@ -114,8 +114,8 @@ def test_filters_and_roles_hold_in_streams(live):
     make_project("mine")
     viewer = token_for("viewer", scope=Scope(project="mine"))
     admin = token_for("admin")
-    mine = Stream(live, viewer)
-    one = Stream(live, admin, "?object_type=project&object_id=last")
+    stream = Stream(live, viewer)
+    stream = Stream(live, admin, "?object_type=project&object_id=last")
 
     create_project("other", actor=ACTOR)
     from overrides.projects import ProjectFields, update_project
@@ -123,10 +123,10 @@ def test_filters_and_roles_hold_in_streams(live):
     update_project("mine", ProjectFields(description="x"), actor=ACTOR)
     create_project("last", actor=ACTOR)
 
-    assert mine.news(1) == ["mine"]
-    assert one.news(1) == ["last"]
-    mine.close()
-    one.close()
+    assert stream.news(1) == ["mine"]
+    assert stream.news(1) == ["last"]
+    stream.close()
+    stream.close()
 
 
 def test_an_event_is_told_soon(live):
@@ -167,13 +167,13 @@ def test_a_long_poll_answers_at_once_soon_or_when_its_time_is_over(live):
     make_project("a")
     seen = log.last_number()
 
-    assert [one["object_id"] for one in poll(live, token, f"?after={seen - 1}&wait=20")["items"]] == ["a"]
+    assert [item["object_id"] for item in poll(live, token, f"?after={seen - 1}&wait=20")["items"]] == ["a"]
 
     began = time.monotonic()
     thread = later(0.5, "b")
     found = poll(live, token, f"?wait=20&after={seen}")
     thread.join()
-    assert ([one["object_id"] for one in found["items"]], time.monotonic() - began < 10) == (["b"], True)
+    assert ([item["object_id"] for item in found["items"]], time.monotonic() - began < 10) == (["b"], True)
 
     began = time.monotonic()
     assert poll(live, token, f"?after={found['next_after']}&wait=1")["items"] == []
@@ -187,7 +187,7 @@ def test_a_long_poll_waits_for_what_it_asked_for(live):
     found = poll(live, token, f"?after={log.last_number()}&object_id=mine&wait=20")
 
     thread.join()
-    assert [one["object_id"] for one in found["items"]] == ["mine"]
+    assert [item["object_id"] for item in found["items"]] == ["mine"]
     assert found["next_after"] >= found["items"][0]["seq"]
 
 

@@ -71,12 +71,12 @@ def test_every_process_shows_a_write_that_another_has_acknowledged(readers, quer
         assert status in (200, 201)
         etag = {"If-Match": headers["ETag"]}
 
-        seen = {
-            one[1]["items"][0]["attributes"]["limits"]["cpu"]
-            for one in (ask(reader, secret) for reader in readers)
+        cpus = {
+            reader[1]["items"][0]["attributes"]["limits"]["cpu"]
+            for reader in (ask(reader, secret) for reader in readers)
         }
 
-        assert seen == {str(number)}
+        assert cpus == {str(number)}
 
 
 def test_no_process_serves_a_token_that_was_revoked(readers):

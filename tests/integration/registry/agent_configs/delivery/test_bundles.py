@@ -59,9 +59,9 @@ def test_agents_are_told_which_configuration_their_environment_has(api):
     said = {"service_types": ["vm"], "cost": "low"}
     here, there = (
         api.post(
-            "agents", {**said, "name": one, "environment": one, "topic_name": f"dcm.agent.{one}"}
+            "agents", {**said, "name": name, "environment": name, "topic_name": f"dcm.agent.{name}"}
         ).json()["agent_id"]
-        for one in ("eu-1", "us-1")
+        for name in ("eu-1", "us-1")
     )
     beat = {"timestamp": "2026-11-21T09:30:00Z", "consumer_lag": 0}
 

@@ -57,7 +57,7 @@ def review(https, token: str, **request) -> dict:
         **request,
     }
     body = {"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1", "request": said}
-    asked = urllib.request.Request(
+    requests = urllib.request.Request(
         f"{url}/api/v1/agent-configs:admit?timeout=3s",
         json.dumps(body).encode(),
         {
@@ -70,17 +70,17 @@ def review(https, token: str, **request) -> dict:
     deadline = time.monotonic() + 30
     while True:
         try:
-            with urllib.request.urlopen(asked, timeout=10, context=trusted) as answer:
-                found = json.loads(answer.read())
+            with urllib.request.urlopen(requests, timeout=10, context=trusted) as answer:
+                document = json.loads(answer.read())
             break
         except urllib.error.URLError as error:
             if not isinstance(error.reason, ConnectionRefusedError) or time.monotonic() > deadline:
                 raise
             time.sleep(0.1)
-    assert (found["kind"], found["apiVersion"]) == ("AdmissionReview", "admission.k8s.io/v1")
-    assert found["response"].pop("uid") == said["uid"]
-    assert not {"patch", "patchType"} & found["response"].keys()
-    return found["response"]
+    assert (document["kind"], document["apiVersion"]) == ("AdmissionReview", "admission.k8s.io/v1")
+    assert document["response"].pop("uid") == said["uid"]
+    assert not {"patch", "patchType"} & document["response"].keys()
+    return document["response"]
 
 
 def test_an_api_server_asks_over_https_for_every_operation(live, https):
@@ -95,9 +95,9 @@ def test_an_api_server_asks_over_https_for_every_operation(live, https):
     assert created == {"allowed": True, "warnings": []}
     denied = review(https, reader, operation="CREATE", object=bad)
     assert (denied["allowed"], denied["status"]["code"]) == (False, 422)
-    assert [one["reason"] for one in denied["status"]["details"]["causes"]] == ["InvalidEndpoint"]
+    assert [cause["reason"] for cause in denied["status"]["details"]["causes"]] == ["InvalidEndpoint"]
     conflict = review(https, reader, operation="UPDATE", object=taken, oldObject=new)
-    assert [one["reason"] for one in conflict["status"]["details"]["causes"]] == ["TaskTypeConflict"]
+    assert [cause["reason"] for cause in conflict["status"]["details"]["causes"]] == ["TaskTypeConflict"]
     better = config_map(NAME, text(task="taken").replace("8000", "8001"))
     assert review(https, reader, operation="UPDATE", object=better, oldObject=taken)["allowed"]
     assert review(https, reader, operation="DELETE", oldObject=new) == {

@@ -42,7 +42,7 @@ def plane(db) -> str:
 
 def held(team: str, plane: str = "eu") -> list[str]:
     row = AgentConfigPart.objects.filter(data_plane=plane, team=team).exclude(held=None).first()
-    return [one["gate"] for one in row.held["reasons"]] if row else []
+    return [reason["gate"] for reason in row.held["reasons"]] if row else []
 
 
 def crowd(team: str, agents: int, document: str = "agents") -> str:
@@ -81,8 +81,8 @@ def test_a_team_that_deletes_its_agents_holds_its_own_part_alone(plane, settings
     assert (held("acme"), held("beta")) == (["removes_too_much", "removes_too_much"], [])
     assert get_plane("eu").held is None
     assert condition("beta", "Programmed")["reason"] == "Programmed"
-    told = Event.objects.get(type="agent_config_part.held")
-    assert (told.object_id, "60 of 60 agents" in told.data["message"]) == ("acme", True)
+    event = Event.objects.get(type="agent_config_part.held")
+    assert (event.object_id, "60 of 60 agents" in event.data["message"]) == ("acme", True)
 
 
 def test_a_held_removal_is_let_go_by_its_digest_and_only_it(plane):
@@ -303,10 +303,10 @@ def test_a_culprit_is_searched_while_another_team_is_held(plane):
 def test_a_preview_tells_its_own_team_that_it_would_be_held(plane):
     publish("acme", crowd("acme", 6))
 
-    (told,) = preview([Change(name("acme"), None)]).outcomes
+    (outcome,) = preview([Change(name("acme"), None)]).outcomes
     (other,) = preview([Change(name("beta"), text("beta-sensor", "beta_sensor"))]).outcomes
 
-    assert [one.gate.value for one in told.held] == ["removes_too_much", "removes_too_much"]
+    assert [one.gate.value for one in outcome.held] == ["removes_too_much", "removes_too_much"]
     assert other.held == ()
 
 
@@ -335,11 +335,11 @@ def test_recomputing_again_leaves_what_is_held_as_it_is(plane):
 def test_a_publication_does_not_wait_for_the_recompute_of_another_team():
     """Whoever holds the lock may take long: what is stored meanwhile takes effect with the next look."""
     put_plane("eu", Described(), actor=ACTOR)
-    told = []
+    generations = []
 
     def publish_beta():
         try:
-            told.append(publish("beta", text("beta-sensor", "beta_sensor")).generation)
+            generations.append(publish("beta", text("beta-sensor", "beta_sensor")).generation)
         finally:
             connection.close()
 
@@ -348,7 +348,7 @@ def test_a_publication_does_not_wait_for_the_recompute_of_another_team():
         thread = threading.Thread(target=publish_beta)
         thread.start()
         thread.join(10)
-        assert told == [1]
+        assert generations == [1]
 
     assert "beta-sensor" not in served()
     recompute_all(ACTOR)

@@ -251,14 +251,14 @@ def test_both_ways_write_the_same_lease(web, token, agent):
 
 def test_what_is_told_is_what_is_stored(web, token, agent):
     answer, fast = web.fast(token, agent)
-    told, lease = json.loads(answer.body), Api(token).get(f"agents/{agent}").json()
+    document, lease = json.loads(answer.body), Api(token).get(f"agents/{agent}").json()
 
     assert fast
-    assert told["last_heartbeat"] == lease["last_heartbeat"]
-    assert told["lease_expires_at"] == lease["lease_expires_at"]
-    assert (told["generation"], told["directives"], told["configuration_etag"]) == (1, [], "")
-    assert told["heartbeat_interval"] == 30
-    assert 24 <= told["next_heartbeat_in_seconds"] <= 30
+    assert document["last_heartbeat"] == lease["last_heartbeat"]
+    assert document["lease_expires_at"] == lease["lease_expires_at"]
+    assert (document["generation"], document["directives"], document["configuration_etag"]) == (1, [], "")
+    assert document["heartbeat_interval"] == 30
+    assert 24 <= document["next_heartbeat_in_seconds"] <= 30
 
 
 def test_generation_and_configuration_reach_the_agent(web, token, agent):
@@ -283,7 +283,7 @@ def after_return():
     agent, lease, event = Agent.objects.get(), Lease.objects.get(), Event.objects.latest("id")
     times = [agent.flapped_at, agent.steady_since, agent.state_since]
     return (
-        (agent.state, agent.state_reason, round(agent.flap_penalty, 1), [one is None for one in times]),
+        (agent.state, agent.state_reason, round(agent.flap_penalty, 1), [time is None for time in times]),
         (lease.state, lease.consumer_lag, lease.reported_at, lease.expires_at - lease.renewed_at),
         (event.type, event.object_id, event.actor, event.request_id, event.data),
     )
@@ -358,14 +358,14 @@ def test_what_is_more_than_a_return_is_left_to_django(web, token, agent):
 
 def test_a_fleet_that_returns_at_once_shares_a_transaction(web, token):
     agents = [register(token, f"r{n}") for n in range(20)]
-    for one in agents:
-        web.beat(token, one)
+    for agent in agents:
+        web.beat(token, agent)
     silence("unavailable")
-    left, held = web.left_to_django, threading.Event()
-    web.router._heartbeats._returns._thread.submit(held.wait, 10)
-    asked = [web.start(token, path_of(one), text(BEAT)) for one in agents]
+    left, events = web.left_to_django, threading.Event()
+    web.router._heartbeats._returns._thread.submit(events.wait, 10)
+    asked = [web.start(token, path_of(agent), text(BEAT)) for agent in agents]
     time.sleep(0.3)
-    held.set()
+    events.set()
 
     assert [one.result(15).status for one in asked] == [200] * 20
     assert web.left_to_django == left
@@ -547,7 +547,7 @@ def test_many_at_once_share_statements_and_all_are_renewed(web, token, agent):
     Lease.objects.update(renewed_at=Now() - timedelta(hours=1), expires_at=Now() - timedelta(hours=1))
     left, before = web.left_to_django, statements()
 
-    under_way = [web.start(token, path_of(one), text(BEAT)) for one in agents * 5]
+    under_way = [web.start(token, path_of(agent), text(BEAT)) for agent in agents * 5]
     answers = [one.result(15) for one in under_way]
 
     assert {answer.status for answer in answers} == {200}
@@ -565,11 +565,11 @@ def statements() -> int:
 
 
 def test_one_wrong_heartbeat_in_a_batch_hinders_no_other(web, token, agent):
-    others = [register(token, f"m{number}") for number in range(5)]
-    for one in others:
+    numbers = [register(token, f"m{number}") for number in range(5)]
+    for one in numbers:
         web.beat(token, one)
 
-    asked = [agent, uuid.uuid4(), *others]
+    asked = [agent, uuid.uuid4(), *numbers]
     answers = [one.result(15) for one in [web.start(token, path_of(a), text(BEAT)) for a in asked]]
 
     assert [answer.status for answer in answers] == [200, 404, 200, 200, 200, 200, 200]
@@ -744,7 +744,7 @@ def test_nothing_is_told_before_the_commit(web, token, agent):
     with connection.cursor() as cursor:
         cursor.execute(_FAILS_AT_COMMIT)
     try:
-        answers = [one.result(30) for one in [web.start(token, path_of(a), text(BEAT)) for a in agents]]
+        answers = [agent.result(30) for agent in [web.start(token, path_of(a), text(BEAT)) for a in agents]]
     finally:
         with connection.cursor() as cursor:
             cursor.execute("DROP FUNCTION fail_at_commit() CASCADE")

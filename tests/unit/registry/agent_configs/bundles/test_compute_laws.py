@@ -111,9 +111,9 @@ def again(
 
 def fates(found: Recomputed, *, without: frozenset[Any] = frozenset()) -> dict[Any, Any]:
     return {
-        one.claim.order: (one.reason, one.winner and one.winner.order)
-        for one in found.decision.verdicts
-        if one.claim.document not in without
+        verdict.claim.order: (verdict.reason, verdict.winner and verdict.winner.order)
+        for verdict in found.decision.verdicts
+        if verdict.claim.document not in without
     }
 
 
@@ -135,8 +135,8 @@ def test_deciding_again_changes_nothing(world):
     second = again(world, list(world.documents), first)
 
     assert not first.held
-    assert [one.accepted for one in first.decision.verdicts] == [
-        one.accepted for one in second.decision.verdicts
+    assert [verdict.accepted for verdict in first.decision.verdicts] == [
+        verdict.accepted for verdict in second.decision.verdicts
     ]
     assert digest(first.bundle) == digest(second.bundle)
     assert second.difference.is_empty
@@ -146,7 +146,7 @@ def test_deciding_again_changes_nothing(world):
 def best_granted(claim: Claim, world: World) -> bool:
     """True if nobody was granted the name more closely than the claim's team."""
     closest = max(
-        (one.specificity(claim.key.kind, claim.key.name) for one in world.ownership.grants), default=0
+        (grant.specificity(claim.key.kind, claim.key.name) for grant in world.ownership.grants), default=0
     )
     return world.ownership.specificity(claim) == closest
 
@@ -155,9 +155,9 @@ def endpoints(documents: Any, team: str, agent: str = "") -> set[str]:
     """Endpoints of a team, or of one agent of it as it is written in bundles."""
     return {
         deployment.endpoint
-        for one in documents
-        if one.team == team
-        for name, deployment in one.content.agents.items()
+        for document in documents
+        if document.team == team
+        for name, deployment in document.content.agents.items()
         if not agent or agent in (name, f"{team}--{name}")
     }
 
@@ -171,16 +171,16 @@ def lodges(claim: Claim, team: str, world: World) -> bool:
 def test_who_goes_takes_nothing_from_another_team(world, earlier, data):
     gone = data.draw(st.sampled_from(world.documents))
     before = again(world, list(world.documents), again(world, earlier))
-    left = [one for one in world.documents if one is not gone]
+    left = [document for document in world.documents if document is not gone]
 
     after = again(world, left, before)
 
-    kept = {one.order for one in after.decision.accepted}
+    orders = {one.order for one in after.decision.accepted}
     for claim in before.decision.accepted:
         if claim.team != gone.team and best_granted(claim, world) and not lodges(claim, gone.team, world):
-            assert claim.order in kept
+            assert claim.order in orders
     mine = sum(one.document == gone.id for one in before.decision.accepted)
-    event(f"something was freed: {len(kept) > len(before.decision.accepted) - mine}")
+    event(f"something was freed: {len(orders) > len(before.decision.accepted) - mine}")
 
 
 @given(worlds)
@@ -269,17 +269,17 @@ def meant(world: World, bundle: Any) -> LoadedConfig:
     words = world.target.words
     agents = {
         name: LoadedDeployment(
-            one.deployment.endpoint,
-            one.deployment.insecure,
-            one.deployment.service_config,
-            {words.operation(operation): value for operation, value in one.deployment.timeouts.items()},
-            one.deployment.default_timeout,
-            one.canary.project if one.canary else "",
-            one.canary.domain if one.canary else "",
+            agent.deployment.endpoint,
+            agent.deployment.insecure,
+            agent.deployment.service_config,
+            {words.operation(operation): value for operation, value in agent.deployment.timeouts.items()},
+            agent.deployment.default_timeout,
+            agent.canary.project if agent.canary else "",
+            agent.canary.domain if agent.canary else "",
         )
-        for name, one in bundle.agents.items()
+        for name, agent in bundle.agents.items()
     }
-    assert all(one.deployment.timeouts[Operation.LIST] for one in bundle.agents.values())
+    assert all(agent.deployment.timeouts[Operation.LIST] for agent in bundle.agents.values())
     return LoadedConfig(
         agents=agents,
         agent_for_task_types=bundle.mappings,

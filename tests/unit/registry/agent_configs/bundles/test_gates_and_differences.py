@@ -138,7 +138,7 @@ def test_a_difference_names_agents_and_task_types():
         "! propeller must restart for default-for-task-types",
     )
     (change,) = found.agents_changed
-    assert [(one.before, one.after) for one in change.fields] == [("10s", "1ns"), ("x.y:1", "x.y:2")]
+    assert [(field.before, field.after) for field in change.fields] == [("10s", "1ns"), ("x.y:1", "x.y:2")]
 
 
 def test_what_belongs_to_hidden_teams_alone_is_not_told():

@@ -45,8 +45,8 @@ def documents(draw: st.DrawFn, team: str, names: dict[str, str], most: int = 3) 
             for one in sorted(ids)
         }
         routes = {f"{one}.{kind}": one for one in sorted(ids) for kind in draw(st.sets(st.integers(0, 2)))}
-        said = Content(agents, routes)
-        found.append(published(f"d{number}", team, said, age=draw(st.integers(0, 50))))
+        content = Content(agents, routes)
+        found.append(published(f"d{number}", team, content, age=draw(st.integers(0, 50))))
     return found
 
 
@@ -98,8 +98,8 @@ def part_of(bundle: Bundle | None, team: str) -> Any:
     """What a data plane reads of a team. Which of its documents gave a shared name is not part of it."""
     if bundle is None:
         return None
-    agents = [one for one in bundle.agents.values() if one.team == team]
-    routes = [(*one.name, one.agent, one.mapped) for one in bundle.routes if one.team == team]
+    agents = [agent for agent in bundle.agents.values() if agent.team == team]
+    routes = [(*route.name, route.agent, route.mapped) for route in bundle.routes if route.team == team]
     return agents, routes
 
 

@@ -24,8 +24,8 @@ V2 = Policy(naming=Naming(Dialect.CONNECTOR_V2))
 def after(decision: Decision, history: History | None = None, *, now=NOW, activated: bool = True) -> History:
     accepted = [one for one in decision.accepted if is_remembered(one)]
     dropped = [one.claim for one in decision.dropped if is_remembered(one.claim)]
-    accepted += [one.claim for one in decision.endpoints if one.accepted]
-    dropped += [one.claim for one in decision.endpoints if not one.accepted]
+    accepted += [endpoint.claim for endpoint in decision.endpoints if endpoint.accepted]
+    dropped += [endpoint.claim for endpoint in decision.endpoints if not endpoint.accepted]
     return remembered(history or {}, accepted, dropped, now=now, activated=activated)
 
 
@@ -72,7 +72,7 @@ def test_ids_can_carry_their_team():
 
     decision = decide(same, policy=Policy(naming=Naming(namespaced_ids=True)))
 
-    assert {one.claim.agent for one in decision.verdicts} == {"acme--a", "other--a"}
+    assert {verdict.claim.agent for verdict in decision.verdicts} == {"acme--a", "other--a"}
     assert not decision.dropped
 
 
@@ -163,7 +163,7 @@ class TestOwnership:
         before = decide(documents, ownership)
         order = Transfer(ClaimKind.TASK_TYPE, "acme_t", "acme", "other")
 
-        claims = [one.claim for one in before.verdicts]
+        claims = [verdict.claim for verdict in before.verdicts]
         decision = decide(documents, transferred(ownership, order, claims), after(before))
 
         assert verdict(before, self.older, task("acme_t")).accepted
@@ -174,11 +174,11 @@ class TestOwnership:
         order = Transfer(ClaimKind.TASK_TYPE, "acme_t", "acme", "other")
 
         with pytest.raises(InvalidRequest, match="publishes no claim"):
-            transferred(Ownership(), order, [one.claim for one in decide([self.older]).verdicts])
+            transferred(Ownership(), order, [verdict.claim for verdict in decide([self.older]).verdicts])
 
     def test_a_transfer_from_somebody_who_has_nothing_is_refused(self):
         order = Transfer(ClaimKind.TASK_TYPE, "acme_t", "akme", "other")
-        claims = [one.claim for one in decide([self.older, self.newer]).verdicts]
+        claims = [verdict.claim for verdict in decide([self.older, self.newer]).verdicts]
 
         with pytest.raises(InvalidRequest, match="akme has neither"):
             transferred(Ownership(), order, claims)
@@ -281,7 +281,9 @@ class TestReferences:
         decision = decide([first, second])
 
         assert verdict(decision, second, task("customsensor")).reason is Reason.NOBODY_SERVES
-        assert {(one.document.name, one.subject) for one in decision.observations} == {
+        assert {
+            (observation.document.name, observation.subject) for observation in decision.observations
+        } == {
             ("first", Subject.NEAR_MISS),
             ("second", Subject.NEAR_MISS),
         }
@@ -296,7 +298,7 @@ class TestEndpoints:
     def about(self, team: str, **settings):
         decision = decide([self.ours, self.theirs(team, **settings)])
         assert not decision.dropped
-        return {(one.subject, one.is_warning) for one in decision.observations}
+        return {(observation.subject, observation.is_warning) for observation in decision.observations}
 
     def test_a_team_may_share_an_endpoint_with_itself(self):
         assert self.about("acme", insecure=True) == {(Subject.ENDPOINT_SHARED, False)}
@@ -316,9 +318,9 @@ class TestEndpoints:
 
         assert {one.reason for one in decision.of(theirs.id)} == {Reason.ENDPOINT_SETTINGS_MISMATCH}
         assert all(one.accepted for one in decision.of(self.ours.id))
-        told = verdict(decision, theirs, named("b")).message
-        assert "the endpoint x.y:1 is with cluster/acme/ours of acme: that document is older" in told
-        assert "the same insecure and defaultServiceConfig" in told
+        message = verdict(decision, theirs, named("b")).message
+        assert "the endpoint x.y:1 is with cluster/acme/ours of acme: that document is older" in message
+        assert "the same insecure and defaultServiceConfig" in message
 
     def test_an_old_agent_that_moves_to_anothers_endpoint_does_not_own_it(self):
         """The age that counts is that of the endpoint in the team, not that of the agent."""
@@ -399,7 +401,7 @@ class TestPolicies:
     def test_conflicts_can_be_flagged_for_review(self):
         decision = decide(self.both, policy=Policy(flag=True))
 
-        assert [one.claim.document.name for one in decision.reviews] == ["two"]
+        assert [review.claim.document.name for review in decision.reviews] == ["two"]
         assert verdict(decision, self.both[0], task("t")).accepted
 
     def test_two_that_come_first_at_once_can_both_be_rejected(self):

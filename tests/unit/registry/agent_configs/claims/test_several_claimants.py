@@ -90,9 +90,12 @@ def test_of_several_with_one_endpoint_the_one_that_differs_is_told():
         for name, insecure in (("a", False), ("b", False), ("c", True))
     ]
 
-    told = {one.document.name: (one.subject, one.other.name) for one in decide(documents).observations}
+    observations = {
+        observation.document.name: (observation.subject, observation.other.name)
+        for observation in decide(documents).observations
+    }
 
-    assert told == {
+    assert observations == {
         "a": (Subject.ENDPOINT_SETTINGS_MISMATCH, "c"),
         "b": (Subject.ENDPOINT_SETTINGS_MISMATCH, "c"),
         "c": (Subject.ENDPOINT_SETTINGS_MISMATCH, "a"),

@@ -188,11 +188,11 @@ def without_id(answer) -> bytes:
 
 def known(answer) -> list:
     """Headers without order: CSP's directives have none either. A forged id is replaced by a new one."""
-    found = []
+    names = []
     for name, value in answer.headers:
         words = sorted(value.split(b"; ")) if name == b"content-security-policy" else value
-        found.append((name, "new" if name == b"x-request-id" and value != b"r-1" else words))
-    return sorted(found, key=str)
+        names.append((name, "new" if name == b"x-request-id" and value != b"r-1" else words))
+    return sorted(names, key=str)
 
 
 def test_it_is_as_new_as_the_last_write(web, token, put):
@@ -450,12 +450,12 @@ def test_the_same_question_is_computed_once_for_all_who_ask(web, token, put):
     before = web.computed
     web.gate.clear()
 
-    asked = [web.worker.start("GET", READ, Authorization=f"Bearer {token}") for _ in range(30)]
+    numbers = [web.worker.start("GET", READ, Authorization=f"Bearer {token}") for _ in range(30)]
     wait_for(lambda: web.computed > before)
     time.sleep(0.1)
     web.gate.set()
 
-    assert {cpu_in(one.result(10)) for one in asked} == {"1"}
+    assert {cpu_in(number.result(10)) for number in numbers} == {"1"}
     assert web.computed == before + 1
 
 
@@ -561,8 +561,8 @@ def test_plain_http_is_refused_where_tls_is_wanted(web, token, put, settings):
     web.router._effective._plain = type(web.router._effective._plain)()
     for _ in range(3):
         ours = [
-            web.read(token, X_Forwarded_Proto=said).status
-            for said in ("https", "https,http", "http", "HTTPS")
+            web.read(token, X_Forwarded_Proto=text).status
+            for text in ("https", "https,http", "http", "HTTPS")
         ]
 
     assert ours == [200, 200, 403, 403]
@@ -576,7 +576,7 @@ def test_requests_are_counted_where_djangos_are(web, token, put):
     web.read(token, If_None_Match=etag)
     time.sleep(0.7)
     labels = {"method": "GET", "route": "api/v1/overrides/effective"}
-    before = [figure("cp_http_requests_total", **labels, code_class=one) for one in ("2xx", "3xx")]
+    before = [figure("cp_http_requests_total", **labels, code_class=name) for name in ("2xx", "3xx")]
     timed = figure("cp_http_request_duration_seconds_count", **labels)
 
     for _ in range(5):
@@ -584,7 +584,7 @@ def test_requests_are_counted_where_djangos_are(web, token, put):
         web.read(token, If_None_Match=etag)
     time.sleep(0.7)
 
-    after = [figure("cp_http_requests_total", **labels, code_class=one) for one in ("2xx", "3xx")]
+    after = [figure("cp_http_requests_total", **labels, code_class=name) for name in ("2xx", "3xx")]
     assert [now - then for now, then in zip(after, before, strict=True)] == [5, 5]
     assert figure("cp_http_request_duration_seconds_count", **labels) - timed == 10
 

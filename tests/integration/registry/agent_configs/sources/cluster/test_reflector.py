@@ -44,11 +44,13 @@ class Followed:
 
     @property
     def names(self) -> set[str]:
-        return {one.name.removeprefix(PREFIX) for one in self.view.seen().config_maps}
+        return {config_map.name.removeprefix(PREFIX) for config_map in self.view.seen().config_maps}
 
     @property
     def texts(self) -> set[str]:
-        return {json.loads(one.text)["data"]["agents.yaml"] for one in self.view.seen().config_maps}
+        return {
+            json.loads(config_map.text)["data"]["agents.yaml"] for config_map in self.view.seen().config_maps
+        }
 
     @property
     def troubles(self) -> str:
@@ -125,7 +127,7 @@ def test_all_namespaces_at_once(cluster, follow):
     seen = follow(EVERYWHERE)
     seen.watches()
 
-    assert {one.namespace for one in seen.view.seen().config_maps} == {"acme", "beta"}
+    assert {config_map.namespace for config_map in seen.view.seen().config_maps} == {"acme", "beta"}
 
 
 def test_a_long_list_comes_in_pages(cluster, follow):

@@ -102,7 +102,7 @@ def watch(cluster, plane):
 
 def published() -> dict[str, str]:
     rows = AgentConfig.objects.filter(source="kubernetes", deleted_at=None)
-    return {f"{one.team}/{one.name.removeprefix(PREFIX)}": one.digest for one in rows}
+    return {f"{row.team}/{row.name.removeprefix(PREFIX)}": row.digest for row in rows}
 
 
 def steps(watcher: Watcher, claim, seconds: float = 5.0) -> None:
@@ -129,9 +129,9 @@ def test_a_config_map_is_a_document_of_the_team_whose_namespace_it_is_in(cluster
 
     steps(watcher, published)
 
-    found = get_document(DocumentId("kubernetes", "acme", f"{PREFIX}sensors"))
-    assert found.changed_by == "system:agent_config_cluster"
-    assert found.created_at == datetime.fromisoformat("2026-01-01T00:01:41+00:00")
+    document = get_document(DocumentId("kubernetes", "acme", f"{PREFIX}sensors"))
+    assert document.changed_by == "system:agent_config_cluster"
+    assert document.created_at == datetime.fromisoformat("2026-01-01T00:01:41+00:00")
     assert "acme-sensor" in served()
     assert cluster_state() == "current"
     assert row().watcher == "watcher-0"
@@ -145,7 +145,7 @@ def test_what_the_text_or_labels_say_of_a_team_changes_no_owner(cluster, watch):
 
     steps(watcher, published)
 
-    assert {one.team for one in AgentConfig.objects.all()} == {"acme"}
+    assert {agent_config.team for agent_config in AgentConfig.objects.all()} == {"acme"}
 
 
 def test_bookkeeping_makes_no_new_generation_and_looking_again_changes_nothing(cluster, watch):
@@ -176,9 +176,11 @@ def test_a_bad_document_keeps_its_last_good_generation_and_touches_no_other(clus
 
     assert "acme-sensor" in served()
     status = AgentConfigStatus.objects.get(document__team="acme")
-    told = {one["type"]: (one["status"], one["reason"]) for one in status.conditions}
-    assert told["Valid"] == ("False", "InvalidYAML")
-    assert told["Programmed"] == ("True", "ServingLastGood")
+    conditions = {
+        condition["type"]: (condition["status"], condition["reason"]) for condition in status.conditions
+    }
+    assert conditions["Valid"] == ("False", "InvalidYAML")
+    assert conditions["Programmed"] == ("True", "ServingLastGood")
 
 
 def test_a_cluster_that_is_away_removes_nothing_and_says_so(cluster, watch):
@@ -191,7 +193,9 @@ def test_a_cluster_that_is_away_removes_nothing_and_says_so(cluster, watch):
         recompute_agent_configs()
         assert "acme-sensor" in served()
         status = AgentConfigStatus.objects.get(document__team="acme")
-        assert [one["status"] for one in status.conditions if one["type"] == "Stale"] == ["True"]
+        assert [condition["status"] for condition in status.conditions if condition["type"] == "Stale"] == [
+            "True"
+        ]
         assert "cannot be reached" in row().problems[0]
 
     steps(watcher, lambda: cluster_state() == "current")
@@ -382,7 +386,7 @@ def test_once_it_is_quiet_the_stored_set_is_the_clusters_whatever_happened(clust
 
     def stored() -> dict[tuple[str, str], str]:
         rows = AgentConfig.objects.filter(source="kubernetes", deleted_at=None)
-        return {(one.team, one.name): json.loads(one.text)["data"]["agents.yaml"] for one in rows}
+        return {(row.team, row.name): json.loads(row.text)["data"]["agents.yaml"] for row in rows}
 
     def wanted() -> dict[tuple[str, str], str]:
         return {name: one["data"]["agents.yaml"] for name, one in cluster.objects.items()}
@@ -428,14 +432,14 @@ def test_authors_are_told_once_by_events_what_became_of_their_config_map(cluster
 
     steps(watcher, lambda: len(cluster.events) == 3)
 
-    told = {event["regarding"]["name"].removeprefix(PREFIX): event for event in cluster.events.values()}
-    assert told["good"]["reason"] == "Accepted"
-    assert told["bad"]["type"] == "Warning"
-    assert told["bad"]["reason"] == "InvalidConfiguration"
-    assert "agents.yaml 2:1" in told["bad"]["note"]
-    assert told["rival"]["reason"] == "Conflicted"
-    assert "taken" in told["rival"]["note"]
-    assert told["rival"]["regarding"]["uid"].startswith("uid-")
+    events = {event["regarding"]["name"].removeprefix(PREFIX): event for event in cluster.events.values()}
+    assert events["good"]["reason"] == "Accepted"
+    assert events["bad"]["type"] == "Warning"
+    assert events["bad"]["reason"] == "InvalidConfiguration"
+    assert "agents.yaml 2:1" in events["bad"]["note"]
+    assert events["rival"]["reason"] == "Conflicted"
+    assert "taken" in events["rival"]["note"]
+    assert events["rival"]["regarding"]["uid"].startswith("uid-")
     sent = cluster.count("event")
     cluster.apply("acme", "more", text("more-agent", "more"))
     steps(watcher, lambda: len(cluster.events) == 4)

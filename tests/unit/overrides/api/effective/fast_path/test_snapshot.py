@@ -86,7 +86,7 @@ def test_the_longest_unused_goes_when_there_is_no_room():
 
     keep(snapshot, third, body=b"x" * 2000)
 
-    assert [bool(snapshot.get(key_of(one))) for one in (first, second, third)] == [True, False, True]
+    assert [bool(snapshot.get(key_of(first))) for first in (first, second, third)] == [True, False, True]
 
 
 def test_an_answer_larger_than_all_room_is_not_kept():

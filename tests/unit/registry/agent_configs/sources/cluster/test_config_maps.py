@@ -58,12 +58,12 @@ def line(kind: str, value: object) -> bytes:
 
 
 def test_the_text_is_a_config_map_that_the_documents_reader_understands():
-    found = read_config_map(raw())
+    config_map = read_config_map(raw())
 
-    reading = read_document(found.text)
+    reading = read_document(config_map.text)
     assert reading.name == NAME
-    assert found.created_at == WHEN
-    assert found.document == DocumentId("kubernetes", "acme", NAME)
+    assert config_map.created_at == WHEN
+    assert config_map.document == DocumentId("kubernetes", "acme", NAME)
 
 
 def test_bookkeeping_is_not_in_the_text():
@@ -81,9 +81,9 @@ def test_a_stream_says_the_same_however_it_is_cut_into_chunks(data):
     cuts = sorted(data.draw(st.lists(st.integers(0, len(whole)), max_size=8)))
     chunks = [whole[start:end] for start, end in zip([0, *cuts], [*cuts, len(whole)], strict=True)]
 
-    found = [(one.kind, one.version, bool(one.config_map)) for one in read_changes(chunks)]
+    changes = [(change.kind, change.version, bool(change.config_map)) for change in read_changes(chunks)]
 
-    assert found == [(Kind.ADDED, "1", True), (Kind.BOOKMARK, "2", False), (Kind.DELETED, "3", True)]
+    assert changes == [(Kind.ADDED, "1", True), (Kind.BOOKMARK, "2", False), (Kind.DELETED, "3", True)]
 
 
 @given(st.binary(max_size=200))
@@ -249,7 +249,9 @@ def _asked(server, path: str) -> int:
 def test_the_manifest_gives_the_least_rights_and_runs_the_command():
     account, role, binding, deployment = yaml.safe_load_all(MANIFEST.read_text())
 
-    rights = {(tuple(one["apiGroups"]), tuple(one["resources"])): set(one["verbs"]) for one in role["rules"]}
+    rights = {
+        (tuple(rule["apiGroups"]), tuple(rule["resources"])): set(rule["verbs"]) for rule in role["rules"]
+    }
     assert role["kind"] == "Role"
     assert rights == {
         (("",), ("configmaps",)): {"get", "list", "watch"},
