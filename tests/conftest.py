@@ -6,9 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
-import urllib.error
-import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -30,6 +27,7 @@ from tests.support.paths import ROOT
 from tests.support.properties import load_profile
 from tests.support.services_plugin import running_services
 from tests.support.shared_handler import share_handlers
+from tests.support.waiting import is_reachable, until
 
 load_profile()
 share_handlers()
@@ -128,14 +126,7 @@ class System:
         return next(one.process for one in self.running if one.name == "beat")
 
     def wait_until_ready(self) -> None:
-        deadline = time.monotonic() + 30
-        while time.monotonic() < deadline:
-            try:
-                urllib.request.urlopen(f"{self.url}/readyz", timeout=2).close()
-                return
-            except (urllib.error.URLError, OSError):
-                time.sleep(0.1)
-        raise AssertionError(tail(self.folder / "web.log", 30))
+        until(lambda: is_reachable(f"{self.url}/readyz"), 30, lambda: tail(self.folder / "web.log", 30))
 
 
 @pytest.fixture(scope="session")

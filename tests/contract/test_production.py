@@ -14,7 +14,6 @@ import shlex
 import signal
 import subprocess
 import sys
-import time
 import urllib.error
 import urllib.request
 from pathlib import Path
@@ -28,6 +27,7 @@ from django.core.management import call_command
 from controlplane.local.ports import free_port
 from controlplane.settings.environment import DECLARED
 from tests.support.paths import ROOT
+from tests.support.waiting import until
 
 HOST = "controlplane.example.com"
 COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
@@ -97,12 +97,13 @@ class Process:
             self.process.wait()
 
     def wait_for(self, pattern: str, seconds: float = 15) -> None:
-        deadline = time.monotonic() + seconds
-        while not re.search(pattern, self.output):
-            alive = self.process.poll() is None
-            assert alive, f"ended ({self.process.returncode}):\n{self.output}"
-            assert time.monotonic() < deadline, f"{pattern!r} was not said:\n{self.output}"
-            time.sleep(0.05)
+        def is_in_output() -> bool:
+            if re.search(pattern, self.output):
+                return True
+            assert self.process.poll() is None, f"ended ({self.process.returncode}):\n{self.output}"
+            return False
+
+        until(is_in_output, seconds, lambda: f"{pattern!r} is not in the output:\n{self.output}")
 
 
 class ByHand:
@@ -181,16 +182,15 @@ def ask(url: str, **headers: str) -> tuple[int, str]:
 
 
 def wait_for_web(by_hand: ByHand, web: Process, seconds: float = 15) -> None:
-    deadline = time.monotonic() + seconds
-    while True:
+    def is_up() -> bool:
         assert web.process.poll() is None, web.output
         try:
             ask(f"{by_hand.url}/livez")
         except OSError:
-            assert time.monotonic() < deadline, web.output
-            time.sleep(0.05)
-        else:
-            return
+            return False
+        return True
+
+    until(is_up, seconds, lambda: web.output)
 
 
 @pytest.fixture(scope="module")

@@ -25,6 +25,7 @@ import pytest
 from benchmarks.fleet import Beating, load
 from controlplane.local.saved_environment import environment_file, read_environment
 from tests.support.launcher import Up
+from tests.support.waiting import until
 
 FLEET = int(os.environ.get("FLEET", "200"))
 CLIENTS = 8
@@ -177,10 +178,9 @@ def kill(up: Up, name: str) -> None:
 def a_round_of_all(clients: list[Client], seconds: float = 60 + FLEET / 20) -> None:
     """Wait until everybody has been beaten for twice since now."""
     wanted = [client.taken + 2 * len(client.queue) for client in clients]
-    deadline = time.monotonic() + seconds
-    while any(client.taken < enough for client, enough in zip(clients, wanted, strict=True)):
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
+    until(
+        lambda: all(client.taken >= enough for client, enough in zip(clients, wanted, strict=True)), seconds
+    )
 
 
 def test_nothing_that_was_acknowledged_is_lost_and_nobody_is_wrongly_unavailable(fleet):

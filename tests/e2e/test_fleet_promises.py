@@ -26,6 +26,7 @@ from registry.agents.models import Agent, Lease, SweepRecord
 from registry.environments.models import Environment
 from tests.conftest import QUICK_LIVENESS
 from tests.support.api_client import AGENT, Api, token_for
+from tests.support.waiting import until as until_true
 
 LEASE = timedelta(seconds=int(QUICK_LIVENESS["LEASE_SECONDS"]))
 # What their clocks say, in hours beside ours.
@@ -125,10 +126,9 @@ def register(token: str, count: int) -> list[str]:
 
 
 def until(what: Callable[[], object], seconds: float = 30) -> None:
-    deadline = time.monotonic() + seconds
-    while not what():
-        assert time.monotonic() < deadline, (told(), Counter(Agent.objects.values_list("state", flat=True)))
-        time.sleep(0.1)
+    until_true(
+        what, seconds, lambda: (told(), Counter(Agent.objects.values_list("state", flat=True))), pause=0.1
+    )
 
 
 def ready(port: int) -> bool:

@@ -10,7 +10,6 @@ import socket
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -24,6 +23,7 @@ from registry.providers.models import Provider
 from tests.support.api_client import Api, token_for
 from tests.support.launcher import Web
 from tests.support.paths import ROOT
+from tests.support.waiting import until
 
 PROGRAM = ROOT / "examples" / "agent" / "agent.py"
 
@@ -83,10 +83,7 @@ class Process:
         new.replace(self.file)
 
     def until(self, what: Callable[[], bool], seconds: float = 20) -> None:
-        deadline = time.monotonic() + seconds
-        while not what():
-            assert time.monotonic() < deadline, self.log.read_text()
-            time.sleep(0.05)
+        until(what, seconds, self.log.read_text)
 
     def leave(self) -> int:
         self.process.send_signal(signal.SIGTERM)

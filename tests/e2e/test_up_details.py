@@ -12,7 +12,7 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -21,6 +21,7 @@ from controlplane.local.ports import free_port
 from controlplane.local.readiness import worker_answers
 from controlplane.local.saved_environment import read_environment
 from tests.support.launcher import ROOT, Up
+from tests.support.waiting import until
 
 READY = "Ctrl-C stops everything."
 
@@ -50,15 +51,6 @@ def leader(up: Up, words: str) -> int:
     """The one process with these words on its command line that leads a session."""
     (child,) = [pid for pid, line in up.children().items() if words in line and os.getsid(pid) == pid]
     return child
-
-
-def wait_until(condition: Callable[[], bool], seconds: float) -> bool:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.1)
-    return True
 
 
 def healthy(up: Up) -> bool:
@@ -163,8 +155,8 @@ def test_whoever_is_killed_comes_back_and_everybody_finds_it_again(up: Up, name:
     up.wait_for(f"{name} died (exit -9); starting it again in ", 10)
 
     assert f"Its log: {up.data_dir}/logs/{name}.log" in up.output
-    assert wait_until(lambda: any(words in line for line in up.children().values()), 10)
-    assert wait_until(lambda: healthy(up), 25)
+    until(lambda: any(words in line for line in up.children().values()), 10)
+    until(lambda: healthy(up), 25)
     assert environment_of(up) == before
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -22,6 +21,7 @@ from controlplane.identity.roles import ALLOWED, Grant, Role, decide, missing_ri
 from controlplane.scopes import Scope
 from registry.joining.models import JoinToken
 from tests.support.api_client import ACTOR, AGENT, Api, make_principal
+from tests.support.waiting import until
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
 POLICY = Policy(default=timedelta(days=90), longest=timedelta(days=365))
@@ -282,11 +282,9 @@ def test_a_child_that_is_being_created_is_revoked_with_its_grandparent(transacti
 
 
 def _wait_for_a_lock():
-    deadline = time.monotonic() + 5
-    with connection.cursor() as cursor:
-        while time.monotonic() < deadline:
+    def is_waited_for() -> bool:
+        with connection.cursor() as cursor:
             cursor.execute("SELECT count(*) FROM pg_locks WHERE NOT granted")
-            if cursor.fetchone()[0]:
-                return
-            time.sleep(0.02)
-    raise AssertionError("nobody waits")
+            return bool(cursor.fetchone()[0])
+
+    until(is_waited_for, 5, lambda: "Nobody waits for a lock.")

@@ -6,7 +6,7 @@ import json
 import os
 import socket
 import sys
-import time
+from contextlib import suppress
 
 import pytest
 
@@ -14,6 +14,7 @@ from controlplane.local.ports import free_port
 from controlplane.local.programs import Program, start, stop_all
 from tests.conftest import ROOT
 from tests.support import environ_echo
+from tests.support.waiting import until
 
 BIG = b"x" * 300_000
 CHUNKS = b"12\r\n" + b"x" * 0x12 + b"\r\n3\r\nabc\r\n0\r\n\r\n"
@@ -58,13 +59,12 @@ def ports(tmp_path_factory):
 
 
 def wait_for_port(port: int) -> None:
-    deadline = time.monotonic() + 15
-    while True:
-        try:
-            return socket.create_connection(("127.0.0.1", port), 1).close()
-        except OSError:
-            assert time.monotonic() < deadline
-            time.sleep(0.05)
+    def is_open() -> bool:
+        with suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
+            return True
+        return False
+
+    until(is_open, 15)
 
 
 def exchange(port: int, request: bytes) -> tuple[bytes, bytes]:
@@ -120,10 +120,8 @@ def test_readers_of_a_stream_that_leave_give_their_threads_back(ports):
             connection.sendall(b"GET /endless HTTP/1.1\r\nHost: h\r\n\r\n")
             assert connection.recv(65536).startswith(b"HTTP/1.1 200")
 
-    deadline = time.monotonic() + 10
-    while len(json.loads(exchange(ports["asgi"], b"GET /closed HTTP/1.1\r\nHost: h\r\n\r\n")[1])) < 6:
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+    request = b"GET /closed HTTP/1.1\r\nHost: h\r\n\r\n"
+    until(lambda: len(json.loads(exchange(ports["asgi"], request)[1])) >= 6)
 
 
 def test_clients_that_leave_in_mid_body_do_no_harm(ports):

@@ -10,7 +10,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -41,6 +40,7 @@ from overrides.models import Override, Project
 from tests.conftest import ROOT
 from tests.support.api_client import Api, make_project, token_for
 from tests.support.flyte_messages import EXAMPLES, FlyteHttp, read
+from tests.support.waiting import until
 
 PD = "project_domain_attributes/flytesnacks/development"
 
@@ -335,11 +335,9 @@ def started(live, tmp_path):
                 stderr=subprocess.STDOUT,
             )
         processes.append(process)
-        deadline = time.monotonic() + 30
-        while b"Flyte gRPC on" not in (tmp_path / f"{port}.log").read_bytes():
-            assert process.poll() is None, (tmp_path / f"{port}.log").read_text()
-            assert time.monotonic() < deadline
-            time.sleep(0.05)
+        log_file = tmp_path / f"{port}.log"
+        until(lambda: b"Flyte gRPC on" in log_file.read_bytes() or process.poll() is not None, 30)
+        assert process.poll() is None, log_file.read_text()
         return port, process
 
     yield start
@@ -419,8 +417,7 @@ def test_a_stop_lets_calls_end(live, started):
 
     thread = threading.Thread(target=write)
     thread.start()
-    while len(answered) < 3:
-        time.sleep(0.01)
+    until(lambda: len(answered) >= 3)
     process.send_signal(signal.SIGTERM)
 
     assert process.wait(20) == 0

@@ -10,6 +10,7 @@ import pytest
 
 from controlplane.web.django_bridge import Bridge
 from tests.support.asgi_client import Answered, Worker, scope_of
+from tests.support.waiting import until
 
 LIMIT = 200_000
 
@@ -146,7 +147,7 @@ def test_large_bodies_wait_for_each_other_and_small_ones_do_not(bridge):
         )
         for n in range(3)
     ]
-    wait_for(lambda: len(path_infos) == 2)
+    until(lambda: len(path_infos) == 2)
 
     assert worker.run(_free(worker.application._large_bodies)) is False
     release.set()
@@ -187,7 +188,7 @@ def test_a_stream_goes_out_piece_by_piece(bridge):
     worker = bridge(lambda environ, start_response: (start_response("200 OK", []), streamed)[1])
     reader = Reader(worker)
 
-    wait_for(lambda: reader.answered.body == b"first")
+    until(lambda: reader.answered.body == b"first")
     more.set()
     reader.done.result(10)
 
@@ -214,7 +215,7 @@ def test_a_stream_ends_when_its_reader_leaves_and_its_thread_is_free_again(bridg
     worker = bridge(application, threads=1)
     for _ in range(5):
         reader = Reader(worker)
-        wait_for(lambda reader=reader: len(reader.answered.pieces) > 2)
+        until(lambda reader=reader: len(reader.answered.pieces) > 2)
         worker.loop.call_soon_threadsafe(reader.left.set)
         reader.done.result(5)
 
@@ -266,7 +267,7 @@ def test_stopping_waits_for_what_runs_and_ends_streams(bridge):
 
     worker = bridge(application)
     reader, slow = Reader(worker), worker.start("GET", "/slow")
-    wait_for(lambda: len(reader.answered.pieces) > 2)
+    until(lambda: len(reader.answered.pieces) > 2)
 
     stopped = asyncio.run_coroutine_threadsafe(worker.application.close(10), worker.loop)
     reader.done.result(5)
@@ -300,10 +301,3 @@ class Reader:
                 self.answered.pieces.append(message["body"])
 
         await worker.application(scope_of("GET", path, {}), receive, send)
-
-
-def wait_for(claim, seconds: float = 5) -> None:
-    deadline = time.monotonic() + seconds
-    while not claim():
-        assert time.monotonic() < deadline
-        time.sleep(0.005)

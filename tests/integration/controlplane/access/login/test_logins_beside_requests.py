@@ -31,6 +31,7 @@ from controlplane.web.health import Check
 from tests.conftest import System
 from tests.support.api_client import ACTOR, AGENT, Api, token_for
 from tests.support.asgi_client import Worker, close_connections
+from tests.support.waiting import is_reachable, until
 
 PASSWORD = "correct horse battery"
 LOGINS = 40
@@ -255,14 +256,7 @@ def _until(over: threading.Event, ask: Callable[[], int]) -> list[int]:
 
 
 def _wait_for(url: str, explain: Callable[[], str]) -> None:
-    deadline = time.monotonic() + 30
-    while time.monotonic() < deadline:
-        try:
-            urllib.request.urlopen(url, timeout=2).close()
-            return
-        except (urllib.error.URLError, OSError):
-            time.sleep(0.1)
-    raise AssertionError(explain())
+    until(lambda: is_reachable(url), 30, explain)
 
 
 def test_a_flood_of_the_login_page_is_refused_and_other_addresses_are_not(live: System) -> None:

@@ -57,7 +57,7 @@ def review(https, token: str, **request) -> dict:
         **request,
     }
     body = {"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1", "request": said}
-    requests = urllib.request.Request(
+    request = urllib.request.Request(
         f"{url}/api/v1/agent-configs:admit?timeout=3s",
         json.dumps(body).encode(),
         {
@@ -70,7 +70,7 @@ def review(https, token: str, **request) -> dict:
     deadline = time.monotonic() + 30
     while True:
         try:
-            with urllib.request.urlopen(requests, timeout=10, context=trusted) as answer:
+            with urllib.request.urlopen(request, timeout=10, context=trusted) as answer:
                 document = json.loads(answer.read())
             break
         except urllib.error.URLError as error:

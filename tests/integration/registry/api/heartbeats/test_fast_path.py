@@ -27,6 +27,7 @@ from registry.heartbeats.token_usage import note_token_uses
 from registry.providers.models import Provider
 from tests.support.api_client import AGENT, Api, token_for
 from tests.support.asgi_client import Worker, close_connections
+from tests.support.waiting import until
 
 BEAT = {"timestamp": "2026-11-21T09:30:00Z", "consumer_lag": 0}
 REPORT = {
@@ -361,11 +362,11 @@ def test_a_fleet_that_returns_at_once_shares_a_transaction(web, token):
     for agent in agents:
         web.beat(token, agent)
     silence("unavailable")
-    left, events = web.left_to_django, threading.Event()
-    web.router._heartbeats._returns._thread.submit(events.wait, 10)
+    left, release = web.left_to_django, threading.Event()
+    web.router._heartbeats._returns._thread.submit(release.wait, 10)
     asked = [web.start(token, path_of(agent), text(BEAT)) for agent in agents]
     time.sleep(0.3)
-    events.set()
+    release.set()
 
     assert [one.result(15).status for one in asked] == [200] * 20
     assert web.left_to_django == left
@@ -565,12 +566,12 @@ def statements() -> int:
 
 
 def test_one_wrong_heartbeat_in_a_batch_hinders_no_other(web, token, agent):
-    numbers = [register(token, f"m{number}") for number in range(5)]
-    for one in numbers:
-        web.beat(token, one)
+    others_agents = [register(token, f"m{number}") for number in range(5)]
+    for member in others_agents:
+        web.beat(token, member)
 
-    asked = [agent, uuid.uuid4(), *numbers]
-    answers = [one.result(15) for one in [web.start(token, path_of(a), text(BEAT)) for a in asked]]
+    agents = [agent, uuid.uuid4(), *others_agents]
+    answers = [member.result(15) for member in [web.start(token, path_of(a), text(BEAT)) for a in agents]]
 
     assert [answer.status for answer in answers] == [200, 404, 200, 200, 200, 200, 200]
 
@@ -701,10 +702,7 @@ def test_who_is_switched_off_between_its_heartbeat_and_its_permit_gets_none(web,
     with transaction.atomic():
         Token.objects.select_for_update().get(digest=digest(token))
         under_way = web.start(token, path_of(agent), text(BEAT))
-        deadline = time.monotonic() + 10
-        while Lease.objects.get().reported_at is None and time.monotonic() < deadline:
-            time.sleep(0.02)
-        assert Lease.objects.get().reported_at is not None
+        until(lambda: Lease.objects.get().reported_at is not None)
         time.sleep(0.2)  # it waits for the token's row now
         assert not under_way.done()
         Principal.objects.filter(tokens__digest=digest(token)).update(is_active=False)

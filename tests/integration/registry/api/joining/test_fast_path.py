@@ -259,12 +259,12 @@ def test_a_bad_key_is_refused_by_both_ways(web):
 
 def test_one_key_many_times_in_a_batch_lets_one_agent_in(web):
     secret = invite()
-    events = threading.Event()
-    web.router._joins._batches._thread.submit(events.wait, 10)
-    numbers = [web.start(secret, AGENT, Idempotency_Key="k1") for _ in range(6)]
+    release = threading.Event()
+    web.router._joins._batches._thread.submit(release.wait, 10)
+    joins = [web.start(secret, AGENT, Idempotency_Key="k1") for _ in range(6)]
     time.sleep(0.2)
-    events.set()
-    answers = [number.result(15) for number in numbers]
+    release.set()
+    answers = [join.result(15) for join in joins]
 
     assert {answer.status for answer in answers} <= {201, 409}
     assert JoinToken.objects.get().uses_left == 99
@@ -274,12 +274,12 @@ def test_one_key_many_times_in_a_batch_lets_one_agent_in(web):
 
 def at_once(web, secrets, bodies):
     """Ask all while the thread of the batches is held, so that they form one batch."""
-    events = threading.Event()
-    web.router._joins._batches._thread.submit(events.wait, 10)
-    asked = [web.start(secret, body) for secret, body in zip(secrets, bodies, strict=True)]
+    release = threading.Event()
+    web.router._joins._batches._thread.submit(release.wait, 10)
+    joins = [web.start(secret, body) for secret, body in zip(secrets, bodies, strict=True)]
     time.sleep(0.2)
-    events.set()
-    return [one.result(15) for one in asked]
+    release.set()
+    return [join.result(15) for join in joins]
 
 
 def test_many_in_one_batch_share_a_transaction_and_each_has_its_own(web):
@@ -331,11 +331,11 @@ def test_two_workers_that_meet_count_every_use(web):
     """Django and the fast path take the same token at once."""
     secret = invite(uses=20)
     with ThreadPoolExecutor(4) as pool:
-        numbers = [
+        joins = [
             pool.submit(web.join, secret, named(f"w{n}"), to=None if n % 2 else web.router._bridge)
             for n in range(30)
         ]
-        statuses = sorted(number.result(20)[0].status for number in numbers)
+        statuses = sorted(join.result(20)[0].status for join in joins)
 
     assert statuses == [201] * 20 + [401] * 10
     assert Agent.objects.count() == 20

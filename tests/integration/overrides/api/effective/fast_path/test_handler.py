@@ -25,6 +25,7 @@ from overrides.api.effective.fast_path import revision_connection as looking
 from overrides.models import Domain, Project
 from tests.support.api_client import ACTOR, Api, make_principal, make_project, token_for
 from tests.support.asgi_client import Worker, close_connections
+from tests.support.waiting import until
 
 ROUTE = "/api/v1/overrides/effective"
 PLACE = "project=flytesnacks&domain=development"
@@ -417,7 +418,7 @@ def test_an_answer_that_was_computed_while_a_write_committed_is_not_kept(web, to
     web.warm(token, ROUTE)
     web.gate.clear()
     early = web.worker.start("GET", READ, Authorization=f"Bearer {token}")
-    wait_for(lambda: web.computed == 2)
+    until(lambda: web.computed == 2)
 
     put("2")
     later = web.worker.start("GET", READ, Authorization=f"Bearer {token}")
@@ -435,7 +436,7 @@ def test_an_answer_that_was_computed_before_a_write_and_kept_after_it_is_dropped
     web.warm(token, ROUTE)
     web.gate.clear()
     early = web.worker.start("GET", READ, Authorization=f"Bearer {token}")
-    wait_for(lambda: web.computed == 2)
+    until(lambda: web.computed == 2)
 
     put("2")
     web.gate.set()
@@ -450,12 +451,12 @@ def test_the_same_question_is_computed_once_for_all_who_ask(web, token, put):
     before = web.computed
     web.gate.clear()
 
-    numbers = [web.worker.start("GET", READ, Authorization=f"Bearer {token}") for _ in range(30)]
-    wait_for(lambda: web.computed > before)
+    reads = [web.worker.start("GET", READ, Authorization=f"Bearer {token}") for _ in range(30)]
+    until(lambda: web.computed > before)
     time.sleep(0.1)
     web.gate.set()
 
-    assert {cpu_in(number.result(10)) for number in numbers} == {"1"}
+    assert {cpu_in(read.result(10)) for read in reads} == {"1"}
     assert web.computed == before + 1
 
 
@@ -526,7 +527,7 @@ def test_the_last_use_of_a_token_is_noted_now_and_then_and_disturbs_nothing(web,
     began, epoch = timezone.now(), access_epoch()
     web.read(token)
 
-    wait_for(lambda: Token.objects.filter(last_used_at__gte=began - timedelta(seconds=1)).exists())
+    until(lambda: Token.objects.filter(last_used_at__gte=began - timedelta(seconds=1)).exists())
     web.read(token)
     assert (web.computed, web.left_to_django) == (computed, left)
     assert access_epoch() == epoch
@@ -591,13 +592,6 @@ def test_requests_are_counted_where_djangos_are(web, token, put):
 
 def figure(name: str, **labels: str) -> float:
     return REGISTRY.get_sample_value(name, labels) or 0.0
-
-
-def wait_for(claim, seconds: float = 5) -> None:
-    deadline = time.monotonic() + seconds
-    while not claim():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
 
 
 def test_pages_of_another_origin_read_from_memory_and_from_django(web, token):

@@ -14,15 +14,9 @@ from registry.agent_configs.sources.cluster.client import KubernetesCluster
 from registry.agent_configs.sources.cluster.protocol import EVERYWHERE, ClusterError
 from registry.agent_configs.sources.cluster.reflector import Reflector
 from tests.support.fake_kubernetes import PREFIX, FakeKubernetes
+from tests.support.waiting import until
 
 PACE = Pace(first=0.01, longest=0.05, relist=300, empty=0.01, watch=60, connect=1, answer=1)
-
-
-def wait_for(claim, seconds: float = 20.0) -> None:
-    until = time.monotonic() + seconds
-    while not claim():
-        assert time.monotonic() < until, "it did not come true in time"
-        time.sleep(0.005)
 
 
 @pytest.fixture
@@ -62,7 +56,7 @@ class Followed:
 
     def watches(self) -> None:
         """Wait until it is listed, and a watch is under way."""
-        wait_for(lambda: self.cluster.count("watch") and not self.troubles)
+        until(lambda: self.cluster.count("watch") and not self.troubles)
 
 
 @pytest.fixture
@@ -91,10 +85,10 @@ def test_what_is_there_and_what_changes_is_seen_and_nothing_else(cluster, follow
 
     cluster.apply("acme", "second", "2")
     cluster.apply("acme", "first", "changed")
-    wait_for(lambda: seen.texts == {"changed", "2"})
+    until(lambda: seen.texts == {"changed", "2"})
     cluster.delete("acme", "first")
 
-    wait_for(lambda: seen.names == {"second"})
+    until(lambda: seen.names == {"second"})
     assert cluster.count("list") == 1
 
 
@@ -170,7 +164,7 @@ def test_what_the_server_has_forgotten_is_listed_again_with_its_deletions(cluste
         cluster.apply("acme", "comes", "3")
         cluster.compact()
 
-    wait_for(lambda: seen.names == {"stays", "comes"})
+    until(lambda: seen.names == {"stays", "comes"})
     assert seen.counts["expired"] >= 1
 
 
@@ -182,7 +176,7 @@ def test_a_dropped_watch_goes_on_where_it_was_without_a_list(cluster, follow):
     cluster.cut()
     cluster.apply("acme", "second", "2")
 
-    wait_for(lambda: seen.names == {"first", "second"})
+    until(lambda: seen.names == {"first", "second"})
     assert cluster.count("list") == 1
     assert seen.counts["drops"] == 1
 
@@ -195,7 +189,7 @@ def test_a_bookmark_moves_the_version_from_which_a_watch_goes_on(cluster, follow
     time.sleep(0.5)
 
     cluster.cut()
-    wait_for(lambda: cluster.count("watch") == 2)
+    until(lambda: cluster.count("watch") == 2)
 
     versions = [query["resourceVersion"] for kind, _, query in cluster.requests if kind == "watch"]
     assert versions == ["101", "102"]
@@ -208,7 +202,7 @@ def test_a_line_that_was_cut_is_as_if_it_had_not_come(cluster, follow):
     seen = follow()
     cluster.apply("acme", "second", "2")
 
-    wait_for(lambda: seen.names == {"first", "second"})
+    until(lambda: seen.names == {"first", "second"})
     assert seen.counts.get("garbled", 0) == 0
 
 
@@ -231,7 +225,7 @@ def test_a_line_that_nobody_understands_leads_to_a_new_list(cluster, follow, lin
 
     seen = follow()
 
-    wait_for(lambda: seen.counts.get("garbled") == 1 and cluster.count("list") == 2)
+    until(lambda: seen.counts.get("garbled") == 1 and cluster.count("list") == 2)
     seen.watches()
     assert seen.names == {"first"}
 
@@ -240,13 +234,13 @@ def test_a_line_that_nobody_understands_leads_to_a_new_list(cluster, follow, lin
 def test_a_refused_list_is_told_tried_again_and_forgets_nothing(cluster, follow, status):
     cluster.apply("acme", "first", "1")
     seen = follow(relist=0.0)
-    wait_for(lambda: seen.names == {"first"})
+    until(lambda: seen.names == {"first"})
 
     cluster.fail("list", times=3, status=status)
-    wait_for(lambda: str(status) in seen.troubles)
+    until(lambda: str(status) in seen.troubles)
 
     assert seen.names == {"first"}
-    wait_for(lambda: not seen.troubles)
+    until(lambda: not seen.troubles)
 
 
 def test_a_server_that_is_away_is_told_and_found_again(cluster, follow):
@@ -255,11 +249,11 @@ def test_a_server_that_is_away_is_told_and_found_again(cluster, follow):
     seen.watches()
 
     with cluster.down():
-        wait_for(lambda: "cannot be reached" in seen.troubles)
+        until(lambda: "cannot be reached" in seen.troubles)
         assert seen.names == {"first"}
         cluster.apply("acme", "second", "2")
 
-    wait_for(lambda: seen.names == {"first", "second"} and not seen.troubles)
+    until(lambda: seen.names == {"first", "second"} and not seen.troubles)
 
 
 def test_an_answer_that_takes_too_long_is_given_up(cluster, follow):
@@ -268,46 +262,46 @@ def test_an_answer_that_takes_too_long_is_given_up(cluster, follow):
 
     seen = follow(answer=0.2)
 
-    wait_for(lambda: "cannot be reached" in seen.troubles)
-    wait_for(lambda: seen.names == {"first"})
+    until(lambda: "cannot be reached" in seen.troubles)
+    until(lambda: seen.names == {"first"})
 
 
 @pytest.mark.parametrize("body", [b"<html>", b"{}", b"[]", b'{"metadata": {}, "items": []}', b'{"items": 7}'])
 def test_a_list_that_is_none_removes_nothing(cluster, follow, body):
     cluster.apply("acme", "first", "1")
     seen = follow(relist=0.0)
-    wait_for(lambda: seen.names == {"first"})
+    until(lambda: seen.names == {"first"})
 
     cluster.fail("list", body=body)
 
-    wait_for(lambda: seen.counts.get("garbled") == 1)
+    until(lambda: seen.counts.get("garbled") == 1)
     assert seen.names == {"first"}
 
 
 def test_an_empty_list_is_not_believed_at_once(cluster, follow):
     cluster.apply("acme", "first", "1")
     seen = follow(relist=0.0)
-    wait_for(lambda: seen.names == {"first"})
+    until(lambda: seen.names == {"first"})
 
     cluster.fail("list", times=2, items=[])
     cluster.fail("list", times=20, status=500)
-    wait_for(lambda: "500" in seen.troubles)
+    until(lambda: "500" in seen.troubles)
     assert seen.names == {"first"}
     cluster.delete("acme", "first")
 
-    wait_for(lambda: seen.names == set())
+    until(lambda: seen.names == set())
 
 
 def test_a_proxy_that_answers_with_pages_of_its_own_is_told(cluster, follow):
     cluster.apply("acme", "first", "1")
     seen = follow(relist=0.0)
-    wait_for(lambda: seen.names == {"first"})
+    until(lambda: seen.names == {"first"})
 
     cluster.fail("list", times=10, body=b"<html>")
 
-    wait_for(lambda: "the list cannot be read" in seen.troubles)
+    until(lambda: "the list cannot be read" in seen.troubles)
     assert seen.names == {"first"}
-    wait_for(lambda: not seen.troubles)
+    until(lambda: not seen.troubles)
 
 
 def test_the_server_says_how_long_to_wait(cluster, follow):
@@ -316,7 +310,7 @@ def test_the_server_says_how_long_to_wait(cluster, follow):
 
     began = time.monotonic()
     seen = follow()
-    wait_for(lambda: seen.names == {"first"})
+    until(lambda: seen.names == {"first"})
 
     assert time.monotonic() - began >= 1
 

@@ -30,10 +30,11 @@ from registry.agent_configs.sources.cluster.synchronise import STANDBY, cluster_
 from registry.agent_configs.sources.cluster.watcher import Watcher
 from registry.tasks import recompute_agent_configs
 from tests.integration.registry.agent_configs.publishing.test_publish import text
-from tests.integration.registry.agent_configs.sources.cluster.test_reflector import PACE, wait_for
+from tests.integration.registry.agent_configs.sources.cluster.test_reflector import PACE
 from tests.support.api_client import ACTOR
 from tests.support.fake_kubernetes import PREFIX, FakeKubernetes
 from tests.support.properties import NIGHTLY, examples
+from tests.support.waiting import until
 
 SAMPLE = """\
 plugins:
@@ -112,7 +113,7 @@ def steps(watcher: Watcher, claim, seconds: float = 5.0) -> None:
         watcher.step()
         return bool(claim())
 
-    wait_for(looked, seconds)
+    until(looked, seconds)
 
 
 def served() -> str:
@@ -239,7 +240,7 @@ def test_a_mass_deletion_waits_for_a_confirmation_of_what_would_go(cluster, watc
     for number in range(4):
         cluster.delete("acme", f"n{number}")
         left = 3 - number
-        wait_for(lambda left=left: len(watcher.view.seen().config_maps) == left)
+        until(lambda left=left: len(watcher.view.seen().config_maps) == left)
         watcher.step()
     steps(watcher, lambda: cluster_state() == "awaiting_confirmation")
 
@@ -256,10 +257,10 @@ def test_a_config_map_that_is_deleted_and_made_again_in_a_moment_never_goes(clus
     steps(watcher, published)
 
     cluster.delete("acme", "sensors")
-    wait_for(lambda: not watcher.view.seen().config_maps)
+    until(lambda: not watcher.view.seen().config_maps)
     watcher.step()
     cluster.apply("acme", "sensors", text("acme-sensor", "acme_sensor"))
-    wait_for(lambda: watcher.view.seen().config_maps)
+    until(lambda: watcher.view.seen().config_maps)
     watcher.step()
 
     assert AgentConfig.objects.get().generation == 1
@@ -322,12 +323,12 @@ def test_of_two_watchers_one_writes_and_the_other_takes_over_when_it_is_gone(clu
     cluster.apply("acme", "sensors", text("acme-sensor", "acme_sensor"))
     first = Elsewhere(watch())
     try:
-        wait_for(published)
+        until(published)
         second = watch()
-        wait_for(lambda: second.view.seen().is_complete)
+        until(lambda: second.view.seen().is_complete)
         assert [second.step() for _ in range(5)] == [STANDBY] * 5
         assert row().watcher == "watcher-0"
-        wait_for(lambda: first.watcher.pulse.is_ready)
+        until(lambda: first.watcher.pulse.is_ready)
     finally:
         first.end()
     cluster.apply("acme", "more", text("more-agent", "more"))
@@ -497,7 +498,7 @@ def test_the_command_follows_until_it_is_told_to_stop(cluster, plane, settings):
 
     def stop_when_ready() -> None:
         try:
-            wait_for(lambda: _ready(port), 20)
+            until(lambda: _ready(port), 20)
             answers.append(200)
         finally:
             os.kill(os.getpid(), signal.SIGTERM)
