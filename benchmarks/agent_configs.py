@@ -78,7 +78,7 @@ def _measure(options: argparse.Namespace) -> list[Row]:
         for number in range(options.each)
     ]
     published = [
-        _timed(lambda one=name: put_document(Wanted(one, _text(one, 0)), actor=actor)) for name in names
+        _timed(lambda name=name: put_document(Wanted(name, _text(name, 0)), actor=actor)) for name in names
     ]
     first = _timed(lambda: recompute_all(actor))
     plane = get_plane("bench")
@@ -122,8 +122,8 @@ def _review() -> dict[str, object]:
     name = "flyteplugins-agentservice-new"
     data = {"agents.yaml": _text("team1-doc1x", 1).replace("- team1-doc1x.query", "- team1-doc1.query")}
     document = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": data}
-    asked = {"uid": "u", "operation": "CREATE", "namespace": "team1", "name": name, "object": document}
-    return {"request": asked}
+    review = {"uid": "u", "operation": "CREATE", "namespace": "team1", "name": name, "object": document}
+    return {"request": review}
 
 
 def _timed(work: Callable[[], object]) -> float:

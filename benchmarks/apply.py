@@ -65,13 +65,13 @@ def documents(dataset: Dataset, number: int, value: str, count: int = COUNT) -> 
         }
 
 
-def _apply(port: int, token: str, sent: list[dict[str, Any]]) -> float:
-    return timed_post(port, token, _PATH, {"documents": sent})
+def _apply(port: int, token: str, documents: list[dict[str, Any]]) -> float:
+    return timed_post(port, token, _PATH, {"documents": documents})
 
 
-def _floor(url: str, sent: list[dict[str, Any]]) -> float:
+def _floor(url: str, documents: list[dict[str, Any]]) -> float:
     """Read the JSON, COPY it into a table, commit: what no implementation can leave out."""
-    body = json.dumps({"documents": sent})
+    body = json.dumps({"documents": documents})
     with psycopg.connect(url) as connection:
         connection.execute("CREATE TABLE IF NOT EXISTS bench_floor (scope text, kind text, attributes jsonb)")
         connection.commit()

@@ -79,12 +79,12 @@ def _options() -> argparse.Namespace:
     return options
 
 
-def _open(running: Stage, known: list[Beating], options: argparse.Namespace) -> Bench:
+def _open(running: Stage, beating: list[Beating], options: argparse.Namespace) -> Bench:
     asgi = ("--interface", "asgi")
     return Bench(
         running,
-        known,
-        [one.request() for one in known],
+        beating,
+        [beating.request() for beating in beating],
         running.serve("ours", "controlplane.asgi:application", *asgi),
         running.serve("plain", "controlplane.asgi:application", *asgi, HEARTBEAT_CONNECTIONS="0"),
         running.serve("bare", "benchmarks.peers.empty:application", *asgi),

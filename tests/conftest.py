@@ -123,7 +123,7 @@ class System:
 
     @property
     def beat(self) -> subprocess.Popen[bytes]:
-        return next(one.process for one in self.running if one.name == "beat")
+        return next(program.process for program in self.running if program.name == "beat")
 
     def wait_until_ready(self) -> None:
         until(lambda: is_reachable(f"{self.url}/readyz"), 30, lambda: tail(self.folder / "web.log", 30))

@@ -27,15 +27,15 @@ def breaks(old: Schema, new: Schema) -> list[str]:
     return sorted(set(_Comparison(old, new).operations()))
 
 
-def unannounced(found: list[str], fragments: str) -> list[str]:
+def unannounced(broken: list[str], fragments: str) -> list[str]:
     """Those that no fragment quotes."""
-    return [one for one in found if f"`{one}`" not in fragments]
+    return [change for change in broken if f"`{change}`" not in fragments]
 
 
 def contract_only(document: Any, *, names: bool = False) -> Any:
     """A description without words for people. names: its keys are fields, which may be called anything."""
     if isinstance(document, list):
-        return [contract_only(one) for one in document]
+        return [contract_only(node) for node in document]
     if not isinstance(document, dict):
         return document
     return {
@@ -76,13 +76,13 @@ class _Comparison:
                 yield from self._bodies(place, answer, now["responses"].get(status), sent=False)
 
     def _parameters(self, name: str, was: Schema, now: Schema) -> Iterator[str]:
-        for key, one in was.items():
+        for key, key_value in was.items():
             if key not in now:
                 yield f"{name}: parameter {key} is gone"
             else:
-                yield from self._schema(f"{name} {key}", one["schema"], now[key]["schema"], sent=True)
-        for key, one in now.items():
-            if one.get("required") and not was.get(key, {}).get("required"):
+                yield from self._schema(f"{name} {key}", key_value["schema"], now[key]["schema"], sent=True)
+        for key, key_value in now.items():
+            if key_value.get("required") and not was.get(key, {}).get("required"):
                 yield f"{name}: parameter {key} is required"
 
     def _bodies(self, place: str, was: Schema | None, now: Schema | None, *, sent: bool) -> Iterator[str]:
@@ -91,11 +91,11 @@ class _Comparison:
         if now is None:
             yield f"{place}: is gone"
             return
-        for media, one in was.get("content", {}).items():
+        for media, content in was.get("content", {}).items():
             if media not in now.get("content", {}):
                 yield f"{place}: {media} is gone"
             else:
-                yield from self._schema(place, one["schema"], now["content"][media]["schema"], sent=sent)
+                yield from self._schema(place, content["schema"], now["content"][media]["schema"], sent=sent)
 
     def _schema(self, place: str, was: Schema, now: Schema, *, sent: bool) -> Iterator[str]:
         if "$ref" in was and "$ref" in now:
@@ -116,11 +116,11 @@ class _Comparison:
 
     def _fields(self, place: str, was: Schema, now: Schema, *, sent: bool) -> Iterator[str]:
         before, after = was.get("properties", {}), now.get("properties", {})
-        for name, one in before.items():
+        for name, member in before.items():
             if name not in after:
                 yield f"{place}.{name}: is gone"
             else:
-                yield from self._schema(f"{place}.{name}", one, after[name], sent=sent)
+                yield from self._schema(f"{place}.{name}", member, after[name], sent=sent)
         needed, needs = set(was.get("required", ())), set(now.get("required", ()))
         if sent:
             yield from (f"{place}.{name}: is required" for name in needs - needed)
@@ -140,7 +140,7 @@ def _values(place: str, was: Schema, now: Schema) -> Iterator[str]:
     before, after = was.get("enum"), now.get("enum")
     if after is not None:
         lost = set(before) - set(after) if before is not None else {"anything else"}
-        yield from (f"{place}: no longer takes {one}" for one in map(str, lost))
+        yield from (f"{place}: no longer takes {kind}" for kind in map(str, lost))
     for name, way in _LIMITS.items():
         limit = now.get(name)
         if limit is not None and (name not in was or (limit - was[name]) * way > 0):
@@ -149,8 +149,8 @@ def _values(place: str, was: Schema, now: Schema) -> Iterator[str]:
 
 def _kinds(schema: Schema) -> set[str]:
     kinds = schema.get("type", [])
-    found = {kinds} if isinstance(kinds, str) else set(kinds)
-    return found | {"integer"} if "number" in found else found
+    kinds_found = {kinds} if isinstance(kinds, str) else set(kinds)
+    return kinds_found | {"integer"} if "number" in kinds_found else kinds_found
 
 
 def _and(kinds: set[str]) -> str:
@@ -169,7 +169,7 @@ def _flat(document: Schema, schema: Schema) -> Schema:
             target = target[step]
         rest = {key: value for key, value in schema.items() if key != "$ref"}
         return {**_flat(document, target), **rest}
-    parts = [_flat(document, one) for one in schema.get("allOf", ())]
+    parts = [_flat(document, part) for part in schema.get("allOf", ())]
     whole: dict[str, Any] = {}
     for part in [*parts, {key: value for key, value in schema.items() if key != "allOf"}]:
         for key, value in part.items():

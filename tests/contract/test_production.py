@@ -55,7 +55,7 @@ def interpolate(value: str) -> str:
     """What compose makes of `${NAME:-default}` and `${NAME:?message}`."""
     return re.sub(
         r"\$\{(\w+)(?::([-?])([^}]*))?\}",
-        lambda found: found[3] if found[2] == "-" else HOST,
+        lambda groups: groups[3] if groups[2] == "-" else HOST,
         value,
     )
 

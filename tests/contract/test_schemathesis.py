@@ -129,9 +129,9 @@ def known_objects(path: str, token: str) -> dict[str, str | int]:
 def test_an_operation_answers_as_described(case, live, admin_token):
     if next(_calls) % 2:
         # Every other request is about something that exists: a random id never hits anything.
-        known = known_objects(case.path, admin_token)
+        objects = known_objects(case.path, admin_token)
         for name in case.path_parameters or {}:
-            case.path_parameters[name] = known[name]
+            case.path_parameters[name] = objects[name]
     headers = {"Authorization": f"Bearer {admin_token}"}
     if case.path.endswith("/events"):
         # A stream has no end, and waiting proves nothing here: test_watching_events.py does.

@@ -147,10 +147,10 @@ def test_it_sends_yaml_as_text(sdk, live):
 
 def test_what_only_a_newer_server_knows_is_kept(sdk):
     models = importlib.import_module("controlplane_client.models")
-    said = {"name": "eu", "kind": "robot", "is_active": True}
-    said |= {"id": "019a9f5e-7c00-7000-8000-000000000011", "created_at": "2026-11-21T09:30:00Z"}
+    body = {"name": "eu", "kind": "robot", "is_active": True}
+    body |= {"id": "019a9f5e-7c00-7000-8000-000000000011", "created_at": "2026-11-21T09:30:00Z"}
 
-    principal = models.PrincipalRead.from_dict(said)
+    principal = models.PrincipalRead.from_dict(body)
 
     assert (principal.kind, principal.kind.name, str(principal.kind)) == ("robot", "UNKNOWN", "robot")
     assert principal.to_dict()["kind"] == "robot"
@@ -164,10 +164,10 @@ def test_what_only_a_newer_server_knows_is_kept(sdk):
 
 def test_no_list_of_values_of_an_answer_is_closed(sdk):
     models = importlib.import_module("controlplane_client.models")
-    lists = [one for name in models.__all__ if issubclass(one := getattr(models, name), Enum)]
+    lists = [enumeration for name in models.__all__ if issubclass(enumeration := getattr(models, name), Enum)]
 
     assert len(lists) > 10
-    assert [one for one in lists if one("of-tomorrow").value != "of-tomorrow"] == []
+    assert [enumeration for enumeration in lists if enumeration("of-tomorrow").value != "of-tomorrow"] == []
 
 
 def layer(sdk: Any) -> Any:
@@ -182,10 +182,10 @@ def test_its_layer_follows_pages_sync_and_async(sdk, live):
     projects = call("projects_list", sdk)
 
     async def names() -> list[str]:
-        return [one.id async for one in session.every_async(projects, client=client, limit=2)]
+        return [project.id async for project in session.every_async(projects, client=client, limit=2)]
 
-    found = [one.id for one in session.every(projects, client=client, limit=2)]
-    assert found == asyncio.run(names()) == [f"p{number}" for number in range(5)]
+    project_ids = [project.id for project in session.every(projects, client=client, limit=2)]
+    assert project_ids == asyncio.run(names()) == [f"p{number}" for number in range(5)]
     with pytest.raises(session.Problem) as failed:
         list(session.every(projects, client=session.connect(live.url, "cp_pat_wrong")))
     assert (failed.value.status, failed.value.code) == (401, "not_authenticated")
@@ -231,8 +231,8 @@ def test_its_layer_watches_from_now_on(sdk, live):
     make_project("two")
 
     async def first() -> list[str]:
-        found = session.watch_async(client, after=0, object_type="project")
-        return [(await anext(found))["object_id"] for _ in range(2)]
+        stream = session.watch_async(client, after=0, object_type="project")
+        return [(await anext(stream))["object_id"] for _ in range(2)]
 
     assert [next(events)["object_id"] for _ in range(2)] == asyncio.run(first()) == ["one", "two"]
 
@@ -251,14 +251,14 @@ def test_its_watches_go_on_where_they_broke_and_say_what_is_wrong(sdk):
 
     def answer(request: httpx.Request) -> httpx.Response:
         afters.append(request.url.params["after"])
-        status, said = answers[(len(afters) - 1) % 4]
-        return httpx.Response(status, **said)
+        status, line = answers[(len(afters) - 1) % 4]
+        return httpx.Response(status, **line)
 
     async def both() -> list[int]:
-        found = session.watch_async(client, after=2)
-        seqs = [(await anext(found))["seq"] for _ in range(2)]
+        stream = session.watch_async(client, after=2)
+        seqs = [(await anext(stream))["seq"] for _ in range(2)]
         with pytest.raises(session.Problem, match="Not here"):
-            await anext(found)
+            await anext(stream)
         return seqs
 
     client = session.connect("http://x", "t", transport=httpx.MockTransport(answer))

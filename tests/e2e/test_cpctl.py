@@ -192,9 +192,9 @@ def test_login_keeps_the_token_for_its_owner_alone_and_never_shows_it(cpctl):
     signed = cpctl("login", cpctl.server, "--token-file", "-", stdin=cpctl.token)
     here = Cpctl(cpctl.folder)
     assert stat.S_IMODE(folder.stat().st_mode) == 0o600
-    told = [signed, here("config", "get-contexts", "-o", "json"), here("--debug", "whoami")]
-    assert [ran.code for ran in told] == [0, 0, 0]
-    assert not any(cpctl.token in ran.out + ran.err for ran in told)
+    outputs = [signed, here("config", "get-contexts", "-o", "json"), here("--debug", "whoami")]
+    assert [ran.code for ran in outputs] == [0, 0, 0]
+    assert not any(cpctl.token in ran.out + ran.err for ran in outputs)
 
     # A token is of one server: it does not travel to another.
     assert here("--server", cpctl.server.replace("127.0.0.1", "localhost"), "whoami").code == 4
@@ -365,9 +365,9 @@ def test_events_are_followed_and_agents_watched_as_they_change(cpctl):
     watcher = cpctl.start("get", "agents", "--watch", "-o", "name")
     try:
         # Both begin with now, whenever that is for them: make agents until both have told of one.
-        told = [None, None]
+        heard = [None, None]
         readers = [
-            threading.Thread(target=lambda i=i, p=p: told.__setitem__(i, p.stdout.readline()))
+            threading.Thread(target=lambda i=i, p=p: heard.__setitem__(i, p.stdout.readline()))
             for i, p in enumerate((follower, watcher))
         ]
         for reader in readers:
@@ -387,8 +387,8 @@ def test_events_are_followed_and_agents_watched_as_they_change(cpctl):
             process.terminate()
             process.communicate()
 
-    assert json.loads(told[0])["type"] == "agent.registered"
-    assert told[1].startswith("a")
+    assert json.loads(heard[0])["type"] == "agent.registered"
+    assert heard[1].startswith("a")
 
 
 def test_wait_ends_when_it_comes_about(cpctl):
@@ -404,11 +404,11 @@ def test_wait_ends_when_it_comes_about(cpctl):
 
 def test_flytectl_files_are_imported(cpctl):
     (cpctl.folder / "tra.yaml").write_text('project: shop\ndomain: production\ndefaults:\n  cpu: "1"\n')
-    wanted = ("import", "flytectl-files", "tra.yaml", "--create-projects")
+    arguments = ("import", "flytectl-files", "tra.yaml", "--create-projects")
 
-    assert "+ project shop" in cpctl(*wanted, "--dry-run").out
+    assert "+ project shop" in cpctl(*arguments, "--dry-run").out
     assert cpctl("get", "projects", "shop").code == 3
-    assert cpctl(*wanted, "--yes").code == 0
+    assert cpctl(*arguments, "--yes").code == 0
     assert cpctl("get", "projects", "shop", "-o", "name").out == "shop\n"
 
 
@@ -425,8 +425,8 @@ def test_doctor_finds_nothing_and_finds_something(cpctl):
 def test_completion_knows_live_names_and_is_silent_when_it_cannot(cpctl):
     def complete(words: str, server: str) -> str:
         here = Cpctl(cpctl.folder, server, cpctl.token)
-        asked = {"_CPCTL_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": "4"}
-        return here(**asked).out
+        environment = {"_CPCTL_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": "4"}
+        return here(**environment).out
 
     def comes(words: str) -> bool:
         # A machine with much to do takes longer than completion waits for, but not always.

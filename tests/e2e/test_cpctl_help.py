@@ -98,7 +98,7 @@ def place(live: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterato
 
 def test_every_command_has_an_example_that_begins_with_its_name():
     without = [path for path, command in ALL if not examples(command.help or "")]
-    strange = [path for path, one in ALL if not examples(one.help or " ")[0].startswith(path)]
+    strange = [path for path, subcommand in ALL if not examples(subcommand.help or " ")[0].startswith(path)]
 
     assert (without, strange) == ([], [])
 
@@ -107,18 +107,18 @@ def test_every_example_of_the_help_works(place):
     ids = make_world(Api(place.token))
     for context in ("staging", "production"):
         run(place, f"config set-context {context} --server {place.server}", None)
-    found = []
-    for path, line, command in sorted(EXAMPLES, key=lambda one: one[0].split()[-1] in _LAST):
+    lines = []
+    for path, line, command in sorted(EXAMPLES, key=lambda example: example[0].split()[-1] in _LAST):
         if line.startswith(ENDLESS) or path == NEEDS_FLYTE:
             continue
-        code, said = run(place, line.replace(AN_ID, ids.get(path, AN_ID)), command)
+        code, output = run(place, line.replace(AN_ID, ids.get(path, AN_ID)), command)
         fine = {Exit.OK, Exit.DIFFERS} if path == "diff" else {Exit.OK}
         if path in NOTHING_WAITS:
-            fine = {Exit.USAGE} if "Nothing" in said else fine
+            fine = {Exit.USAGE} if "Nothing" in output else fine
         if code not in fine:
-            found.append(f"cpctl {line}: {code} {said[:300]}")
+            lines.append(f"cpctl {line}: {code} {output[:300]}")
 
-    assert found == [], "\n".join(found)
+    assert lines == [], "\n".join(lines)
 
 
 def test_examples_that_go_on_until_they_are_ended(place):
@@ -127,12 +127,12 @@ def test_examples_that_go_on_until_they_are_ended(place):
     started = [place.start(*arguments) for arguments in endless]
     assert len(started) >= 3
 
-    for one in started:
+    for process in started:
         with pytest.raises(subprocess.TimeoutExpired):
-            one.wait(1)
-    for one in started:
-        one.send_signal(signal.SIGINT)
-    assert {one.wait(20) for one in started} == {Exit.INTERRUPTED}
+            process.wait(1)
+    for process in started:
+        process.send_signal(signal.SIGINT)
+    assert {process.wait(20) for process in started} == {Exit.INTERRUPTED}
 
 
 def test_examples_of_the_whole_program_work(place):
@@ -142,8 +142,8 @@ def test_examples_of_the_whole_program_work(place):
 
     for line in lines:
         if not line.startswith(ENDLESS):
-            code, said = run(place, line, None)
-            assert code in (Exit.OK, Exit.DIFFERS), (line, said)
+            code, output = run(place, line, None)
+            assert code in (Exit.OK, Exit.DIFFERS), (line, output)
 
 
 def run(place: Cpctl, line: str, command: click.Command | None) -> tuple[int, str]:

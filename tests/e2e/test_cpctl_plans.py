@@ -125,14 +125,14 @@ def test_lists_and_exports_take_filters(cpctl):
     assert cpctl("apply", "-f", "-", "--manager", "git", "--yes", stdin=TWO).code == 0
     assert cpctl("apply", "-f", "-", "--manager", "team", "--yes", stdin=other).code == 0
 
-    mine = cpctl("get", "overrides", "--manager", "git", "-o", "name").shown
+    own_names = cpctl("get", "overrides", "--manager", "git", "-o", "name").shown
     items = json.loads(cpctl("get", "overrides", "--search", "GPU", "--sort=-scope", "-o", "json").out)[
         "items"
     ]
     exported = cpctl("export", "-p", "flytesnacks", "-d", "development", "--manager", "team")
 
-    assert len(mine) == 2
-    assert all(name.startswith("task_resource ") for name in mine)
+    assert len(own_names) == 2
+    assert all(name.startswith("task_resource ") for name in own_names)
     assert [item["scope"]["workflow"] for item in items] == ["train", ""]
     assert exported.out.count("executionQueueAttributes") == 2
     assert "taskResources" not in exported.out

@@ -68,32 +68,32 @@ class Client(threading.Thread):
 
     def run(self) -> None:
         while not self.stopping.is_set():
-            at, one = self.queue[0]
+            at, beating = self.queue[0]
             self.stopping.wait(max(0.0, at - time.monotonic()))
-            if self._try(one):
+            if self._try(beating):
                 if at:
                     self.longest = max(self.longest, time.monotonic() - at)
                 self.queue.rotate(-1)
-                self.queue[-1] = (time.monotonic() + EVERY_SECONDS, one)
+                self.queue[-1] = (time.monotonic() + EVERY_SECONDS, beating)
                 self.taken += 1
             else:
                 time.sleep(0.05)
 
-    def _try(self, one: Beating) -> bool:
+    def _try(self, beating: Beating) -> bool:
         try:
-            return self._beat(one)
+            return self._beat(beating)
         except (OSError, http.client.HTTPException):
             self.failed += 1
             self.connection.close()
             return False
 
-    def _beat(self, one: Beating) -> bool:
-        headers = {"Authorization": f"Bearer {one.token}", "Content-Type": "application/json"}
-        self.connection.request("PUT", f"/api/v1/agents/{one.agent}/heartbeat", BODY, headers)
+    def _beat(self, beating: Beating) -> bool:
+        headers = {"Authorization": f"Bearer {beating.token}", "Content-Type": "application/json"}
+        self.connection.request("PUT", f"/api/v1/agents/{beating.agent}/heartbeat", BODY, headers)
         answer = self.connection.getresponse()
         document = json.loads(answer.read())
         if answer.status == 200:
-            self.told[str(one.agent)] = document["last_heartbeat"]
+            self.told[str(beating.agent)] = document["last_heartbeat"]
         else:
             self.refused.add(answer.status)
         return answer.status == 200
@@ -177,18 +177,18 @@ def kill(up: Up, name: str) -> None:
 
 def a_round_of_all(clients: list[Client], seconds: float = 60 + FLEET / 20) -> None:
     """Wait until everybody has been beaten for twice since now."""
-    wanted = [client.taken + 2 * len(client.queue) for client in clients]
+    targets = [client.taken + 2 * len(client.queue) for client in clients]
     until(
-        lambda: all(client.taken >= enough for client, enough in zip(clients, wanted, strict=True)), seconds
+        lambda: all(client.taken >= enough for client, enough in zip(clients, targets, strict=True)), seconds
     )
 
 
 def test_nothing_that_was_acknowledged_is_lost_and_nobody_is_wrongly_unavailable(fleet):
     loaded = fleet.load()
-    agents = [str(one.agent) for one in loaded]
+    agents = [str(beating.agent) for beating in loaded]
     clients = [Client(fleet.up.port, loaded[start::CLIENTS]) for start in range(CLIENTS)]
-    said = {"name": "storm", "name_pattern": "j*", "uses": JOINS, "expires_in_seconds": 3600}
-    invitation = fleet.ask("join-tokens", said)["token"]
+    body = {"name": "storm", "name_pattern": "j*", "uses": JOINS, "expires_in_seconds": 3600}
+    invitation = fleet.ask("join-tokens", body)["token"]
     joiners = [Joiner(fleet.up.port, invitation, number) for number in range(4)]
     for client in (*clients, *joiners):
         client.start()
@@ -202,18 +202,20 @@ def test_nothing_that_was_acknowledged_is_lost_and_nobody_is_wrongly_unavailable
         client.stopping.set()
         client.join(30)
 
-    found = {one["agent_id"]: one for one in fleet.everybody() if one["environment"] != JOINING}
-    told = {agent: at for client in clients for agent, at in client.told.items()}
-    assert set(found) == set(told) == set(agents)
-    lost = [a for a in agents if _time(found[a]["last_heartbeat"]) < _time(told[a])]
+    agents_found = {
+        entry["agent_id"]: entry for entry in fleet.everybody() if entry["environment"] != JOINING
+    }
+    acknowledged = {agent: at for client in clients for agent, at in client.told.items()}
+    assert set(agents_found) == set(acknowledged) == set(agents)
+    lost = [a for a in agents if _time(agents_found[a]["last_heartbeat"]) < _time(acknowledged[a])]
     assert lost == []
-    assert {one["health_status"] for one in found.values()} == {"ready"}
+    assert {entry["health_status"] for entry in agents_found.values()} == {"ready"}
     silent = fleet.ask("events?after=0&type=agent.unavailable&limit=200")["items"]
-    assert [one for one in silent if one["data"]["environment"] != JOINING] == []
+    assert [event for event in silent if event["data"]["environment"] != JOINING] == []
     # It was real: requests did fail, and none was refused but for want of the database.
-    taken, failed = sum(client.taken for client in clients), sum(client.failed for client in clients)
+    total, failed = sum(client.taken for client in clients), sum(client.failed for client in clients)
     longest = max(client.longest for client in clients)
-    print(f"{FLEET} agents: {taken} heartbeats taken, {failed} failed, none later than {longest:.1f} s")
+    print(f"{FLEET} agents: {total} heartbeats taken, {failed} failed, none later than {longest:.1f} s")
     assert failed > 0
     assert set().union(*(client.refused for client in (*clients, *joiners))) <= {502, 503}
     _every_join_holds(fleet, joiners)
@@ -221,14 +223,14 @@ def test_nothing_that_was_acknowledged_is_lost_and_nobody_is_wrongly_unavailable
 
 def _every_join_holds(fleet: Fleet, joiners: list[Joiner]) -> None:
     """Every credential that was told is good, and every agent has cost one use: no half joins."""
-    told = {agent: token for joiner in joiners for agent, token in joiner.told.items()}
-    joined = {one["agent_id"] for one in fleet.everybody() if one["environment"] == JOINING}
-    assert len(told) > 100
+    tokens = {agent: token for joiner in joiners for agent, token in joiner.told.items()}
+    joined = {entry["agent_id"] for entry in fleet.everybody() if entry["environment"] == JOINING}
+    assert len(tokens) > 100
     assert sum(joiner.failed for joiner in joiners) > 0
-    assert set(told) <= joined
+    assert set(tokens) <= joined
     assert fleet.ask("join-tokens")["items"][0]["uses_left"] == JOINS - len(joined)
     client = Client(fleet.up.port, [])
-    for agent, token in told.items():
+    for agent, token in tokens.items():
         assert client._beat(Beating(UUID(agent), token))
 
 

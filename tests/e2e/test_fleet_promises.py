@@ -67,8 +67,8 @@ class Plane:
         self.running.append(start(Program(name, command, self.folder / f"{name}.log", self.environment)))
 
     def kill(self) -> None:
-        for one in self.running:
-            one.kill()
+        for program in self.running:
+            program.kill()
         self.running.clear()
 
 
@@ -186,7 +186,7 @@ def test_three_servers_and_two_sweepers_tell_the_dead_from_a_broken_network(plan
     dead = [*fleet[0].agents[:4]]
     silent.update(dead)
     until(lambda: in_state("unavailable", dead))
-    assert all(LEASE < death_after(one) <= LEASE + timedelta(seconds=15) for one in dead)
+    assert all(LEASE < death_after(agent) <= LEASE + timedelta(seconds=15) for agent in dead)
     assert told() == each_once("agent.unavailable", dead)
     assert not Environment.objects.exclude(guard_engaged_at=None).exists()
 
@@ -212,7 +212,7 @@ def test_three_servers_and_two_sweepers_tell_the_dead_from_a_broken_network(plan
         one.join(15)
     assert told() == expected + each_once("agent.ready", [*dead, *cut_off])
     assert guards.filter(type="fleet_guard.lifted").count() == 2
-    assert {status for one in fleet for status in one.answers} == {200}
+    assert {status for agent in fleet for status in agent.answers} == {200}
 
 
 def test_after_ten_leases_without_a_control_plane_nobody_is_unavailable(plane):

@@ -75,9 +75,9 @@ def test_no_acknowledged_heartbeat_is_lost_when_the_web_process_is_killed(web):
     for client in clients:
         client.join(15)
 
-    told = {agent: at for client in clients for agent, at in client.told.items()}
-    assert len(told) == AGENTS
+    acknowledged = {agent: at for client in clients for agent, at in client.told.items()}
+    assert len(acknowledged) == AGENTS
     assert sum(client.taken for client in clients) > 500
     stored = dict(Lease.objects.values_list("agent_id", "renewed_at"))
-    lost = [agent for agent, at in stored.items() if at < parse_datetime(told[str(agent)])]
+    lost = [agent for agent, at in stored.items() if at < parse_datetime(acknowledged[str(agent)])]
     assert lost == []

@@ -171,8 +171,8 @@ def test_it_waits_for_a_control_plane_that_is_away(agent, tmp_path):
 
 def test_with_a_join_token_it_lives_through_all_that_happens_to_an_agent(web, tmp_path, endpoint):
     operator = Api(token_for("admin"))
-    said = {"name": "one", "name_pattern": "reference", "uses": 1}
-    agent = Process(web.url, tmp_path, operator.post("join-tokens", said).json()["token"])
+    body = {"name": "one", "name_pattern": "reference", "uses": 1}
+    agent = Process(web.url, tmp_path, operator.post("join-tokens", body).json()["token"])
     agent.list_providers(provider("vms", "vm", endpoint))
     agent.start()
     try:

@@ -90,8 +90,11 @@ def test_its_figures_are_closed_to_others_and_not_on_the_disk_of_the_data(up: Up
 
 
 def test_no_secret_is_in_a_command_line(up: Up) -> None:
-    noted = environment_of(up)
-    secrets = [noted["SECRET_KEY"], *re.findall(r":(\w{20,})@", noted["REDIS_URL"] + noted["NATS_URL"])]
+    environment = environment_of(up)
+    secrets = [
+        environment["SECRET_KEY"],
+        *re.findall(r":(\w{20,})@", environment["REDIS_URL"] + environment["NATS_URL"]),
+    ]
 
     lines = " ".join(up.children().values())
 

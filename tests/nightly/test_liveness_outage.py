@@ -44,8 +44,8 @@ def processes(tmp_path):
     """Reference agents, started by the test."""
     running: list[Process] = []
     yield running
-    for one in running:
-        one.end()
+    for program in running:
+        program.end()
 
 
 def start_reference_agents(processes, port: int, tmp_path) -> None:
@@ -102,8 +102,8 @@ def test_web_servers_away_under_the_ruling_of_an_earlier_incident(plane):
     silent.update(agents[:30])
     until(lambda: in_state("unknown", agents[:30]), LEASE + 30)
     for environment in ("", "prod"):
-        said = {"environment": environment, "ruling": "lift", "seconds": 86_400}
-        assert admin.post("fleet-guards:overrule", said).status_code == 200
+        body = {"environment": environment, "ruling": "lift", "seconds": 86_400}
+        assert admin.post("fleet-guards:overrule", body).status_code == 200
     until(lambda: in_state("unavailable", agents[:30]))
     silent.clear()
     until(lambda: in_state("ready", agents))

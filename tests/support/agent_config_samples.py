@@ -31,13 +31,13 @@ def content(routes: dict[str, str], agents: dict[str, Deployment] | None = None,
 
 
 def published(
-    name: str, team: str = "acme", said: Content | None = None, *, age: int = 0, **more: Any
+    name: str, team: str = "acme", own_content: Content | None = None, *, age: int = 0, **more: Any
 ) -> Published:
     """A document; the greater its age, in hours, the older it is."""
     document = DocumentId("cluster", team, name)
-    said = said if said is not None else content({f"{name}_task": name})
+    own_content = own_content if own_content is not None else content({f"{name}_task": name})
     created_at = NOW - timedelta(hours=age)
-    return Published(document, team, more.pop("generation", 1), said, created_at, **more)
+    return Published(document, team, more.pop("generation", 1), own_content, created_at, **more)
 
 
 def task(name: str, version: int = 0, pin: str = "") -> ClaimKey:
@@ -49,8 +49,8 @@ def named(name: str) -> ClaimKey:
 
 
 def verdict(decision: Decision, document: Published, key: ClaimKey) -> Verdict:
-    (found,) = (one for one in decision.of(document.id) if one.claim.key == key)
-    return found
+    (verdict_found,) = (verdict for verdict in decision.of(document.id) if verdict.claim.key == key)
+    return verdict_found
 
 
 def fates(decision: Decision) -> dict[tuple[str, str], str]:

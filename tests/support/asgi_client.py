@@ -85,10 +85,10 @@ def close_connections(pool: Any, threads: int) -> None:
 
 def scope_of(method: str, path: str, headers: dict[str, str], body: bytes = b"") -> dict[str, Any]:
     raw_path, _, query = path.partition("?")
-    sent = [(b"host", b"testserver")] if "Host" not in headers else []
-    sent += [(name.replace("_", "-").lower().encode(), value.encode()) for name, value in headers.items()]
+    host = [(b"host", b"testserver")] if "Host" not in headers else []
+    host += [(name.replace("_", "-").lower().encode(), value.encode()) for name, value in headers.items()]
     if body:
-        sent.append((b"content-length", str(len(body)).encode()))
+        host.append((b"content-length", str(len(body)).encode()))
     return {
         "type": "http",
         "http_version": "1.1",
@@ -98,7 +98,7 @@ def scope_of(method: str, path: str, headers: dict[str, str], body: bytes = b"")
         "raw_path": raw_path.encode(),
         "query_string": query.encode(),
         "root_path": "",
-        "headers": sent,
+        "headers": host,
         "client": ("127.0.0.1", "50000"),
         "server": ("127.0.0.1", "8000"),
     }

@@ -75,16 +75,18 @@ class _Handler(BaseHTTPRequestHandler):
             return self.send_error(404)
         operation = OPERATIONS[name][2]
         self.server.asked.add(name)
-        self.server.wrong += [f"{name}: {one}" for one in _wrong(operation, url.query, self.headers, body)]
+        self.server.wrong += [
+            f"{name}: {problem}" for problem in _wrong(operation, url.query, self.headers, body)
+        ]
         blind = not (self.headers["If-Match"] or self.headers["If-None-Match"])
         if blind and self.command in ("PUT", "DELETE") and "428" in operation["responses"]:
             self.server.wrong.append(f"{name}: it goes over what nobody saw")
-        status, said = _answer(name, operation, self.headers["Accept"])
+        status, content = _answer(name, operation, self.headers["Accept"])
         self.send_response(status)
         self.send_header("ETag", '"v1"')
-        self.send_header("Content-Length", str(len(said)))
+        self.send_header("Content-Length", str(len(content)))
         self.end_headers()
-        self.wfile.write(said)
+        self.wfile.write(content)
         return None
 
     do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = answer
@@ -105,11 +107,13 @@ def _named(method: str, path: str) -> str | None:
 
 def _wrong(operation: dict[str, Any], query: str, headers: Any, body: bytes) -> Iterator[str]:
     parameters = operation.get("parameters", ())
-    known = {parameter["name"]: parameter["schema"] for parameter in parameters if parameter["in"] == "query"}
+    queries = {
+        parameter["name"]: parameter["schema"] for parameter in parameters if parameter["in"] == "query"
+    }
     for name, value in parse_qsl(query):
-        if name not in known:
+        if name not in queries:
             yield f"there is no parameter {name}"
-        elif "enum" in (schema := _resolved(known[name])) and value not in schema["enum"]:
+        elif "enum" in (schema := _resolved(queries[name])) and value not in schema["enum"]:
             yield f"{name} is never {value}"
     content = operation.get("requestBody", {}).get("content", {})
     if body and headers["Content-Type"] not in content:
@@ -131,13 +135,15 @@ def _answer(name: str, operation: dict[str, Any], accept: str) -> tuple[int, byt
     if "content" not in answer:
         return int(status), b""
     media = accept if accept in answer["content"] else JSON
-    said = example(answer, media)
+    shown_example = example(answer, media)
     if name in WAITING:
-        said = {**said, **WAITING[name]}
-        assert not list(_misfits(answer["content"][media]["schema"], said))
+        shown_example = {**shown_example, **WAITING[name]}
+        assert not list(_misfits(answer["content"][media]["schema"], shown_example))
     if media != JSON:
-        return int(status), (said if isinstance(said, str) else yaml.safe_dump(said)).encode()
-    return int(status), json.dumps(said).encode()
+        return int(status), (
+            shown_example if isinstance(shown_example, str) else yaml.safe_dump(shown_example)
+        ).encode()
+    return int(status), json.dumps(shown_example).encode()
 
 
 def _misfits(schema: dict[str, Any], value: Any) -> Iterator[Any]:
@@ -147,5 +153,5 @@ def _misfits(schema: dict[str, Any], value: Any) -> Iterator[Any]:
 
 def _resolved(schema: dict[str, Any]) -> Any:
     parts = [schema, *schema.get("allOf", ())]
-    found = next((part["$ref"] for part in parts if "$ref" in part), "")
-    return DOCUMENT["components"]["schemas"][found.rpartition("/")[2]] if found else schema
+    reference = next((part["$ref"] for part in parts if "$ref" in part), "")
+    return DOCUMENT["components"]["schemas"][reference.rpartition("/")[2]] if reference else schema

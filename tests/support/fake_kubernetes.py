@@ -77,22 +77,22 @@ class FakeKubernetes:
         """Create it, or change its data."""
         with self.lock:
             key = (namespace, PREFIX + name)
-            known = self.objects.get(key)
+            existing = self.objects.get(key)
             self.version += 1
             metadata = {
                 "name": PREFIX + name,
                 "namespace": namespace,
-                "uid": known["metadata"]["uid"] if known else f"uid-{self.version}",
+                "uid": existing["metadata"]["uid"] if existing else f"uid-{self.version}",
                 "resourceVersion": str(self.version),
-                "creationTimestamp": known["metadata"]["creationTimestamp"]
-                if known
+                "creationTimestamp": existing["metadata"]["creationTimestamp"]
+                if existing
                 else f"2026-01-01T00:{self.version // 60 % 60:02}:{self.version % 60:02}Z",
                 "labels": labels,
                 "managedFields": [{"manager": "kubectl", "time": str(self.version)}],
             }
             made = {"metadata": metadata, "data": {"agents.yaml": text}}
             self.objects[key] = made
-            self._note("MODIFIED" if known else "ADDED", made)
+            self._note("MODIFIED" if existing else "ADDED", made)
             return made
 
     def delete(self, namespace: str, name: str) -> None:
@@ -174,12 +174,12 @@ def _fits(value: dict, namespace: str, selector: str) -> bool:
     if namespace and value["metadata"]["namespace"] != namespace:
         return False
     pairs = (part.split("=", 1) for part in selector.split(",") if part)
-    return all(value["metadata"]["labels"].get(name) == wanted for name, wanted in pairs)
+    return all(value["metadata"]["labels"].get(name) == expected for name, expected in pairs)
 
 
 def _status(code: int, message: str, reason: str = "") -> bytes:
-    said = {"kind": "Status", "code": code, "message": message, "reason": reason}
-    return json.dumps(said).encode()
+    status = {"kind": "Status", "code": code, "message": message, "reason": reason}
+    return json.dumps(status).encode()
 
 
 def _handler(fake: FakeKubernetes) -> type[BaseHTTPRequestHandler]:
@@ -247,18 +247,18 @@ def _handler(fake: FakeKubernetes) -> type[BaseHTTPRequestHandler]:
                 if start == "0":
                     objects = sorted(fake.objects.items())
                     fake.snapshots[version, namespace] = [
-                        one for _, one in objects if _fits(one, namespace, selector)
+                        value for _, value in objects if _fits(value, namespace, selector)
                     ]
                 snapshot = fake.snapshots[version, namespace]
             if fault and fault.items is not None:
                 snapshot = fault.items
             end = int(start) + limit
             more = f"{version}:{end}" if end < len(snapshot) else ""
-            said = {
+            body = {
                 "metadata": {"resourceVersion": version, "continue": more},
                 "items": snapshot[int(start) : end],
             }
-            self._send(200, json.dumps(said).encode())
+            self._send(200, json.dumps(body).encode())
 
         def _watch(self, namespace: str, query: dict[str, str], fault: Fault | None) -> None:
             version = int(query["resourceVersion"])
@@ -280,25 +280,30 @@ def _handler(fake: FakeKubernetes) -> type[BaseHTTPRequestHandler]:
         def _stream(self, namespace: str, query: dict[str, str], version: int) -> None:
             until = time.monotonic() + int(query.get("timeoutSeconds", "60"))
             selector, cuts = query.get("labelSelector", ""), fake.cuts
-            told = version
+            last_version = version
             while time.monotonic() < until:
                 with fake.lock:
-                    fresh = [one for one in fake.log if one[0] > told]
+                    fresh = [entry for entry in fake.log if entry[0] > last_version]
                     if not fresh:
                         fake.lock.wait(BOOKMARK_SECONDS)
-                        fresh = [one for one in fake.log if one[0] > told]
-                    now, is_cut, is_behind = fake.version, fake.cuts != cuts, told < fake.oldest
+                        fresh = [entry for entry in fake.log if entry[0] > last_version]
+                    now, is_cut, is_behind = fake.version, fake.cuts != cuts, last_version < fake.oldest
                 if is_cut:
                     raise BrokenPipeError
                 if is_behind:
-                    self._expire(told)
+                    self._expire(last_version)
                     return
                 for at, kind, value in fresh:
                     if _fits(value, namespace, selector):
                         self._line({"type": kind, "object": value})
-                    told = at
-                if not fresh and fake.bookmarks and query.get("allowWatchBookmarks") == "true" and now > told:
-                    told = now
+                    last_version = at
+                if (
+                    not fresh
+                    and fake.bookmarks
+                    and query.get("allowWatchBookmarks") == "true"
+                    and now > last_version
+                ):
+                    last_version = now
                     metadata = {"resourceVersion": str(now)}
                     self._line({"type": "BOOKMARK", "object": {"kind": "ConfigMap", "metadata": metadata}})
 
@@ -306,8 +311,8 @@ def _handler(fake: FakeKubernetes) -> type[BaseHTTPRequestHandler]:
             document = json.loads(_status(410, f"too old resource version: {version}", "Expired"))
             self._line({"type": "ERROR", "object": document})
 
-        def _line(self, said: dict) -> None:
-            self._chunk(json.dumps(said).encode() + b"\n")
+        def _line(self, document: dict) -> None:
+            self._chunk(json.dumps(document).encode() + b"\n")
 
         def _chunk(self, raw: bytes) -> None:
             self.wfile.write(b"%x\r\n%s\r\n" % (len(raw), raw))
@@ -334,14 +339,14 @@ def _handler(fake: FakeKubernetes) -> type[BaseHTTPRequestHandler]:
     return Handler
 
 
-def _wrong_event(said: dict) -> str:
-    if "." not in said["eventTime"]:
+def _wrong_event(event: dict) -> str:
+    if "." not in event["eventTime"]:
         return "eventTime: needs fractional digits"
-    if len(said["note"]) > 1024:
+    if len(event["note"]) > 1024:
         return "note: can have at most 1024 characters"
     missing = [
         name
         for name in ("reason", "action", "reportingController", "reportingInstance", "type")
-        if not said[name]
+        if not event[name]
     ]
     return f"{missing}: required" if missing else ""

@@ -128,7 +128,7 @@ def _decode_section(settings: Any, section: str, config: LoadedConfig) -> None:
     for name, value in settings.items():
         match names.get(name):
             case "agents":
-                config.agents = {one: _deployment(body) for one, body in _map(value).items()}
+                config.agents = {agent_id: _deployment(body) for agent_id, body in _map(value).items()}
             case "agent_for_task_types":
                 config.agent_for_task_types = _strings(value)
             case "supported_task_types":
@@ -148,7 +148,7 @@ def _deployment(settings: Any) -> LoadedDeployment:
             case "insecure":
                 deployment.insecure = _bool(value)
             case "timeouts":
-                deployment.timeouts = {one: _duration(body) for one, body in _map(value).items()}
+                deployment.timeouts = {operation: _duration(body) for operation, body in _map(value).items()}
             case "default_timeout":
                 deployment.default_timeout = _duration(value)
             case str(attribute):
@@ -159,9 +159,9 @@ def _deployment(settings: Any) -> LoadedDeployment:
 def _map(value: Any) -> dict[str, Any]:
     """sliceToMapHook: a list of maps is one map. Keys become texts."""
     if isinstance(value, list):
-        if not all(isinstance(one, dict) for one in value):
+        if not all(isinstance(part, dict) for part in value):
             raise DecodeError(f"{value!r} is no map")
-        value = {name: inner for one in value for name, inner in one.items()}
+        value = {name: inner for part in value for name, inner in part.items()}
     if not isinstance(value, dict):
         raise DecodeError(f"{value!r} is no map")
     return {_string(name): inner for name, inner in value.items()}
@@ -175,7 +175,7 @@ def _list(value: Any) -> list[str]:
     if isinstance(value, str):
         return value.split(",") if value else []
     if isinstance(value, list):
-        return [_string(one) for one in value]
+        return [_string(text) for text in value]
     return [_string(value)]
 
 
@@ -275,17 +275,17 @@ def _merged(target: Mapping[str, Any], source: Mapping[str, Any]) -> dict[str, A
 
 def _all_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
     """viper's AllSettings: every leaf by its path, split at dots; nulls and empty maps vanish."""
-    found: dict[str, Any] = {}
+    merged: dict[str, Any] = {}
     for path, value in _leaves(settings, ()):
         *parents, last = ".".join(path).split(".")
-        below = found
+        below = merged
         for name in parents:
             inner = below.setdefault(name, {})
             if not isinstance(inner, dict):
                 inner = below[name] = {}
             below = inner
         below[last] = value
-    return found
+    return merged
 
 
 def _leaves(settings: Mapping[str, Any], path: tuple[str, ...]) -> Any:

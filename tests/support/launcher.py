@@ -52,7 +52,7 @@ class Up:
 
     def children(self) -> dict[int, str]:
         """Every living process that names our data folder, or runs in it."""
-        found = {}
+        processes = {}
         for folder in Path("/proc").glob("[0-9]*"):
             try:
                 state = re.search(r"^State:\s+(\S)", (folder / "status").read_text(), re.MULTILINE)
@@ -67,8 +67,8 @@ class Up:
                 continue
             ours = str(self.data_dir).encode() in words and int(folder.name) != self.process.pid
             if ours and state and state[1] != "Z":
-                found[int(folder.name)] = (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode()
-        return found
+                processes[int(folder.name)] = (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode()
+        return processes
 
     def environment_of(self, word: str) -> dict[str, str]:
         """What a process of ours was started with, told by a word of its command."""

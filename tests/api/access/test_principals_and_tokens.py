@@ -128,7 +128,7 @@ def test_the_audit_log_is_read_by_administrators_only(api):
 
     audit = api.get("audit?object_type=project").json()["items"]
 
-    assert [one["action"] for one in audit] == ["project.created"]
+    assert [record["action"] for record in audit] == ["project.created"]
     assert Api(token_for("editor")).get("audit").status_code == 403
 
 

@@ -31,11 +31,11 @@ limits = st.none() | moments.filter(lambda at: at > NOW)
 
 
 @given(st.none() | moments | st.just(Unspecified.EXPIRY), limits, st.booleans())
-def test_no_token_outlives_its_issuer_or_the_longest_lifetime(wanted, limit, may_be_endless):
+def test_no_token_outlives_its_issuer_or_the_longest_lifetime(requested, limit, may_be_endless):
     try:
-        end = expiry_of(wanted, Creation(NOW, limit, may_be_endless), POLICY)
+        end = expiry_of(requested, Creation(NOW, limit, may_be_endless), POLICY)
     except InvalidRequest:
-        assert wanted is not Unspecified.EXPIRY
+        assert requested is not Unspecified.EXPIRY
         return
 
     assert end is not None or (limit is None and may_be_endless)
@@ -63,12 +63,12 @@ def test_a_token_with_six_seconds_to_live_makes_none_that_lives_longer(admin):
     make_principal("admin", name="other")
 
     later = in_(seconds=60)
-    wanted = [{"expires_at": None}, {"expires_at": later}, {"principal": "other", "expires_at": later}]
-    refused = [short.post("tokens", {"name": "x", **body}) for body in wanted]
+    requested = [{"expires_at": None}, {"expires_at": later}, {"principal": "other", "expires_at": later}]
+    refused = [short.post("tokens", {"name": "x", **body}) for body in requested]
     made = short.post("tokens", {"name": "x"})
 
-    assert {one.status_code for one in refused} == {400}
-    assert {one.json()["errors"][0]["code"] for one in refused} == {"outlives_its_issuer"}
+    assert {response.status_code for response in refused} == {400}
+    assert {response.json()["errors"][0]["code"] for response in refused} == {"outlives_its_issuer"}
     assert "cannot live longer" in refused[0].json()["detail"]
     assert made.status_code == 201
     assert Token.objects.get(id=made.json()["id"]).expires_at <= datetime.now(UTC) + timedelta(seconds=6)
@@ -187,7 +187,7 @@ def test_a_join_token_is_revoked_with_the_token_that_made_it(api):
 
     api.delete(f"tokens/{issuer['id']}")
 
-    assert {Api(one["token"]).post("agents:join", AGENT).status_code for one in made} == {401}
+    assert {Api(token["token"]).post("agents:join", AGENT).status_code for token in made} == {401}
     assert AuditRecord.objects.filter(action="join_token.revoked").count() == 2
     assert Api(apart["token"]).post("agents:join", AGENT).status_code == 201
 
@@ -214,15 +214,15 @@ def test_an_agent_that_rotates_its_token_gains_no_time(api):
 
 
 @given(st.lists(grants, max_size=3), st.lists(grants, max_size=3))
-def test_rights_are_missing_exactly_if_something_is_allowed_to_one_alone(wanted, held):
+def test_rights_are_missing_exactly_if_something_is_allowed_to_one_alone(granted, caller_role):
     covered = all(
-        decide(held, action, scope).allowed
+        decide(caller_role, action, scope).allowed
         for scope in (Scope(), Scope(project="ads"), Scope(project="ads", domain="d"))
         for action in set().union(*ALLOWED.values())
-        if decide(wanted, action, scope).allowed
+        if decide(granted, action, scope).allowed
     )
 
-    assert (missing_rights(wanted, held) == []) is covered
+    assert (missing_rights(granted, caller_role) == []) is covered
 
 
 def test_nobody_creates_a_token_with_rights_that_are_not_theirs(db):

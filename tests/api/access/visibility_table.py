@@ -166,7 +166,7 @@ TABLE: dict[str, tuple[Ask, ...]] = {
     "agents_heartbeat_many": (
         named("agents:heartbeat", FLEET, {"items": [{"agent_id": "{agent}", **BEAT}]}),
     ),
-    **{f"agents_{one}": (named(f"agents/{{agent}}:{one}", FLEET, {}),) for one in _LIFE},
+    **{f"agents_{verb}": (named(f"agents/{{agent}}:{verb}", FLEET, {}),) for verb in _LIFE},
     "agents_set_lease": (named("agents/{agent}:set-lease", FLEET, {"lease_seconds": 1800}),),
     "agents_set_environment_lease": (
         named("agents:set-environment-lease", FLEET, {"environment": "{environment}", "lease_seconds": 1800}),

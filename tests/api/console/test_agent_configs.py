@@ -95,11 +95,11 @@ def test_a_data_plane_shows_its_bundles_and_what_changed_between_two(browser, ap
     api.put("agent-configs/acme/agents", {"text": text("acme", "acme_other")}, If_Match='"v1"')
     plane = DataPlane.objects.get(name="eu")
 
-    listed, one = shown(browser, "/agent-configs/planes"), shown(browser, "/agent-configs/planes/eu")
+    listed, plane_page = shown(browser, "/agent-configs/planes"), shown(browser, "/agent-configs/planes/eu")
     last = shown(browser, f"/agent-configs/planes/eu/{plane.active_revision}?against=1")
 
     assert 'class="state pending"' in listed
-    assert f"/agent-configs/planes/eu/{plane.active_revision}" in one
+    assert f"/agent-configs/planes/eu/{plane.active_revision}" in plane_page
     assert "What changed since revision 1" in last
     assert 'class="added">+' in last
     assert shown(browser, "/agent-configs/planes/eu/99999999999", 404)
@@ -127,11 +127,11 @@ def test_a_bundle_that_waits_is_let_go_as_it_was_shown(browser):
         }
     )
 
-    asked = shown(browser, "/agent-configs/planes/eu/approve")
+    page = shown(browser, "/agent-configs/planes/eu/approve")
     other = browser.post("/agent-configs/planes/eu/approve", {"digest": "d0", "reason": ""})
 
-    assert "everything goes" in asked
-    assert 'name="digest" value="d1"' in asked
+    assert "everything goes" in page
+    assert 'name="digest" value="d1"' in page
     assert other.status_code == 404
     assert browser.post("/agent-configs/planes/eu/approve", {"digest": "d1"}).status_code == 302
 
@@ -157,7 +157,7 @@ def test_sources_tell_how_they_stand_and_a_removal_waits_for_a_word(browser, set
     AgentConfigCluster.objects.update(is_synced=False, problems=["teams: no answer"])
 
     listed = shown(browser, "/agent-configs")
-    asked = shown(browser, "/agent-configs/sources/folder")
+    page = shown(browser, "/agent-configs/sources/folder")
     stranger = logged_in("vera", Role.VIEWER)
     unasked = shown(stranger, "/agent-configs")
 
@@ -166,8 +166,8 @@ def test_sources_tell_how_they_stand_and_a_removal_waits_for_a_word(browser, set
     assert "teams: no answer" in listed
     assert "teams: no answer" not in unasked
     assert "Look, and confirm" not in unasked
-    assert "folder/acme/a.yaml is taken away" in asked
-    assert 'name="digest" value="d1"' in asked
+    assert "folder/acme/a.yaml is taken away" in page
+    assert 'name="digest" value="d1"' in page
     assert shown(stranger, "/agent-configs/sources/folder", 403)
     assert shown(browser, "/agent-configs/sources/moon", 404)
 
@@ -201,14 +201,14 @@ def test_a_document_tells_whether_its_endpoints_answer(browser, status, word):
 
 
 def test_a_task_type_tells_who_has_it_where_and_who_lost_by_which_rule(browser):
-    listed, one = shown(browser, "/task-types"), shown(browser, f"/task-types/{TASK}")
+    listed, type_page = shown(browser, "/task-types"), shown(browser, f"/task-types/{TASK}")
 
     assert '<td data-label="Published by">acme</td>' in listed
-    assert "acme-sensor.svc.cluster.local:8000" in one
-    assert 'href="/agent-configs/documents/api/acme/agents"' in one
-    assert "api/rival/agents</a>" in one
-    assert "rule <strong>established</strong>" in one
-    assert "No registered agent says" in one
+    assert "acme-sensor.svc.cluster.local:8000" in type_page
+    assert 'href="/agent-configs/documents/api/acme/agents"' in type_page
+    assert "api/rival/agents</a>" in type_page
+    assert "rule <strong>established</strong>" in type_page
+    assert "No registered agent says" in type_page
 
 
 def test_a_data_plane_tells_its_stage_and_whom_it_waits_for(browser, api):
@@ -224,9 +224,11 @@ def test_a_data_plane_tells_its_stage_and_whom_it_waits_for(browser, api):
 
 
 def test_the_box_finds_every_mistake_at_its_place_and_keeps_the_text(browser):
-    said = text().replace("insecure: true", 'insecure: "yes"').replace("- acme_sensor", "- bad name")
+    document = text().replace("insecure: true", 'insecure: "yes"').replace("- acme_sensor", "- bad name")
 
-    answer = browser.post("/agent-configs/try", {"team": "acme", "name": "new", "text": said, "check": "1"})
+    answer = browser.post(
+        "/agent-configs/try", {"team": "acme", "name": "new", "text": document, "check": "1"}
+    )
 
     page = answer.content.decode()
     assert "It cannot be published" in page
@@ -237,9 +239,9 @@ def test_the_box_finds_every_mistake_at_its_place_and_keeps_the_text(browser):
 
 
 def test_the_box_says_what_each_data_plane_would_be_given(browser):
-    said = {"team": "third", "name": "agents", "text": text("third"), "check": "1"}
+    form = {"team": "third", "name": "agents", "text": text("third"), "check": "1"}
 
-    page = browser.post("/agent-configs/try", said).content.decode()
+    page = browser.post("/agent-configs/try", form).content.decode()
 
     assert "Data plane eu" in page
     assert "third_sensor" in page.split("Data plane eu")[1]
@@ -249,17 +251,17 @@ def test_the_box_says_what_each_data_plane_would_be_given(browser):
 def test_the_box_publishes_what_was_seen_and_no_more(browser):
     begun = shown(browser, "/agent-configs/try?team=acme&name=agents")
     assert 'name="generation" value="1"' in begun
-    said = {"team": "acme", "name": "agents", "publish": "1", "reason": "More."}
+    form = {"team": "acme", "name": "agents", "publish": "1", "reason": "More."}
     changed = text("acme", "acme_other")
 
-    unseen = browser.post("/agent-configs/try", {**said, "text": changed})
+    unseen = browser.post("/agent-configs/try", {**form, "text": changed})
     # As browsers end lines.
     published = browser.post(
-        "/agent-configs/try", {**said, "text": changed.replace("\n", "\r\n"), "generation": "1"}
+        "/agent-configs/try", {**form, "text": changed.replace("\n", "\r\n"), "generation": "1"}
     )
     # The browser need not keep what is saved.
     assert 'data-draft-saved="agent-config:' in shown(browser, published["Location"])
-    stale = browser.post("/agent-configs/try", {**said, "text": text("acme"), "generation": "1"})
+    stale = browser.post("/agent-configs/try", {**form, "text": text("acme"), "generation": "1"})
 
     assert [unseen.status_code for unseen in (unseen, published, stale)] == [412, 302, 412]
     row = AgentConfig.objects.get(team="acme")
@@ -297,9 +299,9 @@ def test_another_organisations_documents_are_not_shown(browser, api):
     ],
 )
 def test_how_a_document_stands_in_one_word(conditions, conflicts, word):
-    said = [{"type": kind, "status": status} for kind, status in conditions]
+    entries = [{"type": kind, "status": status} for kind, status in conditions]
 
-    assert document_status.word(said, conflicts) == word
+    assert document_status.word(entries, conflicts) == word
 
 
 def test_a_difference_tells_lines_apart():

@@ -59,9 +59,9 @@ def shown(answer):
 
 
 def test_a_preview_says_what_would_change_where_and_keeps_nothing(browser):
-    said = {"do": "preview", "version": "1", "text": "limits: {cpu: '8'}"}
+    form = {"do": "preview", "version": "1", "text": "limits: {cpu: '8'}"}
 
-    answer = browser.post(EDIT, said)
+    answer = browser.post(EDIT, form)
 
     assert answer.status_code == 200
     page = shown(answer)
@@ -228,12 +228,12 @@ def test_form_and_yaml_stay_in_step(browser):
 
 
 def test_the_form_has_a_field_for_each_place_and_says_what_is_inherited():
-    found = forms.fields_of(TASK_RESOURCE, {"limits": {"cpu": "3"}}, {"limits": {"memory": "1Gi"}})
+    fields = forms.fields_of(TASK_RESOURCE, {"limits": {"cpu": "3"}}, {"limits": {"memory": "1Gi"}})
 
-    by_pointer = {one.pointer: one for one in found}
+    by_pointer = {field.pointer: field for field in fields}
     assert (by_pointer["/limits/cpu"].value, by_pointer["/limits/memory"].inherited) == ("3", "1Gi")
     config = BUILT_IN["workflow_execution_config"].schema
-    kinds = {one.pointer: one.kind for one in forms.fields_of(config, {"labels": None}, {})}
+    kinds = {field.pointer: field.kind for field in forms.fields_of(config, {"labels": None}, {})}
     assert (kinds["/interruptible"], kinds["/max_parallelism"], kinds["/envs/values"]) == (
         "choice",
         "text",

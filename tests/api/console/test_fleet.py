@@ -123,11 +123,11 @@ def test_an_agent_that_is_not_there_is_a_page_and_no_error(browser):
 
 
 def test_draining_asks_first_and_says_what_it_means(browser, agent):
-    asked = text_of(browser.get(f"/agents/{agent.id}/drain"))
+    page = text_of(browser.get(f"/agents/{agent.id}/drain"))
     agent.refresh_from_db()
 
-    assert "1 other agent takes work" in asked
-    assert "Nobody else there provides: cluster." in asked
+    assert "1 other agent takes work" in page
+    assert "Nobody else there provides: cluster." in page
     assert agent.state == State.READY
 
 
@@ -262,8 +262,8 @@ def test_the_strip_is_empty_where_nothing_is_known():
     # Of somebody who may not read events only the present state is known.
     unread = timeline.spans([], "ready", state_since=born, known_from=since, **day)
 
-    assert [(one.state, one.x, one.width) for one in new] == [("ready", 750, 250)]
-    assert [(one.state, one.x, one.width) for one in silent] == [
+    assert [(span.state, span.x, span.width) for span in new] == [("ready", 750, 250)]
+    assert [(span.state, span.x, span.width) for span in silent] == [
         ("ready", 750, 125),
         ("unavailable", 875, 125),
     ]
@@ -327,10 +327,10 @@ def test_a_guard_is_overruled_for_a_while_and_given_back(browser):
 def test_task_types_tell_who_serves_them(browser, agent):
     ServedTaskType.objects.create(agent=agent, name="spark", version="v2")
 
-    listed, one = text_of(browser.get("/task-types?q=spa")), text_of(browser.get("/task-types/spark"))
+    listed, type_page = text_of(browser.get("/task-types?q=spa")), text_of(browser.get("/task-types/spark"))
 
     assert "v2" in listed
-    assert "prod-eu-1" in one
+    assert "prod-eu-1" in type_page
     assert browser.get("/task-types/ray").status_code == 404
     assert "No task type has a name" in text_of(browser.get("/task-types?q=ray"))
 

@@ -113,14 +113,14 @@ def test_a_wrong_password_and_a_wrong_name_look_alike(db, name):
 
 def test_the_log_tells_of_tries_and_never_of_passwords(db):
     make_person()
-    with capture_logs() as told:
+    with capture_logs() as log_entries:
         for password in ("not-it-at-all", PASSWORD):
             Client().post("/login", {"username": "jane", "password": password})
 
-    ours = [line["event"] for line in told if line["event"].startswith("login.")]
+    ours = [line["event"] for line in log_entries if line["event"].startswith("login.")]
     assert ours == ["login.failed", "login.succeeded"]
-    assert "not-it-at-all" not in str(told)
-    assert PASSWORD not in str(told)
+    assert "not-it-at-all" not in str(log_entries)
+    assert PASSWORD not in str(log_entries)
 
 
 @pytest.mark.parametrize("page", PAGES)

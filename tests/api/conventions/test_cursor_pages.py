@@ -57,9 +57,9 @@ def test_a_cursor_is_bound_to_its_question_and_its_reader(api):
     assert {(answer.status_code, answer.json()["code"]) for answer in answers} == {(400, "invalid_cursor")}
 
 
-@pytest.mark.parametrize(("limit", "shown"), [(0, 7), (1000, 7), (2, 2)])
-def test_a_limit_of_nothing_means_the_default_and_too_much_is_lowered(api, limit, shown):
-    assert len(api.get(f"scopes/projects?limit={limit}").json()["items"]) == shown
+@pytest.mark.parametrize(("limit", "count"), [(0, 7), (1000, 7), (2, 2)])
+def test_a_limit_of_nothing_means_the_default_and_too_much_is_lowered(api, limit, count):
+    assert len(api.get(f"scopes/projects?limit={limit}").json()["items"]) == count
 
 
 @pytest.mark.parametrize("limit", ["-1", "x", "1.5"])

@@ -22,10 +22,10 @@ def send(live):
 
     def send(method, path, body=None, *, chunked=False, **headers):
         connection = http.client.HTTPConnection("127.0.0.1", live.port, timeout=10)
-        sent = {"Authorization": f"Bearer {token}", "Content-Type": "application/json", **headers}
+        all_headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json", **headers}
         pieces = [body[i : i + 65536] for i in range(0, len(body), 65536)] if chunked else body
         try:
-            connection.request(method, path, pieces, sent, encode_chunked=chunked)
+            connection.request(method, path, pieces, all_headers, encode_chunked=chunked)
             answer = connection.getresponse()
             return answer.status, answer.read()
         finally:

@@ -337,8 +337,10 @@ def test_a_projects_execution_config_is_filled_from_the_platform(flyte_http, set
         bare = flyte_http.get(path, accepts=SNAKE).json()["attributes"]["matching_attributes"]
         assert bare["workflow_execution_config"]["max_parallelism"] == 30
 
-        said = {"labels": {"values": {"team": "ml"}}, "interruptible": False}
-        flyte_http.put(PROJECT, {"attributes": {"matching_attributes": {"workflow_execution_config": said}}})
+        attributes = {"labels": {"values": {"team": "ml"}}, "interruptible": False}
+        flyte_http.put(
+            PROJECT, {"attributes": {"matching_attributes": {"workflow_execution_config": attributes}}}
+        )
         filled = flyte_http.get(path, accepts=SNAKE).json()["attributes"]["matching_attributes"]
         config = filled["workflow_execution_config"]
         assert (config["max_parallelism"], config["interruptible"]) == (30, False)
@@ -664,8 +666,8 @@ def test_a_row_is_checked_by_itself_and_not_against_what_it_inherits(flyte_http,
     assert flyte_http.delete(PD, {"resource_type": "TASK_RESOURCE"}).status_code == 200
 
     query = "project=flytesnacks&domain=development&workflow=core.basic.hello_world.my_wf"
-    (found,) = api.get(f"overrides/effective?{query}&resource_type=task_resource").json()["items"]
-    (warning,) = found["warnings"]
+    (answer,) = api.get(f"overrides/effective?{query}&resource_type=task_resource").json()["items"]
+    (warning,) = answer["warnings"]
     assert (warning["pointer"], warning["code"]) == ("/limits/cpu", "limit_below_default")
     assert "4" in warning["message"]
     assert "limits.cpu" in warning["hint"]
@@ -679,8 +681,8 @@ def test_a_row_at_a_level_where_nothing_reads_it_is_a_warning(flyte_http, api):
     flyte_http.put(WORKFLOW, body)
 
     query = "project=flytesnacks&domain=development&workflow=core.basic.hello_world.my_wf"
-    (found,) = api.get(f"overrides/effective?{query}&resource_type=cluster_resource").json()["items"]
-    (warning,) = found["warnings"]
+    (answer,) = api.get(f"overrides/effective?{query}&resource_type=cluster_resource").json()["items"]
+    (warning,) = answer["warnings"]
     assert (warning["pointer"], warning["code"]) == ("", "level_not_allowed")
 
 

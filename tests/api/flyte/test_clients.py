@@ -99,11 +99,11 @@ def flyte_http(db) -> FlyteHttp:
 
 
 def test_the_generated_python_client(flyte_http):
-    for method, path, body, status, said in RECORDED:
+    for method, path, body, status, expected in RECORDED:
         answer = flyte_http(method, path, b"" if body is None else body, sends=SNAKE, accepts=SNAKE)
 
         assert answer.status_code == status, (path, answer.content)
-        assert said is None or answer.json() == said, path
+        assert expected is None or answer.json() == expected, path
 
 
 def test_the_three_reads_of_flyteconsole(flyte_http):
@@ -150,11 +150,11 @@ def test_curl_as_in_flytes_guide(flyte_http):
 def test_flytectls_example_files_apply_at_every_level(flyte_http, settings, kind):
     make_project()
     settings.FLYTE_STRICT_VALIDATION = True
-    one = BUILT_IN[kind]
+    resource_type = BUILT_IN[kind]
     attributes = read_file(HEAD + FILES[kind], name="a.yaml").attributes
 
     for path in PATHS.values():
         update = project_attributes_pb2.ProjectAttributesUpdateRequest()
-        update.attributes.matching_attributes.CopyFrom(message_of(one, attributes))
+        update.attributes.matching_attributes.CopyFrom(message_of(resource_type, attributes))
         body = json_format.MessageToJson(update).encode()
         assert flyte_http.put(path, body).content == b"{}"

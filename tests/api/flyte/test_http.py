@@ -154,7 +154,7 @@ def test_a_deletion_reads_the_type_as_protojson_does(flyte_http, body, sends, le
 
 
 def test_the_reader_knows_every_kind_of_field_that_a_request_has():
-    known = {*json_reading._KINDS, FieldDescriptor.TYPE_MESSAGE}
+    kinds_known = {*json_reading._KINDS, FieldDescriptor.TYPE_MESSAGE}
     full_names: set[str] = set()
 
     def check(kind: Any) -> None:
@@ -162,7 +162,7 @@ def test_the_reader_knows_every_kind_of_field_that_a_request_has():
             return
         full_names.add(kind.full_name)
         for field in kind.fields:
-            assert field.type in known, field.full_name
+            assert field.type in kinds_known, field.full_name
             if field.message_type is not None:
                 check(field.message_type)
 

@@ -39,8 +39,8 @@ def _project(db):
 
 def everything() -> list[Any]:
     tables = (Override, OverrideVersion, Revision, RevisionCounter, ScopeHead)
-    found: list[Any] = [list(table.objects.order_by("pk").values()) for table in tables]
-    return [*found, AuditRecord.objects.count(), Event.objects.count()]
+    contents: list[Any] = [list(table.objects.order_by("pk").values()) for table in tables]
+    return [*contents, AuditRecord.objects.count(), Event.objects.count()]
 
 
 def version(api: Api, query: str = HERE, as_of: str = "") -> int:
@@ -243,7 +243,7 @@ def test_a_put_sets_what_is_said_and_removes_the_rest(api):
 
     assert answer.status_code == 200
     here = Override.objects.filter(project="flytesnacks")
-    assert [(one.resource_type, one.attributes) for one in here] == [
+    assert [(row.resource_type, row.attributes) for row in here] == [
         ("task_resource", {"defaults": {"cpu": "2"}})
     ]
     assert answer.json() == api.get(f"overrides/document{HERE}").json()
@@ -349,8 +349,8 @@ def test_a_dry_run_shows_the_document_that_would_be_and_keeps_nothing(api):
 
 
 def test_what_others_manage_is_not_removed_unless_forced_by_right(api):
-    said = {"spec": {"taskResources": {"limits": {"cpu": "1"}}}, "project": "flytesnacks"}
-    api.post("overrides:apply?managed_by=git", {"documents": [said]})
+    body = {"spec": {"taskResources": {"limits": {"cpu": "1"}}}, "project": "flytesnacks"}
+    api.post("overrides:apply?managed_by=git", {"documents": [body]})
     path, editor = "overrides/document?project=flytesnacks", Api(token_for("editor"))
 
     refused = editor.put(path, {"spec": {}}, If_Match="*")
@@ -444,7 +444,7 @@ def odd_documents() -> list[dict[str, Any]]:
         "u": "\u2028\x85😀",
         "f": 1e16,
     }
-    found: list[dict[str, Any]] = [
+    documents_found: list[dict[str, Any]] = [
         {"spec": {"freeForm": {"someList": [hostile, [], {}, None, 0.5, -7, True]}, "pluginOverrides": {}}},
         {"domain": "canary", "spec": {"taskResources": {"limits": {"gpu": None}}}},
         {"project": "flytesnacks", "spec": {"freeForm": {"x": {"1": "<<", "<<": 1}}}},
@@ -456,9 +456,9 @@ def odd_documents() -> list[dict[str, Any]]:
     ]
     where = {"project": "flytesnacks", "domain": "development"}
     for workflow in ODD_WORKFLOWS:
-        one = {**where, "workflow": workflow, "spec": {"freeForm": {"someList": [workflow]}}}
-        found += [one, {**one, "launchPlan": workflow}]
-    return found
+        document = {**where, "workflow": workflow, "spec": {"freeForm": {"someList": [workflow]}}}
+        documents_found += [document, {**document, "launchPlan": workflow}]
+    return documents_found
 
 
 @pytest.fixture
@@ -572,8 +572,8 @@ def test_the_folder_can_be_unpacked_and_holds_the_same_documents(odd, tmp_path):
 
     documents = odd.get("overrides/export?format=documents", Accept="application/json").json()["documents"]
     texts = [path.read_text() for path in tmp_path.rglob("*.yaml")]
-    found = [one for text in texts for one in strict_yaml.load_all(text)]
-    assert sorted(map(str, found)) == sorted(map(str, documents))
+    documents_found = [document for text in texts for document in strict_yaml.load_all(text)]
+    assert sorted(map(str, documents_found)) == sorted(map(str, documents))
 
 
 def test_each_scope_has_a_file_of_its_own(odd):

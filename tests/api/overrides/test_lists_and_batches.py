@@ -179,7 +179,7 @@ item = st.fixed_dictionaries(
     optional={"plugin_id": st.lists(st.sampled_from("xy"), max_size=1)},
 )
 plugins = st.fixed_dictionaries(
-    {"overrides": st.lists(item, min_size=1, max_size=2, unique_by=lambda it: it["task_type"])}
+    {"overrides": st.lists(item, min_size=1, max_size=2, unique_by=lambda entry: entry["task_type"])}
 )
 
 
@@ -193,8 +193,8 @@ def test_the_part_of_a_manager_applied_by_it_changes_nothing(first, second):
     again = applied(both.attributes, both.owners, part, PLUGINS, "git")
 
     assert (again.attributes, again.owners) == (both.attributes, both.owners)
-    wanted = {name_of(path) for path, _ in leaves(part, PLUGINS)} if part else set()
-    assert {leaf for leaf, managers in both.owners.items() if "git" in managers} <= wanted
+    expected = {name_of(path) for path, _ in leaves(part, PLUGINS)} if part else set()
+    assert {leaf for leaf, managers in both.owners.items() if "git" in managers} <= expected
 
 
 # Differences of revisions.
@@ -214,14 +214,18 @@ def test_a_difference_lists_only_what_differs(api):
     )
     api.put(f"{TASKS}?domain=production", {"attributes": {}})
 
-    (found,) = api.get("overrides/diff?from=2").json()["items"]
+    (difference,) = api.get("overrides/diff?from=2").json()["items"]
 
-    assert (found["scope"]["domain"], found["before"], found["after"]) == ("production", None, {})
+    assert (difference["scope"]["domain"], difference["before"], difference["after"]) == (
+        "production",
+        None,
+        {},
+    )
     assert len(api.get("overrides/diff?from=2&to=3").json()["items"]) == 1
     assert api.get("overrides/diff?from=2&to=4").json()["items"] == []
     assert api.get("overrides/diff?from=6&to=7").json()["items"] == []
     gone = api.get("overrides/diff?from=5&to=6").json()["items"]
-    assert [(it["before"], it["after"]) for it in gone] == [({"defaults": {"cpu": "1"}}, None)]
+    assert [(change["before"], change["after"]) for change in gone] == [({"defaults": {"cpu": "1"}}, None)]
 
 
 def test_numbers_that_are_written_differently_differ(api):
@@ -275,9 +279,9 @@ def test_a_batch_names_each_source_once_and_says_the_same(filled):
         for scope in scopes
     ]
     assert single_answers(batch) == single
-    types = [item for it in single for item in it["items"]]
-    assert any(one["refused"] for one in types)
-    assert any(one["removed"] for one in types)
+    types = [item for answer in single for item in answer["items"]]
+    assert any(entry["refused"] for entry in types)
+    assert any(entry["removed"] for entry in types)
     sources = [(source["override_id"], source["version"]) for source in batch["sources"]]
     assert len(sources) == len(set(sources)) == 3
 

@@ -27,25 +27,30 @@ def _project(db):
 
 
 EVERYWHERE = [
-    (one, level) for one in BUILT_IN.values() for level in SHAPES if Level[level.upper()] in one.levels
+    (resource_type, level)
+    for resource_type in BUILT_IN.values()
+    for level in SHAPES
+    if Level[level.upper()] in resource_type.levels
 ]
 
 
-@pytest.mark.parametrize(("one", "level"), EVERYWHERE, ids=lambda it: getattr(it, "name", it))
-def test_every_type_can_be_set_read_changed_and_removed_where_it_may_be_set(api, one, level):
-    path = f"overrides/{one.name}{SHAPES[level]}"
+@pytest.mark.parametrize(
+    ("resource_type", "level"), EVERYWHERE, ids=lambda value: getattr(value, "name", value)
+)
+def test_every_type_can_be_set_read_changed_and_removed_where_it_may_be_set(api, resource_type, level):
+    path = f"overrides/{resource_type.name}{SHAPES[level]}"
 
-    created = api.put(path, {"attributes": one.example})
+    created = api.put(path, {"attributes": resource_type.example})
     read = api.get(path)
     replaced = api.put(path, {"attributes": {}}, If_Match=read["ETag"])
-    patched = api.patch(path, {"attributes": one.example})
+    patched = api.patch(path, {"attributes": resource_type.example})
     deleted = api.delete(path, If_Match=patched["ETag"])
 
     assert [created.status_code, read.status_code, replaced.status_code] == [201, 200, 200]
-    assert read.json()["attributes"] == one.example
+    assert read.json()["attributes"] == resource_type.example
     assert read.json()["scope"]["level"] == level
     assert (created["ETag"], replaced["ETag"], patched["ETag"]) == ('"v1"', '"v2"', '"v3"')
-    assert patched.json()["attributes"] == one.example
+    assert patched.json()["attributes"] == resource_type.example
     assert deleted.status_code == 204
     assert api.get(path).status_code == 404
 
@@ -83,8 +88,8 @@ def test_a_patch_takes_out_what_is_null_so_that_it_is_inherited_again(api):
 
     api.patch("overrides/task_resource?project=flytesnacks", {"attributes": {"defaults": {"cpu": None}}})
 
-    (one,) = api.get("overrides/effective?project=flytesnacks").json()["items"]
-    assert one["attributes"] == {"defaults": {"cpu": "1", "gpu": "1"}}
+    (answer,) = api.get("overrides/effective?project=flytesnacks").json()["items"]
+    assert answer["attributes"] == {"defaults": {"cpu": "1", "gpu": "1"}}
 
 
 def test_a_merge_patch_may_come_by_its_own_media_type(api):

@@ -43,8 +43,8 @@ def rail(**rule: object) -> dict:
 
 
 def effective(api: Api, query: str, name: str) -> dict:
-    (one,) = api.get(f"overrides/effective?resource_type={name}&{query}").json()["items"]
-    return one
+    (answer,) = api.get(f"overrides/effective?resource_type={name}&{query}").json()["items"]
+    return answer
 
 
 @pytest.fixture(autouse=True)
@@ -111,10 +111,10 @@ def test_an_own_type_works_at_once_with_its_rules_and_defaults(api):
         {"attributes": {"tell": ["ml", "ops"], "ceiling": 9, "priority": 90}},
     )
 
-    one = effective(api, "project=flytesnacks", "workflow_priority")
+    answer = effective(api, "project=flytesnacks", "workflow_priority")
 
-    assert one["attributes"] == {"priority": 90, "tell": ["ops", "ml"], "ceiling": 5}
-    by_pointer = {leaf["pointer"]: leaf for leaf in one["leaves"]}
+    assert answer["attributes"] == {"priority": 90, "tell": ["ops", "ml"], "ceiling": 5}
+    by_pointer = {leaf["pointer"]: leaf for leaf in answer["leaves"]}
     assert by_pointer["/ceiling"]["source"]["scope"]["level"] == "global"
     assert by_pointer["/ceiling"]["shadowed"][0]["because"] == "not_the_least"
     assert by_pointer["/priority"]["shadowed"][0]["source"]["kind"] == "platform_default"
@@ -196,7 +196,7 @@ def test_history_tells_who_when_why_and_what_differs(api):
 
     versions = api.get(f"{WEC}/versions").json()["items"]
     diff = api.get(f"{WEC}/versions/1/diff/2").json()["differences"]
-    blame = {one["pointer"]: one for one in api.get(f"{WEC}/blame").json()["items"]}
+    blame = {leaf["pointer"]: leaf for leaf in api.get(f"{WEC}/blame").json()["items"]}
     (between,) = api.get("overrides/diff?from=1&to=2").json()["items"]
     revisions = api.get("overrides/revisions").json()["items"]
 

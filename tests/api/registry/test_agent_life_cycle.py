@@ -98,14 +98,14 @@ def test_the_time_of_a_drain_ends_it(api):
 
 
 def test_an_agent_drains_and_leaves_for_itself_and_for_nobody_else(api):
-    mine, other = Api(token_for("agent")), Api(token_for("agent"))
-    agent_id = register(mine)
+    own_api, other = Api(token_for("agent")), Api(token_for("agent"))
+    agent_id = register(own_api)
 
     for action, body in (("drain", {"reason": "x"}), ("resume", None), ("deregister", None)):
         assert other.post(f"agents/{agent_id}:{action}", body).status_code == 403
-        assert mine.post(f"agents/{agent_id}:{action}", body).status_code == 200
+        assert own_api.post(f"agents/{agent_id}:{action}", body).status_code == 200
     for action in ("approve", "retire"):
-        assert mine.post(f"agents/{agent_id}:{action}").status_code == 403
+        assert own_api.post(f"agents/{agent_id}:{action}").status_code == 403
     unknown = "019a9f5e-7c00-7000-8000-000000000031"
     assert api.post(f"agents/{unknown}:drain", {"reason": "x"}).status_code == 404
 
@@ -193,12 +193,14 @@ def test_a_bad_list_parameter_is_told(api, query):
 
 def test_selectors_mean_the_same_in_sql(api):
     labels = [{}, {"a": "1"}, {"a": "2", "b": ""}, {"b": "x"}]
-    for number, one in enumerate(labels):
-        register(api, f"a{number}", labels=one)
+    for number, label_set in enumerate(labels):
+        register(api, f"a{number}", labels=label_set)
 
     for text in ("a", "!a", "a=1", "a!=1", "a in (1,2)", "a notin (1)", "b=", "b!=", "a=1,b", "a,!b"):
-        wanted = [f"a{n}" for n, one in enumerate(labels) if all(r.met_by(one) for r in parse(text))]
-        rows = Agent.objects.filter(*(meets(one) for one in parse(text))).order_by("name")
+        wanted = [
+            f"a{n}" for n, label_set in enumerate(labels) if all(r.met_by(label_set) for r in parse(text))
+        ]
+        rows = Agent.objects.filter(*(meets(requirement) for requirement in parse(text))).order_by("name")
         assert [row.name for row in rows] == wanted, text
 
 
@@ -253,18 +255,18 @@ def test_a_dcm_agent_works_without_a_token_and_its_words(dcm, api):
 
     created = dcm.post(DCM, body, content_type="application/json")
     again = dcm.post(DCM, body, content_type="application/json")
-    found = created.json()
+    created_body = created.json()
     assert (created.status_code, again.status_code) == (201, 200)
-    assert again.json()["agent_id"] == found["agent_id"]
-    assert set(found) - {"state"} == {
+    assert again.json()["agent_id"] == created_body["agent_id"]
+    assert set(created_body) - {"state"} == {
         *("agent_id", "name", "environment", "service_types", "cost", "topic_name", "health_status"),
         *("last_heartbeat", "create_time", "update_time"),
     }
 
-    path = f"{DCM}/{found['agent_id']}"
+    path = f"{DCM}/{created_body['agent_id']}"
     beaten = dcm.put(f"{path}/heartbeat", {**BEAT, "extra": 1}, content_type="application/json")
     assert (beaten.status_code, beaten.json()["health_status"]) == (200, "ready")
-    api.post(f"agents/{found['agent_id']}:drain", {"reason": "x"})
+    api.post(f"agents/{created_body['agent_id']}:drain", {"reason": "x"})
     assert dcm.get(path).json()["health_status"] == "congested"
     listed = api.get(f"{DCM}?health_status=congested").json()
     assert listed["agents"][0]["state"] == "draining"
@@ -286,19 +288,19 @@ def test_dcm_pages(dcm, api):
 def test_dcm_errors_are_dcms(dcm, api):
     register(api)  # with a token: nobody without one may take it over
 
-    taken = dcm.post(DCM, AGENT, content_type="application/json")
+    conflict = dcm.post(DCM, AGENT, content_type="application/json")
     bad = dcm.post(DCM, {**AGENT, "name": "x", "cost": "free"}, content_type="application/json")
     missing = dcm.put(
         f"{DCM}/019a9f5e-7c00-7000-8000-000000000031/heartbeat", BEAT, content_type="application/json"
     )
 
-    assert [one.status_code for one in (taken, bad, missing)] == [409, 400, 404]
-    assert [one.json()["type"] for one in (taken, bad, missing)] == [
+    assert [response.status_code for response in (conflict, bad, missing)] == [409, 400, 404]
+    assert [response.json()["type"] for response in (conflict, bad, missing)] == [
         "conflict",
         "validation-error",
         "not-found",
     ]
-    assert set(taken.json()) == {"type", "title", "status", "detail", "instance"}
+    assert set(conflict.json()) == {"type", "title", "status", "detail", "instance"}
     agent = Agent.objects.get()
     foreign = dcm.put(f"{DCM}/{agent.id}/heartbeat", BEAT, content_type="application/json")
     assert foreign.status_code == 403

@@ -29,16 +29,16 @@ def beat(api, *items):
 
 
 def test_each_agent_is_answered_in_the_order_of_the_call(gateway):
-    mine = register(gateway, "a", "b", "c")
+    own_agents = register(gateway, "a", "b", "c")
     (other,) = register(Api(token_for("agent")), "other")
     nobody = str(uuid.uuid4())
     Agent.objects.filter(name="b").update(state="unavailable")
 
-    asked = [mine[2], nobody, mine[1], other, mine[0]]
-    answer = beat(gateway, *({"agent_id": one} for one in asked))
+    agent_ids = [own_agents[2], nobody, own_agents[1], other, own_agents[0]]
+    answer = beat(gateway, *({"agent_id": agent_id} for agent_id in agent_ids))
 
     items = answer.json()["items"]
-    assert [item["agent_id"] for item in items] == asked
+    assert [item["agent_id"] for item in items] == agent_ids
     assert [(item["status"], item["code"]) for item in items] == [
         (200, None),
         (404, "unknown_agent"),
@@ -101,8 +101,8 @@ def test_a_thousand_usual_heartbeats_are_one_statement(gateway, django_assert_ma
     ],
 )
 def test_a_bad_call_renews_nothing_and_says_where(gateway, items, pointer):
-    sent = {"items": [{**BEAT, **item} for item in items]} if isinstance(items, list) else {"items": items}
-    answer = gateway.post("agents:heartbeat", sent)
+    bulk = {"items": [{**BEAT, **item} for item in items]} if isinstance(items, list) else {"items": items}
+    answer = gateway.post("agents:heartbeat", bulk)
 
     assert answer.status_code == 400
     assert [error["pointer"] for error in answer.json()["errors"]] == [pointer]
@@ -124,17 +124,21 @@ BAD = [
 ]
 
 
-@pytest.mark.parametrize(("entry", "shown", "pointer"), BAD)
-def test_a_bad_entry_refuses_no_other(gateway, entry, shown, pointer):
+@pytest.mark.parametrize(("entry", "expected", "pointer"), BAD)
+def test_a_bad_entry_refuses_no_other(gateway, entry, expected, pointer):
     first, last = register(gateway, "a", "b")
 
     items = [{**BEAT, "agent_id": first}, entry, {**BEAT, "agent_id": last}]
     answer = gateway.post("agents:heartbeat", {"items": items})
 
-    found = answer.json()["items"]
-    assert [one["status"] for one in found] == [200, 400, 200]
-    assert (found[1]["agent_id"], found[1]["code"], found[1]["heartbeat"]) == (shown, "invalid_request", None)
-    assert [error["pointer"] for error in found[1]["errors"]] == [pointer]
+    results = answer.json()["items"]
+    assert [result["status"] for result in results] == [200, 400, 200]
+    assert (results[1]["agent_id"], results[1]["code"], results[1]["heartbeat"]) == (
+        expected,
+        "invalid_request",
+        None,
+    )
+    assert [error["pointer"] for error in results[1]["errors"]] == [pointer]
     assert not Lease.objects.filter(reported_at=None).exists()
 
 

@@ -121,8 +121,8 @@ def test_a_gateway_and_an_operator_are_refused_too(api):
     items = [{**BEAT, "agent_id": agent_id, "instance_uuid": SECOND}]
 
     for caller in (api, Api(token_for("editor"))):
-        (found,) = caller.post("agents:heartbeat", {"items": items}).json()["items"]
-        assert (found["status"], found["code"]) == (409, "duplicate_instance")
+        (result,) = caller.post("agents:heartbeat", {"items": items}).json()["items"]
+        assert (result["status"], result["code"]) == (409, "duplicate_instance")
     assert register(Api(token_for("editor")), THIRD).status_code == 409
 
 

@@ -34,11 +34,11 @@ def beat(token: str, agent_id: str) -> Any:
 
 
 def test_an_agent_joins_beats_and_registers_again_with_its_own_token(api):
-    found = joined(api)
-    agent_id, token = found["agent"]["agent_id"], found["token"]
+    joined_body = joined(api)
+    agent_id, token = joined_body["agent"]["agent_id"], joined_body["token"]
 
     assert token.startswith("cp_agt_")
-    assert found["agent"]["health_status"] == "ready"
+    assert joined_body["agent"]["health_status"] == "ready"
     assert beat(token, agent_id).status_code == 200
     again = Api(token).post("agents", {**AGENT, "labels": {"team": "ml"}, "capacity": 3})
     assert (again.status_code, again.json()["agent_id"]) == (200, agent_id)
@@ -50,9 +50,9 @@ def test_no_secret_is_kept_or_told_again(api):
     secret = invite(api)
     token = Api(secret).post("agents:join", AGENT).json()["token"]
 
-    told = str([api.get(path).json() for path in ("join-tokens", "audit", "events", "agents")])
-    assert secret not in told
-    assert token not in told
+    pages = str([api.get(path).json() for path in ("join-tokens", "audit", "events", "agents")])
+    assert secret not in pages
+    assert token not in pages
     assert secret.encode() not in bytes(JoinToken.objects.get().digest)
 
 
@@ -157,8 +157,8 @@ def test_nobody_else_registers_under_the_name_of_an_agent_that_joined(api):
 
 
 def test_rotation_ends_the_former_token(api):
-    found = joined(api)
-    agent_id, token = found["agent"]["agent_id"], found["token"]
+    joined_body = joined(api)
+    agent_id, token = joined_body["agent"]["agent_id"], joined_body["token"]
     assert Api(token_for("agent")).post(f"agents/{agent_id}:rotate").status_code == 403
 
     own = Api(token).post(f"agents/{agent_id}:rotate").json()["token"]
@@ -245,13 +245,13 @@ def test_an_agents_own_token_serves_for_no_more_than_it_was_let_in_for(api, body
 
 
 def test_who_was_removed_does_not_come_back_as_somebody_else(api):
-    found = joined(api)
-    api.delete(f"agents/{found['agent']['agent_id']}?force=true")
+    joined_body = joined(api)
+    api.delete(f"agents/{joined_body['agent']['agent_id']}?force=true")
 
-    refused = Api(found["token"]).post("agents", {**AGENT, "name": "a2"})
+    refused = Api(joined_body["token"]).post("agents", {**AGENT, "name": "a2"})
 
     assert (refused.status_code, AGENT["name"] in refused.json()["detail"]) == (403, True)
-    assert Api(found["token"]).post("agents", AGENT).status_code == 201
+    assert Api(joined_body["token"]).post("agents", AGENT).status_code == 201
 
 
 @pytest.mark.parametrize("removed", [False, True])

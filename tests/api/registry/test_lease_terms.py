@@ -73,11 +73,11 @@ def test_the_agents_lease_comes_before_its_environments_and_that_before_the_inst
         lambda: set_lease(operator, agent_id, None),
     ):
         change()
-        told = way(agents, agent_id)
+        answer_body = way(agents, agent_id)
         body = operator.get(f"agents/{agent_id}").json()
-        assert told["lease_seconds"] == body["lease_seconds"] == granted(agent_id)
-        assert told["lease_expires_at"] == body["lease_expires_at"]
-        lease_seconds.append((told["lease_seconds"], body["lease_set_for"]))
+        assert answer_body["lease_seconds"] == body["lease_seconds"] == granted(agent_id)
+        assert answer_body["lease_expires_at"] == body["lease_expires_at"]
+        lease_seconds.append((answer_body["lease_seconds"], body["lease_set_for"]))
 
     assert lease_seconds == [
         (90, "default"),
@@ -151,7 +151,7 @@ def test_the_sweep_waits_for_the_whole_lease_and_lateness_follows_it(operator, a
     assert list(matching({"late": True})) == []
     Lease.objects.filter(agent_id=slow).update(renewed_at=Now() - timedelta(seconds=901))
     assert operator.get(f"agents/{slow}").json()["late"] is True
-    assert [one.name for one in matching({"late": True})] == ["slow"]
+    assert [agent.name for agent in matching({"late": True})] == ["slow"]
     Lease.objects.filter(agent_id=slow).update(expires_at=Now() - timedelta(seconds=60))
     sweep.sweep_leases()
     assert Agent.objects.get(name="slow").state == "unavailable"

@@ -38,8 +38,8 @@ def register(api, path, query="", **changes):
 
 
 def report(api, path, status, name="vm-provider", service_type="vm", **more):
-    one = {"name": name, "service_type": service_type, "status": status, **more}
-    return api.put(f"{path}/heartbeat", {**BEAT, "providers": [one]})
+    body = {"name": name, "service_type": service_type, "status": status, **more}
+    return api.put(f"{path}/heartbeat", {**BEAT, "providers": [body]})
 
 
 def long_up():
@@ -91,7 +91,7 @@ def test_a_chosen_id_is_kept_and_belongs_to_its_name(agent_api, path):
     assert register(agent_api, path, "?id=kubevirt-1").status_code == 200
     other_id = register(agent_api, path, "?id=kubevirt-2")
     other_name = register(agent_api, path, "?id=kubevirt-1", name="x", service_type="storage")
-    assert [(one.status_code, one.json()["code"]) for one in (other_id, other_name)] == [
+    assert [(response.status_code, response.json()["code"]) for response in (other_id, other_name)] == [
         (409, "name_taken")
     ] * 2
 
@@ -118,11 +118,11 @@ def test_a_changed_type_frees_the_old_one_if_the_new_one_is_free(agent_api, path
     register(agent_api, path)
     register(agent_api, path, name="disks", service_type="storage")
 
-    taken = register(agent_api, path, service_type="storage")
+    conflict = register(agent_api, path, service_type="storage")
     moved = register(agent_api, path, service_type="cluster")
     freed = register(agent_api, path, name="new-vm")
 
-    assert [one.status_code for one in (taken, moved, freed)] == [409, 200, 201]
+    assert [response.status_code for response in (conflict, moved, freed)] == [409, 200, 201]
     assert set(condition(agent_api, path)) == {"cluster", "storage", "vm"}
 
 
@@ -188,7 +188,7 @@ def test_providers_are_listed_by_name(agent_api, path):
 
     assert [item["name"] for item in listed["items"] + rest["items"]] == ["a", "b", "c"]
     ready = agent_api.get(f"{path}/providers?status=ready").json()["items"]
-    assert [one["name"] for one in ready] == ["b"]
+    assert [provider["name"] for provider in ready] == ["b"]
 
 
 def test_a_dry_run_registers_nothing(agent_api, path):
@@ -213,12 +213,12 @@ def test_the_first_report_makes_a_new_provider_ready(agent_api, path):
 def test_failures_are_counted_although_the_report_stays_the_same(agent_api, path):
     register(agent_api, path, status="ready")
 
-    seen = []
+    states_heard = []
     for name in ("unavailable",) * 3 + ("ready",) * 2 + ("unhealthy",):
         report(agent_api, path, name)
-        seen.append(condition(agent_api, path)["vm"])
+        states_heard.append(condition(agent_api, path)["vm"])
 
-    assert seen == ["ready", "ready", "unavailable", "unavailable", "ready", "unhealthy"]
+    assert states_heard == ["ready", "ready", "unavailable", "unavailable", "ready", "unhealthy"]
 
 
 def test_the_agents_own_count_of_probes_counts_at_once(agent_api, path):
@@ -361,7 +361,7 @@ def test_a_provider_is_taken_away_with_a_record_and_its_history_stays(agent_api,
     assert agent_api.get(f"{path}/providers/p1").status_code == 404
     assert condition(agent_api, path) == {}
     history = agent_api.get(f"{path}/providers/p1/history").json()["items"]
-    assert [(one["old_status"], one["new_status"], one["reason"]) for one in history] == [
+    assert [(entry["old_status"], entry["new_status"], entry["reason"]) for entry in history] == [
         ("unhealthy", "", "It was taken away."),
         ("ready", "unhealthy", "Slow."),
         ("", "ready", "As it registered."),
@@ -397,7 +397,7 @@ def test_an_agent_says_which_task_types_it_serves(agent_api):
     ):
         body = {**AGENT, "name": name, "topic_name": f"dcm.agent.{name}", "task_types": served}
         agent = agent_api.post("agents", body).json()
-        assert agent["task_types"] == [{"version": "", **one} for one in served]
+        assert agent["task_types"] == [{"version": "", **task_type} for task_type in served]
     Agent.objects.filter(name="a2").update(state="unavailable")
 
     unpublished = {"teams": [], "data_planes": 0}

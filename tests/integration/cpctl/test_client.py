@@ -140,8 +140,8 @@ def test_a_watch_goes_on_after_the_last_number_that_it_had(server, api):
     events = watch(api, {"object_type": "agent"}, after=2)
 
     assert [next(events), next(events)] == [{"seq": 3}, {"seq": 8}]
-    asked = [path.partition("after=")[2] for _, path, _ in server.seen]
-    assert asked == ["2", "7", "7"]
+    cursors = [path.partition("after=")[2] for _, path, _ in server.seen]
+    assert cursors == ["2", "7", "7"]
 
 
 def test_a_watch_that_may_not_go_on_says_why(server, api):

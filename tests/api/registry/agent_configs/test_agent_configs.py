@@ -71,9 +71,11 @@ def test_a_document_is_published_read_changed_and_taken_away(api, plane):
 
 
 def test_yaml_is_taken_as_it_stands_and_every_mistake_has_a_place(api, plane):
-    sent = text().replace("insecure: true", 'insecure: "yes"').replace("- acme_sensor", "- bad name")
+    bad_text = text().replace("insecure: true", 'insecure: "yes"').replace("- acme_sensor", "- bad name")
 
-    refused = api("PUT", "agent-configs/acme/agents", sent.encode(), **{"Content-Type": "application/yaml"})
+    refused = api(
+        "PUT", "agent-configs/acme/agents", bad_text.encode(), **{"Content-Type": "application/yaml"}
+    )
 
     assert (refused.status_code, refused.json()["code"]) == (422, "invalid_agent_config")
     assert {(error["code"], error["line"]) for error in refused.json()["errors"]} == {
@@ -214,7 +216,7 @@ def test_a_loser_is_told_who_has_the_name_and_why_and_hand_over_moves_it(api, pl
     (conflict,) = lost["data_planes"][0]["conflicts"]
     assert (conflict["winner_team"], conflict["because"]) == ("acme", "established")
     listed = api.get("agent-config-conflicts").json()["items"]
-    assert [(one["team"], one["document"]) for one in listed] == [("sensors", "agents")]
+    assert [(entry["team"], entry["document"]) for entry in listed] == [("sensors", "agents")]
     early = {"name": "acme_sensor", "from_team": "acme", "to_team": "nobody"}
     assert api.post("agent-config-claims:transfer", early).status_code == 400
     order = {"name": "acme_sensor", "from_team": "acme", "to_team": "sensors"}
@@ -231,7 +233,7 @@ def test_bundles_can_be_listed_read_and_compared(api, plane):
     published(api, "beta")
 
     listed = api.get("agent-config-bundles?data_plane=eu").json()["items"]
-    assert [one["revision"] for one in listed] == [3, 2, 1]
+    assert [revision["revision"] for revision in listed] == [3, 2, 1]
     assert api.get("agent-config-bundles/eu/3").json()["inputs"] == [
         "api/acme/agents generation 1",
         "api/beta/agents generation 1",
@@ -245,12 +247,12 @@ def test_metrics_tell_of_documents_conflicts_and_bundles(api, plane):
     published(api)
     published(api, "sensors", said=text("sensors", "acme_sensor"))
 
-    told = api.get("/metrics").content.decode()
+    metrics = api.get("/metrics").content.decode()
 
-    assert 'agentcfg_documents{state="valid"} 2.0' in told
-    assert 'agentcfg_conflicts{kind="task_type"} 1.0' in told
-    assert 'agentcfg_bundle_revision{data_plane="eu"} 2.0' in told
-    assert 'agentcfg_validation_requests_total{source="api",verdict="valid"}' in told
+    assert 'agentcfg_documents{state="valid"} 2.0' in metrics
+    assert 'agentcfg_conflicts{kind="task_type"} 1.0' in metrics
+    assert 'agentcfg_bundle_revision{data_plane="eu"} 2.0' in metrics
+    assert 'agentcfg_validation_requests_total{source="api",verdict="valid"}' in metrics
 
 
 def config_map(name: str = "flyteplugins-agentservice-acme", said: str = "") -> dict:
@@ -259,8 +261,8 @@ def config_map(name: str = "flyteplugins-agentservice-acme", said: str = "") -> 
 
 
 def admit(api: Api, operation: str = "CREATE", **request) -> dict:
-    sent = {"uid": "u1", "operation": operation, "namespace": "acme", **request}
-    body = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": sent}
+    review = {"uid": "u1", "operation": operation, "namespace": "acme", **request}
+    body = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": review}
     answer = api.post("agent-configs:admit?timeout=3s", body)
     assert (answer.status_code, answer.json()["response"]["uid"]) == (200, "u1")
     return answer.json()["response"]
@@ -313,12 +315,12 @@ def test_the_webhook_denies_new_conflicts_and_never_old_ones_or_deletions(api, p
     ],
 )
 def test_who_may_ask_as_the_webhook(plane, role, scope, status):
-    asked = {
+    expected = {
         "kind": "AdmissionReview",
         "request": {"uid": "u1", "operation": "CREATE", "object": config_map()},
     }
 
-    assert Api(token_for(role, scope=scope)).post("agent-configs:admit", asked).status_code == status
+    assert Api(token_for(role, scope=scope)).post("agent-configs:admit", expected).status_code == status
 
 
 def test_the_webhook_may_ask_and_nothing_else(plane):
@@ -390,12 +392,12 @@ def test_the_state_of_sources_is_shown_and_their_problems_to_administrators_alon
 def test_an_administrator_lets_go_what_is_gone_from_a_source_and_nobody_else(api):
     AgentConfigCluster.objects.filter(id=1).update(pending={"digest": "d", "documents": ["x"]})
     _, editor = client("editor")
-    said = {"source": "kubernetes", "digest": "d"}
+    expected = {"source": "kubernetes", "digest": "d"}
 
-    assert editor.post("agent-config-sources:confirm", said).status_code == 403
-    assert api.post("agent-config-sources:confirm", {**said, "digest": "other"}).status_code == 404
+    assert editor.post("agent-config-sources:confirm", expected).status_code == 403
+    assert api.post("agent-config-sources:confirm", {**expected, "digest": "other"}).status_code == 404
     assert AgentConfigCluster.objects.get().confirmed_digest == ""
-    assert api.post("agent-config-sources:confirm", said).status_code == 200
+    assert api.post("agent-config-sources:confirm", expected).status_code == 200
 
     assert AgentConfigCluster.objects.get().confirmed_digest == "d"
     assert Event.objects.filter(type="agent_config_cluster.confirmed").count() == 1

@@ -53,7 +53,7 @@ def test_a_data_plane_is_served_the_last_good_while_the_whole_is_held(api, plane
     after = api.get("data-planes/eu/config")
 
     body = api.get("data-planes/eu").json()
-    assert [one["gate"] for one in body["held"]] == ["removes_too_much", "removes_too_much"]
+    assert [gate["gate"] for gate in body["held"]] == ["removes_too_much", "removes_too_much"]
     assert (after.content, after["ETag"]) == (before.content, before["ETag"])
     acked = api.post("data-planes/eu/acks", {"revision": body["active_revision"], "status": "APPLIED"})
     assert acked.json()["applied_revision"] == body["active_revision"]
@@ -106,8 +106,8 @@ def test_a_large_configuration_is_refused_as_a_config_map_and_served_as_yaml(api
     settings.AGENT_CONFIGS_TEAM_BYTES = 4 << 20
     many = "".join(f"    - task.{number:04}.{'x' * 100}\n" for number in range(990))
     for team in ("acme", "beta", "gamma", "delta", "epsilon"):
-        said = text(team).replace(f"    - {team}_sensor\n", many.replace("task", team))
-        assert published(api, team=team, said=said).status_code == 201
+        documents_text = text(team).replace(f"    - {team}_sensor\n", many.replace("task", team))
+        assert published(api, team=team, said=documents_text).status_code == 201
     look()
 
     refused = api.get("data-planes/eu/config?format=configmap")

@@ -53,11 +53,16 @@ def test_nobody_learns_of_another_organisations_task_types_but_to_whom_it_lost(a
     assert them.get("task-types").json()["items"] == []
 
     published(them, "rival", said=text("rival", "acme_sensor"))
-    (told,) = them.get("task-types/acme_sensor").json()["published"]
-    assert (told["team"], told["agent"], told["endpoint"], told["conditions"]) == ("", "", "", [])
-    assert [loser["team"] for loser in told["losers"]] == ["rival"]
-    (mine,) = us.get("task-types/acme_sensor").json()["published"]
-    assert (mine["team"], mine["losers"]) == ("acme", [])
+    (published_there,) = them.get("task-types/acme_sensor").json()["published"]
+    assert (
+        published_there["team"],
+        published_there["agent"],
+        published_there["endpoint"],
+        published_there["conditions"],
+    ) == ("", "", "", [])
+    assert [loser["team"] for loser in published_there["losers"]] == ["rival"]
+    (published_here,) = us.get("task-types/acme_sensor").json()["published"]
+    assert (published_here["team"], published_here["losers"]) == ("acme", [])
 
 
 def test_a_near_miss_is_told(api):

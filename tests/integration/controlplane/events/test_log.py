@@ -131,9 +131,9 @@ def test_followers_miss_nothing_while_many_write_and_many_number():
 
     expected = {f"{writer}:{number}" for writer in range(8) for number in range(per_writer)}
     for follower in followers:
-        seen = follower.result()
-        assert {name for _, name in seen} == expected
-        assert [seq for seq, _ in seen] == list(range(1, len(expected) + 1))
+        seen_events = follower.result()
+        assert {name for _, name in seen_events} == expected
+        assert [seq for seq, _ in seen_events] == list(range(1, len(expected) + 1))
         for writer in range(8):
-            mine = [name for _, name in seen if name.startswith(f"{writer}:")]
-            assert mine == [f"{writer}:{number}" for number in range(per_writer)]
+            own_names = [name for _, name in seen_events if name.startswith(f"{writer}:")]
+            assert own_names == [f"{writer}:{number}" for number in range(per_writer)]

@@ -103,10 +103,10 @@ def test_an_administrator_of_a_project_audits_what_can_be_read_there():
     make_project("other")
     make_principal("viewer", scope=Scope(project="mine"), name="secret-person")
 
-    mine = visible_records(caller(Grant(Role.ADMIN, Scope(project="mine"))))
-    assert [(one.action, one.project) for one in mine] == [("project.created", "mine")]
+    visible = visible_records(caller(Grant(Role.ADMIN, Scope(project="mine"))))
+    assert [(record.action, record.project) for record in visible] == [("project.created", "mine")]
     everything = visible_records(caller(Grant(Role.ADMIN, Scope())))
-    assert {"role.bound", "project.created"} <= {one.action for one in everything}
+    assert {"role.bound", "project.created"} <= {record.action for record in everything}
 
 
 @transaction.atomic

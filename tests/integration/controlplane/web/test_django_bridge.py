@@ -41,20 +41,20 @@ SERVERS_OWN = {"SERVER_PORT"}
 @pytest.fixture(scope="module")
 def ports(tmp_path_factory):
     """The same application, by interface."""
-    folder, running, found = tmp_path_factory.mktemp("echo"), [], {}
+    folder, running, ports_found = tmp_path_factory.mktemp("echo"), [], {}
     applications = {
         "wsgi": "tests.support.environ_echo:application",
         "asgi": "tests.support.environ_echo:bridged",
     }
     for interface, application in applications.items():
-        found[interface] = free_port()
+        ports_found[interface] = free_port()
         command = (sys.executable, "-m", "granian", "--interface", interface, "--no-ws")
-        where = ("--port", str(found[interface]), application)
+        where = ("--port", str(ports_found[interface]), application)
         environment = {"PYTHONPATH": str(ROOT), "DJANGO_SETTINGS_MODULE": "controlplane.settings.test"}
         running.append(start(Program(interface, (*command, *where), folder / interface, environment)))
-    for port in found.values():
+    for port in ports_found.values():
         wait_for_port(port)
-    yield found
+    yield ports_found
     stop_all(running, patience=5)
 
 

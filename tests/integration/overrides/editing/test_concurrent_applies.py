@@ -63,18 +63,18 @@ def apply_set(number: int) -> None:
 
 
 def numbers_at(scopes: list[Scope]) -> set[int | None]:
-    found = (one.types[0].resolved.attributes if one.types else {} for one in effective_many(scopes))
+    found = (answer.types[0].resolved.attributes if answer.types else {} for answer in effective_many(scopes))
     return {attributes.get("max_parallelism") for attributes in found}
 
 
 def test_readers_of_many_scopes_always_see_one_whole_set():
     apply_set(0)
     done = threading.Event()
-    seen: list[set[int | None]] = []
+    snapshots: list[set[int | None]] = []
 
     def read() -> None:
         while not done.is_set():
-            seen.append(numbers_at(SCOPES))
+            snapshots.append(numbers_at(SCOPES))
 
     def write() -> None:
         try:
@@ -85,9 +85,11 @@ def test_readers_of_many_scopes_always_see_one_whole_set():
 
     together(write, read, read, read)
 
-    assert all(len(numbers) == 1 for numbers in seen), next(one for one in seen if len(one) > 1)
-    assert None not in set().union(*seen)
-    assert len(set().union(*seen)) > 3
+    assert all(len(numbers) == 1 for numbers in snapshots), next(
+        snapshot for snapshot in snapshots if len(snapshot) > 1
+    )
+    assert None not in set().union(*snapshots)
+    assert len(set().union(*snapshots)) > 3
 
 
 def test_readers_over_http_always_see_one_whole_set():
@@ -97,11 +99,11 @@ def test_readers_over_http_always_see_one_whole_set():
 
     def read() -> None:
         api = Api(viewer)
-        asked = {
+        expected = {
             "scopes": [{key: value for key, value in scope.segments.items() if value} for scope in SCOPES[:5]]
         }
         while not done.is_set():
-            items = api.post("overrides/effective:batch", asked).json()["items"]
+            items = api.post("overrides/effective:batch", expected).json()["items"]
             max_parallelisms.append({item["items"][0]["attributes"]["max_parallelism"] for item in items})
 
     def write() -> None:

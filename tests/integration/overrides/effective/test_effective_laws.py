@@ -57,7 +57,7 @@ def named(key: str, names: list[str], **members: st.SearchStrategy) -> st.Search
     of_name = {key: st.sampled_from(names)}
     item = st.fixed_dictionaries(of_name, optional=members)
     removal = st.fixed_dictionaries({**of_name, "$remove": st.just(True)})
-    return st.lists(item | removal, max_size=2, unique_by=lambda one: one[key])
+    return st.lists(item | removal, max_size=2, unique_by=lambda element: element[key])
 
 
 _text = st.sampled_from(["a", "b"])
@@ -193,7 +193,9 @@ def perform(operations: list[Write]) -> dict[int, State]:
 
 
 def canonical_of(state: State) -> str:
-    return canonical({str(at): it if isinstance(at, Address) else str(it) for at, it in state.items()})
+    return canonical(
+        {str(at): value if isinstance(at, Address) else str(value) for at, value in state.items()}
+    )
 
 
 def reference_of(state: State, target: Scope, name: str) -> Reference:
@@ -203,7 +205,7 @@ def reference_of(state: State, target: Scope, name: str) -> Reference:
         for at, attributes in state.items()
         if isinstance(at, Address) and at.resource_type == name
     ]
-    rails = [it for it in state.values() if isinstance(it, RailWrite) and it.resource_type == name]
+    rails = [rail for rail in state.values() if isinstance(rail, RailWrite) and rail.resource_type == name]
     rules = {path: f"merge_by_key:{key}" for path, key in rule.keyed_lists.items()}
     return Reference(
         layers,
@@ -225,8 +227,8 @@ def wanted(reference: Reference) -> list[Any]:
     ]
 
 
-def got(found: EffectiveType, reference: Reference) -> list[Any]:
-    resolved = found.resolved
+def got(effective_type: EffectiveType, reference: Reference) -> list[Any]:
+    resolved = effective_type.resolved
 
     def sources(leaves: Any) -> dict[tuple[str, ...], Scope]:
         return {reference.place_of(leaf.pointer, resolved.attributes): leaf.source.scope for leaf in leaves}
@@ -235,8 +237,11 @@ def got(found: EffectiveType, reference: Reference) -> list[Any]:
         canonical(resolved.attributes),
         sources(resolved.leaves),
         sources(resolved.removed),
-        {(reference.place_of(it.pointer), it.source.scope, it.rail.name) for it in resolved.refused},
-        {rail.name for rail in found.rails},
+        {
+            (reference.place_of(refusal.pointer), refusal.source.scope, refusal.rail.name)
+            for refusal in resolved.refused
+        },
+        {rail.name for rail in effective_type.rails},
     ]
 
 
@@ -249,13 +254,13 @@ def reference_rail(rail: RailWrite) -> Rail:
 
 def shown(effective: Effective) -> dict[str, Any]:
     return {
-        one.resource_type.name: (
-            one.resolved.attributes,
-            {leaf.pointer: leaf.source for leaf in one.resolved.leaves},
-            one.resolved.removed,
-            one.resolved.refused,
+        effective_type.resource_type.name: (
+            effective_type.resolved.attributes,
+            {leaf.pointer: leaf.source for leaf in effective_type.resolved.leaves},
+            effective_type.resolved.removed,
+            effective_type.resolved.refused,
         )
-        for one in effective.types
+        for effective_type in effective.types
     }
 
 
@@ -269,8 +274,10 @@ def test_each_revision_answers_as_a_replay_of_the_history(operations):
                 references = {name: reference_of(state, answer.scope, name) for name in ATTRIBUTES}
 
                 assert {
-                    one.resource_type.name: got(one, references[one.resource_type.name])
-                    for one in answer.types
+                    effective_type.resource_type.name: got(
+                        effective_type, references[effective_type.resource_type.name]
+                    )
+                    for effective_type in answer.types
                 } == {name: wanted(reference) for name, reference in references.items() if reference.layers}
 
 
@@ -285,7 +292,14 @@ def test_a_batch_answers_as_one_question_for_each_scope(operations):
         assert batch == [effective_attributes(scope) for scope in SCOPES]
         for name in ATTRIBUTES:
             of_one_type = [answer.types for answer in effective_many(SCOPES, resource_type=name)]
-            of_all = [[one for one in answer.types if one.resource_type.name == name] for answer in batch]
+            of_all = [
+                [
+                    effective_type
+                    for effective_type in answer.types
+                    if effective_type.resource_type.name == name
+                ]
+                for answer in batch
+            ]
             assert [list(types) for types in of_one_type] == of_all
 
 
@@ -314,9 +328,9 @@ def test_a_scope_where_all_is_deleted_answers_as_the_scope_above_it(operations, 
             if isinstance(address, Address) and address.scope == scope:
                 delete_override(address, actor=ACTOR)
 
-        mine, inherited = effective_many([scope, above])
+        own_answer, inherited = effective_many([scope, above])
 
-        assert shown(mine) == shown(inherited)
+        assert shown(own_answer) == shown(inherited)
 
 
 @some

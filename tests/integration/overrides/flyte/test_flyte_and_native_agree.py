@@ -34,7 +34,7 @@ PLUGINS = st.lists(
         {"task_type": st.sampled_from("abc"), "plugin_id": st.just(["x"]) | st.just(["y"])}
     ),
     max_size=3,
-    unique_by=lambda one: one["task_type"],
+    unique_by=lambda element: element["task_type"],
 )
 SPECS = st.dictionaries(st.sampled_from(["cpu", "memory"]), st.sampled_from(["1", "2"]), max_size=2)
 WRITES = st.one_of(
@@ -92,13 +92,13 @@ def check(api: Api, http: FlyteHttp, rows: Rows) -> None:
             query = "&".join(f"{name}={value}" for name, value in LEVELS[path][0].items())
             native = api.get(f"overrides/{kind}?{query}")
             assert (native.status_code == 200) == ((path, kind) in rows)
-            wanted = None if path == paths[0] else paths[: depth + 1]
-            found = next((p for p in reversed(wanted or [path]) if (p, kind) in rows), None)
+            expected_paths = None if path == paths[0] else paths[: depth + 1]
+            path_found = next((p for p in reversed(expected_paths or [path]) if (p, kind) in rows), None)
             answer = http.get(f"{path}?resource_type={number}", accepts=PROTOBUF)
-            assert (answer.status_code == 200) == (found is not None)
-            if found is not None:
+            assert (answer.status_code == 200) == (path_found is not None)
+            if path_found is not None:
                 message = read(LEVELS[path][1](), answer, PROTOBUF).attributes.matching_attributes
-                assert message == said(kind, rows[found, kind])
+                assert message == said(kind, rows[path_found, kind])
 
 
 def said(kind: str, attributes: Any) -> flyte.MatchingAttributes:

@@ -92,15 +92,15 @@ def test_flytekit_reads_and_writes_attributes(live, channel, tmp_path):
         number = flyte.MatchableResource.Value(kind)
 
         client.update_project_domain_attributes("flytesnacks", "development", wanted)
-        project_domain_attributes = client.get_project_domain_attributes("flytesnacks", "development", number)
+        attributes = client.get_project_domain_attributes("flytesnacks", "development", number)
 
-        assert project_domain_attributes.attributes.matching_attributes == EXAMPLES[kind]
+        assert attributes.attributes.matching_attributes == EXAMPLES[kind]
     wanted = MatchingAttributes.from_flyte_idl(EXAMPLES["EXECUTION_QUEUE"])
     client.update_workflow_attributes("flytesnacks", "development", "a.b", wanted)
-    project_domain_attributes = client.get_workflow_attributes(
+    attributes = client.get_workflow_attributes(
         "flytesnacks", "development", "a.b", MatchableResource.EXECUTION_QUEUE
     )
-    assert project_domain_attributes.attributes.workflow == "a.b"
+    assert attributes.attributes.workflow == "a.b"
     listed = client.list_matchable_attributes(MatchableResource.EXECUTION_QUEUE)
     assert [configuration.workflow for configuration in listed.configurations] == ["a.b", ""]
 
@@ -154,10 +154,8 @@ def test_what_grpc_writes_http_reads_and_the_other_way_round(live, stub, kind):
 
     Override.objects.all().delete()
     FlyteHttp(token).put(PD, update(kind=kind).SerializeToString(), sends="application/octet-stream")
-    get_project_domain_attributes = stub.GetProjectDomainAttributes(
-        request, metadata=bearer(token, "flyte-authorization")
-    )
-    assert get_project_domain_attributes == http
+    answer = stub.GetProjectDomainAttributes(request, metadata=bearer(token, "flyte-authorization"))
+    assert answer == http
 
 
 def test_calls_that_are_not_ours_are_unimplemented(stub):
@@ -237,7 +235,7 @@ def test_health_and_reflection(channel):
     (server_reflection_info,) = reflection_pb2_grpc.ServerReflectionStub(channel).ServerReflectionInfo(
         server_reflection_requests
     )
-    names = {one.name for one in server_reflection_info.list_services_response.service}
+    names = {service.name for service in server_reflection_info.list_services_response.service}
     assert {"flyteidl.service.AdminService", "flyteidl.service.AuthMetadataService"} <= names
 
 
@@ -359,8 +357,8 @@ def test_the_configuration_of_the_guide(live, channel, tmp_path):
 
     client = SynchronousFlyteClient(PlatformConfig.auto(ConfigFile(str(file))))
 
-    wanted = MatchingAttributes.from_flyte_idl(EXAMPLES["EXECUTION_QUEUE"])
-    client.update_project_domain_attributes("flytesnacks", "development", wanted)
+    attributes = MatchingAttributes.from_flyte_idl(EXAMPLES["EXECUTION_QUEUE"])
+    client.update_project_domain_attributes("flytesnacks", "development", attributes)
     assert Override.objects.get().resource_type == "execution_queue"
 
 
@@ -372,8 +370,8 @@ def test_flytekit_over_tls(live, started, tmp_path):
     tls = {"insecure": False, "ca_cert_file_path": str(certificate)}
     client = flytekit_client(live_at, tmp_path, token_for("admin"), **tls)
 
-    wanted = MatchingAttributes.from_flyte_idl(EXAMPLES["EXECUTION_QUEUE"])
-    client.update_project_domain_attributes("flytesnacks", "development", wanted)
+    attributes = MatchingAttributes.from_flyte_idl(EXAMPLES["EXECUTION_QUEUE"])
+    client.update_project_domain_attributes("flytesnacks", "development", attributes)
 
     assert Override.objects.get().resource_type == "execution_queue"
     with grpc.insecure_channel(f"127.0.0.1:{port}") as plain, pytest.raises(grpc.RpcError):

@@ -157,7 +157,7 @@ def test_every_type_is_read_in_either_casing_without_zero_values(flyteadmin):
     findings = read_flyteadmin(flyteadmin)
 
     at_domain = [statement for statement in findings.statements if not statement.address.scope.workflow]
-    assert {one.address.resource_type: one.attributes for one in at_domain} == WANTED
+    assert {row.address.resource_type: row.attributes for row in at_domain} == WANTED
     (of_workflow,) = [statement for statement in findings.statements if statement.address.scope.workflow]
     assert of_workflow.attributes == {"limits": {"ephemeral_storage": "1Gi"}}
     assert findings.problems == []
@@ -168,14 +168,14 @@ def test_pages_of_projects_are_followed_and_archived_ones_left_out(flyteadmin):
 
     assert findings.projects == {"flytesnacks": "Snacks"}
     assert findings.domains == {"development": "development", "qa": "Quality"}
-    assert ("project old", "It is archived.") in [(one.place, one.reason) for one in findings.skipped]
+    assert ("project old", "It is archived.") in [(skip.place, skip.reason) for skip in findings.skipped]
     assert set(FlyteAdmin.seen) == {"Bearer secret-token"}
 
 
 def test_a_field_that_we_do_not_know_is_told_and_left_out(flyteadmin):
     findings = read_flyteadmin(flyteadmin)
 
-    assert any("/someNewField" in one.reason for one in findings.skipped)
+    assert any("/someNewField" in skip.reason for skip in findings.skipped)
 
 
 def test_the_command_imports_everything_and_a_second_time_nothing(flyteadmin, db, capsys):

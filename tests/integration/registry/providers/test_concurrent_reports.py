@@ -42,10 +42,10 @@ def silence(seconds: int = 100) -> None:
 
 
 def report(agent: Agent, number: int, *names: str) -> None:
-    said = [{"name": name, "service_type": "vm", "status": "ready"} for name in names]
+    bodies = [{"name": name, "service_type": "vm", "status": "ready"} for name in names]
     record_heartbeat(
         agent.id,
-        Heartbeat(datetime.now(UTC), 0, Report({"providers": said}, number.to_bytes(16))),
+        Heartbeat(datetime.now(UTC), 0, Report({"providers": bodies}, number.to_bytes(16))),
         actor=ALLOWED.actor,
         any_agent=True,
         policy=liveness_policy(),
@@ -70,11 +70,11 @@ def at_once(work, arguments) -> list:
 def test_of_claims_that_meet_one_has_the_type_and_all_others_are_told_by_whom():
     (agent,) = make_agents(1)
 
-    found = at_once(lambda number: offer(agent, f"p{number}"), range(12))
+    outcomes = at_once(lambda number: offer(agent, f"p{number}"), range(12))
 
-    (winner,) = [one for one in found if isinstance(one, Provider)]
+    (winner,) = [outcome for outcome in outcomes if isinstance(outcome, Provider)]
     assert Provider.objects.get().name == winner.name
-    losers = [one for one in found if isinstance(one, ServiceTypeTaken)]
+    losers = [outcome for outcome in outcomes if isinstance(outcome, ServiceTypeTaken)]
     assert {loser.members["holder"]["name"] for loser in losers} == {winner.name}
     assert len(losers) == 11
 

@@ -56,10 +56,10 @@ def make_fleet(count: int) -> None:
 
 
 def states() -> dict[str, int]:
-    found: dict[str, int] = {}
+    counts: dict[str, int] = {}
     for state in Agent.objects.values_list("state", flat=True):
-        found[state] = found.get(state, 0) + 1
-    return found
+        counts[state] = counts.get(state, 0) + 1
+    return counts
 
 
 def told(event_type: str) -> int:
@@ -178,13 +178,13 @@ def test_an_operator_lifts_and_engages_it_through_the_api():
         assert (answer.status_code, answer.json()["engaged"]) == (200, False)
     sweep.sweep_leases()
 
-    assert [(one["environment"], one["silent"], one["agents"]) for one in engaged] == [
+    assert [(event["environment"], event["silent"], event["agents"]) for event in engaged] == [
         ("", 30, 50),
         ("prod", 30, 50),
     ]
     assert states() == {"ready": 20, "unavailable": 30}
     audited = AuditRecord.objects.filter(object_type="fleet_guard", reason="fire")
-    assert {one.after["ruling"] for one in audited} == {"lift"}
+    assert {record.after["ruling"] for record in audited} == {"lift"}
     expire(agent__in=agents[30:])
     sweep.sweep_leases()
     assert states() == {"unavailable": 50}  # the ruling still holds
@@ -199,10 +199,10 @@ def test_an_operator_lifts_and_engages_it_through_the_api():
 
 @pytest.mark.django_db
 def test_only_who_may_change_agents_overrules_and_only_what_is_known():
-    said = {"environment": "nowhere", "ruling": "lift"}
+    body = {"environment": "nowhere", "ruling": "lift"}
 
-    assert Api(token_for("agent")).post("fleet-guards:overrule", said).status_code == 403
-    answer = Api(token_for("editor")).post("fleet-guards:overrule", said)
+    assert Api(token_for("agent")).post("fleet-guards:overrule", body).status_code == 403
+    answer = Api(token_for("editor")).post("fleet-guards:overrule", body)
     assert (answer.status_code, answer.json()["code"]) == (404, "unknown_environment")
 
 
@@ -312,15 +312,15 @@ def test_sweeps_and_heartbeats_over_many_ranges_mark_each_silent_agent_once_and_
     long_up()
     ids = list(Agent.objects.order_by("id").values_list("id", flat=True))
     beating, silent = ids[::10], set(ids) - set(ids[::10])
-    for one in beating:
-        beat_by_id(one)
+    for agent in beating:
+        beat_by_id(agent)
     Lease.objects.filter(agent_id__in=silent).update(expires_at=Now() - timedelta(seconds=1))
     stop = threading.Event()
 
     def keep_beating(some):
         while not stop.is_set():
-            for one in some:
-                beat_by_id(one)
+            for agent in some:
+                beat_by_id(agent)
         connections.close_all()
 
     def run_sweeps(_):
@@ -333,13 +333,13 @@ def test_sweeps_and_heartbeats_over_many_ranges_mark_each_silent_agent_once_and_
         total = sum(pool.map(run_sweeps, range(4)))
         total += sweep.sweep_leases()
         stop.set()
-        for one in beats:
-            one.result(30)
+        for agent in beats:
+            agent.result(30)
 
     assert total == len(silent)
     assert states() == {"ready": len(beating), "unavailable": len(silent)}
     marked = list(Event.objects.filter(type="agent.unavailable").values_list("object_id", flat=True))
-    assert sorted(marked) == sorted(str(one) for one in silent)
+    assert sorted(marked) == sorted(str(agent) for agent in silent)
     assert not Lease.objects.exclude(state="ready").filter(agent_id__in=beating).exists()
 
 
@@ -359,20 +359,20 @@ def test_an_agent_that_is_being_renewed_is_skipped_and_nobody_waits():
     agents = make_agents(2)
     long_up()
     expire()
-    events, go = threading.Event(), threading.Event()
+    marking, go = threading.Event(), threading.Event()
 
     def hold():
         with connection.cursor() as cursor:
             cursor.execute("BEGIN")
             cursor.execute("SELECT 1 FROM registry_lease WHERE agent_id = %s FOR UPDATE", [agents[0].id])
-            events.set()
+            marking.set()
             go.wait(10)
             cursor.execute("COMMIT")
         connections.close_all()
 
     with ThreadPoolExecutor(1) as pool:
         holding = pool.submit(hold)
-        events.wait(5)
+        marking.wait(5)
         began = time.monotonic()
         marked = sweep.sweep_leases()
         took = time.monotonic() - began
@@ -387,20 +387,20 @@ def test_an_agent_that_is_being_renewed_is_skipped_and_nobody_waits():
 def test_two_sweeps_that_look_at_once_do_the_work_of_one():
     make_agents(2)
     long_up()
-    events, go = threading.Event(), threading.Event()
+    marking, go = threading.Event(), threading.Event()
 
     def look():
         with connection.cursor() as cursor:
             cursor.execute("BEGIN")
             cursor.execute("SELECT 1 FROM registry_sweeprecord FOR UPDATE")
-            events.set()
+            marking.set()
             go.wait(10)
             cursor.execute("COMMIT")
         connections.close_all()
 
     with ThreadPoolExecutor(1) as pool:
         looking = pool.submit(look)
-        events.wait(5)
+        marking.wait(5)
         expire()
         assert sweep.sweep_leases() == 0
         go.set()
@@ -413,7 +413,7 @@ def test_a_heartbeat_that_waited_for_the_sweep_sees_what_it_did():
     (agent,) = make_agents(1)
     long_up()
     expire()
-    events, go = threading.Event(), threading.Event()
+    marking, go = threading.Event(), threading.Event()
 
     def mark():
         try:
@@ -423,7 +423,7 @@ def test_a_heartbeat_that_waited_for_the_sweep_sees_what_it_did():
                 marked, _ = mark_some(
                     between, 9, seen=timezone.now(), grace=policy.grace(), gap=policies.outage_gap()
                 )
-                events.set()
+                marking.set()
                 go.wait(10)
             return marked
         finally:
@@ -437,7 +437,7 @@ def test_a_heartbeat_that_waited_for_the_sweep_sees_what_it_did():
 
     with ThreadPoolExecutor(2) as pool:
         marking_it = pool.submit(mark)
-        events.wait(5)
+        marking.wait(5)
         beating = pool.submit(beat_it)
         time.sleep(0.3)
         assert not beating.done()

@@ -12,14 +12,14 @@ def environment(name="prod", types=3, **states):
 
 
 def test_rows_follow_each_other_and_never_overlap():
-    found = picture(
+    drawn = picture(
         [environment("a", ready=1), environment("b", types=0, ready=2), environment("c", ready=1)]
     )
 
-    for row, other in zip(found.rows, found.rows[1:], strict=False):
+    for row, other in zip(drawn.rows, drawn.rows[1:], strict=False):
         assert row.top + row.height < other.top
-    last = found.rows[-1]
-    assert found.height == last.top + last.height
+    last = drawn.rows[-1]
+    assert drawn.height == last.top + last.height
 
 
 def test_bars_share_the_whole_width_and_the_rarest_state_is_seen():

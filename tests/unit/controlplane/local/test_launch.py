@@ -202,12 +202,12 @@ def test_a_reserved_port_is_given_to_nobody_but_can_be_served() -> None:
 def test_the_greeting_has_commands_to_copy(tmp_path: Path) -> None:
     folder = tmp_path / "it is here"
 
-    said = greeting(folder, Options(folder, 8001, 8090, demo=True), 3.14159)
+    banner = greeting(folder, Options(folder, 8001, 8090, demo=True), 3.14159)
 
-    assert "Ready in 3.1 s." in said
-    assert "127.0.0.1:8090 " in said
-    assert f"export TOKEN=$(cat '{folder}/admin.token')" in said
-    assert 'curl -s -H "Authorization: Bearer $TOKEN" "http://127.0.0.1:8001/api/v1/me"' in said
+    assert "Ready in 3.1 s." in banner
+    assert "127.0.0.1:8090 " in banner
+    assert f"export TOKEN=$(cat '{folder}/admin.token')" in banner
+    assert 'curl -s -H "Authorization: Bearer $TOKEN" "http://127.0.0.1:8001/api/v1/me"' in banner
 
 
 @dataclass

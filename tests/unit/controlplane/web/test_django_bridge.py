@@ -73,33 +73,33 @@ def test_status_headers_and_body_come_back(bridge):
 
 
 def test_the_body_comes_whole_however_it_is_cut(bridge):
-    seen = []
-    worker = bridge(answering(seen=seen))
+    chunks_seen = []
+    worker = bridge(answering(seen=chunks_seen))
     pieces = [b"a" * 70_000, b"", b"b" * 70_000]
 
     worker.run(worker.request(scope_of("POST", "/", {}), pieces))
 
-    assert seen[0][1] == b"".join(pieces)
+    assert chunks_seen[0][1] == b"".join(pieces)
 
 
 def test_no_more_of_a_body_is_kept_than_the_limit_and_one_byte(bridge):
-    seen = []
-    worker = bridge(answering(seen=seen))
+    chunks_seen = []
+    worker = bridge(answering(seen=chunks_seen))
 
     worker.run(worker.request(scope_of("POST", "/", {}), [b"x" * 90_000] * 5))
 
-    assert len(seen[0][1]) == LIMIT + 1
+    assert len(chunks_seen[0][1]) == LIMIT + 1
 
 
 def test_a_body_that_says_that_it_is_too_long_is_not_kept_at_all(bridge):
-    seen = []
-    worker = bridge(answering(seen=seen))
+    chunks_seen = []
+    worker = bridge(answering(seen=chunks_seen))
     scope = scope_of("POST", "/", {"Content-Length": "900000"})
 
     worker.run(worker.request(scope, [b"x" * 90_000] * 10))
 
-    assert seen[0][1] == b""
-    assert seen[0][0]["CONTENT_LENGTH"] == "900000"
+    assert chunks_seen[0][1] == b""
+    assert chunks_seen[0][0]["CONTENT_LENGTH"] == "900000"
 
 
 def test_of_a_body_that_ends_early_the_application_reads_nothing_and_can_answer(bridge):
@@ -152,7 +152,7 @@ def test_large_bodies_wait_for_each_other_and_small_ones_do_not(bridge):
     assert worker.run(_free(worker.application._large_bodies)) is False
     release.set()
 
-    assert [one.result(10).status for one in large] == [200, 200, 200]
+    assert [future.result(10).status for future in large] == [200, 200, 200]
     assert worker.get("/small").status == 200
 
 
@@ -288,11 +288,11 @@ class Reader:
 
     async def _read(self, worker: Worker, path: str) -> None:
         self.left = asyncio.Event()
-        said = [{"type": "http.request", "body": b"", "more_body": False}]
+        messages = [{"type": "http.request", "body": b"", "more_body": False}]
 
         async def receive():
-            if said:
-                return said.pop()
+            if messages:
+                return messages.pop()
             await self.left.wait()
             return {"type": "http.disconnect"}
 

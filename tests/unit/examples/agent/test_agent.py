@@ -74,8 +74,8 @@ def test_however_long_the_control_plane_was_away_the_next_try_comes_within_one_i
 
 
 def test_the_interval_that_it_is_told_is_the_longest_pause(program, agent, monkeypatch):
-    told = {"agent_id": "known", "generation": 0, "heartbeat_interval": 5, "next_heartbeat_in_seconds": 4.5}
-    monkeypatch.setattr(agent.plane, "call", lambda *_, **__: told)
+    body = {"agent_id": "known", "generation": 0, "heartbeat_interval": 5, "next_heartbeat_in_seconds": 4.5}
+    monkeypatch.setattr(agent.plane, "call", lambda *_, **__: body)
     agent.registered = {"name": "a", "service_types": []}
 
     assert agent.interval == program.UNTOLD_INTERVAL

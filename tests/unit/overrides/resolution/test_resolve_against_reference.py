@@ -214,13 +214,13 @@ def assert_same(resolved: Resolved, expected: Reference) -> None:
         place: (layers[source], [(layers[rank], canonical(value)) for rank, value in shadowed])
         for place, (source, shadowed) in expected.leaves.items()
     }
-    assert {expected.place_of(one.pointer, attributes): one.source.origin for one in resolved.removed} == {
-        place: layers[rank] for place, rank in expected.removed.items()
-    }
-    refused = [(expected.place_of(one.pointer), one.rail.name) for one in resolved.refused]
     assert {
-        (*what, one.source.scope, one.source.is_default)
-        for what, one in zip(refused, resolved.refused, strict=True)
+        expected.place_of(removal.pointer, attributes): removal.source.origin for removal in resolved.removed
+    } == {place: layers[rank] for place, rank in expected.removed.items()}
+    refused = [(expected.place_of(refusal.pointer), refusal.rail.name) for refusal in resolved.refused]
+    assert {
+        (*what, refusal.source.scope, refusal.source.is_default)
+        for what, refusal in zip(refused, resolved.refused, strict=True)
     } == {
         (place, name, Scope(*layers[rank].scope), layers[rank].is_default)
         for rank, place, name in expected.refused
@@ -247,9 +247,9 @@ def test_the_order_in_which_scopes_arrive_does_not_matter(case, chance: random.R
         rails=chance.sample(case.rails, len(case.rails)),
     )
 
-    one, other = case.resolve(), shuffled.resolve()
+    whole, other = case.resolve(), shuffled.resolve()
 
-    assert one == other
+    assert whole == other
 
 
 @some
@@ -261,9 +261,9 @@ def test_a_scope_whose_layer_is_deleted_answers_as_the_scope_above_it(case, pair
         rails=[rail for rail in case.rails if rail.scope != below],
     )
 
-    one, other = (without._replace(target=target).resolve() for target in (below, above))
+    whole, other = (without._replace(target=target).resolve() for target in (below, above))
 
-    assert one == other
+    assert whole == other
 
 
 @some
@@ -301,5 +301,5 @@ def test_values_without_their_provenance_are_the_same_values(case):
     assert values_only(*case.arguments) == resolved.attributes
 
 
-def sources(found: Iterable[Leaf | Removed]) -> dict[str, tuple[Scope, bool]]:
-    return {one.pointer: (one.source.scope, one.source.is_default) for one in found}
+def sources(parts: Iterable[Leaf | Removed]) -> dict[str, tuple[Scope, bool]]:
+    return {part.pointer: (part.source.scope, part.source.is_default) for part in parts}

@@ -120,9 +120,9 @@ def test_every_mistake_of_a_schema_is_told():
     }
 
 
-@pytest.mark.parametrize("one", BUILT_IN.values(), ids=lambda one: one.name)
-def test_the_schema_of_a_built_in_type_compiles(one):
-    compile_schema(one.schema)
+@pytest.mark.parametrize("resource_type", BUILT_IN.values(), ids=lambda resource_type: resource_type.name)
+def test_the_schema_of_a_built_in_type_compiles(resource_type):
+    compile_schema(resource_type.schema)
 
 
 def test_a_stored_type_that_does_not_compile_any_more_can_be_read_and_says_why_nothing_can_be_set():

@@ -110,16 +110,16 @@ def test_an_agent_is_congested_from_the_threshold_on(lag, state):
     ],
 )
 def test_a_clock_is_synced_within_five_seconds_of_ours(seconds, status, words):
-    told = clock_condition(skew_ms(NOW + timedelta(seconds=seconds), NOW))
+    condition = clock_condition(skew_ms(NOW + timedelta(seconds=seconds), NOW))
 
-    assert (told["type"], told["status"]) == ("ClockSynced", status)
-    assert words is None or words in told["message"]
+    assert (condition["type"], condition["status"]) == ("ClockSynced", status)
+    assert words is None or words in condition["message"]
 
 
 def test_of_its_clock_we_know_better_than_the_agent():
-    said = [{"type": "ClockSynced", "status": "true"}, {"type": "DiskPressure", "status": "false"}]
+    conditions = [{"type": "ClockSynced", "status": "true"}, {"type": "DiskPressure", "status": "false"}]
 
-    assert [(one["type"], one["status"]) for one in with_clock(said, -60_000)] == [
+    assert [(condition["type"], condition["status"]) for condition in with_clock(conditions, -60_000)] == [
         ("DiskPressure", "false"),
         ("ClockSynced", "false"),
     ]

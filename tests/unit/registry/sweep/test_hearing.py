@@ -72,16 +72,16 @@ def test_agents_that_beat_once_an_interval_are_never_taken_for_a_silence(pauses)
 
 @given(st.floats(60, 100_000), st.floats(0.1, 5))
 def test_after_any_longer_silence_everybody_gets_a_whole_grace(silence, sweep):
-    known, end = hearing(0), NOW + timedelta(seconds=silence + 0.1)
+    evidence, end = hearing(0), NOW + timedelta(seconds=silence + 0.1)
     now = NOW
     for _ in range(40):
         now += timedelta(seconds=silence * sweep / 5)
         if now >= end:
             break
-        known = known.after(NOW, now=now)
+        evidence = evidence.after(NOW, now=now)
     now = max(now, end) + timedelta(seconds=sweep)
 
-    after = known.after(end, now=now)
+    after = evidence.after(end, now=now)
 
     assert after.since == now
     assert after.is_returning(now + LEASE - timedelta(seconds=1))

@@ -25,9 +25,9 @@ from tests.support.waiting import until
 
 
 def ask(live: Any, token: str, query: str = "", **headers: str) -> Any:
-    said = {name.replace("_", "-"): value for name, value in headers.items()}
+    all_headers = {name.replace("_", "-"): value for name, value in headers.items()}
     request = urllib.request.Request(
-        f"{live.url}/api/v1/events{query}", headers={"Authorization": f"Bearer {token}", **said}
+        f"{live.url}/api/v1/events{query}", headers={"Authorization": f"Bearer {token}", **all_headers}
     )
     return urllib.request.urlopen(request, timeout=25)
 
@@ -134,13 +134,13 @@ def test_filters_and_roles_hold_in_streams(live):
 def test_an_event_is_told_soon(live):
     token = token_for("admin")
     stream = Stream(live, token)
-    told = iter(stream)
-    next(told)
+    lines = iter(stream)
+    next(lines)
     lags = []
     for number in range(20):
         began = time.monotonic()
         make_project(f"p{number}")
-        while next(told)[1] == "bookmark":
+        while next(lines)[1] == "bookmark":
             pass
         lags.append(time.monotonic() - began)
     stream.close()
@@ -152,33 +152,35 @@ def test_an_event_is_told_soon(live):
 def test_a_stream_ends_when_its_token_or_role_is_taken_away(live):
     for take_away in (Token.objects.all().delete, RoleBinding.objects.all().delete):
         stream = Stream(live, token_for("viewer"))
-        told = iter(stream)
-        next(told)
+        lines = iter(stream)
+        next(lines)
         # A request that is under way keeps the rights with which it began: a stream asks twice at first.
         time.sleep(0.5)
 
         take_away()
         make_project(f"secret-{take_away.__self__.model.__name__.lower()}")
 
-        assert [name for _, name, _ in told] in ([], ["bookmark"])
+        assert [name for _, name, _ in lines] in ([], ["bookmark"])
         stream.close()
 
 
 def test_a_long_poll_answers_at_once_soon_or_when_its_time_is_over(live):
     token = token_for("admin")
     make_project("a")
-    seen = log.last_number()
+    last_seq = log.last_number()
 
-    assert [item["object_id"] for item in poll(live, token, f"?after={seen - 1}&wait=20")["items"]] == ["a"]
+    assert [item["object_id"] for item in poll(live, token, f"?after={last_seq - 1}&wait=20")["items"]] == [
+        "a"
+    ]
 
     began = time.monotonic()
     thread = later(0.5, "b")
-    found = poll(live, token, f"?wait=20&after={seen}")
+    polled = poll(live, token, f"?wait=20&after={last_seq}")
     thread.join()
-    assert ([item["object_id"] for item in found["items"]], time.monotonic() - began < 10) == (["b"], True)
+    assert ([item["object_id"] for item in polled["items"]], time.monotonic() - began < 10) == (["b"], True)
 
     began = time.monotonic()
-    assert poll(live, token, f"?after={found['next_after']}&wait=1")["items"] == []
+    assert poll(live, token, f"?after={polled['next_after']}&wait=1")["items"] == []
     assert 0.9 < time.monotonic() - began < 10
 
 
@@ -186,11 +188,11 @@ def test_a_long_poll_waits_for_what_it_asked_for(live):
     token = token_for("admin")
     thread = later(0.3, "other", "mine")
 
-    found = poll(live, token, f"?after={log.last_number()}&object_id=mine&wait=20")
+    polled = poll(live, token, f"?after={log.last_number()}&object_id=mine&wait=20")
 
     thread.join()
-    assert [item["object_id"] for item in found["items"]] == ["mine"]
-    assert found["next_after"] >= found["items"][0]["seq"]
+    assert [item["object_id"] for item in polled["items"]] == ["mine"]
+    assert polled["next_after"] >= polled["items"][0]["seq"]
 
 
 @pytest.mark.parametrize(

@@ -43,23 +43,23 @@ def signatures_of(answer) -> dict[str, bytes]:
     return {name: base64.b64decode(value) for name, value in pairs}
 
 
-@pytest.mark.parametrize("wanted", ["yaml", "json", "configmap"])
-def test_every_format_has_the_digest_of_its_bytes_and_no_signature_without_a_key(api, wanted):
+@pytest.mark.parametrize("media_type", ["yaml", "json", "configmap"])
+def test_every_format_has_the_digest_of_its_bytes_and_no_signature_without_a_key(api, media_type):
     api.put("data-planes/eu-1", {})
 
-    answer = api.get(f"data-planes/eu-1/config?format={wanted}")
+    answer = api.get(f"data-planes/eu-1/config?format={media_type}")
 
     expected = base64.b64encode(hashlib.sha256(answer.content).digest()).decode()
     assert answer["Repr-Digest"] == f"sha-256=:{expected}:"
     assert "X-Config-Signature" not in answer
-    assert answer["ETag"] != api.get("data-planes/eu-1/config?format=yaml")["ETag"] or wanted == "yaml"
+    assert answer["ETag"] != api.get("data-planes/eu-1/config?format=yaml")["ETag"] or media_type == "yaml"
 
 
 def test_agents_are_told_which_configuration_their_environment_has(api):
-    said = {"service_types": ["vm"], "cost": "low"}
+    body = {"service_types": ["vm"], "cost": "low"}
     here, there = (
         api.post(
-            "agents", {**said, "name": name, "environment": name, "topic_name": f"dcm.agent.{name}"}
+            "agents", {**body, "name": name, "environment": name, "topic_name": f"dcm.agent.{name}"}
         ).json()["agent_id"]
         for name in ("eu-1", "us-1")
     )
@@ -94,8 +94,8 @@ def test_a_document_that_changes_nothing_leaves_the_etag(api):
     published(api)
     before = api.get("data-planes/eu-1/config")["ETag"]
 
-    said = "# the same, in other words\n" + text("acme")
-    changed = api.put("agent-configs/acme/agents", {"text": said}, If_Match='"v1"')
+    same_text = "# the same, in other words\n" + text("acme")
+    changed = api.put("agent-configs/acme/agents", {"text": same_text}, If_Match='"v1"')
 
     assert (changed.status_code, changed["ETag"]) == (200, '"v2"')
     assert api.get("data-planes/eu-1/config")["ETag"] == before
@@ -111,16 +111,16 @@ def test_each_key_signs_the_data_plane_the_revision_and_the_bytes(api, settings,
 
     answer = api.get("data-planes/eu-1/config")
 
-    found = signatures_of(answer)
-    assert list(found) == [read_key(old).id, read_key(new).id]
+    signatures = signatures_of(answer)
+    assert list(signatures) == [read_key(old).id, read_key(new).id]
     assert answer["X-Config-Revision"] == "2"
     for path in (old, new):
         key = read_key(path)
         public = key.private.public_key()
-        public.verify(found[key.id], signed_text("eu-1", 2, answer.content))
+        public.verify(signatures[key.id], signed_text("eu-1", 2, answer.content))
         for other in (("eu-2", 2, answer.content), ("eu-1", 1, answer.content), ("eu-1", 2, b"")):
             with pytest.raises(InvalidSignature):
-                public.verify(found[key.id], signed_text(*other))
+                public.verify(signatures[key.id], signed_text(*other))
 
 
 def test_the_commands_of_the_guide_verify_and_notice_a_changed_byte(api, settings, tmp_path):
@@ -158,8 +158,8 @@ def ask(live, token: str, query: str, etag: str) -> tuple[int, bytes, float]:
     except urllib.error.HTTPError as error:
         with error:
             # What we tell the watchers is not for the client.
-            said = b"watch" if "X-Controlplane-Watch" in error.headers else error.read()
-            return error.code, said, time.monotonic() - began
+            body = b"watch" if "X-Controlplane-Watch" in error.headers else error.read()
+            return error.code, body, time.monotonic() - began
 
 
 def test_waiting_for_a_configuration_ends_with_a_new_one_or_with_its_time(live):

@@ -59,8 +59,8 @@ def name(team: str, document: str = "agents") -> DocumentId:
     return DocumentId("api", team, document)
 
 
-def publish(team: str, said: str, document: str = "agents", **more):
-    return put_document(Wanted(name(team, document), said), actor=ACTOR, **more)[0]
+def publish(team: str, content: str, document: str = "agents", **more):
+    return put_document(Wanted(name(team, document), content), actor=ACTOR, **more)[0]
 
 
 @pytest.fixture
@@ -138,11 +138,11 @@ def test_one_teams_worst_document_changes_nothing_for_others(plane, settings):
         "\x00",
         "",
     ]
-    for said in hostile:
+    for hostile_text in hostile:
         with pytest.raises(InvalidAgentConfig):
-            publish("evil", said)
+            publish("evil", hostile_text)
         put_document(
-            Wanted(DocumentId("folder", "evil", "a.yaml"), said.replace("\x00", "?")),
+            Wanted(DocumentId("folder", "evil", "a.yaml"), hostile_text.replace("\x00", "?")),
             actor=ACTOR,
             refuse=False,
         )
@@ -252,12 +252,12 @@ def test_a_removal_of_most_waits_and_is_let_go_by_its_digest_alone(plane):
 
     put_plane("eu", Described(teams=("team0",)), actor=ACTOR)
 
-    held = get_plane("eu").held
-    assert held["reasons"][0]["gate"] == "removes_too_much"
+    hold = get_plane("eu").held
+    assert hold["reasons"][0]["gate"] == "removes_too_much"
     assert served() == before
     with pytest.raises(UnknownBundle):
         approve("eu", "0" * 64, actor=ACTOR)
-    approve("eu", held["digest"], actor=ACTOR)
+    approve("eu", hold["digest"], actor=ACTOR)
     assert "agent3" not in served()
     assert get_plane("eu").held is None
 
@@ -268,8 +268,8 @@ def test_a_manual_quarantine_leaves_a_document_out_until_it_is_readmitted(plane)
     quarantine(get_document(name("acme")), "It floods the poll.", actor=ACTOR)
 
     assert "acme-sensor" not in served()
-    told = condition("acme", "Accepted")
-    assert (told["reason"], "It floods the poll." in told["message"]) == ("Quarantined", True)
+    accepted = condition("acme", "Accepted")
+    assert (accepted["reason"], "It floods the poll." in accepted["message"]) == ("Quarantined", True)
     publish("acme", text("acme-sensor", "acme_sensor", "more"))
     assert "acme-sensor" not in served()
     readmit(get_document(name("acme")), actor=ACTOR)
@@ -321,9 +321,9 @@ def test_a_rejected_bundle_is_not_sent_again_and_its_only_suspect_is_kept_as_it_
 
     assert served() == good
     assert get_plane("eu").rejected == [AgentConfigBundle.objects.get(revision=bad).digest]
-    told = condition("acme", "Accepted")
-    assert told["reason"] == "Quarantined"
-    assert "cannot dial" in told["message"]
+    accepted = condition("acme", "Accepted")
+    assert accepted["reason"] == "Quarantined"
+    assert "cannot dial" in accepted["message"]
     assert condition("beta", "Accepted")["status"] == "True"
     ack(AckState.REJECTED, at=bad)
     assert served() == good
@@ -434,10 +434,10 @@ def test_old_bundles_go_and_what_is_in_force_or_applied_stays(plane, settings):
 
 def test_a_preview_equals_what_then_happens(plane):
     publish("acme", text("acme-sensor", "sensor_x"))
-    said = text("beta-sensor", "sensor_x", "beta_sensor")
+    other_text = text("beta-sensor", "sensor_x", "beta_sensor")
 
-    outcome = preview([Change(name("beta"), said)]).outcomes[0]
-    publish("beta", said)
+    outcome = preview([Change(name("beta"), other_text)]).outcomes[0]
+    publish("beta", other_text)
 
     row = AgentConfigBundle.objects.latest("id")
     assert (outcome.digest, list(outcome.changes)) == (row.digest, row.changes)
@@ -450,14 +450,14 @@ def test_a_preview_equals_what_then_happens(plane):
 def in_threads(*works) -> list:
     """Run each in a thread of its own, all let go at once; their results, or what they raised."""
     barrier = threading.Barrier(len(works))
-    found: list = [None] * len(works)
+    outcomes: list = [None] * len(works)
 
     def run(number: int) -> None:
         try:
             barrier.wait(5)
-            found[number] = works[number]()
+            outcomes[number] = works[number]()
         except Exception as error:
-            found[number] = error
+            outcomes[number] = error
         finally:
             connections.close_all()
 
@@ -466,7 +466,7 @@ def in_threads(*works) -> list:
         thread.start()
     for thread in threads:
         thread.join(30)
-    return found
+    return outcomes
 
 
 @pytest.mark.django_db(transaction=True)
@@ -479,10 +479,10 @@ def test_two_teams_that_claim_one_type_at_once_get_one_winner_everywhere(setting
         lambda team=f"team{number}": publish(team, text(f"{team}-sensor", "sensor_x")) for number in range(6)
     ]
 
-    found = in_threads(*works)
+    outcomes = in_threads(*works)
     recompute_all(ACTOR)
 
-    assert not [one for one in found if isinstance(one, Exception)]
+    assert not [outcome for outcome in outcomes if isinstance(outcome, Exception)]
     assert served("eu") == served("us")
     assert served("eu").count('"sensor_x": ') == 1
     assert AgentConfigStatus.objects.exclude(conflicts=[]).count() == 2 * 5
@@ -493,7 +493,7 @@ def test_of_two_changes_of_one_generation_one_is_refused():
     publish("acme", text("acme-sensor", "acme_sensor"))
     precondition = Precondition(versions=frozenset({1}))
 
-    found = in_threads(
+    outcomes = in_threads(
         *(
             lambda number=number: publish(
                 "acme", text("acme-sensor", f"type{number}"), precondition=precondition
@@ -502,5 +502,5 @@ def test_of_two_changes_of_one_generation_one_is_refused():
         )
     )
 
-    assert sorted(type(one).__name__ for one in found) == ["AgentConfig", *["VersionMismatch"] * 3]
+    assert sorted(type(outcome).__name__ for outcome in outcomes) == ["AgentConfig", *["VersionMismatch"] * 3]
     assert get_document(name("acme")).generation == 2

@@ -47,13 +47,13 @@ def held(team: str, plane: str = "eu") -> list[str]:
 
 def crowd(team: str, agents: int, document: str = "agents") -> str:
     """One document with many agents."""
-    said = "plugins:\n  agent-service:\n    agents:\n"
+    large_text = "plugins:\n  agent-service:\n    agents:\n"
     routes = "    agentForTaskTypes:\n"
     for number in range(agents):
         agent = f"{team}-{document}-{number}"
-        said += f"      {agent}:\n        endpoint: {document}{number}.{team}.svc:8000\n"
+        large_text += f"      {agent}:\n        endpoint: {document}{number}.{team}.svc:8000\n"
         routes += f"    - {team}.{document}.{number}: {agent}\n"
-    return said + routes
+    return large_text + routes
 
 
 def publish_many(team: str, count: int) -> None:
@@ -106,10 +106,14 @@ def test_authors_read_why_their_document_waits(plane):
 
     publish("acme", crowd("acme", 1))
 
-    told = condition("acme", "Programmed")
-    assert (told["status"], told["reason"], told["observed_generation"]) == ("True", "Held", 1)
-    assert "5 of 6 agents would be removed" in told["message"]
-    assert "Generation 1 stays in force" in told["message"]
+    programmed = condition("acme", "Programmed")
+    assert (programmed["status"], programmed["reason"], programmed["observed_generation"]) == (
+        "True",
+        "Held",
+        1,
+    )
+    assert "5 of 6 agents would be removed" in programmed["message"]
+    assert "Generation 1 stays in force" in programmed["message"]
     assert condition("acme", "Accepted")["reason"] == "Held"
 
 
@@ -281,9 +285,9 @@ def test_a_document_that_waits_with_the_whole_says_so(plane):
     ack(plane="late")
     publish("acme", text("acme-sensor", "acme_sensor", "acme_query"))
 
-    told = condition("acme", "Programmed", "late")
+    programmed = condition("acme", "Programmed", "late")
 
-    assert (told["reason"], "eu" in told["message"]) == ("Held", True)
+    assert (programmed["reason"], "eu" in programmed["message"]) == ("Held", True)
 
 
 def test_a_culprit_is_searched_while_another_team_is_held(plane):
@@ -306,7 +310,7 @@ def test_a_preview_tells_its_own_team_that_it_would_be_held(plane):
     (outcome,) = preview([Change(name("acme"), None)]).outcomes
     (other,) = preview([Change(name("beta"), text("beta-sensor", "beta_sensor"))]).outcomes
 
-    assert [one.gate.value for one in outcome.held] == ["removes_too_much", "removes_too_much"]
+    assert [gate.gate.value for gate in outcome.held] == ["removes_too_much", "removes_too_much"]
     assert other.held == ()
 
 

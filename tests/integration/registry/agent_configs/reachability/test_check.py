@@ -58,13 +58,13 @@ class Agent:
 def start():
     started: list[Agent] = []
 
-    def begin(**said) -> Agent:
-        started.append(Agent(**said))
+    def begin(**options) -> Agent:
+        started.append(Agent(**options))
         return started[-1]
 
     yield begin
-    for one in started:
-        one.server.stop(None)
+    for agent_server in started:
+        agent_server.server.stop(None)
 
 
 @pytest.fixture(scope="module")
@@ -86,8 +86,8 @@ def silent():
 
 
 def asked(endpoint: str, *, insecure: bool = True, rules: Rules = RULES) -> tuple[str, str]:
-    found = probe(endpoint, insecure=insecure, rules=rules)
-    return found.status.value, found.reason
+    probed = probe(endpoint, insecure=insecure, rules=rules)
+    return probed.status.value, probed.reason
 
 
 def test_an_agent_that_answers_is_reachable_with_health_or_without(start):
@@ -163,12 +163,12 @@ def look(times: int = 1) -> int:
 
 def told() -> list[tuple[str, str]]:
     events = Event.objects.filter(type="agent_config.status_changed", data__condition="Reachable")
-    return [(one.data["status"], one.data["data_plane"]) for one in events.order_by("position")]
+    return [(event.data["status"], event.data["data_plane"]) for event in events.order_by("position")]
 
 
 def reachable(team: str = "acme") -> tuple[str, str]:
-    found = condition(team, "Reachable")
-    return found["status"], found["reason"]
+    reachable_condition = condition(team, "Reachable")
+    return reachable_condition["status"], reachable_condition["reason"]
 
 
 @pytest.mark.django_db(transaction=True)
@@ -206,10 +206,10 @@ def test_endpoints_follow_documents_and_two_who_look_never_ask_the_same(probing,
     AgentEndpoint.objects.update(due_at="2020-01-01T00:00Z", streak=0)
 
     both = [threading.Thread(target=check_endpoints) for _ in range(2)]
-    for one in both:
-        one.start()
-    for one in both:
-        one.join()
+    for agent_server in both:
+        agent_server.start()
+    for agent_server in both:
+        agent_server.join()
 
     assert AgentEndpoint.objects.get().streak == 1
     publish("acme", text("acme-sensor", "acme_sensor"))
@@ -223,10 +223,10 @@ def test_endpoints_follow_documents_and_two_who_look_never_ask_the_same(probing,
 def test_the_policy_can_keep_new_documents_out_until_their_agents_answer(probing, start):
     probing.AGENT_PROBES = "gate-new"
     agent = start()
-    said = text("acme-sensor", "acme_sensor", endpoint=agent.endpoint, insecure="true")
-    publish("acme", said)
+    content = text("acme-sensor", "acme_sensor", endpoint=agent.endpoint, insecure="true")
+    publish("acme", content)
     assert ("acme-sensor" in served(), condition("acme", "Accepted")["reason"]) == (False, "Unreachable")
-    (outcome,) = preview([Change(name("acme"), said)]).outcomes
+    (outcome,) = preview([Change(name("acme"), content)]).outcomes
     assert not outcome.is_affected
 
     check_endpoints()

@@ -26,9 +26,9 @@ def folder(db, settings, tmp_path) -> Path:
     return tmp_path
 
 
-def write(folder: Path, team: str, said: str, name: str = "agents.yaml") -> None:
+def write(folder: Path, team: str, content: str, name: str = "agents.yaml") -> None:
     (folder / team).mkdir(exist_ok=True)
-    (folder / team / name).write_text(said)
+    (folder / team / name).write_text(content)
 
 
 def look() -> str:
@@ -192,9 +192,9 @@ def test_the_command_says_what_is_wrong(db, settings, folder, capsys):
 
     call_command("load_agent_configs")
 
-    told = capsys.readouterr()
-    assert "top.yaml" in told.err
-    assert "in force" in told.out
+    output = capsys.readouterr()
+    assert "top.yaml" in output.err
+    assert "in force" in output.out
     settings.AGENT_CONFIGS_PATH = ""
     with pytest.raises(CommandError, match="AGENT_CONFIGS_PATH"):
         call_command("load_agent_configs")

@@ -60,14 +60,14 @@ class Web:
         self.router._heartbeats._django = left
 
     def start(self, token, path, body, *, method="PUT", to=None, **headers):
-        sent = {"Authorization": f"Bearer {token}", "Content-Type": "application/json", **headers}
+        all_headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json", **headers}
         return self.worker.start(
-            method, path, body, to=to, **{name: value for name, value in sent.items() if value}
+            method, path, body, to=to, **{name: value for name, value in all_headers.items() if value}
         )
 
     def beat(self, token, agent_id, body=None, **how):
-        said = json.dumps(BEAT if body is None else body).encode()
-        return self.start(token, path_of(agent_id), said, **how).result(15)
+        content = json.dumps(BEAT if body is None else body).encode()
+        return self.start(token, path_of(agent_id), content, **how).result(15)
 
     def fast(self, token, agent_id, body=None):
         """Beat and say whether the fast path took it."""
@@ -293,16 +293,16 @@ def after_return():
 @pytest.mark.parametrize("lag", [0, 500])
 @pytest.mark.parametrize("state", ["unavailable", "unknown"])
 def test_a_silent_agent_returns_both_ways_alike(web, token, agent, state, lag):
-    said, found = {**BEAT, "consumer_lag": lag}, []
+    body, differences = {**BEAT, "consumer_lag": lag}, []
     for to in (None, web.router._bridge):
         silence(state, flap_penalty=0, flapped_at=None, steady_since=None)
         left = web.left_to_django
-        answer = web.beat(token, agent, said, to=to, X_Request_ID="back-1")
+        answer = web.beat(token, agent, body, to=to, X_Request_ID="back-1")
         assert web.left_to_django == left
-        found.append((known(answer), after_return()))
+        differences.append((known(answer), after_return()))
 
-    assert found[0] == found[1]
-    assert web.fast(token, agent, said)[1]
+    assert differences[0] == differences[1]
+    assert web.fast(token, agent, body)[1]
 
 
 def test_who_comes_back_too_often_has_to_beat_first(web, token, agent):
@@ -364,11 +364,11 @@ def test_a_fleet_that_returns_at_once_shares_a_transaction(web, token):
     silence("unavailable")
     left, release = web.left_to_django, threading.Event()
     web.router._heartbeats._returns._thread.submit(release.wait, 10)
-    asked = [web.start(token, path_of(agent), text(BEAT)) for agent in agents]
+    heartbeats = [web.start(token, path_of(agent), text(BEAT)) for agent in agents]
     time.sleep(0.3)
     release.set()
 
-    assert [one.result(15).status for one in asked] == [200] * 20
+    assert [heartbeat.result(15).status for heartbeat in heartbeats] == [200] * 20
     assert web.left_to_django == left
     assert Agent.objects.filter(state="ready").count() == 20
     assert Event.objects.filter(type="agent.ready").count() == 20
@@ -412,25 +412,25 @@ def test_a_report_is_stored_once_and_costs_nothing_while_it_stays(web, token, ag
     took.append(web.fast(token, agent, {**said, "versions": {"agent": "1.5"}})[1])
 
     assert took == [False, True, True, True, False]
-    shown = Api(token).get(f"agents/{agent}").json()
-    assert shown["versions"] == {"agent": "1.5"}
-    assert shown["conditions"][0]["status"] == "false"
-    assert shown["providers"] == [{"name": "kubevirt", "service_type": "vm", "status": "ready"}]
+    agent_body = Api(token).get(f"agents/{agent}").json()
+    assert agent_body["versions"] == {"agent": "1.5"}
+    assert agent_body["conditions"][0]["status"] == "false"
+    assert agent_body["providers"] == [{"name": "kubevirt", "service_type": "vm", "status": "ready"}]
     assert AgentReport.objects.get().changed_at > changed
 
 
 def test_a_report_that_stays_renews_its_providers_without_django(web, token, agent):
     api = Api(token)
     api.post(f"agents/{agent}/providers?id=p1", {**PROVIDER, "status": "ready"})
-    said = {**BEAT, **REPORT}
+    body = {**BEAT, **REPORT}
 
-    took = [web.fast(token, agent, said)[1] for _ in range(2)]
+    took = [web.fast(token, agent, body)[1] for _ in range(2)]
     Provider.objects.update(expires_at=Now() - timedelta(hours=1))
     Lease.objects.update(vouched_at=Now() - timedelta(seconds=60))
     before = api.get(f"agents/{agent}/providers/p1").json()["lease_expires_at"]
     took.append(web.fast(token, agent)[1])
     plain = api.get(f"agents/{agent}/providers/p1").json()["lease_expires_at"]
-    took.append(web.fast(token, agent, said)[1])
+    took.append(web.fast(token, agent, body)[1])
 
     assert took == [False, True, True, True]
     assert plain == before
@@ -543,13 +543,13 @@ def test_a_revocation_that_meets_the_first_heartbeat_is_never_missed(web, token)
 
 def test_many_at_once_share_statements_and_all_are_renewed(web, token, agent):
     agents = [agent, *(register(token, f"m{number}") for number in range(40))]
-    for one in agents:
-        web.beat(token, one)
+    for member in agents:
+        web.beat(token, member)
     Lease.objects.update(renewed_at=Now() - timedelta(hours=1), expires_at=Now() - timedelta(hours=1))
     left, before = web.left_to_django, statements()
 
     under_way = [web.start(token, path_of(agent), text(BEAT)) for agent in agents * 5]
-    answers = [one.result(15) for one in under_way]
+    answers = [heartbeat.result(15) for heartbeat in under_way]
 
     assert {answer.status for answer in answers} == {200}
     assert web.left_to_django == left
@@ -566,11 +566,11 @@ def statements() -> int:
 
 
 def test_one_wrong_heartbeat_in_a_batch_hinders_no_other(web, token, agent):
-    others_agents = [register(token, f"m{number}") for number in range(5)]
-    for member in others_agents:
+    members = [register(token, f"m{number}") for number in range(5)]
+    for member in members:
         web.beat(token, member)
 
-    agents = [agent, uuid.uuid4(), *others_agents]
+    agents = [agent, uuid.uuid4(), *members]
     answers = [member.result(15) for member in [web.start(token, path_of(a), text(BEAT)) for a in agents]]
 
     assert [answer.status for answer in answers] == [200, 404, 200, 200, 200, 200, 200]
@@ -736,8 +736,8 @@ def test_a_token_that_only_beats_is_known_to_be_in_use(web, token, agent):
 def test_nothing_is_told_before_the_commit(web, token, agent):
     """The statement succeeds and its commit fails: nobody may hear that a heartbeat was taken."""
     agents = [agent, *(register(token, f"m{number}") for number in range(30))]
-    for one in agents:
-        web.beat(token, one)
+    for member in agents:
+        web.beat(token, member)
     before = dict(Lease.objects.values_list("agent_id", "renewed_at"))
     with connection.cursor() as cursor:
         cursor.execute(_FAILS_AT_COMMIT)

@@ -52,9 +52,9 @@ class Web:
         self.router._joins._django = left
 
     def start(self, secret, body, *, to=None, path=PATH, **headers):
-        said = body if isinstance(body, bytes) else json.dumps(body).encode()
-        sent = {"Authorization": f"Bearer {secret}", "Content-Type": "application/json", **headers}
-        return self.worker.start("POST", path, said, to=to, **sent)
+        content = body if isinstance(body, bytes) else json.dumps(body).encode()
+        all_headers = {"Authorization": f"Bearer {secret}", "Content-Type": "application/json", **headers}
+        return self.worker.start("POST", path, content, to=to, **all_headers)
 
     def join(self, secret, body, **how):
         """Join, and say whether the fast path took it."""
@@ -95,8 +95,8 @@ def forget_everybody() -> None:
 
 
 def invite(**more) -> str:
-    said = {"name": "fleet", "name_pattern": "*", "uses": 100, **more}
-    answer = Api(token_for("admin")).post("join-tokens", said)
+    token_body = {"name": "fleet", "name_pattern": "*", "uses": 100, **more}
+    answer = Api(token_for("admin")).post("join-tokens", token_body)
     assert answer.status_code == 201, answer.content
     return answer.json()["token"]
 
@@ -181,7 +181,7 @@ def known(body):
 @pytest.mark.parametrize("case", CASES)
 def test_both_ways_answer_the_same_and_leave_the_same(web, case):
     terms, before, body, status, fast = CASES[case]
-    found = []
+    outcomes = []
     for to in (None, web.router._bridge):
         forget_everybody()
         secret = invite(**terms)
@@ -191,9 +191,9 @@ def test_both_ways_answer_the_same_and_leave_the_same(web, case):
         assert answer.status == status, answer.body
         assert took is (fast or to is not None)
         heads = sorted(name for name, _ in answer.headers)
-        found.append((known(answer.body), heads, traces(since)))
+        outcomes.append((known(answer.body), heads, traces(since)))
 
-    assert found[0] == found[1]
+    assert outcomes[0] == outcomes[1]
 
 
 def test_what_is_told_is_what_is_stored_and_the_credential_beats_at_once(web):
@@ -287,10 +287,10 @@ def test_many_in_one_batch_share_a_transaction_and_each_has_its_own(web):
 
     answers = at_once(web, [secret] * 50, [named(f"m{n}") for n in range(50)])
 
-    told = [json.loads(answer.body) for answer in answers]
+    bodies = [json.loads(answer.body) for answer in answers]
     assert [answer.status for answer in answers] == [201] * 50
-    assert [one["agent"]["name"] for one in told] == [f"m{n}" for n in range(50)]
-    assert len({one["token"] for one in told}) == 50
+    assert [body["agent"]["name"] for body in bodies] == [f"m{n}" for n in range(50)]
+    assert len({body["token"] for body in bodies}) == 50
     assert Agent.objects.values("created_at").distinct().count() <= 2
     assert AuditRecord.objects.filter(action="agent.registered").count() == 50
     assert JoinToken.objects.get().uses_left == 0

@@ -34,8 +34,8 @@ def ask(gate: LoginGate, peer: str, forwarded: str = "") -> dict[str, Any]:
     return messages[0]
 
 
-def statuses(gate: LoginGate, *asked: tuple[str, str]) -> list[int]:
-    return [ask(gate, *one)["status"] for one in asked]
+def statuses(gate: LoginGate, *addresses: tuple[str, str]) -> list[int]:
+    return [ask(gate, *address)["status"] for address in addresses]
 
 
 def test_an_address_is_refused_above_its_limit_until_the_minute_is_over():

@@ -109,10 +109,10 @@ def again(
     return recompute(replace(world, documents=documents, **{**remembered, **more}), now=NOW)
 
 
-def fates(found: Recomputed, *, without: frozenset[Any] = frozenset()) -> dict[Any, Any]:
+def fates(recomputed: Recomputed, *, without: frozenset[Any] = frozenset()) -> dict[Any, Any]:
     return {
         verdict.claim.order: (verdict.reason, verdict.winner and verdict.winner.order)
-        for verdict in found.decision.verdicts
+        for verdict in recomputed.decision.verdicts
         if verdict.claim.document not in without
     }
 
@@ -175,12 +175,12 @@ def test_who_goes_takes_nothing_from_another_team(world, earlier, data):
 
     after = again(world, left, before)
 
-    orders = {one.order for one in after.decision.accepted}
+    orders = {claim.order for claim in after.decision.accepted}
     for claim in before.decision.accepted:
         if claim.team != gone.team and best_granted(claim, world) and not lodges(claim, gone.team, world):
             assert claim.order in orders
-    mine = sum(one.document == gone.id for one in before.decision.accepted)
-    event(f"something was freed: {len(orders) > len(before.decision.accepted) - mine}")
+    own_count = sum(claim.document == gone.id for claim in before.decision.accepted)
+    event(f"something was freed: {len(orders) > len(before.decision.accepted) - own_count}")
 
 
 @given(worlds)
@@ -196,41 +196,41 @@ def test_an_invalid_document_changes_nothing_for_others(world):
 @given(worlds, st.data())
 def test_a_document_is_decided_about_by_those_alone_that_it_has_to_do_with(world, data):
     """What the webhook asks: of thousands of documents it loads a few."""
-    one = data.draw(st.sampled_from(list(world.documents)))
+    document = data.draw(st.sampled_from(list(world.documents)))
     history = again(world, list(world.documents)).history
-    near = related(world.documents, [one])
+    near = related(world.documents, [document])
     few = [other for other in world.documents if other.id in near]
     event(f"{len(few)} of {len(world.documents)}")
 
     all_, some = again(world, world.documents, history=history), again(world, few, history=history)
 
-    assert one in few
-    assert some.decision.of(one.id) == all_.decision.of(one.id)
+    assert document in few
+    assert some.decision.of(document.id) == all_.decision.of(document.id)
 
 
 @given(worlds)
 def test_every_name_has_one_owner_and_every_loser_a_reason(world):
-    found = again(world, list(world.documents))
+    recomputed = again(world, list(world.documents))
 
     by_key: dict[Any, set[str]] = {}
-    for claim in found.decision.accepted:
+    for claim in recomputed.decision.accepted:
         if claim.agent and claim.key.kind is not ClaimKind.DEFAULT:
             by_key.setdefault(claim.key, set()).add(claim.digest)
     assert all(len(digests) == 1 for digests in by_key.values())
-    for one in found.decision.dropped:
-        assert one.message
-        assert one.winner is None or one.winner.order != one.claim.order
+    for drop in recomputed.decision.dropped:
+        assert drop.message
+        assert drop.winner is None or drop.winner.order != drop.claim.order
 
 
 @given(documents(4), ownerships)
-def test_losing_together_is_a_policy_that_keeps_every_law_of_order(found, ownership):
+def test_losing_together_is_a_policy_that_keeps_every_law_of_order(recomputed, ownership):
     policy = Policy(simultaneous=Simultaneous.REJECT_BOTH)
-    world = World(found, Target(), ownership, policy=policy)
+    world = World(recomputed, Target(), ownership, policy=policy)
 
-    first, second = again(world, found), again(world, found[::-1])
+    first, second = again(world, recomputed), again(world, recomputed[::-1])
 
     assert first == second
-    assert again(world, found, first).decision.accepted == first.decision.accepted
+    assert again(world, recomputed, first).decision.accepted == first.decision.accepted
 
 
 @given(worlds)
@@ -243,15 +243,15 @@ def test_a_data_plane_reads_exactly_what_is_meant(world):
 
 
 @given(worlds, documents())
-def test_a_difference_is_empty_exactly_for_equal_bundles(world, others):
-    ours, theirs = again(world, list(world.documents)).bundle, again(world, others).bundle
+def test_a_difference_is_empty_exactly_for_equal_bundles(world, other_documents):
+    ours, theirs = again(world, list(world.documents)).bundle, again(world, other_documents).bundle
 
-    found = difference(ours, theirs)
+    delta = difference(ours, theirs)
 
-    if found.is_empty:
+    if delta.is_empty:
         assert digest(ours) == digest(theirs)
     if digest(ours) != digest(theirs):
-        assert not found.is_empty
+        assert not delta.is_empty
     assert difference(ours, ours).is_empty
 
 

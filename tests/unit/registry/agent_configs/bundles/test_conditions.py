@@ -26,8 +26,8 @@ ONE = published("one", generation=3)
 BROKEN = read_document("plugins: {agent-service: {agents: {a: {endpoint: 'x.y:1', defaultTimeout: 5}}}}")
 
 
-def situation(*others: Published, one: Published = ONE, **more) -> Situation:
-    documents = [one, *others]
+def situation(*competitors: Published, one: Published = ONE, **more) -> Situation:
+    documents = [one, *competitors]
     standard = {
         "generation": one.generation,
         "reading": Reading(one.content),
@@ -37,10 +37,10 @@ def situation(*others: Published, one: Published = ONE, **more) -> Situation:
     return Situation(published=one, **(standard | more))
 
 
-def told(found: Situation) -> dict[str, tuple[str, str, int]]:
+def told(given_situation: Situation) -> dict[str, tuple[str, str, int]]:
     return {
-        one.type.value: (one.status.value, one.reason, one.observed_generation)
-        for one in conditions_of(found)
+        condition.type.value: (condition.status.value, condition.reason, condition.observed_generation)
+        for condition in conditions_of(given_situation)
     }
 
 
@@ -57,43 +57,43 @@ def test_a_document_that_is_served_says_so():
 
 
 def test_an_invalid_update_keeps_the_last_good_generation_served():
-    found = situation(generation=4, reading=BROKEN)
+    stale = situation(generation=4, reading=BROKEN)
 
-    assert told(found)["Valid"] == ("False", "InvalidDuration", 4)
-    assert told(found)["Parsed"] == ("True", "Parsed", 4)
-    assert told(found)["Accepted"] == ("True", "Accepted", 3)
-    assert told(found)["Programmed"] == ("True", "ServingLastGood", 3)
+    assert told(stale)["Valid"] == ("False", "InvalidDuration", 4)
+    assert told(stale)["Parsed"] == ("True", "Parsed", 4)
+    assert told(stale)["Accepted"] == ("True", "Accepted", 3)
+    assert told(stale)["Programmed"] == ("True", "ServingLastGood", 3)
 
 
 def test_a_valid_update_waits_for_its_bundle():
-    found = situation(one=replace(ONE, generation=4), active=bundle_of(ONE))
+    stale = situation(one=replace(ONE, generation=4), active=bundle_of(ONE))
 
-    assert told(found)["Programmed"] == ("True", "Pending", 3)
+    assert told(stale)["Programmed"] == ("True", "Pending", 3)
 
 
 def test_an_invalid_new_document_is_left_out():
-    one = replace(ONE, content=None, generation=1)
+    document = replace(ONE, content=None, generation=1)
 
-    found = told(situation(one=one, reading=BROKEN))
+    statuses = told(situation(one=document, reading=BROKEN))
 
-    assert found["Accepted"] == ("False", "InvalidDuration", 1)
-    assert found["Programmed"] == ("False", "NotProgrammed", 1)
+    assert statuses["Accepted"] == ("False", "InvalidDuration", 1)
+    assert statuses["Programmed"] == ("False", "NotProgrammed", 1)
 
 
 def test_what_is_no_yaml_is_not_parsed():
-    found = told(situation(one=replace(ONE, content=None), reading=read_document("a: [")))
+    statuses = told(situation(one=replace(ONE, content=None), reading=read_document("a: [")))
 
-    assert found["Parsed"] == found["Valid"] == ("False", "InvalidYAML", 3)
+    assert statuses["Parsed"] == statuses["Valid"] == ("False", "InvalidYAML", 3)
 
 
 def test_a_document_that_loses_something_is_partially_accepted_and_told_to_whom():
     winner = published("winner", "other", content({"one_task": "b"}), age=5)
 
-    found = situation(winner)
+    contested = situation(winner)
 
-    assert told(found)["Accepted"] == ("True", "PartiallyAccepted", 3)
-    assert told(found)["Conflicted"] == ("True", "TaskTypeConflict", 3)
-    (conflicted,) = (one for one in conditions_of(found) if one.type == "Conflicted")
+    assert told(contested)["Accepted"] == ("True", "PartiallyAccepted", 3)
+    assert told(contested)["Conflicted"] == ("True", "TaskTypeConflict", 3)
+    (conflicted,) = (condition for condition in conditions_of(contested) if condition.type == "Conflicted")
     assert "cluster/other/winner of other" in conflicted.message
 
 
@@ -112,16 +112,16 @@ def test_a_shared_claim_is_told():
 
 
 def test_quarantine_is_told():
-    one = replace(ONE, content=None)
+    document = replace(ONE, content=None)
 
-    assert told(situation(one=one, quarantined=True))["Accepted"] == ("False", "Quarantined", 3)
+    assert told(situation(one=document, quarantined=True))["Accepted"] == ("False", "Quarantined", 3)
 
 
 def test_a_source_that_cannot_be_read_makes_a_document_stale_and_nothing_else():
-    found = told(situation(source_synced=False))
+    statuses = told(situation(source_synced=False))
 
-    assert found["Stale"] == ("True", "SourceUnavailable", 3)
-    assert found["Programmed"][0] == "True"
+    assert statuses["Stale"] == ("True", "SourceUnavailable", 3)
+    assert statuses["Programmed"][0] == "True"
 
 
 @pytest.mark.parametrize(
@@ -144,9 +144,12 @@ def test_every_data_plane_is_told_by_itself():
         Ack("d", AckState.DEGRADED, 3),
     ]
 
-    found = [one for one in conditions_of(situation(acks=acks)) if one.type == "Applied"]
+    applied = [condition for condition in conditions_of(situation(acks=acks)) if condition.type == "Applied"]
 
-    assert [(one.data_plane, one.status, one.reason, one.observed_generation) for one in found] == [
+    assert [
+        (condition.data_plane, condition.status, condition.reason, condition.observed_generation)
+        for condition in applied
+    ] == [
         ("a", "True", "Applied", 3),
         ("d", "False", "Degraded", 3),
         ("q", "Unknown", "NotAcknowledged", 3),
@@ -161,8 +164,8 @@ def test_the_time_of_a_transition_stays_while_the_status_does():
     same = with_times(conditions_of(situation(probe=Probe(True))), first, now=later)
     other = with_times(conditions_of(situation(generation=4, reading=BROKEN)), same, now=last)
 
-    def times(found: tuple[Condition, ...]):
-        return {one.type.value: one.last_transition_at for one in found}
+    def times(conditions: tuple[Condition, ...]):
+        return {condition.type.value: condition.last_transition_at for condition in conditions}
 
     assert set(times(first).values()) == {NOW}
     assert times(same) == times(first) | {"Reachable": later}
@@ -173,6 +176,6 @@ def test_a_message_never_grows_without_bound():
     routes = {f"task_{number}": "one" for number in range(100)}
     winner = published("winner", "other", content(dict.fromkeys(routes, "b")), age=5)
 
-    found = conditions_of(situation(winner, one=published("one", said=content(routes))))
+    conditions = conditions_of(situation(winner, one=published("one", said=content(routes))))
 
-    assert max(len(one.message) for one in found) == 1000
+    assert max(len(condition.message) for condition in conditions) == 1000

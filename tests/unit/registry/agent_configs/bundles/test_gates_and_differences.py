@@ -19,8 +19,8 @@ from tests.unit.registry.agent_configs.bundles.test_rendering import bundle_of
 MANY = [published(f"d{number}") for number in range(6)]
 
 
-def gates(found):
-    return [one.gate for one in found]
+def gates(held_parts):
+    return [part.gate for part in held_parts]
 
 
 def test_a_good_bundle_passes():
@@ -74,16 +74,16 @@ def test_a_bundle_has_a_size_that_no_approval_changes():
 def test_what_flyte_would_misread_in_the_platforms_settings_is_held(platform, pointer):
     bundle = bundle_of(*MANY, platform=platform)
 
-    (held,) = held_by(bundle, None)
+    (hold,) = held_by(bundle, None)
 
-    assert held.gate is Gate.MISREAD
-    assert held.message.endswith(f"/plugins/agent-service/{pointer}.")
+    assert hold.gate is Gate.MISREAD
+    assert hold.message.endswith(f"/plugins/agent-service/{pointer}.")
 
 
 def test_the_platform_cannot_route_task_types_itself():
-    (held,) = held_by(bundle_of(MANY[0], platform={"agentForTaskTypes": []}), None)
+    (hold,) = held_by(bundle_of(MANY[0], platform={"agentForTaskTypes": []}), None)
 
-    assert held.gate is Gate.MISREAD
+    assert hold.gate is Gate.MISREAD
 
 
 @pytest.mark.parametrize(
@@ -125,9 +125,9 @@ def test_a_difference_names_agents_and_task_types():
         published("comes", "third", content({"w": "c"})),
     ]
 
-    found = difference(bundle_of(*before), bundle_of(*after))
+    delta = difference(bundle_of(*before), bundle_of(*after))
 
-    assert summary(found) == (
+    assert summary(delta) == (
         "+ agent c",
         "- agent b",
         "~ agent a: defaultTimeout, endpoint",
@@ -137,7 +137,7 @@ def test_a_difference_names_agents_and_task_types():
         "- default for u",
         "! propeller must restart for default-for-task-types",
     )
-    (change,) = found.agents_changed
+    (change,) = delta.agents_changed
     assert [(field.before, field.after) for field in change.fields] == [("10s", "1ns"), ("x.y:1", "x.y:2")]
 
 
@@ -151,34 +151,37 @@ def test_what_belongs_to_hidden_teams_alone_is_not_told():
         published("stays", "acme", content({"t": "a", "v": "a"}, {"a": agent("x.y:2")})),
         published("comes", "third", content({"w": "c"})),
     )
-    found = difference(before, after)
+    delta = difference(before, after)
 
     def told(*hidden):
-        return summary(seen_by(found, before, after, frozenset(hidden)))
+        return summary(seen_by(delta, before, after, frozenset(hidden)))
 
-    assert told() == summary(found)
+    assert told() == summary(delta)
     assert told("other", "third") == (
         "~ agent a: endpoint",
         "> task type v: another organisation -> a, another organisation -> acme",
         "! propeller must restart for default-for-task-types",
     )
     assert told("acme")[:2] == ("+ agent c", "- agent b")
-    assert not any(" a:" in one or "acme" in one for one in told("acme"))
+    assert not any(" a:" in line or "acme" in line for line in told("acme"))
 
 
 def test_a_first_bundle_is_a_difference_too():
-    found = difference(None, bundle_of(MANY[0]))
+    delta = difference(None, bundle_of(MANY[0]))
 
-    assert (found.agents_added, [one.task_type for one in found.task_types_added]) == (("d0",), ["d0_task"])
+    assert (delta.agents_added, [task_type.task_type for task_type in delta.task_types_added]) == (
+        ("d0",),
+        ["d0_task"],
+    )
 
 
 def test_what_the_platform_changes_needs_a_restart():
     before = bundle_of(MANY[0])
     target = Target(platform={"pollInterval": "20s"}, enabled_plugins=("agent-service",))
 
-    found = difference(before, replace(before, target=target))
+    delta = difference(before, replace(before, target=target))
 
-    assert found.platform_changed == found.restarts == ("pollInterval", "enabled-plugins")
+    assert delta.platform_changed == delta.restarts == ("pollInterval", "enabled-plugins")
 
 
 def test_what_is_held_is_not_remembered_as_given_out():
@@ -186,10 +189,10 @@ def test_what_is_held_is_not_remembered_as_given_out():
     first = recompute(world, now=NOW)
     less = replace(world, documents=MANY[:1], active=first.bundle, history=first.history)
 
-    held = recompute(less, now=NOW)
-    again = recompute(replace(world, history=held.history, active=first.bundle), now=NOW)
+    recomputed = recompute(less, now=NOW)
+    again = recompute(replace(world, history=recomputed.history, active=first.bundle), now=NOW)
 
-    assert held.held
-    assert all(one.established for one in held.history.values())
+    assert recomputed.held
+    assert all(entry.established for entry in recomputed.history.values())
     assert digest(again.bundle) == digest(first.bundle)
     assert not again.held

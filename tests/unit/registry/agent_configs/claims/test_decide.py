@@ -22,8 +22,8 @@ V2 = Policy(naming=Naming(Dialect.CONNECTOR_V2))
 
 
 def after(decision: Decision, history: History | None = None, *, now=NOW, activated: bool = True) -> History:
-    accepted = [one for one in decision.accepted if is_remembered(one)]
-    dropped = [one.claim for one in decision.dropped if is_remembered(one.claim)]
+    accepted = [claim for claim in decision.accepted if is_remembered(claim)]
+    dropped = [claim.claim for claim in decision.dropped if is_remembered(claim.claim)]
     accepted += [endpoint.claim for endpoint in decision.endpoints if endpoint.accepted]
     dropped += [endpoint.claim for endpoint in decision.endpoints if not endpoint.accepted]
     return remembered(history or {}, accepted, dropped, now=now, activated=activated)
@@ -84,7 +84,7 @@ def test_equal_claims_are_shared(team):
     decision = decide([first, second])
 
     assert not decision.dropped
-    assert {one.reason for one in decision.of(second.id)} == {Reason.SHARED_IDENTICAL}
+    assert {verdict.reason for verdict in decision.of(second.id)} == {Reason.SHARED_IDENTICAL}
 
 
 def test_two_documents_of_one_team_conflict_too():
@@ -244,10 +244,10 @@ class TestHistory:
         history = after(decide([self.first]))
         granted = Ownership(grants=(Grant("other", "t"),))
 
-        held = after(decide([self.first, self.older], granted, history), history, activated=False)
+        history_after = after(decide([self.first, self.older], granted, history), history, activated=False)
 
-        assert held["acme", task("t")].established
-        assert not held["other", task("t")].established
+        assert history_after["acme", task("t")].established
+        assert not history_after["other", task("t")].established
 
 
 class TestReferences:
@@ -263,7 +263,7 @@ class TestReferences:
 
         decision = decide([self.serving, reference])
 
-        assert {one.reason for one in decision.of(reference.id)} == {Reason.NOBODY_SERVES}
+        assert {verdict.reason for verdict in decision.of(reference.id)} == {Reason.NOBODY_SERVES}
 
     def test_an_agent_of_another_document_of_the_team_can_be_mapped(self):
         mapping = published("mapping", "acme", content({"u": "a"}, {}))
@@ -316,8 +316,8 @@ class TestEndpoints:
 
         decision = decide([theirs, self.ours])
 
-        assert {one.reason for one in decision.of(theirs.id)} == {Reason.ENDPOINT_SETTINGS_MISMATCH}
-        assert all(one.accepted for one in decision.of(self.ours.id))
+        assert {verdict.reason for verdict in decision.of(theirs.id)} == {Reason.ENDPOINT_SETTINGS_MISMATCH}
+        assert all(verdict.accepted for verdict in decision.of(self.ours.id))
         message = verdict(decision, theirs, named("b")).message
         assert "the endpoint x.y:1 is with cluster/acme/ours of acme: that document is older" in message
         assert "the same insecure and defaultServiceConfig" in message
@@ -330,7 +330,7 @@ class TestEndpoints:
 
         decision = decide([moved, self.ours], history=history)
 
-        assert {one.reason for one in decision.of(moved.id)} == {Reason.ENDPOINT_SETTINGS_MISMATCH}
+        assert {verdict.reason for verdict in decision.of(moved.id)} == {Reason.ENDPOINT_SETTINGS_MISMATCH}
         assert verdict(decision, moved, named("b")).because is Because.ESTABLISHED
 
     def test_the_owner_may_change_its_settings_and_a_sharer_depends_on_it(self):
@@ -341,8 +341,8 @@ class TestEndpoints:
 
         decision = decide([secure, sharer], history=history)
 
-        assert all(one.accepted for one in decision.of(secure.id))
-        assert {one.reason for one in decision.of(sharer.id)} == {Reason.ENDPOINT_SETTINGS_MISMATCH}
+        assert all(verdict.accepted for verdict in decision.of(secure.id))
+        assert {verdict.reason for verdict in decision.of(sharer.id)} == {Reason.ENDPOINT_SETTINGS_MISMATCH}
 
     def test_who_waits_for_an_endpoint_gets_it_when_the_owner_leaves(self):
         theirs = self.theirs("other")
@@ -356,7 +356,7 @@ class TestEndpoints:
 
         decision = decide([self.ours, theirs], ownership, after(decide([self.ours, theirs])))
 
-        assert all(one.accepted for one in decision.of(theirs.id))
+        assert all(verdict.accepted for verdict in decision.of(theirs.id))
         assert verdict(decision, self.ours, named("a")).because is Because.GRANT
 
     def test_a_grant_of_an_agents_id_is_none_of_its_endpoint(self):
@@ -365,14 +365,14 @@ class TestEndpoints:
 
         for policy in (Policy(), Policy(strict_endpoints=True)):
             decision = decide([self.ours, theirs], ownership, policy=policy)
-            assert all(one.accepted for one in decision.of(self.ours.id))
+            assert all(verdict.accepted for verdict in decision.of(self.ours.id))
 
     def test_strictly_the_younger_loses_its_agent(self):
         theirs = self.theirs("other", insecure=True)
 
         decision = decide([self.ours, theirs], policy=Policy(strict_endpoints=True))
 
-        assert {one.reason for one in decision.of(theirs.id)} == {Reason.ENDPOINT_CONFLICT}
+        assert {verdict.reason for verdict in decision.of(theirs.id)} == {Reason.ENDPOINT_CONFLICT}
         assert not decide([self.ours, self.theirs("acme")], policy=Policy(strict_endpoints=True)).dropped
 
 
@@ -391,8 +391,8 @@ class TestVersionsAndCanaries:
     def test_a_canary_is_left_out_where_it_cannot(self):
         decision = decide([self.first, self.canary])
 
-        assert {one.reason for one in decision.of(self.canary.id)} == {Reason.CANARY_UNSUPPORTED}
-        assert all(one.accepted for one in decision.of(self.first.id))
+        assert {verdict.reason for verdict in decision.of(self.canary.id)} == {Reason.CANARY_UNSUPPORTED}
+        assert all(verdict.accepted for verdict in decision.of(self.first.id))
 
 
 class TestPolicies:
@@ -409,7 +409,7 @@ class TestPolicies:
 
         decision = decide(self.both, policy=policy)
 
-        assert [one.because for one in decision.dropped] == [Because.SIMULTANEOUS] * 2
+        assert [drop.because for drop in decision.dropped] == [Because.SIMULTANEOUS] * 2
         assert not decide(self.both[:1], policy=policy).dropped
         assert decide(
             self.both, Ownership(grants=(Grant("two", "t"), Grant("acme", "t"))), policy=policy

@@ -45,10 +45,10 @@ class Web:
         real, django = answer_cache.effective_answer, self.router._effective._django
 
         def compute(scope, resource_type):
-            found = real(scope, resource_type)
+            answer = real(scope, resource_type)
             self.computed += 1
             self.gate.wait(10)
-            return found
+            return answer
 
         async def left(*request):
             self.left_to_django += 1

@@ -92,12 +92,12 @@ def watch(cluster, plane):
         return made[-1]
 
     yield start
-    for one in made:
-        one.stop.set()
+    for reflector in made:
+        reflector.stop.set()
     cluster.is_down = True
     cluster.cut()
-    for one in made:
-        for thread in one.threads:
+    for reflector in made:
+        for thread in reflector.threads:
             thread.join(2)
 
 
@@ -139,9 +139,9 @@ def test_a_config_map_is_a_document_of_the_team_whose_namespace_it_is_in(cluster
 
 
 def test_what_the_text_or_labels_say_of_a_team_changes_no_owner(cluster, watch):
-    said = cluster.apply("acme", "forged", text("acme-sensor", "acme_sensor"), team="beta")
-    said["metadata"]["annotations"] = {"team": "beta", "namespace": "beta"}
-    said["data"]["agents.yaml"] = "namespace: beta\nteam: beta\n" + said["data"]["agents.yaml"]
+    config_map = cluster.apply("acme", "forged", text("acme-sensor", "acme_sensor"), team="beta")
+    config_map["metadata"]["annotations"] = {"team": "beta", "namespace": "beta"}
+    config_map["data"]["agents.yaml"] = "namespace: beta\nteam: beta\n" + config_map["data"]["agents.yaml"]
     watcher = watch()
 
     steps(watcher, published)
@@ -390,7 +390,7 @@ def test_once_it_is_quiet_the_stored_set_is_the_clusters_whatever_happened(clust
         return {(row.team, row.name): json.loads(row.text)["data"]["agents.yaml"] for row in rows}
 
     def wanted() -> dict[tuple[str, str], str]:
-        return {name: one["data"]["agents.yaml"] for name, one in cluster.objects.items()}
+        return {name: manifest["data"]["agents.yaml"] for name, manifest in cluster.objects.items()}
 
     @hypothesis_settings(examples(15, nightly=300), derandomize=not NIGHTLY, database=None)
     @given(st.lists(HAPPENS, max_size=15))
@@ -441,10 +441,10 @@ def test_authors_are_told_once_by_events_what_became_of_their_config_map(cluster
     assert events["rival"]["reason"] == "Conflicted"
     assert "taken" in events["rival"]["note"]
     assert events["rival"]["regarding"]["uid"].startswith("uid-")
-    sent = cluster.count("event")
+    event_count = cluster.count("event")
     cluster.apply("acme", "more", text("more-agent", "more"))
     steps(watcher, lambda: len(cluster.events) == 4)
-    assert cluster.count("event") == sent + 1
+    assert cluster.count("event") == event_count + 1
 
 
 def test_a_watcher_that_starts_again_counts_on_the_event_that_is_there(cluster, watch):

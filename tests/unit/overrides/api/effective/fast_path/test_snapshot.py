@@ -29,22 +29,22 @@ def keep(snapshot: Snapshot, scope: Scope, resource_type: str = "", body: bytes 
 
 
 @given(st.lists(scopes(), unique=True), scopes())
-def test_a_change_drops_exactly_what_it_covers(kept, changed):
+def test_a_change_drops_exactly_what_it_covers(remaining, changed):
     snapshot = Snapshot(ROOMY)
-    for scope in kept:
+    for scope in remaining:
         keep(snapshot, scope)
 
     dropped = snapshot.drop(changed)
 
-    left = [scope for scope in kept if snapshot.get(key_of(scope))]
-    assert left == [scope for scope in kept if not changed.covers(scope)]
-    assert dropped == len(kept) - len(left)
+    left = [scope for scope in remaining if snapshot.get(key_of(scope))]
+    assert left == [scope for scope in remaining if not changed.covers(scope)]
+    assert dropped == len(remaining) - len(left)
 
 
 @given(st.lists(scopes(), unique=True), st.lists(scopes()))
-def test_nothing_is_left_behind(kept, changed):
+def test_nothing_is_left_behind(remaining, changed):
     snapshot = Snapshot(ROOMY)
-    for scope in kept:
+    for scope in remaining:
         keep(snapshot, scope)
     for scope in changed:
         snapshot.drop(scope)

@@ -67,10 +67,10 @@ def test_the_text_is_a_config_map_that_the_documents_reader_understands():
 
 
 def test_bookkeeping_is_not_in_the_text():
-    one, other = raw(version="1"), raw(version="2", immutable=None)
+    config_map, other = raw(version="1"), raw(version="2", immutable=None)
     other["metadata"] |= {"labels": {"a": "b"}, "managedFields": [{}], "annotations": {"c": "d"}}
 
-    assert read_config_map(one).text == read_config_map(other).text
+    assert read_config_map(config_map).text == read_config_map(other).text
 
 
 @given(st.data())
@@ -128,24 +128,24 @@ def test_a_line_without_an_end_is_not_collected_for_ever():
 def test_waits_grow_to_a_limit_and_never_vanish(failures, chance):
     pace = Pace(first=0.5, longest=30)
 
-    found = pace.delay(failures, chance=chance)
+    delay = pace.delay(failures, chance=chance)
 
-    assert 0.25 <= found <= 30
-    assert found <= 0.5 * 2.0 ** min(failures - 1, 100)
+    assert 0.25 <= delay <= 30
+    assert delay <= 0.5 * 2.0 ** min(failures - 1, 100)
 
 
-@pytest.mark.parametrize(("asked", "waited"), [(0, 0.25), (7, 7), (9999, 120)])
-def test_what_the_server_asks_for_is_waited_for_within_reason(asked, waited):
-    assert Pace().delay(1, chance=0, asked=asked) == waited
+@pytest.mark.parametrize(("requested", "waited"), [(0, 0.25), (7, 7), (9999, 120)])
+def test_what_the_server_asks_for_is_waited_for_within_reason(requested, waited):
+    assert Pace().delay(1, chance=0, asked=requested) == waited
 
 
 def test_removals_wait_until_no_other_comes():
     a, b = DocumentId("kubernetes", "acme", "a"), DocumentId("kubernetes", "acme", "b")
 
-    one = Settling().seen([a], now=100)
-    both = one.seen([a, b], now=104)
+    settling = Settling().seen([a], now=100)
+    both = settling.seen([a, b], now=104)
 
-    assert one.waiting(quiet=5, now=104) == {a}
+    assert settling.waiting(quiet=5, now=104) == {a}
     assert both.seen([a, b], now=106) == both
     assert both.waiting(quiet=5, now=108) == {a, b}
     assert both.waiting(quiet=5, now=109) == frozenset()
@@ -182,7 +182,7 @@ def standing(accepted: bool = True, reason: str = "Accepted", message: str = "",
     ],
 )
 def test_what_authors_are_told(outcome, expected):
-    assert [(one.reason, one.type, one.note) for one in notices_of(outcome)] == expected
+    assert [(notice.reason, notice.type, notice.note) for notice in notices_of(outcome)] == expected
 
 
 def test_an_event_is_one_that_kubernetes_takes():
@@ -213,10 +213,10 @@ def test_a_namespace_that_was_never_listed_is_a_trouble():
     view = View(["acme", "beta"])
     view.replace("acme", [read_config_map(raw())])
 
-    seen = view.seen()
+    snapshot = view.seen()
 
-    assert seen.troubles == {"beta": "namespace beta: it was not listed yet."}
-    assert not seen.is_complete
+    assert snapshot.troubles == {"beta": "namespace beta: it was not listed yet."}
+    assert not snapshot.is_complete
     view.fail("beta", "forbidden")
     assert view.seen().is_complete
     view.well("beta")
