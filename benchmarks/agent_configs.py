@@ -21,13 +21,13 @@ from benchmarks.stage import stage
 from benchmarks.table import Row
 
 # Everything by the task: what is measured is the recompute itself. One document is changed again and again.
-_TOLD = {"AGENT_CONFIGS_AT_ONCE": "0", "AGENT_CONFIGS_FLAPS": "1000000"}
+_ENVIRONMENT = {"AGENT_CONFIGS_AT_ONCE": "0", "AGENT_CONFIGS_FLAPS": "1000000"}
 
 
 def main() -> int:
     options = _options()
     print(f"{description()}.", flush=True)
-    with stage(_TOLD) as running:
+    with stage(_ENVIRONMENT) as running:
         os.environ.update(running.environment)
         django.setup()
         rows = _measure(options)

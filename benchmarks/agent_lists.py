@@ -22,7 +22,7 @@ from benchmarks.machine import description
 from benchmarks.stage import Server, stage
 from benchmarks.table import Row
 
-_TOLD = {"LEASE_SECONDS": "86400"}
+_ENVIRONMENT = {"LEASE_SECONDS": "86400"}
 _TIMES = 25
 _LABELS = """
 UPDATE registry_agent SET labels = jsonb_build_object('team', 't' || right(name, 2), 'rank', right(name, 1))
@@ -35,7 +35,7 @@ def main() -> int:
     parser.add_argument("--agents", type=int, default=1_000_000)
     parser.add_argument("--write", action="store_true", help="put the table into docs/performance.md")
     options = parser.parse_args()
-    with stage(_TOLD) as running:
+    with stage(_ENVIRONMENT) as running:
         os.environ.update(running.environment)
         django.setup()
         fleet.load(running.environment["DATABASE_URL"], options.agents, 1)

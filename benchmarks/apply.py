@@ -26,8 +26,8 @@ def rows(running: Stage, ours: Server, token: str, dataset: Dataset, rounds: int
         first = list(documents(dataset, number, "a"))
         some = [*documents(dataset, number, "b", COUNT // 100), *first[COUNT // 100 :]]
         last = list(documents(dataset, number, "c"))
-        for name, sent in (("create", first), ("same", first), ("some", some), ("all", last)):
-            took[name].append(_apply(ours.port, token, sent))
+        for name, batch in (("create", first), ("same", first), ("some", some), ("all", last)):
+            took[name].append(_apply(ours.port, token, batch))
         took["floor"].append(_floor(running.environment["DATABASE_URL"], first))
     floor = median(took["floor"])
     titles = {
@@ -52,16 +52,16 @@ def rows(running: Stage, ours: Server, token: str, dataset: Dataset, rounds: int
 
 def documents(dataset: Dataset, number: int, value: str, count: int = COUNT) -> Iterator[dict[str, Any]]:
     """Documents of launch plans, where nothing is set yet; other launch plans for each number."""
-    for one in range(count):
-        project, domain, workflow = dataset.workflow(one % dataset.workflows)
+    for index in range(count):
+        project, domain, workflow = dataset.workflow(index % dataset.workflows)
         yield {
             "apiVersion": 1,
             "kind": "overrides",
             "project": project,
             "domain": domain,
             "workflow": workflow,
-            "launchPlan": f"l{number}-{one // dataset.workflows}",
-            "spec": {"executionQueueAttributes": {"tags": [f"{value}{one}"]}},
+            "launchPlan": f"l{number}-{index // dataset.workflows}",
+            "spec": {"executionQueueAttributes": {"tags": [f"{value}{index}"]}},
         }
 
 

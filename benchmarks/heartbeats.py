@@ -23,7 +23,7 @@ from benchmarks.stage import WORKERS, Server, Stage, stage
 from benchmarks.table import Row
 
 # Nobody is silent by accident here: the leases of the benchmark last a day.
-_TOLD = {"FLEET_GUARD_PERCENT": "101", "LEASE_SECONDS": "86400", "HEARTBEATS_PER_SECOND": "1000000"}
+_ENVIRONMENT = {"FLEET_GUARD_PERCENT": "101", "LEASE_SECONDS": "86400", "HEARTBEATS_PER_SECOND": "1000000"}
 
 
 @dataclass(slots=True)
@@ -45,7 +45,7 @@ class Bench:
 def main() -> int:
     options = _options()
     print(f"{description()}. Loading {options.agents:,} agents ...", flush=True)
-    with stage(_TOLD) as running:
+    with stage(_ENVIRONMENT) as running:
         os.environ.update(running.environment)
         django.setup()
         began = time.perf_counter()
@@ -136,12 +136,12 @@ def _processor_row(ours: Contender, bare: Contender) -> Row:
     )
 
 
-def _row(one: Contender, ratio: str = "", target: str = "") -> Row:
-    whole = rounds.merged(one)
-    web, postgres = rounds.processor(one)
+def _row(sender: Contender, ratio: str = "", target: str = "") -> Row:
+    whole = rounds.merged(sender)
+    web, postgres = rounds.processor(sender)
     return Row(
-        f"{one.name}, {one.connections} connections",
-        f"{rounds.rate(one):,.0f}",
+        f"{sender.name}, {sender.connections} connections",
+        f"{rounds.rate(sender):,.0f}",
         f"{whole.percentile(0.5):.1f}",
         f"{whole.percentile(0.99):.1f}",
         f"{web:.0f} + {postgres:.0f}",

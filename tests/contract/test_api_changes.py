@@ -9,7 +9,7 @@ import pytest
 
 from tests.contract.api_changes import RELEASED, ROOT, breaks, contract_only, load, unannounced
 
-THING = {
+DOCUMENT = {
     "type": "object",
     "properties": {
         "name": {"type": "string", "maxLength": 10},
@@ -32,7 +32,7 @@ OLD: dict[str, Any] = {
             }
         }
     },
-    "components": {"schemas": {"Thing": THING}},
+    "components": {"schemas": {"Thing": DOCUMENT}},
 }
 
 

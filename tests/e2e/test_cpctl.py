@@ -52,7 +52,7 @@ def applied(cpctl: Cpctl) -> Cpctl:
 
 
 def test_overrides_as_a_table_without_titles_and_as_names(applied):
-    titles, *rows = applied("get", "overrides").shown
+    titles, *rows = applied("get", "overrides").lines
     scope = "SCOPE                                 "
     assert titles == f"TYPE                        {scope}   VERSION   CHANGED BY   CHANGED AT"
     # Both came in one transaction: their order is anybody's.
@@ -61,7 +61,7 @@ def test_overrides_as_a_table_without_titles_and_as_names(applied):
         "workflow_execution_config   project=flytesnacks domain=development   1         ada          <time>",
     ]
     assert "TYPE" not in applied("get", "overrides", "--no-headers").out
-    assert sorted(applied("get", "overrides", "-o", "name").shown) == [
+    assert sorted(applied("get", "overrides", "-o", "name").lines) == [
         "task_resource project=flytesnacks domain=development",
         "workflow_execution_config project=flytesnacks domain=development",
     ]
@@ -80,7 +80,7 @@ def test_json_and_yaml_are_what_the_api_says(applied):
 def test_diff_ends_with_0_1_and_2_or_more(cpctl):
     changes = cpctl("diff", "-f", "-", stdin=DOCUMENT)
     assert changes.code == 1
-    assert changes.shown == [
+    assert changes.lines == [
         "+ task_resource project=flytesnacks domain=development",
         "    + /defaults/cpu: 1",
         "+ workflow_execution_config project=flytesnacks domain=development",
@@ -157,12 +157,12 @@ def test_apply_keeps_what_a_document_leaves_out_and_replace_takes_it_away(applie
     (applied.folder / "less.yaml").write_text(yaml.safe_dump(less))
 
     assert applied("apply", "-f", "less.yaml", "--yes").code == 0
-    assert len(applied("get", "overrides", "-o", "name").shown) == 2
+    assert len(applied("get", "overrides", "-o", "name").lines) == 2
     tried = applied("apply", "-f", "less.yaml", "--replace", "--dry-run", "server")
     assert (tried.code, "-    defaults:" in tried.out) == (0, True)
     assert applied("apply", "-f", "less.yaml", "--replace").code == 2
     assert applied("apply", "-f", "less.yaml", "--replace", "--prune", "--manager", "git").code == 2
-    assert len(applied("get", "overrides", "-o", "name").shown) == 2
+    assert len(applied("get", "overrides", "-o", "name").lines) == 2
 
     ran = applied("apply", "-f", "less.yaml", "--replace", "--yes", "-m", "Less")
     assert ran.code == 0, ran.err
@@ -299,7 +299,7 @@ def test_history_blame_and_rollback(applied):
     assert applied("apply", "-f", "-", "--yes", stdin=DOCUMENT.replace("40", "50")).code == 0
     kind = ("workflow_execution_config", *HERE)
 
-    assert [line.split()[0] for line in applied("history", *kind).shown] == ["VERSION", "2", "1"]
+    assert [line.split()[0] for line in applied("history", *kind).lines] == ["VERSION", "2", "1"]
     assert applied("history", *kind, "--diff", "1..2").out == (
         "    - /max_parallelism: 40\n    + /max_parallelism: 50\n"
     )

@@ -171,7 +171,7 @@ def test_a_team_moves_in_and_an_agent_comes_and_goes(cpctl):
     place = ("-p", "shop", "-d", "production", "-w", "train")
     ladder = cpctl("explain", "effective", *place, "taskResources.defaults.cpu").out
     assert "→ project=shop domain=production" in ladder
-    (revision, *_) = cpctl("history", "-o", "name").shown
+    (revision, *_) = cpctl("history", "-o", "name").lines
     back = cpctl(
         "rollback", "--to-revision", str(int(revision) - 1), "-p", "shop", "--manager", "git", "--yes"
     )

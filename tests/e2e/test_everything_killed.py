@@ -60,8 +60,8 @@ class Client(threading.Thread):
         self.connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
         # Who has waited for longest is first; when each is to beat.
         self.queue = deque((0.0, agent) for agent in agents)
-        self.told: dict[str, str] = {}
-        self.taken, self.failed, self.refused = 0, 0, set[int]()
+        self.answers: dict[str, str] = {}
+        self.answered, self.failed, self.refused = 0, 0, set[int]()
         # How much later than it should an agent could beat.
         self.longest = 0.0
         self.stopping = threading.Event()
@@ -75,7 +75,7 @@ class Client(threading.Thread):
                     self.longest = max(self.longest, time.monotonic() - at)
                 self.queue.rotate(-1)
                 self.queue[-1] = (time.monotonic() + EVERY_SECONDS, beating)
-                self.taken += 1
+                self.answered += 1
             else:
                 time.sleep(0.05)
 
@@ -93,7 +93,7 @@ class Client(threading.Thread):
         answer = self.connection.getresponse()
         document = json.loads(answer.read())
         if answer.status == 200:
-            self.told[str(beating.agent)] = document["last_heartbeat"]
+            self.answers[str(beating.agent)] = document["last_heartbeat"]
         else:
             self.refused.add(answer.status)
         return answer.status == 200
@@ -105,7 +105,7 @@ class Joiner(threading.Thread):
     def __init__(self, port: int, token: str, number: int) -> None:
         super().__init__(daemon=True)
         self.port, self.token, self.number = port, token, number
-        self.told: dict[str, str] = {}
+        self.answers: dict[str, str] = {}
         self.failed, self.refused = 0, set[int]()
         self.stopping = threading.Event()
 
@@ -128,7 +128,7 @@ class Joiner(threading.Thread):
         answer = connection.getresponse()
         document = json.loads(answer.read())
         if answer.status == 201:
-            self.told[document["agent"]["agent_id"]] = document["token"]
+            self.answers[document["agent"]["agent_id"]] = document["token"]
         else:
             self.refused.add(answer.status)
 
@@ -138,8 +138,8 @@ class Fleet:
         self.up = up
         self.token = (up.data_dir / "admin.token").read_text().strip()
 
-    def ask(self, path: str, said: object = None) -> Any:
-        body = None if said is None else json.dumps(said).encode()
+    def ask(self, path: str, content: object = None) -> Any:
+        body = None if content is None else json.dumps(content).encode()
         headers = {"Authorization": f"Bearer {self.token}", "Content-Type": "application/json"}
         request = urllib.request.Request(f"{self.up.url}/api/v1/{path}", body, headers)
         with urllib.request.urlopen(request, timeout=20) as answer:
@@ -177,9 +177,10 @@ def kill(up: Up, name: str) -> None:
 
 def a_round_of_all(clients: list[Client], seconds: float = 60 + FLEET / 20) -> None:
     """Wait until everybody has been beaten for twice since now."""
-    targets = [client.taken + 2 * len(client.queue) for client in clients]
+    targets = [client.answered + 2 * len(client.queue) for client in clients]
     until(
-        lambda: all(client.taken >= enough for client, enough in zip(clients, targets, strict=True)), seconds
+        lambda: all(client.answered >= enough for client, enough in zip(clients, targets, strict=True)),
+        seconds,
     )
 
 
@@ -205,7 +206,7 @@ def test_nothing_that_was_acknowledged_is_lost_and_nobody_is_wrongly_unavailable
     agents_found = {
         entry["agent_id"]: entry for entry in fleet.everybody() if entry["environment"] != JOINING
     }
-    acknowledged = {agent: at for client in clients for agent, at in client.told.items()}
+    acknowledged = {agent: at for client in clients for agent, at in client.answers.items()}
     assert set(agents_found) == set(acknowledged) == set(agents)
     lost = [a for a in agents if _time(agents_found[a]["last_heartbeat"]) < _time(acknowledged[a])]
     assert lost == []
@@ -213,7 +214,7 @@ def test_nothing_that_was_acknowledged_is_lost_and_nobody_is_wrongly_unavailable
     silent = fleet.ask("events?after=0&type=agent.unavailable&limit=200")["items"]
     assert [event for event in silent if event["data"]["environment"] != JOINING] == []
     # It was real: requests did fail, and none was refused but for want of the database.
-    total, failed = sum(client.taken for client in clients), sum(client.failed for client in clients)
+    total, failed = sum(client.answered for client in clients), sum(client.failed for client in clients)
     longest = max(client.longest for client in clients)
     print(f"{FLEET} agents: {total} heartbeats taken, {failed} failed, none later than {longest:.1f} s")
     assert failed > 0
@@ -223,7 +224,7 @@ def test_nothing_that_was_acknowledged_is_lost_and_nobody_is_wrongly_unavailable
 
 def _every_join_holds(fleet: Fleet, joiners: list[Joiner]) -> None:
     """Every credential that was told is good, and every agent has cost one use: no half joins."""
-    tokens = {agent: token for joiner in joiners for agent, token in joiner.told.items()}
+    tokens = {agent: token for joiner in joiners for agent, token in joiner.answers.items()}
     joined = {entry["agent_id"] for entry in fleet.everybody() if entry["environment"] == JOINING}
     assert len(tokens) > 100
     assert sum(joiner.failed for joiner in joiners) > 0

@@ -25,8 +25,8 @@ class Client(threading.Thread):
     def __init__(self, port: int, token: str, agents: list[str]) -> None:
         super().__init__(daemon=True)
         self.port, self.token, self.agents = port, token, agents
-        self.told: dict[str, str] = {}
-        self.taken = 0
+        self.answers: dict[str, str] = {}
+        self.answered = 0
 
     def run(self) -> None:
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)
@@ -44,8 +44,8 @@ class Client(threading.Thread):
         answer = connection.getresponse()
         document = json.loads(answer.read())
         assert answer.status == 200, document
-        self.told[agent] = document["last_heartbeat"]
-        self.taken += 1
+        self.answers[agent] = document["last_heartbeat"]
+        self.answered += 1
 
 
 @pytest.fixture
@@ -75,9 +75,9 @@ def test_no_acknowledged_heartbeat_is_lost_when_the_web_process_is_killed(web):
     for client in clients:
         client.join(15)
 
-    acknowledged = {agent: at for client in clients for agent, at in client.told.items()}
+    acknowledged = {agent: at for client in clients for agent, at in client.answers.items()}
     assert len(acknowledged) == AGENTS
-    assert sum(client.taken for client in clients) > 500
+    assert sum(client.answered for client in clients) > 500
     stored = dict(Lease.objects.values_list("agent_id", "renewed_at"))
     lost = [agent for agent, at in stored.items() if at < parse_datetime(acknowledged[str(agent)])]
     assert lost == []

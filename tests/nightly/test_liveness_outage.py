@@ -15,7 +15,16 @@ from controlplane.events.models import Event
 from controlplane.local.programs import stop_all
 from registry.agents.models import Agent
 from registry.environments.models import Environment
-from tests.e2e.test_fleet_promises import Fleet, Plane, in_state, ready, register, swept_for, told, until
+from tests.e2e.test_fleet_promises import (
+    Fleet,
+    Plane,
+    events_told,
+    in_state,
+    ready,
+    register,
+    swept_for,
+    until,
+)
 from tests.e2e.test_reference_agent import Process
 from tests.support.api_client import Api, token_for
 
@@ -85,7 +94,7 @@ def test_web_servers_away_for_longer_than_a_lease(plane, processes, tmp_path, co
     time.sleep(30)
     fleet.stopping.set()
 
-    assert {kind for kind, _ in told()} <= {"agent.unknown", "agent.ready"}
+    assert {kind for kind, _ in events_told()} <= {"agent.unknown", "agent.ready"}
 
 
 def test_web_servers_away_under_the_ruling_of_an_earlier_incident(plane):

@@ -22,7 +22,7 @@ class Ran:
     err: str
 
     @property
-    def shown(self) -> list[str]:
+    def lines(self) -> list[str]:
         """Lines without the times, which no test can know."""
         return [_TIME.sub("<time>", line) for line in self.out.splitlines()]
 

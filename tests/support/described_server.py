@@ -38,7 +38,7 @@ class DescribedServer(ThreadingHTTPServer):
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
         self.url = f"http://127.0.0.1:{self.server_port}"
-        self.asked: set[str] = set()
+        self.operations: set[str] = set()
         self.wrong: list[str] = []
 
 
@@ -74,7 +74,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.server.wrong.append(f"nobody describes {self.command} {self.path}")
             return self.send_error(404)
         operation = OPERATIONS[name][2]
-        self.server.asked.add(name)
+        self.server.operations.add(name)
         self.server.wrong += [
             f"{name}: {problem}" for problem in _wrong(operation, url.query, self.headers, body)
         ]

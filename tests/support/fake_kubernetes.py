@@ -147,10 +147,10 @@ class FakeKubernetes:
 
     def take_fault(self, on: str) -> Fault | None:
         with self.lock:
-            found = next((fault for fault in self.faults if fault.on == on), None)
-            if found:
-                self.faults.remove(found)
-            return found
+            chosen_fault = next((fault for fault in self.faults if fault.on == on), None)
+            if chosen_fault:
+                self.faults.remove(chosen_fault)
+            return chosen_fault
 
     def _note(self, kind: str, value: dict) -> None:
         self.log.append((self.version, kind, value))

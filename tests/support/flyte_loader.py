@@ -252,10 +252,10 @@ def _small(value: Any) -> Any:
     """viper: names in small letters, but not within lists."""
     if not isinstance(value, dict):
         return value
-    return {_shown(name).lower(): _small(inner) for name, inner in value.items()}
+    return {_text_of(name).lower(): _small(inner) for name, inner in value.items()}
 
 
-def _shown(name: Any) -> str:
+def _text_of(name: Any) -> str:
     if isinstance(name, bool):
         return str(name).lower()
     return "<nil>" if name is None else str(name)

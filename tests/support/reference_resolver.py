@@ -42,7 +42,7 @@ class Node(NamedTuple):
     key: str = ""
 
 
-Said = list[tuple[int, Any]]
+Statements = list[tuple[int, Any]]
 
 
 def level(scope: tuple[str, ...]) -> int:
@@ -135,8 +135,10 @@ class Reference:
         trees = [
             self.obedient(rank, (), self.tree((), layer.document)) for rank, layer in enumerate(self.layers)
         ]
-        self.said: Said = [(rank, tree) for rank, tree in enumerate(trees) if tree is not GONE][::-1]
-        value, sources = self.decide((), self.said)
+        self.statements: Statements = [(rank, tree) for rank, tree in enumerate(trees) if tree is not GONE][
+            ::-1
+        ]
+        value, sources = self.decide((), self.statements)
         self.attributes = {} if value is GONE else value
         self.leaves = {place: (rank, self.shadowed(place, rank)) for place, rank in sources.items()}
         self.removed = self.taken_away()
@@ -210,7 +212,7 @@ class Reference:
 
     # Deciding: the value of a place, and the layer of each leaf in it
 
-    def decide(self, place: tuple, statements: Said) -> tuple[Any, dict[tuple, int]]:
+    def decide(self, place: tuple, statements: Statements) -> tuple[Any, dict[tuple, int]]:
         live = list(takewhile(lambda statement: statement[1] is not None, statements))
         if not live:
             return GONE, {}
@@ -227,7 +229,7 @@ class Reference:
         )
         return self.merged(place, run[:1] if top.kind == "replace" else run)
 
-    def extreme(self, live: Said, rule: str) -> tuple[int, Any]:
+    def extreme(self, live: Statements, rule: str) -> tuple[int, Any]:
         amounts = [number for _, value in live if (number := amount(value)) is not None]
         if not amounts:
             return live[0]
@@ -235,7 +237,7 @@ class Reference:
         inherited = [value for _, value in live if amount(value) == best][-1]
         return next(statement for statement in live if canonical(statement[1]) == canonical(inherited))
 
-    def merged(self, place: tuple, run: Said) -> tuple[Any, dict[tuple, int]]:
+    def merged(self, place: tuple, run: Statements) -> tuple[Any, dict[tuple, int]]:
         names = dict.fromkeys(name for _, node in run for name in node.parts)
         heard = {
             name: [(rank, node.parts[name]) for rank, node in run if name in node.parts] for name in names
@@ -253,7 +255,7 @@ class Reference:
         leaves = {leaf: rank for name in there for leaf, rank in decided[name][1].items()}
         return value, leaves if there else {place: self.emptied_by(place, run)}
 
-    def emptied_by(self, place: tuple, run: Said) -> int:
+    def emptied_by(self, place: tuple, run: Statements) -> int:
         """The layer that says it is empty, or that took the last part away."""
         (rank, node), *below = run
         had = below and self.decide(place, below)[0]
@@ -263,14 +265,14 @@ class Reference:
         """What a null took away and is still missing, with the most specific layer that says so."""
         removed: dict[tuple, int] = {}
         inherited: dict[tuple, int] = {}
-        for index in reversed(range(len(self.said))):
-            rank, node = self.said[index]
+        for index in reversed(range(len(self.statements))):
+            rank, node = self.statements[index]
             for place, value in single((), node):
                 # What is taken whole inherits nothing that a null could take away.
                 is_whole = any(self.rule(place[:length]) == "replace" for length in range(len(place)))
                 if value is None and not is_whole and (place in removed or is_there(place, inherited)):
                     removed[place] = rank
-            inherited = self.decide((), self.said[index:])[1]
+            inherited = self.decide((), self.statements[index:])[1]
             # Stated anew, it is removed no longer, whatever takes it away after that.
             removed = {place: by for place, by in removed.items() if not is_there(place, inherited)}
         return removed
@@ -278,7 +280,7 @@ class Reference:
     def shadowed(self, place: tuple, rank: int) -> list[tuple[int, Any]]:
         """What others state at a leaf's place, the nearest first."""
         is_extreme = self.rule(place) in ("min", "max")
-        stated = [(other, stated_at(node, place)) for other, node in self.said]
+        stated = [(other, stated_at(node, place)) for other, node in self.statements]
         return [
             (other, plain(node))
             for other, node in stated

@@ -66,13 +66,15 @@ def test_a_selector_that_cannot_be_read_is_told_beside_the_form(browser):
 
 
 def test_a_long_list_comes_in_pages_that_keep_the_question(browser):
-    one = Agent.objects.get(name="prod-eu-1")
+    agent_row = Agent.objects.get(name="prod-eu-1")
     Agent.objects.bulk_create(
         [Agent(name=f"bulk-{n:03}", environment="bulk", cost="low", topic_name=f"t{n}") for n in range(60)]
     )
-    one.lease.__class__.objects.bulk_create(
+    agent_row.lease.__class__.objects.bulk_create(
         [
-            one.lease.__class__(agent=agent, renewed_at=one.lease.renewed_at, expires_at=one.lease.expires_at)
+            agent_row.lease.__class__(
+                agent=agent, renewed_at=agent_row.lease.renewed_at, expires_at=agent_row.lease.expires_at
+            )
             for agent in Agent.objects.filter(environment="bulk")
         ]
     )

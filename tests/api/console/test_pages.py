@@ -79,8 +79,8 @@ def test_logging_in_leads_back_to_where_one_wanted_to_go(db):
     form = client.get("/login?next=/agents")
     csrf = re.search(r'name="csrfmiddlewaretoken" value="(\w+)"', form.content.decode())[1]
 
-    said = {"username": "jane", "password": PASSWORD, "next": "/agents", "csrfmiddlewaretoken": csrf}
-    answer = client.post("/login", said)
+    credentials = {"username": "jane", "password": PASSWORD, "next": "/agents", "csrfmiddlewaretoken": csrf}
+    answer = client.post("/login", credentials)
 
     assert (answer.status_code, answer["Location"]) == (302, "/agents")
     assert client.get("/agents").status_code == 200

@@ -274,8 +274,10 @@ def test_a_query_that_cannot_be_read_is_400(flyte_http, query, message):
 
 def test_a_workflow_reads_the_most_specific_row_whole_and_its_ids(flyte_http):
     path = f"{WORKFLOW}?resource_type=WORKFLOW_EXECUTION_CONFIG"
-    for where, said in ((PROJECT, {"max_parallelism": 3}), (PD, {"interruptible": True})):
-        flyte_http.put(where, {"attributes": {"matching_attributes": {"workflow_execution_config": said}}})
+    for where, stated_attributes in ((PROJECT, {"max_parallelism": 3}), (PD, {"interruptible": True})):
+        flyte_http.put(
+            where, {"attributes": {"matching_attributes": {"workflow_execution_config": stated_attributes}}}
+        )
 
     attributes = flyte_http.get(path, accepts=SNAKE).json()["attributes"]
     assert (attributes["project"], attributes["domain"], attributes["workflow"]) == (
@@ -447,8 +449,13 @@ def test_native_and_flyte_writes_see_each_other(flyte_http, api):
 
 def test_what_only_native_resolution_knows_is_left_out_for_flyte(flyte_http, api):
     here = "?project=flytesnacks&domain=development"
-    said = [{"task_type": "a", "plugin_id": ["1"]}, {"task_type": "b", "$remove": True}]
-    assert api.put(f"overrides/plugin_override{here}", {"attributes": {"overrides": said}}).status_code == 201
+    overrides_stated = [{"task_type": "a", "plugin_id": ["1"]}, {"task_type": "b", "$remove": True}]
+    assert (
+        api.put(
+            f"overrides/plugin_override{here}", {"attributes": {"overrides": overrides_stated}}
+        ).status_code
+        == 201
+    )
 
     attributes = flyte_http.get(f"{PD}?resource_type=PLUGIN_OVERRIDE", accepts=SNAKE).json()["attributes"]
 

@@ -191,10 +191,10 @@ def test_the_order_of_documents_does_not_matter(api):
 
     plans = [apply(api, *order, dry_run="true").json() for order in itertools.permutations(documents)]
 
-    def told(plan: dict) -> list[str]:
+    def summary_of(plan: dict) -> list[str]:
         return sorted(map(str, plan["changes"] + plan["effective"]))
 
-    assert all(told(plan) == told(plans[0]) for plan in plans)
+    assert all(summary_of(plan) == summary_of(plans[0]) for plan in plans)
 
 
 def test_an_apply_costs_as_many_queries_for_ten_documents_as_for_a_thousand(

@@ -197,11 +197,11 @@ def test_selectors_mean_the_same_in_sql(api):
         register(api, f"a{number}", labels=label_set)
 
     for text in ("a", "!a", "a=1", "a!=1", "a in (1,2)", "a notin (1)", "b=", "b!=", "a=1,b", "a,!b"):
-        wanted = [
+        expected_names = [
             f"a{n}" for n, label_set in enumerate(labels) if all(r.met_by(label_set) for r in parse(text))
         ]
         rows = Agent.objects.filter(*(meets(requirement) for requirement in parse(text))).order_by("name")
-        assert [row.name for row in rows] == wanted, text
+        assert [row.name for row in rows] == expected_names, text
 
 
 @pytest.mark.parametrize(

@@ -234,13 +234,15 @@ def test_two_joins_that_meet_cannot_both_have_the_last_use():
     ],
 )
 def test_an_agents_own_token_serves_for_no_more_than_it_was_let_in_for(api, body, status):
-    said = {**AGENT, "environment": "prod", "service_types": ["vm"]}
+    registration = {**AGENT, "environment": "prod", "service_types": ["vm"]}
     own = Api(
-        Api(invite(api, environment="prod", service_types=["vm"])).post("agents:join", said).json()["token"]
+        Api(invite(api, environment="prod", service_types=["vm"]))
+        .post("agents:join", registration)
+        .json()["token"]
     )
 
-    assert own.post("agents", {**said, **body}).status_code == status
-    assert own.post("agents", {**said, "capacity": 3}).status_code == 200
+    assert own.post("agents", {**registration, **body}).status_code == status
+    assert own.post("agents", {**registration, "capacity": 3}).status_code == 200
     assert Agent.objects.values_list("name", "environment", "service_types").get() == ("a1", "prod", ["vm"])
 
 

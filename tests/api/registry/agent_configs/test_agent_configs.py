@@ -43,8 +43,8 @@ def plane(api) -> str:
     return "eu"
 
 
-def published(api: Api, team: str = "acme", name: str = "agents", said: str = ""):
-    return api.put(f"agent-configs/{team}/{name}", {"text": said or text(team)})
+def published(api: Api, team: str = "acme", name: str = "agents", content: str = ""):
+    return api.put(f"agent-configs/{team}/{name}", {"text": content or text(team)})
 
 
 def test_a_document_is_published_read_changed_and_taken_away(api, plane):
@@ -55,7 +55,7 @@ def test_a_document_is_published_read_changed_and_taken_away(api, plane):
         "Programmed"
     ] == "True"
 
-    unconditional = published(api, said=text(task="other"))
+    unconditional = published(api, content=text(task="other"))
     changed = api.put("agent-configs/acme/agents", {"text": text(task="other")}, If_Match='"v1"')
     stale = api.delete("agent-configs/acme/agents", If_Match='"v1"')
     gone = api.delete("agent-configs/acme/agents", If_Match='"v2"')
@@ -116,7 +116,7 @@ def test_another_organisation_sees_neither_documents_nor_names(api, plane):
     api.put("agent-config-teams/acme", {"publishers": [ours], "organisation": "acme-inc"})
     api.put("agent-config-teams/rival", {"publishers": [theirs], "organisation": "rival-inc"})
     published(us)
-    published(them, "rival", said=text("rival", "acme_sensor"))
+    published(them, "rival", content=text("rival", "acme_sensor"))
 
     (standing,) = them.get("agent-configs/rival/agents").json()["data_planes"]
     (conflict,) = standing["conflicts"]
@@ -133,7 +133,7 @@ def test_an_administrator_sees_who_won_a_conflict_between_organisations(api, pla
     for team in ("acme", "rival"):
         api.put(f"agent-config-teams/{team}", {"publishers": [], "organisation": f"{team}-inc"})
     published(api)
-    published(api, "rival", said=text("rival", "acme_sensor"))
+    published(api, "rival", content=text("rival", "acme_sensor"))
 
     (document,) = api.get("agent-config-conflicts").json()["items"]
     (conflict,) = document["conflicts"]
@@ -211,7 +211,7 @@ def test_a_preview_tells_nothing_of_another_organisations_agents(api, plane, set
 
 def test_a_loser_is_told_who_has_the_name_and_why_and_hand_over_moves_it(api, plane):
     published(api)
-    lost = published(api, "sensors", said=text("sensors", "acme_sensor")).json()
+    lost = published(api, "sensors", content=text("sensors", "acme_sensor")).json()
 
     (conflict,) = lost["data_planes"][0]["conflicts"]
     assert (conflict["winner_team"], conflict["because"]) == ("acme", "established")
@@ -245,7 +245,7 @@ def test_bundles_can_be_listed_read_and_compared(api, plane):
 
 def test_metrics_tell_of_documents_conflicts_and_bundles(api, plane):
     published(api)
-    published(api, "sensors", said=text("sensors", "acme_sensor"))
+    published(api, "sensors", content=text("sensors", "acme_sensor"))
 
     metrics = api.get("/metrics").content.decode()
 
@@ -255,9 +255,14 @@ def test_metrics_tell_of_documents_conflicts_and_bundles(api, plane):
     assert 'agentcfg_validation_requests_total{source="api",verdict="valid"}' in metrics
 
 
-def config_map(name: str = "flyteplugins-agentservice-acme", said: str = "") -> dict:
+def config_map(name: str = "flyteplugins-agentservice-acme", content: str = "") -> dict:
     metadata = {"name": name, "namespace": "acme", "uid": "x", "managedFields": []}
-    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"a.yaml": said or text()}}
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": metadata,
+        "data": {"a.yaml": content or text()},
+    }
 
 
 def admit(api: Api, operation: str = "CREATE", **request) -> dict:
@@ -277,7 +282,7 @@ def test_the_webhook_allows_what_is_valid_and_what_is_not_its_business(api, plan
 def test_the_webhook_denies_with_every_cause(api, plane):
     bad = text().replace("acme_sensor", "spark").replace("insecure: true", "insecure: 1")
 
-    denied = admit(api, object=config_map(said=bad))
+    denied = admit(api, object=config_map(content=bad))
 
     assert not denied["allowed"]
     assert denied["status"]["code"] == 422
@@ -288,7 +293,7 @@ def test_the_webhook_denies_with_every_cause(api, plane):
 
 
 def test_the_webhook_denies_new_conflicts_and_never_old_ones_or_deletions(api, plane, settings):
-    published(api, "first", said=text("first", "acme_sensor"))
+    published(api, "first", content=text("first", "acme_sensor"))
 
     assert not admit(api, object=config_map())["allowed"]
     assert admit(api, "UPDATE", object=config_map(), oldObject=config_map())["allowed"]
@@ -334,13 +339,13 @@ def test_the_webhook_may_ask_and_nothing_else(plane):
 
 def test_the_webhook_knows_what_is_served_of_a_document_that_is_to_blame(api, plane):
     """Its latest generation says nothing of the name that its older one has."""
-    published(api, "first", said=text("first", "taken"))
+    published(api, "first", content=text("first", "taken"))
     api.post("data-planes/eu/acks", {"revision": 2, "status": "APPLIED"})
     api.put("agent-configs/first/agents", {"text": text("first", "other")}, If_Match='"v1"')
     api.post("data-planes/eu/acks", {"revision": 3, "status": "REJECTED"})
     assert "- taken" in api.get("data-planes/eu/config").content.decode().replace('"', "")
 
-    denied = admit(api, object=config_map(said=text(task="taken")))
+    denied = admit(api, object=config_map(content=text(task="taken")))
 
     assert [cause["reason"] for cause in denied["status"]["details"]["causes"]] == ["TaskTypeConflict"]
 

@@ -12,7 +12,7 @@ pytestmark = pytest.mark.usefixtures("plane")
 def test_a_task_type_tells_its_owner_endpoint_and_losers_in_each_data_plane(api):
     api.put("data-planes/us", {"teams": ["sensors"]})
     published(api)
-    published(api, "sensors", said=text("sensors", "acme_sensor"))
+    published(api, "sensors", content=text("sensors", "acme_sensor"))
 
     body = api.get("task-types/acme_sensor").json()
 
@@ -52,7 +52,7 @@ def test_nobody_learns_of_another_organisations_task_types_but_to_whom_it_lost(a
     assert "acme" not in them.get("task-types/acme_senso").json()["detail"].replace("acme_senso", "")
     assert them.get("task-types").json()["items"] == []
 
-    published(them, "rival", said=text("rival", "acme_sensor"))
+    published(them, "rival", content=text("rival", "acme_sensor"))
     (published_there,) = them.get("task-types/acme_sensor").json()["published"]
     assert (
         published_there["team"],

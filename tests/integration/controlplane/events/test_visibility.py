@@ -125,14 +125,14 @@ def test_streams_and_polls_withhold_what_lists_withhold_and_notice_new_rights(li
 
     publish("rival", "one")
     publish("free", "two")
-    assert told(news) == "free/two"
+    assert told_names(news) == "free/two"
 
     # From now on the team is hidden, and the other is not.
     admin.put("agent-config-teams/free", {"publishers": [], "organisation": "free-inc"})
     admin.put("agent-config-teams/rival", {"publishers": [], "organisation": ""}, If_Match='"v1"')
     publish("free", "three")
     publish("rival", "four")
-    assert told(news) == "rival/four"
+    assert told_names(news) == "rival/four"
     stream.close()
 
     after = log.last_number()
@@ -150,16 +150,16 @@ def test_a_stream_goes_on_with_fewer_rights_when_a_role_is_taken_away(live: Any)
     news = iter(stream)
     next(news)
     make_project("seen")
-    assert told(news) == "seen"
+    assert told_names(news) == "seen"
 
     RoleBinding.objects.filter(principal=reader, **Scope().segments).delete()
     make_project("hidden")
     update_project("mine", ProjectFields(description="x"), actor=ACTOR)
 
-    assert told(news) == "mine"
+    assert told_names(news) == "mine"
     stream.close()
 
 
-def told(news: Any) -> str:
+def told_names(news: Any) -> str:
     """The object of the next event that is no bookmark."""
     return str(next(data["object_id"] for _, name, data in news if name != "bookmark"))

@@ -81,7 +81,7 @@ def exchange(port: int, request: bytes) -> tuple[bytes, bytes]:
     return head, body
 
 
-def told(port: int, request: bytes) -> dict:
+def environ_of(port: int, request: bytes) -> dict:
     document = json.loads(exchange(port, request)[1])
     # granian's WSGI adds the variables of the process: nothing of the request.
     document["environ"] = {
@@ -94,7 +94,7 @@ def told(port: int, request: bytes) -> dict:
 
 @pytest.mark.parametrize("name", REQUESTS)
 def test_the_application_is_told_the_same(ports, name):
-    ours, granians = (told(ports[interface], REQUESTS[name]) for interface in ("asgi", "wsgi"))
+    ours, granians = (environ_of(ports[interface], REQUESTS[name]) for interface in ("asgi", "wsgi"))
 
     process_only = {name for name in granians["environ"] if name in ("PYTHONPATH", "DJANGO_SETTINGS_MODULE")}
     assert ours["environ"] == {k: v for k, v in granians["environ"].items() if k not in process_only}
@@ -104,7 +104,7 @@ def test_the_application_is_told_the_same(ports, name):
 def test_a_header_with_an_underscore_cannot_pass_for_another(ports):
     request = b"GET / HTTP/1.1\r\nHost: h\r\nX_Forwarded_Proto: https\r\n\r\n"
 
-    assert "HTTP_X_FORWARDED_PROTO" not in told(ports["asgi"], request)["environ"]
+    assert "HTTP_X_FORWARDED_PROTO" not in environ_of(ports["asgi"], request)["environ"]
 
 
 def test_a_connection_is_used_again(ports):
@@ -129,4 +129,4 @@ def test_clients_that_leave_in_mid_body_do_no_harm(ports):
         with socket.create_connection(("127.0.0.1", ports["asgi"]), 5) as connection:
             connection.sendall(b"POST /p HTTP/1.1\r\nHost: h\r\nContent-Length: 500000\r\n\r\n" + BIG)
 
-    assert told(ports["asgi"], REQUESTS["big body"])["length"] == len(BIG)
+    assert environ_of(ports["asgi"], REQUESTS["big body"])["length"] == len(BIG)

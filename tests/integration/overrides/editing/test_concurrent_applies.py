@@ -63,8 +63,10 @@ def apply_set(number: int) -> None:
 
 
 def numbers_at(scopes: list[Scope]) -> set[int | None]:
-    found = (answer.types[0].resolved.attributes if answer.types else {} for answer in effective_many(scopes))
-    return {attributes.get("max_parallelism") for attributes in found}
+    attribute_sets = (
+        answer.types[0].resolved.attributes if answer.types else {} for answer in effective_many(scopes)
+    )
+    return {attributes.get("max_parallelism") for attributes in attribute_sets}
 
 
 def test_readers_of_many_scopes_always_see_one_whole_set():
@@ -132,12 +134,12 @@ def document(spec: dict[str, Any], **scope: str) -> dict[str, Any]:
 
 
 def test_applies_of_different_managers_at_once_lose_nothing():
-    def said(number: int) -> list[dict[str, Any]]:
+    def documents_of(number: int) -> list[dict[str, Any]]:
         own = {"envs": {"values": [{"key": f"K{number}", "value": "v"}]}}
         shared = {"labels": {"values": {"team": "ml", f"l{number}": "v"}}}
         return [document({"workflowExecutionConfig": {**own, **shared}}, **HERE)]
 
-    statuses = together(*(bundle(*said(number), manager=f"m{number}") for number in range(10)))
+    statuses = together(*(bundle(*documents_of(number), manager=f"m{number}") for number in range(10)))
 
     override = Override.objects.get()
     assert statuses == [200] * 10

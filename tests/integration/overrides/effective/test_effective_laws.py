@@ -97,18 +97,18 @@ State = dict[Address | str, Any]
 class Write(NamedTuple):
     kind: str
     at: Address | str
-    said: Any = None
+    content: Any = None
 
     def to_database(self) -> None:
         match self.kind:
             case "put":
-                put_override(self.at, self.said, actor=ACTOR)
+                put_override(self.at, self.content, actor=ACTOR)
             case "patch":
-                patch_override(self.at, self.said, actor=ACTOR)
+                patch_override(self.at, self.content, actor=ACTOR)
             case "delete":
                 delete_override(self.at, actor=ACTOR)
             case "put rail":
-                put_rail(self.said, actor=ACTOR, accept_existing=True)
+                put_rail(self.content, actor=ACTOR, accept_existing=True)
             case "delete rail":
                 delete_rail(self.at, actor=ACTOR)
 
@@ -116,7 +116,7 @@ class Write(NamedTuple):
         if self.kind.startswith("delete"):
             del state[self.at]
         else:
-            state[self.at] = patched(state[self.at], self.said) if self.kind == "patch" else self.said
+            state[self.at] = patched(state[self.at], self.content) if self.kind == "patch" else self.content
 
 
 KINDS = ["put"] * 5 + ["patch", "patch", "delete", "put rail", "put rail", "delete rail"]
@@ -216,7 +216,7 @@ def reference_of(state: State, target: Scope, name: str) -> Reference:
     )
 
 
-def wanted(reference: Reference) -> list[Any]:
+def expected_leaves(reference: Reference) -> list[Any]:
     scopes = [Scope(*layer.scope) for layer in reference.layers]
     return [
         canonical(reference.attributes),
@@ -252,7 +252,7 @@ def reference_rail(rail: RailWrite) -> Rail:
     return Rail(rail.name, tuple(rail.scope.segments.values()), tuple(rail.pointer.split("/")[1:]), rule)
 
 
-def shown(effective: Effective) -> dict[str, Any]:
+def leaves_of(effective: Effective) -> dict[str, Any]:
     return {
         effective_type.resource_type.name: (
             effective_type.resolved.attributes,
@@ -278,7 +278,11 @@ def test_each_revision_answers_as_a_replay_of_the_history(operations):
                         effective_type, references[effective_type.resource_type.name]
                     )
                     for effective_type in answer.types
-                } == {name: wanted(reference) for name, reference in references.items() if reference.layers}
+                } == {
+                    name: expected_leaves(reference)
+                    for name, reference in references.items()
+                    if reference.layers
+                }
 
 
 @some
@@ -320,7 +324,9 @@ def test_a_scope_where_all_is_deleted_answers_as_the_scope_above_it(operations, 
     *_, above, _ = scope.ladder()
     # A rail at the scope itself would be heard there alone.
     operations = [
-        operation for operation in operations if operation.kind != "put rail" or operation.said.scope != scope
+        operation
+        for operation in operations
+        if operation.kind != "put rail" or operation.content.scope != scope
     ]
     with untouched():
         history = perform(operations)
@@ -330,7 +336,7 @@ def test_a_scope_where_all_is_deleted_answers_as_the_scope_above_it(operations, 
 
         own_answer, inherited = effective_many([scope, above])
 
-        assert shown(own_answer) == shown(inherited)
+        assert leaves_of(own_answer) == leaves_of(inherited)
 
 
 @some

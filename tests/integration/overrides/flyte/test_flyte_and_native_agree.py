@@ -98,10 +98,10 @@ def check(api: Api, http: FlyteHttp, rows: Rows) -> None:
             assert (answer.status_code == 200) == (path_found is not None)
             if path_found is not None:
                 message = read(LEVELS[path][1](), answer, PROTOBUF).attributes.matching_attributes
-                assert message == said(kind, rows[path_found, kind])
+                assert message == message_of(kind, rows[path_found, kind])
 
 
-def said(kind: str, attributes: Any) -> flyte.MatchingAttributes:
+def message_of(kind: str, attributes: Any) -> flyte.MatchingAttributes:
     if kind == "task_resource":
         defaults = flyte.TaskResourceSpec(**attributes["defaults"])
         return flyte.MatchingAttributes(

@@ -88,15 +88,15 @@ def test_flytekit_reads_and_writes_attributes(live, channel, tmp_path):
     client = flytekit_client(live, tmp_path, token_for("admin"))
     # flytekit's own models hold these four types only.
     for kind in ("CLUSTER_RESOURCE", "EXECUTION_QUEUE", "EXECUTION_CLUSTER_LABEL", "PLUGIN_OVERRIDE"):
-        wanted = MatchingAttributes.from_flyte_idl(EXAMPLES[kind])
+        attributes_sent = MatchingAttributes.from_flyte_idl(EXAMPLES[kind])
         number = flyte.MatchableResource.Value(kind)
 
-        client.update_project_domain_attributes("flytesnacks", "development", wanted)
+        client.update_project_domain_attributes("flytesnacks", "development", attributes_sent)
         attributes = client.get_project_domain_attributes("flytesnacks", "development", number)
 
         assert attributes.attributes.matching_attributes == EXAMPLES[kind]
-    wanted = MatchingAttributes.from_flyte_idl(EXAMPLES["EXECUTION_QUEUE"])
-    client.update_workflow_attributes("flytesnacks", "development", "a.b", wanted)
+    attributes_sent = MatchingAttributes.from_flyte_idl(EXAMPLES["EXECUTION_QUEUE"])
+    client.update_workflow_attributes("flytesnacks", "development", "a.b", attributes_sent)
     attributes = client.get_workflow_attributes(
         "flytesnacks", "development", "a.b", MatchableResource.EXECUTION_QUEUE
     )

@@ -62,7 +62,7 @@ def states() -> dict[str, int]:
     return counts
 
 
-def told(event_type: str) -> int:
+def event_count(event_type: str) -> int:
     return Event.objects.filter(type=event_type).count()
 
 
@@ -80,7 +80,7 @@ def test_one_of_fifty_is_marked_as_usual():
     assert sweep.sweep_leases() == 1
 
     assert states() == {"ready": 49, "unavailable": 1}
-    assert told("fleet_guard.engaged") == 0
+    assert event_count("fleet_guard.engaged") == 0
 
 
 @pytest.mark.django_db
@@ -96,7 +96,7 @@ def test_sixty_percent_become_unknown_with_one_alert_and_nobody_is_marked():
     alerts = Event.objects.filter(type="fleet_guard.engaged").values_list("object_id", "data")
     assert {name for name, _ in alerts} == {"prod", "*"}
     assert {(data["silent"], data["agents"]) for _, data in alerts} == {(30, 50)}
-    assert (told("agent.unknown"), told("agent.unavailable")) == (30, 0)
+    assert (event_count("agent.unknown"), event_count("agent.unavailable")) == (30, 0)
     figures = Api(token_for("viewer")).get("/metrics").content.decode()
     assert 'cp_fleet_guard_engaged{environment="prod"} 1.0' in figures
     assert 'cp_agents{state="unknown"} 30.0' in figures
@@ -143,7 +143,7 @@ def test_the_guard_is_lifted_when_they_are_back_and_the_few_left_are_marked():
     sweep.sweep_leases()
 
     assert states() == {"ready": 47, "unavailable": 3}
-    assert told("fleet_guard.lifted") == 2
+    assert event_count("fleet_guard.lifted") == 2
     assert not Environment.objects.exclude(guard_engaged_at=None).exists()
 
 
@@ -159,7 +159,7 @@ def test_after_a_quarter_of_an_hour_they_are_marked_and_the_guard_stays_off():
     assert [sweep.sweep_leases(), sweep.sweep_leases()] == [30, 0]
 
     assert states() == {"ready": 20, "unavailable": 30}
-    assert (told("fleet_guard.engaged"), told("fleet_guard.lifted")) == (2, 2)
+    assert (event_count("fleet_guard.engaged"), event_count("fleet_guard.lifted")) == (2, 2)
 
 
 @pytest.mark.django_db
@@ -222,7 +222,7 @@ def test_ten_minutes_away_and_nobody_is_marked_while_they_come_back():
     sweep.sweep_leases()
 
     assert states() == {"ready": 50}
-    assert told("fleet_guard.engaged") == 0
+    assert event_count("fleet_guard.engaged") == 0
 
 
 @pytest.mark.django_db
@@ -252,7 +252,7 @@ def test_an_agent_that_flaps_changes_its_state_once_until_it_beats_for_a_lease()
     agent.refresh_from_db()
     assert agent.state == "unavailable"
     assert "too often" in agent.state_reason
-    assert (told("agent.unavailable"), told("agent.ready")) == (2, 1)
+    assert (event_count("agent.unavailable"), event_count("agent.ready")) == (2, 1)
     Agent.objects.update(steady_since=Now() - timedelta(minutes=11))
     beat(agent)
     assert Agent.objects.get().state == "ready"
@@ -445,4 +445,4 @@ def test_a_heartbeat_that_waited_for_the_sweep_sees_what_it_did():
         assert (marking_it.result(10), beating.result(10)) == (1, "ready")
 
     assert Agent.objects.get().state == Lease.objects.get().state == "ready"
-    assert (told("agent.unavailable"), told("agent.ready")) == (1, 1)
+    assert (event_count("agent.unavailable"), event_count("agent.ready")) == (1, 1)

@@ -10,7 +10,7 @@ import pytest
 
 from controlplane.demo.fleet import Fleet
 
-TOLD = {"heartbeat_interval": 30, "next_heartbeat_in_seconds": 10.0}
+HEARTBEAT_ANSWER = {"heartbeat_interval": 30, "next_heartbeat_in_seconds": 10.0}
 
 
 def refusal(code: int) -> urllib.error.HTTPError:
@@ -31,7 +31,7 @@ class Plane:
         self.beaten.append(agent)
         if agent == "a":
             raise refusal(self.code)
-        return TOLD
+        return HEARTBEAT_ANSWER
 
 
 @pytest.mark.parametrize("code", [403, 404, 410])

@@ -14,7 +14,7 @@ from controlplane.scopes import Scope
 HERE = Scope(project="p", domain="d")
 
 
-def told(**more: object) -> Told:
+def message(**more: object) -> Told:
     facts: dict = {
         "seq": 1,
         "type": "a.b",
@@ -35,22 +35,22 @@ def test_a_watcher_hears_what_it_asked_for_below_where_it_may_read():
     own_sight = sight(Scope(project="p"))
     watch = Watch(0, "me", own_sight, type="a.b", object_type="agent", object_id="x")
 
-    assert watch.wants(told())
-    assert not watch.wants(told(type="a.c"))
-    assert not watch.wants(told(object_type="project"))
-    assert not watch.wants(told(object_id="y"))
-    assert not watch.wants(told(scope=Scope(project="q")))
-    assert not watch.wants(told(scope=Scope()))
-    assert Watch(0, "me", EVERYTHING).wants(told())
-    assert not Watch(0, "me", Sight()).wants(told())
+    assert watch.wants(message())
+    assert not watch.wants(message(type="a.c"))
+    assert not watch.wants(message(object_type="project"))
+    assert not watch.wants(message(object_id="y"))
+    assert not watch.wants(message(scope=Scope(project="q")))
+    assert not watch.wants(message(scope=Scope()))
+    assert Watch(0, "me", EVERYTHING).wants(message())
+    assert not Watch(0, "me", Sight()).wants(message())
 
 
 def test_a_watcher_hears_neither_other_types_nor_hidden_teams():
     watch = Watch(0, "me", sight(Scope(), hidden=frozenset({"rival"})))
 
-    assert watch.wants(told(teams=("ours",)))
-    assert not watch.wants(told(teams=("ours", "rival")))
-    assert not watch.wants(told(type="token.created"))
+    assert watch.wants(message(teams=("ours",)))
+    assert not watch.wants(message(teams=("ours", "rival")))
+    assert not watch.wants(message(type="token.created"))
 
 
 def test_a_watch_survives_its_header():

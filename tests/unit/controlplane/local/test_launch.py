@@ -246,10 +246,10 @@ class Scene:
 
     def __init__(self) -> None:
         self.now = 0.0
-        self.said: list[str] = []
+        self.messages: list[str] = []
         self.lives: list[FakeProcess] = []
         self.broken = False
-        self.supervisor = Supervisor(self.said.append, clock=lambda: self.now)
+        self.supervisor = Supervisor(self.messages.append, clock=lambda: self.now)
         self.supervisor.start("web", self.begin)  # type: ignore[arg-type]
 
     def begin(self) -> FakeProcess:
@@ -273,7 +273,7 @@ def test_a_dead_process_is_started_again_after_its_delay_and_a_line_says_so() ->
     scene.at(1.5)
 
     assert (before, len(scene.lives)) == (1, 2)
-    assert scene.said == ["web died (exit -9); starting it again in 0.5 s. Its log: x.log"]
+    assert scene.messages == ["web died (exit -9); starting it again in 0.5 s. Its log: x.log"]
 
 
 def test_a_process_that_does_not_answer_is_ended_once_and_each_time_with_more_patience() -> None:
@@ -290,7 +290,7 @@ def test_a_process_that_does_not_answer_is_ended_once_and_each_time_with_more_pa
     scene.at(3.5)
 
     assert len(scene.lives) == 2
-    assert scene.said == [
+    assert scene.messages == [
         "web did not answer for 60 s and was ended; starting it again in 0.5 s. Its log: x.log"
     ]
     assert probe.allowed() == 120
@@ -306,7 +306,7 @@ def test_a_process_that_cannot_be_started_again_is_tried_later() -> None:
     scene.broken = False
     scene.at(2.5)
 
-    assert scene.said[1] == "web cannot start (no room); starting it again in 1 s. Its log: x.log"
+    assert scene.messages[1] == "web cannot start (no room); starting it again in 1 s. Its log: x.log"
     assert len(scene.lives) == 2
 
 

@@ -112,13 +112,13 @@ def test_of_a_body_that_ends_early_the_application_reads_nothing_and_can_answer(
         return [b"no"]
 
     worker = bridge(application)
-    said = [
+    received = [
         {"type": "http.request", "body": b"half", "more_body": True},
         {"type": "http.disconnect"},
     ]
 
     async def receive():
-        return said.pop(0)
+        return received.pop(0)
 
     async def send(message):
         messages.append(message)

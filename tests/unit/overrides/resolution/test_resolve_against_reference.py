@@ -120,18 +120,20 @@ def rails_on(fields: list[Field]) -> st.SearchStrategy:
             [*(part for field in fields for part in getattr(field, attribute).split()), *more]
         )
 
-    said = [st.tuples(paths("locked", "*", "*/*", "*/x", "z"), st.fixed_dictionaries({"lock_below": LEVELS}))]
+    statement = [
+        st.tuples(paths("locked", "*", "*/*", "*/x", "z"), st.fixed_dictionaries({"lock_below": LEVELS}))
+    ]
     if any(field.bounded for field in fields):
         bounds = {"minimum": BOUNDS, "maximum": BOUNDS}
         limits = st.one_of(*(st.fixed_dictionaries({name: bound}) for name, bound in bounds.items()))
-        said.append(st.tuples(paths("bounded"), st.one_of(limits, st.fixed_dictionaries(bounds))))
+        statement.append(st.tuples(paths("bounded"), st.one_of(limits, st.fixed_dictionaries(bounds))))
         one_of = st.fixed_dictionaries({"allowed": ALLOWED}, optional={"lock_below": LEVELS})
-        said.append(st.tuples(paths("allowing"), one_of))
+        statement.append(st.tuples(paths("allowing"), one_of))
     rail = st.builds(
-        lambda name, scope, said: reference.Rail(name, scope, path(said[0]), said[1]),
+        lambda name, scope, statement: reference.Rail(name, scope, path(statement[0]), statement[1]),
         st.sampled_from("abc"),
         RAIL_SCOPES,
-        st.one_of(said),
+        st.one_of(statement),
     )
     return often(st.lists(rail, min_size=1, max_size=3, unique_by=lambda rail: rail.name), st.just([]))
 
@@ -272,7 +274,7 @@ def test_what_is_refused_is_as_if_it_had_never_been_stated(case):
     expected = case.expected
     obedient = [
         expected.layers[rank]._replace(document=reference.plain(tree))
-        for rank, tree in reversed(expected.said)
+        for rank, tree in reversed(expected.statements)
     ]
 
     refusing = case.resolve()

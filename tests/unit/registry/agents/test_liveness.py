@@ -36,9 +36,9 @@ def test_an_agent_is_late_past_one_and_a_half_intervals(silence, late):
     ],
 )
 def test_a_lease_ends_at_its_time_but_not_right_after_our_own_outage(expired_ago, up_for, expired):
-    said = has_expired(ago(expired_ago), reachable_since=ago(up_for), policy=POLICY, now=NOW)
+    is_expired = has_expired(ago(expired_ago), reachable_since=ago(up_for), policy=POLICY, now=NOW)
 
-    assert said is expired
+    assert is_expired is expired
 
 
 def test_the_grace_covers_two_intervals_even_if_the_lease_does_not():

@@ -30,7 +30,7 @@ LETTERS = {"r": Health.READY, "u": Health.UNHEALTHY, "f": Health.UNAVAILABLE}
 READY = HealthRecord(Health.READY)
 
 
-def told(letters: str, record: HealthRecord = READY) -> str:
+def states_after(letters: str, record: HealthRecord = READY) -> str:
     """The states, as letters, after each probe."""
     states = []
     for letter in letters:
@@ -56,12 +56,12 @@ def told(letters: str, record: HealthRecord = READY) -> str:
     ],
 )
 def test_states_after_probes(probes, states):
-    assert told(probes) == states
+    assert states_after(probes) == states
 
 
 def test_a_provider_that_was_never_probed_is_ready_after_one_good_answer():
-    assert told("r", unknown(POLICY)) == "r"
-    assert told("fff", unknown(POLICY)) == "uuf"
+    assert states_after("r", unknown(POLICY)) == "r"
+    assert states_after("fff", unknown(POLICY)) == "uuf"
 
 
 def test_probes_that_the_agent_has_counted_itself_count_at_once():

@@ -65,28 +65,28 @@ def test_agents_are_told_which_configuration_their_environment_has(api):
     )
     beat = {"timestamp": "2026-11-21T09:30:00Z", "consumer_lag": 0}
 
-    def told(agent: str) -> str:
+    def delivered(agent: str) -> str:
         look()
         return api.put(f"agents/{agent}/heartbeat", beat).json()["configuration_etag"]
 
-    assert told(here) == ""
+    assert delivered(here) == ""
     plane = api.put("data-planes/eu-1", {})
     published(api)
-    first = told(here)
+    first = delivered(here)
     assert api.get("data-planes/eu-1/config", If_None_Match=first).status_code == 304
     published(api, team="beta")
 
-    assert told(here) != first
-    assert told(here) == api.get("data-planes/eu-1/config")["ETag"]
+    assert delivered(here) != first
+    assert delivered(here) == api.get("data-planes/eu-1/config")["ETag"]
     many = api.post("agents:heartbeat", {"items": [{"agent_id": here, **beat}]}).json()["items"][0]
     assert (
         many["heartbeat"]["configuration_etag"]
-        == told(here)
+        == delivered(here)
         == api.get(f"agents/{here}").json()["configuration_etag"]
     )
-    assert told(there) == ""
+    assert delivered(there) == ""
     api.delete("data-planes/eu-1", If_Match=plane["ETag"])
-    assert told(here) == ""
+    assert delivered(here) == ""
 
 
 def test_a_document_that_changes_nothing_leaves_the_etag(api):

@@ -87,7 +87,7 @@ def test_an_api_server_asks_over_https_for_every_operation(live, https):
     token, reader = token_for("admin"), token_for("viewer")
     api = Api(token)
     api.put("data-planes/eu", {})
-    published(api, "first", said=text("first", "taken"))
+    published(api, "first", content=text("first", "taken"))
     new, bad = config_map(NAME), config_map(NAME, text().replace("8000", "0"))
     conflicting = config_map(NAME, text(task="taken"))
 

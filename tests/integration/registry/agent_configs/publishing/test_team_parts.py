@@ -40,7 +40,7 @@ def plane(db) -> str:
     return "eu"
 
 
-def held(team: str, plane: str = "eu") -> list[str]:
+def gates_of(team: str, plane: str = "eu") -> list[str]:
     row = AgentConfigPart.objects.filter(data_plane=plane, team=team).exclude(held=None).first()
     return [reason["gate"] for reason in row.held["reasons"]] if row else []
 
@@ -78,7 +78,7 @@ def test_a_team_that_deletes_its_agents_holds_its_own_part_alone(plane, settings
 
     assert "beta_query" in served()
     assert served().count("acme-") >= 60
-    assert (held("acme"), held("beta")) == (["removes_too_much", "removes_too_much"], [])
+    assert (gates_of("acme"), gates_of("beta")) == (["removes_too_much", "removes_too_much"], [])
     assert get_plane("eu").held is None
     assert condition("beta", "Programmed")["reason"] == "Programmed"
     event = Event.objects.get(type="agent_config_part.held")
@@ -98,7 +98,7 @@ def test_a_held_removal_is_let_go_by_its_digest_and_only_it(plane):
 
     assert "agents5.acme.svc" not in served()
     assert "agents5.beta.svc" in served()
-    assert (held("acme"), held("beta")) == ([], ["removes_too_much", "removes_too_much"])
+    assert (gates_of("acme"), gates_of("beta")) == ([], ["removes_too_much", "removes_too_much"])
 
 
 def test_authors_read_why_their_document_waits(plane):
@@ -120,11 +120,11 @@ def test_authors_read_why_their_document_waits(plane):
 def test_a_held_change_that_is_taken_back_is_held_no_more(plane):
     publish("acme", crowd("acme", 6))
     publish("acme", crowd("acme", 1))
-    assert held("acme")
+    assert gates_of("acme")
 
     publish("acme", crowd("acme", 5))
 
-    assert held("acme") == []
+    assert gates_of("acme") == []
     assert "agents5.acme.svc" not in served()
     assert condition("acme", "Programmed")["reason"] == "Programmed"
 
@@ -147,7 +147,7 @@ def test_what_is_held_is_served_on_after_many_generations_and_after_deletion(pla
     recompute_all(ACTOR)
 
     assert served() == before
-    assert held("acme") == ["removes_too_much", "removes_too_much"]
+    assert gates_of("acme") == ["removes_too_much", "removes_too_much"]
 
 
 def test_agents_above_the_quota_are_held_and_nobody_elses(plane, settings):
@@ -155,11 +155,15 @@ def test_agents_above_the_quota_are_held_and_nobody_elses(plane, settings):
     publish("acme", crowd("acme", 6))
     publish("beta", text("beta-sensor", "beta_sensor"))
 
-    assert (held("acme"), "acme" in served(), "beta-sensor" in served()) == (["too_many_agents"], False, True)
+    assert (gates_of("acme"), "acme" in served(), "beta-sensor" in served()) == (
+        ["too_many_agents"],
+        False,
+        True,
+    )
     assert condition("acme", "Programmed")["status"] == "False"
     assert "Nothing of it is in force" in condition("acme", "Programmed")["message"]
     publish("acme", crowd("acme", 5))
-    assert held("acme") == []
+    assert gates_of("acme") == []
 
 
 def test_a_team_from_before_the_quota_may_shrink_and_not_grow(plane, settings):
@@ -167,29 +171,29 @@ def test_a_team_from_before_the_quota_may_shrink_and_not_grow(plane, settings):
     settings.AGENT_CONFIGS_TEAM_AGENTS = 5
 
     publish("acme", crowd("acme", 7))
-    assert held("acme") == []
+    assert gates_of("acme") == []
     publish("acme", crowd("acme", 9))
 
-    assert held("acme") == ["too_many_agents"]
+    assert gates_of("acme") == ["too_many_agents"]
     assert "agents6.acme.svc" in served()
 
 
 def test_large_parts_are_held_and_a_full_data_plane_keeps_no_small_team_out(plane, settings):
     settings.AGENT_CONFIGS_BUNDLE_BYTES = 4000
     publish("acme", crowd("acme", 20))
-    assert held("acme") == []
+    assert gates_of("acme") == []
     publish("acme", crowd("acme", 20), "more")
     publish("other", text("other-sensor", "other_sensor"))
     publish("acme", crowd("acme", 20, "more"), "more")
 
     publish("beta", text("beta-sensor", "beta_sensor"))
 
-    assert held("acme") == ["too_large"]
-    assert held("beta") == []
+    assert gates_of("acme") == ["too_large"]
+    assert gates_of("beta") == []
     assert "beta-sensor" in served()
     settings.AGENT_CONFIGS_TEAM_BYTES = 5000
     publish("gamma", crowd("gamma", 40))
-    assert "too_large" in held("gamma")
+    assert "too_large" in gates_of("gamma")
 
 
 def test_the_texts_of_a_team_have_a_limit_that_is_told_when_it_publishes(plane, settings):
@@ -238,13 +242,13 @@ def test_approvals_are_for_each_team(plane, settings):
     settings.AGENT_CONFIGS_APPROVAL_REQUIRED = True
     publish("acme", text("acme-sensor", "acme_2"))
     publish("beta", text("beta-sensor", "beta_2"))
-    assert (held("acme"), held("beta")) == (["needs_approval"], ["needs_approval"])
+    assert (gates_of("acme"), gates_of("beta")) == (["needs_approval"], ["needs_approval"])
     digest = AgentConfigPart.objects.get(team="beta").held["digest"]
     publish("acme", text("acme-sensor", "acme_3"))
 
     approve("eu", digest, actor=ACTOR)
 
-    assert ("beta_2" in served(), "acme_3" in served(), held("beta")) == (True, False, [])
+    assert ("beta_2" in served(), "acme_3" in served(), gates_of("beta")) == (True, False, [])
     put_plane("eu", Described(platform={"pollInterval": "20s"}), actor=ACTOR)
     assert get_plane("eu").held["reasons"][0]["gate"] == "needs_approval"
 
@@ -255,7 +259,7 @@ def test_a_quarantine_is_no_removal_that_waits(plane):
     quarantine(AgentConfig.objects.get(team="acme"), "It floods the poll.", actor=ACTOR)
 
     assert "acme.svc" not in served()
-    assert (held("acme"), get_plane("eu").held) == ([], None)
+    assert (gates_of("acme"), get_plane("eu").held) == ([], None)
     readmit(AgentConfig.objects.get(team="acme"), actor=ACTOR)
     assert "acme.svc" in served()
 
@@ -301,7 +305,7 @@ def test_a_culprit_is_searched_while_another_team_is_held(plane):
 
     assert condition("beta", "Accepted")["reason"] == "Quarantined"
     assert "agents5.acme.svc" in served()
-    assert held("acme")
+    assert gates_of("acme")
 
 
 def test_a_preview_tells_its_own_team_that_it_would_be_held(plane):
@@ -320,7 +324,7 @@ def test_bundles_from_before_parts_were_remembered_are_guarded_as_well(plane):
 
     publish("acme", crowd("acme", 1))
 
-    assert held("acme") == ["removes_too_much", "removes_too_much"]
+    assert gates_of("acme") == ["removes_too_much", "removes_too_much"]
     assert "agents5.acme.svc" in served()
 
 

@@ -215,10 +215,10 @@ def both(web, token, path, body, **headers):
     fast = web.start(token, path, body, **headers).result(15)
     left = web.left_to_django - left
     django = web.start(token, path, body, to=web.router._bridge, **headers).result(15)
-    return known(fast), known(django), left
+    return comparable(fast), comparable(django), left
 
 
-def known(answer):
+def comparable(answer):
     """Status, headers without order and the body; times, jitter and new ids are blotted out in place."""
     body = answer.body.replace(answer["X-Request-ID"].encode(), b"id")
     body = re.sub(
@@ -271,7 +271,7 @@ def test_generation_and_configuration_reach_the_agent(web, token, agent):
     assert fast
     assert json.loads(answer.body)["generation"] == 2
     assert json.loads(answer.body)["configuration_etag"] == '"v7"'
-    assert known(answer) == known(web.beat(token, agent, to=web.router._bridge))
+    assert comparable(answer) == comparable(web.beat(token, agent, to=web.router._bridge))
 
 
 def silence(state, **more):
@@ -299,7 +299,7 @@ def test_a_silent_agent_returns_both_ways_alike(web, token, agent, state, lag):
         left = web.left_to_django
         answer = web.beat(token, agent, body, to=to, X_Request_ID="back-1")
         assert web.left_to_django == left
-        differences.append((known(answer), after_return()))
+        differences.append((comparable(answer), after_return()))
 
     assert differences[0] == differences[1]
     assert web.fast(token, agent, body)[1]
@@ -405,11 +405,11 @@ def test_a_congested_agent_stays_fast_while_it_is(web, token, agent):
 
 
 def test_a_report_is_stored_once_and_costs_nothing_while_it_stays(web, token, agent):
-    said = {**BEAT, **REPORT}
+    registration = {**BEAT, **REPORT}
 
-    took = [web.fast(token, agent, body)[1] for body in (said, said, BEAT, said)]
+    took = [web.fast(token, agent, body)[1] for body in (registration, registration, BEAT, registration)]
     changed = AgentReport.objects.get().changed_at
-    took.append(web.fast(token, agent, {**said, "versions": {"agent": "1.5"}})[1])
+    took.append(web.fast(token, agent, {**registration, "versions": {"agent": "1.5"}})[1])
 
     assert took == [False, True, True, True, False]
     agent_body = Api(token).get(f"agents/{agent}").json()
@@ -667,7 +667,7 @@ def test_a_lease_that_is_set_is_granted_by_both_ways(web, token, agent, own, env
         json.loads(answer.body)["lease_expires_at"]
         == Api(token).get(f"agents/{agent}").json()["lease_expires_at"]
     )
-    assert known(answer) == known(web.beat(token, agent, to=web.router._bridge))
+    assert comparable(answer) == comparable(web.beat(token, agent, to=web.router._bridge))
     assert json.loads(other_answer.body)["lease_seconds"] == 90
 
 

@@ -166,7 +166,7 @@ CASES = {
 }
 
 
-def known(body):
+def comparable(body):
     """An answer's body without what is different each time."""
     text = json.loads(body)
     text.pop("request_id", None)
@@ -191,7 +191,7 @@ def test_both_ways_answer_the_same_and_leave_the_same(web, case):
         assert answer.status == status, answer.body
         assert took is (fast or to is not None)
         heads = sorted(name for name, _ in answer.headers)
-        outcomes.append((known(answer.body), heads, traces(since)))
+        outcomes.append((comparable(answer.body), heads, traces(since)))
 
     assert outcomes[0] == outcomes[1]
 

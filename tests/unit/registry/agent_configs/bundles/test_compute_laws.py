@@ -239,7 +239,7 @@ def test_a_data_plane_reads_exactly_what_is_meant(world):
     section = world.target.words.section
 
     for text in (as_yaml(bundle), as_json(bundle)):
-        assert load(text, section=section) == meant(world, bundle)
+        assert load(text, section=section) == intended_config(world, bundle)
 
 
 @given(worlds, documents())
@@ -265,7 +265,7 @@ def test_a_name_that_comes_back_in_time_is_had_again(world):
     assert fates(back) == fates(again(world, list(world.documents), first))
 
 
-def meant(world: World, bundle: Any) -> LoadedConfig:
+def intended_config(world: World, bundle: Any) -> LoadedConfig:
     words = world.target.words
     agents = {
         name: LoadedDeployment(

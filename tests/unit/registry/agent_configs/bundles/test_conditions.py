@@ -22,22 +22,22 @@ from registry.agent_configs.documents.reading import Reading, read_document
 from tests.support.agent_config_samples import NOW, content, published
 from tests.unit.registry.agent_configs.bundles.test_rendering import bundle_of
 
-ONE = published("one", generation=3)
+DOCUMENT = published("one", generation=3)
 BROKEN = read_document("plugins: {agent-service: {agents: {a: {endpoint: 'x.y:1', defaultTimeout: 5}}}}")
 
 
-def situation(*competitors: Published, one: Published = ONE, **more) -> Situation:
-    documents = [one, *competitors]
+def situation(*competitors: Published, document: Published = DOCUMENT, **more) -> Situation:
+    documents = [document, *competitors]
     standard = {
-        "generation": one.generation,
-        "reading": Reading(one.content),
+        "generation": document.generation,
+        "reading": Reading(document.content),
         "decision": decide(documents),
         "active": bundle_of(*documents),
     }
-    return Situation(published=one, **(standard | more))
+    return Situation(published=document, **(standard | more))
 
 
-def told(given_situation: Situation) -> dict[str, tuple[str, str, int]]:
+def statuses_of(given_situation: Situation) -> dict[str, tuple[str, str, int]]:
     return {
         condition.type.value: (condition.status.value, condition.reason, condition.observed_generation)
         for condition in conditions_of(given_situation)
@@ -45,7 +45,7 @@ def told(given_situation: Situation) -> dict[str, tuple[str, str, int]]:
 
 
 def test_a_document_that_is_served_says_so():
-    assert told(situation()) == {
+    assert statuses_of(situation()) == {
         "Parsed": ("True", "Parsed", 3),
         "Valid": ("True", "Valid", 3),
         "Accepted": ("True", "Accepted", 3),
@@ -59,29 +59,29 @@ def test_a_document_that_is_served_says_so():
 def test_an_invalid_update_keeps_the_last_good_generation_served():
     stale = situation(generation=4, reading=BROKEN)
 
-    assert told(stale)["Valid"] == ("False", "InvalidDuration", 4)
-    assert told(stale)["Parsed"] == ("True", "Parsed", 4)
-    assert told(stale)["Accepted"] == ("True", "Accepted", 3)
-    assert told(stale)["Programmed"] == ("True", "ServingLastGood", 3)
+    assert statuses_of(stale)["Valid"] == ("False", "InvalidDuration", 4)
+    assert statuses_of(stale)["Parsed"] == ("True", "Parsed", 4)
+    assert statuses_of(stale)["Accepted"] == ("True", "Accepted", 3)
+    assert statuses_of(stale)["Programmed"] == ("True", "ServingLastGood", 3)
 
 
 def test_a_valid_update_waits_for_its_bundle():
-    stale = situation(one=replace(ONE, generation=4), active=bundle_of(ONE))
+    stale = situation(document=replace(DOCUMENT, generation=4), active=bundle_of(DOCUMENT))
 
-    assert told(stale)["Programmed"] == ("True", "Pending", 3)
+    assert statuses_of(stale)["Programmed"] == ("True", "Pending", 3)
 
 
 def test_an_invalid_new_document_is_left_out():
-    document = replace(ONE, content=None, generation=1)
+    document = replace(DOCUMENT, content=None, generation=1)
 
-    statuses = told(situation(one=document, reading=BROKEN))
+    statuses = statuses_of(situation(document=document, reading=BROKEN))
 
     assert statuses["Accepted"] == ("False", "InvalidDuration", 1)
     assert statuses["Programmed"] == ("False", "NotProgrammed", 1)
 
 
 def test_what_is_no_yaml_is_not_parsed():
-    statuses = told(situation(one=replace(ONE, content=None), reading=read_document("a: [")))
+    statuses = statuses_of(situation(document=replace(DOCUMENT, content=None), reading=read_document("a: [")))
 
     assert statuses["Parsed"] == statuses["Valid"] == ("False", "InvalidYAML", 3)
 
@@ -91,8 +91,8 @@ def test_a_document_that_loses_something_is_partially_accepted_and_told_to_whom(
 
     contested = situation(winner)
 
-    assert told(contested)["Accepted"] == ("True", "PartiallyAccepted", 3)
-    assert told(contested)["Conflicted"] == ("True", "TaskTypeConflict", 3)
+    assert statuses_of(contested)["Accepted"] == ("True", "PartiallyAccepted", 3)
+    assert statuses_of(contested)["Conflicted"] == ("True", "TaskTypeConflict", 3)
     (conflicted,) = (condition for condition in conditions_of(contested) if condition.type == "Conflicted")
     assert "cluster/other/winner of other" in conflicted.message
 
@@ -104,21 +104,28 @@ def test_a_document_that_loses_everything_is_not_accepted():
         content=content({"one_task": "one"}, {"one": replace(winner.content.agents["one"], insecure=True)}),
     )
 
-    assert told(situation(winner))["Accepted"] == ("False", "AgentNameConflict", 3)
+    assert statuses_of(situation(winner))["Accepted"] == ("False", "AgentNameConflict", 3)
 
 
 def test_a_shared_claim_is_told():
-    assert told(situation(published("z", "other", ONE.content, age=5)))["Accepted"][1] == "SharedIdentical"
+    assert (
+        statuses_of(situation(published("z", "other", DOCUMENT.content, age=5)))["Accepted"][1]
+        == "SharedIdentical"
+    )
 
 
 def test_quarantine_is_told():
-    document = replace(ONE, content=None)
+    document = replace(DOCUMENT, content=None)
 
-    assert told(situation(one=document, quarantined=True))["Accepted"] == ("False", "Quarantined", 3)
+    assert statuses_of(situation(document=document, quarantined=True))["Accepted"] == (
+        "False",
+        "Quarantined",
+        3,
+    )
 
 
 def test_a_source_that_cannot_be_read_makes_a_document_stale_and_nothing_else():
-    statuses = told(situation(source_synced=False))
+    statuses = statuses_of(situation(source_synced=False))
 
     assert statuses["Stale"] == ("True", "SourceUnavailable", 3)
     assert statuses["Programmed"][0] == "True"
@@ -133,7 +140,7 @@ def test_a_source_that_cannot_be_read_makes_a_document_stale_and_nothing_else():
     ],
 )
 def test_reachability_has_three_states(probe, status, reason):
-    assert told(situation(probe=probe))["Reachable"] == (status, reason, 3)
+    assert statuses_of(situation(probe=probe))["Reachable"] == (status, reason, 3)
 
 
 def test_every_data_plane_is_told_by_itself():
@@ -176,6 +183,6 @@ def test_a_message_never_grows_without_bound():
     routes = {f"task_{number}": "one" for number in range(100)}
     winner = published("winner", "other", content(dict.fromkeys(routes, "b")), age=5)
 
-    conditions = conditions_of(situation(winner, one=published("one", said=content(routes))))
+    conditions = conditions_of(situation(winner, document=published("one", own_content=content(routes))))
 
     assert max(len(condition.message) for condition in conditions) == 1000

@@ -153,17 +153,17 @@ def test_what_belongs_to_hidden_teams_alone_is_not_told():
     )
     delta = difference(before, after)
 
-    def told(*hidden):
+    def lines_for(*hidden):
         return summary(seen_by(delta, before, after, frozenset(hidden)))
 
-    assert told() == summary(delta)
-    assert told("other", "third") == (
+    assert lines_for() == summary(delta)
+    assert lines_for("other", "third") == (
         "~ agent a: endpoint",
         "> task type v: another organisation -> a, another organisation -> acme",
         "! propeller must restart for default-for-task-types",
     )
-    assert told("acme")[:2] == ("+ agent c", "- agent b")
-    assert not any(" a:" in line or "acme" in line for line in told("acme"))
+    assert lines_for("acme")[:2] == ("+ agent c", "- agent b")
+    assert not any(" a:" in line or "acme" in line for line in lines_for("acme"))
 
 
 def test_a_first_bundle_is_a_difference_too():

@@ -196,7 +196,7 @@ def test_what_the_platform_sets_is_part_of_the_document():
 
 
 def test_where_a_claim_comes_from_does_not_change_the_document():
-    document, other = published("one"), published("other", said=published("one").content)
+    document, other = published("one"), published("other", own_content=published("one").content)
 
     assert digest(bundle_of(document)) == digest(bundle_of(other)) == digest(bundle_of(document, other))
     assert [str(source.document) for source in bundle_of(document, other).inputs] == [
@@ -207,6 +207,6 @@ def test_where_a_claim_comes_from_does_not_change_the_document():
 
 def test_a_timeout_of_listing_from_before_the_limit_is_cut():
     deployment = agent("x.y:1", timeouts={Operation.LIST: MINUTE})
-    bundle = bundle_of(published("one", said=content({"t": "a"}, {"a": deployment})))
+    bundle = bundle_of(published("one", own_content=content({"t": "a"}, {"a": deployment})))
 
     assert bundle.agents["a"].deployment.timeouts[Operation.LIST] == 5 * SECOND

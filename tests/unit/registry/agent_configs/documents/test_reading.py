@@ -85,7 +85,7 @@ SECTION = "/plugins/agent-service"
 TASK_PLUGINS = "/tasks/task-plugins"
 
 
-def found(reading: Reading) -> dict[str, str]:
+def codes_by_path(reading: Reading) -> dict[str, str]:
     return {diagnostic.path: diagnostic.code.value for diagnostic in reading.diagnostics}
 
 
@@ -167,7 +167,7 @@ def test_connectors_have_words_of_their_own():
     mixed = text.replace("connectors:", "agents:").replace("ListConnectors", "ListAgents")
 
     assert read_document(text).content.agents["c"].timeouts == {Operation.LIST: 2 * SECOND}
-    assert found(read_document(mixed))["/plugins/connector-service/agents"] == "UnknownField"
+    assert codes_by_path(read_document(mixed))["/plugins/connector-service/agents"] == "UnknownField"
 
 
 def test_json_is_read_too():
@@ -257,7 +257,7 @@ def test_what_a_document_cannot_say(text, path, code):
 def test_what_an_agent_cannot_have(settings, field, code):
     reading = read_document(agent_with(settings))
 
-    assert found(reading) == {f"/plugins/agent-service/agents/a/{field}": code}
+    assert codes_by_path(reading) == {f"/plugins/agent-service/agents/a/{field}": code}
 
 
 def test_a_number_for_a_duration_is_explained():
@@ -317,7 +317,7 @@ def test_a_default_that_propeller_never_uses_is_a_warning():
 def test_both_sections_in_one_document_are_refused():
     text = "plugins: {agent-service: {supportedTaskTypes: [t]}, connector-service: {supportedTaskTypes: [u]}}"
 
-    assert found(read_document(text)) == {"/plugins": "SchemaViolation"}
+    assert codes_by_path(read_document(text)) == {"/plugins": "SchemaViolation"}
 
 
 def test_all_mistakes_are_told_at_once_in_the_order_of_the_text():
@@ -404,8 +404,8 @@ def test_a_mistake_in_a_file_is_told_with_its_place_in_the_file():
 def test_what_is_no_config_map_for_agents(change, path):
     reading = read_object(config_map(a_yaml=of("agents: {a: {endpoint: 'a.acme:1'}}")) | change)
 
-    assert path in found(reading)
-    assert found(reading)[path] == "InvalidEnvelope"
+    assert path in codes_by_path(reading)
+    assert codes_by_path(reading)[path] == "InvalidEnvelope"
     assert reading.content is None
 
 
@@ -432,13 +432,13 @@ def test_hostile_and_broken_texts_are_refused(text):
 def test_documents_have_a_size_and_a_number_of_things():
     small = Limits(document_bytes=200, agents=1, task_types=2)
 
-    assert found(read_document("# " + "\u00e9" * 120, small)) == {"": "TooLarge"}
+    assert codes_by_path(read_document("# " + "\u00e9" * 120, small)) == {"": "TooLarge"}
     many = of(
         "agents: {a: {endpoint: 'a.b:1'}, b: {endpoint: 'a.b:1'}}\nagentForTaskTypes: {t: a, u: b, v: a}"
     )
     assert [error.code for error in read_document(many, small).errors] == [Code.TOO_LARGE, Code.TOO_LARGE]
     deep = agent_with("defaultServiceConfig: '" + '{"a":' * 3000 + "'")
-    assert found(read_document(deep)) == {
+    assert codes_by_path(read_document(deep)) == {
         "/plugins/agent-service/agents/a/defaultServiceConfig": "InvalidServiceConfig"
     }
 
@@ -471,13 +471,13 @@ def test_lists_of_an_absurd_length_are_not_even_read(text):
 def test_a_config_map_of_very_many_files_is_refused():
     reading = read_object(config_map(**{f"f{number}_yaml": "{" for number in range(101)}))
 
-    assert found(reading) == {"/data": "TooLarge"}
+    assert codes_by_path(reading) == {"/data": "TooLarge"}
 
 
 def test_tls_can_be_required():
     reading = read_document(agent_with("insecure: true"), Limits(tls_required=True))
 
-    assert found(reading) == {"/plugins/agent-service/agents/a/insecure": "TLSRequired"}
+    assert codes_by_path(reading) == {"/plugins/agent-service/agents/a/insecure": "TLSRequired"}
 
 
 @pytest.mark.parametrize("code", list(Code))
@@ -513,5 +513,7 @@ def test_listing_has_a_small_limit_of_its_own(timeout, valid):
 
     assert (reading.content is not None) is valid
     if not valid:
-        assert found(reading) == {"/plugins/agent-service/agents/a/timeouts/ListAgents": "InvalidDuration"}
+        assert codes_by_path(reading) == {
+            "/plugins/agent-service/agents/a/timeouts/ListAgents": "InvalidDuration"
+        }
         assert "at most 5s" in reading.errors[0].message

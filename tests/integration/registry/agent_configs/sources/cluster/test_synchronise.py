@@ -389,7 +389,7 @@ def test_once_it_is_quiet_the_stored_set_is_the_clusters_whatever_happened(clust
         rows = AgentConfig.objects.filter(source="kubernetes", deleted_at=None)
         return {(row.team, row.name): json.loads(row.text)["data"]["agents.yaml"] for row in rows}
 
-    def wanted() -> dict[tuple[str, str], str]:
+    def expected_texts() -> dict[tuple[str, str], str]:
         return {name: manifest["data"]["agents.yaml"] for name, manifest in cluster.objects.items()}
 
     @hypothesis_settings(examples(15, nightly=300), derandomize=not NIGHTLY, database=None)
@@ -403,7 +403,7 @@ def test_once_it_is_quiet_the_stored_set_is_the_clusters_whatever_happened(clust
             else:
                 getattr(cluster, what)(*how)
         cluster.heal()
-        steps(watcher, lambda: stored() == wanted() and not row().problems, seconds=10)
+        steps(watcher, lambda: stored() == expected_texts() and not row().problems, seconds=10)
 
     whatever()
 

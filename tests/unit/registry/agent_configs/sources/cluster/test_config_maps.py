@@ -228,17 +228,17 @@ def test_the_kubelet_is_told_whether_the_watcher_is_alive_and_ready():
     pulse = Pulse()
     server = serve(pulse, 0)
     try:
-        assert [_asked(server, path) for path in ("/livez", "/readyz", "/else")] == [200, 503, 404]
+        assert [_status_of(server, path) for path in ("/livez", "/readyz", "/else")] == [200, 503, 404]
         pulse.beat(is_ready=True)
-        assert _asked(server, "/readyz") == 200
+        assert _status_of(server, "/readyz") == 200
         pulse.beat_at -= 1000
-        assert [_asked(server, path) for path in ("/livez", "/readyz")] == [503, 503]
+        assert [_status_of(server, path) for path in ("/livez", "/readyz")] == [503, 503]
     finally:
         server.shutdown()
         server.server_close()
 
 
-def _asked(server, path: str) -> int:
+def _status_of(server, path: str) -> int:
     try:
         with urllib.request.urlopen(f"http://127.0.0.1:{server.server_port}{path}") as answer:
             return answer.status
