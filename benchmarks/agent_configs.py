@@ -109,8 +109,8 @@ def _measure(options: argparse.Namespace) -> list[Row]:
     ]
 
 
-def _text(one: object, number: int) -> str:
-    name = str(one).replace("/", "-").removeprefix("api-")
+def _text(document: object, number: int) -> str:
+    name = str(document).replace("/", "-").removeprefix("api-")
     return (
         f"plugins:\n  agent-service:\n    agents:\n      {name}:\n"
         f"        endpoint: {name}-{number}.svc.cluster.local:8000\n        insecure: true\n"

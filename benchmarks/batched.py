@@ -38,6 +38,6 @@ async def _renew(connection: object, fleet: Sequence[Beating], until: float) -> 
     while time.perf_counter() < until:
         some = sorted(random.sample(range(len(fleet)), SIZE), key=lambda n: fleet[n].agent.bytes)
         beats = [Beat(fleet[n].agent.bytes, fleet[n].digest, 0, 0, None) for n in some]
-        taken = await connection.renew(beats, lease=86_400_000_000, shortest=90_000_000, congestion_lag=100)
-        renewed += len(taken.leases)
+        renewal = await connection.renew(beats, lease=86_400_000_000, shortest=90_000_000, congestion_lag=100)
+        renewed += len(renewal.leases)
     return renewed

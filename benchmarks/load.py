@@ -55,17 +55,17 @@ class Running:
     """A load under way in another process."""
 
     def __init__(self, load: Load) -> None:
-        self._said, theirs = _SPAWN.Pipe(duplex=False)
+        self._results, theirs = _SPAWN.Pipe(duplex=False)
         self._process = _SPAWN.Process(target=_work, args=(load, theirs), daemon=True)
         self._process.start()
         theirs.close()
         self._limit = load.warm_up + load.seconds + 30
 
     def result(self) -> Measured:
-        if not self._said.poll(self._limit):
+        if not self._results.poll(self._limit):
             self._process.kill()
             raise TimeoutError("The load has not ended.")
-        measured: Measured = self._said.recv()
+        measured: Measured = self._results.recv()
         self._process.join()
         return measured
 
@@ -74,10 +74,10 @@ def run(load: Load) -> Measured:
     return Running(load).result()
 
 
-def _work(load: Load, said: Connection) -> None:
+def _work(load: Load, connection: Connection) -> None:
     if load.cpus:
         os.sched_setaffinity(0, load.cpus)
-    said.send(_Client(load).run())
+    connection.send(_Client(load).run())
 
 
 class _Client:

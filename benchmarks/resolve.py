@@ -116,13 +116,13 @@ def _open(running: Stage, dataset: Dataset, options: argparse.Namespace) -> Benc
 
 def _answers(bench: Bench) -> dict[str, Any]:
     """Headers and body of each hot answer, for the bare server to repeat."""
-    found = {}
+    answers = {}
     for request in bench.hot():
         answer, body = _exchange(bench, request)
         drop = ("date", "server", "connection")
         headers = [(k.lower(), v) for k, v in answer.getheaders() if k.lower() not in drop]
-        found[request.partition(b"?")[2].partition(b" ")[0].decode()] = (headers, body.decode())
-    return found
+        answers[request.partition(b"?")[2].partition(b" ")[0].decode()] = (headers, body.decode())
+    return answers
 
 
 def _exchange(bench: Bench, request: bytes) -> tuple[http.client.HTTPResponse, bytes]:
@@ -161,7 +161,7 @@ def warm(bench: Bench) -> list[Row]:
 
 
 def _past_the_fast_path(bench: Bench) -> list[bytes]:
-    return [one.replace(b" HTTP/1.1", b"&strategy=native HTTP/1.1") for one in bench.hot()]
+    return [request.replace(b" HTTP/1.1", b"&strategy=native HTTP/1.1") for request in bench.hot()]
 
 
 def while_written(bench: Bench) -> list[Row]:
@@ -183,8 +183,8 @@ def while_written(bench: Bench) -> list[Row]:
     return [
         _row(quiet),
         *(
-            _row(one, f"{rounds.ratio(one, quiet):.2f} of no writes", target)
-            for one, target in zip(busy, targets, strict=True)
+            _row(contender, f"{rounds.ratio(contender, quiet):.2f} of no writes", target)
+            for contender, target in zip(busy, targets, strict=True)
         ),
     ]
 
@@ -252,12 +252,12 @@ def applied(bench: Bench) -> list[Row]:
     return apply.rows(bench.running, bench.ours, bench.token, bench.dataset, bench.rounds)
 
 
-def _row(one: Contender, ratio: str = "", target: str = "") -> Row:
-    whole = rounds.merged(one)
-    web, postgres = rounds.processor(one)
+def _row(contender: Contender, ratio: str = "", target: str = "") -> Row:
+    whole = rounds.merged(contender)
+    web, postgres = rounds.processor(contender)
     return Row(
-        f"{one.name}, {one.connections} connections",
-        f"{rounds.rate(one):,.0f}",
+        f"{contender.name}, {contender.connections} connections",
+        f"{rounds.rate(contender):,.0f}",
         f"{whole.percentile(0.5):.1f}",
         f"{whole.percentile(0.99):.1f}",
         f"{web:.0f} + {postgres:.0f}",

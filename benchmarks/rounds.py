@@ -74,12 +74,12 @@ def play(contenders: Sequence[Contender], *, rounds: int, seconds: float, warm_u
             contender.results.append(result)
 
 
-def _once(one: Contender, seconds: float, warm_up: float) -> Result:
-    end = one.beside(seconds + warm_up) if one.beside else None
-    roots = {"web": one.web, "database": one.database}
+def _once(contender: Contender, seconds: float, warm_up: float) -> Result:
+    end = contender.beside(seconds + warm_up) if contender.beside else None
+    roots = {"web": contender.web, "database": contender.database}
     before = {name: seconds_of(pids) for name, pids in roots.items()}
     busy, began, own = busy_seconds(), time.perf_counter(), sum(os.times()[:4])
-    measured = load.run(one.load(seconds, warm_up))
+    measured = load.run(contender.load(seconds, warm_up))
     used = {name: seconds_of(pids) - before[name] for name, pids in roots.items()}
     elapsed = time.perf_counter() - began
     foreign = busy_seconds() - busy - sum(used.values()) - (sum(os.times()[:4]) - own)
@@ -90,20 +90,20 @@ def _once(one: Contender, seconds: float, warm_up: float) -> Result:
     return Result(measured, used["web"] / answers * 1e6, used["database"] / answers * 1e6, foreign / elapsed)
 
 
-def rate(one: Contender) -> float:
-    return median(result.measured.rate for result in one.results)
+def rate(contender: Contender) -> float:
+    return median(result.measured.rate for result in contender.results)
 
 
-def ratio(one: Contender, other: Contender) -> float:
+def ratio(contender: Contender, other: Contender) -> float:
     """Median over the rounds of the rates' ratio inside each round."""
-    pairs = zip(one.results, other.results, strict=True)
-    return median(mine.measured.rate / max(1.0, theirs.measured.rate) for mine, theirs in pairs)
+    pairs = zip(contender.results, other.results, strict=True)
+    return median(ours.measured.rate / max(1.0, theirs.measured.rate) for ours, theirs in pairs)
 
 
-def merged(one: Contender) -> Measured:
+def merged(contender: Contender) -> Measured:
     """All rounds as one measurement, for percentiles and errors."""
     whole = Measured()
-    for result in one.results:
+    for result in contender.results:
         whole = replace(
             whole,
             answers=whole.answers + result.measured.answers,
@@ -114,5 +114,7 @@ def merged(one: Contender) -> Measured:
     return whole
 
 
-def processor(one: Contender) -> tuple[float, float]:
-    return median(result.web for result in one.results), median(result.database for result in one.results)
+def processor(contender: Contender) -> tuple[float, float]:
+    return median(result.web for result in contender.results), median(
+        result.database for result in contender.results
+    )

@@ -111,14 +111,14 @@ async def _open(count: int, port: int, token: str) -> list[Watcher]:
     room = asyncio.Semaphore(_AT_ONCE)
     loop = asyncio.get_running_loop()
 
-    async def one() -> Watcher:
+    async def watch_once() -> Watcher:
         async with room:
             watcher = Watcher(request, loop.create_future())
             await loop.create_connection(lambda: watcher, "127.0.0.1", port)
             await watcher.opened
             return watcher
 
-    return await asyncio.gather(*(one() for _ in range(count)))
+    return await asyncio.gather(*(watch_once() for _ in range(count)))
 
 
 async def _announce(

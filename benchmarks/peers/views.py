@@ -44,7 +44,7 @@ class OneQueryForEachType(_Plain):
         items = []
         for name in BUILT_IN:
             overrides = sorted(
-                Override.objects.covering(scope).filter(resource_type=name), key=lambda one: one.scope.level
+                Override.objects.covering(scope).filter(resource_type=name), key=lambda row: row.scope.level
             )
             merged: dict[str, Any] = {}
             for override in overrides:

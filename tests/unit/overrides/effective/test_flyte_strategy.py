@@ -90,9 +90,9 @@ def test_the_get_of_a_project_is_another_computation():
     labels, variables = {"values": {"a": "1"}}, {"values": [{"key": "A"}]}
     platform = {"security_context": NAMED, "labels": labels, "envs": variables}
 
-    found = project_config(layers({PROJECT: row, PD: {"max_parallelism": 3}}, platform), CODE[CONFIG])
+    config = project_config(layers({PROJECT: row, PD: {"max_parallelism": 3}}, platform), CODE[CONFIG])
 
-    assert found == {**row, "labels": labels, "max_parallelism": 25}
+    assert config == {**row, "labels": labels, "max_parallelism": 25}
     assert project_config([], CODE[CONFIG]) == {"max_parallelism": 25}
 
 
@@ -113,9 +113,9 @@ def test_workflow_rows_of_cluster_types_do_not_count(kind, value):
 def test_cluster_resources_overlay_the_platforms_key_by_key():
     rows = {PD: {"attributes": {"a": "row"}}, PROJECT: {"attributes": {"c": "hidden"}}}
 
-    found = execution("cluster_resource", rows, {"attributes": {"a": "platform", "b": "platform"}})
+    answer = execution("cluster_resource", rows, {"attributes": {"a": "platform", "b": "platform"}})
 
-    assert found == {"attributes": {"a": "row", "b": "platform"}}
+    assert answer == {"attributes": {"a": "row", "b": "platform"}}
 
 
 def test_without_a_row_the_codes_task_resources_apply_and_a_row_replaces_them_whole():
@@ -141,5 +141,8 @@ def test_rows_that_flyte_has_not_and_nulls_play_no_part():
 def test_only_the_type_asked_for_is_answered_and_otherwise_all_that_apply():
     nothing = Effective(WORKFLOW, (), "x")
 
-    assert [one.resource_type.name for one in as_flyte(nothing, CODE).types] == ["task_resource", CONFIG]
+    assert [effective_type.resource_type.name for effective_type in as_flyte(nothing, CODE).types] == [
+        "task_resource",
+        CONFIG,
+    ]
     assert as_flyte(nothing, CODE, "execution_queue").types == ()

@@ -65,18 +65,22 @@ def of_schema(schema: Any) -> st.SearchStrategy[Any]:
 
 
 _ATTRIBUTES = st.one_of(
-    *(st.tuples(st.just(one), of_schema(one.schema)) for one in BUILT_IN.values() if one.number is not None)
+    *(
+        st.tuples(st.just(resource_type), of_schema(resource_type.schema))
+        for resource_type in BUILT_IN.values()
+        if resource_type.number is not None
+    )
 )
 
 
 @examples(150, nightly=20_000)
 @given(_ATTRIBUTES)
 def test_what_a_built_in_type_accepts_flytes_message_can_hold(drawn):
-    one, attributes = drawn
-    if one.errors(attributes):
+    resource_type, attributes = drawn
+    if resource_type.errors(attributes):
         return
 
-    message = messages.message_of(one, attributes)
+    message = messages.message_of(resource_type, attributes)
 
     assert flyte.MatchingAttributes.FromString(message.SerializeToString()) == message
     assert protojson.dumps(message, camel=True)

@@ -207,7 +207,7 @@ def assert_same(resolved: Resolved, expected: Reference) -> None:
     leaves = [(expected.place_of(leaf.pointer, attributes), leaf) for leaf in resolved.leaves]
 
     def stated(place: tuple[str, ...], leaf: Leaf) -> list[tuple[Any, str]]:
-        values = [(one.layer.origin, expected.tree(place, one.value)) for one in leaf.shadowed]
+        values = [(shadow.layer.origin, expected.tree(place, shadow.value)) for shadow in leaf.shadowed]
         return [(layer, canonical(reference.plain(value))) for layer, value in values]
 
     assert canonical(attributes) == canonical(expected.attributes)

@@ -201,9 +201,9 @@ def test_an_event_is_one_that_kubernetes_takes():
 def test_other_news_or_another_object_have_an_event_of_their_own():
     config_map, again = read_config_map(raw()), read_config_map(raw())
     names = {
-        event_of(Notice("Accepted", "Normal", note), one, instance="i", now=WHEN)["metadata"]["name"]
+        event_of(Notice("Accepted", "Normal", note), source_map, instance="i", now=WHEN)["metadata"]["name"]
         for note in ("a", "b")
-        for one in (config_map, again)
+        for source_map in (config_map, again)
     }
 
     assert len(names) == 2
