@@ -5,15 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-import yaml
 from django.urls import URLPattern, URLResolver, get_resolver
 from jsonschema import Draft202012Validator
 
 from controlplane.access.permissions import declared_action
 from controlplane.api.endpoints import Endpoint
-from tests.support.paths import ROOT
+from tests.support.openapi import openapi_document
 
-DOCUMENT: dict[str, Any] = yaml.safe_load((ROOT / "openapi.yaml").read_text())
+DOCUMENT: dict[str, Any] = openapi_document()
 METHODS = ("get", "post", "put", "patch", "delete")
 OPERATIONS = [
     pytest.param(path, method, operation, id=operation["operationId"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
+from copy import deepcopy
 from typing import Any
 
 import pytest
@@ -23,7 +24,7 @@ from controlplane.formats import strict_yaml
 from registry.agent_configs.models import AgentConfigGrant
 from registry.joining.models import JoinToken
 from tests.support.api_client import AGENT, Api, make_principal, make_project, token_for
-from tests.support.paths import ROOT
+from tests.support.openapi import openapi_document
 
 CHECKS = [
     not_a_server_error,
@@ -65,7 +66,7 @@ def read_yaml(context, response):
     return documents[0] if len(documents) == 1 else documents
 
 
-schema = schemathesis.openapi.from_path(ROOT / "openapi.yaml")
+schema = schemathesis.openapi.from_dict(deepcopy(openapi_document()))
 
 
 _calls = itertools.count()

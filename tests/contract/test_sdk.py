@@ -15,17 +15,13 @@ from typing import Any
 
 import httpx
 import pytest
-import yaml
 
 from tests.support.api_client import AGENT, Api, make_project, token_for
+from tests.support.openapi import operations
 from tests.support.paths import ROOT
 
 GUIDE = ROOT / "docs" / "guides" / "clients.md"
-OPERATIONS = {
-    operation["operationId"]
-    for methods in yaml.safe_load((ROOT / "openapi.yaml").read_text())["paths"].values()
-    for operation in methods.values()
-}
+OPERATIONS = {operation["operationId"] for _, operation in operations()}
 # Serial numbers and shapes that the generator had to name itself.
 UNSPEAKABLE = re.compile(r"\d$|Type\d|Inline|AnyOf|AllOf|ItemItem")
 

@@ -11,10 +11,10 @@ import sys
 from pathlib import Path
 
 import pytest
-import yaml
 
 from tests.support.api_client import AGENT, Api, make_project, token_for
 from tests.support.beating_agent import BeatingAgent
+from tests.support.openapi import operations
 from tests.support.paths import ROOT
 
 GUIDE = ROOT / "docs" / "guides" / "clients.md"
@@ -64,10 +64,9 @@ def test_every_operation_has_a_function_and_no_type_a_made_up_name(package):
     types = (package / "dist" / "generated" / "types.gen.d.ts").read_text()
     exported = set(re.findall(r"^export (?:declare const|type) (\w+)", functions + types, re.MULTILINE))
 
-    for methods in yaml.safe_load((ROOT / "openapi.yaml").read_text())["paths"].values():
-        for operation in methods.values():
-            first, *more = operation["operationId"].split("_")
-            assert first + "".join(word.capitalize() for word in more) in exported
+    for _, operation in operations():
+        first, *more = operation["operationId"].split("_")
+        assert first + "".join(word.capitalize() for word in more) in exported
     assert {"AgentRead", "Problem", "EffectiveRead"} <= exported
     assert [name for name in exported if UNSPEAKABLE.search(name)] == []
 

@@ -14,9 +14,9 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 import yaml
 from jsonschema import Draft202012Validator
 
-from tests.support.paths import ROOT
+from tests.support.openapi import openapi_document
 
-DOCUMENT: dict[str, Any] = yaml.load((ROOT / "openapi.yaml").read_text(), yaml.CSafeLoader)
+DOCUMENT: dict[str, Any] = openapi_document()
 OPERATIONS = {
     operation["operationId"]: (method.upper(), path, operation)
     for path, methods in DOCUMENT["paths"].items()

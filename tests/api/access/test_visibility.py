@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-import yaml
 from django.db import transaction
 from django.test import Client, override_settings
 
@@ -17,14 +16,9 @@ from controlplane.scopes import Scope
 from tests.api.access.visibility_table import TABLE, Ask
 from tests.api.access.visibility_world import ABSENT, CONTESTED, KINDS, Reader, World, make_world
 from tests.support.api_client import Api, make_project, token_for
-from tests.support.paths import ROOT
+from tests.support.openapi import operations
 
-METHODS = {
-    operation["operationId"]: method.upper()
-    for methods in yaml.load((ROOT / "openapi.yaml").read_text(), yaml.CSafeLoader)["paths"].values()
-    for method, operation in methods.items()
-    if "operationId" in operation
-}
+METHODS = {operation["operationId"]: method for method, operation in operations()}
 POSTED_QUESTIONS = {"me_can_i", "overrides_effective_batch", "agent_configs_admit"}
 PAGES = (
     *("/", "/overrides?project=zqscope", "/resource-types", "/search?q=zq", "/audit", "/events"),
