@@ -15,7 +15,7 @@ from rest_framework.views import APIView
 from controlplane.api import idempotency
 from controlplane.api.fields import Query
 from controlplane.api.throttles import AnonymousThrottle, CallerThrottle, count_anonymous
-from controlplane.errors import NotAuthenticated
+from controlplane.errors import ControlplaneError, NotAuthenticated
 from controlplane.identity.actors import Actor
 from controlplane.identity.callers import Caller
 from controlplane.identity.roles import Action
@@ -29,6 +29,8 @@ class Endpoint(APIView):
     """A view of ours. `actions` says, per method, what the caller must be allowed to do."""
 
     actions: ClassVar[dict[str, Action]] = {}
+    # OpenAPI: per method, errors that do not follow from its parameters and body (controlplane.api.schema).
+    problems: ClassVar[dict[str, tuple[type[ControlplaneError], ...]]] = {}
     # OpenAPI: the headers that this view's writes understand (controlplane.api.schema).
     has_versions: ClassVar[bool] = False
     # Off where a digest of the body would help to guess a secret in it.

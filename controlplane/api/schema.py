@@ -7,7 +7,7 @@ from typing import Any
 from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.utils import OpenApiParameter
 
-from controlplane.api.problems import CONTENT_TYPE
+from controlplane.api.problems import CONTENT_TYPE, STATUS_BY_ERROR
 
 _WORDS = {
     400: "The request is invalid; `errors` lists each mistake.",
@@ -58,8 +58,10 @@ class OperationSchema(AutoSchema):
         if operation is not None:
             actions = getattr(self.view, "actions", {})
             operation["x-required-permission"] = str(actions.get(self.method, ""))
+            for error in getattr(self.view, "problems", {}).get(self.method, ()):
+                _add_problem(operation, STATUS_BY_ERROR[error])
             if self.method not in getattr(self.view, "unlimited_methods", ()):
-                operation["responses"].setdefault("429", {"$ref": f"#/components/responses/{_name(429)}"})
+                _add_problem(operation, 429)
         return operation
 
     def get_description(self) -> str:  # type: ignore[override]  # as drf-spectacular has it
@@ -79,36 +81,37 @@ def describe_problems(result: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
     components.setdefault("schemas", {}).update(_SCHEMAS)
     components["securitySchemes"] = _SECURITY
     components["responses"] = {_name(status): _response(words) for status, words in _WORDS.items()}
-    for path, methods in result["paths"].items():
+    for methods in result["paths"].values():
         for method, operation in methods.items():
             if method in _METHODS:
-                for status in _statuses(path, method, operation):
-                    reference = {"$ref": f"#/components/responses/{_name(status)}"}
-                    operation["responses"].setdefault(str(status), reference)
+                for status in _statuses(operation):
+                    _add_problem(operation, status)
                 if "If-None-Match" in _headers(operation) and method == "get":
                     operation["responses"]["304"] = {"description": "Your copy is current."}
                 operation["responses"] = dict(sorted(operation["responses"].items()))
     return result
 
 
-def _statuses(path: str, method: str, operation: dict[str, Any]) -> set[int]:
+def _statuses(operation: dict[str, Any]) -> set[int]:
+    """What follows from the parameters and the body; the rest is declared in `Endpoint.problems`."""
     statuses = {400, 401, 403, 503}
-    names = {parameter["name"] for parameter in operation.get("parameters", [])}
-    if "{" in path or "project" in names or "principal" in names or path.endswith("/effective"):
+    parameters = {parameter["name"]: parameter["in"] for parameter in operation.get("parameters", [])}
+    if "path" in parameters.values():
         statuses.add(404)
-    if "project" in names:
-        statuses.add(422)
+    if "project" in parameters:  # a scope: unknown, or of an illegal shape
+        statuses |= {404, 422}
     if "requestBody" in operation:
-        statuses |= {404, 413, 415, 422}
-    if method == "post":
+        statuses |= {413, 415}
+    if "Idempotency-Key" in parameters:  # in flight, or used with another body
         statuses |= {409, 422}
-    if method in ("delete", "patch", "put"):
-        statuses.add(409)
-    if path.endswith(("/events", "/heartbeat")):
-        statuses.add(410)
-    if "If-Match" in _headers(operation):
+    if "If-Match" in parameters:
         statuses |= {412, 428}
     return statuses
+
+
+def _add_problem(operation: dict[str, Any], status: int) -> None:
+    reference = {"$ref": f"#/components/responses/{_name(status)}"}
+    operation["responses"].setdefault(str(int(status)), reference)
 
 
 def _headers(operation: dict[str, Any]) -> set[str]:
@@ -120,7 +123,7 @@ def _header(name: str, description: str) -> OpenApiParameter:
 
 
 def _name(status: int) -> str:
-    return f"Problem{status}"
+    return f"Problem{int(status)}"
 
 
 def _response(words: str) -> dict[str, Any]:

@@ -110,7 +110,7 @@ def test_a_rail_is_planned_before_it_is_set(cpctl):
     removal = cpctl("guard-rails", "delete", "cap", "--dry-run")
 
     assert (planned.code, refused.code, done.code, removal.code) == (0, 5, 0, 0)
-    assert "/defaults/cpu: 1 (cap: 500m is the most allowed)" in planned.out
+    assert "/defaults/cpu: 1 (cap: the maximum is 500m)" in planned.out
     assert "    - /defaults/cpu: 1" in planned.out
     assert "    + /defaults/cpu: 1" in removal.out
     assert [guard_rail["name"] for guard_rail in Api(cpctl.token).get("guard-rails").json()["items"]] == [

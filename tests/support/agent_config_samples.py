@@ -13,8 +13,7 @@ from registry.agent_configs.documents.published import (
     ClaimKey,
     ClaimKind,
     DocumentId,
-    Facts,
-    Published,
+    PublishedDocument,
 )
 
 NOW = datetime(2026, 11, 21, 9, 0, tzinfo=UTC)
@@ -31,13 +30,13 @@ def content(routes: dict[str, str], agents: dict[str, Deployment] | None = None,
 
 
 def published(
-    name: str, team: str = "acme", own_content: Content | None = None, *, age: int = 0, **more: Any
-) -> Published:
+    name: str, team: str = "acme", said: Content | None = None, *, age: int = 0, **more: Any
+) -> PublishedDocument:
     """A document; the greater its age, in hours, the older it is."""
     document = DocumentId("cluster", team, name)
-    own_content = own_content if own_content is not None else content({f"{name}_task": name})
+    said = said if said is not None else content({f"{name}_task": name})
     created_at = NOW - timedelta(hours=age)
-    return Published(document, team, more.pop("generation", 1), own_content, created_at, **more)
+    return PublishedDocument(document, team, more.pop("generation", 1), said, created_at, **more)
 
 
 def task(name: str, version: int = 0, pin: str = "") -> ClaimKey:
@@ -48,7 +47,7 @@ def named(name: str) -> ClaimKey:
     return ClaimKey(ClaimKind.AGENT, name)
 
 
-def verdict(decision: Decision, document: Published, key: ClaimKey) -> Verdict:
+def verdict(decision: Decision, document: PublishedDocument, key: ClaimKey) -> Verdict:
     (verdict_found,) = (verdict for verdict in decision.of(document.id) if verdict.claim.key == key)
     return verdict_found
 
@@ -61,4 +60,14 @@ def fates(decision: Decision) -> dict[tuple[str, str], str]:
     }
 
 
-__all__ = ["NOW", "Canary", "Facts", "agent", "content", "fates", "named", "published", "task", "verdict"]
+__all__ = [
+    "NOW",
+    "Canary",
+    "agent",
+    "content",
+    "fates",
+    "named",
+    "published",
+    "task",
+    "verdict",
+]

@@ -8,6 +8,7 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from controlplane import errors
 from controlplane.access import principals
 from controlplane.access.models import RoleBinding
 from controlplane.api.endpoints import Endpoint, MutationQuery, actor_of, mutation
@@ -21,6 +22,7 @@ from controlplane.scopes import Scope
 
 class RoleBindingCollection(Endpoint):
     actions = {"GET": Action.ACCESS_READ, "POST": Action.ACCESS_WRITE}
+    problems = {"POST": (errors.UnknownPrincipal,)}
 
     @extend_schema(
         operation_id="role_bindings_list",
@@ -67,6 +69,7 @@ class RoleBindingCollection(Endpoint):
 
 class RoleBindingItem(Endpoint):
     actions = {"DELETE": Action.ACCESS_WRITE}
+    problems = {"DELETE": (errors.LastAdministrator,)}
 
     @extend_schema(
         operation_id="role_bindings_delete",

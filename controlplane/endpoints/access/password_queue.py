@@ -14,7 +14,8 @@ from django.http import HttpRequest, HttpResponse
 
 from controlplane.api.problems import plain_response
 from controlplane.errors import BodyTooLarge
-from controlplane.web.django_bridge import Application, Bridge, Message, Receive, Scope, Send, WSGIApplication
+from controlplane.web.django_bridge import Application, Bridge, Receive, Scope, Send, WSGIApplication
+from controlplane.web.fast_requests import replay_body
 from controlplane.web.incomplete_body import receive_nothing
 
 ROUTES = frozenset({"/login", "/account/password", "/api/v1/me:change-password"})
@@ -58,11 +59,11 @@ class PasswordQueue:
             await _send_too_large(send)
             return
         if self._free == 0:
-            await self._others({**scope, "environ": {_MARK: True}}, _again(body, receive), send)
+            await self._others({**scope, "environ": {_MARK: True}}, replay_body(body, receive), send)
             return
         self._free -= 1
         try:
-            await self._bridge(scope, _again(body, receive), send)
+            await self._bridge(scope, replay_body(body, receive), send)
         finally:
             self._free += 1
 
@@ -98,15 +99,3 @@ async def send_response(send: Send, response: HttpResponse) -> None:
     headers = [(name.lower().encode(), value.encode()) for name, value in response.items()]
     await send({"type": "http.response.start", "status": response.status_code, "headers": headers})
     await send({"type": "http.response.body", "body": response.content})
-
-
-def _again(body: bytes, receive: Receive) -> Receive:
-    """The body once more, then whatever follows."""
-    left = [body]
-
-    async def received() -> Message:
-        if left:
-            return {"type": "http.request", "body": left.pop(), "more_body": False}
-        return await receive()
-
-    return received

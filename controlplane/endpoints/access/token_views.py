@@ -8,6 +8,7 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from controlplane import errors
 from controlplane.access import issue_tokens, principals
 from controlplane.access.issue_tokens import Issuer
 from controlplane.access.models import Token
@@ -23,6 +24,7 @@ from controlplane.identity.roles import Action
 
 class TokenCollection(Endpoint):
     actions = {"GET": Action.SELF_READ, "POST": Action.SELF_WRITE}
+    problems = {"POST": (errors.UnknownPrincipal,)}
 
     @extend_schema(
         operation_id="tokens_list",

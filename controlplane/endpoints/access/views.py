@@ -6,6 +6,7 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from controlplane import errors
 from controlplane.access import principals
 from controlplane.access.login import passwords
 from controlplane.access.models import Principal, PrincipalKind
@@ -105,6 +106,7 @@ class PrincipalCollection(Endpoint):
 
 class PrincipalItem(Endpoint):
     actions = {"GET": Action.ACCESS_READ, "PATCH": Action.ACCESS_WRITE}
+    problems = {"PATCH": (errors.LastAdministrator,)}
 
     @extend_schema(
         operation_id="principals_get",

@@ -12,6 +12,7 @@ from drf_spectacular.utils import OpenApiExample, OpenApiParameter, extend_schem
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from controlplane import errors
 from controlplane.api.endpoints import Endpoint, caller_of
 from controlplane.api.fields import Query
 from controlplane.api.pages import DEFAULT_LIMIT, MAX_LIMIT
@@ -80,6 +81,7 @@ _TYPES = OpenApiExample(
 
 class EventCollection(Endpoint):
     actions = {"GET": Action.EVENT_READ}
+    problems = {"GET": (errors.EventsGone,)}
 
     @extend_schema(
         operation_id="events_list",

@@ -6,7 +6,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
-from overrides.flyte.grpc_server import Listening, build, serves
+from overrides.flyte.grpc_server import ListenOptions, build, serves
 
 # Calls under way may end; whoever stops us kills after 30 s.
 _GRACE_SECONDS = 10.0
@@ -54,8 +54,8 @@ def _check_encrypted() -> None:
         )
 
 
-def _listening() -> Listening:
-    return Listening(
+def _listening() -> ListenOptions:
+    return ListenOptions(
         settings.FLYTE_GRPC_ADDRESS,
         settings.FLYTE_GRPC_PORT,
         settings.FLYTE_GRPC_THREADS,

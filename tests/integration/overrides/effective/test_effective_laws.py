@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 
 from controlplane.errors import ControlplaneError, UnknownGuardRail, UnknownOverride
 from controlplane.scopes import Level, Scope
-from overrides.editing.guard_rails import RailWrite, delete_rail, put_rail
+from overrides.editing.guard_rails import GuardRailSpec, delete_rail, put_rail
 from overrides.editing.writes import delete_override, patch_override, put_override
 from overrides.effective.effective import effective_attributes, effective_many
-from overrides.effective.results import Effective, EffectiveType
+from overrides.effective.results import EffectiveAttributes, EffectiveType
 from overrides.loading.revisions import current_revision
 from overrides.resolution.addresses import Address
 from overrides.resource_types import BUILT_IN
@@ -141,10 +141,10 @@ def histories(draw: Any) -> list[Write]:
 
 
 @st.composite
-def rails(draw: Any, name: str, names: list[str]) -> RailWrite:
+def rails(draw: Any, name: str, names: list[str]) -> GuardRailSpec:
     resource_type, scope = draw(st.sampled_from(names)), draw(st.sampled_from(SCOPES[:5]))
     pointer, rules = draw(st.sampled_from(RAILS[resource_type]))
-    return RailWrite(name, scope, resource_type, pointer, draw(st.sampled_from(rules)))
+    return GuardRailSpec(name, scope, resource_type, pointer, draw(st.sampled_from(rules)))
 
 
 def patched(document: Any, patch: Any) -> Any:
@@ -205,7 +205,9 @@ def reference_of(state: State, target: Scope, name: str) -> Reference:
         for at, attributes in state.items()
         if isinstance(at, Address) and at.resource_type == name
     ]
-    rails = [rail for rail in state.values() if isinstance(rail, RailWrite) and rail.resource_type == name]
+    rails = [
+        rail for rail in state.values() if isinstance(rail, GuardRailSpec) and rail.resource_type == name
+    ]
     rules = {path: f"merge_by_key:{key}" for path, key in rule.keyed_lists.items()}
     return Reference(
         layers,
@@ -227,8 +229,8 @@ def expected_leaves(reference: Reference) -> list[Any]:
     ]
 
 
-def got(effective_type: EffectiveType, reference: Reference) -> list[Any]:
-    resolved = effective_type.resolved
+def got(found: EffectiveType, reference: Reference) -> list[Any]:
+    resolved = found.resolved
 
     def sources(leaves: Any) -> dict[tuple[str, ...], Scope]:
         return {reference.place_of(leaf.pointer, resolved.attributes): leaf.source.scope for leaf in leaves}
@@ -241,18 +243,18 @@ def got(effective_type: EffectiveType, reference: Reference) -> list[Any]:
             (reference.place_of(refusal.pointer), refusal.source.scope, refusal.rail.name)
             for refusal in resolved.refused
         },
-        {rail.name for rail in effective_type.rails},
+        {rail.name for rail in found.rails},
     ]
 
 
-def reference_rail(rail: RailWrite) -> Rail:
+def reference_rail(rail: GuardRailSpec) -> Rail:
     rule = dict(rail.rule)
     if level := rule.get("lock_below"):
         rule["lock_below"] = int(Level[level.upper()])
     return Rail(rail.name, tuple(rail.scope.segments.values()), tuple(rail.pointer.split("/")[1:]), rule)
 
 
-def leaves_of(effective: Effective) -> dict[str, Any]:
+def leaves_of(effective: EffectiveAttributes) -> dict[str, Any]:
     return {
         effective_type.resource_type.name: (
             effective_type.resolved.attributes,

@@ -8,7 +8,7 @@ import pytest
 
 from controlplane.scopes import Scope
 from overrides.effective.flyte_strategy import as_flyte, project_config
-from overrides.effective.results import Effective, EffectiveType
+from overrides.effective.results import EffectiveAttributes, EffectiveType
 from overrides.resolution.resolve import Layer, resolve
 from overrides.resource_types import BUILT_IN
 from overrides.resource_types.flyte_defaults import CODE_DEFAULTS
@@ -42,7 +42,7 @@ def execution(
         if stated_layers
         else ()
     )
-    answer = as_flyte(Effective(WORKFLOW, types, "x"), CODE, kind)
+    answer = as_flyte(EffectiveAttributes(WORKFLOW, types, "x"), CODE, kind)
     return dict(answer.types[0].resolved.attributes) if answer.types else None
 
 
@@ -90,9 +90,9 @@ def test_the_get_of_a_project_is_another_computation():
     labels, variables = {"values": {"a": "1"}}, {"values": [{"key": "A"}]}
     platform = {"security_context": NAMED, "labels": labels, "envs": variables}
 
-    config = project_config(layers({PROJECT: row, PD: {"max_parallelism": 3}}, platform), CODE[CONFIG])
+    found = project_config(layers({PROJECT: row, PD: {"max_parallelism": 3}}, platform), CODE[CONFIG])
 
-    assert config == {**row, "labels": labels, "max_parallelism": 25}
+    assert found == {**row, "labels": labels, "max_parallelism": 25}
     assert project_config([], CODE[CONFIG]) == {"max_parallelism": 25}
 
 
@@ -113,9 +113,9 @@ def test_workflow_rows_of_cluster_types_do_not_count(kind, value):
 def test_cluster_resources_overlay_the_platforms_key_by_key():
     rows = {PD: {"attributes": {"a": "row"}}, PROJECT: {"attributes": {"c": "hidden"}}}
 
-    answer = execution("cluster_resource", rows, {"attributes": {"a": "platform", "b": "platform"}})
+    found = execution("cluster_resource", rows, {"attributes": {"a": "platform", "b": "platform"}})
 
-    assert answer == {"attributes": {"a": "row", "b": "platform"}}
+    assert found == {"attributes": {"a": "row", "b": "platform"}}
 
 
 def test_without_a_row_the_codes_task_resources_apply_and_a_row_replaces_them_whole():
@@ -139,10 +139,7 @@ def test_rows_that_flyte_has_not_and_nulls_play_no_part():
 
 
 def test_only_the_type_asked_for_is_answered_and_otherwise_all_that_apply():
-    nothing = Effective(WORKFLOW, (), "x")
+    nothing = EffectiveAttributes(WORKFLOW, (), "x")
 
-    assert [effective_type.resource_type.name for effective_type in as_flyte(nothing, CODE).types] == [
-        "task_resource",
-        CONFIG,
-    ]
+    assert [one.resource_type.name for one in as_flyte(nothing, CODE).types] == ["task_resource", CONFIG]
     assert as_flyte(nothing, CODE, "execution_queue").types == ()

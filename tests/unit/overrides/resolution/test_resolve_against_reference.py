@@ -1,6 +1,8 @@
 """The resolver against a slow one of another make, over random layers, rules and guard rails.
 
-`make test` looks at 300 cases, `make nightly LANE=properties` at 100,000 new ones.
+`make test` looks at 2,000 cases. HYPOTHESIS_PROFILE=nightly looks at 100,000 new ones:
+
+    HYPOTHESIS_PROFILE=nightly make test ARGS="tests/unit/overrides/resolution -k against_reference"
 """
 
 from __future__ import annotations
@@ -15,7 +17,15 @@ from hypothesis import strategies as st
 from controlplane.scopes import Level, Scope
 from overrides.resolution.merging import Combine, MergeRule, Strategy
 from overrides.resolution.rails import GuardRail
-from overrides.resolution.resolve import Layer, Leaf, Removed, Resolved, admit, resolve, values_only
+from overrides.resolution.resolve import (
+    Layer,
+    Leaf,
+    RemovedLeaf,
+    Resolution,
+    applicable_layers,
+    resolve,
+    values_only,
+)
 from tests.support import reference_resolver as reference
 from tests.support.properties import examples
 from tests.support.reference_resolver import Reference, canonical
@@ -177,7 +187,7 @@ class Case(NamedTuple):
         ]
         return Scope(*self.target), layers, self.rule, [guard_rail(rail) for rail in self.rails]
 
-    def resolve(self) -> Resolved:
+    def resolve(self) -> Resolution:
         return resolve(*self.arguments)
 
 
@@ -202,7 +212,7 @@ def cases(draw: Any) -> Case:
     return Case(layers, strategy, draw(rules) if strategy == "merge" else {}, draw(rails), target)
 
 
-def assert_same(resolved: Resolved, expected: Reference) -> None:
+def assert_same(resolved: Resolution, expected: Reference) -> None:
     layers, attributes = expected.layers, resolved.attributes
     leaves = [(expected.place_of(leaf.pointer, attributes), leaf) for leaf in resolved.leaves]
 
@@ -290,9 +300,9 @@ def test_what_is_refused_is_as_if_it_had_never_been_stated(case):
 def test_what_a_rail_let_through_breaks_no_rail(case):
     target, layers, rule, rails = case.arguments
 
-    admitted, _ = admit(target, layers, rule, rails)
+    admitted, _ = applicable_layers(target, layers, rule, rails)
 
-    assert admit(target, admitted, rule, rails) == (admitted, ())
+    assert applicable_layers(target, admitted, rule, rails) == (admitted, ())
 
 
 @some
@@ -303,5 +313,5 @@ def test_values_without_their_provenance_are_the_same_values(case):
     assert values_only(*case.arguments) == resolved.attributes
 
 
-def sources(parts: Iterable[Leaf | Removed]) -> dict[str, tuple[Scope, bool]]:
-    return {part.pointer: (part.source.scope, part.source.is_default) for part in parts}
+def sources(found: Iterable[Leaf | RemovedLeaf]) -> dict[str, tuple[Scope, bool]]:
+    return {part.pointer: (part.source.scope, part.source.is_default) for part in found}

@@ -21,7 +21,7 @@ from django.core.management import call_command
 from django.core.management.base import SystemCheckError
 
 from registry.agent_configs.delivery.signatures import read_key, signed_text
-from registry.agent_configs.reconcile import look
+from registry.agent_configs.reconcile import reconcile
 from tests.api.registry.agent_configs.test_agent_configs import published, text
 from tests.support.api_client import Api, token_for
 from tests.support.paths import ROOT
@@ -66,7 +66,7 @@ def test_agents_are_told_which_configuration_their_environment_has(api):
     beat = {"timestamp": "2026-11-21T09:30:00Z", "consumer_lag": 0}
 
     def delivered(agent: str) -> str:
-        look()
+        reconcile()
         return api.put(f"agents/{agent}/heartbeat", beat).json()["configuration_etag"]
 
     assert delivered(here) == ""

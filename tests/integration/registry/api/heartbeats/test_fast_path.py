@@ -362,11 +362,11 @@ def test_a_fleet_that_returns_at_once_shares_a_transaction(web, token):
     for agent in agents:
         web.beat(token, agent)
     silence("unavailable")
-    left, release = web.left_to_django, threading.Event()
-    web.router._heartbeats._returns._thread.submit(release.wait, 10)
+    left, events = web.left_to_django, threading.Event()
+    web.router._heartbeats._recoveries._thread.submit(events.wait, 10)
     heartbeats = [web.start(token, path_of(agent), text(BEAT)) for agent in agents]
     time.sleep(0.3)
-    release.set()
+    events.set()
 
     assert [heartbeat.result(15).status for heartbeat in heartbeats] == [200] * 20
     assert web.left_to_django == left
@@ -566,12 +566,12 @@ def statements() -> int:
 
 
 def test_one_wrong_heartbeat_in_a_batch_hinders_no_other(web, token, agent):
-    members = [register(token, f"m{number}") for number in range(5)]
-    for member in members:
-        web.beat(token, member)
+    numbers = [register(token, f"m{number}") for number in range(5)]
+    for one in numbers:
+        web.beat(token, one)
 
-    agents = [agent, uuid.uuid4(), *members]
-    answers = [member.result(15) for member in [web.start(token, path_of(a), text(BEAT)) for a in agents]]
+    asked = [agent, uuid.uuid4(), *numbers]
+    answers = [one.result(15) for one in [web.start(token, path_of(a), text(BEAT)) for a in asked]]
 
     assert [answer.status for answer in answers] == [200, 404, 200, 200, 200, 200, 200]
 
@@ -716,7 +716,7 @@ def test_who_is_switched_off_between_its_heartbeat_and_its_permit_gets_none(web,
 def test_fast_heartbeats_are_counted(web, token, agent):
     web.fast(token, agent)
 
-    web.router._heartbeats._figures.write()
+    web.router._heartbeats._metrics.write()
 
     text = Api(token_for("viewer")).get("/metrics").content.decode()
     assert re.search(

@@ -11,13 +11,13 @@ from registry.agent_configs.bundles.conditions import (
     Ack,
     AckState,
     Condition,
-    Probe,
+    ProbeResult,
     Situation,
-    conditions_of,
-    with_times,
+    build_conditions,
+    with_transition_times,
 )
 from registry.agent_configs.claims.decide import decide
-from registry.agent_configs.documents.published import Published
+from registry.agent_configs.documents.published import PublishedDocument
 from registry.agent_configs.documents.reading import Reading, read_document
 from tests.support.agent_config_samples import NOW, content, published
 from tests.unit.registry.agent_configs.bundles.test_rendering import bundle_of
@@ -26,8 +26,8 @@ DOCUMENT = published("one", generation=3)
 BROKEN = read_document("plugins: {agent-service: {agents: {a: {endpoint: 'x.y:1', defaultTimeout: 5}}}}")
 
 
-def situation(*competitors: Published, document: Published = DOCUMENT, **more) -> Situation:
-    documents = [document, *competitors]
+def situation(*others: PublishedDocument, document: PublishedDocument = DOCUMENT, **more) -> Situation:
+    documents = [document, *others]
     standard = {
         "generation": document.generation,
         "reading": Reading(document.content),
@@ -37,10 +37,10 @@ def situation(*competitors: Published, document: Published = DOCUMENT, **more) -
     return Situation(published=document, **(standard | more))
 
 
-def statuses_of(given_situation: Situation) -> dict[str, tuple[str, str, int]]:
+def statuses_of(found: Situation) -> dict[str, tuple[str, str, int]]:
     return {
         condition.type.value: (condition.status.value, condition.reason, condition.observed_generation)
-        for condition in conditions_of(given_situation)
+        for condition in build_conditions(found)
     }
 
 
@@ -93,7 +93,7 @@ def test_a_document_that_loses_something_is_partially_accepted_and_told_to_whom(
 
     assert statuses_of(contested)["Accepted"] == ("True", "PartiallyAccepted", 3)
     assert statuses_of(contested)["Conflicted"] == ("True", "TaskTypeConflict", 3)
-    (conflicted,) = (condition for condition in conditions_of(contested) if condition.type == "Conflicted")
+    (conflicted,) = (condition for condition in build_conditions(contested) if condition.type == "Conflicted")
     assert "cluster/other/winner of other" in conflicted.message
 
 
@@ -134,9 +134,9 @@ def test_a_source_that_cannot_be_read_makes_a_document_stale_and_nothing_else():
 @pytest.mark.parametrize(
     ("probe", "status", "reason"),
     [
-        (Probe(True, "cluster"), "True", "Reachable"),
-        (Probe(False, "cluster"), "False", "Unreachable"),
-        (Probe(None, message="no answer"), "Unknown", "NotProbed"),
+        (ProbeResult(True, "cluster"), "True", "Reachable"),
+        (ProbeResult(False, "cluster"), "False", "Unreachable"),
+        (ProbeResult(None, message="no answer"), "Unknown", "NotProbed"),
     ],
 )
 def test_reachability_has_three_states(probe, status, reason):
@@ -151,11 +151,13 @@ def test_every_data_plane_is_told_by_itself():
         Ack("d", AckState.DEGRADED, 3),
     ]
 
-    applied = [condition for condition in conditions_of(situation(acks=acks)) if condition.type == "Applied"]
+    conditions = [
+        condition for condition in build_conditions(situation(acks=acks)) if condition.type == "Applied"
+    ]
 
     assert [
         (condition.data_plane, condition.status, condition.reason, condition.observed_generation)
-        for condition in applied
+        for condition in conditions
     ] == [
         ("a", "True", "Applied", 3),
         ("d", "False", "Degraded", 3),
@@ -166,13 +168,13 @@ def test_every_data_plane_is_told_by_itself():
 
 def test_the_time_of_a_transition_stays_while_the_status_does():
     later, last = NOW + timedelta(hours=1), NOW + timedelta(hours=2)
-    first = with_times(conditions_of(situation()), (), now=NOW)
+    first = with_transition_times(build_conditions(situation()), (), now=NOW)
 
-    same = with_times(conditions_of(situation(probe=Probe(True))), first, now=later)
-    other = with_times(conditions_of(situation(generation=4, reading=BROKEN)), same, now=last)
+    same = with_transition_times(build_conditions(situation(probe=ProbeResult(True))), first, now=later)
+    other = with_transition_times(build_conditions(situation(generation=4, reading=BROKEN)), same, now=last)
 
-    def times(conditions: tuple[Condition, ...]):
-        return {condition.type.value: condition.last_transition_at for condition in conditions}
+    def times(found: tuple[Condition, ...]):
+        return {condition.type.value: condition.last_transition_at for condition in found}
 
     assert set(times(first).values()) == {NOW}
     assert times(same) == times(first) | {"Reachable": later}
@@ -183,6 +185,6 @@ def test_a_message_never_grows_without_bound():
     routes = {f"task_{number}": "one" for number in range(100)}
     winner = published("winner", "other", content(dict.fromkeys(routes, "b")), age=5)
 
-    conditions = conditions_of(situation(winner, document=published("one", own_content=content(routes))))
+    conditions = build_conditions(situation(winner, document=published("one", said=content(routes))))
 
     assert max(len(condition.message) for condition in conditions) == 1000

@@ -18,15 +18,21 @@ from hypothesis import strategies as st
 
 from controlplane.events.models import Event
 from controlplane.local.ports import free_port
-from registry.agent_configs.delivery.data_planes import Described, Format, configuration, get_plane, put_plane
+from registry.agent_configs.delivery.data_planes import (
+    DataPlaneSpec,
+    Format,
+    get_configuration,
+    get_plane,
+    put_plane,
+)
 from registry.agent_configs.documents.published import DocumentId
 from registry.agent_configs.models import AgentConfig, AgentConfigStatus
-from registry.agent_configs.publishing.publish import Wanted, get_document, put_document
+from registry.agent_configs.publishing.publish import DocumentSpec, get_document, put_document
 from registry.agent_configs.source_models import AgentConfigCluster
 from registry.agent_configs.sources.cluster import client
-from registry.agent_configs.sources.cluster.backoff import Pace
+from registry.agent_configs.sources.cluster.backoff import WatchTiming
 from registry.agent_configs.sources.cluster.client import KubernetesCluster
-from registry.agent_configs.sources.cluster.synchronise import STANDBY, cluster_state, mark_silent_watcher
+from registry.agent_configs.sources.cluster.synchronise import STANDBY, get_cluster_state, mark_silent_watcher
 from registry.agent_configs.sources.cluster.watcher import Watcher
 from registry.tasks import recompute_agent_configs
 from tests.integration.registry.agent_configs.publishing.test_publish import text
@@ -73,7 +79,7 @@ def cluster(tmp_path, settings):
 
 @pytest.fixture
 def plane(db):
-    put_plane("eu", Described(), actor=ACTOR)
+    put_plane("eu", DataPlaneSpec(), actor=ACTOR)
     yield
     # Tests share one connection, which would keep the watchers' lock.
     with connection.cursor() as cursor:
@@ -84,10 +90,10 @@ def plane(db):
 def watch(cluster, plane):
     made: list[Watcher] = []
 
-    def start(*namespaces: str, pace: Pace = PACE, **more) -> Watcher:
+    def start(*namespaces: str, pace: WatchTiming = PACE, **more) -> Watcher:
         names = namespaces or ("acme", "beta")
-        reader = KubernetesCluster(str(cluster.kubeconfig), pace=pace)
-        made.append(Watcher(reader, names, name=f"watcher-{len(made)}", pace=pace, **{"quiet": 0, **more}))
+        reader = KubernetesCluster(str(cluster.kubeconfig), timing=pace)
+        made.append(Watcher(reader, names, name=f"watcher-{len(made)}", timing=pace, **{"quiet": 0, **more}))
         made[-1].start()
         return made[-1]
 
@@ -117,7 +123,7 @@ def steps(watcher: Watcher, claim, seconds: float = 5.0) -> None:
 
 
 def served() -> str:
-    return configuration(get_plane("eu"), Format.YAML).body
+    return get_configuration(get_plane("eu"), Format.YAML).body
 
 
 def row() -> AgentConfigCluster:
@@ -134,7 +140,7 @@ def test_a_config_map_is_a_document_of_the_team_whose_namespace_it_is_in(cluster
     assert document.changed_by == "system:agent_config_cluster"
     assert document.created_at == datetime.fromisoformat("2026-01-01T00:01:41+00:00")
     assert "acme-sensor" in served()
-    assert cluster_state() == "current"
+    assert get_cluster_state() == "current"
     assert row().watcher == "watcher-0"
 
 
@@ -190,7 +196,7 @@ def test_a_cluster_that_is_away_removes_nothing_and_says_so(cluster, watch):
     steps(watcher, published)
 
     with cluster.down():
-        steps(watcher, lambda: cluster_state() == "failing")
+        steps(watcher, lambda: get_cluster_state() == "failing")
         recompute_agent_configs()
         assert "acme-sensor" in served()
         status = AgentConfigStatus.objects.get(document__team="acme")
@@ -199,7 +205,7 @@ def test_a_cluster_that_is_away_removes_nothing_and_says_so(cluster, watch):
         ]
         assert "cannot be reached" in row().problems[0]
 
-    steps(watcher, lambda: cluster_state() == "current")
+    steps(watcher, lambda: get_cluster_state() == "current")
 
 
 def test_a_namespace_that_is_forbidden_keeps_its_documents_while_others_are_followed(cluster, watch):
@@ -209,12 +215,12 @@ def test_a_namespace_that_is_forbidden_keeps_its_documents_while_others_are_foll
     # Another watcher begins, and may not read what the first one could.
     cluster.fail("list", times=1000, status=403)
     blind = watch("acme")
-    steps(blind, lambda: cluster_state() == "failing")
+    steps(blind, lambda: get_cluster_state() == "failing")
 
     assert published().keys() == {"acme/sensors"}
     assert "403" in row().problems[0]
     cluster.heal()
-    steps(blind, lambda: cluster_state() == "current")
+    steps(blind, lambda: get_cluster_state() == "current")
 
 
 def test_one_config_map_that_goes_takes_its_document_with_it(cluster, watch):
@@ -240,15 +246,15 @@ def test_a_mass_deletion_waits_for_a_confirmation_of_what_would_go(cluster, watc
     for number in range(4):
         cluster.delete("acme", f"n{number}")
         left = 3 - number
-        until(lambda left=left: len(watcher.view.seen().config_maps) == left)
+        until(lambda left=left: len(watcher.cache.snapshot().config_maps) == left)
         watcher.step()
-    steps(watcher, lambda: cluster_state() == "awaiting_confirmation")
+    steps(watcher, lambda: get_cluster_state() == "awaiting_confirmation")
 
     assert len(published()) == 4
     assert len(row().pending["documents"]) == 4
     call_command("watch_agent_configs", confirm=row().pending["digest"])
     steps(watcher, lambda: not published())
-    assert cluster_state() == "current"
+    assert get_cluster_state() == "current"
 
 
 def test_a_config_map_that_is_deleted_and_made_again_in_a_moment_never_goes(cluster, watch):
@@ -257,10 +263,10 @@ def test_a_config_map_that_is_deleted_and_made_again_in_a_moment_never_goes(clus
     steps(watcher, published)
 
     cluster.delete("acme", "sensors")
-    until(lambda: not watcher.view.seen().config_maps)
+    until(lambda: not watcher.cache.snapshot().config_maps)
     watcher.step()
     cluster.apply("acme", "sensors", text("acme-sensor", "acme_sensor"))
-    until(lambda: watcher.view.seen().config_maps)
+    until(lambda: watcher.cache.snapshot().config_maps)
     watcher.step()
 
     assert AgentConfig.objects.get().generation == 1
@@ -325,10 +331,10 @@ def test_of_two_watchers_one_writes_and_the_other_takes_over_when_it_is_gone(clu
     try:
         until(published)
         second = watch()
-        until(lambda: second.view.seen().is_complete)
+        until(lambda: second.cache.snapshot().is_complete)
         assert [second.step() for _ in range(5)] == [STANDBY] * 5
         assert row().watcher == "watcher-0"
-        until(lambda: first.watcher.pulse.is_ready)
+        until(lambda: first.watcher.health.is_ready)
     finally:
         first.end()
     cluster.apply("acme", "more", text("more-agent", "more"))
@@ -417,15 +423,15 @@ def test_a_silent_watcher_is_told_and_nothing_goes(cluster, watch):
         cursor.execute("UPDATE registry_agentconfigcluster SET checked_at = now() - interval '61 seconds'")
     mark_silent_watcher()
 
-    assert cluster_state() == "failing"
+    assert get_cluster_state() == "failing"
     assert "No watcher has reported" in row().problems[0]
     assert "acme-sensor" in served()
     watcher.step()
-    assert cluster_state() == "current"
+    assert get_cluster_state() == "current"
 
 
 def test_authors_are_told_once_by_events_what_became_of_their_config_map(cluster, watch):
-    put_document(Wanted(DocumentId("api", "first", "a"), text("first-agent", "taken")), actor=ACTOR)
+    put_document(DocumentSpec(DocumentId("api", "first", "a"), text("first-agent", "taken")), actor=ACTOR)
     cluster.apply("acme", "good", text("acme-sensor", "acme_sensor"))
     cluster.apply("acme", "bad", "plugins: [")
     cluster.apply("beta", "rival", text("beta-sensor", "taken"))
@@ -462,10 +468,10 @@ def test_events_that_cannot_be_written_keep_nothing_from_being_published(cluster
     cluster.apply("acme", "good", text("acme-sensor", "acme_sensor"))
     watcher = watch()
 
-    steps(watcher, lambda: watcher.view.seen().counts.get("events_failed"))
+    steps(watcher, lambda: watcher.cache.snapshot().counts.get("events_failed"))
 
     assert "acme-sensor" in served()
-    assert cluster_state() == "current"
+    assert get_cluster_state() == "current"
 
 
 def test_the_command_lists_once_and_says_what_is_wrong(cluster, plane, settings, capsys, monkeypatch):
