@@ -63,9 +63,9 @@ def rate(url: str, projects: int, folder: Path, *, clients: int, seconds: int) -
         env={"PATH": os.environ["PATH"]},
         preexec_fn=lambda: os.sched_setaffinity(0, CLIENT_CPUS),
     )
-    found = re.search(r"tps = ([\d.]+)", done.stdout)
-    assert found, done.stdout
-    return float(found[1])
+    match = re.search(r"tps = ([\d.]+)", done.stdout)
+    assert match, done.stdout
+    return float(match[1])
 
 
 def settle(connection: psycopg.Connection[Any]) -> None:
