@@ -3,8 +3,9 @@
 from typing import Any
 
 from django.conf import settings
-from django.core.checks import CheckMessage, Error, register
+from django.core.checks import CheckMessage, Error, Info, register
 
+from controlplane.extras import is_installed
 from registry.agent_configs.delivery.signatures import unusable
 
 
@@ -28,3 +29,17 @@ def signing_keys_can_be_used(**kwargs: Any) -> list[CheckMessage]:
     messages = unusable(settings.AGENT_CONFIGS_SIGNING_KEYS)
     hint = "Generate a key with: openssl genpkey -algorithm ed25519 -out key.pem"
     return [Error(message, hint=hint, id="registry.E002") for message in messages]
+
+
+@register
+def flyte_is_installed(**kwargs: Any) -> list[CheckMessage]:
+    if is_installed("flyte"):
+        return []
+    absent = "The extra `flyte` is not installed: no Flyte API (HTTP, gRPC), and no probes of agents."
+    messages: list[CheckMessage] = [Info(absent, id="registry.I001")]
+    if settings.AGENT_PROBES == "gate-new":
+        message = "AGENT_PROBES is gate-new, but without the extra `flyte` no agent can be probed."
+        messages.append(
+            Error(message, hint="Install the extra, or set AGENT_PROBES to off.", id="registry.E003")
+        )
+    return messages

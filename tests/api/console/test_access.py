@@ -76,13 +76,13 @@ def test_a_token_needs_a_name_that_can_be_shown(browser):
 
 def test_a_role_is_given_at_a_scope_and_taken_away(browser):
     principals.create_principal("joe", kind=PrincipalKind.PERSON, actor=ACTOR)
-    said = {"principal": "joe", "role": "editor", "domain": "production"}
+    body = {"principal": "joe", "role": "editor", "domain": "production"}
 
-    given = browser.post("/role-bindings", said)
-    twice = browser.post("/role-bindings", said)
+    response = browser.post("/role-bindings", body)
+    twice = browser.post("/role-bindings", body)
     binding = RoleBinding.objects.get(principal__name="joe")
 
-    assert given["Location"] == "/role-bindings?principal=joe"
+    assert response["Location"] == "/role-bindings?principal=joe"
     assert twice.status_code == 409
     assert (binding.role, binding.scope) == ("editor", Scope(domain="production"))
     asked = text_of(browser.get(f"/role-bindings/{binding.id}/remove"))
@@ -118,7 +118,7 @@ def test_who_does_not_administer_access_is_told_so(browser, page):
 
 
 def test_a_join_token_is_made_shown_once_and_revoked(browser):
-    said = {
+    body = {
         "name": "eu",
         "name_pattern": "prod-eu-*",
         "service_types": "vm, container",
@@ -127,7 +127,7 @@ def test_a_join_token_is_made_shown_once_and_revoked(browser):
         "needs_approval": "on",
     }
 
-    made = browser.post("/join-tokens", said)
+    made = browser.post("/join-tokens", body)
     token = JoinToken.objects.get()
 
     assert bytes(token.digest) == digest(secret_in(made))
@@ -204,7 +204,7 @@ def test_events_go_on_where_the_page_ends(browser, api):
 
     assert f"events?after={newest}&amp;type=project.created" in page
     assert f"cpctl events --watch --after {newest} --type project.created" in page
-    assert [one["object_id"] for one in missed] == ["maps"]
+    assert [event["object_id"] for event in missed] == ["maps"]
     assert 'data-live=""' in page
 
 

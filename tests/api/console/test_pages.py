@@ -79,8 +79,8 @@ def test_logging_in_leads_back_to_where_one_wanted_to_go(db):
     form = client.get("/login?next=/agents")
     csrf = re.search(r'name="csrfmiddlewaretoken" value="(\w+)"', form.content.decode())[1]
 
-    said = {"username": "jane", "password": PASSWORD, "next": "/agents", "csrfmiddlewaretoken": csrf}
-    answer = client.post("/login", said)
+    credentials = {"username": "jane", "password": PASSWORD, "next": "/agents", "csrfmiddlewaretoken": csrf}
+    answer = client.post("/login", credentials)
 
     assert (answer.status_code, answer["Location"]) == (302, "/agents")
     assert client.get("/agents").status_code == 200
@@ -113,14 +113,14 @@ def test_a_wrong_password_and_a_wrong_name_look_alike(db, name):
 
 def test_the_log_tells_of_tries_and_never_of_passwords(db):
     make_person()
-    with capture_logs() as told:
+    with capture_logs() as log_entries:
         for password in ("not-it-at-all", PASSWORD):
             Client().post("/login", {"username": "jane", "password": password})
 
-    ours = [line["event"] for line in told if line["event"].startswith("login.")]
+    ours = [line["event"] for line in log_entries if line["event"].startswith("login.")]
     assert ours == ["login.failed", "login.succeeded"]
-    assert "not-it-at-all" not in str(told)
-    assert PASSWORD not in str(told)
+    assert "not-it-at-all" not in str(log_entries)
+    assert PASSWORD not in str(log_entries)
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -149,7 +149,7 @@ def test_the_effective_page_names_sources_and_what_lost(browser):
 
 
 @pytest.mark.parametrize(
-    ("query", "words"), [("workflow=w", "also needs"), ("project=flytesnack", "Did you mean")]
+    ("query", "words"), [("workflow=w", "also requires"), ("project=flytesnack", "Did you mean")]
 )
 def test_a_scope_that_is_none_is_a_message_and_no_error(browser, query, words):
     answer = browser.get(f"/overrides?{query}")
