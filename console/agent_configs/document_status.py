@@ -10,8 +10,8 @@ from typing import Any
 from registry.agent_configs.bundles.conditions import Status, Type
 
 
-def summarise(conditions: Sequence[Mapping[str, Any]], conflicts: Sequence[Any]) -> str:
-    """Summarise conditions and conflicts; `conflict` takes precedence."""
+def summarize(conditions: Sequence[Mapping[str, Any]], conflicts: Sequence[Any]) -> str:
+    """Summarize conditions and conflicts; `conflict` takes precedence."""
     statuses = {condition["type"]: condition["status"] for condition in conditions}
     if conflicts:
         return "conflict"

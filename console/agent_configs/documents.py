@@ -71,7 +71,7 @@ def document(request: HttpRequest, caller: Caller, source: str, team: str, name:
         "statuses": [
             (
                 status,
-                document_status.summarise(status.conditions, status.conflicts),
+                document_status.summarize(status.conditions, status.conflicts),
                 show_conflicts(status.conflicts, caller),
             )
             for status in statuses
@@ -164,7 +164,7 @@ def _held_parts(hidden: list[str], team: str) -> list[dict[str, Any]]:
 
 def _status_words(row: AgentConfig) -> list[tuple[str, str]]:
     return [
-        (status.data_plane_id, document_status.summarise(status.conditions, status.conflicts))
+        (status.data_plane_id, document_status.summarize(status.conditions, status.conflicts))
         for status in row.statuses.all()
     ]
 

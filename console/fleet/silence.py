@@ -55,7 +55,7 @@ def silence() -> Silence | None:
 
 
 def summary(guards: Sequence[Any], environment_count: int) -> Silence:
-    """Summarise the engaged guards. environment_count: number of environments with a guard."""
+    """Summarize the engaged guards. environment_count: number of environments with a guard."""
     fleet_guards = [guard for guard in guards if guard.name == WHOLE_FLEET]
     counted_guards = fleet_guards or guards
     return Silence(
