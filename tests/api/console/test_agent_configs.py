@@ -304,11 +304,7 @@ def test_another_organisations_documents_are_not_shown(browser, api):
 def test_how_a_document_stands_in_one_word(conditions, conflicts, word):
     entries = [{"type": kind, "status": status} for kind, status in conditions]
 
-<<<<<<< HEAD
-    assert document_status.summarise(entries, conflicts) == word
-=======
-    assert document_status.summarize(said, conflicts) == word
->>>>>>> registry
+    assert document_status.summarize(entries, conflicts) == word
 
 
 def test_a_difference_tells_lines_apart():
