@@ -101,6 +101,6 @@ def build(name: str) -> Any:
     else:
         holder.command(name)(command)
     group: Any = typer.main.get_command(holder)
-    from cpctl.commands.output_options import with_languages
+    from cpctl.commands.output_options import with_jq
 
-    return with_languages(group.commands[name])
+    return with_jq(group.commands[name])

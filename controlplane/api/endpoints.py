@@ -29,7 +29,7 @@ class Endpoint(APIView):
     """Base class of views. `actions` declares the required permission of each method."""
 
     actions: ClassVar[dict[str, Action]] = {}
-    # Errors per method that do not follow from its parameters and body, for controlplane.api.schema.
+    # OpenAPI: per method, errors that do not follow from its parameters and body (controlplane.api.schema).
     problems: ClassVar[dict[str, tuple[type[ControlplaneError], ...]]] = {}
     # Whether the view supports ETags; controlplane.api.schema documents their headers.
     has_versions: ClassVar[bool] = False

@@ -176,7 +176,7 @@ class _Launch:
             worker=worker,
             demo=self.options.demo,
         )
-        self.say("Starting web, Flyte's gRPC port, worker and beat ...")
+        self.say(f"Starting {', '.join(program.name for program in long_running)} ...")
         running = {
             program.name: self.supervisor.start(program.name, partial(start, program))
             for program in long_running
@@ -187,8 +187,8 @@ class _Launch:
             "beat": running["beat"].alive,
             "flyte-grpc": lambda: is_listening(self.options.grpc_port),
         }
-        for name, ready in checks.items():
-            wait_until(ready, running[name], pause=self.supervisor.pause)
+        for name in checks.keys() & running.keys():
+            wait_until(checks[name], running[name], pause=self.supervisor.pause)
         if self.options.hang_seconds:
             web = Probe(f"http://127.0.0.1:{port}/livez", seconds=2 * self.options.hang_seconds)
             self.supervisor.probe("web", web)

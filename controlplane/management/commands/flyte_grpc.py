@@ -1,12 +1,17 @@
+from __future__ import annotations
+
 import signal
 import threading
 from argparse import ArgumentParser
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
-from overrides.flyte.grpc_server import ListenOptions, build, serves
+from controlplane.extras import is_installed, missing
+
+if TYPE_CHECKING:
+    from overrides.flyte.grpc_server import ListenOptions
 
 # Time for running calls to finish; process managers kill after 30 s.
 _GRACE_SECONDS = 10.0
@@ -21,6 +26,10 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
+        if not is_installed("flyte"):
+            raise CommandError(missing("flyte"))
+        from overrides.flyte.grpc_server import serves
+
         if options["probe"]:
             if not serves(_listening()):
                 raise CommandError(f"No Flyte gRPC server responds on port {settings.FLYTE_GRPC_PORT}.")
@@ -28,6 +37,8 @@ class Command(BaseCommand):
         self._serve()
 
     def _serve(self) -> None:
+        from overrides.flyte.grpc_server import build
+
         _check_encrypted()
         try:
             server, port = build(_listening())
@@ -58,6 +69,8 @@ def _check_encrypted() -> None:
 
 
 def _listening() -> ListenOptions:
+    from overrides.flyte.grpc_server import ListenOptions
+
     return ListenOptions(
         settings.FLYTE_GRPC_ADDRESS,
         settings.FLYTE_GRPC_PORT,

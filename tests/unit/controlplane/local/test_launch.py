@@ -196,12 +196,12 @@ def test_a_reserved_port_is_given_to_nobody_but_can_be_served() -> None:
 def test_the_greeting_has_commands_to_copy(tmp_path: Path) -> None:
     folder = tmp_path / "it is here"
 
-    said = banner(folder, Options(folder, 8001, 8090, demo=True), 3.14159)
+    text = banner(folder, Options(folder, 8001, 8090, demo=True), 3.14159)
 
-    assert "Ready in 3.1 s." in said
-    assert "127.0.0.1:8090 " in said
-    assert f"export TOKEN=$(cat '{folder}/admin.token')" in said
-    assert 'curl -s -H "Authorization: Bearer $TOKEN" "http://127.0.0.1:8001/api/v1/me"' in said
+    assert "Ready in 3.1 s." in text
+    assert "127.0.0.1:8090 " in text
+    assert f"export TOKEN=$(cat '{folder}/admin.token')" in text
+    assert 'curl -s -H "Authorization: Bearer $TOKEN" "http://127.0.0.1:8001/api/v1/me"' in text
 
 
 @dataclass
@@ -240,10 +240,10 @@ class Scene:
 
     def __init__(self) -> None:
         self.now = 0.0
-        self.said: list[str] = []
+        self.messages: list[str] = []
         self.lives: list[FakeProcess] = []
         self.broken = False
-        self.supervisor = Supervisor(self.said.append, clock=lambda: self.now)
+        self.supervisor = Supervisor(self.messages.append, clock=lambda: self.now)
         self.supervisor.start("web", self.begin)  # type: ignore[arg-type]
 
     def begin(self) -> FakeProcess:

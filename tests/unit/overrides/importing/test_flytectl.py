@@ -78,9 +78,9 @@ def test_a_mistake_is_told_with_file_line_and_column(text, line, column, words):
     findings = read_files({"bad.yaml": text, "good.yaml": HEAD + FILES["execution_queue"]})
 
     assert len(findings.statements) == 1
-    assert words in " ".join(one.reason for one in findings.problems)
+    assert words in " ".join(problem.reason for problem in findings.problems)
     if line:
-        assert (line, column) in [(one.line, one.column) for one in findings.problems]
+        assert (line, column) in [(problem.line, problem.column) for problem in findings.problems]
 
 
 def test_the_kind_can_be_said_where_keys_do_not_tell():
