@@ -69,7 +69,7 @@ def test_a_token_with_six_seconds_to_live_makes_none_that_lives_longer(admin):
 
     assert {response.status_code for response in refused} == {400}
     assert {response.json()["errors"][0]["code"] for response in refused} == {"outlives_its_issuer"}
-    assert "cannot live longer" in refused[0].json()["detail"]
+    assert "cannot be valid longer" in refused[0].json()["detail"]
     assert made.status_code == 201
     assert Token.objects.get(id=made.json()["id"]).expires_at <= datetime.now(UTC) + timedelta(seconds=6)
     assert made.json()["created_with"] == str(Token.objects.get(digest=digest_of(short)).id)
