@@ -226,9 +226,7 @@ def test_a_namespace_that_was_never_listed_is_a_trouble():
     assert view.snapshot().is_complete
     view.clear_error("beta")
     assert not view.snapshot().is_complete
-    assert ConfigMapCache([EVERYWHERE]).snapshot().errors == {
-        EVERYWHERE: "all namespaces: not listed yet."
-    }
+    assert ConfigMapCache([EVERYWHERE]).snapshot().errors == {EVERYWHERE: "all namespaces: not listed yet."}
 
 
 def test_the_kubelet_is_told_whether_the_watcher_is_alive_and_ready():
