@@ -32,8 +32,14 @@ test: .venv/.dev ## Run all tests against real services (ARGS="tests/unit -x" fo
 	@exec $(BIN)/python -m pytest $(or $(ARGS),$(ALL_TESTS))
 
 # Each lane is one file: tests that take minutes, need another product to talk to, or compare timings.
+# The lane "properties" runs every property test with many new examples.
 nightly: .venv/.dev ## Run the slow tests (LANE=two_neighbours for tests/nightly/test_two_neighbours.py only)
-	@exec $(BIN)/python -m pytest -s $(if $(LANE),tests/nightly/test_$(LANE).py,tests/nightly) $(ARGS)
+ifneq ($(LANE),properties)
+	$(BIN)/python -m pytest -s $(if $(LANE),tests/nightly/test_$(LANE).py,tests/nightly) $(ARGS)
+endif
+ifeq ($(or $(LANE),properties),properties)
+	HYPOTHESIS_PROFILE=nightly $(BIN)/python -m pytest -m hypothesis tests/unit tests/integration $(ARGS)
+endif
 
 screenshots: .venv/.dev ## Take the screenshots in docs/images/ from the demo data; needs Chromium
 	SCREENSHOTS=docs/images $(BIN)/python -m pytest tests/browser -k hinders_nobody
@@ -99,11 +105,12 @@ bench-agent-configs: .venv/.dev ## Benchmark agent configurations (BENCH_ARGS="-
 
 lock: $(UV) .venv/.created ## Update requirements/ to the newest allowed versions, with hashes
 	echo "uv" | $(UV) pip compile $(LOCK_FLAGS) - -o requirements/bootstrap.txt
-	$(UV) pip compile $(LOCK_FLAGS) pyproject.toml -o requirements/runtime.txt
-	$(UV) pip compile $(LOCK_FLAGS) --extra kubernetes -c requirements/runtime.txt pyproject.toml -o requirements/kubernetes.txt
-	$(UV) pip compile $(LOCK_FLAGS) --extra embedded -c requirements/runtime.txt pyproject.toml -o requirements/embedded.txt
-	$(UV) pip compile $(LOCK_FLAGS) --extra embedded --extra dev -c requirements/embedded.txt -c requirements/kubernetes.txt pyproject.toml -o requirements/dev.txt
+	$(UV) pip compile $(LOCK_FLAGS) $(EXTRAS) pyproject.toml -o requirements/runtime.txt
+	$(UV) pip compile $(LOCK_FLAGS) -c requirements/runtime.txt pyproject.toml -o requirements/core.txt
+	$(UV) pip compile $(LOCK_FLAGS) $(EXTRAS) --extra embedded -c requirements/runtime.txt pyproject.toml -o requirements/embedded.txt
+	$(UV) pip compile $(LOCK_FLAGS) --extra dev -c requirements/embedded.txt pyproject.toml -o requirements/dev.txt
 	@if command -v npm >/dev/null; then $(BIN)/python sdk/generate.py lock; else echo "npm not found: keeping sdk/typescript/package-lock.json."; fi
+EXTRAS := --extra flyte --extra kubernetes --extra uvloop
 LOCK_FLAGS := --quiet --upgrade --universal --python-version 3.11 --generate-hashes --no-header --no-annotate
 
 clean: ## Delete the environment and caches; keep DATA_DIR

@@ -10,8 +10,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from django.conf import settings
-from django.db import connection, transaction
+from django.db import transaction
 
+from controlplane.database.locks import AdvisoryLock, try_lock
 from controlplane.errors import ControlplaneError
 from controlplane.identity.actors import Actor, system
 from registry.agent_configs.documents.published import DocumentId
@@ -42,16 +43,14 @@ SUFFIXES = (".yaml", ".yml", ".json")
 _MAX_FILES = 10_000
 # A file that was modified a moment ago may be incomplete.
 _SETTLED_SECONDS = 1.0
-_LOCK = 7_402_115
 
 
 def synchronise(*, settled_seconds: float = _SETTLED_SECONDS) -> str:
     """Read the folder, publish changes and return the state."""
     if not settings.AGENT_CONFIGS_PATH:
         return OFF
-    with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute("SELECT pg_try_advisory_xact_lock(%s)", [_LOCK])
-        if not cursor.fetchone()[0]:
+    with transaction.atomic():
+        if not try_lock(AdvisoryLock.AGENT_CONFIG_FILES):
             return CURRENT
         try:
             listing = read_folder(Path(settings.AGENT_CONFIGS_PATH), settled_seconds=settled_seconds)

@@ -9,6 +9,7 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from controlplane import errors
 from controlplane.api.bodies import MEDIA_TYPE, StrictJSONParser, limit_of, read_body
 from controlplane.api.endpoints import Endpoint, ReasonedQuery, actor_of, caller_of, mutation
 from controlplane.api.etags import parse_precondition, version_etag
@@ -89,6 +90,12 @@ class AgentConfigItem(Endpoint):
         "PUT": Action.AGENT_CONFIG_PUBLISH,
         "DELETE": Action.AGENT_CONFIG_PUBLISH,
     }
+    problems = {
+        "PUT": (
+            errors.LimitReached,
+            errors.InvalidAgentConfig,
+        )
+    }
     parser_classes = (StrictJSONParser, DocumentParser)
     has_versions = True
     takes_bundles = True
@@ -151,6 +158,7 @@ class AgentConfigItem(Endpoint):
 
 class QuarantineAgentConfig(Endpoint):
     actions = {"POST": Action.AGENT_CONFIG_RULE}
+    problems = {"POST": (errors.UnknownAgentConfig,)}
 
     @extend_schema(
         operation_id="agent_configs_quarantine",
@@ -173,6 +181,7 @@ class QuarantineAgentConfig(Endpoint):
 
 class ReadmitAgentConfig(Endpoint):
     actions = {"POST": Action.AGENT_CONFIG_RULE}
+    problems = {"POST": (errors.UnknownAgentConfig,)}
 
     @extend_schema(
         operation_id="agent_configs_readmit",

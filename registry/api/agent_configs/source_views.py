@@ -10,6 +10,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from controlplane import errors
 from controlplane.api.endpoints import Endpoint, ReasonedQuery, actor_of, caller_of, mutation
 from controlplane.api.fields import Query, StrictSerializer, Text, parse_body
 from controlplane.identity.roles import Action
@@ -83,6 +84,7 @@ class SourceCollection(Endpoint):
 
 class ConfirmRemoval(Endpoint):
     actions = {"POST": Action.AGENT_CONFIG_RULE}
+    problems = {"POST": (errors.UnknownVersion,)}
 
     @extend_schema(
         operation_id="agent_config_sources_confirm",

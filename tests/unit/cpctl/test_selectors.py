@@ -6,11 +6,11 @@ import subprocess
 import sys
 
 import pytest
+from cpctl.selectors.select import pick_by
 
 from cpctl.commands.output_options import how, how_or_file
 from cpctl.errors import UsageError
 from cpctl.output import Format
-from cpctl.selectors.select import pick_by
 
 FLEET = {
     "items": [
@@ -49,9 +49,9 @@ FLEET = {
     ],
 )
 def test_what_an_expression_of_jq_finds(expression, expected):
-    found = pick_by("jq", expression)(FLEET)
+    picked = pick_by("jq", expression)(FLEET)
 
-    assert found == expected or (expected is None and found[0].startswith('{"items":[{"name":"b"'))
+    assert picked == expected or (expected is None and picked[0].startswith('{"items":[{"name":"b"'))
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,7 @@ def test_a_template_is_filled_in():
 
 
 @pytest.mark.parametrize(
-    ("language", "text", "told"),
+    ("language", "text", "message"),
     [
         ("jq", "", "from character 1 on: a path is missing"),
         ("jq", ".items[", "from character 8 on"),
@@ -98,11 +98,11 @@ def test_a_template_is_filled_in():
         ("template", "{{.items[*]}}", "from character 8 on"),
     ],
 )
-def test_what_is_wrong_with_an_expression_is_told_with_its_place(language, text, told):
+def test_what_is_wrong_with_an_expression_is_told_with_its_place(language, text, message):
     with pytest.raises(UsageError) as wrong:
         pick_by(language, text)(FLEET)
 
-    assert told in wrong.value.message
+    assert message in wrong.value.message
 
 
 def test_output_is_a_format_or_a_path_and_for_documents_a_file():

@@ -10,6 +10,7 @@ from django.db import connection, transaction
 from django.db.models import Q
 from django.db.models.functions import Now
 
+from controlplane.database.locks import AdvisoryLock
 from controlplane.identity.actors import system
 from registry.agent_configs.event_types import CLUSTER_CONFIRMED, CLUSTER_LOADED, CLUSTER_REFUSED
 from registry.agent_configs.source_models import AgentConfigCluster
@@ -37,7 +38,6 @@ SOURCE = Source(
     CLUSTER_CONFIRMED,
 )
 STANDBY = "standby"
-_LOCK = 7_402_116
 # A watcher writes every few seconds; without it the cluster's state is unknown.
 SILENT_AFTER = timedelta(seconds=60)
 _HOLDS_LOCK = """
@@ -80,7 +80,7 @@ def publish_snapshot(
 def holds_lock() -> bool:
     """True if this connection holds or acquires the watchers' lock, which it keeps until it is closed."""
     with connection.cursor() as cursor:
-        cursor.execute(_HOLDS_LOCK, {"lock": _LOCK})
+        cursor.execute(_HOLDS_LOCK, {"lock": AdvisoryLock.AGENT_CONFIG_CLUSTER.value})
         return bool(cursor.fetchone()[0])
 
 

@@ -14,8 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from controlplane.local.ports import free_port
+from controlplane.local.programs import free_port
 from tests.support.paths import ROOT
+from tests.support.waiting import until
 
 APPLICATION = """
 import asyncio, os, re, threading, time
@@ -70,13 +71,13 @@ class Served:
             connection.close()
 
     def wait(self, *, seconds: float, other_than: int = 0) -> int:
-        deadline = time.monotonic() + seconds
-        while True:
+        def another_worker() -> int:
             with suppress(OSError, http.client.HTTPException):
                 if (worker := self.ask("/")) != other_than:
                     return worker
-            assert time.monotonic() < deadline, self.log.read_text()
-            time.sleep(0.1)
+            return 0
+
+        return until(another_worker, seconds, self.log.read_text, pause=0.1)
 
 
 @pytest.fixture
@@ -99,7 +100,7 @@ def test_a_worker_stuck_in_a_call_is_replaced_and_the_log_says_where(served: Ser
     served.wait(seconds=20, other_than=stuck)
 
     log = served.log.read_text()
-    assert f"Web worker {stuck} did not respond for 2 s and was ended." in log
+    assert f"Web worker {stuck} did not respond for 2 s and was stopped." in log
     assert "hanging_app.py" in log, "the stack of the call"
 
 

@@ -13,7 +13,7 @@ from controlplane.errors import ControlplaneError, VersionMismatch
 from controlplane.preconditions import Precondition
 from controlplane.scopes import Scope
 from overrides.editing.apply import ApplyOptions, apply_statements
-from overrides.editing.writes import Terms, get_override, put_override
+from overrides.editing.writes import WriteOptions, get_override, put_override
 from overrides.effective.effective import effective_many
 from overrides.models import Override, OverrideVersion, Revision
 from overrides.resolution.addresses import Address, Statement
@@ -40,12 +40,14 @@ def test_a_reader_never_sees_an_apply_half_done():
     make_project()
     apply_statements(statements(0), options=ApplyOptions("git"), actor=ACTOR)
     done = threading.Event()
-    seen: list[set[int]] = []
+    max_parallelisms: list[set[int]] = []
 
     def read() -> None:
         while not done.is_set():
             answers = effective_many(SCOPES, resource_type=WEC)
-            seen.append({one.types[0].resolved.attributes["max_parallelism"] for one in answers})
+            max_parallelisms.append(
+                {answer.types[0].resolved.attributes["max_parallelism"] for answer in answers}
+            )
 
     with ThreadPoolExecutor(4) as pool:
         readers = [pool.submit(closing, read) for _ in range(3)]
@@ -55,9 +57,9 @@ def test_a_reader_never_sees_an_apply_half_done():
         for reader in readers:
             reader.result()
 
-    assert len(seen) >= 20
-    assert {len(values) for values in seen} == {1}
-    assert len(set().union(*seen)) > 1
+    assert len(max_parallelisms) >= 20
+    assert {len(values) for values in max_parallelisms} == {1}
+    assert len(set().union(*max_parallelisms)) > 1
 
 
 @pytest.mark.django_db(transaction=True)
@@ -66,8 +68,8 @@ def test_managers_that_apply_at_once_all_get_their_values():
     address = Address("cluster_resource", Scope(project="flytesnacks"))
 
     def apply(number: int) -> None:
-        said = Statement(address, {"attributes": {f"k{number}": "v"}})
-        closing(lambda: apply_statements([said], options=ApplyOptions(f"m{number}"), actor=ACTOR))
+        statement = Statement(address, {"attributes": {f"k{number}": "v"}})
+        closing(lambda: apply_statements([statement], options=ApplyOptions(f"m{number}"), actor=ACTOR))
 
     with ThreadPoolExecutor(10) as pool:
         list(pool.map(apply, range(20)))
@@ -86,13 +88,13 @@ def test_twenty_writers_with_if_match_lose_no_update():
     def add_one(_: int) -> None:
         while True:
             current = get_override(address)
-            terms = Terms(Precondition(versions=frozenset({current.version})))
+            options = WriteOptions(Precondition(versions=frozenset({current.version})))
             try:
                 put_override(
                     address,
                     {"max_parallelism": current.attributes["max_parallelism"] + 1},
                     actor=ACTOR,
-                    terms=terms,
+                    options=options,
                 )
                 return
             except VersionMismatch:

@@ -7,14 +7,14 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from controlplane.events.event_filter import EVERYTHING, Right, Sight
-from controlplane.events.stream_protocol import Told, Watch, as_text, bookmark, watch_from
+from controlplane.events.event_filter import EVERYTHING, EventFilter, EventRight
+from controlplane.events.stream_protocol import StreamedEvent, Watch, as_text, bookmark, watch_from
 from controlplane.scopes import Scope
 
 HERE = Scope(project="p", domain="d")
 
 
-def told(**more: object) -> Told:
+def told(**more: object) -> StreamedEvent:
     facts: dict = {
         "seq": 1,
         "type": "a.b",
@@ -24,16 +24,16 @@ def told(**more: object) -> Told:
         "teams": (),
         "text": b"",
     }
-    return Told(**(facts | more))
+    return StreamedEvent(**(facts | more))
 
 
-def sight(*scopes: Scope, hidden: frozenset[str] = frozenset()) -> Sight:
-    return Sight((Right(frozenset({"a.b"}), scopes),), hidden)
+def sight(*scopes: Scope, hidden: frozenset[str] = frozenset()) -> EventFilter:
+    return EventFilter((EventRight(frozenset({"a.b"}), scopes),), hidden)
 
 
 def test_a_watcher_hears_what_it_asked_for_below_where_it_may_read():
-    mine = sight(Scope(project="p"))
-    watch = Watch(0, "me", mine, type="a.b", object_type="agent", object_id="x")
+    own_sight = sight(Scope(project="p"))
+    watch = Watch(0, "me", own_sight, type="a.b", object_type="agent", object_id="x")
 
     assert watch.wants(told())
     assert not watch.wants(told(type="a.c"))
@@ -42,7 +42,7 @@ def test_a_watcher_hears_what_it_asked_for_below_where_it_may_read():
     assert not watch.wants(told(scope=Scope(project="q")))
     assert not watch.wants(told(scope=Scope()))
     assert Watch(0, "me", EVERYTHING).wants(told())
-    assert not Watch(0, "me", Sight()).wants(told())
+    assert not Watch(0, "me", EventFilter()).wants(told())
 
 
 def test_a_watcher_hears_neither_other_types_nor_hidden_teams():
@@ -54,8 +54,8 @@ def test_a_watcher_hears_neither_other_types_nor_hidden_teams():
 
 
 def test_a_watch_survives_its_header():
-    mine = sight(HERE, Scope(), hidden=frozenset({"rival"}))
-    watch = Watch(7, "me", mine, object_id="ü/1\n", wait=3)
+    own_sight = sight(HERE, Scope(), hidden=frozenset({"rival"}))
+    watch = Watch(7, "me", own_sight, object_id="ü/1\n", wait=3)
 
     assert watch_from(watch.header().encode("latin-1")) == watch
 

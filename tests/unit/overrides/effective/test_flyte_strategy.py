@@ -8,7 +8,7 @@ import pytest
 
 from controlplane.scopes import Scope
 from overrides.effective.flyte_strategy import as_flyte, project_config
-from overrides.effective.results import Effective, EffectiveType
+from overrides.effective.results import EffectiveAttributes, EffectiveType
 from overrides.resolution.resolve import Layer, resolve
 from overrides.resource_types import BUILT_IN
 from overrides.resource_types.flyte_defaults import CODE_DEFAULTS
@@ -24,17 +24,25 @@ ENVIRONMENT = [{"task_type": "python", "node_ids": ["n0"]}]
 
 def layers(rows: dict[Scope, Any], *platform: Any) -> list[Layer]:
     stated = [Layer(scope, attributes) for scope, attributes in rows.items()]
-    return [*(Layer(Scope(), one, is_default=True) for one in platform), *stated]
+    return [*(Layer(Scope(), attributes, is_default=True) for attributes in platform), *stated]
 
 
 def execution(
     kind: str, rows: dict[Scope, Any], *platform: Any, at: Scope = WORKFLOW
 ) -> dict[str, Any] | None:
     """The attributes that apply; None where the type is absent."""
-    found = layers(rows, *platform)
-    one = BUILT_IN[kind]
-    types = (EffectiveType(one, resolve(WORKFLOW, found, one.rule), (), tuple(found)),) if found else ()
-    answer = as_flyte(Effective(WORKFLOW, types, "x"), CODE, kind)
+    stated_layers = layers(rows, *platform)
+    resource_type = BUILT_IN[kind]
+    types = (
+        (
+            EffectiveType(
+                resource_type, resolve(WORKFLOW, stated_layers, resource_type.rule), (), tuple(stated_layers)
+            ),
+        )
+        if stated_layers
+        else ()
+    )
+    answer = as_flyte(EffectiveAttributes(WORKFLOW, types, "x"), CODE, kind)
     return dict(answer.types[0].resolved.attributes) if answer.types else None
 
 
@@ -131,7 +139,7 @@ def test_rows_that_flyte_has_not_and_nulls_play_no_part():
 
 
 def test_only_the_type_asked_for_is_answered_and_otherwise_all_that_apply():
-    nothing = Effective(WORKFLOW, (), "x")
+    nothing = EffectiveAttributes(WORKFLOW, (), "x")
 
     assert [one.resource_type.name for one in as_flyte(nothing, CODE).types] == ["task_resource", CONFIG]
     assert as_flyte(nothing, CODE, "execution_queue").types == ()

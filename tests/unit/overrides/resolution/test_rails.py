@@ -9,7 +9,7 @@ import pytest
 from controlplane.scopes import Level, Scope
 from overrides.resolution.merging import Combine, MergeRule, Strategy
 from overrides.resolution.rails import GuardRail
-from overrides.resolution.resolve import Layer, Resolved, resolve
+from overrides.resolution.resolve import Layer, Resolution, resolve
 
 GLOBAL, DOMAIN, PROJECT = Scope(), Scope(domain="prod"), Scope(project="p")
 PAIR, WORKFLOW = Scope("prod", "p"), Scope("prod", "p", "w")
@@ -32,12 +32,12 @@ def lock(path: str, level: Level = Level.PROJECT, scope: Scope = GLOBAL) -> Guar
 
 def answer(
     *layers: tuple[Scope, Any], rails: list[GuardRail], rule: MergeRule = MERGE, target: Scope = TARGET
-) -> Resolved:
+) -> Resolution:
     return resolve(target, [Layer(scope, document) for scope, document in layers], rule, rails)
 
 
-def refused(resolved: Resolved) -> list[tuple[str, Scope]]:
-    return [(one.pointer, one.source.scope) for one in resolved.refused]
+def refused(resolved: Resolution) -> list[tuple[str, Scope]]:
+    return [(refusal.pointer, refusal.source.scope) for refusal in resolved.refused]
 
 
 # It speaks for its scope and all that the scope covers
@@ -69,7 +69,7 @@ def test_a_statement_is_refused_from_whichever_layer_it_comes(scope):
 
     assert refused(resolved) == [("/cpu", scope)]
     assert (resolved.refused[0].rail, resolved.refused[0].value) == (guard, "9")
-    assert "4 is the most allowed" in resolved.refused[0].because
+    assert "the maximum is 4" in resolved.refused[0].because
 
 
 def test_what_is_less_specific_then_applies():
@@ -82,7 +82,7 @@ def test_what_is_less_specific_then_applies():
 
     (leaf,) = resolved.leaves
     assert (leaf.value, leaf.source.scope) == ("2", PROJECT)
-    assert [one.value for one in leaf.shadowed] == ["1"]
+    assert [shadow.value for shadow in leaf.shadowed] == ["1"]
 
 
 def test_of_two_rails_that_a_statement_breaks_the_first_by_name_is_told():
@@ -90,7 +90,7 @@ def test_of_two_rails_that_a_statement_breaks_the_first_by_name_is_told():
 
     resolved = answer((WORKFLOW, {"cpu": "9"}), rails=rails)
 
-    assert [one.rail.name for one in resolved.refused] == ["a"]
+    assert [refusal.rail.name for refusal in resolved.refused] == ["a"]
 
 
 def test_a_removed_rail_brings_statements_back():
@@ -269,10 +269,10 @@ def test_a_bound_reaches_into_a_list_that_is_taken_whole(path):
 def test_only_values_that_are_allowed_apply():
     allowed = rail("image", allowed=("a", {"name": "b"}, 1))
 
-    said = ["a", "x", 1, 1.0, True]
-    kept = [value for value in said if answer((WORKFLOW, {"image": value}), rails=[allowed]).attributes]
+    values = ["a", "x", 1, 1.0, True]
+    admitted = [value for value in values if answer((WORKFLOW, {"image": value}), rails=[allowed]).attributes]
 
-    assert [repr(value) for value in kept] == ["'a'", "1"]
+    assert [repr(value) for value in admitted] == ["'a'", "1"]
 
 
 def test_allowed_of_a_list_that_replaces_speaks_of_all_its_items():

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from controlplane.access.attempt_counters import LocalCounters
-from controlplane.access.login.limits import Attempt, exceeded, limits_of, normalised_name
+from controlplane.access.login.limits import Attempt, exceeded, limits_of, normalized_name
 from controlplane.api.throttles import seconds_left
 from controlplane.web.client_address import client_address, source_of
 
@@ -54,28 +54,28 @@ def test_a_network_of_ipv6_is_one_source():
 
 @given(st.text(min_size=1, max_size=60).filter(lambda text: "\0" not in text and text.strip()))
 def test_the_counted_name_is_the_name_that_the_form_looks_up(typed):
-    looked_up = UsernameField().clean(normalised_name(typed))
+    looked_up = UsernameField().clean(normalized_name(typed))
 
-    assert looked_up == normalised_name(typed)
+    assert looked_up == normalized_name(typed)
     assert UsernameField().clean(typed).strip() == looked_up
 
 
 @pytest.mark.parametrize("typed", ["jane", " jane", "jane\t", "ｊane", "ｊａｎｅ", "\u00a0jane\u2003"])
 def test_spellings_of_a_name_count_as_that_name(typed):
-    limits = limits_of(Attempt(normalised_name(typed), "192.0.2.1"), per_address=1, per_name=1, in_all=1)
+    limits = limits_of(Attempt(normalized_name(typed), "192.0.2.1"), per_address=1, per_name=1, in_all=1)
 
     assert limits == limits_of(Attempt("jane", "192.0.2.1"), per_address=1, per_name=1, in_all=1)
 
 
 def test_a_known_browser_is_counted_by_itself():
-    known = limits_of(Attempt("jane", "192.0.2.1", "b1"), per_address=1, per_name=1, in_all=1)
+    attempt_limits = limits_of(Attempt("jane", "192.0.2.1", "b1"), per_address=1, per_name=1, in_all=1)
     other = limits_of(Attempt("jane", "192.0.2.1"), per_address=1, per_name=1, in_all=1)
 
-    assert not {limit.key for limit in (*known.own, *known.shared)} & {
+    assert not {limit.key for limit in (*attempt_limits.own, *attempt_limits.shared)} & {
         limit.key for limit in (*other.own, *other.shared)
     }
-    assert exceeded(known.own, [11])
-    assert not exceeded(known.own, [10])
+    assert exceeded(attempt_limits.own, [11])
+    assert not exceeded(attempt_limits.own, [10])
 
 
 def test_local_counters_end_with_their_window_and_keep_to_their_room():

@@ -23,58 +23,58 @@ def key_of(scope: Scope, resource_type: str = ""):
 
 
 def keep(snapshot: Snapshot, scope: Scope, resource_type: str = "", body: bytes = b"x"):
-    place = snapshot.expect(key_of(scope, resource_type), scope)
-    snapshot.fill(place, body, b'"e"')
-    return place
+    entry = snapshot.reserve(key_of(scope, resource_type), scope)
+    snapshot.fill(entry, body, b'"e"')
+    return entry
 
 
 @given(st.lists(scopes(), unique=True), scopes())
-def test_a_change_drops_exactly_what_it_covers(kept, changed):
+def test_a_change_drops_exactly_what_it_covers(remaining, changed):
     snapshot = Snapshot(ROOMY)
-    for scope in kept:
+    for scope in remaining:
         keep(snapshot, scope)
 
     dropped = snapshot.drop(changed)
 
-    left = [scope for scope in kept if snapshot.get(key_of(scope))]
-    assert left == [scope for scope in kept if not changed.covers(scope)]
-    assert dropped == len(kept) - len(left)
+    left = [scope for scope in remaining if snapshot.get(key_of(scope))]
+    assert left == [scope for scope in remaining if not changed.covers(scope)]
+    assert dropped == len(remaining) - len(left)
 
 
 @given(st.lists(scopes(), unique=True), st.lists(scopes()))
-def test_nothing_is_left_behind(kept, changed):
+def test_nothing_is_left_behind(remaining, changed):
     snapshot = Snapshot(ROOMY)
-    for scope in kept:
+    for scope in remaining:
         keep(snapshot, scope)
     for scope in changed:
         snapshot.drop(scope)
 
     snapshot.clear()
 
-    assert (len(snapshot), snapshot._size, snapshot._standing) == (0, 0, {})
+    assert (len(snapshot), snapshot._size, snapshot._entries_by_rung) == (0, 0, {})
 
 
 def test_an_answer_that_a_change_has_overtaken_is_not_kept():
     snapshot = Snapshot(ROOMY)
     scope = Scope(project="a", domain="b")
-    place = snapshot.expect(key_of(scope), scope)
+    entry = snapshot.reserve(key_of(scope), scope)
 
     snapshot.drop(Scope(project="a"))
-    snapshot.fill(place, b"old", b'"e"')
+    snapshot.fill(entry, b"old", b'"e"')
 
     assert snapshot.get(key_of(scope)) is None
-    assert place.body == b"old"
+    assert entry.body == b"old"
 
 
 def test_a_change_elsewhere_leaves_what_is_being_computed():
     snapshot = Snapshot(ROOMY)
     scope = Scope(project="a", domain="b")
-    place = snapshot.expect(key_of(scope), scope)
+    entry = snapshot.reserve(key_of(scope), scope)
 
     snapshot.drop(Scope(project="b"))
-    snapshot.fill(place, b"good", b'"e"')
+    snapshot.fill(entry, b"good", b'"e"')
 
-    assert snapshot.get(key_of(scope)) is place
+    assert snapshot.get(key_of(scope)) is entry
 
 
 def test_the_longest_unused_goes_when_there_is_no_room():
@@ -86,13 +86,13 @@ def test_the_longest_unused_goes_when_there_is_no_room():
 
     keep(snapshot, third, body=b"x" * 2000)
 
-    assert [bool(snapshot.get(key_of(one))) for one in (first, second, third)] == [True, False, True]
+    assert [bool(snapshot.get(key_of(first))) for first in (first, second, third)] == [True, False, True]
 
 
 def test_an_answer_larger_than_all_room_is_not_kept():
     snapshot = Snapshot(5_000)
 
-    place = keep(snapshot, Scope(), body=b"x" * 6000)
+    entry = keep(snapshot, Scope(), body=b"x" * 6000)
 
     assert snapshot.get(key_of(Scope())) is None
-    assert (len(place.body), len(snapshot), snapshot._size) == (6000, 0, 0)
+    assert (len(entry.body), len(snapshot), snapshot._size) == (6000, 0, 0)
