@@ -1,4 +1,4 @@
-# Two commands do everything: `make up` and `make test`. `make help` lists the rest.
+# `make up` and `make test` do all set-up by themselves. `make help` lists the other targets.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 
@@ -8,109 +8,122 @@ BIN := .venv/bin
 export DATA_DIR ?= .data
 export PORT ?= 8000
 export DEMO ?= 1
-# Trust the machine's own certificate store: behind a company proxy uv's built-in list fails.
+# Trust the system's certificate store: uv's built-in list fails behind a TLS-inspecting proxy.
 export UV_SYSTEM_CERTS := 1
-# uv does not read pip's settings; a mirror that pip was told of is passed on.
+# uv does not read pip's settings, so pass on the mirror that is configured for pip.
 ifdef PIP_INDEX_URL
 export UV_DEFAULT_INDEX ?= $(PIP_INDEX_URL)
 endif
 export UV_NO_PROGRESS := 1
 export PYTHONUNBUFFERED := 1
 
-.PHONY: nightly screenshots bench-lists bench-agent-configs bench-fleet bench-watchers help up test check format lint types contracts migrations-check openapi openapi-check release-api settings sdk lock bench-resolve bench-heartbeats clean
+.PHONY: nightly screenshots bench-lists bench-agent-configs bench-fleet bench-watchers help up test check format lint types contracts migrations-check openapi openapi-check release-api packages settings errors sdk lock bench-resolve bench-heartbeats clean
 
-help: ## Show this list
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
+help: ## Show this help
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 21
 
-up: .venv/.up ## Start everything on this machine; PORT=, DATA_DIR=, DEMO=0 are honoured
+up: .venv/.up ## Start everything on this machine (PORT=8001, DATA_DIR=dir, DEMO=0)
 	@exec $(BIN)/python manage.py up --port "$(PORT)" --data-dir "$(DATA_DIR)" $(if $(filter 0,$(DEMO)),--no-demo)
 
-# Each process has services of its own; a file's tests stay together, for what they share.
+# Each process starts its own services. Tests of one file run in one process: they share fixtures.
 ALL_TESTS := -n auto --maxprocesses 3 --dist loadfile
 
-test: .venv/.dev ## Run the whole test suite against real services that it starts itself; ARGS="tests/unit -x"
+test: .venv/.dev ## Run all tests against real services (ARGS="tests/unit -x" for some of them)
 	@exec $(BIN)/python -m pytest $(or $(ARGS),$(ALL_TESTS))
 
-# One lane is one file: what needs minutes, a real peer given by path or address, or a ratio of times.
-nightly: .venv/.dev ## Run the slow lanes; LANE=two_neighbours runs tests/nightly/test_two_neighbours.py alone
-	@exec $(BIN)/python -m pytest -s $(if $(LANE),tests/nightly/test_$(LANE).py,tests/nightly) $(ARGS)
+# Each lane is one file: tests that take minutes, need another product to talk to, or compare timings.
+# The lane "properties" runs every property test with many new examples.
+nightly: .venv/.dev ## Run the slow tests (LANE=two_neighbours for tests/nightly/test_two_neighbours.py only)
+ifneq ($(LANE),properties)
+	$(BIN)/python -m pytest -s $(if $(LANE),tests/nightly/test_$(LANE).py,tests/nightly) $(ARGS)
+endif
+ifeq ($(or $(LANE),properties),properties)
+	HYPOTHESIS_PROFILE=nightly $(BIN)/python -m pytest -m hypothesis tests/unit tests/integration $(ARGS)
+endif
 
-screenshots: .venv/.dev ## Write docs/images/ from the demo's data; needs Chromium
+screenshots: .venv/.dev ## Take the screenshots in docs/images/ from the demo data; needs Chromium
 	SCREENSHOTS=docs/images $(BIN)/python -m pytest tests/browser -k hinders_nobody
 
-check: .venv/.dev lint types contracts migrations-check openapi-check test ## Everything CI runs
+check: .venv/.dev lint types contracts migrations-check openapi-check test ## Run everything that CI runs
 
-format: .venv/.dev ## Rewrite the code in house format
+format: .venv/.dev ## Format the code and fix lint findings
 	$(BIN)/ruff format . && $(BIN)/ruff check --fix .
 
-lint: .venv/.dev
+lint: .venv/.dev ## Check format and lint
 	$(BIN)/ruff format --check . && $(BIN)/ruff check .
 
-types: .venv/.dev
+types: .venv/.dev ## Check types
 	$(BIN)/mypy
 
-contracts: .venv/.dev
+contracts: .venv/.dev ## Check import contracts
 	$(BIN)/lint-imports
 
-migrations-check: .venv/.dev
+migrations-check: .venv/.dev ## Check that migrations match the models
 	$(BIN)/python manage.py makemigrations --check --dry-run
 
 openapi: .venv/.dev ## Write openapi.yaml from the code
 	$(BIN)/python manage.py spectacular --validate --fail-on-warn --file openapi.yaml
 
-openapi-check: .venv/.dev
+openapi-check: .venv/.dev ## Check that openapi.yaml is up to date
 	@mkdir -p .tools && $(BIN)/python manage.py spectacular --validate --fail-on-warn --file .tools/openapi.yaml
 	@diff -u openapi.yaml .tools/openapi.yaml || { echo "openapi.yaml is out of date: run 'make openapi' and commit it."; exit 1; }
 
-release-api: .venv/.dev ## Make openapi.yaml the one that later changes are measured by, and drop their fragments
+release-api: .venv/.dev ## Mark openapi.yaml as released and delete its change fragments
 	$(BIN)/python -m tests.contract.api_changes
 	rm -f changes/*.md
+
+packages: .venv/.dev ## Write the package list in CONTRIBUTING.md from docstrings
+	$(BIN)/python -m tests.contract.package_list
 
 settings: .venv/.dev ## Write docs/settings.md from the code
 	$(BIN)/python manage.py settings_reference > docs/settings.md
 
-sdk: .venv/.dev ## Generate the clients from openapi.yaml: sdk/python, and with node sdk/typescript
-	$(BIN)/python sdk/generate.py python
-	@if command -v npm >/dev/null; then $(BIN)/python sdk/generate.py typescript; else echo "There is no npm: sdk/typescript was left out."; fi
+errors: .venv/.dev ## Write docs/errors.md, the error catalogue, from the code
+	$(BIN)/python manage.py error_reference > docs/errors.md
 
-bench-resolve: .venv/.dev ## Measure effective reads (docs/performance.md); BENCH_ARGS="--rows 100000 --write"
+sdk: .venv/.dev ## Generate sdk/python and, with npm, sdk/typescript from openapi.yaml
+	$(BIN)/python sdk/generate.py python
+	@if command -v npm >/dev/null; then $(BIN)/python sdk/generate.py typescript; else echo "npm not found: skipping sdk/typescript."; fi
+
+bench-resolve: .venv/.dev ## Benchmark effective reads (BENCH_ARGS="--rows 100000 --write")
 	@exec $(BIN)/python -m benchmarks.resolve $(BENCH_ARGS)
 
-bench-lists: .venv/.dev ## Measure lists of a million agents; BENCH_ARGS="--agents 100000 --write"
+bench-lists: .venv/.dev ## Benchmark lists of a million agents (BENCH_ARGS="--agents 100000 --write")
 	@exec $(BIN)/python -m benchmarks.agent_lists $(BENCH_ARGS)
 
-bench-heartbeats: .venv/.dev ## Measure heartbeats and the sweep; BENCH_ARGS="--agents 300000 --write"
+bench-heartbeats: .venv/.dev ## Benchmark heartbeats and the sweep (BENCH_ARGS="--agents 300000 --write")
 	@exec $(BIN)/python -m benchmarks.heartbeats $(BENCH_ARGS)
 
-bench-fleet: .venv/.dev ## Play a fleet that registers at once and beats; BENCH_ARGS="--agents 20000 --write"
+bench-fleet: .venv/.dev ## Simulate a fleet that joins at once and sends heartbeats (BENCH_ARGS="--agents 20000 --write")
 	@exec $(BIN)/python -m benchmarks.fleet_storm $(BENCH_ARGS)
 
-bench-watchers: .venv/.dev ## Hold ten thousand streams of events open; BENCH_ARGS="--watchers 1000 --write"
+bench-watchers: .venv/.dev ## Benchmark ten thousand event streams (BENCH_ARGS="--watchers 1000 --write")
 	@exec $(BIN)/python -m benchmarks.watchers $(BENCH_ARGS)
 
-bench-agent-configs: .venv/.dev ## Measure recomputes of agent configurations; BENCH_ARGS="--teams 200 --write"
+bench-agent-configs: .venv/.dev ## Benchmark agent configurations (BENCH_ARGS="--teams 200 --write")
 	@exec $(BIN)/python -m benchmarks.agent_configs $(BENCH_ARGS)
 
-lock: $(UV) .venv/.created ## Pin the newest versions that pyproject.toml allows, by hash and without addresses
+lock: $(UV) .venv/.created ## Update requirements/ to the newest allowed versions, with hashes
 	echo "uv" | $(UV) pip compile $(LOCK_FLAGS) - -o requirements/bootstrap.txt
-	$(UV) pip compile $(LOCK_FLAGS) pyproject.toml -o requirements/runtime.txt
-	$(UV) pip compile $(LOCK_FLAGS) --extra kubernetes -c requirements/runtime.txt pyproject.toml -o requirements/kubernetes.txt
-	$(UV) pip compile $(LOCK_FLAGS) --extra embedded -c requirements/runtime.txt pyproject.toml -o requirements/embedded.txt
-	$(UV) pip compile $(LOCK_FLAGS) --extra embedded --extra dev -c requirements/embedded.txt -c requirements/kubernetes.txt pyproject.toml -o requirements/dev.txt
-	@if command -v npm >/dev/null; then $(BIN)/python sdk/generate.py lock; else echo "There is no npm: sdk/typescript/package-lock.json stays."; fi
+	$(UV) pip compile $(LOCK_FLAGS) $(EXTRAS) pyproject.toml -o requirements/runtime.txt
+	$(UV) pip compile $(LOCK_FLAGS) -c requirements/runtime.txt pyproject.toml -o requirements/core.txt
+	$(UV) pip compile $(LOCK_FLAGS) $(EXTRAS) --extra embedded -c requirements/runtime.txt pyproject.toml -o requirements/embedded.txt
+	$(UV) pip compile $(LOCK_FLAGS) --extra dev -c requirements/embedded.txt pyproject.toml -o requirements/dev.txt
+	@if command -v npm >/dev/null; then $(BIN)/python sdk/generate.py lock; else echo "npm not found: keeping sdk/typescript/package-lock.json."; fi
+EXTRAS := --extra flyte --extra kubernetes --extra uvloop
 LOCK_FLAGS := --quiet --upgrade --universal --python-version 3.11 --generate-hashes --no-header --no-annotate
 
-clean: ## Remove the environment and caches; keeps DATA_DIR
+clean: ## Delete the environment and caches; keep DATA_DIR
 	rm -rf .venv .tools .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
 
-# --target works where the system marks its Python as externally managed, and needs no venv module.
+# --target works with an externally managed Python and without the venv module.
 $(UV): requirements/bootstrap.txt
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Controlplane needs Python 3.11 or newer; this is " + sys.version.split()[0] + ". Name another with: make up PYTHON=python3.12")'
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Controlplane needs Python 3.11 or newer; this is " + sys.version.split()[0] + ". Choose another one: make up PYTHON=python3.12")'
 	@echo "Installing uv ..."
 	@$(PYTHON) -m pip install --quiet --disable-pip-version-check --root-user-action=ignore --upgrade --require-hashes --target .tools/uv -r requirements/bootstrap.txt
 	@touch $@
 
-# A stamp, not bin/python: that is a link, and make would compare the age of the system's interpreter.
+# A stamp file: bin/python is a symlink, so make would look at the age of the system's interpreter.
 .venv/.created: $(UV)
 	@$(UV) venv --quiet --allow-existing --python "$(PYTHON)" .venv
 	@touch $@
@@ -121,6 +134,6 @@ $(UV): requirements/bootstrap.txt
 	@touch $@
 
 .venv/.dev: .venv/.up requirements/dev.txt
-	@echo "Installing the tools for tests ..."
+	@echo "Installing the test tools ..."
 	@$(UV) pip install --quiet --compile-bytecode --python $(BIN)/python --require-hashes -r requirements/dev.txt
 	@touch $@

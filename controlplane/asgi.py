@@ -14,16 +14,16 @@ from controlplane.wsgi import application as django
 
 # isort: split
 # What follows uses models, and only now Django is set up.
-from controlplane.access.login import gate
-from controlplane.access.login.gate import LoginGate
-from controlplane.access.login.hash_queue import PasswordQueue, is_password_request
 from controlplane.api.cors import Cors, rules_of
+from controlplane.endpoints.access import login_gate as gate
+from controlplane.endpoints.access.login_gate import LoginGate
+from controlplane.endpoints.access.password_queue import PasswordQueue, is_password_request
 from controlplane.endpoints.events import streams as events
 from controlplane.serving.worker_signals import send_pulses
 from controlplane.web.django_bridge import Application, Bridge, Receive, Scope, Send
-from controlplane.web.health import HealthAnswers, is_health
+from controlplane.web.health_answers import HealthAnswers, is_health
 from overrides.api.effective.fast_path import handler as effective
-from registry.agent_configs.delivery.long_poll import is_configuration
+from registry.agent_configs.delivery.long_poll import is_configuration_path
 from registry.api.heartbeats.fast_path import FastHeartbeats, is_heartbeat
 from registry.api.joining.fast_path import JOIN_ROUTE, FastJoins
 
@@ -69,7 +69,7 @@ class Router:
             await self._passwords(scope, receive, send)
         elif self._heartbeats and is_heartbeat(scope["path"]):
             await self._heartbeats(scope, receive, send)
-        elif is_configuration(scope["path"]):
+        elif is_configuration_path(scope["path"]):
             await self._watchers(scope, receive, send)
         else:
             await self._routes.get(scope["path"], self._bridge)(scope, receive, send)

@@ -1,0 +1,1 @@
+"""Overrides: values at a scope, inherited down the ladder and resolved on read."""

@@ -1,4 +1,4 @@
-"""The tables of the registry, where Django looks for them. Each is defined in the package that owns it."""
+"""Models of the registry, re-exported for Django. Each is defined in the package that owns it."""
 
 from registry.agent_configs.models import (
     AgentConfig,
@@ -12,9 +12,9 @@ from registry.agent_configs.models import (
     DataPlane,
     PublishingTeam,
 )
-from registry.agent_configs.publishing.models import AgentConfigPace, AgentConfigPart
+from registry.agent_configs.part_models import AgentConfigPace, AgentConfigPart
 from registry.agent_configs.reachability.models import AgentEndpoint
-from registry.agent_configs.sources.models import AgentConfigCluster, AgentConfigFolder
+from registry.agent_configs.source_models import AgentConfigCluster, AgentConfigFolder
 from registry.agents.models import Agent, AgentReport, AgentTally, Lease, SweepRecord
 from registry.environments.models import Environment
 from registry.joining.models import Admission, JoinToken, RepeatableJoin

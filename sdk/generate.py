@@ -21,11 +21,13 @@ def python(folder: Path) -> None:
     ours = ("--custom-template-path", str(HERE / "python_templates"))
     _run(sys.executable, "-m", "openapi_python_client", "generate", *where, *how, *ours, cwd=ROOT)
     package = folder / "controlplane_client"
-    shutil.rmtree(package / "thin", ignore_errors=True)
+    shutil.rmtree(package / "portable", ignore_errors=True)
     for module in ("session.py", "problems.py", "plain.py"):
         shutil.copy(HERE / module, package)
     finish(package)
-    shutil.copytree(ROOT / "cpctl" / "thin", package / "thin", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(
+        ROOT / "cpctl" / "portable", package / "portable", ignore=shutil.ignore_patterns("__pycache__")
+    )
 
 
 def typescript(folder: Path) -> None:

@@ -1,6 +1,6 @@
 """What the generated client leaves to its users: tries, keys, pages, changes over what was seen, a watch.
 
-`make sdk` puts this file into the generated package, beside `thin`, which cpctl uses too.
+`make sdk` puts this file into the generated package, beside `portable`, which cpctl uses too.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from typing import Any
 import httpx
 
 from .client import AuthenticatedClient
+from .portable.conflicts import retry_on_conflict
+from .portable.paging import every_item
+from .portable.retries import pause, repeatable
+from .portable.streams import SILENCE_SECONDS, Reader, follow
 from .problems import Problem, checked
-from .thin.meeting import over_what_was_seen
-from .thin.paging import every_item
-from .thin.retrying import pause, repeatable
-from .thin.streams import SILENCE_SECONDS, Reader, follow
 
 __all__ = [
     "Problem",
@@ -95,7 +95,7 @@ def update_with_etag(read: Callable[[], Any], write: Callable[[Any, str], Any]) 
     def attempt(seen: Any) -> Any:
         return checked(write(checked(seen), seen.headers["ETag"]))
 
-    return over_what_was_seen(read(), attempt, lambda seen: read(), too_late=_came_first)
+    return retry_on_conflict(read(), attempt, lambda current: read(), is_conflict=_came_first)
 
 
 def watch(client: AuthenticatedClient, *, after: int | None = None, **filters: str) -> Iterator[Any]:

@@ -1,0 +1,1 @@
+"""Pages for tokens, roles, join tokens, sessions and passwords."""

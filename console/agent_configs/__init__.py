@@ -1,0 +1,1 @@
+"""Pages for agent configurations, conflicts and data planes."""

@@ -1,0 +1,1 @@
+"""Pages for agents, environments, fleet guards and task types."""

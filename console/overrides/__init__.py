@@ -1,0 +1,1 @@
+"""Pages for overrides: ladder, editor, history, scope tree, resource types."""

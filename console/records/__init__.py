@@ -1,0 +1,1 @@
+"""Pages for events and the audit log."""

@@ -1,0 +1,1 @@
+"""REST conventions: bodies, problems, pages, ETags, idempotency, throttles, the OpenAPI description."""

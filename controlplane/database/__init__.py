@@ -1,0 +1,1 @@
+"""Postgres: bulk writes, scoped querysets, the clock, numbered locks, roles, prepared connections."""

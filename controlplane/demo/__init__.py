@@ -1,0 +1,1 @@
+"""The demo's data: overrides, and a fleet that sends heartbeats."""

@@ -1,0 +1,1 @@
+"""HTTP endpoints of the kernel: access, events, metrics, problem pages."""

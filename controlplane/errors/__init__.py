@@ -23,77 +23,77 @@ from controlplane.errors.field_error import FieldError as FieldError
 
 class InvalidRequest(ControlplaneError):
     code = "invalid_request"
-    title = "The request is not valid"
+    title = "Invalid request"
 
 
 class MalformedBody(ControlplaneError):
     code = "malformed_body"
-    title = "The body cannot be read"
+    title = "Malformed body"
 
 
 class BodyTooLarge(ControlplaneError):
     code = "body_too_large"
-    title = "The body is too large"
+    title = "Body too large"
 
 
 class InvalidCursor(ControlplaneError):
     code = "invalid_cursor"
-    title = "The page cursor cannot be used"
+    title = "Invalid page cursor"
 
 
 class InvalidScope(ControlplaneError):
     code = "invalid_scope"
-    title = "The scope has no legal shape"
+    title = "Invalid scope"
 
 
 class InvalidAttributes(ControlplaneError):
     code = "invalid_attributes"
-    title = "The attributes do not fit their resource type"
+    title = "Invalid attributes"
 
 
 class LevelNotAllowed(ControlplaneError):
     code = "level_not_allowed"
-    title = "The type cannot be set at this level"
+    title = "Level not allowed"
 
 
 class InheritedConflict(ControlplaneError):
     code = "inherited_conflict"
-    title = "What some scopes inherit would not be valid"
+    title = "Conflict with inherited values"
 
 
 class RailBroken(ControlplaneError):
     code = "guard_rail_broken"
-    title = "A guard rail does not allow this"
+    title = "Blocked by a guard rail"
 
 
 class InvalidTypeDefinition(ControlplaneError):
     code = "invalid_type_definition"
-    title = "This is not a resource type"
+    title = "Invalid resource type definition"
 
 
 class InvalidProvider(ControlplaneError):
     code = "invalid_provider"
-    title = "This cannot be a service provider"
+    title = "Invalid service provider"
 
 
 class ConfirmationRequired(ControlplaneError):
     code = "confirmation_required"
-    title = "This changes what applies at many scopes"
+    title = "Confirmation required"
 
 
 class NotAuthenticated(ControlplaneError):
     code = "not_authenticated"
-    title = "We do not know who you are"
+    title = "Authentication required"
 
 
 class PermissionDenied(ControlplaneError):
     code = "permission_denied"
-    title = "You may not do this"
+    title = "Permission denied"
 
 
 class InsecureTransport(ControlplaneError):
     code = "insecure_transport"
-    title = "Plain HTTP is refused"
+    title = "HTTPS required"
 
 
 class NotFound(ControlplaneError):
@@ -103,191 +103,191 @@ class NotFound(ControlplaneError):
 
 class UnknownProject(NotFound):
     code = "unknown_project"
-    title = "No such project"
+    title = "Project not found"
 
 
 class UnknownDomain(NotFound):
     code = "unknown_domain"
-    title = "No such domain"
+    title = "Domain not found"
 
 
 class UnknownResourceType(NotFound):
     code = "unknown_resource_type"
-    title = "No such resource type"
+    title = "Resource type not found"
 
 
 class UnknownOverride(NotFound):
     code = "unknown_override"
-    title = "Nothing is set here"
+    title = "Override not found"
 
 
 class UnknownVersion(NotFound):
     code = "unknown_version"
-    title = "There was no such version"
+    title = "Version not found"
 
 
 class UnknownGuardRail(NotFound):
     code = "unknown_guard_rail"
-    title = "No such guard rail"
+    title = "Guard rail not found"
 
 
 class UnknownAgent(NotFound):
     code = "unknown_agent"
-    title = "No such agent"
+    title = "Agent not found"
 
 
 class UnknownJoinToken(NotFound):
     code = "unknown_join_token"
-    title = "No such join token"
+    title = "Join token not found"
 
 
 class AgentRetired(ControlplaneError):
     code = "agent_retired"
-    title = "This agent has left"
+    title = "Agent retired"
 
 
 class UnknownProvider(NotFound):
     code = "unknown_provider"
-    title = "No such service provider"
+    title = "Service provider not found"
 
 
 class UnknownTaskType(NotFound):
     code = "unknown_task_type"
-    title = "No such task type"
+    title = "Task type not found"
 
 
 class UnknownEnvironment(NotFound):
     code = "unknown_environment"
-    title = "No such environment"
+    title = "Environment not found"
 
 
 class UnknownAgentConfig(NotFound):
     code = "unknown_agent_config"
-    title = "No such document"
+    title = "Agent configuration not found"
 
 
 class UnknownGrant(NotFound):
     code = "unknown_grant"
-    title = "No such grant"
+    title = "Grant not found"
 
 
 class UnknownTeam(NotFound):
     code = "unknown_team"
-    title = "No such team"
+    title = "Team not found"
 
 
 class UnknownDataPlane(NotFound):
     code = "unknown_data_plane"
-    title = "No such data plane"
+    title = "Data plane not found"
 
 
 class UnknownBundle(NotFound):
     code = "unknown_bundle"
-    title = "No such bundle"
+    title = "Bundle not found"
 
 
 class InvalidAgentConfig(ControlplaneError):
     code = "invalid_agent_config"
-    title = "The document cannot be published"
+    title = "Invalid agent configuration"
 
 
 class UnknownPrincipal(NotFound):
     code = "unknown_principal"
-    title = "No such principal"
+    title = "Principal not found"
 
 
 class UnknownToken(NotFound):
     code = "unknown_token"
-    title = "No such token"
+    title = "Token not found"
 
 
 class UnknownRoleBinding(NotFound):
     code = "unknown_role_binding"
-    title = "No such role binding"
+    title = "Role binding not found"
 
 
 class Conflict(ControlplaneError):
     code = "conflict"
-    title = "This conflicts with what exists"
+    title = "Conflict with the current state"
 
 
 class NameTaken(Conflict):
     code = "name_taken"
-    title = "The name is taken"
+    title = "Name already in use"
 
 
 class DuplicateInstance(Conflict):
-    """agent_id, instance: who was refused, for whoever notes it. The answer has `retry_after` in seconds."""
+    """agent_id, instance: of the rejected process. The response has `retry_after` in seconds."""
 
     code = "duplicate_instance"
-    title = "Another process has this name"
+    title = "Duplicate agent instance"
     agent_id: UUID
     instance: UUID
 
 
 class ServiceTypeTaken(Conflict):
     code = "service_type_taken"
-    title = "Another provider serves this type"
+    title = "Service type already served"
 
 
 class LastAdministrator(Conflict):
     code = "last_administrator"
-    title = "Nobody would be left to administer"
+    title = "Last administrator"
 
 
 class StillInUse(Conflict):
     code = "still_in_use"
-    title = "It is still in use"
+    title = "Still in use"
 
 
 class ManagedElsewhere(Conflict):
     code = "managed_elsewhere"
-    title = "Somebody else manages this field"
+    title = "Field managed by another manager"
 
 
 class PatchFailed(Conflict):
     code = "patch_failed"
-    title = "The patch does not fit what is set"
+    title = "Patch not applicable"
 
 
 class SourceIsReadOnly(Conflict):
     code = "source_is_read_only"
-    title = "Overrides come from files"
+    title = "Overrides are read-only"
 
 
 class LimitReached(Conflict):
     code = "limit_reached"
-    title = "That would be too many"
+    title = "Limit reached"
 
 
 class KeyInFlight(Conflict):
     code = "idempotency_key_in_flight"
-    title = "A request with this key is under way"
+    title = "Idempotency key in flight"
 
 
 class KeyReused(ControlplaneError):
     code = "idempotency_key_reused"
-    title = "This key was used for another request"
+    title = "Idempotency key reused"
 
 
 class VersionMismatch(ControlplaneError):
     code = "version_mismatch"
-    title = "It changed since you read it"
+    title = "Version mismatch"
 
 
 class VersionRequired(ControlplaneError):
     code = "version_required"
-    title = "Say which version you mean"
+    title = "If-Match required"
 
 
 class RemoteFailed(ControlplaneError):
     code = "remote_failed"
-    title = "The other side did not answer as it should"
+    title = "Remote server failed"
 
 
 class EventsGone(ControlplaneError):
     code = "events_gone"
-    title = "These events are gone"
+    title = "Events no longer available"
 
 
 class TooManyAttempts(ControlplaneError):

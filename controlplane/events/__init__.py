@@ -1,0 +1,1 @@
+"""The event log: types, append, follow, and which events a caller may read."""

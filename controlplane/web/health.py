@@ -1,104 +1,138 @@
-"""Health pages under ASGI, answered in the event loop: no thread that serves requests is needed.
+"""Health: is this process alive (`/livez`), and may it get traffic (`/readyz`)?
 
-Checks run in threads of their own, one at a time for each dependency, and a result is used for a second.
+Without Postgres, or with migrations missing, we are not ready. Without Valkey or NATS we are
+degraded and still ready: nothing acknowledged depends on them (reliability.md F5, F14).
+
+Under ASGI `health_answers` answers in the event loop; the middleware here is for WSGI servers and tests.
 """
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Awaitable, Callable
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
-from django.db import close_old_connections, connections
+from django.conf import settings
+from django.core.cache import cache
+from django.db import connection
+from django.db.migrations.executor import MigrationExecutor
+from django.http import HttpRequest, HttpResponse, QueryDict
 
-from controlplane.observability.health import (
-    ALIVE,
-    CHECKS,
-    LIVEZ,
-    PATHS,
-    Answer,
-    Check,
-    parse_question,
-    passes,
-    readiness,
-)
-from controlplane.observability.request_ids import choose
+from controlplane.messaging.nats import server_answers
 
-_FRESH_SECONDS = 1.0
-# A check that hangs has failed. Below the usual timeout of a probe.
-_PATIENCE_SECONDS = 2.0
-Message = dict[str, Any]
-Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
+LIVEZ = "/livez"
+PATHS = frozenset({LIVEZ, "/readyz", "/startupz"})
+_TIMEOUT_SECONDS = 1.0
+_TEXT, _JSON = "text/plain", "application/json"
 
 
-def is_health(path: str) -> bool:
-    return path in PATHS
+class HealthMiddleware:
+    """Answers before Host is looked at: Kubernetes asks by the pod's address, which no ALLOWED_HOSTS has."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        if request.path not in PATHS:
+            return self.get_response(request)
+        if request.path == LIVEZ:
+            return _response(ALIVE)
+        question = parse_question(request.META.get("QUERY_STRING", ""))
+        return _response(readiness(question, {check: passes(check) for check in question.checks}))
 
 
-class HealthAnswers:
-    """An ASGI application for /livez, /readyz and /startupz."""
+@dataclass(frozen=True, slots=True)
+class Check:
+    """needed: without it we take no traffic. probe: raises, or returns False, when it fails.
 
-    def __init__(self, checks: tuple[Check, ...] = CHECKS) -> None:
-        self._threads = {
-            name: ThreadPoolExecutor(1, thread_name_prefix=f"health-{name}")
-            for name in {check.thread for check in checks}
-        }
-        self._probes = {check: _Probe(check, self._threads[check.thread]) for check in checks}
+    thread: checks with the same one wait for each other under ASGI.
+    """
 
-    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
-        answer = ALIVE if scope["path"] == LIVEZ else await self._readiness(scope["query_string"])
-        sent = dict(scope["headers"]).get(b"x-request-id")
-        headers = [
-            (b"content-type", answer.content_type.encode()),
-            (b"content-length", str(len(answer.body)).encode()),
-            (b"x-request-id", choose(sent.decode("latin-1") if sent else None).encode()),
-        ]
-        await send({"type": "http.response.start", "status": answer.status, "headers": headers})
-        body = b"" if scope["method"] == "HEAD" else answer.body
-        await send({"type": "http.response.body", "body": body})
-
-    async def close(self) -> None:
-        """Let go of the connections. A check that hangs is not waited for."""
-        for thread in self._threads.values():
-            thread.submit(connections.close_all)
-            thread.shutdown(wait=False)
-
-    async def _readiness(self, query: bytes) -> Answer:
-        question = parse_question(query)
-        results = await asyncio.gather(*(self._probes[check].passes() for check in question.checks))
-        return readiness(question, dict(zip(question.checks, results, strict=True)))
+    name: str
+    needed: bool
+    probe: Callable[[], bool]
+    thread: str
 
 
-class _Probe:
-    """One check: at most one run at a time, and a result that is used for a second."""
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What a probe wants to know of readiness."""
 
-    def __init__(self, check: Check, thread: ThreadPoolExecutor) -> None:
-        self._check = check
-        self._thread = thread
-        self._run: asyncio.Task[bool] | None = None
-        self._ended_at = 0.0
-
-    async def passes(self) -> bool:
-        loop = asyncio.get_running_loop()
-        if self._run is None or (self._run.done() and loop.time() - self._ended_at > _FRESH_SECONDS):
-            self._run = loop.create_task(self._ask())
-        done, _ = await asyncio.wait({self._run}, timeout=_PATIENCE_SECONDS)
-        return bool(done) and self._run.result()
-
-    async def _ask(self) -> bool:
-        loop = asyncio.get_running_loop()
-        try:
-            return await loop.run_in_executor(self._thread, _run_check, self._check)
-        finally:
-            self._ended_at = loop.time()
+    checks: tuple[Check, ...]
+    verbose: bool
 
 
-def _run_check(check: Check) -> bool:
-    """In the check's thread: with a connection that is known to work, or a new one."""
-    close_old_connections()
+@dataclass(frozen=True, slots=True)
+class Answer:
+    status: int
+    content_type: str
+    body: bytes
+
+
+ALIVE = Answer(200, _TEXT, b"ok\n")
+
+
+def parse_question(query: str | bytes) -> Question:
+    """`verbose` wants each check; `exclude=nats` leaves one out."""
+    parameters = QueryDict(query)
+    excluded = set(parameters.getlist("exclude"))
+    return Question(tuple(check for check in CHECKS if check.name not in excluded), "verbose" in parameters)
+
+
+def readiness(question: Question, results: Mapping[Check, bool]) -> Answer:
+    """Return 200 or 503 with its body."""
+    ready = all(passed for check, passed in results.items() if check.needed)
+    status = 200 if ready else 503
+    if not question.verbose:
+        return Answer(status, _TEXT, b"ok\n" if ready else b"not ready\n")
+    words = {
+        check.name: "ok" if passed else "failed" if check.needed else "degraded"
+        for check, passed in results.items()
+    }
+    return Answer(status, _JSON, json.dumps({"ready": ready, "checks": words}).encode())
+
+
+def passes(check: Check) -> bool:
+    """True if what the check asks answers as it should."""
     try:
-        return passes(check)
-    finally:
-        close_old_connections()
+        return check.probe()
+    except Exception:  # whatever a dependency's client raises means the same: it does not answer
+        return False
+
+
+def _response(answer: Answer) -> HttpResponse:
+    return HttpResponse(answer.body, status=answer.status, content_type=answer.content_type)
+
+
+def _postgres() -> bool:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT 1")
+    return True
+
+
+def _migrations() -> bool:
+    """No migration is missing. Remembered once true: rows only disappear by hand."""
+    if not _seen_migrated:
+        executor = MigrationExecutor(connection)
+        if executor.migration_plan(executor.loader.graph.leaf_nodes()):
+            return False
+        _seen_migrated.append(True)
+    return True
+
+
+def _valkey() -> bool:
+    cache.set("readyz", 1, timeout=10)
+    return bool(cache.get("readyz") == 1)
+
+
+def _nats() -> bool:
+    return server_answers(settings.NATS_URL, timeout=_TIMEOUT_SECONDS)
+
+
+_seen_migrated: list[bool] = []
+CHECKS = (
+    Check("postgres", True, _postgres, "postgres"),
+    Check("migrations", True, _migrations, "postgres"),
+    Check("valkey", False, _valkey, "valkey"),
+    Check("nats", False, _nats, "nats"),
+)

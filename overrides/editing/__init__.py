@@ -1,0 +1,1 @@
+"""Changes: writes, apply, plans, impact, validation, guard rails and resource types."""

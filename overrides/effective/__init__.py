@@ -1,0 +1,1 @@
+"""What applies at a scope: the native strategy and Flyte's."""

@@ -1,0 +1,1 @@
+"""Overrides from a folder (OVERRIDES_SOURCE=file)."""

@@ -1,0 +1,1 @@
+"""Versions, the state as of a revision, and rollback."""

@@ -1,0 +1,1 @@
+"""Imports from FlyteAdmin and from flytectl's files."""

@@ -1,0 +1,1 @@
+"""SQL that reads: layers of a scope, current and related rows, revisions, catalogue, platform defaults."""

@@ -1,0 +1,1 @@
+"""What an agent is: tables, states, transitions, liveness, policies."""

@@ -1,4 +1,4 @@
-"""Liveness: what an agent's last heartbeat says about it.
+"""Liveness: what an agent's last heartbeat says about it. Pure.
 
 Pure: the clock is an argument, and the callers pass Postgres'.
 """

@@ -10,13 +10,11 @@ from django.conf import settings
 from registry.agents.flap_damping import DampingPolicy
 from registry.agents.liveness import LivenessPolicy
 from registry.agents.models import SweepRecord
-from registry.environments.fleet_guard import GuardPolicy
 
 # So many sweeps may be missed (a busy worker, a restart) before it counts as an outage.
 _MISSED_SWEEPS = 6
 # The sweep counts the fleet as often; nobody needs to know better.
 _KEEP_SECONDS = 5.0
-_LIFT_PART = 0.5
 _counted: tuple[float, int] | None = None
 
 
@@ -32,16 +30,6 @@ def scaled_policy(live: int) -> LivenessPolicy:
         jitter=settings.HEARTBEAT_JITTER,
     )
     return base.for_fleet(live, rate=settings.HEARTBEATS_PER_SECOND)
-
-
-def guard_policy() -> GuardPolicy:
-    share = settings.FLEET_GUARD_PERCENT / 100
-    return GuardPolicy(
-        share=share,
-        least=settings.FLEET_GUARD_LEAST,
-        lift_share=share * _LIFT_PART,
-        longest=timedelta(seconds=settings.FLEET_GUARD_MAX_SECONDS),
-    )
 
 
 def damping_policy(policy: LivenessPolicy) -> DampingPolicy:

@@ -1,0 +1,1 @@
+"""Environments: fleet guard, lease, evidence of hearing, configuration."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 
-from registry.sweep.hearing import HEARD, Hearing
+from registry.environments.hearing import HEARD, Hearing
 
 
 class Ruling(StrEnum):

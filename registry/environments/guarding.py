@@ -15,10 +15,10 @@ from controlplane.errors import UnknownEnvironment
 from controlplane.events import log
 from controlplane.identity.actors import Actor, system
 from registry.environments.event_types import GUARD_ENGAGED, GUARD_LIFTED, GUARD_OVERRULED
+from registry.environments.evidence import WHOLE_FLEET
 from registry.environments.fleet_guard import Counts, GuardPolicy, GuardState, Ruling, Verdict, judge
+from registry.environments.hearing import HEARD, Hearing
 from registry.environments.models import Environment
-from registry.sweep.evidence import WHOLE_FLEET
-from registry.sweep.hearing import HEARD, Hearing
 
 _ACTOR = system("sweep").name
 

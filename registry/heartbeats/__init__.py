@@ -1,0 +1,1 @@
+"""Heartbeats: renewal of leases, reports, agents that return."""

@@ -1,0 +1,1 @@
+"""How agents join: join tokens, registration, credentials."""

@@ -1,0 +1,1 @@
+"""Lists of agents: search, selectors, counts."""

@@ -1,0 +1,1 @@
+"""Service providers of agents, and their health."""

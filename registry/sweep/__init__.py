@@ -1,0 +1,1 @@
+"""The sweep: leases that ran out, and what follows."""

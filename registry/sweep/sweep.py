@@ -16,11 +16,12 @@ from psycopg.errors import DeadlockDetected
 
 from registry.agents.liveness import LivenessPolicy, reachable_since
 from registry.agents.models import SweepRecord
-from registry.agents.policies import guard_policy, outage_gap, scaled_policy
+from registry.agents.policies import outage_gap, scaled_policy
 from registry.agents.states import LIVE, State
+from registry.environments.evidence import WHOLE_FLEET, Sighting, note_hearing
 from registry.environments.fleet_guard import Counts
 from registry.environments.guarding import environment_id_of, judge_guards
-from registry.sweep.evidence import WHOLE_FLEET, Sighting, note_hearing
+from registry.environments.policies import guard_policy
 from registry.sweep.expire import expire_batch
 
 # A range of the table, small enough to be looked through again for each step.

@@ -1,0 +1,1 @@
+"""Task types, and which agents serve them."""

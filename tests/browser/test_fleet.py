@@ -7,15 +7,15 @@ from collections.abc import Callable
 from playwright.sync_api import Page, expect
 
 from registry import lifecycle
-from registry.agent_configs.delivery.data_planes import Described, put_plane
+from registry.agent_configs.delivery.data_planes import DataPlaneSpec, put_plane
 from registry.agent_configs.documents.published import DocumentId
 from registry.agent_configs.models import AgentConfigStatus, DataPlane
-from registry.agent_configs.publishing.publish import Wanted, put_document
+from registry.agent_configs.publishing.publish import DocumentSpec, put_document
 from registry.agents.models import Agent
 from registry.task_types.models import ServedTaskType
-from tests.api.test_agent_configs import text
-from tests.api_client import ACTOR
+from tests.api.registry.agent_configs.test_agent_configs import text
 from tests.browser.conftest import hindrances
+from tests.support.api_client import ACTOR
 
 HAND_OVER = "/agent-configs/conflicts/hand-over?kind=task_type&name=acme_sensor&from_team=acme&to_team=rival"
 # name of the picture, address
@@ -57,14 +57,14 @@ def test_every_page_about_agents_hinders_nobody(page: Page, look: Callable[[str,
 
 
 def publish(*documents: tuple[str, str]) -> None:
-    put_plane("eu", Described(), actor=ACTOR)
+    put_plane("eu", DataPlaneSpec(), actor=ACTOR)
     for team, task in documents:
-        put_document(Wanted(DocumentId("api", team, "agents"), text(team, task)), actor=ACTOR)
+        put_document(DocumentSpec(DocumentId("api", team, "agents"), text(team, task)), actor=ACTOR)
 
 
 def test_every_page_about_configurations_hinders_nobody(page: Page, look: Callable[[str, str], None]) -> None:
     publish(("acme", "acme_sensor"), ("rival", "acme_sensor"))
-    put_plane("us", Described(stage=1), actor=ACTOR)
+    put_plane("us", DataPlaneSpec(stage=1), actor=ACTOR)
     for name, address in CONFIG_PAGES.items():
         look(name, address)
 
@@ -72,14 +72,14 @@ def test_every_page_about_configurations_hinders_nobody(page: Page, look: Callab
 def test_a_claim_is_handed_over_without_a_mouse(page: Page) -> None:
     publish(("acme", "acme_sensor"), ("rival", "acme_sensor"))
     page.goto("/agent-configs/conflicts")
-    page.get_by_role("link", name="Hand acme_sensor over to rival").focus()
+    page.get_by_role("link", name="Transfer acme_sensor to rival").focus()
     page.keyboard.press("Enter")
-    expect(page.get_by_role("heading", name="What will happen")).to_be_visible()
-    page.get_by_label("Why").focus()
+    expect(page.get_by_role("heading", name="Effects")).to_be_visible()
+    page.get_by_label("Reason").focus()
     page.keyboard.type("They run it now.")
     page.keyboard.press("Enter")
 
-    expect(page.locator("#toasts")).to_contain_text("belongs to rival now")
+    expect(page.locator("#toasts")).to_contain_text("Transferred acme_sensor to rival")
     (conflict,) = AgentConfigStatus.objects.exclude(conflicts=[]).get().conflicts
     assert conflict["winner"]["team"] == "rival"
 
@@ -88,14 +88,14 @@ def test_an_agent_is_drained_without_a_mouse(page: Page) -> None:
     page.goto("/agents?q=prod-eu-1")
     page.keyboard.press("j")
     page.keyboard.press("Enter")
-    page.get_by_role("link", name="Drain").focus()
+    page.get_by_role("link", name="Drain agent").focus()
     page.keyboard.press("Enter")
-    expect(page.get_by_role("heading", name="What will happen")).to_be_visible()
-    page.get_by_label("Why").focus()
+    expect(page.get_by_role("heading", name="Effects")).to_be_visible()
+    page.get_by_label("Reason").focus()
     page.keyboard.type("Kernel update.")
     page.keyboard.press("Enter")
 
-    expect(page.locator("#toasts")).to_contain_text("gets no more work")
+    expect(page.locator("#toasts")).to_contain_text("Draining prod-eu-1")
     expect(page.locator("#agent .notice")).to_contain_text("Kernel update.")
     assert Agent.objects.get(name="prod-eu-1").drain_reason == "Kernel update."
 
@@ -114,8 +114,8 @@ def test_what_answers_a_form_hinders_nobody_either(page: Page) -> None:
     publish(("acme", "acme_sensor"))
     page.goto("/agent-configs/try?team=acme&name=agents")
     page.get_by_label("Document").fill(text("acme", "bad name"))
-    page.get_by_role("button", name="Check it").click()
-    expect(page.get_by_text("It cannot be published")).to_be_visible()
+    page.get_by_role("button", name="Check document").click()
+    expect(page.get_by_text("Document is not valid")).to_be_visible()
     assert hindrances(page) == []
 
     DataPlane.objects.update(held={"digest": "d1", "reasons": [], "changes": ["everything goes"]})
@@ -123,7 +123,7 @@ def test_what_answers_a_form_hinders_nobody_either(page: Page) -> None:
     assert hindrances(page) == []
 
     page.goto("/tokens")
-    page.get_by_label("What for").fill("laptop")
-    page.get_by_role("button", name="Make it").click()
+    page.get_by_label("Name").fill("laptop")
+    page.get_by_role("button", name="Create token").click()
     expect(page.locator(".secret")).to_contain_text("cp_pat_")
     assert hindrances(page) == []

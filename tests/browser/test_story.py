@@ -10,9 +10,9 @@ from playwright.sync_api import Page, expect
 from overrides.models import Override
 from registry.agents.models import Agent
 from registry.environments.models import Environment
-from tests.api_client import AGENT, token_for
-from tests.beating_agent import BeatingAgent
 from tests.conftest import System
+from tests.support.api_client import AGENT, token_for
+from tests.support.beating_agent import BeatingAgent
 
 SHOP = "project=shop&domain=production"
 FILE = """project: shop
@@ -60,19 +60,19 @@ def _review_edit_and_go_back(page: Page) -> None:
     page.goto(f"/overrides?{SHOP}")
     # It applies, and what it replaces is named beside it.
     expect(cpu_at(page)).to_have_text("2")
-    page.locator("#task_resource").get_by_role("link", name="Edit").click()
+    page.locator("#task_resource").get_by_role("link", name="Edit override").click()
     page.locator("#yaml").fill("limits: {cpu: '6', memory: 2Gi}")
-    page.get_by_label("Take values over").check()
-    page.get_by_role("button", name="Preview", exact=True).click()
+    page.get_by_label("Take over").check()
+    page.get_by_role("button", name="Preview changes").click()
     expect(page.locator("#plan ins").first).to_have_text("6")
-    page.get_by_role("button", name="Save").click()
+    page.get_by_role("button", name="Save override").click()
     expect(page.locator("#toasts")).to_contain_text("Saved as version 2")
     page.goto(f"/overrides?{SHOP}")
     expect(cpu_at(page)).to_have_text("6")
 
-    page.locator("#task_resource").get_by_role("link", name="History").click()
-    page.get_by_role("button", name="Preview going back to version 1").click()
-    page.get_by_role("button", name="Make it stand again").click()
+    page.locator("#task_resource").get_by_role("link", name="Show history").click()
+    page.get_by_role("button", name="Preview rollback to version 1").click()
+    page.get_by_role("button", name="Roll back override").click()
     page.goto(f"/overrides?{SHOP}")
     expect(cpu_at(page)).to_have_text("2")
     assert Override.objects.get(project="shop").version == 3

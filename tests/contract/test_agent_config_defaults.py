@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
+from tests.support.paths import ROOT
+
 _PRINT = "from django.conf import settings; print(settings.AGENT_CONFIGS_MODE)"
 
 
@@ -25,8 +25,8 @@ def test_a_team_serves_in_production_only_what_was_granted_to_it(module, mode, t
         "DATA_DIR": str(tmp_path),
     }
 
-    told = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-c", _PRINT], cwd=ROOT, env=environment, capture_output=True, text=True, check=False
     )
 
-    assert (told.stdout.strip(), told.stderr) == (mode, "")
+    assert (result.stdout.strip(), result.stderr) == (mode, "")

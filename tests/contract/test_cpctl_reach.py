@@ -16,7 +16,7 @@ import yaml
 
 from cpctl.main import app
 from cpctl.session import SESSION, Session
-from tests.contract.described_server import OPERATIONS, request_example, serving
+from tests.support.described_server import OPERATIONS, request_example, serving
 
 ID = "019a9f5e-7c00-7000-8000-000000000001"
 HERE = "-p flytesnacks -d development"
@@ -176,8 +176,8 @@ NOT_REACHED = {
 
 @dataclass(frozen=True)
 class Ran:
-    shown: str
-    asked: frozenset[str]
+    output: str
+    operations: frozenset[str]
     wrong: list[str]
 
 
@@ -195,16 +195,16 @@ def run(tmp_path_factory) -> Iterator[Callable[[str], Ran]]:
 
         @cache
         def once(line: str) -> Ran:
-            server.asked.clear()
+            server.operations.clear()
             server.wrong.clear()
-            shown = StringIO()
-            with redirect_stdout(shown), redirect_stderr(shown):
+            string_io = StringIO()
+            with redirect_stdout(string_io), redirect_stderr(string_io):
                 app(["--server", server.url, *shlex.split(line)], prog_name="cpctl", standalone_mode=False)
-            return Ran(shown.getvalue(), frozenset(server.asked), list(server.wrong))
+            return Ran(string_io.getvalue(), frozenset(server.operations), list(server.wrong))
 
         yield once
-    for one in fields(Session):
-        setattr(SESSION, one.name, one.default)
+    for field in fields(Session):
+        setattr(SESSION, field.name, field.default)
 
 
 def write_files(folder: Path) -> None:
@@ -225,17 +225,17 @@ def test_a_command_asks_what_is_described_and_shows_what_is_answered(run, line):
     ran = run(line)
 
     assert ran.wrong == []
-    assert ran.shown
+    assert ran.output
 
 
 def test_every_operation_is_reached_or_there_is_a_reason(run):
-    reached = frozenset[str]().union(*(run(line).asked for line in LINES))
+    reached = frozenset[str]().union(*(run(line).operations for line in LINES))
 
     assert set(OPERATIONS) - reached == set(NOT_REACHED)
 
 
 def test_what_is_picked_out_of_an_answer(run):
     picked = run("get agents --jq '.items[0] | {name, state: .health_status}'").shown
-    state = run(f"get agent {ID} -o jsonpath={{.health_status}}").shown
+    state = run(f"get agent {ID} --jq .health_status").shown
 
     assert json.loads(picked)["state"] == state.strip() == "ready"

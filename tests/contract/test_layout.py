@@ -19,8 +19,8 @@ from controlplane.events import types
 from overrides.resource_types import BUILT_IN
 from overrides.resource_types.operators import RESERVED_NAMES
 from overrides.urls import urlpatterns
+from tests.support.paths import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 LABELS = [app.rpartition(".")[2] for app in settings.APPS_WITH_TABLES]
 TRACKED = subprocess.run(
     ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False
@@ -58,9 +58,9 @@ def test_no_resource_type_has_the_name_of_a_path():
 
 def test_event_types_are_facts_in_the_past_or_states():
     assert len(types.registered()) >= 15
-    for one in types.registered():
-        assert re.fullmatch(r"[a-z_]+\.[a-z_]+", one.name)
-        assert one.meaning.endswith(".")
+    for event_type in types.registered():
+        assert re.fullmatch(r"[a-z_]+\.[a-z_]+", event_type.name)
+        assert event_type.meaning.endswith(".")
 
 
 def test_no_lock_file_names_a_registry():
@@ -82,12 +82,30 @@ def test_no_file_is_longer_than_a_reader_likes():
     assert long == []
 
 
+def test_folders_of_tests_mirror_the_packages_of_the_code():
+    """tests/unit/<app>/<package>/ and tests/integration/<app>/<package>/ mirror the packages of the code."""
+    for kind in ("unit", "integration"):
+        folders = {
+            Path(name).parent.relative_to(f"tests/{kind}")
+            for name in TRACKED
+            if name.startswith(f"tests/{kind}/") and name.endswith(".py") and (ROOT / name).exists()
+        }
+
+        without = [str(folder) for folder in folders if not list((ROOT / folder).rglob("*.py"))]
+
+        assert without == [], f"tests/{kind} holds folders that no package has: move them after their package"
+        assert [
+            name for name in TRACKED if Path(name).parent == Path(f"tests/{kind}") and "test_" in name
+        ] == []
+
+
 def test_cpctl_installs_no_version_of_anything_that_it_was_not_tested_with():
     """It is installed without our lock: a later series of typer had other classes, and every call failed."""
-    said = tomllib.loads((ROOT / "cpctl" / "pyproject.toml").read_text())["project"]["dependencies"]
+    project = tomllib.loads((ROOT / "cpctl" / "pyproject.toml").read_text())["project"]
+    needed = [*project["dependencies"], *project["optional-dependencies"]["jq"]]
     ours = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]["dev"]
 
-    for one in map(Requirement, said):
+    for one in map(Requirement, needed):
         assert one.specifier.contains(version(one.name))
         assert any(bound.operator == "<" for bound in one.specifier), one
         assert one.name == "pyyaml" or str(one) in {str(Requirement(dev)) for dev in ours}

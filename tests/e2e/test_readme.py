@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.launcher import ROOT, Up
+from tests.support.launcher import ROOT, Up
 
 BLOCK = re.compile(r"```sh\n(.*?)```\n((?:<!-- shows: .*? -->\n?)*)", re.DOTALL)
 PAGES = [
@@ -24,6 +24,10 @@ PAGES = [
     "docs/guides/agents.md",
     "docs/guides/cpctl.md",
     "docs/guides/agent-configurations.md",
+    "docs/concepts/scope-ladder.md",
+    "docs/concepts/lease-and-guard.md",
+    "docs/concepts/bundle-and-acknowledgement.md",
+    "docs/api-conventions.md",
 ]
 SHOWS = re.compile(r"<!-- shows: (.*?) -->")
 
@@ -70,7 +74,7 @@ def test_the_commands_of_a_page_do_what_it_says(up: Up, page: str) -> None:
     )
 
     assert ran.returncode == 0, ran.stderr
-    shown = re.split(r"== end of \d+\n", ran.stdout)
-    for (commands, marks), output in zip(blocks, shown, strict=False):
+    parts = re.split(r"== end of \d+\n", ran.stdout)
+    for (commands, marks), output in zip(blocks, parts, strict=False):
         for mark in SHOWS.findall(marks):
             assert mark in output, f"{commands}\nshowed:\n{output}"

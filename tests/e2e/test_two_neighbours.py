@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from registry.agent_configs.publishing.models import AgentConfigPart
-from tests.api_client import Api, token_for
-from tests.neighbour_calls import MALICE
-from tests.neighbours import Installation, play, settle
+from registry.agent_configs.part_models import AgentConfigPart
+from tests.support.api_client import Api, token_for
+from tests.support.neighbour_calls import MALICE
+from tests.support.neighbours import Installation, play, settle
 
 SECONDS = 8
 
@@ -24,4 +24,4 @@ def test_nothing_of_a_neighbour_is_refused_or_held_while_a_team_does_its_worst(i
     assert settle(installation) == []
     assert not AgentConfigPart.objects.filter(team="good").exclude(held=None).exists()
     assert {kind for kind, _ in good.statuses} == {"publish", "read", "beat", "livez"}
-    assert {kind for kind, _ in bad.statuses} == {one.__name__ for one in MALICE}
+    assert {kind for kind, _ in bad.statuses} == {step.__name__ for step in MALICE}

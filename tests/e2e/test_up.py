@@ -10,9 +10,10 @@ import urllib.request
 
 import pytest
 
-from tests.api_client import AGENT
-from tests.beating_agent import BeatingAgent
-from tests.e2e.launcher import Up
+from tests.support.api_client import AGENT
+from tests.support.beating_agent import BeatingAgent
+from tests.support.launcher import Up
+from tests.support.waiting import is_reachable, until
 
 QUICK = {"HEARTBEAT_INTERVAL_SECONDS": "1", "LEASE_SECONDS": "3", "SWEEP_INTERVAL_SECONDS": "1"}
 
@@ -31,22 +32,12 @@ def ask(up: Up, method: str, path: str, body: object = None) -> dict:
 
 def wait_until_unavailable(up: Up, agent_id: str) -> None:
     """Promise: within the lease (3 s here) and 15 s."""
-    deadline = time.monotonic() + 3 + 15
-    while ask(up, "GET", f"agents/{agent_id}")["health_status"] != "unavailable":
-        assert time.monotonic() < deadline
-        time.sleep(0.3)
+    until(lambda: ask(up, "GET", f"agents/{agent_id}")["health_status"] == "unavailable", 3 + 15, pause=0.3)
 
 
 def wait_until_ready(up: Up) -> None:
     """Promise: within 10 s after Postgres is back, without a restart of ours."""
-    deadline = time.monotonic() + 12
-    while True:
-        try:
-            urllib.request.urlopen(f"{up.url}/readyz", timeout=2).close()
-            return
-        except OSError:
-            assert time.monotonic() < deadline
-            time.sleep(0.1)
+    until(lambda: is_reachable(f"{up.url}/readyz"), 12, pause=0.1)
 
 
 def wait_until_gone(up: Up, seconds: float = 5) -> dict[int, str]:
@@ -85,7 +76,7 @@ def test_the_whole_life_of_an_installation(up, tmp_path):
         victim = next(pid for pid, words in up.children().items() if name in words)
         os.kill(victim, signal.SIGKILL)
     for name in ("worker", "valkey", "postgres"):
-        up.wait_for(f"{name} died (exit -9); starting it again in 0.5 s", 10)
+        up.wait_for(f"{name} exited with code -9. Restart in 0.5 s", 10)
     wait_until_ready(up)
     second = ask(up, "POST", "agents", {**AGENT, "name": "a2", "topic_name": "dcm.agent.a2"})["agent_id"]
     wait_until_unavailable(up, second)
@@ -104,7 +95,10 @@ def test_the_whole_life_of_an_installation(up, tmp_path):
         same_folder, same_port = Up(up.data_dir), Up(tmp_path / "other", port=up.port)
         assert [same_folder.process.wait(20), same_port.process.wait(20)] == [1, 1]
         assert "in use by another `make up`" in same_folder.output
-        assert f"Port {up.port} is taken. Choose another: make up PORT={up.port + 1}" in same_port.output
+        assert (
+            f"Port {up.port} is already in use. Choose another port: make up PORT={up.port + 1}"
+            in same_port.output
+        )
     finally:
         seconds = again.stop(signal.SIGTERM)
     assert again.process.returncode == 0

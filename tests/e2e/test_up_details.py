@@ -12,15 +12,16 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from controlplane.local.ports import free_port
-from controlplane.local.readiness import worker_answers
-from controlplane.local.saved_environment import read_environment
-from tests.e2e.launcher import ROOT, Up
+from controlplane.local.data_folder import read_environment
+from controlplane.local.programs import free_port
+from controlplane.local.services import worker_answers
+from tests.support.launcher import ROOT, Up
+from tests.support.waiting import until
 
 READY = "Ctrl-C stops everything."
 
@@ -48,17 +49,8 @@ def environment_of(up: Up) -> dict[str, str]:
 
 def leader(up: Up, words: str) -> int:
     """The one process with these words on its command line that leads a session."""
-    (found,) = [pid for pid, line in up.children().items() if words in line and os.getsid(pid) == pid]
-    return found
-
-
-def wait_until(condition: Callable[[], bool], seconds: float) -> bool:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.1)
-    return True
+    (child,) = [pid for pid, line in up.children().items() if words in line and os.getsid(pid) == pid]
+    return child
 
 
 def healthy(up: Up) -> bool:
@@ -98,8 +90,11 @@ def test_its_figures_are_closed_to_others_and_not_on_the_disk_of_the_data(up: Up
 
 
 def test_no_secret_is_in_a_command_line(up: Up) -> None:
-    noted = environment_of(up)
-    secrets = [noted["SECRET_KEY"], *re.findall(r":(\w{20,})@", noted["REDIS_URL"] + noted["NATS_URL"])]
+    environment = environment_of(up)
+    secrets = [
+        environment["SECRET_KEY"],
+        *re.findall(r":(\w{20,})@", environment["REDIS_URL"] + environment["NATS_URL"]),
+    ]
 
     lines = " ".join(up.children().values())
 
@@ -142,7 +137,7 @@ def test_a_start_on_another_folder_does_not_borrow_the_services_of_a_running_one
 
     second.stop(signal.SIGTERM)
 
-    assert "Using the service" not in second.output
+    assert "Using the external service" not in second.output
 
 
 @pytest.mark.parametrize(
@@ -160,11 +155,11 @@ def test_whoever_is_killed_comes_back_and_everybody_finds_it_again(up: Up, name:
     before = environment_of(up)
     os.kill(leader(up, words), signal.SIGKILL)
 
-    up.wait_for(f"{name} died (exit -9); starting it again in ", 10)
+    up.wait_for(f"{name} exited with code -9. Restart in ", 10)
 
-    assert f"Its log: {up.data_dir}/logs/{name}.log" in up.output
-    assert wait_until(lambda: any(words in line for line in up.children().values()), 10)
-    assert wait_until(lambda: healthy(up), 25)
+    assert f"Log: {up.data_dir}/logs/{name}.log" in up.output
+    until(lambda: any(words in line for line in up.children().values()), 10)
+    until(lambda: healthy(up), 25)
     assert environment_of(up) == before
 
 
@@ -179,7 +174,7 @@ def test_the_notes_of_a_killed_start_do_not_mislead_the_next(
     second = Up(folder, "--no-demo", DATA_DIR=str(folder), port=first.port, **bytecode)
     second.wait_for(READY)
 
-    assert "Using the service" not in second.output
+    assert "Using the external service" not in second.output
     # A request that is never finished would keep the web server polite for a while.
     with socket.create_connection(("127.0.0.1", second.port)) as slow:
         slow.sendall(b"GET / HTTP/1.1\r\n")
@@ -212,8 +207,8 @@ def test_a_queue_of_your_own_that_does_not_answer_is_named_before_anything_start
     starting = Up(tmp_path_factory.mktemp("given") / "data", REDIS_URL=url, **bytecode)
 
     assert starting.process.wait(20) == 1
-    assert "REDIS_URL is set, but nothing usable answers at redis://:***@127.0.0.1" in starting.output
-    assert "unset REDIS_URL to get a built-in one" in starting.output
+    assert "REDIS_URL is set, but the service at redis://:***@127.0.0.1" in starting.output
+    assert "unset REDIS_URL to use the built-in one" in starting.output
     assert not (starting.data_dir / "postgres").exists()
 
 

@@ -11,8 +11,8 @@ import psycopg
 import pytest
 from psycopg.errors import InsufficientPrivilege
 
-from tests.documented_backup import checkout, commands, run
-from tests.e2e.launcher import Up
+from tests.support.documented_backup import checkout, commands, run
+from tests.support.launcher import Up
 
 READY = "Ctrl-C stops everything."
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tests.api_client import make_project, token_for
-from tests.hostile_patterns import Caller, play, working
+from tests.support.api_client import make_project, token_for
+from tests.support.hostile_patterns import Caller, play, working
 
 
 def test_every_answer_comes_within_two_seconds(live):

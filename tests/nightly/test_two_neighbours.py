@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from registry.agent_configs.publishing.models import AgentConfigPart
-from tests.api_client import Api, token_for
-from tests.neighbour_calls import MALICE, Records
-from tests.neighbours import Installation, play, settle
+from registry.agent_configs.part_models import AgentConfigPart
+from tests.support.api_client import Api, token_for
+from tests.support.neighbour_calls import MALICE, Records
+from tests.support.neighbours import Installation, play, settle
 
 _QUIET_SECONDS, _SECONDS = 30, 60
 _KINDS = ("publish", "read", "beat", "livez")
@@ -27,7 +27,7 @@ def test_the_p99_of_a_neighbour_at_most_doubles_while_a_team_does_its_worst(inst
     assert good.refused == []
     assert settle(installation) == []
     assert not AgentConfigPart.objects.filter(team="good").exclude(held=None).exists()
-    assert {kind for kind, _ in bad.statuses} == {one.__name__ for one in MALICE}
+    assert {kind for kind, _ in bad.statuses} == {step.__name__ for step in MALICE}
     assert good.p99() <= 2 * quiet.p99()
 
 

@@ -1,0 +1,1 @@
+"""Password login: hashes, limits and console sessions."""

@@ -1,0 +1,1 @@
+"""HTTP endpoints for events: lists, streams and long polls."""

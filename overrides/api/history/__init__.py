@@ -1,0 +1,1 @@
+"""HTTP endpoints for versions, revisions, diffs and rollback."""

@@ -1,0 +1,1 @@
+"""The eight resource types that Flyte defines."""

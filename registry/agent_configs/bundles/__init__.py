@@ -1,0 +1,1 @@
+"""One data plane's configuration, computed from all documents. Pure."""

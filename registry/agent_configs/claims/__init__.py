@@ -1,0 +1,1 @@
+"""Which team has which name. Pure."""

@@ -1,0 +1,1 @@
+"""How data planes get bundles: long poll, signatures, acknowledgements."""

@@ -1,0 +1,1 @@
+"""Published documents: reading, checking, and what they may hold. Pure."""

@@ -1,0 +1,1 @@
+"""What changes configurations: publish, recompute, quarantine, preview, ownership."""

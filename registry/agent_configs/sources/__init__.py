@@ -1,0 +1,1 @@
+"""Documents that are followed: a folder, or ConfigMaps of a cluster."""

@@ -1,0 +1,1 @@
+"""Documents, parts and inputs of a recompute, loaded from the database."""

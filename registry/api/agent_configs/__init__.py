@@ -1,0 +1,1 @@
+"""HTTP endpoints for agent configurations, claims and data planes."""

@@ -1,0 +1,1 @@
+"""DCM's paths for agents."""

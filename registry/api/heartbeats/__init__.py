@@ -1,0 +1,1 @@
+"""HTTP endpoints for heartbeats, and their fast path."""

@@ -1,0 +1,106 @@
+"""Requests per minute: limits for each token or person, and for each address without a valid token."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+from django.conf import settings
+from django.http import HttpRequest
+from rest_framework.request import Request
+from rest_framework.throttling import BaseThrottle
+from rest_framework.views import APIView
+
+from controlplane.access import attempt_counters
+from controlplane.access.models import Token
+from controlplane.errors import TooManyAttempts
+from controlplane.identity.callers import Caller
+from controlplane.web.client_address import address_of, source_of
+
+_SECONDS = 60
+_BATCHES = 200
+# Maximum number of keys that a process counts.
+_MOST_KEYS = 10_000
+
+
+class CallerThrottle(BaseThrottle):
+    """Counts requests by token, and those of console sessions by person."""
+
+    def allow_request(self, request: Request, view: APIView) -> bool:
+        """Raises TooManyAttempts."""
+        caller = request.user
+        if isinstance(request.auth, Token):
+            count_token(request.auth)
+        elif isinstance(caller, Caller) and caller.principal_id is not None:
+            _count("caller", str(caller.principal_id), settings.THROTTLE_CALLER_PER_MINUTE, caller.name)
+        return True
+
+
+class AnonymousThrottle(BaseThrottle):
+    """Counts requests without a valid token or session, by address."""
+
+    def allow_request(self, request: Request, view: APIView) -> bool:
+        """Raises TooManyAttempts."""
+        caller = request.user
+        if not isinstance(caller, Caller) or caller.principal_id is None:
+            count_anonymous(request._request)
+        return True
+
+
+def count_token(token: Token) -> None:
+    """Count a request with a token. Raises TooManyAttempts."""
+    _count("token", str(token.id), settings.THROTTLE_CALLER_PER_MINUTE, "this token")
+
+
+def count_anonymous(request: HttpRequest) -> None:
+    """Count a request without a valid token or session. Raises TooManyAttempts."""
+    source = source_of(address_of(request))
+    _count("address", source, settings.THROTTLE_ANONYMOUS_PER_MINUTE, "your address without a valid token")
+
+
+class RequestCounter:
+    """Counts requests in this process, and adds them to the shared counters in batches.
+
+    A batch is half a percent of the limit: a request rarely waits for Valkey, and small limits are exact.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._minute = 0
+        # For each key: requests not yet added to the shared counter, and its last value.
+        self._counts: dict[str, tuple[int, int]] = {}
+
+    def add(self, key: str, minute: int, most: int) -> int:
+        """Count a request, and return the number in this minute as far as this process knows."""
+        with self._lock:
+            if minute != self._minute or len(self._counts) > _MOST_KEYS:
+                self._minute, self._counts = minute, {}
+            waiting, total = self._counts.get(key, (0, 0))
+            waiting += 1
+            is_due = waiting >= most // _BATCHES
+            self._counts[key] = (0 if is_due else waiting, total)
+        if not is_due:
+            return total + waiting
+        (total,) = attempt_counters.add([f"requests:{key}:{minute}"], 2 * _SECONDS, waiting)
+        with self._lock:
+            if minute == self._minute:
+                self._counts[key] = (self._counts.get(key, (0, 0))[0], total)
+        return total
+
+
+def seconds_left(now: float) -> int:
+    """Return the seconds until the current minute ends, at least 1."""
+    return max(1, _SECONDS - int(now % _SECONDS))
+
+
+def _count(kind: str, key: str, most: int, who: str) -> None:
+    if not most:
+        return
+    now = time.time()
+    if _requests.add(f"{kind}:{key}", int(now // _SECONDS), most) > most:
+        wait = seconds_left(now)
+        detail = f"More than {most} requests per minute from {who}. Try again in {wait} seconds."
+        raise TooManyAttempts(detail, retry_after=wait)
+
+
+_requests = RequestCounter()

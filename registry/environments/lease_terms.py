@@ -1,0 +1,112 @@
+"""How long leases last: set by operators for one agent, or for all agents of an environment.
+
+An unmodified DCM agent may send a heartbeat every ten minutes and reads no answer of ours.
+"""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from django.db import connection, transaction
+
+from controlplane.access import audit
+from controlplane.errors import FieldError, InvalidRequest, UnknownAgent
+from controlplane.identity.actors import Actor
+from registry.agents.event_types import AGENT_LEASE_CHANGED
+from registry.agents.liveness import LivenessPolicy, whole_seconds
+from registry.agents.models import Agent, Lease
+from registry.environments.event_types import ENVIRONMENT_LEASE_CHANGED
+from registry.environments.evidence import WHOLE_FLEET
+from registry.environments.guarding import environment_id_of
+from registry.environments.models import Environment
+
+LONGEST_SECONDS = 24 * 3600
+
+
+@transaction.atomic
+def set_agent_lease(
+    agent_id: UUID, lease_seconds: int | None, *, actor: Actor, policy: LivenessPolicy
+) -> Agent:
+    """Set the lease of one agent; None: that of its environment. Raises UnknownAgent, InvalidRequest."""
+    _check(lease_seconds, policy)
+    lease = Lease.objects.select_for_update().filter(agent_id=agent_id).first()
+    if lease is None:
+        raise UnknownAgent(f"There is no agent {agent_id}.")
+    before, agent = lease.lease_seconds, Agent.objects.get(id=agent_id)
+    if lease_seconds != before:
+        Lease.objects.filter(agent_id=agent_id).update(lease_seconds=lease_seconds)
+        _lengthen("agent_id = %(of)s", agent_id, lease_seconds)
+        audit.record(
+            AGENT_LEASE_CHANGED,
+            "agent",
+            str(agent_id),
+            actor=actor,
+            before={"lease_seconds": before},
+            after={"lease_seconds": lease_seconds},
+            data={
+                "agent_id": str(agent_id),
+                "name": agent.name,
+                "environment": agent.environment,
+                "lease_seconds": lease_seconds,
+            },
+        )
+    return Agent.objects.shown().get(id=agent_id)
+
+
+@transaction.atomic
+def set_environment_lease(
+    name: str, lease_seconds: int | None, *, actor: Actor, policy: LivenessPolicy
+) -> Environment:
+    """Set the lease of an environment's agents that have none of their own; None: LEASE_SECONDS.
+
+    The environment may be one whose first agent is still to come. Raises InvalidRequest.
+    """
+    if name == WHOLE_FLEET:
+        message = "Name an environment. For the whole installation set LEASE_SECONDS."
+        raise InvalidRequest(message, errors=[FieldError("/environment", "blank", message)])
+    _check(lease_seconds, policy)
+    environment = Environment.objects.select_for_update().get(id=environment_id_of(name))
+    before = environment.lease_seconds
+    if lease_seconds != before:
+        environment.lease_seconds = lease_seconds
+        environment.save(update_fields=["lease_seconds"])
+        _lengthen("environment_id = %(of)s AND lease_seconds IS NULL", environment.id, lease_seconds)
+        audit.record(
+            ENVIRONMENT_LEASE_CHANGED,
+            "environment",
+            name,
+            actor=actor,
+            before={"lease_seconds": before},
+            after={"lease_seconds": lease_seconds},
+            data={"environment": name, "lease_seconds": lease_seconds},
+        )
+    return environment
+
+
+def _check(lease_seconds: int | None, policy: LivenessPolicy) -> None:
+    """One lost heartbeat must not end a lease."""
+    shortest = whole_seconds(policy.shortest_lease())
+    if lease_seconds is not None and not shortest <= lease_seconds <= LONGEST_SECONDS:
+        message = (
+            f"A lease must be {shortest} to {LONGEST_SECONDS} seconds: at least three heartbeat intervals of "
+            f"{whole_seconds(policy.interval)} s."
+        )
+        raise InvalidRequest(message, errors=[FieldError("/lease_seconds", "out_of_range", message)])
+
+
+def _lengthen(condition: str, of: UUID | int, lease_seconds: int | None) -> None:
+    """A longer lease holds from now on, a shorter one from the next heartbeat on."""
+    if lease_seconds is not None:
+        with connection.cursor() as cursor:
+            cursor.execute(_LENGTHEN % {"condition": condition}, {"of": of, "seconds": lease_seconds})
+
+
+# In the order of the keys, as heartbeats lock them. `condition` is one of the two above, and never sent.
+_LENGTHEN = """
+WITH concerned AS (
+    SELECT agent_id FROM registry_lease WHERE %(condition)s ORDER BY agent_id FOR UPDATE
+)
+UPDATE registry_lease AS lease
+SET expires_at = greatest(lease.expires_at, lease.renewed_at + %%(seconds)s * interval '1 second')
+FROM concerned WHERE lease.agent_id = concerned.agent_id
+"""

@@ -1,0 +1,323 @@
+"""What is asked of each operation of openapi.yaml, to see what it discloses.
+
+An operation that is missing here fails test_visibility.py: say how to ask for things of somebody else, by
+list and by name. `{...}` in a path or body is filled with the name of a thing of B's, then with a name of
+nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from tests.api.access.visibility_world import (
+    ACCESS,
+    CONTESTED,
+    FLEET,
+    SCOPE_A,
+    SCOPE_B,
+    TEAM_A,
+    TEAM_B,
+    config_text,
+)
+from tests.support.api_client import AGENT
+
+BEAT = {"timestamp": "2026-11-21T09:30:00Z", "consumer_lag": 0}
+_ATTRIBUTES = {"attributes": {"defaults": {"memory": "1Gi"}}}
+_FLOW = "project={project}&domain=development&workflow={workflow}"
+_SCOPE_A_PLACE = f"project={SCOPE_A}&domain=development&workflow={SCOPE_A}-flow"
+_FLYTECTL = "project: {project}\ndefaults:\n  cpu: '1'\n"
+_TYPE = {"name": "some_type", "title": "T", "meaning": "M", "schema": {"type": "object", "properties": {}}}
+_PROVIDER = {"name": "p", "endpoint": "http://x:1", "service_type": "vm", "schema_version": "v1"}
+_ADMISSION = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": {"uid": "u"}}
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """One request. kind: of the thing that it names. shows: the markers that an administrator must see."""
+
+    path: str
+    body: Any = None
+    kind: str = ""
+    shows: tuple[str, ...] = ()
+    headers: tuple[tuple[str, str], ...] = ()
+
+
+def lists(path: str, *shows: str) -> Ask:
+    """A request without a name of anybody's."""
+    return Ask(path, shows=shows)
+
+
+def named(path: str, kind: str, body: Any = None, shows: bool = False, **headers: str) -> Ask:
+    """A request that names a thing. shows: the answer to an administrator has its marker."""
+    return Ask(path, body, kind, (kind,) if shows else (), tuple(headers.items()))
+
+
+def _document(project: str) -> dict[str, Any]:
+    return {"apiVersion": 1, "domain": "development", "project": project, "kind": "overrides", "spec": {}}
+
+
+def _rail(name: str, project: str) -> dict[str, Any]:
+    place = {"name": name, "scope": {"project": project}, "resource_type": "task_resource"}
+    return {**place, "pointer": "/limits/cpu", "rule": {"maximum": "32"}}
+
+
+_FLOW_SCOPE = {"project": "{project}", "domain": "development", "workflow": "{workflow}"}
+_LIFE = ("approve", "drain", "resume", "retire", "deregister", "rotate")
+_CLAIM = {"kind": "task_type", "name": "{task}"}
+
+TABLE: dict[str, tuple[Ask, ...]] = {
+    # Agent configurations
+    "agent_config_bundles_list": (
+        lists("agent-config-bundles"),
+        named("agent-config-bundles?data_plane={plane}", ""),
+    ),
+    "agent_config_bundles_get": (named("agent-config-bundles/eu/{bundle}", TEAM_B, shows=True),),
+    "agent_config_bundles_diff": (named("agent-config-bundles/eu/1/diff/{bundle}", TEAM_B, shows=True),),
+    "agent_config_claims_list": (
+        lists("agent-config-claims", TEAM_A, TEAM_B),
+        named("agent-config-claims?team={team}", TEAM_B, shows=True),
+        lists(f"agent-config-claims?name={CONTESTED}", TEAM_B),
+    ),
+    "agent_config_claims_release": (
+        named("agent-config-claims:release", TEAM_B, {"team": "{team}", **_CLAIM}),
+    ),
+    "agent_config_claims_transfer": (
+        named("agent-config-claims:transfer", TEAM_B, {**_CLAIM, "from_team": "{team}", "to_team": TEAM_A}),
+    ),
+    "agent_config_conflicts_list": (
+        lists("agent-config-conflicts", TEAM_A, TEAM_B),
+        named("agent-config-conflicts?team={team}", TEAM_B),
+    ),
+    "agent_config_grants_list": (lists("agent-config-grants", TEAM_A, TEAM_B),),
+    "agent_config_grants_give": (
+        named("agent-config-grants", TEAM_B, {"team": "{team}", "pattern": "{task}"}, shows=True),
+    ),
+    "agent_config_grants_withdraw": (named("agent-config-grants/{grant}", TEAM_B),),
+    "agent_config_sources_list": (lists("agent-config-sources"),),
+    "agent_config_sources_confirm": (
+        Ask("agent-config-sources:confirm", {"source": "folder", "digest": "0"}),
+    ),
+    "agent_config_teams_list": (lists("agent-config-teams", TEAM_A, TEAM_B),),
+    "agent_config_teams_get": (named("agent-config-teams/{team}", TEAM_B, shows=True),),
+    "agent_config_teams_put": (named("agent-config-teams/{team}", TEAM_B, {"publishers": []}),),
+    "agent_config_parts_list": (
+        lists("agent-config-parts", TEAM_A, TEAM_B),
+        named("agent-config-parts?team={team}", TEAM_B, shows=True),
+    ),
+    "agent_configs_list": (
+        lists("agent-configs", TEAM_A, TEAM_B),
+        named("agent-configs?team={team}", TEAM_B, shows=True),
+    ),
+    "agent_configs_get": (
+        named("agent-configs/{team}/{doc}", TEAM_B, shows=True),
+        lists(f"agent-configs/{TEAM_A}/doc", TEAM_A, TEAM_B),
+    ),
+    "agent_configs_put": (
+        named("agent-configs/{team}/{doc}", TEAM_B, {"text": config_text("other", CONTESTED)}),
+        Ask(f"agent-configs/{TEAM_A}/more", {"text": config_text(TEAM_A, f"{TEAM_B}_task")}),
+    ),
+    "agent_configs_delete": (named("agent-configs/{team}/{doc}", TEAM_B, If_Match='"v1"'),),
+    "agent_configs_admit": (Ask("agent-configs:admit", _ADMISSION),),
+    "agent_configs_preview": (
+        named(
+            "agent-configs:preview",
+            TEAM_B,
+            {"items": [{"team": "{team}", "name": "{doc}", "text": None}]},
+            shows=True,
+        ),
+        Ask(
+            "agent-configs:preview",
+            {"items": [{"team": TEAM_A, "name": "doc", "text": config_text(TEAM_A, CONTESTED)}]},
+            shows=(TEAM_B,),
+        ),
+    ),
+    "agent_configs_quarantine": (
+        named("agent-configs:quarantine", TEAM_B, {"team": "{team}", "name": "{doc}"}, shows=True),
+    ),
+    "agent_configs_readmit": (named("agent-configs:readmit", TEAM_B, {"team": "{team}", "name": "{doc}"}),),
+    "task_types_list": (lists("task-types?limit=200", TEAM_A, TEAM_B, FLEET),),
+    "task_types_get": (
+        named("task-types/{task}", TEAM_B, shows=True),
+        lists(f"task-types/{CONTESTED}", TEAM_A, TEAM_B),
+        # A near miss must not be completed to somebody else's name.
+        lists(f"task-types/{TEAM_B[:-1]}_tas"),
+    ),
+    # Data planes hold what all teams publish.
+    "data_planes_list": (lists("data-planes"),),
+    "data_planes_get": (named("data-planes/{plane}", TEAM_B),),
+    "data_planes_put": (named("data-planes/{plane}", TEAM_B, {}),),
+    "data_planes_delete": (named("data-planes/{plane}", TEAM_B, If_Match='"v1"'),),
+    "data_planes_config": (
+        named("data-planes/{plane}/config", TEAM_B, shows=True),
+        named("data-planes/{plane}/config?format=configmap", TEAM_B, shows=True),
+    ),
+    "data_planes_acknowledge": (
+        named("data-planes/{plane}/acks", TEAM_B, {"revision": 1, "status": "APPLIED"}),
+    ),
+    "data_planes_approve": (named("data-planes/{plane}:approve", TEAM_B, {"digest": "0"}),),
+    # Agents
+    "agents_list": (lists("agents", FLEET), named("agents?environment={environment}", FLEET, shows=True)),
+    "agents_summary": (lists("agents:summary", FLEET),),
+    "agents_get": (named("agents/{agent}", FLEET, shows=True),),
+    "agents_register": (Ask("agents", {**AGENT, "name": f"{FLEET}-1"}),),
+    "agents_remove": (named("agents/{agent}", FLEET),),
+    "agents_heartbeat": (named("agents/{agent}/heartbeat", FLEET, BEAT),),
+    "agents_heartbeat_many": (
+        named("agents:heartbeat", FLEET, {"items": [{"agent_id": "{agent}", **BEAT}]}),
+    ),
+    **{f"agents_{verb}": (named(f"agents/{{agent}}:{verb}", FLEET, {}),) for verb in _LIFE},
+    "agents_set_lease": (named("agents/{agent}:set-lease", FLEET, {"lease_seconds": 1800}),),
+    "agents_set_environment_lease": (
+        named("agents:set-environment-lease", FLEET, {"environment": "{environment}", "lease_seconds": 1800}),
+    ),
+    "agents_join": (Ask("agents:join", {**AGENT, "name": "joiner"}),),
+    "providers_list": (named("agents/{agent}/providers", FLEET, shows=True),),
+    "providers_register": (
+        named(
+            "agents/{agent}/providers", FLEET, {"name": "p", "endpoint": "http://x:1", "service_type": "vm"}
+        ),
+    ),
+    "providers_get": (named("agents/{agent}/providers/{provider}", FLEET, shows=True),),
+    "providers_remove": (named("agents/{agent}/providers/{provider}", FLEET),),
+    "providers_history": (named("agents/{agent}/providers/{provider}/history", FLEET),),
+    "fleet_guards_list": (lists("fleet-guards", FLEET),),
+    "fleet_guards_overrule": (
+        named("fleet-guards:overrule", FLEET, {"environment": "{environment}", "ruling": "lift"}, shows=True),
+    ),
+    # Records
+    "audit_list": (
+        lists("audit?limit=200", *(SCOPE_A, SCOPE_B, TEAM_A, TEAM_B, ACCESS, FLEET)),
+        named("audit?object_type=publishing_team&object_id={team}", TEAM_B, shows=True),
+    ),
+    "events_list": (
+        lists("events?limit=200", *(SCOPE_A, SCOPE_B, TEAM_A, TEAM_B, ACCESS, FLEET)),
+        lists("events?after=0&limit=200", *(SCOPE_A, SCOPE_B, ACCESS, FLEET)),
+        lists("events?limit=200&type=agent_config_grant.given", TEAM_A, TEAM_B),
+        lists("events?limit=200&object_type=guard_rail", SCOPE_A, SCOPE_B),
+        named("events?object_type=principal&object_id={principal}", ACCESS, shows=True),
+        Ask("events?after=0&limit=200", headers=(("Accept", "text/event-stream"),), shows=(SCOPE_B,)),
+    ),
+    "event_types_list": (lists("event-types"),),
+    # Overrides
+    "overrides_list": (
+        lists("overrides?limit=200", SCOPE_A, SCOPE_B),
+        named("overrides?project={project}", SCOPE_B, shows=True),
+        lists("overrides?as_of=2"),
+    ),
+    "overrides_get": (named(f"overrides/task_resource?{_FLOW}", SCOPE_B, shows=True),),
+    "overrides_put": (
+        named(f"overrides/task_resource?{_FLOW}", SCOPE_B, _ATTRIBUTES),
+        Ask(f"overrides/task_resource?{_SCOPE_A_PLACE}", _ATTRIBUTES, headers=(("If_Match", '"v2"'),)),
+    ),
+    "overrides_patch": (named(f"overrides/task_resource?{_FLOW}", SCOPE_B, _ATTRIBUTES, If_Match='"v2"'),),
+    "overrides_delete": (named(f"overrides/task_resource?{_FLOW}", SCOPE_B, If_Match='"v2"'),),
+    "overrides_blame": (named(f"overrides/task_resource/blame?{_FLOW}", SCOPE_B, shows=True),),
+    "override_versions_list": (named(f"overrides/task_resource/versions?{_FLOW}", SCOPE_B, shows=True),),
+    "override_versions_get": (
+        named(f"overrides/task_resource/versions/1?{_FLOW}", SCOPE_B, shows=True),
+        named(f"overrides/task_resource/versions/{{version}}?{_FLOW}", SCOPE_B),
+    ),
+    "override_versions_diff": (
+        named(f"overrides/task_resource/versions/1/diff/2?{_FLOW}", SCOPE_B, shows=True),
+    ),
+    "overrides_preview": (
+        named(f"overrides/task_resource:preview?{_FLOW}", SCOPE_B, _ATTRIBUTES),
+        Ask(f"overrides/task_resource:preview?{_SCOPE_A_PLACE}", _ATTRIBUTES),
+    ),
+    "overrides_rollback": (
+        named(f"overrides/task_resource:rollback?{_FLOW}", SCOPE_B, {"to_version": 1}, shows=True),
+    ),
+    "overrides_diff": (
+        lists("overrides/diff?from=0", SCOPE_A, SCOPE_B),
+        named("overrides/diff?from=0&project={project}", SCOPE_B, shows=True),
+    ),
+    "overrides_document_get": (named(f"overrides/document?{_FLOW}", SCOPE_B, shows=True),),
+    "overrides_document_put": (
+        named("overrides/document?project={project}", SCOPE_B, _document("{project}")),
+    ),
+    "overrides_effective": (
+        named(f"overrides/effective?{_FLOW}", SCOPE_B, shows=True),
+        lists("overrides/effective"),
+        lists("overrides/effective?domain=development"),
+        lists(f"overrides/effective?project={SCOPE_A}", SCOPE_A),
+    ),
+    "overrides_effective_batch": (
+        named("overrides/effective:batch", SCOPE_B, {"scopes": [_FLOW_SCOPE]}, shows=True),
+    ),
+    "overrides_export": (
+        lists("overrides/export", SCOPE_A, SCOPE_B),
+        lists("overrides/export?format=documents", SCOPE_A, SCOPE_B),
+    ),
+    "override_revisions_list": (lists("overrides/revisions?limit=200", SCOPE_A, SCOPE_B),),
+    "override_revisions_get": (named("overrides/revisions/{revision}", SCOPE_B, shows=True),),
+    "overrides_source": (lists("overrides/source"),),
+    "overrides_source_confirm": (Ask("overrides/source:confirm", {"digest": "0"}),),
+    "overrides_apply": (
+        named("overrides:apply", SCOPE_B, {"documents": [_document("{project}")]}),
+        Ask("overrides:apply?prune=true", {"documents": [_document(SCOPE_A)]}),
+        named("overrides:apply?prune=true&project={project}", SCOPE_B, {"documents": [_document(SCOPE_A)]}),
+    ),
+    "overrides_import": (
+        named(
+            "overrides:import",
+            SCOPE_B,
+            {"flytectl_files": {"tra.yaml": "project: {project}\ndefaults:\n  cpu: '1'\n"}},
+        ),
+    ),
+    "overrides_rollback_scope": (
+        named("overrides:rollback?project={project}", SCOPE_B, {"to_revision": 0}, shows=True),
+        Ask("overrides:rollback", {"to_revision": 0}, shows=(SCOPE_A, SCOPE_B)),
+    ),
+    "guard_rails_list": (
+        lists("guard-rails", SCOPE_A, SCOPE_B),
+        lists("guard-rails?resource_type=task_resource", SCOPE_B),
+    ),
+    "guard_rails_get": (named("guard-rails/{rail}", SCOPE_B, shows=True),),
+    "guard_rails_put": (
+        named("guard-rails/{rail}", SCOPE_B, _rail("{rail}", "{project}"), If_Match='"v1"'),
+        # Names of rails are unique: that one is taken is all that may be said of it.
+        Ask(f"guard-rails/{SCOPE_B}-rail", _rail(f"{SCOPE_B}-rail", SCOPE_A), kind="echo"),
+    ),
+    "guard_rails_delete": (named("guard-rails/{rail}", SCOPE_B),),
+    "resource_types_list": (lists("resource-types"),),
+    "resource_types_create": (Ask("resource-types", _TYPE),),
+    "resource_types_get": (lists("resource-types/task_resource"),),
+    "resource_types_put": (Ask("resource-types/some_type", _TYPE),),
+    "resource_types_delete": (Ask("resource-types/task_resource"),),
+    "domains_list": (lists("scopes/domains"),),
+    "domains_create": (Ask("scopes/domains", {"id": "qa"}),),
+    "domains_get": (lists("scopes/domains/development"),),
+    "projects_list": (lists("scopes/projects", SCOPE_A, SCOPE_B),),
+    "projects_create": (named("scopes/projects", SCOPE_B, {"id": "{project}"}),),
+    "projects_get": (
+        named("scopes/projects/{project}", SCOPE_B, shows=True),
+        lists(f"scopes/projects/{SCOPE_B[:-1]}"),
+    ),
+    "projects_patch": (named("scopes/projects/{project}", SCOPE_B, {"name": "x"}, shows=True),),
+    # Access
+    "me_get": (lists("me"),),
+    "me_can_i": (named("me:can-i", SCOPE_B, {"action": "override.read", "scope": {"project": "{project}"}}),),
+    "me_change_password": (Ask("me:change-password", {"current_password": "x", "new_password": "y"}),),
+    "sessions_list": (lists("sessions"), named("sessions?principal={principal}", ACCESS, shows=True)),
+    "sessions_end": (named("sessions/{session}", ACCESS),),
+    "sessions_end_all": (named("sessions:end", ACCESS, {"principal": "{principal}"}),),
+    "principals_list": (lists("principals?limit=200", ACCESS),),
+    "principals_create": (named("principals", ACCESS, {"name": "{principal}", "kind": "service"}),),
+    "principals_get": (named("principals/{principal}", ACCESS, shows=True),),
+    "principals_patch": (named("principals/{principal}", ACCESS, {"is_active": False}, shows=True),),
+    "tokens_list": (lists("tokens"), named("tokens?principal={principal}", ACCESS, shows=True)),
+    "tokens_create": (named("tokens", ACCESS, {"name": "t", "principal": "{principal}"}, shows=True),),
+    "tokens_revoke": (named("tokens/{token}", ACCESS),),
+    "role_bindings_list": (
+        lists("role-bindings?limit=200", ACCESS),
+        named("role-bindings?principal={principal}", ACCESS, shows=True),
+    ),
+    "role_bindings_create": (
+        named("role-bindings", ACCESS, {"principal": "{principal}", "role": "viewer"}, shows=True),
+    ),
+    "role_bindings_delete": (named("role-bindings/{binding}", ACCESS),),
+    "join_tokens_list": (lists("join-tokens", ACCESS),),
+    "join_tokens_create": (Ask("join-tokens", {"name": "j", "name_pattern": "j-*"}),),
+    "join_tokens_revoke": (named("join-tokens/{join}", ACCESS),),
+}

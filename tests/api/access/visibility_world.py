@@ -1,0 +1,178 @@
+"""Two neighbours with a marker in every name of theirs, and callers who may read one, both or neither."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from django.db.models.functions import Now
+
+from controlplane.access import principals
+from controlplane.access.models import Principal, PrincipalKind, Session
+from controlplane.identity.roles import Role
+from controlplane.scopes import Scope
+from tests.support.api_client import ACTOR, AGENT, Api
+
+# What stands in every name of a thing of its kind, and nowhere else.
+SCOPE_A, SCOPE_B = "zqscopea", "zqscopeb"
+TEAM_A, TEAM_B = "zqteama", "zqteamb"
+ACCESS, FLEET = "zqaccess", "zqfleet"
+KINDS = (SCOPE_A, SCOPE_B, TEAM_A, TEAM_B, ACCESS, FLEET)
+CONTESTED = "contested_task"
+ABSENT = "zqabsent"
+_ABSENT_ID = "019a9f5e-7c00-7000-8000-00000000dead"
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """A caller, and the kinds of marker that no answer to it may contain.
+
+    asks: "reads", "writes" or both. What an editor reads is what a viewer reads, and a viewer writes nothing.
+    has_roles: without any, nothing is looked up before the refusal.
+    """
+
+    name: str
+    api: Api
+    hidden: frozenset[str]
+    asks: tuple[str, ...] = ("reads", "writes")
+    has_roles: bool = True
+    principal: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """present: names of B's things, by what they are. absent: names of nothing."""
+
+    readers: tuple[Reader, ...]
+    present: dict[str, str]
+    absent: dict[str, str]
+
+
+def make_world(admin: Api) -> World:
+    present = {"plane": "eu", "doc": "doc", "revision": "", "version": "1"}
+    _make_scopes(admin, present)
+    _make_fleet(admin, present)
+    people = _make_access(admin, present)
+    _make_teams(admin, people, present)
+    return World(_readers(admin, people), present, _absent(present))
+
+
+def config_text(team: str, task: str) -> str:
+    return (
+        "plugins:\n  agent-service:\n    agents:\n"
+        f"      {team}-agent:\n        endpoint: {team}.svc.cluster.local:8000\n        insecure: true\n"
+        f"    supportedTaskTypes:\n    - {team}_task\n    - {task}\n"
+    )
+
+
+def _done(answer: Any) -> Any:
+    assert answer.status_code < 300, answer.content
+    return answer.json() if answer.content else None
+
+
+def _make_scopes(admin: Api, present: dict[str, str]) -> None:
+    for marker in (SCOPE_A, SCOPE_B):
+        _done(admin.post("scopes/projects", {"id": marker, "description": f"{marker} description"}))
+        place = f"project={marker}&domain=development&workflow={marker}-flow"
+        for memory in ("1Gi", "2Gi"):
+            path = f"overrides/task_resource?{place}&change_message={marker}-why"
+            etag = admin.get(f"overrides/task_resource?{place}").get("ETag", "")
+            headers = {"If_Match": etag} if etag else {}
+            _done(admin.put(path, {"attributes": {"defaults": {"memory": memory}}}, **headers))
+        rail = {"name": f"{marker}-rail", "scope": {"project": marker}, "resource_type": "task_resource"}
+        rail |= {"pointer": "/limits/cpu", "rule": {"maximum": "64"}, "reason": f"{marker} reason"}
+        _done(admin.put(f"guard-rails/{marker}-rail", rail))
+    present |= {"project": SCOPE_B, "workflow": f"{SCOPE_B}-flow", "rail": f"{SCOPE_B}-rail"}
+    present["revision"] = str(admin.get("overrides/revisions").json()["items"][1]["revision"])
+
+
+def _make_fleet(admin: Api, present: dict[str, str]) -> None:
+    body = {
+        **AGENT,
+        "name": f"{FLEET}-1",
+        "environment": f"{FLEET}-env",
+        "topic_name": f"dcm.agent.{FLEET}-1",
+    }
+    agent = _done(admin.post("agents", {**body, "task_types": [{"name": f"{FLEET}_served", "version": "1"}]}))
+    provider = {"name": f"{FLEET}-provider", "endpoint": "http://x:1/vms", "service_type": "vm"}
+    path = f"agents/{agent['agent_id']}/providers"
+    made = _done(admin.post(path, {**provider, "schema_version": "v1"}))
+    present |= {"agent": agent["agent_id"], "provider": made["id"], "environment": f"{FLEET}-env"}
+
+
+def _make_access(admin: Api, present: dict[str, str]) -> dict[str, Principal]:
+    """The callers have plain names: whoever changes something is named beside it."""
+    person = f"{ACCESS}-person"
+    _done(admin.post("principals", {"name": person, "kind": "service"}))
+    token = _done(admin.post("tokens", {"name": f"{ACCESS}-token", "principal": person}))
+    binding = {"principal": person, "role": "viewer", "scope": {"project": SCOPE_A}}
+    bound = _done(admin.post("role-bindings", binding))
+    join = _done(admin.post("join-tokens", {"name": f"{ACCESS}-join", "name_pattern": f"{ACCESS}-*"}))
+    present |= {"principal": person, "token": token["id"], "binding": bound["id"], "join": join["id"]}
+    owner = Principal.objects.get(name=person)
+    times = {"expires_at": Now() + timedelta(hours=1), "browser": f"{ACCESS} browser"}
+    present["session"] = str(Session.objects.create(principal=owner, digest=b"x" * 32, data="", **times).id)
+    a, b, everywhere = Scope(project=SCOPE_A), Scope(project=SCOPE_B), Scope()
+    return {
+        "nobody": _principal("nobody"),
+        "viewer of A": _principal("va", (Role.VIEWER, a)),
+        "editor of A": _principal("ea", (Role.EDITOR, a)),
+        "administrator of A": _principal("aa", (Role.ADMIN, a)),
+        "publisher of A": _principal("pa", (Role.EDITOR, a)),
+        "viewer of B": _principal("vb", (Role.VIEWER, b)),
+        "editor of everything": _principal("ee", (Role.EDITOR, everywhere)),
+        "agent": _principal("ag", (Role.AGENT, everywhere)),
+    }
+
+
+def _principal(name: str, *roles: tuple[Role, Scope]) -> Principal:
+    principal = principals.create_principal(name, kind=PrincipalKind.SERVICE, actor=ACTOR)
+    for role, scope in roles:
+        principals.bind_role(principal, role, scope, actor=ACTOR)
+    return principal
+
+
+def _make_teams(admin: Api, people: dict[str, Principal], present: dict[str, str]) -> None:
+    _done(admin.put("data-planes/eu", {}))
+    publishers = {TEAM_A: people["publisher of A"].name, TEAM_B: people["viewer of B"].name}
+    # B is first, so it has the contested task type.
+    for team in (TEAM_B, TEAM_A):
+        team_body = {"organisation": f"{team}-org", "publishers": [publishers[team]]}
+        _done(admin.put(f"agent-config-teams/{team}", team_body))
+        grant = {"team": team, "kind": "task_type", "pattern": f"{team}_*"}
+        present.setdefault("grant", _done(admin.post("agent-config-grants", grant))["id"])
+        text = config_text(team, CONTESTED)
+        _done(admin.put(f"agent-configs/{team}/doc?change_message={team}-why", {"text": text}))
+    bundles = admin.get("agent-config-bundles").json()["items"]
+    present |= {"team": TEAM_B, "task": f"{TEAM_B}_task", "bundle": str(bundles[0]["revision"])}
+
+
+def _readers(admin: Api, people: dict[str, Principal]) -> tuple[Reader, ...]:
+    everything = frozenset(KINDS)
+    sees = {
+        "viewer of A": {SCOPE_A},
+        "editor of A": {SCOPE_A},
+        "administrator of A": {SCOPE_A},
+        "publisher of A": {SCOPE_A, TEAM_A},
+        "viewer of B": {SCOPE_B, TEAM_B},
+        "editor of everything": {SCOPE_A, SCOPE_B, FLEET},
+        "agent": {FLEET},
+    }
+    asks = {"viewer of A": ("reads",), "viewer of B": ("reads",), "editor of A": ("writes",)}
+    readers = [Reader("anonymous", Api(), everything, has_roles=False)]
+    for name, principal in people.items():
+        _, secret = principals.create_token(principal, name="test", expires_at=None, actor=ACTOR)
+        visible = sees.get(name, set())
+        how = asks.get(name, ("reads", "writes"))
+        hidden, has_roles = everything - visible, name in sees
+        readers.append(Reader(name, Api(secret), hidden, how, has_roles, principal.name))
+    return (*readers, Reader("administrator", admin, frozenset()))
+
+
+def _absent(present: dict[str, str]) -> dict[str, str]:
+    """Names of the same form, of nothing."""
+    ids = ("agent", "provider", "token", "binding", "join", "grant", "session")
+    numbers = {"version": "987654", "revision": "987654", "bundle": "987654"}
+    named = {name: ABSENT for name in present if name not in (*ids, *numbers)}
+    return {**named, "task": f"{ABSENT}_task", **dict.fromkeys(ids, _ABSENT_ID), **numbers}

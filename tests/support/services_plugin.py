@@ -1,0 +1,60 @@
+"""Starts real Postgres, Valkey and NATS before Django reads its settings, and stops them at the end.
+
+A plugin and not a conftest: pytest-django configures Django before any conftest is read. Where several
+processes share the tests (`pytest -n 4`), each has services of its own and meets none of the others.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Generator
+from pathlib import Path
+
+import pytest
+
+from controlplane.local import Services, start_services
+
+# Tests start our programs some two hundred times: compiled once, each starts a third sooner.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+_started: list[tuple[Services, Path]] = []
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_load_initial_conftests(early_config: pytest.Config) -> Generator[None]:
+    # The suite's own, whatever the shell says: tests must never meet a real installation.
+    for name in ("PROMETHEUS_MULTIPROC_DIR", "SECRET_KEY", "PORT", "DEMO", "ANONYMOUS_READ"):
+        os.environ.pop(name, None)
+    os.environ["DJANGO_SETTINGS_MODULE"] = "controlplane.settings.test"
+    os.environ.setdefault("LOG_LEVEL", "WARNING")
+    if not _only_hands_out_tests(early_config):
+        _start()
+    return (yield)
+
+
+def _only_hands_out_tests(config: pytest.Config) -> bool:
+    """Whether this process runs no test itself: xdist's controller."""
+    return bool(config.known_args_namespace.numprocesses) and "PYTEST_XDIST_WORKER" not in os.environ
+
+
+def _start() -> None:
+    folder = Path(tempfile.mkdtemp(prefix="cp-test-"))
+    services = start_services(folder, durable=False)
+    _started.append((services, folder))
+    os.environ.update(services.environment)
+    os.environ["DATA_DIR"] = str(folder / "none")
+
+
+def pytest_unconfigure() -> None:
+    for services, folder in _started:
+        services.stop()
+        shutil.rmtree(folder, ignore_errors=True)
+    _started.clear()
+
+
+def running_services() -> Services:
+    return _started[0][0]
