@@ -57,45 +57,47 @@ def _options() -> argparse.Namespace:
 def _measure(options: argparse.Namespace) -> list[Row]:
     from controlplane.identity.actors import system  # Django must be set up
     from registry.agent_configs.delivery.data_planes import (
-        Described,
+        DataPlaneSpec,
         Format,
-        configuration,
-        etag_of,
+        configuration_etag,
+        get_configuration,
         get_plane,
         put_plane,
     )
     from registry.agent_configs.documents.published import DocumentId
     from registry.agent_configs.publishing.admission_webhook import review
-    from registry.agent_configs.publishing.preview import Change, preview
-    from registry.agent_configs.publishing.publish import Wanted, put_document
+    from registry.agent_configs.publishing.preview import PreviewChange, preview_changes
+    from registry.agent_configs.publishing.publish import DocumentSpec, put_document
     from registry.agent_configs.publishing.recompute import recompute_all
 
     actor = system("benchmark")
-    put_plane("bench", Described(), actor=actor)
+    put_plane("bench", DataPlaneSpec(), actor=actor)
     names = [
         DocumentId("api", f"team{team}", f"doc{one}")
         for team in range(options.teams)
         for one in range(options.each)
     ]
     published = [
-        _timed(lambda one=one: put_document(Wanted(one, _text(one, 0)), actor=actor)) for one in names
+        _timed(lambda one=one: put_document(DocumentSpec(one, _text(one, 0)), actor=actor)) for one in names
     ]
     first = _timed(lambda: recompute_all(actor))
     plane = get_plane("bench")
-    served = configuration(plane, Format.YAML)
+    served = get_configuration(plane, Format.YAML)
     changed, unchanged = [], []
     for number in range(1, options.rounds + 1):
         one = names[number * 7 % len(names)]
-        put_document(Wanted(one, _text(one, number)), actor=actor)
+        put_document(DocumentSpec(one, _text(one, number)), actor=actor)
         changed.append(_timed(lambda: recompute_all(actor)))
         unchanged.append(_timed(lambda: recompute_all(actor)))
-    change = Change(names[0], _text(names[0], 999))
-    previewed = [_timed(lambda: preview([change])) for _ in range(max(3, options.rounds // 5))]
+    change = PreviewChange(names[0], _text(names[0], 999))
+    previewed = [_timed(lambda: preview_changes([change])) for _ in range(max(3, options.rounds // 5))]
     admitted = [_timed(lambda: review(_review())) for _ in range(options.rounds)]
     for number in range(2, options.planes + 1):
-        put_plane(f"bench{number}", Described(), actor=actor)
+        put_plane(f"bench{number}", DataPlaneSpec(), actor=actor)
     crowded = [_timed(lambda: review(_review())) for _ in range(options.rounds)]
-    asked = [_timed(lambda: etag_of(get_plane("bench"), Format.YAML)) for _ in range(options.rounds)]
+    asked = [
+        _timed(lambda: configuration_etag(get_plane("bench"), Format.YAML)) for _ in range(options.rounds)
+    ]
     return [
         _row("publish: read, check, store, audit", published),
         _row("the first bundle, everything new", [first]),

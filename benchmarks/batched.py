@@ -19,9 +19,9 @@ def rate(fleet: Sequence[Beating], seconds: float) -> float:
 
 
 async def _rate(fleet: Sequence[Beating], seconds: float) -> float:
-    from registry.api.heartbeats.fast_connection import RenewingConnection  # Django must be set up
+    from registry.api.heartbeats.fast_connection import LeaseConnection  # Django must be set up
 
-    opened = [await RenewingConnection.open() for _ in range(CONNECTIONS)]
+    opened = [await LeaseConnection.open() for _ in range(CONNECTIONS)]
     began = time.perf_counter()
     done = await asyncio.gather(*(_renew(one, fleet, began + seconds) for one in opened))
     elapsed = time.perf_counter() - began
@@ -31,13 +31,15 @@ async def _rate(fleet: Sequence[Beating], seconds: float) -> float:
 
 
 async def _renew(connection: object, fleet: Sequence[Beating], until: float) -> int:
-    from registry.api.heartbeats.fast_connection import Beat, RenewingConnection
+    from registry.agents.policies import scaled_policy
+    from registry.agents.states import State
+    from registry.api.heartbeats.fast_connection import BinaryHeartbeat, LeaseConnection
 
-    assert isinstance(connection, RenewingConnection)
-    renewed = 0
+    assert isinstance(connection, LeaseConnection)
+    policy, renewed = scaled_policy(0), 0
     while time.perf_counter() < until:
         some = sorted(random.sample(range(len(fleet)), SIZE), key=lambda n: fleet[n].agent.bytes)
-        beats = [Beat(fleet[n].agent.bytes, fleet[n].digest, 0, 0, None) for n in some]
-        taken = await connection.renew(beats, lease=86_400_000_000, shortest=90_000_000, congestion_lag=100)
-        renewed += len(taken.leases)
+        heartbeats = [BinaryHeartbeat(fleet[n].agent.bytes, fleet[n].digest, State.READY, 0, 0) for n in some]
+        result = await connection.renew(heartbeats, policy)
+        renewed += len(result.leases)
     return renewed

@@ -64,7 +64,7 @@ class LoginPage(LoginView):
 
 
 def _attempt(request: HttpRequest) -> Attempt:
-    name = limits.normalised_name(request.POST.get("username", ""))
+    name = limits.normalized_name(request.POST.get("username", ""))
     browser = request.get_signed_cookie(_cookie(), default="", salt=_salt(name), max_age=_KNOWN_FOR_SECONDS)
     return Attempt(name, address_of(request), browser or "")
 

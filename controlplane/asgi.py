@@ -23,7 +23,7 @@ from controlplane.serving.worker_signals import send_pulses
 from controlplane.web.django_bridge import Application, Bridge, Receive, Scope, Send
 from controlplane.web.health_answers import HealthAnswers, is_health
 from overrides.api.effective.fast_path import handler as effective
-from registry.agent_configs.delivery.long_poll import is_configuration
+from registry.agent_configs.delivery.long_poll import is_configuration_path
 from registry.api.heartbeats.fast_path import FastHeartbeats, is_heartbeat
 from registry.api.joining.fast_path import JOIN_ROUTE, FastJoins
 
@@ -69,7 +69,7 @@ class Router:
             await self._passwords(scope, receive, send)
         elif self._heartbeats and is_heartbeat(scope["path"]):
             await self._heartbeats(scope, receive, send)
-        elif is_configuration(scope["path"]):
+        elif is_configuration_path(scope["path"]):
             await self._watchers(scope, receive, send)
         else:
             await self._routes.get(scope["path"], self._bridge)(scope, receive, send)

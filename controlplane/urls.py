@@ -1,4 +1,4 @@
-"""All routes. Every path of the API lies below /api/v1/."""
+"""All routes. The paths of the API are below /api/v1/."""
 
 from django.urls import URLPattern, URLResolver, include, path
 

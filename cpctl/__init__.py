@@ -1,3 +1,3 @@
-"""The command line of Controlplane: a client of its HTTP API, and of nothing else."""
+"""The command line of Controlplane, a client of its HTTP API only."""
 
 VERSION = "0.1.0"

@@ -1,4 +1,4 @@
-"""The facts that overrides announce."""
+"""Event types of overrides, resource types, guard rails, projects and domains."""
 
 from typing import Any
 
@@ -39,9 +39,13 @@ declare_audience("overrides_source", Action.OVERRIDE_READ)
 PROJECT_CREATED = register("project.created", "A project was registered.", project=TEXT)
 PROJECT_UPDATED = register("project.updated", "A project was changed or archived.", project=TEXT)
 DOMAIN_CREATED = register("domain.created", "A domain was registered.", domain=TEXT)
-OVERRIDE_CREATED = register("override.created", "Attributes were set where none were.", **_CHANGE)
+OVERRIDE_CREATED = register(
+    "override.created",
+    "Attributes were set at a scope for the first time, or again after a deletion.",
+    **_CHANGE,
+)
 OVERRIDE_UPDATED = register("override.updated", "The attributes at a scope were changed.", **_CHANGE)
-OVERRIDE_DELETED = register("override.deleted", "The attributes at a scope were removed.", **_CHANGE)
+OVERRIDE_DELETED = register("override.deleted", "The attributes at a scope were deleted.", **_CHANGE)
 TYPE_DEFINED = register(
     "resource_type.defined", "A resource type was defined.", name=TEXT, version=_NUMBER, revision=_NUMBER
 )
@@ -49,24 +53,24 @@ TYPE_CHANGED = register(
     "resource_type.changed", "A resource type was changed.", name=TEXT, version=_NUMBER, revision=_NUMBER
 )
 TYPE_REMOVED = register(
-    "resource_type.removed", "A resource type was removed.", name=TEXT, version=_NUMBER, revision=_NUMBER
+    "resource_type.removed", "A resource type was deleted.", name=TEXT, version=_NUMBER, revision=_NUMBER
 )
 _RAIL: dict[str, Any] = {"name": TEXT, "resource_type": TEXT, "scope": _SCOPE, "revision": _NUMBER}
-RAIL_SET = register("guard_rail.set", "A guard rail was put up.", **_RAIL)
+RAIL_SET = register("guard_rail.set", "A guard rail was created.", **_RAIL)
 RAIL_CHANGED = register("guard_rail.changed", "A guard rail was changed.", **_RAIL)
-RAIL_REMOVED = register("guard_rail.removed", "A guard rail was taken away.", **_RAIL)
+RAIL_REMOVED = register("guard_rail.removed", "A guard rail was deleted.", **_RAIL)
 SOURCE_LOADED = register(
     "overrides_source.loaded", "A new set of override files took effect.", digest=TEXT, revision=_NUMBER
 )
 SOURCE_REFUSED = register(
     "overrides_source.refused",
-    "A set of override files did not take effect; the last good one stays.",
+    "A set of override files was refused; the last valid set stays in effect.",
     digest=TEXT,
     state=TEXT,
 )
 SOURCE_CONFIRMED = register(
     "overrides_source.confirmed",
-    "Somebody let a set of files take effect that removes much.",
+    "A set of files that removes many overrides was confirmed.",
     digest=TEXT,
     removals=_NUMBER,
 )

@@ -1,7 +1,7 @@
-"""Who manages which value of an override: several managers can share one without undoing each other. Pure.
+"""Field managers: several managers can share an override without undoing each other's changes. Pure.
 
-A manager is a name that a client gives itself, such as "git" or "terraform:ml". Each leaf of a stored
-document may have managers; a leaf without any is anybody's. The idea is Kubernetes' server-side apply.
+A manager is a name that a client chooses, such as "git" or "terraform:ml". Each leaf of a stored document
+can have managers; anybody may change a leaf without managers. Modelled on Kubernetes' server-side apply.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Mapping, Set
 from dataclasses import dataclass
 from typing import Any
 
-from overrides.resolution.leaves import ABSENT, Element, Named, Path, leaves, name_of, schema_path
+from overrides.resolution.leaves import ABSENT, ElementStep, NamedStep, Path, leaves, name_of, schema_path
 from overrides.resolution.merging import REMOVE, Attributes, Combine, MergeRule, SchemaPath, canonical, key_of
 
 # Leaf (as `name_of` writes it) -> the managers, sorted.
@@ -18,54 +18,54 @@ Owners = Mapping[str, list[str]]
 
 
 @dataclass(frozen=True, slots=True)
-class Claimed:
-    """A leaf that a write would change although somebody else manages it."""
+class FieldConflict:
+    """A leaf that a write would change although another manager manages it."""
 
     leaf: str
     managers: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
-    """What would stand after a write. attributes: None where nothing is left. claimed: who objects."""
+class WriteOutcome:
+    """The result of a write. attributes: None if nothing is left. conflicts: leaves of other managers."""
 
     attributes: Attributes | None
     owners: Owners
-    claimed: tuple[Claimed, ...]
+    conflicts: tuple[FieldConflict, ...]
 
 
-def replaced(
-    current: Attributes | None, owners: Owners, wanted: Attributes | None, rule: MergeRule, manager: str
-) -> Outcome:
-    """A write that says the whole document: PUT, PATCH, DELETE (wanted is None)."""
-    before, after = _leaves(current, rule), _leaves(wanted, rule)
+def replace_attributes(
+    current: Attributes | None, owners: Owners, stated: Attributes | None, rule: MergeRule, manager: str
+) -> WriteOutcome:
+    """Write the whole document: PUT, PATCH, DELETE (stated is None)."""
+    before, after = _leaves(current, rule), _leaves(stated, rule)
     changed = {path for path in {*before, *after} if not _same(before, after, path)}
-    claimed = [_claim(path, owners, manager) for path in changed if path in before]
-    kept = {name_of(path): owners.get(name_of(path), []) for path in after if path not in changed}
-    taken = {name_of(path): [manager] for path in after if path in changed and manager}
-    return Outcome(wanted, _tidy({**kept, **taken}), _sorted(claimed))
+    conflicts = [_conflict(path, owners, manager) for path in changed if path in before]
+    unchanged = {name_of(path): owners.get(name_of(path), []) for path in after if path not in changed}
+    owned = {name_of(path): [manager] for path in after if path in changed and manager}
+    return WriteOutcome(stated, _without_unmanaged({**unchanged, **owned}), _sorted(conflicts))
 
 
-def applied(
-    current: Attributes | None, owners: Owners, wanted: Attributes | None, rule: MergeRule, manager: str
-) -> Outcome:
-    """A write that says only what its manager wants: what others manage stays.
+def apply_attributes(
+    current: Attributes | None, owners: Owners, stated: Attributes | None, rule: MergeRule, manager: str
+) -> WriteOutcome:
+    """Write only what the manager states: values of other managers stay.
 
-    What the manager wanted before and wants no more is taken out, unless it is shared.
+    Values that the manager stated before and no longer states are removed, unless they are shared.
     """
-    # Of ten thousand documents most are new, or say what stands.
-    if wanted is not None and current is None:
-        return Outcome(wanted, {name_of(path): [manager] for path, _ in leaves(wanted, rule)}, ())
-    if _says_again(current, owners, wanted, rule, manager):
-        return Outcome(current, owners, ())
-    return laid_over(current, owners, wanted, rule, manager)
+    # Most of ten thousand documents are new or unchanged.
+    if stated is not None and current is None:
+        return WriteOutcome(stated, {name_of(path): [manager] for path, _ in leaves(stated, rule)}, ())
+    if _is_repeated(current, owners, stated, rule, manager):
+        return WriteOutcome(current, owners, ())
+    return overlay_attributes(current, owners, stated, rule, manager)
 
 
-def laid_over(
-    current: Attributes | None, owners: Owners, wanted: Attributes | None, rule: MergeRule, manager: str
-) -> Outcome:
-    """The outcome of `applied`, leaf by leaf."""
-    before, after = _leaves(current, rule), _leaves(wanted, rule)
+def overlay_attributes(
+    current: Attributes | None, owners: Owners, stated: Attributes | None, rule: MergeRule, manager: str
+) -> WriteOutcome:
+    """Compute `apply_attributes` leaf by leaf."""
+    before, after = _leaves(current, rule), _leaves(stated, rule)
     given_up = {path for path in before if path not in after and manager in owners.get(name_of(path), ())}
     shared = {path for path in given_up if owners[name_of(path)] != [manager]}
     overruled = {
@@ -74,41 +74,43 @@ def laid_over(
         if path not in after and value != {} and _in_the_way(path, after)
     }
     changed = _changed(before, after)
-    claimed = [_claim(path, owners, manager) for path in overruled | changed]
+    conflicts = [_conflict(path, owners, manager) for path in overruled | changed]
     attributes: Any = (
         ABSENT if current is None else _without(current, (given_up - shared) | overruled, (), rule)
     )
-    if wanted is not None:
-        attributes = _overlay({} if attributes is ABSENT else attributes, wanted, (), rule)
-    left = None if attributes is ABSENT else attributes
-    found = {}
-    for path in _leaves(left, rule):
-        others = [one for one in owners.get(name_of(path), []) if one != manager]
-        mine = [manager] if path in after else []
-        found[name_of(path)] = mine if path in changed else [*others, *mine]
-    return Outcome(left, _tidy(found), _sorted(claimed))
+    if stated is not None:
+        attributes = _overlay({} if attributes is ABSENT else attributes, stated, (), rule)
+    remaining = None if attributes is ABSENT else attributes
+    managers_by_leaf = {}
+    for path in _leaves(remaining, rule):
+        other_managers = [name for name in owners.get(name_of(path), []) if name != manager]
+        own_manager = [manager] if path in after else []
+        managers_by_leaf[name_of(path)] = own_manager if path in changed else [*other_managers, *own_manager]
+    return WriteOutcome(remaining, _without_unmanaged(managers_by_leaf), _sorted(conflicts))
 
 
 def unchanged_leaves(before: Attributes | None, after: Attributes, rule: MergeRule) -> set[Path]:
-    """The leaves of `after` that stand in `before` with the same value."""
+    """Return the leaves of `after` that have the same value in `before`."""
     earlier, later = _leaves(before, rule), _leaves(after, rule)
     return {path for path in later if _same(earlier, later, path)}
 
 
 def managed_part(attributes: Attributes, owners: Owners, rule: MergeRule, manager: str) -> Attributes | None:
-    """What of a document the manager manages; None if nothing. Applied by the manager, it changes nothing."""
-    others = {path for path in _leaves(attributes, rule) if manager not in owners.get(name_of(path), ())}
-    part: Any = _without(attributes, others, (), rule)
+    """Return the values that the manager manages, or None. Applying them as the manager changes nothing."""
+    unmanaged = {path for path in _leaves(attributes, rule) if manager not in owners.get(name_of(path), ())}
+    part: Any = _without(attributes, unmanaged, (), rule)
     return None if part is ABSENT else part
 
 
-def _says_again(
-    current: Attributes | None, owners: Owners, wanted: Attributes | None, rule: MergeRule, manager: str
+def _is_repeated(
+    current: Attributes | None, owners: Owners, stated: Attributes | None, rule: MergeRule, manager: str
 ) -> bool:
-    """True if just what is wanted stands, and the manager manages all of it."""
-    if canonical(current) != canonical(wanted) or not all(manager in one for one in owners.values()):
+    """Return whether the statement equals the current document, and the manager manages all of it."""
+    if canonical(current) != canonical(stated) or not all(
+        manager in managers for managers in owners.values()
+    ):
         return False
-    return owners.keys() == {name_of(path) for path, _ in leaves(wanted, rule)}
+    return owners.keys() == {name_of(path) for path, _ in leaves(stated, rule)}
 
 
 def _changed(before: Mapping[Path, Any], after: Mapping[Path, Any]) -> set[Path]:
@@ -116,21 +118,25 @@ def _changed(before: Mapping[Path, Any], after: Mapping[Path, Any]) -> set[Path]
 
 
 def _in_the_way(path: Path, after: Mapping[Path, Any]) -> bool:
-    """True if a wanted leaf lies above the path, or below it: both cannot stand. An empty object can."""
+    """Return whether a stated leaf above or below the path rules the path out. Empty objects do not."""
     if any(after.get(path[:length], {}) != {} for length in range(len(path))):
         return True
     return any(len(other) > len(path) and other[: len(path)] == path for other in after)
 
 
-def _claim(path: Path, owners: Owners, manager: str) -> Claimed:
-    return Claimed(name_of(path), tuple(one for one in owners.get(name_of(path), ()) if one != manager))
+def _conflict(path: Path, owners: Owners, manager: str) -> FieldConflict:
+    return FieldConflict(
+        name_of(path), tuple(name for name in owners.get(name_of(path), ()) if name != manager)
+    )
 
 
-def _sorted(claimed: list[Claimed]) -> tuple[Claimed, ...]:
-    return tuple(sorted((one for one in claimed if one.managers), key=lambda one: one.leaf))
+def _sorted(conflicts: list[FieldConflict]) -> tuple[FieldConflict, ...]:
+    return tuple(
+        sorted((conflict for conflict in conflicts if conflict.managers), key=lambda conflict: conflict.leaf)
+    )
 
 
-def _tidy(owners: Mapping[str, list[str]]) -> Owners:
+def _without_unmanaged(owners: Mapping[str, list[str]]) -> Owners:
     return {leaf: sorted(set(managers)) for leaf, managers in owners.items() if managers}
 
 
@@ -142,55 +148,55 @@ def _same(before: Mapping[Path, Any], after: Mapping[Path, Any], path: Path) -> 
     return path in before and path in after and canonical(before[path]) == canonical(after[path])
 
 
-def _without(document: Any, gone: Set[Path], path: Path, rule: MergeRule) -> Any:
-    """The document without these leaves, nor the objects and lists that this empties; ABSENT if all is gone.
+def _without(document: Any, removed: Set[Path], path: Path, rule: MergeRule) -> Any:
+    """Return the document without these leaves and emptied objects and lists; ABSENT if nothing is left.
 
-    Unlike `leaves.without` it leaves an item that has only its key: that may be what somebody else says.
+    Unlike `leaves.without`, keep an item that has only its key: another manager may have stated it.
     """
-    if path in gone:
+    if path in removed:
         return ABSENT
     if isinstance(document, Mapping) and document:
-        below = {name: _without(value, gone, (*path, name), rule) for name, value in document.items()}
+        below = {name: _without(value, removed, (*path, name), rule) for name, value in document.items()}
         return {name: value for name, value in below.items() if value is not ABSENT} or ABSENT
     if isinstance(document, list) and document:
-        below_list = [_without_in_item(item, gone, path, rule) for item in document]
+        below_list = [_without_in_item(item, removed, path, rule) for item in document]
         return [item for item in below_list if item is not ABSENT] or ABSENT
     return document
 
 
-def _without_in_item(item: Any, gone: Set[Path], path: Path, rule: MergeRule) -> Any:
-    where = schema_path(path)
-    if key := rule.keyed_lists.get(where):
-        path = (*path, Named(key, str(key_of(item, key))))
-        left = _without(item, gone, path, rule)
-        # What others say of an item goes on needing its name.
-        return left if left is ABSENT or key in left else {key: item[key], **left}
-    if rule.combine_at(where) is Combine.APPEND_UNIQUE:
-        return _without(item, gone, (*path, Element(canonical(item))), rule)
+def _without_in_item(item: Any, removed: Set[Path], path: Path, rule: MergeRule) -> Any:
+    location = schema_path(path)
+    if key := rule.keyed_lists.get(location):
+        path = (*path, NamedStep(key, str(key_of(item, key))))
+        remaining = _without(item, removed, path, rule)
+        # The item's other members still need its name.
+        return remaining if remaining is ABSENT or key in remaining else {key: item[key], **remaining}
+    if rule.combine_at(location) is Combine.APPEND_UNIQUE:
+        return _without(item, removed, (*path, ElementStep(canonical(item))), rule)
     return item
 
 
-def _overlay(document: Any, wanted: Any, path: SchemaPath, rule: MergeRule) -> Any:
-    """As `merge`, within one stored document: nulls and `$remove` are kept, they are what is said here."""
-    if isinstance(wanted, Mapping) and isinstance(document, Mapping):
-        laid = dict(document)
-        for name, value in wanted.items():
-            laid[name] = _overlay(laid.get(name, ABSENT), value, (*path, name), rule)
-        return laid
-    if isinstance(wanted, list) and isinstance(document, list):
-        return _overlay_list(document, wanted, path, rule)
-    return wanted
+def _overlay(document: Any, stated: Any, path: SchemaPath, rule: MergeRule) -> Any:
+    """Merge like `merge`, within one stored document: nulls and `$remove` are kept as statements."""
+    if isinstance(stated, Mapping) and isinstance(document, Mapping):
+        merged = dict(document)
+        for name, value in stated.items():
+            merged[name] = _overlay(merged.get(name, ABSENT), value, (*path, name), rule)
+        return merged
+    if isinstance(stated, list) and isinstance(document, list):
+        return _overlay_list(document, stated, path, rule)
+    return stated
 
 
-def _overlay_list(document: list[Any], wanted: list[Any], path: SchemaPath, rule: MergeRule) -> list[Any]:
+def _overlay_list(document: list[Any], stated: list[Any], path: SchemaPath, rule: MergeRule) -> list[Any]:
     if rule.combine_at(path) is Combine.APPEND_UNIQUE:
-        return list({canonical(item): item for item in (*document, *wanted)}.values())
+        return list({canonical(item): item for item in (*document, *stated)}.values())
     if (key := rule.keyed_lists.get(path)) is None:
-        return wanted
-    laid = {key_of(item, key): item for item in document}
-    for item in wanted:
+        return stated
+    merged = {key_of(item, key): item for item in document}
+    for item in stated:
         name = key_of(item, key)
-        below = laid.get(name, ABSENT)
-        fresh = REMOVE in item or (isinstance(below, Mapping) and REMOVE in below)
-        laid[name] = item if fresh else _overlay(below, item, (*path, "*"), rule)
-    return list(laid.values())
+        below = merged.get(name, ABSENT)
+        replaces_item = REMOVE in item or (isinstance(below, Mapping) and REMOVE in below)
+        merged[name] = item if replaces_item else _overlay(below, item, (*path, "*"), rule)
+    return list(merged.values())

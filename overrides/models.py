@@ -1,4 +1,4 @@
-"""Projects, domains, overrides and their history. Rows only: rules live in the modules beside this file."""
+"""Tables of projects, domains, overrides, their history, resource types and guard rails."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Domain(models.Model):
 
 
 class ProjectState(models.IntegerChoices):
-    """The numbers are those of Flyte's enum Project.ProjectState."""
+    """The state of a project, with the numbers of Flyte's enum Project.ProjectState."""
 
     ACTIVE = 0, "active"
     ARCHIVED = 1, "archived"
@@ -38,12 +38,12 @@ class ProjectState(models.IntegerChoices):
 
 
 class Project(models.Model):
-    """What belongs to one team or product. Every project has every domain."""
+    """A team's or product's project. Every project has every domain."""
 
     id = models.CharField(primary_key=True, max_length=MAX_LABEL_LENGTH)
     name = models.CharField(max_length=64)
     description = models.CharField(max_length=300, blank=True, default="")
-    # NULL where nobody ever gave any: Flyte tells that from none.
+    # NULL if never set: Flyte distinguishes that from an empty map.
     labels: Any = models.JSONField(null=True)
     state = models.SmallIntegerField(
         choices=ProjectState.choices, default=ProjectState.ACTIVE, db_default=ProjectState.ACTIVE
@@ -67,7 +67,7 @@ class Override(models.Model):
     workflow = segment_field()
     launch_plan = segment_field()
     attributes: Any = models.JSONField()
-    # Who manages which leaf: see ownership.py.
+    # The managers of each leaf: see field_managers.py.
     owners: Any = models.JSONField(default=dict, db_default=_NO_OWNERS)
     # With OVERRIDES_SOURCE=file: "teams/ml.yaml:12".
     declared_in = models.CharField(max_length=300, blank=True, default="", db_default="")
@@ -82,7 +82,7 @@ class Override(models.Model):
 
     class Meta:
         constraints = [
-            # Project first: it tells rows apart best, and reads name it most.
+            # Project first: it is the most selective column, and most reads filter by it.
             models.UniqueConstraint(
                 fields=["project", "domain", "workflow", "launch_plan", "resource_type"],
                 name="override_is_unique",
@@ -102,9 +102,9 @@ class Override(models.Model):
 
 
 class OverrideVersion(models.Model):
-    """What an override was after each change; `attributes` is empty (NULL) after a deletion.
+    """The state of an override after each change; `attributes` is NULL after a deletion.
 
-    Versions of one address go on rising over deletions, so that an old ETag can never match a new row.
+    Versions of one address keep rising across deletions, so that an old ETag never matches a new row.
     """
 
     id = models.BigAutoField(primary_key=True)
@@ -118,7 +118,7 @@ class OverrideVersion(models.Model):
     attributes: Any = models.JSONField(null=True)
     owners: Any = models.JSONField(default=dict, db_default=_NO_OWNERS)
     declared_in = models.CharField(max_length=300, blank=True, default="", db_default="")
-    # The row's, so that time travel names the override as it was named then.
+    # The id of the override's row, so that past reads return the id of that time.
     override_id = models.UUIDField(null=True)
     changed_at = models.DateTimeField(db_default=Now(), editable=False)
     changed_by = models.CharField(max_length=63)
@@ -144,7 +144,7 @@ class OverrideVersion(models.Model):
 
 
 class RevisionCounter(models.Model):
-    """One row. Every transaction that changes overrides takes one number from it (see editing.py)."""
+    """A single row. Every transaction that changes overrides takes its revision number from it."""
 
     id = models.SmallIntegerField(primary_key=True, default=1)
     revision = models.BigIntegerField(default=0)
@@ -157,14 +157,14 @@ class RevisionCounter(models.Model):
 
 
 class Revision(models.Model):
-    """One transaction that changed what applies somewhere: who, when, why, and how much.
+    """One transaction that changed effective values: who, when, why, and how much.
 
-    everything: the change is not of single scopes (a resource type, a guard rail), so that whoever keeps
-    answers must forget them all.
+    everything: the change is not limited to single scopes (a resource type, a guard rail), so that caches
+    must drop all their entries.
     """
 
     revision = models.BigIntegerField(primary_key=True)
-    # Taken under the counter's lock, so that times rise with revisions.
+    # Set under the counter's lock, so that times rise with revisions.
     made_at = models.DateTimeField(db_index=True)
     made_by = models.CharField(max_length=63)
     change_message = models.CharField(max_length=500, blank=True, default="")
@@ -177,7 +177,7 @@ class Revision(models.Model):
 
 
 class ScopeHead(models.Model):
-    """The last revision that changed anything at a scope: whose answers are stale, in one index."""
+    """The last revision that changed anything at a scope: identifies stale cached reads."""
 
     id = models.BigAutoField(primary_key=True)
     domain = segment_field()
@@ -204,7 +204,7 @@ class ScopeHead(models.Model):
 
 
 class TypeDefinition(models.Model):
-    """An operator's resource type, from one revision to another; the present one has no end."""
+    """An operator's resource type, from one revision to another; the current one has no end."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     name = models.CharField(max_length=63)
@@ -231,7 +231,7 @@ class TypeDefinition(models.Model):
 
 
 class GuardRailRow(models.Model):
-    """A guard rail (rails.py), from one revision to another; the present one has no end."""
+    """A guard rail (rails.py), from one revision to another; the current one has no end."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     name = models.CharField(max_length=63)
@@ -270,7 +270,7 @@ class GuardRailRow(models.Model):
 
 
 class SourceState(models.Model):
-    """One row: what is known of the folder that overrides come from, if they do (sources.py)."""
+    """A single row: the state of the folder that overrides are loaded from (file_source)."""
 
     id = models.SmallIntegerField(primary_key=True, default=1)
     state = models.CharField(max_length=32)

@@ -1,4 +1,4 @@
-"""Projects and domains: the names that scopes may use."""
+"""Projects and domains: the names that scopes can use."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 
 @dataclass(frozen=True, slots=True)
 class ProjectFields:
-    """What somebody says of a project. None: nothing is said of it, and what stands stays."""
+    """Fields of a project to set. None leaves a field unchanged."""
 
     name: str | None = None
     description: str | None = None
@@ -44,27 +44,27 @@ class ProjectFields:
 
 @transaction.atomic
 def create_project(project_id: str, fields: ProjectFields = ProjectFields(), *, actor: Actor) -> Project:
-    """Register a project; its name is its id unless another is given. Raises NameTaken, InvalidRequest."""
+    """Register a project; its name defaults to its id. Raises NameTaken, InvalidRequest."""
     _check_label(project_id)
     check_labels(fields.labels or {})
-    project = Project(id=project_id, **_said(fields))
+    project = Project(id=project_id, **_stated_fields(fields))
     project.name = project.name or project_id
-    _insert(project, f"The project {project_id!r} exists already.")
+    _insert(project, f"The project {project_id!r} already exists.")
     _record(event_types.PROJECT_CREATED, project, actor, before=None)
     return project
 
 
 @transaction.atomic
 def update_project(project_id: str, fields: ProjectFields, *, actor: Actor) -> Project:
-    """Change what is said, and archive or activate. Raises UnknownProject, InvalidRequest."""
+    """Change fields of a project, including its state. Raises UnknownProject, InvalidRequest."""
     check_labels(fields.labels or {})
     project = Project.objects.select_for_update().filter(id=project_id).first()
     if project is None:
-        raise UnknownProject(f"There is no project {project_id[:80]!r}.")
-    before = _shown(project)
-    for name, value in _said(fields).items():
+        raise UnknownProject(f"Project {project_id[:80]!r} does not exist.")
+    before = _snapshot(project)
+    for name, value in _stated_fields(fields).items():
         setattr(project, name, value)
-    if _shown(project) != before:
+    if _snapshot(project) != before:
         project.updated_at = Now()
         project.save()
         _record(event_types.PROJECT_UPDATED, project, actor, before=before)
@@ -72,23 +72,25 @@ def update_project(project_id: str, fields: ProjectFields, *, actor: Actor) -> P
 
 
 def check_labels(labels: Mapping[str, str], pointer: str = "/labels") -> None:
-    """Kubernetes' syntax: executions carry them. Raises InvalidRequest."""
-    wrong = [
-        FieldError(f"{pointer}/{escape(name)}", "malformed", f"{name!r}={value!r} is not a Kubernetes label.")
+    """Check Kubernetes' syntax, since executions carry the labels. Raises InvalidRequest."""
+    errors = [
+        FieldError(
+            f"{pointer}/{escape(name)}", "malformed", f"{name!r}={value!r} is not a valid Kubernetes label."
+        )
         for name, value in labels.items()
         if not (re.fullmatch(QUALIFIED_NAME, name) and re.fullmatch(LABEL_VALUE, value))
     ]
     if len(labels) > MAX_LABELS:
-        wrong.append(FieldError(pointer, "too_many", f"A project has {MAX_LABELS} labels at most."))
-    if wrong:
-        raise InvalidRequest(wrong[0].message, errors=wrong)
+        errors.append(FieldError(pointer, "too_many", f"A project can have at most {MAX_LABELS} labels."))
+    if errors:
+        raise InvalidRequest(errors[0].message, errors=errors)
 
 
-def _said(fields: ProjectFields) -> dict[str, Any]:
+def _stated_fields(fields: ProjectFields) -> dict[str, Any]:
     return {name: value for name, value in asdict(fields).items() if value is not None}
 
 
-def _shown(project: Project) -> dict[str, Any]:
+def _snapshot(project: Project) -> dict[str, Any]:
     return {
         "id": project.id,
         "name": project.name,
@@ -98,14 +100,14 @@ def _shown(project: Project) -> dict[str, Any]:
     }
 
 
-def _record(fact: EventType, project: Project, actor: Actor, *, before: dict[str, Any] | None) -> None:
+def _record(event_type: EventType, project: Project, actor: Actor, *, before: dict[str, Any] | None) -> None:
     audit.record(
-        fact,
+        event_type,
         "project",
         project.id,
         actor=actor,
         before=before,
-        after=_shown(project),
+        after=_snapshot(project),
         data={"project": project.id},
         scope=Scope(project=project.id),
     )
@@ -113,7 +115,7 @@ def _record(fact: EventType, project: Project, actor: Actor, *, before: dict[str
 
 @transaction.atomic
 def domains_in_order() -> list[Domain]:
-    """As they were registered; those that every installation begins with in Flyte's own order."""
+    """Return all domains in the order of registration; the initial domains in Flyte's own order."""
     first = Case(*(When(id=name, then=number) for number, name in enumerate(_FIRST_DOMAINS)), default=99)
     return list(Domain.objects.order_by("created_at", first, "id"))
 
@@ -122,7 +124,7 @@ def create_domain(domain_id: str, *, name: str, actor: Actor) -> Domain:
     """Register a domain. Raises NameTaken, InvalidRequest."""
     _check_label(domain_id)
     domain = Domain(id=domain_id, name=name or domain_id)
-    _insert(domain, f"The domain {domain_id!r} exists already.")
+    _insert(domain, f"The domain {domain_id!r} already exists.")
     audit.record(
         event_types.DOMAIN_CREATED,
         "domain",
@@ -139,22 +141,22 @@ def create_domain(domain_id: str, *, name: str, actor: Actor) -> Domain:
 def require_readable(caller: Caller, project_id: str) -> None:
     """Raise PermissionDenied unless the caller may read the project.
 
-    A domain-wide reader sees every project: each has that domain.
+    A caller with a role at a domain can read every project, because each has that domain.
     """
     if not any(scope.project in ("", project_id) for scope in caller.scopes_for(Action.PROJECT_READ)):
         caller.require(Action.PROJECT_READ, Scope(project=project_id))
 
 
 def check_known(scope: Scope) -> None:
-    """Raise UnknownProject or UnknownDomain, naming the nearest one, unless the scope's are registered.
+    """Raise UnknownProject or UnknownDomain, with the nearest name, unless the scope's names are registered.
 
-    Workflows and launch plans are not registered: overrides may be set before the first run.
+    Workflows and launch plans are not registered: overrides can be set before the first run.
     """
     check_listed([scope], *known_names([scope]))
 
 
 def known_names(scopes: Sequence[Scope]) -> tuple[set[str], set[str]]:
-    """The projects and domains that the scopes name and that are registered, with two queries."""
+    """Return the registered projects and domains among those that the scopes name, with two queries."""
     projects = {scope.project for scope in scopes} - {""}
     domains = {scope.domain for scope in scopes} - {""}
     return (
@@ -164,30 +166,30 @@ def known_names(scopes: Sequence[Scope]) -> tuple[set[str], set[str]]:
 
 
 def check_listed(scopes: Iterable[Scope], projects: Set[str], domains: Set[str]) -> None:
-    """The same, where the caller has asked already which of the names are registered."""
+    """Check like `check_known`, with the registered names already loaded."""
     for scope in scopes:
         if scope.project and scope.project not in projects:
             advice = _nearest(scope.project, list(Project.objects.values_list("id", flat=True)[:1000]))
-            raise UnknownProject(f"There is no project {scope.project!r}. {advice}")
+            raise UnknownProject(f"Project {scope.project!r} does not exist. {advice}")
         if scope.domain and scope.domain not in domains:
             advice = _nearest(scope.domain, list(Domain.objects.values_list("id", flat=True)))
-            raise UnknownDomain(f"There is no domain {scope.domain!r}. {advice}")
+            raise UnknownDomain(f"Domain {scope.domain!r} does not exist. {advice}")
 
 
-def _nearest(unknown: str, known: list[str]) -> str:
-    nearest = difflib.get_close_matches(unknown, known, n=1, cutoff=0.5)
+def _nearest(unknown: str, names: list[str]) -> str:
+    nearest = difflib.get_close_matches(unknown, names, n=1, cutoff=0.5)
     return f"Did you mean {nearest[0]!r}?" if nearest else "Register it first."
 
 
-def _insert(row: Project | Domain, taken: str) -> None:
+def _insert(row: Project | Domain, conflict_message: str) -> None:
     try:
         with transaction.atomic():
             row.save(force_insert=True)
     except IntegrityError as error:
-        raise NameTaken(taken) from error
+        raise NameTaken(conflict_message) from error
 
 
 def _check_label(text: str) -> None:
     if len(text) > MAX_LABEL_LENGTH or not _LABEL.fullmatch(text):
-        message = "An id has lower-case letters, digits and inner hyphens, 63 at most (RFC 1123)."
+        message = "An id must have at most 63 lower-case letters, digits and inner hyphens (RFC 1123)."
         raise InvalidRequest(message, errors=[FieldError("/id", "malformed", message)])

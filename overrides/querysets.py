@@ -1,4 +1,4 @@
-"""Queries over overrides."""
+"""Querysets of overrides, types, guard rails and projects."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 Row_co = TypeVar("Row_co", bound=models.Model, covariant=True)
 
 
-# The orders of a list of overrides; each ends with what tells rows apart.
+# Sort orders of a list of overrides; each ends with a unique column.
 _BY_SCOPE = ("project", "domain", "workflow", "launch_plan", "resource_type")
 ORDERS: dict[str, tuple[str, ...]] = {
     "id": ("id",),
@@ -31,7 +31,7 @@ ORDERS |= {f"-{name}": tuple(f"-{field}" for field in fields) for name, fields i
 
 class OverrideQuerySet(ScopedQuerySet[Row_co]):
     def of(self, resource_type: str, scope: Scope) -> Self:
-        """The one address of a type at a scope."""
+        """Rows at one address: a type at a scope."""
         return self.at(scope).filter(resource_type=resource_type)
 
     def managed_by(self, manager: str) -> Self:
@@ -39,13 +39,13 @@ class OverrideQuerySet(ScopedQuerySet[Row_co]):
         return self.filter(_Manages(models.F("owners"), models.Value(manager)))
 
     def mentioning(self, text: str) -> Self:
-        """Rows with the text, in any case, in their scope, type, message or values."""
+        """Rows that contain the text in their scope, type, message or values, ignoring case."""
         searched = self.alias(_values=Cast("attributes", models.TextField()))
         columns = (*_BY_SCOPE, "change_message", "_values")
-        wanted = models.Q()
+        condition = models.Q()
         for column in columns:
-            wanted |= models.Q(**{f"{column}__icontains": text})
-        return searched.filter(wanted)
+            condition |= models.Q(**{f"{column}__icontains": text})
+        return searched.filter(condition)
 
 
 class _Manages(models.Func):
@@ -57,7 +57,7 @@ class _Manages(models.Func):
 
 
 class Differs(models.Func):
-    """True if two values differ, where NULL is a value like any other."""
+    """True if two values differ; NULL counts as a value."""
 
     arg_joiner = " IS DISTINCT FROM "
     template = "(%(expressions)s)"
@@ -65,13 +65,13 @@ class Differs(models.Func):
 
 
 class SpanQuerySet(models.QuerySet[Row_co]):
-    """Rows that hold from `since_revision` up to, not including, `until_revision`."""
+    """Rows that are in effect from `since_revision` up to, not including, `until_revision`."""
 
     def present(self) -> Self:
         return self.filter(until_revision__isnull=True)
 
     def as_of(self, revision: int | None) -> Self:
-        """What held at the revision; None means now."""
+        """Rows in effect at the revision; None means now."""
         if revision is None:
             return self.present()
         ended = models.Q(until_revision__isnull=True) | models.Q(until_revision__gt=revision)
@@ -80,6 +80,6 @@ class SpanQuerySet(models.QuerySet[Row_co]):
 
 class ProjectQuerySet(models.QuerySet["Project"]):
     def readable_in(self, scopes: Iterable[Scope]) -> ProjectQuerySet:
-        """What a caller with roles at these scopes may see; a role at a domain is in every project."""
+        """Projects that a caller with roles at these scopes may see; a role at a domain covers all."""
         named = [scope.project for scope in scopes]
         return self if "" in named else self.filter(id__in=named)

@@ -1,4 +1,4 @@
-"""Celery's doors to overrides."""
+"""Celery tasks of overrides."""
 
 from celery import shared_task
 

@@ -1,4 +1,4 @@
-"""Routes of overrides, below /api/v1/. Projects and domains lie below `scopes/`: docs/adr/0009."""
+"""Routes of overrides, below /api/v1/. Projects and domains are below `scopes/`: docs/adr/0009."""
 
 from django.urls import path
 
@@ -7,7 +7,7 @@ from overrides.api.effective import views as effective_views
 from overrides.api.history import views as history_views
 from overrides.api.overrides import apply_views, views
 
-# What is not about one type comes before the types; no type may have such a name (RESERVED_NAMES).
+# Fixed paths come before the types; no type can have such a name (RESERVED_NAMES).
 urlpatterns = [
     path("overrides", views.OverrideCollection.as_view()),
     path("overrides:apply", apply_views.ApplyOverrides.as_view()),

@@ -1,4 +1,4 @@
-"""Where overrides come from: the API (db), or a folder of files (file), which is then the only truth."""
+"""Write mode: overrides are written through the API (db), or only loaded from a folder of files (file)."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ def reads_files() -> bool:
 
 
 def check_writable(actor: Actor) -> None:
-    """Raise SourceIsReadOnly if overrides come from files and somebody else wants to change them."""
+    """Raise SourceIsReadOnly if overrides come from files and the actor is not the file source."""
     if reads_files() and actor.name != FILES.name:
         raise SourceIsReadOnly(
-            "Overrides come from the files in OVERRIDES_PATH here. Change the file and let it be loaded; "
-            "GET /api/v1/overrides/source shows its state."
+            "Overrides are loaded from the files in OVERRIDES_PATH and are read-only here. Change the files; "
+            "GET /api/v1/overrides/source shows whether they are loaded."
         )

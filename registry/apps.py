@@ -10,9 +10,9 @@ class RegistryConfig(AppConfig):
         from controlplane.observability.metrics import collect_at_scrape
         from registry import checks  # noqa: F401  (they register themselves)
         from registry.agent_configs import event_types as agent_config_event_types  # noqa: F401
-        from registry.agent_configs.metrics import AgentConfigFigures
+        from registry.agent_configs.metrics import AgentConfigCollector
         from registry.agent_configs.publishing.teams import hidden_teams
-        from registry.agent_configs.reachability.metrics import EndpointFigures
+        from registry.agent_configs.reachability.metrics import EndpointCollector
         from registry.agents import event_types as agent_event_types  # noqa: F401
         from registry.environments import event_types as environment_event_types  # noqa: F401
         from registry.joining import event_types as joining_event_types  # noqa: F401
@@ -26,5 +26,5 @@ class RegistryConfig(AppConfig):
         collect_at_scrape(AgentCounts())
         collect_at_scrape(FleetFigures())
         collect_at_scrape(ProviderCounts())
-        collect_at_scrape(AgentConfigFigures())
-        collect_at_scrape(EndpointFigures())
+        collect_at_scrape(AgentConfigCollector())
+        collect_at_scrape(EndpointCollector())

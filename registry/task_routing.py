@@ -19,7 +19,7 @@ from django.db.models import Count, QuerySet
 from controlplane.errors import UnknownTaskType
 from controlplane.identity.callers import Caller
 from controlplane.identity.roles import Action
-from registry.agent_configs.documents.task_type_names import look_alike
+from registry.agent_configs.documents.task_type_names import normalize_spelling
 from registry.agent_configs.models import AgentConfigStatus, ClaimRecord
 from registry.agent_configs.publishing.teams import hidden_teams
 from registry.task_types.models import ServedTaskType, TaskTypeName
@@ -126,7 +126,7 @@ def names_seen_by(caller: Caller) -> Any:
 def near_miss(wanted: str, names: Iterable[str]) -> str:
     """The name that was probably meant, or nothing. Pure."""
     known = list(names)
-    alike = [one for one in known if look_alike(one) == look_alike(wanted)]
+    alike = [one for one in known if normalize_spelling(one) == normalize_spelling(wanted)]
     return next(iter(alike or difflib.get_close_matches(wanted, known, n=1, cutoff=0.6)), "")
 
 

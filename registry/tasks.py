@@ -40,7 +40,7 @@ def tend_agents() -> None:
 
 @shared_task(name="registry.recompute_agent_configs")
 def recompute_agent_configs() -> None:
-    reconcile.look()
+    reconcile.reconcile()
 
 
 @shared_task(name="registry.probe_agent_endpoints")

@@ -24,8 +24,7 @@ from hypothesis import settings as settings_of_hypothesis
 from controlplane.database import roles
 from controlplane.database.roles import WEB, WORKER
 from controlplane.local import Services
-from controlplane.local.ports import free_port
-from controlplane.local.programs import Program, start, stop_all, tail
+from controlplane.local.programs import Program, free_port, start, stop_all, tail
 from tests.support.api_client import Api, token_for
 from tests.support.paths import ROOT
 from tests.support.services_plugin import running_services

@@ -21,8 +21,8 @@ from controlplane.preconditions import Precondition
 from registry.agent_configs import serialization
 from registry.agent_configs.documents.published import DocumentId
 from registry.agent_configs.models import AgentConfig
-from registry.agent_configs.publishing.preview import Change, Outcome, preview
-from registry.agent_configs.publishing.publish import API, Wanted, put_document, visible_document
+from registry.agent_configs.publishing.preview import DataPlaneOutcome, PreviewChange, preview_changes
+from registry.agent_configs.publishing.publish import API, DocumentSpec, get_visible_document, put_document
 from registry.agent_configs.publishing.teams import check_may_publish
 from registry.api.agent_configs.document_schemas import PreviewedChange, show_conflicts
 
@@ -43,7 +43,7 @@ def check(request: HttpRequest, caller: Caller) -> HttpResponse:
         check_may_publish(caller, wanted["team"])
         document = DocumentId(API, wanted["team"], wanted["name"])
         if "publish" in said:
-            return _publish(request, caller, Wanted(document, wanted["text"]), said)
+            return _publish(request, caller, DocumentSpec(document, wanted["text"]), said)
         context |= _previewed(document, wanted["text"], caller)
         path = f"agent-configs/{document.namespace}/{document.name}"
         context["curl"] = curl(request, "PUT", path, {"text": wanted["text"]})
@@ -58,7 +58,7 @@ def _begun(request: HttpRequest, caller: Caller) -> dict[str, Any]:
     """What the box holds first: a document that is published already, or nothing."""
     said = {name: request.GET.get(name, "") for name in ("team", "name")}
     try:
-        row = visible_document(DocumentId(API, said["team"], said["name"]), caller)
+        row = get_visible_document(DocumentId(API, said["team"], said["name"]), caller)
     except UnknownAgentConfig:
         return said
     return {**said, "text": row.text, "generation": row.generation}
@@ -70,9 +70,9 @@ def _draft(request: HttpRequest) -> str:
 
 
 def _previewed(document: DocumentId, text: str, caller: Caller) -> dict[str, Any]:
-    found = preview([Change(document, text)])
+    found = preview_changes([PreviewChange(document, text)])
     reading = found.readings[document]
-    diagnostics = [serialization.write_diagnostic(one) for one in reading.diagnostics]
+    diagnostics = [serialization.diagnostic_to_json(one) for one in reading.diagnostics]
     return {
         "checked": True,
         "is_valid": not reading.errors,
@@ -82,12 +82,14 @@ def _previewed(document: DocumentId, text: str, caller: Caller) -> dict[str, Any
     }
 
 
-def _conflicts(outcome: Outcome, document: DocumentId, caller: Caller) -> list[dict[str, Any]]:
-    standing = outcome.standings.get(document)
+def _conflicts(outcome: DataPlaneOutcome, document: DocumentId, caller: Caller) -> list[dict[str, Any]]:
+    standing = outcome.statuses.get(document)
     return show_conflicts(standing.conflicts, caller) if standing else []
 
 
-def _publish(request: HttpRequest, caller: Caller, wanted: Wanted, said: dict[str, str]) -> HttpResponse:
+def _publish(
+    request: HttpRequest, caller: Caller, wanted: DocumentSpec, said: dict[str, str]
+) -> HttpResponse:
     generation = said.get("generation", "")
     known = frozenset({int(generation)}) if generation.isdecimal() and len(generation) < 10 else None
     # Nobody overwrites what they have not seen.
@@ -101,13 +103,16 @@ def _publish(request: HttpRequest, caller: Caller, wanted: Wanted, said: dict[st
     return redirect("agent-config", row.source, row.team, row.name)
 
 
-def _as_it_stands(wanted: Wanted) -> Wanted:
+def _as_it_stands(wanted: DocumentSpec) -> DocumentSpec:
     """With the facts and the canary that it has: the form does not ask for them."""
     row = AgentConfig.objects.filter(
         source=API, team=wanted.id.namespace, name=wanted.id.name, deleted_at=None
     ).first()
     if row is None:
         return wanted
-    return Wanted(
-        wanted.id, wanted.text, serialization.read_facts(row.facts), serialization.read_canary(row.canary)
+    return DocumentSpec(
+        wanted.id,
+        wanted.text,
+        serialization.facts_from_json(row.facts),
+        serialization.canary_from_json(row.canary),
     )

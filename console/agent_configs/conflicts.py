@@ -21,7 +21,7 @@ from controlplane.identity.roles import Action
 from registry.agent_configs.claims.grants import Transfer
 from registry.agent_configs.documents.published import ClaimKind
 from registry.agent_configs.models import AgentConfigBundle, AgentConfigStatus, DataPlane
-from registry.agent_configs.publishing.ownership_transfer import release, transfer
+from registry.agent_configs.publishing.ownership_transfer import release_claim, transfer_claim
 from registry.agent_configs.publishing.teams import check_may_publish, hidden_teams
 from registry.api.agent_configs.claim_schemas import ReleaseWrite, TransferWrite
 from registry.api.agent_configs.document_schemas import show_conflicts
@@ -65,7 +65,7 @@ def hand_over(request: HttpRequest, caller: Caller) -> HttpResponse:
         {"curl": curl(request, "POST", "agent-config-claims:transfer", said)},
     )
     return confirmed(
-        request, change, lambda said: transfer(order, actor=actor_of(caller, said.get("reason", "")))
+        request, change, lambda said: transfer_claim(order, actor=actor_of(caller, said.get("reason", "")))
     )
 
 
@@ -89,7 +89,7 @@ def give_up(request: HttpRequest, caller: Caller) -> HttpResponse:
 
     def act(form: Mapping[str, str]) -> None:
         actor = actor_of(caller, form.get("reason", ""))
-        release(said["team"], ClaimKind(said["kind"]), said["name"], actor=actor)
+        release_claim(said["team"], ClaimKind(said["kind"]), said["name"], actor=actor)
 
     return confirmed(request, change, act)
 
@@ -99,7 +99,7 @@ def _foreseen(order: Transfer, actor: Actor) -> tuple[str, ...]:
     try:
         with transaction.atomic():
             revisions = dict(DataPlane.objects.values_list("name", "latest_revision"))
-            transfer(order, actor=actor)
+            transfer_claim(order, actor=actor)
             told = [*_given(revisions), *_waiting()]
             transaction.set_rollback(True)
     except ControlplaneError as error:

@@ -17,12 +17,12 @@ from console.records import history
 from controlplane.identity.callers import Caller
 from controlplane.identity.roles import Action
 from registry.agent_configs import serialization
-from registry.agent_configs.bundles.differences import difference, summary
+from registry.agent_configs.bundles.differences import compare_bundles, summarize_difference
 from registry.agent_configs.delivery.data_planes import approve, get_bundle, get_plane
 from registry.agent_configs.models import AgentConfigBundle, DataPlane
-from registry.agent_configs.publishing.teams import check_sees_all
-from registry.agent_configs.storage.stages import earlier_planes
-from registry.agent_configs.storage.team_parts import held_teams, parts_held
+from registry.agent_configs.publishing.teams import check_may_see_all_teams
+from registry.agent_configs.storage.stages import find_unsettled_earlier_planes
+from registry.agent_configs.storage.team_parts import load_held_parts, load_held_teams
 from registry.api.agent_configs.data_plane_schemas import show_plane
 from registry.api.agent_configs.part_schemas import show_part
 
@@ -34,7 +34,7 @@ _TOLD = 20
 def planes(request: HttpRequest, caller: Caller) -> HttpResponse:
     _require_read(caller)
     found = page_of(request, caller, DataPlane.objects.annotate(now=Now()), order=("name",))
-    held = held_teams(found.items)
+    held = load_held_teams(found.items)
     context = {
         "tab": "data-planes",
         "found": found,
@@ -52,9 +52,9 @@ def plane(request: HttpRequest, caller: Caller, name: str) -> HttpResponse:
     context = {
         "plane": found,
         "shown": show_plane(found, ()),
-        "parts": [show_part(one) for one in parts_held(found)],
+        "parts": [show_part(one) for one in load_held_parts(found)],
         "state": state(found),
-        "waits_for": earlier_planes(found),
+        "waits_for": find_unsettled_earlier_planes(found),
         "history": history.of("data_plane", name, caller, most=_TOLD),
         "found": page_of(request, caller, bundles, order=("-id",)),
         "may_rule": caller.verdict(Action.AGENT_CONFIG_RULE).allowed,
@@ -71,8 +71,9 @@ def bundle(request: HttpRequest, caller: Caller, name: str, revision: int) -> Ht
     said = request.GET.get("against", "")
     against = int(said) if said.isascii() and said.isdecimal() and len(said) < 10 else found.parent
     other = get_bundle(name, against) if against else None
-    changed = difference(
-        serialization.read_bundle(other.body) if other else None, serialization.read_bundle(found.body)
+    changed = compare_bundles(
+        serialization.bundle_from_json(other.body) if other else None,
+        serialization.bundle_from_json(found.body),
     )
     revisions = AgentConfigBundle.objects.filter(data_plane=name).exclude(revision=revision)
     context = {
@@ -81,7 +82,7 @@ def bundle(request: HttpRequest, caller: Caller, name: str, revision: int) -> Ht
         "dropped": [("/".join(one["document"]), one["message"]) for one in found.body["dropped"]],
         "against": against,
         "revisions": revisions.order_by("-revision").values_list("revision", flat=True)[:100],
-        "changes": summary(changed),
+        "changes": summarize_difference(changed),
         "restarts": changed.restarts,
         "diff": diff(other.text if other else "", found.text),
         "curl": curl(request, "GET", f"agent-config-bundles/{name}/{revision}"),
@@ -95,7 +96,7 @@ def approval(request: HttpRequest, caller: Caller, name: str) -> HttpResponse:
     found = get_plane(name)
     whole = show_plane(found, ())
     digest = request.POST.get("digest") or request.GET.get("digest") or whole["held_digest"]
-    held = (one for one in (whole, *map(show_part, parts_held(found))) if one["held_digest"] == digest)
+    held = (one for one in (whole, *map(show_part, load_held_parts(found))) if one["held_digest"] == digest)
     shown: dict[str, Any] = next(held, {"held": [], "held_changes": []})
     what = f"the change of team {shown['team']}" if "team" in shown else "the bundle"
     change = Change(
@@ -134,4 +135,4 @@ def diff(before: str, after: str) -> list[tuple[str, str]]:
 
 def _require_read(caller: Caller) -> None:
     caller.require_somewhere(Action.AGENT_CONFIG_READ)
-    check_sees_all(caller)
+    check_may_see_all_teams(caller)

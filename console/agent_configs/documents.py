@@ -25,10 +25,10 @@ from controlplane.identity.roles import Action
 from registry.agent_configs.documents.published import DocumentId
 from registry.agent_configs.models import AgentConfig, AgentConfigStatus, ClaimRecord
 from registry.agent_configs.part_models import AgentConfigPart
-from registry.agent_configs.publishing.publish import API, visible_document
+from registry.agent_configs.publishing.publish import API, get_visible_document
 from registry.agent_configs.publishing.quarantine import quarantine, readmit
 from registry.agent_configs.publishing.teams import check_may_publish, hidden_teams
-from registry.agent_configs.sources.state import FOLLOWED
+from registry.agent_configs.sources.state import SOURCES
 from registry.api.agent_configs.document_schemas import show_conflicts
 from registry.api.agent_configs.part_schemas import show_part
 
@@ -47,7 +47,7 @@ def documents(request: HttpRequest, caller: Caller) -> HttpResponse:
         "tab": "agent-configs",
         "asked": asked,
         "filtered": any(asked.values()),
-        "sources": offered((API, *FOLLOWED), asked["source"]),
+        "sources": offered((API, *SOURCES), asked["source"]),
         "found": found,
         "documents": [(one, _words(one)) for one in found.items],
         "parts": _held_parts(hidden, asked["team"]),
@@ -62,7 +62,7 @@ def documents(request: HttpRequest, caller: Caller) -> HttpResponse:
 @page
 def document(request: HttpRequest, caller: Caller, source: str, team: str, name: str) -> HttpResponse:
     caller.require_somewhere(Action.AGENT_CONFIG_READ)
-    row = visible_document(DocumentId(source, team, name), caller)
+    row = get_visible_document(DocumentId(source, team, name), caller)
     stands = list(row.statuses.order_by("data_plane"))
     context = {
         "row": row,
@@ -95,7 +95,7 @@ def document(request: HttpRequest, caller: Caller, source: str, team: str, name:
 @page
 def leave_out(request: HttpRequest, caller: Caller, source: str, team: str, name: str) -> HttpResponse:
     caller.require(Action.AGENT_CONFIG_RULE)
-    row = visible_document(DocumentId(source, team, name), caller)
+    row = get_visible_document(DocumentId(source, team, name), caller)
     serving = [one.data_plane_id for one in row.statuses.order_by("data_plane")]
     change = Change(
         f"Leave {row} out of every data plane?",
@@ -120,7 +120,7 @@ def leave_out(request: HttpRequest, caller: Caller, source: str, team: str, name
 @page
 def let_in(request: HttpRequest, caller: Caller, source: str, team: str, name: str) -> HttpResponse:
     caller.require(Action.AGENT_CONFIG_RULE)
-    row = visible_document(DocumentId(source, team, name), caller)
+    row = get_visible_document(DocumentId(source, team, name), caller)
     change = Change(
         f"Let {row} in again?",
         ("It takes part in the next bundle of each data plane that it was left out of.",),

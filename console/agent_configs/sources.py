@@ -12,14 +12,14 @@ from controlplane.errors import UnknownAgentConfig
 from controlplane.identity.callers import Caller
 from controlplane.identity.roles import Action
 from registry.agent_configs.sources.follow import OFF, Source, confirm_removal
-from registry.agent_configs.sources.state import FOLLOWED, Standing, standing
+from registry.agent_configs.sources.state import SOURCES, SourceStatus, source_status
 
 _TOLD = 20
 
 
-def followed(caller: Caller) -> list[Standing]:
+def followed(caller: Caller) -> list[SourceStatus]:
     """Those that are set up."""
-    found = (standing(one, caller) for one in FOLLOWED.values())
+    found = (source_status(one, caller) for one in SOURCES.values())
     return [one for one in found if one.state != OFF]
 
 
@@ -28,7 +28,7 @@ def removal(request: HttpRequest, caller: Caller, name: str) -> HttpResponse:
     """The source lost more than half of its documents: somebody has to say that this is meant."""
     caller.require(Action.AGENT_CONFIG_RULE)
     source = _followed(name)
-    pending = standing(source, caller).pending or {"digest": "", "documents": []}
+    pending = source_status(source, caller).pending or {"digest": "", "documents": []}
     change = Change(
         f"Let the documents go that the source {name} has lost?",
         _facts(pending["documents"]),
@@ -50,9 +50,9 @@ def removal(request: HttpRequest, caller: Caller, name: str) -> HttpResponse:
 
 
 def _followed(name: str) -> Source:
-    if name not in FOLLOWED:
+    if name not in SOURCES:
         raise UnknownAgentConfig(f"There is no source {name[:80]!r} that is followed.")
-    return FOLLOWED[name]
+    return SOURCES[name]
 
 
 def _facts(lost: list[str]) -> tuple[str, ...]:

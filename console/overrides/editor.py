@@ -33,7 +33,7 @@ from overrides.editing.writes import preview_override, write_override
 from overrides.effective.effective import effective_attributes
 from overrides.history.history import get_version
 from overrides.loading.catalogue_cache import current_catalogue
-from overrides.loading.current import Standing, load_standing
+from overrides.loading.current import CurrentOverride, load_current
 from overrides.projects import check_known
 from overrides.resolution.addresses import Address
 from overrides.resolution.merging import Attributes
@@ -50,7 +50,7 @@ def edit(request: HttpRequest, caller: Caller, resource_type: str) -> HttpRespon
     check_known(address.scope)
     if request.method == "POST":
         return _changed(request, caller, address)
-    standing = load_standing([address])[address]
+    standing = load_current([address])[address]
     text = _text(_copied(request, caller, address) or standing.attributes)
     return _show(request, caller, address, Wanted(text, standing.present_version or 0, "", False, ""))
 
@@ -103,9 +103,9 @@ def _write(
     caller: Caller, address: Address, attributes: Attributes | None, wanted: Wanted, *, saves: bool
 ) -> Plan:
     """Save, or do everything but keep it."""
-    terms = terms_of(wanted, caller, address.scope, saves=saves)
+    options = terms_of(wanted, caller, address.scope, saves=saves)
     act = write_override if saves else preview_override
-    return act(address, attributes, actor=actor_of(caller, wanted.reason), terms=terms)
+    return act(address, attributes, actor=actor_of(caller, wanted.reason), options=options)
 
 
 def _saved(request: HttpRequest, address: Address, plan: Plan) -> HttpResponse:
@@ -120,7 +120,7 @@ def _saved(request: HttpRequest, address: Address, plan: Plan) -> HttpResponse:
 
 def _conflict(request: HttpRequest, caller: Caller, address: Address, wanted: Wanted) -> HttpResponse:
     """Somebody was quicker: show all three, and go on from what stands now with the text as it was typed."""
-    standing = load_standing([address])[address]
+    standing = load_current([address])[address]
     rule = current_catalogue().get(address.resource_type).rule
     ways = three_way_diff.three_ways(
         _begun(address, wanted), standing.attributes, _or_nothing(wanted.text), rule
@@ -194,7 +194,7 @@ def _copied(request: HttpRequest, caller: Caller, address: Address) -> Attribute
     source = Scope(**segments_of(request.GET, "from_"))
     caller.require(Action.OVERRIDE_READ, source)
     there = Address(address.resource_type, source)
-    standing: Standing = load_standing([there])[there]
+    standing: CurrentOverride = load_current([there])[there]
     return standing.attributes
 
 

@@ -14,8 +14,8 @@ from controlplane.identity.callers import Caller
 from controlplane.identity.roles import Action
 from controlplane.preconditions import Precondition
 from controlplane.scopes import SEGMENTS, Scope
-from overrides.editing.commit import Limits
-from overrides.editing.writes import Terms
+from overrides.editing.commit import CommitOptions
+from overrides.editing.writes import WriteOptions
 from overrides.resolution.addresses import Address
 
 _LONGEST_REASON = 500
@@ -60,12 +60,12 @@ def wanted_from(request: HttpRequest) -> Wanted:
     )
 
 
-def terms_of(wanted: Wanted, caller: Caller, scope: Scope, *, saves: bool) -> Terms:
+def terms_of(wanted: Wanted, caller: Caller, scope: Scope, *, saves: bool) -> WriteOptions:
     """The terms of a save, or of a look at what it would do. Raises PermissionDenied."""
     if wanted.force:
         caller.require(Action.OVERRIDE_FORCE, scope)
-    limits = Limits(confirm=wanted.confirm if saves else "", wants_plan=True, asks=saves)
-    return Terms(precondition=begun_at(wanted.version), force=wanted.force, limits=limits)
+    options = CommitOptions(confirm=wanted.confirm if saves else "", wants_plan=True, asks=saves)
+    return WriteOptions(precondition=begun_at(wanted.version), force=wanted.force, commit_options=options)
 
 
 def begun_at(version: int) -> Precondition:

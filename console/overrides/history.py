@@ -17,9 +17,9 @@ from console.templatetags.parts import scope_url
 from controlplane.errors import FieldError, InvalidRequest
 from controlplane.identity.callers import Caller
 from controlplane.identity.roles import Action
-from overrides.editing.commit import Limits
+from overrides.editing.commit import CommitOptions
 from overrides.editing.plans import Plan, differences
-from overrides.editing.writes import Terms
+from overrides.editing.writes import WriteOptions
 from overrides.history.history import get_version, versions_of
 from overrides.history.rollback import roll_back_override
 from overrides.loading.catalogue_cache import current_catalogue
@@ -56,8 +56,8 @@ def _roll_back(request: HttpRequest, caller: Caller, resource_type: str) -> Http
 
 def _restored(caller: Caller, address: Address, version: int, reason: str) -> Plan:
     # The person has seen the number of scopes: the preview is the confirmation.
-    terms = Terms(limits=Limits(wants_plan=True, asks=False))
-    return roll_back_override(address, to_version=version, actor=actor_of(caller, reason), terms=terms)
+    options = WriteOptions(commit_options=CommitOptions(wants_plan=True, asks=False))
+    return roll_back_override(address, to_version=version, actor=actor_of(caller, reason), options=options)
 
 
 def _compared(address: Address, earlier: int, later: int) -> dict[str, Any]:

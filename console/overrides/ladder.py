@@ -9,15 +9,15 @@ from typing import Any
 
 from controlplane.errors.field_error import FieldError
 from controlplane.scopes import Scope
-from overrides.effective.results import Effective, EffectiveType
+from overrides.effective.results import EffectiveAttributes, EffectiveType
 from overrides.resolution.rails import GuardRail
-from overrides.resolution.resolve import Because, Layer, Leaf, Refused, Removed
+from overrides.resolution.resolve import Layer, Leaf, RefusedLeaf, RemovedLeaf, ShadowReason
 from overrides.resource_types import ResourceType
 
 _BECAUSE = {
-    Because.LESS_SPECIFIC: "a more specific scope says something else",
-    Because.NOT_THE_LEAST: "the least value applies, and this is not it",
-    Because.NOT_THE_GREATEST: "the greatest value applies, and this is not it",
+    ShadowReason.LESS_SPECIFIC: "a more specific scope says something else",
+    ShadowReason.NOT_THE_LEAST: "the least value applies, and this is not it",
+    ShadowReason.NOT_THE_GREATEST: "the greatest value applies, and this is not it",
 }
 _WINS = "it is the most specific that says anything"
 
@@ -79,7 +79,7 @@ class Table:
     own: Layer | None
 
 
-def tables(effective: Effective) -> list[Table]:
+def tables(effective: EffectiveAttributes) -> list[Table]:
     return [_table(one, effective.scope) for one in effective.types]
 
 
@@ -145,18 +145,18 @@ def _of_leaf(leaf: Leaf) -> list[Said]:
     return [Said(in_words(leaf.value), leaf.source, True, _WINS), *_shadowed(leaf)]
 
 
-def _of_removed(gone: Removed) -> list[Said]:
+def _of_removed(gone: RemovedLeaf) -> list[Said]:
     return [Said("null", gone.source, True, "null here removes what is inherited"), *_shadowed(gone)]
 
 
-def _of_refused(one: Refused) -> Said:
+def _of_refused(one: RefusedLeaf) -> Said:
     return Said(in_words(one.value), one.source, False, _refusal(one))
 
 
-def _refusal(one: Refused) -> str:
+def _refusal(one: RefusedLeaf) -> str:
     return f"refused by the guard rail {one.rail.name}: {one.because}"
 
 
-def _shadowed(found: Leaf | Removed) -> Iterator[Said]:
+def _shadowed(found: Leaf | RemovedLeaf) -> Iterator[Said]:
     for one in found.shadowed:
         yield Said(in_words(one.value), one.layer, False, _BECAUSE[one.because])

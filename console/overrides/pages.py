@@ -22,7 +22,7 @@ from controlplane.identity.roles import Action
 from controlplane.scopes import Scope
 from overrides.editing.plans import differences
 from overrides.effective.effective import effective_attributes
-from overrides.effective.results import Effective
+from overrides.effective.results import EffectiveAttributes
 from overrides.loading.catalogue_cache import current_catalogue
 from overrides.resource_types import ResourceType
 from overrides.write_mode import reads_files
@@ -108,7 +108,7 @@ def _effective(
     return answer, 200
 
 
-def _copies(request: HttpRequest, found: Effective) -> dict[str, str]:
+def _copies(request: HttpRequest, found: EffectiveAttributes) -> dict[str, str]:
     """What the page shows, for a shell and for a file."""
     said = {name: value for name, value in found.scope.segments.items() if value}
     words = [word for name, value in said.items() for word in (f"--{name.replace('_', '-')}", value)]

@@ -27,7 +27,7 @@ from controlplane.errors import (
 from controlplane.formats import strict_yaml
 from controlplane.identity.callers import Caller
 from controlplane.identity.roles import Action
-from overrides.editing.commit import Limits
+from overrides.editing.commit import CommitOptions
 from overrides.editing.plans import Plan
 from overrides.editing.resource_types import delete_type, get_definition, put_type
 from overrides.loading.catalogue_cache import current_catalogue
@@ -118,11 +118,11 @@ def _apply(
     actor = actor_of(caller, request.POST.get("reason", "").strip()[:500])
     begun = begun_at(number_from(request.POST.get("version", "0"), "/version"))
     confirm = request.POST.get("confirm", "").strip() if saves else ""
-    limits = Limits(confirm=confirm, wants_plan=True, asks=saves)
+    options = CommitOptions(confirm=confirm, wants_plan=True, asks=saves)
     if delete:
-        return None, delete_type(resource_type, actor=actor, precondition=begun, limits=limits)
+        return None, delete_type(resource_type, actor=actor, precondition=begun, options=options)
     definition = _definition(request.POST.get("text", ""), resource_type)
-    put = put_type(definition, actor=actor, precondition=begun, limits=limits)
+    put = put_type(definition, actor=actor, precondition=begun, options=options)
     return put.resource_type, put.plan
 
 

@@ -5,26 +5,119 @@ For the fast paths, which speak to libpq directly: psycopg's cursors cost more t
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Sequence
 from typing import Any
 
 from django.db import connection as django_connection
 from psycopg import AsyncConnection, OperationalError
 from psycopg.pq import ExecStatus
+from psycopg.pq.abc import PGconn, PGresult
 
-_OF_DJANGO = ("cursor_factory", "context", "prepare_threshold")
+_NAME = b"prepared"
+_BINARY = 1
+_DJANGO_ONLY = ("cursor_factory", "context", "prepare_threshold")
 
 
-async def connect_prepared(
-    application: str, *, options: str, name: bytes, statement: bytes
-) -> AsyncConnection[Any]:
-    """Connect as Django does. application: as pg_stat_activity shows it. Raises psycopg.Error."""
-    said = django_connection.get_connection_params()
-    said = {name: value for name, value in said.items() if name not in _OF_DJANGO}
-    said["options"] = f"{said.get('options', '')} {options}".strip()
-    said["application_name"] = application
-    connection = await AsyncConnection.connect(**said, autocommit=True)
-    prepared = connection.pgconn.prepare(name, statement)
-    if prepared.status != ExecStatus.COMMAND_OK:
-        await connection.close()
-        raise OperationalError(prepared.get_error_message())
-    return connection
+class PreparedConnection:
+    """One statement at a time: whoever calls awaits the result before the next call."""
+
+    def __init__(self, connection: AsyncConnection[Any]) -> None:
+        self._connection = connection
+        self._libpq: PGconn = connection.pgconn
+        self._descriptor = self._libpq.socket
+        self._loop = asyncio.get_running_loop()
+        self._answer: asyncio.Future[list[PGresult]] | None = None
+        self._results: list[PGresult] = []
+        self._listening = False
+
+    @classmethod
+    async def open(cls, statement: bytes, *, application: str, options: str) -> PreparedConnection:
+        """Connect as Django does, and prepare the statement. Raises psycopg.Error.
+
+        application: as pg_stat_activity shows it. options: for libpq, such as `-c statement_timeout=2000`.
+        """
+        parameters = django_connection.get_connection_params()
+        parameters = {name: value for name, value in parameters.items() if name not in _DJANGO_ONLY}
+        parameters["options"] = f"{parameters.get('options', '')} {options}".strip()
+        parameters["application_name"] = application
+        connection = await AsyncConnection.connect(**parameters, autocommit=True)
+        prepared = connection.pgconn.prepare(_NAME, statement)
+        if prepared.status != ExecStatus.COMMAND_OK:
+            await connection.close()
+            raise OperationalError(prepared.get_error_message())
+        opened = cls(connection)
+        opened._listen()
+        return opened
+
+    async def execute(self, parameters: Sequence[bytes] = ()) -> list[PGresult]:
+        """Run the prepared statement; return after its commit. Raises psycopg.Error.
+
+        Parameters and results are in Postgres' binary formats.
+        """
+        self._libpq.send_query_prepared(_NAME, parameters, [_BINARY] * len(parameters), _BINARY)
+        self._answer = self._loop.create_future()
+        if self._libpq.flush():  # a large statement may not fit into the socket at once
+            self._loop.add_writer(self._descriptor, self._flush_rest)
+        results = await self._answer
+        for result in results:
+            if result.status != ExecStatus.TUPLES_OK:
+                raise OperationalError(result.get_error_message())
+        return results
+
+    async def rows(self, statement: str, *parameters: int) -> list[tuple[Any, ...]]:
+        """Run any other statement, through a cursor of psycopg. Raises psycopg.Error."""
+        # psycopg waits with a reader of its own, and takes it away.
+        self._stop_listening()
+        try:
+            cursor = await self._connection.execute(statement, parameters, prepare=True)
+            return await cursor.fetchall()
+        finally:
+            if not self._connection.closed:
+                self._listen()
+
+    async def close(self) -> None:
+        self._stop_listening()
+        await self._connection.close()
+
+    def _listen(self) -> None:
+        self._listening = True
+        self._loop.add_reader(self._descriptor, self._read)
+
+    def _stop_listening(self) -> None:
+        """Once only: a broken connection gives its descriptor back, and somebody else may have it by now."""
+        if self._listening:
+            self._listening = False
+            self._loop.remove_reader(self._descriptor)
+            self._loop.remove_writer(self._descriptor)
+
+    def _flush_rest(self) -> None:
+        try:
+            if not self._libpq.flush():
+                self._loop.remove_writer(self._descriptor)
+        except Exception as error:
+            self._stop_listening()
+            self._fail(error)
+
+    def _read(self) -> None:
+        """Rows may come before the commit, so the answer is complete only when no result is left."""
+        try:
+            self._libpq.consume_input()
+            while not self._libpq.is_busy():
+                result = self._libpq.get_result()
+                if result is None:
+                    self._finish()
+                    return
+                self._results.append(result)
+        except Exception as error:
+            self._stop_listening()
+            self._fail(error)
+
+    def _finish(self) -> None:
+        results, self._results = self._results, []
+        if self._answer is not None and not self._answer.done():
+            self._answer.set_result(results)
+
+    def _fail(self, error: Exception) -> None:
+        if self._answer is not None and not self._answer.done():
+            self._answer.set_exception(error)

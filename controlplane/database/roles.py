@@ -11,6 +11,8 @@ from typing import Any, Protocol
 
 from psycopg import sql
 
+from controlplane.database.locks import AdvisoryLock
+
 MIGRATOR = "controlplane_migrator"
 WEB = "controlplane_web"
 WORKER = "controlplane_worker"
@@ -27,8 +29,6 @@ _LESS: Mapping[str, Mapping[str, str]] = {
     "django_session": {WORKER: ""},
     "access_rolebinding": {WORKER: "SELECT"},
 }
-# One number for all: two of these at once would update the same rows of the catalogue.
-_LOCK = 0x726F6C6573
 _FOREIGN_OBJECTS = """
 WITH ours AS (SELECT oid FROM pg_namespace WHERE nspname = 'public'),
      migrator AS (SELECT oid FROM pg_roles WHERE rolname = %(migrator)s),
@@ -89,7 +89,8 @@ def grant(cursor: Cursor) -> bool:
 
 
 def _wait_for_others(cursor: Cursor) -> None:
-    cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_LOCK])
+    # Two of these at once would update the same rows of the catalogue.
+    cursor.execute("SELECT pg_advisory_xact_lock(%s)", [AdvisoryLock.DATABASE_ROLES.value])
 
 
 def _create(cursor: Cursor, role: str, password: str | None) -> None:

@@ -1,68 +1,120 @@
-"""What the fast paths of agents have in common: heads that are plain enough, and bodies read whole."""
+"""Requests that are plain enough for a fast path: their heads, and their bodies read whole.
+
+Whatever is unusual is left to Django.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from hashlib import sha256
 from typing import Any
 
-from controlplane.web.django_bridge import Message, Receive
-from overrides.api.effective.fast_path.requests import PlainRequests, is_our_host
+from django.conf import settings
+from django.http.request import split_domain_port, validate_host
 
-_TYPES = {b"application/json", b"application/json; charset=utf-8"}
+from controlplane.web.django_bridge import Message, Receive
+
+_JSON = {b"application/json", b"application/json; charset=utf-8"}
 _LONGEST_BODY = 64 * 1024
-# They change the answer, or mean that somebody else is asking.
 _KEY = b"idempotency-key"
-_UNUSUAL = frozenset({b"cookie", b"origin", b"transfer-encoding", b"expect", b"x-forwarded-host", _KEY})
+_LENGTH = b"content-length"
+# They change the answer, or its headers, or mean that somebody else asks or that there is more to read.
+_UNUSUAL = frozenset({b"cookie", b"origin", b"transfer-encoding", b"expect", b"x-forwarded-host"})
+_ONE_STRONG_TAG = re.compile(rb'"[\x21\x23-\x7e]*"')
 _SCHEME = b"Bearer "
 
 
 @dataclass(slots=True)  # not frozen: that costs a microsecond
-class PlainHead:
-    """digest: of the token. key: the Idempotency-Key, where it is taken."""
+class RequestHead:
+    """token_digest: of the bearer token `secret`. etag: of the client's copy. key: the Idempotency-Key."""
 
-    digest: bytes
-    secure: bool
+    path: str
+    query: bytes
+    secret: bytes
+    token_digest: bytes
+    is_secure: bool
     request_id: str | None
+    etag: bytes | None = None
     key: str | None = None
 
 
-class PlainHeads:
-    """Reads heads by the settings of the process. takes_keys: an Idempotency-Key is nothing unusual."""
+class RequestHeads:
+    """Reads heads by the settings of the process, which are read once: for each request it would show.
 
-    def __init__(self, *, takes_keys: bool = False) -> None:
-        self._unusual = _UNUSUAL - {_KEY} if takes_keys else _UNUSUAL
-        self._requests = PlainRequests()
+    methods: that are plain. has_body: they carry JSON, and have no query string. takes_keys: they may carry
+    an Idempotency-Key.
+    """
 
-    def read(self, scope: Mapping[str, Any], method: str) -> PlainHead | None:
-        """Return what the head says, or None if it is not a plain one."""
-        if scope["method"] != method or scope["query_string"] or scope.get("root_path"):
+    def __init__(self, *methods: str, has_body: bool, takes_keys: bool = False) -> None:
+        self._methods = frozenset(methods)
+        self.has_body = has_body
+        self._unusual = _UNUSUAL | (set() if has_body else {_LENGTH})
+        if has_body and not takes_keys:
+            self._unusual |= {_KEY}
+        self._tls_only = settings.SECURE_SSL_REDIRECT
+        name, self._tls_word = settings.SECURE_PROXY_SSL_HEADER or ("", "")
+        self._tls_header = name.removeprefix("HTTP_").replace("_", "-").lower().encode()
+
+    def read(self, scope: Mapping[str, Any]) -> RequestHead | None:
+        """Return the head, or None if it is not a plain one."""
+        if scope["method"] not in self._methods or scope.get("root_path"):
             return None
-        sent = scope["headers"]
-        headers = dict(sent)
+        received = scope["headers"]
+        headers = dict(received)
         # A header that is sent twice is joined for Django.
-        if len(headers) < len(sent) or not self._unusual.isdisjoint(headers):
+        if len(headers) < len(received) or not self._unusual.isdisjoint(headers):
             return None
         authorization = headers.get(b"authorization", b"")
-        secure = self._requests.is_secure(scope["scheme"], headers)
+        is_secure = self._is_secure(scope["scheme"], headers)
         if (
             not authorization.startswith(_SCHEME)
-            or headers.get(b"content-type") not in _TYPES
-            or not _is_short(headers.get(b"content-length", b""))
-            or (self._requests.tls_only and not secure)
+            or (self._tls_only and not is_secure)
             or not is_our_host(headers.get(b"host", b""))
+            or not (self._is_plain_json(scope, headers) if self.has_body else _is_plain_read(headers))
         ):
             return None
-        request_id = headers.get(b"x-request-id")
-        said = None if request_id is None else request_id.decode("latin-1")
-        key = headers.get(_KEY)
-        return PlainHead(
-            sha256(authorization[len(_SCHEME) :]).digest(),
-            secure,
-            said,
-            None if key is None else key.decode("latin-1"),
+        secret = authorization[len(_SCHEME) :]
+        return RequestHead(
+            scope["path"],
+            scope["query_string"],
+            secret,
+            sha256(secret).digest(),
+            is_secure,
+            _text(headers.get(b"x-request-id")),
+            headers.get(b"if-none-match"),
+            _text(headers.get(_KEY)),
         )
+
+    def _is_secure(self, scheme: str, headers: Mapping[bytes, bytes]) -> bool:
+        """As HttpRequest.scheme: a trusted proxy may say that it has ended TLS."""
+        if self._tls_header and (word := headers.get(self._tls_header)) is not None:
+            return word.decode("latin-1").partition(",")[0].strip() == self._tls_word
+        return bool(scheme == "https")
+
+    def _is_plain_json(self, scope: Mapping[str, Any], headers: Mapping[bytes, bytes]) -> bool:
+        length = headers.get(_LENGTH, b"")
+        return (
+            not scope["query_string"]
+            and headers.get(b"content-type") in _JSON
+            and length.isdigit()
+            and int(length) <= _LONGEST_BODY
+        )
+
+
+def _is_plain_read(headers: Mapping[bytes, bytes]) -> bool:
+    etag = headers.get(b"if-none-match")
+    return etag is None or bool(_ONE_STRONG_TAG.fullmatch(etag))
+
+
+@lru_cache(maxsize=256)
+def is_our_host(host: bytes) -> bool:
+    if not host.isascii():
+        return False
+    domain, _ = split_domain_port(host.decode("ascii"))
+    return bool(domain) and validate_host(domain, settings.ALLOWED_HOSTS)
 
 
 async def whole_body(receive: Receive) -> bytes | None:
@@ -79,17 +131,17 @@ async def whole_body(receive: Receive) -> bytes | None:
     return None
 
 
-def once_more(body: bytes, receive: Receive) -> Receive:
-    """The body again, for Django; then whatever comes."""
-    left = [body]
+def replay_body(body: bytes, receive: Receive) -> Receive:
+    """Receive a body that was read once more, then whatever follows."""
+    bodies = [body]
 
     async def received() -> Message:
-        if left:
-            return {"type": "http.request", "body": left.pop(), "more_body": False}
+        if bodies:
+            return {"type": "http.request", "body": bodies.pop(), "more_body": False}
         return await receive()
 
     return received
 
 
-def _is_short(length: bytes) -> bool:
-    return length.isdigit() and int(length) <= _LONGEST_BODY
+def _text(header: bytes | None) -> str | None:
+    return None if header is None else header.decode("latin-1")

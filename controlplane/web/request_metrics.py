@@ -1,4 +1,4 @@
-"""Figures of the fast path, in the metrics that Django's requests are counted in.
+"""Metrics of the fast paths, in the counters that Django's requests are counted in.
 
 Counted in memory and written twice a second: with several processes each write goes into a shared file,
 and three of them per request would cost more than the answer.
@@ -35,7 +35,7 @@ class _Requests:
     by_bucket: list[int] = field(default_factory=lambda: [0] * len(_BOUNDS))
 
 
-class Figures:
+class RequestMetrics:
     """route: as Django's resolver names it. outcomes: what `count` counts."""
 
     def __init__(self, route: str, outcomes: Counter = READS) -> None:

@@ -1,4 +1,4 @@
-"""`as_of` on every read of overrides: a revision, or a time."""
+"""The query parameter `as_of` of reads of overrides: a revision or a time."""
 
 from __future__ import annotations
 
@@ -17,30 +17,30 @@ _REVISION = re.compile(r"[0-9]{1,18}")
 
 
 class AsOfQuery(Query):
-    """A read that can look back."""
+    """Query of reads that can return past states."""
 
     as_of = serializers.CharField(
         required=False,
         default="",
         allow_blank=True,
-        help_text="Answer as it was then: a revision, or an RFC 3339 time such as 2026-11-21T09:30:00Z.",
+        help_text="Return the state at this revision or RFC 3339 time, such as 2026-11-21T09:30:00Z.",
     )
 
 
 class ScopeAsOfQuery(ScopeQuery, AsOfQuery):
-    """A scope, now or then."""
+    """A scope, now or at a revision or time."""
 
 
 def as_of(query: dict[str, Any]) -> int | None:
-    """The revision to look back to; None means now. Raises InvalidRequest."""
-    said = query["as_of"]
-    if not said:
+    """Return the revision that the query names; None means now. Raises InvalidRequest."""
+    text = query["as_of"]
+    if not text:
         return None
-    if _REVISION.fullmatch(said):
-        return check_revision(int(said))
+    if _REVISION.fullmatch(text):
+        return check_revision(int(text))
     try:
-        moment: datetime = Instant().to_internal_value(said)
+        moment: datetime = Instant().to_internal_value(text)
     except serializers.ValidationError as error:
-        message = "as_of is a revision, such as 42, or a time, such as 2026-11-21T09:30:00Z."
+        message = "as_of must be a revision, such as 42, or a time, such as 2026-11-21T09:30:00Z."
         raise InvalidRequest(message, errors=[FieldError("?as_of", "malformed", message)]) from error
     return revision_at(moment)

@@ -1,4 +1,4 @@
-"""Doors to the overrides document (RFC 3749) and to the export of everything."""
+"""HTTP endpoints for the overrides document (RFC 3749) and the export."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from controlplane import errors
 from controlplane.api.bodies import (
     MEDIA_TYPE,
     StrictJSONParser,
@@ -29,8 +30,8 @@ from controlplane.scopes import Scope
 from overrides.api import examples
 from overrides.api.as_of import ScopeAsOfQuery, as_of
 from overrides.api.schemas import AttributesField, OverrideMutationQuery
-from overrides.api.write_options import terms_from
-from overrides.documents.documents import Sent
+from overrides.api.write_options import write_options_from
+from overrides.documents.documents import ReceivedDocument
 from overrides.documents.export import (
     ExportFilter,
     as_config_map,
@@ -42,13 +43,13 @@ from overrides.documents.scope_document import put_document, scope_document
 from overrides.projects import check_known
 
 DOCUMENT_KINDS = [("overrides", "overrides")]
-# A ConfigMap, or one document after the other.
+# A ConfigMap, or a stream of documents.
 _ANY = {"description": "YAML."}
-LAYOUTS = [(one, one) for one in ("configmap", "documents", "folder")]
+LAYOUTS = [(layout, layout) for layout in ("configmap", "documents", "folder")]
 
 
 class OverridesDocument(serializers.Serializer[Any]):
-    """All that applies at a scope, in one document."""
+    """Everything in effect at a scope, in one document."""
 
     apiVersion = serializers.IntegerField()
     domain = serializers.CharField(required=False)
@@ -57,20 +58,21 @@ class OverridesDocument(serializers.Serializer[Any]):
     launchPlan = serializers.CharField(required=False)
     kind = serializers.ChoiceField(choices=DOCUMENT_KINDS)
     spec = AttributesField(
-        help_text="By document key. `inherited: true` marks a type that is not set here, `source` its level."
+        help_text="By document key. `inherited: true` marks types that are not set here; `source` is their "
+        "level."
     )
-    status = AttributesField(required=False, help_text="`version` of the whole document. Ignored in a PUT.")
+    status = AttributesField(required=False, help_text="`version` of the document. Ignored in a PUT.")
 
 
 class ExportQuery(ScopeAsOfQuery):
-    """What to export, and how to lay it out. The scope says from where down; leave it out for everything."""
+    """What to export, and in which format. Overrides at and below the scope; without a scope, everything."""
 
     managed_by = serializers.CharField(
         required=False,
         default="",
         allow_blank=True,
         max_length=63,
-        help_text="Only the values that this manager manages.",
+        help_text="Only values that this manager manages.",
     )
 
     format = serializers.ChoiceField(
@@ -83,6 +85,13 @@ class ExportQuery(ScopeAsOfQuery):
 
 class ScopeDocumentItem(Endpoint):
     actions = {"GET": Action.OVERRIDE_READ, "PUT": Action.OVERRIDE_WRITE}
+    problems = {
+        "PUT": (
+            errors.ManagedElsewhere,
+            errors.ConfirmationRequired,
+            errors.SourceIsReadOnly,
+        )
+    }
     parser_classes = (StrictJSONParser, YamlParser, YmlParser)
     has_versions = True
 
@@ -90,8 +99,8 @@ class ScopeDocumentItem(Endpoint):
         operation_id="overrides_document_get",
         summary="Get all settings of a scope as one document",
         description=(
-            "YAML or JSON, by Accept. What is set at the scope stands as it is set; what is inherited whole "
-            "is marked; single inherited values beside own ones are listed under `status`."
+            "Returns YAML or JSON, by Accept. Overrides of the scope appear as they are set; types that are "
+            "inherited as a whole are marked; single inherited values are listed under `status`."
         ),
         tags=["overrides documents"],
         parameters=[ScopeAsOfQuery],
@@ -105,15 +114,15 @@ class ScopeDocumentItem(Endpoint):
         query = ScopeAsOfQuery.parse(request)
         scope = scope_from(query)
         caller_of(request).require(Action.OVERRIDE_READ, scope)
-        found = scope_document(scope, as_of=as_of(query))
-        return _answer(request, found.content, etag=version_etag(found.version))
+        document = scope_document(scope, as_of=as_of(query))
+        return _answer(request, document.content, etag=version_etag(document.version))
 
     @extend_schema(
         operation_id="overrides_document_put",
-        summary="Replace all settings of a scope by one document",
+        summary="Replace all settings of a scope with one document",
         description=(
-            "What the document sets is set; what it marks as inherited or leaves out is removed from the "
-            "scope. Wants If-Match with the ETag of the document that you read."
+            "Sets what the document sets; removes from the scope what the document marks as inherited or "
+            "leaves out. Requires If-Match with the ETag of the document."
         ),
         tags=["overrides documents"],
         parameters=[OverrideMutationQuery],
@@ -130,12 +139,12 @@ class ScopeDocumentItem(Endpoint):
         scope = scope_from(query)
         caller_of(request).require(Action.OVERRIDE_WRITE, scope)
         with located(request):
-            sent = _one_document(request, scope)
+            received = _one_document(request, scope)
             document, _ = put_document(
                 scope,
-                read_statements([sent]),
+                read_statements([received]),
                 actor=actor_of(request, query["change_message"]),
-                terms=terms_from(request, query, [scope]),
+                options=write_options_from(request, query, [scope]),
             )
         return _answer(request, document.content, etag=version_etag(document.version))
 
@@ -147,10 +156,10 @@ class Export(Endpoint):
         operation_id="overrides_export",
         summary="Export overrides",
         description=(
-            "As YAML, or as JSON by Accept. The same content gives the same bytes. Applying an export to an "
-            "empty installation with `POST /api/v1/overrides:apply` makes it the same. With a scope or a "
-            "manager: only overrides, at or below the scope, with the values of the manager; applied by that "
-            "manager they change nothing."
+            "Returns YAML, or JSON by Accept. The same content gives the same bytes. Applying an export to "
+            "an empty installation with `POST /api/v1/overrides:apply` reproduces it. With a scope or a "
+            "manager, the export contains only overrides at or below the scope, with the values of the "
+            "manager; applying it as that manager changes nothing."
         ),
         tags=["overrides documents"],
         parameters=[ExportQuery],
@@ -196,23 +205,23 @@ def _download(content: str | bytes, content_type: str, name: str) -> HttpRespons
     return HttpResponse(content, content_type=content_type, headers=headers)
 
 
-def _one_document(request: Request, scope: Scope) -> Sent:
-    """The document of the body, which must be about the scope that the path is about, or name none."""
+def _one_document(request: Request, scope: Scope) -> ReceivedDocument:
+    """Return the document of the body, whose scope must be the scope of the request or absent."""
     documents: list[Any] = request.data if isinstance(request.data, YamlDocuments) else [request.data]
     if len(documents) != 1:
-        raise InvalidRequest(f"One document is wanted here, not {len(documents)}.")
+        raise InvalidRequest(f"The body must contain one document, not {len(documents)}.")
     pointer = "/documents/0" if isinstance(request.data, YamlDocuments) else ""
-    sent = Sent(documents[0], pointer)
-    named = sent.scope
-    if named not in (scope, Scope()):
-        message = f"The document is about {named}, and the request about {scope}."
+    received = ReceivedDocument(documents[0], pointer)
+    document_scope = received.scope
+    if document_scope not in (scope, Scope()):
+        message = f"The document is for {document_scope}, but the request is for {scope}. Use the same scope."
         raise InvalidRequest(message, errors=[FieldError(pointer, "other_scope", message)])
     if not {"spec", "overrides"} & set(documents[0]):
-        # An empty body, perhaps: it must not remove everything.
-        message = "A document has a `spec`. To remove everything that is set here, send an empty one."
+        # An empty body must not remove everything.
+        message = "The document has no `spec`. To remove all overrides of the scope, send an empty `spec`."
         raise InvalidRequest(message, errors=[FieldError(f"{pointer}/spec", "required", message)])
-    if named != scope:
-        sent = Sent(
+    if document_scope != scope:
+        received = ReceivedDocument(
             {**documents[0], **{name: value for name, value in scope.segments.items() if value}}, pointer
         )
-    return sent
+    return received

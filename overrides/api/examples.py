@@ -77,7 +77,7 @@ _RAIL_WRITE = {
     "resource_type": "task_resource",
     "pointer": "/limits/cpu",
     "rule": {"maximum": "64", "lock_below": "project_domain"},
-    "reason": "Bigger machines are ordered through the platform team.",
+    "reason": "Ask the platform team for larger machines.",
 }
 _RAIL = {
     **_RAIL_WRITE,
@@ -89,7 +89,7 @@ _RAIL = {
 _TYPE_WRITE = {
     "name": "workflow_priority",
     "title": "Workflow priority",
-    "meaning": "Which executions go first.",
+    "meaning": "The order of executions.",
     "schema": {
         "type": "object",
         "properties": {
@@ -119,7 +119,7 @@ _OWN_TYPE = {**show_resource_type(define(_TYPE_WRITE, version=1)), "plan": _SMAL
 _PROJECT = {
     "id": "flytesnacks",
     "name": "Flyte snacks",
-    "description": "Examples that people copy.",
+    "description": "Examples to copy.",
     "labels": {"team": "ml"},
     "state": "active",
     "created_at": WHEN,
@@ -129,9 +129,9 @@ _DOMAIN = {"id": "qa", "name": "Quality assurance", "created_at": WHEN}
 
 
 def _yaml(name: str, value: object, **options: Any) -> OpenApiExample:
-    """YAML as text where it is sent, as what it means where it is answered: so tools compare it."""
-    shown = strict_yaml.dump(value) if options.get("request_only") else value
-    return OpenApiExample(name, value=shown, media_type="application/yaml", **options)
+    """Return an example: YAML as text in requests, as parsed content in responses, which tools compare."""
+    content = strict_yaml.dump(value) if options.get("request_only") else value
+    return OpenApiExample(name, value=content, media_type="application/yaml", **options)
 
 
 def answer(name: str, value: object, status: str = "200") -> OpenApiExample:
@@ -157,8 +157,8 @@ OVERRIDE_PATCHES = [
 ]
 OVERRIDE_PATCHES.append(
     OpenApiExample(
-        "Raise memory and nothing else",
-        # The generator makes it a list.
+        "Raise memory only",
+        # The generator turns it into a list.
         value={"op": "replace", "path": "/attributes/defaults/memory", "value": "1Gi"},
         request_only=True,
         media_type="application/json-patch+json",
@@ -194,9 +194,9 @@ IMPORT = request(
     "One file",
     {"flytectl_files": {"tra.yaml": "project: flytesnacks\ndefaults:\n  cpu: '1'\n"}, "manager": "git"},
 )
-IMPORTED = answer("What changes", {"plan": PLAN_VALUE, "skipped": []})
-SOURCE = answer("Files that are in force", _SOURCE_STATE)
-CONFIRMATION = request("Let a set take effect", {"digest": _SOURCE_STATE["digest"]})
+IMPORTED = answer("Plan", {"plan": PLAN_VALUE, "skipped": []})
+SOURCE = answer("Files in effect", _SOURCE_STATE)
+CONFIRMATION = request("Confirm a set of files", {"digest": _SOURCE_STATE["digest"]})
 RAILS = answer("A page", {"items": [_RAIL], "next_cursor": None})
 CHANGED_TYPES = [
     OpenApiExample(
@@ -206,7 +206,7 @@ CHANGED_TYPES = [
         status_codes=["200", "201"],
     )
 ]
-PLAN = answer("What changes", PLAN_VALUE)
+PLAN = answer("Plan", PLAN_VALUE)
 RAIL = OpenApiExample("The rail", value=_RAIL, response_only=True, status_codes=["200"])
 RAIL_WITH_PLAN = OpenApiExample(
     "The rail",
@@ -214,8 +214,8 @@ RAIL_WITH_PLAN = OpenApiExample(
     response_only=True,
     status_codes=["200", "201"],
 )
-RAIL_WRITE = request("A ceiling and a lock", _RAIL_WRITE)
-TYPE_WRITE = request("A type of your own", _TYPE_WRITE)
+RAIL_WRITE = request("A maximum and a lock", _RAIL_WRITE)
+TYPE_WRITE = request("An operator-defined type", _TYPE_WRITE)
 OWN_TYPE = answer("The type", _OWN_TYPE, "201")
 RESOURCE_TYPE = answer("Task resources", _TYPE)
 RESOURCE_TYPES = answer("One of eight", {"items": [_TYPE], "next_cursor": None})

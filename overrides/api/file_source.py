@@ -1,4 +1,4 @@
-"""Doors to the source of overrides: where they come from, and whether the files are in force."""
+"""HTTP endpoints for the source of overrides: the database or files, and whether the files are in effect."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from controlplane import errors
 from controlplane.api.endpoints import Endpoint, MutationQuery, actor_of, caller_of, mutation
 from controlplane.api.fields import Query, StrictSerializer, Text, parse_body
 from controlplane.identity.roles import Action
@@ -17,12 +18,12 @@ from overrides.api import examples
 from overrides.file_source.synchronise import STATES, confirm, source_state
 
 SOURCES = [("db", "db"), ("file", "file")]
-STATE_NAMES = [(one, one) for one in STATES]
+STATE_NAMES = [(state, state) for state in STATES]
 
 
 class FileErrorRead(serializers.Serializer[Any]):
     file = serializers.CharField()
-    line = serializers.IntegerField(help_text="From 1; 0 where the whole file is meant.")
+    line = serializers.IntegerField(help_text="From 1; 0 for the whole file.")
     column = serializers.IntegerField()
     pointer = serializers.CharField()
     code = serializers.CharField()
@@ -30,7 +31,7 @@ class FileErrorRead(serializers.Serializer[Any]):
 
 
 class PendingOverrideRemoval(serializers.Serializer[Any]):
-    """A set of files that waits for a confirmation, because it would remove much."""
+    """A set of files that needs confirmation, because it would remove many overrides."""
 
     digest = serializers.CharField(help_text="Send it to `source:confirm`.")
     removals = serializers.IntegerField()
@@ -42,11 +43,12 @@ class SourceRead(serializers.Serializer[Any]):
     source = serializers.ChoiceField(choices=SOURCES)  # type: ignore[assignment]  # DRF takes it out
     state = serializers.ChoiceField(
         choices=STATE_NAMES,
-        help_text="`database`: no files. `current`: the files are in force. `failing`: they are wrong, and "
-        "the last good set stays. `awaiting_confirmation`: they would remove much.",
+        help_text="`database`: no files. `current`: the files are in effect. `failing`: the files are "
+        "invalid, and the last valid set stays in effect. `awaiting_confirmation`: the files would remove "
+        "many overrides.",
     )
-    digest = serializers.CharField(help_text="Of the set of files in force.")
-    revision = serializers.IntegerField(help_text="That the set in force made.")
+    digest = serializers.CharField(help_text="Digest of the set of files in effect.")
+    revision = serializers.IntegerField(help_text="Revision of the set of files in effect.")
     checked_at = serializers.DateTimeField(allow_null=True)
     loaded_at = serializers.DateTimeField(allow_null=True)
     files = serializers.ListField(child=serializers.CharField())
@@ -58,7 +60,7 @@ class SourceRead(serializers.Serializer[Any]):
 
 
 class Confirmation(StrictSerializer):
-    digest = Text(max_length=64, help_text="`pending.digest`: exactly this set may take effect.")
+    digest = Text(max_length=64, help_text="`pending.digest` of the set of files to confirm.")
 
     class Meta:
         ref_name = "SourceConfirmation"
@@ -71,8 +73,8 @@ class Source(Endpoint):
         operation_id="overrides_source",
         summary="Get the source of overrides",
         description=(
-            "Shows whether overrides are stored in the database or read from files, and for files when they "
-            "were last loaded and what is wrong with them."
+            "Shows whether overrides are stored in the database or loaded from files, and for files when "
+            "they were last loaded and their errors."
         ),
         tags=["source of overrides"],
         responses=SourceRead,
@@ -86,11 +88,12 @@ class Source(Endpoint):
 
 class ConfirmSource(Endpoint):
     actions = {"POST": Action.OVERRIDE_WRITE}
+    problems = {"POST": (errors.UnknownVersion,)}
 
     @extend_schema(
         operation_id="overrides_source_confirm",
         summary="Confirm files that remove many overrides",
-        description="It is loaded at the next look at the folder, if the files are still the same.",
+        description="The files are loaded at the next check of the folder, if they have not changed since.",
         tags=["source of overrides"],
         parameters=[MutationQuery],
         request=Confirmation,

@@ -1,4 +1,4 @@
-"""Doors to guard rails."""
+"""HTTP endpoints for guard rails."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from controlplane import errors
 from controlplane.api.endpoints import Endpoint, actor_of, caller_of, mutation
 from controlplane.api.etags import parse_precondition, respond, version_etag
 from controlplane.api.pages import PageQuery, page_response, paginate
@@ -22,14 +23,14 @@ from overrides.api import examples
 from overrides.api.as_of import AsOfQuery, as_of
 from overrides.api.plan_schemas import PlanRead, show_plan
 from overrides.api.schemas import AnyJSONField, ConfirmedQuery
-from overrides.api.write_options import limits_from
+from overrides.api.write_options import commit_options_from
 from overrides.documents.guard_rails import rail_from
 from overrides.editing.guard_rails import delete_rail, put_rail
 from overrides.models import GuardRailRow
 
 
 class RailRule(serializers.Serializer[Any]):
-    """At least one of these."""
+    """At least one limit."""
 
     lock_below = serializers.ChoiceField(
         choices=LEVEL_NAMES, required=False, help_text="More specific levels may not set the field."
@@ -37,19 +38,23 @@ class RailRule(serializers.Serializer[Any]):
     minimum = AnyJSONField(required=False, help_text="A number, or a quantity such as 500m.")
     maximum = AnyJSONField(required=False)
     allowed = serializers.ListField(
-        child=AnyJSONField(), required=False, help_text="The only legal values; of a list, of its items."
+        child=AnyJSONField(), required=False, help_text="The only allowed values; for a list, of its items."
     )
 
 
-class RailWriteShape(serializers.Serializer[Any]):
+class GuardRailWrite(serializers.Serializer[Any]):
     """A limit of one field, for a scope and all below it."""
 
-    name = serializers.CharField(help_text="Lower-case letters, digits, inner hyphens.")
+    name = serializers.CharField(help_text="Lower-case letters, digits and inner hyphens.")
     scope = ScopeWrite(required=False)
     resource_type = serializers.CharField()
-    pointer = serializers.CharField(help_text="The field, as /limits/cpu; `*` stands for any step.")
+    pointer = serializers.CharField(
+        help_text="JSON Pointer of the field, such as /limits/cpu; `*` matches any step."
+    )
     rule = RailRule()
-    reason = serializers.CharField(required=False, max_length=500, help_text="Shown to whom it stops.")
+    reason = serializers.CharField(
+        required=False, max_length=500, help_text="Shown in errors of refused writes."
+    )
 
     class Meta:
         ref_name = "GuardRailWrite"
@@ -73,11 +78,11 @@ class GuardRailPage(serializers.Serializer[Any]):
 
 
 class RailListQuery(PageQuery, AsOfQuery):
-    resource_type = serializers.CharField(required=False, help_text="Only of this type.")
+    resource_type = serializers.CharField(required=False, help_text="Only this type.")
 
 
 class GuardRailWithPlan(GuardRailRead):
-    """A guard rail, and how putting it up changes effective values."""
+    """A guard rail, and how it changes effective values."""
 
     plan = PlanRead()
 
@@ -86,7 +91,7 @@ class RailMutationQuery(ConfirmedQuery):
     accept_existing = serializers.BooleanField(
         required=False,
         default=False,
-        help_text="Put it up although overrides break it: they stay stored and do not apply.",
+        help_text="Accept existing overrides that break the guard rail; they stay stored without effect.",
     )
 
 
@@ -114,64 +119,79 @@ class RailCollection(Endpoint):
 
 class RailItem(Endpoint):
     actions = {"GET": Action.OVERRIDE_READ, "PUT": Action.RAIL_WRITE, "DELETE": Action.RAIL_WRITE}
+    problems = {
+        "PUT": (
+            errors.NameTaken,
+            errors.ConfirmationRequired,
+            errors.SourceIsReadOnly,
+            errors.InvalidScope,
+            errors.InheritedConflict,
+        ),
+        "DELETE": (
+            errors.StillInUse,
+            errors.ConfirmationRequired,
+            errors.SourceIsReadOnly,
+        ),
+    }
     has_versions = True
 
     @extend_schema(
         operation_id="guard_rails_get",
         summary="Get one guard rail",
-        description="The answer carries an ETag; send it as `If-Match` to change or delete the guard rail.",
+        description="Returns an ETag; send it as `If-Match` to change or delete the guard rail.",
         tags=["guard rails"],
         parameters=[AsOfQuery],
         responses=GuardRailRead,
         examples=[examples.RAIL],
     )
     def get(self, request: Request, name: str) -> Response:
-        then = as_of(AsOfQuery.parse(request))
-        row = _visible(request, then).filter(name=name).first()
+        revision = as_of(AsOfQuery.parse(request))
+        row = _visible(request, revision).filter(name=name).first()
         if row is None:
-            raise UnknownGuardRail(f"There is no guard rail {name[:80]!r}.")
+            raise UnknownGuardRail(f"Guard rail {name[:80]!r} does not exist.")
         return respond(request, show_rail(row), etag=version_etag(row.version))
 
     @extend_schema(
         operation_id="guard_rails_put",
         summary="Create or replace a guard rail",
         description=(
-            "Lock a field below a level, or say its minimum, maximum or allowed values, for a scope and all "
-            "below it. Writes that break it are refused; inherited values that break it do not apply there. "
-            "Refused with the overrides that break it already, unless `accept_existing=true`, and if a scope "
-            "would resolve to something invalid. `plan` says what changes; with `dry_run=true` nothing is "
-            "kept and nothing needs to be accepted or confirmed."
+            "Locks a field below a level, or sets its minimum, maximum or allowed values, for a scope and "
+            "all scopes below it. Writes that break the guard rail are refused; inherited values that break "
+            "it do not apply there. The request is refused with the existing overrides that break the guard "
+            "rail, unless `accept_existing=true`, and if a scope would resolve to invalid attributes. "
+            "`plan` shows what changes; `dry_run=true` returns it without writing, and needs no "
+            "confirmation."
         ),
         tags=["guard rails"],
         parameters=[RailMutationQuery],
-        request=RailWriteShape,
+        request=GuardRailWrite,
         responses={200: GuardRailWithPlan, 201: GuardRailWithPlan},
         examples=[examples.RAIL_WRITE, examples.RAIL_WITH_PLAN],
     )
     @mutation
     def put(self, request: Request, name: str) -> Response:
         query = RailMutationQuery.parse(request)
-        wanted = rail_from(request.data)
-        if wanted.name != name:
-            message = f"The path says {name[:80]!r}, the body {wanted.name!r}."
+        rail = rail_from(request.data)
+        if rail.name != name:
+            message = f"The name is {name[:80]!r} in the path and {rail.name!r} in the body."
             raise InvalidRequest(message, errors=[FieldError("/name", "other_name", message)])
-        caller_of(request).require(Action.RAIL_WRITE, wanted.scope)
+        caller_of(request).require(Action.RAIL_WRITE, rail.scope)
         _require_own(request, name)
-        put = put_rail(
-            wanted,
+        result = put_rail(
+            rail,
             actor=actor_of(request, query["change_message"]),
             precondition=parse_precondition(request),
             accept_existing=query["accept_existing"],
-            limits=limits_from(query, wants_plan=True),
+            options=commit_options_from(query, wants_plan=True),
         )
-        content = {**show_rail(put.row), "plan": show_plan(put.plan)}
-        headers = {"ETag": version_etag(put.row.version)}
-        return Response(content, status=201 if put.is_new else 200, headers=headers)
+        content = {**show_rail(result.row), "plan": show_plan(result.plan)}
+        headers = {"ETag": version_etag(result.row.version)}
+        return Response(content, status=201 if result.is_new else 200, headers=headers)
 
     @extend_schema(
         operation_id="guard_rails_delete",
         summary="Delete a guard rail",
-        description="What it kept out applies again. `dry_run=true` answers 200 with the plan.",
+        description="Values that it refused apply again. `dry_run=true` returns 200 with the plan.",
         tags=["guard rails"],
         parameters=[ConfirmedQuery],
         responses={200: PlanRead, 204: None},
@@ -185,15 +205,15 @@ class RailItem(Endpoint):
             name,
             actor=actor_of(request, query["change_message"]),
             precondition=parse_precondition(request),
-            limits=limits_from(query, wants_plan=query["dry_run"]),
+            options=commit_options_from(query, wants_plan=query["dry_run"]),
         )
         return Response(show_plan(plan)) if query["dry_run"] else Response(status=204)
 
 
-def _visible(request: Request, then: int | None = None) -> QuerySet[GuardRailRow]:
-    """Rails that hold somewhere where the caller may read overrides."""
+def _visible(request: Request, revision: int | None = None) -> QuerySet[GuardRailRow]:
+    """Return rails that are in effect at scopes where the caller can read overrides."""
     scopes = caller_of(request).scopes_for(Action.OVERRIDE_READ)
-    return GuardRailRow.objects.as_of(then).filter(overlapping(scopes))
+    return GuardRailRow.objects.as_of(revision).filter(overlapping(scopes))
 
 
 def show_rail(row: GuardRailRow) -> dict[str, Any]:
@@ -211,9 +231,9 @@ def show_rail(row: GuardRailRow) -> dict[str, Any]:
 
 
 def _require_own(request: Request, name: str) -> None:
-    """An existing rail may only be changed by callers who may write rails at its scope.
+    """Check that the caller may write rails at the scope of an existing rail.
 
-    Of a rail that the caller may not read, only the name is disclosed, since names are unique.
+    For a rail that the caller cannot read, only the name is disclosed, since names are unique.
     Raises PermissionDenied, NameTaken for a PUT and UnknownGuardRail for a DELETE.
     """
     row = GuardRailRow.objects.present().filter(name=name).first()
@@ -222,5 +242,5 @@ def _require_own(request: Request, name: str) -> None:
     if not _visible(request).filter(name=name).exists():
         if request.method == "PUT":
             raise NameTaken(f"The guard rail name {name[:80]!r} is in use. Choose another name.")
-        raise UnknownGuardRail(f"There is no guard rail {name[:80]!r}.")
+        raise UnknownGuardRail(f"Guard rail {name[:80]!r} does not exist.")
     caller_of(request).require(Action.RAIL_WRITE, row.scope)

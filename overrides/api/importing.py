@@ -1,4 +1,4 @@
-"""Door to imports: flytectl's attribute files, or a running FlyteAdmin."""
+"""HTTP endpoint for imports from flytectl's attribute files or a running FlyteAdmin."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from controlplane import errors
 from controlplane.api.endpoints import Endpoint, actor_of, caller_of, mutation
 from controlplane.api.fields import Flag, StrictSerializer, Text, parse_body
 from controlplane.errors import FieldError, InvalidRequest
@@ -21,30 +22,38 @@ from overrides.editing.apply import ApplyOptions
 from overrides.importing.apply import apply_findings, missing_names
 from overrides.importing.flyteadmin import read_flyteadmin
 from overrides.importing.flytectl import KINDS, read_files
-from overrides.importing.report import Findings, LeftOut
+from overrides.importing.report import ImportFindings, ImportIssue
 
-FLYTECTL_KINDS = [(one, one) for one in KINDS]
+FLYTECTL_KINDS = [(kind, kind) for kind in KINDS]
 
 
 class FlyteAdminWrite(StrictSerializer):
-    url = Text(max_length=2000, help_text="FlyteAdmin's address, such as https://flyte.example.com")
+    url = Text(max_length=2000, help_text="FlyteAdmin's URL, such as https://flyte.example.com")
     token = Text(required=False, default="", allow_blank=True, max_length=8000, help_text="Bearer token.")
 
 
 class OverridesImport(StrictSerializer):
-    """Give `flytectl_files` or `flyteadmin`."""
+    """Either `flytectl_files` or `flyteadmin`."""
 
     flytectl_files = serializers.DictField(
-        child=Text(lines=True, max_length=1024 * 1024), required=False, help_text="Texts by file name."
+        child=Text(lines=True, max_length=1024 * 1024),
+        required=False,
+        help_text="File contents by file name.",
     )
     kind = serializers.ChoiceField(
-        choices=FLYTECTL_KINDS, required=False, help_text="Of all files, where their keys do not tell."
+        choices=FLYTECTL_KINDS,
+        required=False,
+        help_text="Resource type of all files, if their keys do not determine it.",
     )
     flyteadmin = FlyteAdminWrite(required=False)
-    manager = Text(required=False, default="import", max_length=63, help_text="Who manages the values.")
-    create_projects = Flag(required=False, default=False, help_text="Create what is not registered here.")
-    force = Flag(required=False, default=False, help_text="Take values from other managers.")
-    prune = Flag(required=False, default=False, help_text="Remove what the manager states no more.")
+    manager = Text(
+        required=False, default="import", max_length=63, help_text="Manager of the imported values."
+    )
+    create_projects = Flag(
+        required=False, default=False, help_text="Create projects and domains that are not registered."
+    )
+    force = Flag(required=False, default=False, help_text="Take over values of other managers.")
+    prune = Flag(required=False, default=False, help_text="Remove values that the manager no longer states.")
 
 
 class SkippedEntry(serializers.Serializer[Any]):
@@ -56,21 +65,27 @@ class SkippedEntry(serializers.Serializer[Any]):
 
 class ImportRead(serializers.Serializer[Any]):
     plan = PlanRead()
-    skipped = SkippedEntry(many=True, help_text="What was left out without harm.")
+    skipped = SkippedEntry(many=True, help_text="Entries that were skipped because they have no effect.")
 
 
 class ImportOverrides(Endpoint):
     actions = {"POST": Action.OVERRIDE_WRITE}
+    problems = {
+        "POST": (
+            errors.UnknownProject,
+            errors.UnknownDomain,
+        )
+    }
     takes_bundles = True
 
     @extend_schema(
         operation_id="overrides_import",
         summary="Import overrides from flytectl files or FlyteAdmin",
         description=(
-            "All or nothing: a file or row that cannot be read is an error that names it. `dry_run=true` "
-            "answers the report and the plan. With `prune`, a change that reaches many scopes or removes "
-            "many overrides must be confirmed. The address of a FlyteAdmin must be public, or in a network "
-            "that the operator allows."
+            "All or nothing: a file or row that cannot be read is an error. `dry_run=true` returns the "
+            "report and the plan only. With `prune`, changes that affect many scopes or remove many "
+            "overrides need confirmation. FlyteAdmin's address must be public, or in a network that the "
+            "operator allows."
         ),
         tags=["overrides documents"],
         parameters=[ConfirmedQuery],
@@ -81,51 +96,57 @@ class ImportOverrides(Endpoint):
     @mutation
     def post(self, request: Request) -> Response:
         query = ConfirmedQuery.parse(request)
-        wanted = parse_body(OverridesImport, request)
-        # An import may name any scope, so nobody below the top may make us ask around.
+        body = parse_body(OverridesImport, request)
+        # An import can name any scope, so it needs the permission at the global scope.
         caller_of(request).require(Action.OVERRIDE_WRITE, Scope())
-        if wanted["force"]:
+        if body["force"]:
             caller_of(request).require(Action.OVERRIDE_FORCE, Scope())
-        findings = _read(wanted)
+        findings = _read(body)
         _refuse_problems(findings.problems)
         if any(missing_names(findings)):
             caller_of(request).require(Action.PROJECT_WRITE, Scope())
-        imported = apply_findings(
+        result = apply_findings(
             findings,
-            options=_options(wanted, query),
-            create_missing=wanted["create_projects"],
+            options=_options(body, query),
+            create_missing=body["create_projects"],
             actor=actor_of(request, query["change_message"]),
         )
-        skipped = [SkippedEntry(one).data for one in findings.skipped]
-        return Response({"plan": show_plan(imported.plan, imported.made), "skipped": skipped})
+        skipped = [SkippedEntry(entry).data for entry in findings.skipped]
+        return Response({"plan": show_plan(result.plan, result.installation), "skipped": skipped})
 
 
-def _options(wanted: dict[str, Any], query: dict[str, Any]) -> ApplyOptions:
-    """An import that removes nothing asks nothing: it is looked at in its source."""
+def _options(body: dict[str, Any], query: dict[str, Any]) -> ApplyOptions:
+    """Return apply options; imports that remove nothing need no confirmation."""
     return ApplyOptions(
-        wanted["manager"],
-        force=wanted["force"],
-        prune=wanted["prune"],
+        body["manager"],
+        force=body["force"],
+        prune=body["prune"],
         confirm=query.get("confirm", ""),
-        asks=wanted["prune"] and not query["dry_run"],
+        asks=body["prune"] and not query["dry_run"],
     )
 
 
-def _read(wanted: dict[str, Any]) -> Findings:
-    if ("flytectl_files" in wanted) == ("flyteadmin" in wanted):
-        message = "Give flytectl_files or flyteadmin, and not both."
+def _read(body: dict[str, Any]) -> ImportFindings:
+    if ("flytectl_files" in body) == ("flyteadmin" in body):
+        message = "Send either flytectl_files or flyteadmin."
         raise InvalidRequest(message, errors=[FieldError("", "required", message)])
-    if "flyteadmin" in wanted:
-        return read_flyteadmin(wanted["flyteadmin"]["url"], token=wanted["flyteadmin"]["token"])
-    return read_files(wanted["flytectl_files"], kind=wanted.get("kind", ""))
+    if "flyteadmin" in body:
+        return read_flyteadmin(body["flyteadmin"]["url"], token=body["flyteadmin"]["token"])
+    return read_files(body["flytectl_files"], kind=body.get("kind", ""))
 
 
-def _refuse_problems(problems: list[LeftOut]) -> None:
+def _refuse_problems(problems: list[ImportIssue]) -> None:
     if problems:
         errors = [
             FieldError(
-                "", "cannot_be_imported", f"{one.place}: {one.reason}", line=one.line, column=one.column
+                "",
+                "cannot_be_imported",
+                f"{problem.place}: {problem.reason}",
+                line=problem.line,
+                column=problem.column,
             )
-            for one in problems
+            for problem in problems
         ]
-        raise InvalidRequest(f"{len(problems)} mistakes. First: {errors[0].message}", errors=errors[:200])
+        raise InvalidRequest(
+            f"The import has {len(problems)} errors. First: {errors[0].message}", errors=errors[:200]
+        )

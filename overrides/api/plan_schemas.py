@@ -1,4 +1,4 @@
-"""The shapes of plans: what a change does, document by document and value by value."""
+"""Schemas of plans: what a change does, by document and by value."""
 
 from __future__ import annotations
 
@@ -9,27 +9,29 @@ from rest_framework import serializers
 
 from controlplane.api.scopes import ScopeRead, show_scope
 from overrides.api.schemas import AnyJSONField
-from overrides.documents.catalogue_documents import Made
-from overrides.documents.export import Applied
+from overrides.documents.catalogue_documents import CatalogueChange
+from overrides.documents.export import ApplyResult
 from overrides.editing.plans import ChangeKind, Difference, EffectiveChange, KeptOut, Plan, PlannedChange
 from overrides.resolution.leaves import ABSENT
 
-CHANGE_KINDS = [(one.value, one.value) for one in ChangeKind]
-# More changes than this are counted, not listed: nobody reads ten thousand.
+CHANGE_KINDS = [(kind.value, kind.value) for kind in ChangeKind]
+# Further changes are counted, but not listed.
 LISTED = 1000
 
 
 class LeafDifference(serializers.Serializer[Any]):
-    leaf = serializers.CharField(help_text="The value's place; items of lists stand by name, not by index.")
-    before = AnyJSONField(required=False, help_text="Absent if there was none.")
-    after = AnyJSONField(required=False, help_text="Absent if there is none any more.")
+    leaf = serializers.CharField(
+        help_text="Location of the value; items of keyed lists appear by name, not by index."
+    )
+    before = AnyJSONField(required=False, help_text="Absent if there was no value.")
+    after = AnyJSONField(required=False, help_text="Absent if there is no value any more.")
 
 
 class PlannedChangeRead(serializers.Serializer[Any]):
     resource_type = serializers.CharField()
     scope = ScopeRead()
     change = serializers.ChoiceField(choices=CHANGE_KINDS)
-    version = serializers.IntegerField(help_text="The version that it gets.")
+    version = serializers.IntegerField(help_text="The version after the change.")
     differences = LeafDifference(many=True)
     declared_in = serializers.CharField()
 
@@ -65,34 +67,34 @@ class KeptOutValue(serializers.Serializer[Any]):
 
 
 class PlanRead(serializers.Serializer[Any]):
-    """What a change does, or with dry_run would do."""
+    """The effects of a change; with `dry_run=true`, of the change that would be made."""
 
-    revision = serializers.IntegerField(help_text="The revision that it makes; 0 if nothing changes.")
+    revision = serializers.IntegerField(help_text="The new revision; 0 if nothing changes.")
     summary = PlanSummary()
     affected_scopes = serializers.IntegerField(
-        help_text="At how many scopes effective values change: where the type is set, and every registered "
-        "project in every domain."
+        help_text="Number of scopes whose effective values change, among scopes where the type is set and "
+        "every registered project in every domain."
     )
     digest = serializers.CharField(
-        help_text="Identifies exactly this change. Sent as `confirm`, it confirms all that the change does. "
+        help_text="Identifies exactly this change. Send it as `confirm` to confirm all its effects. "
         "Empty if nothing changes."
     )
     confirm = serializers.CharField(
-        allow_null=True, help_text="What to send as `confirm`; null if no confirmation is needed."
+        allow_null=True, help_text="Value to send as `confirm`; null if no confirmation is needed."
     )
-    confirm_reason = serializers.CharField(help_text="Why a confirmation is needed; else empty.")
+    confirm_reason = serializers.CharField(help_text="Why confirmation is needed; otherwise empty.")
     installation = InstallationChange(
-        many=True, help_text="Projects, domains, types and rails of the documents, as far as they change."
+        many=True, help_text="Changed projects, domains, resource types and guard rails of the documents."
     )
-    changes = PlannedChangeRead(many=True, help_text=f"What changes; {LISTED} at most are listed.")
+    changes = PlannedChangeRead(many=True, help_text=f"Changed overrides; at most {LISTED} are listed.")
     effective = EffectiveChangeRead(many=True, help_text="The first changes of effective values.")
     kept_out = KeptOutValue(
-        many=True, help_text="Stored values that changed guard rails newly keep from applying; the first."
+        many=True, help_text="The first stored values that changed guard rails newly keep from applying."
     )
 
 
-def show_plan(plan: Plan, made: Sequence[Made] = ()) -> dict[str, Any]:
-    changing = [one for one in plan.changes if one.kind is not ChangeKind.UNCHANGED]
+def show_plan(plan: Plan, installation: Sequence[CatalogueChange] = ()) -> dict[str, Any]:
+    changes = [change for change in plan.changes if change.kind is not ChangeKind.UNCHANGED]
     return {
         "revision": plan.revision,
         "summary": {kind.value: plan.count(kind) for kind in ChangeKind},
@@ -101,45 +103,45 @@ def show_plan(plan: Plan, made: Sequence[Made] = ()) -> dict[str, Any]:
         "confirm": plan.confirmation.confirm if plan.confirmation else None,
         "confirm_reason": plan.confirmation.reason if plan.confirmation else "",
         "installation": [
-            {"kind": one.kind, "name": one.name, "change": one.change}
-            for one in made
-            if one.change != ChangeKind.UNCHANGED
+            {"kind": entry.kind, "name": entry.name, "change": entry.change}
+            for entry in installation
+            if entry.change != ChangeKind.UNCHANGED
         ],
-        "changes": [_show_change(one) for one in changing[:LISTED]],
-        "effective": [_show_effective(one) for one in plan.effective],
+        "changes": [_show_change(change) for change in changes[:LISTED]],
+        "effective": [_show_effective(change) for change in plan.effective],
         "kept_out": [_show_kept_out(value) for value in plan.kept_out[:LISTED]],
     }
 
 
-def show_applied(applied: Applied) -> dict[str, Any]:
-    return show_plan(applied.plan, applied.made)
+def show_applied(result: ApplyResult) -> dict[str, Any]:
+    return show_plan(result.plan, result.installation)
 
 
-def show_differences(found: Sequence[Difference]) -> list[dict[str, Any]]:
+def show_differences(differences: Sequence[Difference]) -> list[dict[str, Any]]:
     return [
-        {"leaf": one.leaf}
-        | ({} if one.before is ABSENT else {"before": one.before})
-        | ({} if one.after is ABSENT else {"after": one.after})
-        for one in found
+        {"leaf": difference.leaf}
+        | ({} if difference.before is ABSENT else {"before": difference.before})
+        | ({} if difference.after is ABSENT else {"after": difference.after})
+        for difference in differences
     ]
 
 
-def _show_change(one: PlannedChange) -> dict[str, Any]:
+def _show_change(change: PlannedChange) -> dict[str, Any]:
     return {
-        "resource_type": one.address.resource_type,
-        "scope": show_scope(one.address.scope),
-        "change": one.kind.value,
-        "version": one.version,
-        "differences": show_differences(one.differences),
-        "declared_in": one.declared_in,
+        "resource_type": change.address.resource_type,
+        "scope": show_scope(change.address.scope),
+        "change": change.kind.value,
+        "version": change.version,
+        "differences": show_differences(change.differences),
+        "declared_in": change.declared_in,
     }
 
 
-def _show_effective(one: EffectiveChange) -> dict[str, Any]:
+def _show_effective(change: EffectiveChange) -> dict[str, Any]:
     return {
-        "scope": show_scope(one.scope),
-        "resource_type": one.resource_type,
-        "differences": show_differences(one.differences),
+        "scope": show_scope(change.scope),
+        "resource_type": change.resource_type,
+        "differences": show_differences(change.differences),
     }
 
 

@@ -1,4 +1,4 @@
-"""Doors to the names that scopes use: projects and domains."""
+"""HTTP endpoints for projects and domains."""
 
 from __future__ import annotations
 
@@ -14,8 +14,7 @@ from controlplane.api.pages import PageQuery, page_response, paginate
 from controlplane.errors import UnknownDomain, UnknownProject
 from controlplane.identity.roles import Action
 from controlplane.scopes import Scope
-from overrides.api import examples
-from overrides.api import schemas as shapes
+from overrides.api import examples, project_schemas
 from overrides.models import Domain, Project
 from overrides.projects import create_domain, create_project, require_readable, update_project
 
@@ -26,17 +25,17 @@ class ProjectCollection(Endpoint):
     @extend_schema(
         operation_id="projects_list",
         summary="List projects",
-        description="Lists the projects that the caller may read, archived projects included.",
+        description="Lists the projects that the caller can read, including archived projects.",
         tags=["projects and domains"],
         parameters=[PageQuery],
-        responses=shapes.ProjectPage,
+        responses=project_schemas.ProjectPage,
         examples=[examples.PROJECT_PAGE],
     )
     def get(self, request: Request) -> Response:
         query = PageQuery.parse(request)
         rows = Project.objects.readable_in(caller_of(request).scopes_for(Action.PROJECT_READ))
         return page_response(
-            request, paginate(request, rows, order=("id",), query=query), shapes.show_project
+            request, paginate(request, rows, order=("id",), query=query), project_schemas.show_project
         )
 
     @extend_schema(
@@ -45,21 +44,21 @@ class ProjectCollection(Endpoint):
         description="Overrides can be set for the project as soon as it exists.",
         tags=["projects and domains"],
         parameters=[MutationQuery],
-        request=shapes.ProjectWrite,
-        responses={201: shapes.ProjectRead},
+        request=project_schemas.ProjectWrite,
+        responses={201: project_schemas.ProjectRead},
         examples=[examples.PROJECT_WRITE, examples.PROJECT],
     )
     @mutation
     def post(self, request: Request) -> Response:
         MutationQuery.parse(request)
-        wanted = parse_body(shapes.ProjectWrite, request)
+        body = parse_body(project_schemas.ProjectWrite, request)
         caller_of(request).require(Action.PROJECT_WRITE, Scope())
         project = create_project(
-            wanted["id"], shapes.project_fields(wanted, state=wanted["state"]), actor=actor_of(request)
+            body["id"], project_schemas.project_fields(body, state=body["state"]), actor=actor_of(request)
         )
         project.refresh_from_db()
         location = {"Location": f"{request.path}/{project.id}"}
-        return Response(shapes.show_project(project), status=201, headers=location)
+        return Response(project_schemas.show_project(project), status=201, headers=location)
 
 
 class ProjectItem(Endpoint):
@@ -77,42 +76,42 @@ class ProjectItem(Endpoint):
         summary="Get one project",
         description="Returns the project's name, description, labels and state.",
         tags=["projects and domains"],
-        responses=shapes.ProjectRead,
+        responses=project_schemas.ProjectRead,
         examples=[examples.PROJECT],
     )
     def get(self, request: Request, project: str) -> Response:
         Query.parse(request)
         require_readable(caller_of(request), project)
-        found = Project.objects.filter(id=project).first()
-        if found is None:
-            raise UnknownProject(f"There is no project {project[:80]!r}.")
-        return Response(shapes.show_project(found))
+        row = Project.objects.filter(id=project).first()
+        if row is None:
+            raise UnknownProject(f"Project {project[:80]!r} does not exist.")
+        return Response(project_schemas.show_project(row))
 
     @extend_schema(
         operation_id="projects_patch",
-        summary="Change, archive or activate a project",
+        summary="Update a project",
         description=(
-            "What is absent stays. `labels` replaces all labels. Flyte's clients can change no attributes of "
-            "an archived project; what is set there stays and goes on applying."
+            "Absent fields stay unchanged. `labels` replaces all labels. Flyte's clients cannot change "
+            "attributes of an archived project; its overrides stay in effect."
         ),
         tags=["projects and domains"],
         parameters=[MutationQuery],
         request={
-            "application/json": shapes.ProjectPatch,
-            "application/merge-patch+json": shapes.ProjectPatch,
+            "application/json": project_schemas.ProjectPatch,
+            "application/merge-patch+json": project_schemas.ProjectPatch,
         },
-        responses=shapes.ProjectRead,
+        responses=project_schemas.ProjectRead,
         examples=[*examples.PROJECT_PATCHES, examples.PROJECT],
     )
     @mutation
     def patch(self, request: Request, project: str) -> Response:
         MutationQuery.parse(request)
         caller_of(request).require(Action.PROJECT_WRITE, Scope(project=project))
-        wanted = parse_body(shapes.ProjectPatch, request)
+        body = parse_body(project_schemas.ProjectPatch, request)
         update_project(
-            project, shapes.project_fields(wanted, state=wanted.get("state")), actor=actor_of(request)
+            project, project_schemas.project_fields(body, state=body.get("state")), actor=actor_of(request)
         )
-        return Response(shapes.show_project(Project.objects.get(id=project)))
+        return Response(project_schemas.show_project(Project.objects.get(id=project)))
 
 
 class DomainCollection(Endpoint):
@@ -124,33 +123,33 @@ class DomainCollection(Endpoint):
         description="Domains such as development, staging and production; every project has all of them.",
         tags=["projects and domains"],
         parameters=[PageQuery],
-        responses=shapes.DomainPage,
+        responses=project_schemas.DomainPage,
         examples=[examples.DOMAIN_PAGE],
     )
     def get(self, request: Request) -> Response:
         query = PageQuery.parse(request)
         page = paginate(request, Domain.objects.all(), order=("id",), query=query)
-        return page_response(request, page, shapes.show_domain)
+        return page_response(request, page, project_schemas.show_domain)
 
     @extend_schema(
         operation_id="domains_create",
         summary="Create a domain",
-        description="The new domain exists in every project at once.",
+        description="The new domain exists in every project immediately.",
         tags=["projects and domains"],
         parameters=[MutationQuery],
-        request=shapes.DomainWrite,
-        responses={201: shapes.DomainRead},
+        request=project_schemas.DomainWrite,
+        responses={201: project_schemas.DomainRead},
         examples=[examples.DOMAIN_WRITE, examples.DOMAIN],
     )
     @mutation
     def post(self, request: Request) -> Response:
         MutationQuery.parse(request)
-        wanted = parse_body(shapes.DomainWrite, request)
+        body = parse_body(project_schemas.DomainWrite, request)
         caller_of(request).require(Action.PROJECT_WRITE, Scope())
-        domain = create_domain(wanted["id"], name=wanted["name"], actor=actor_of(request))
+        domain = create_domain(body["id"], name=body["name"], actor=actor_of(request))
         domain.refresh_from_db()
         location = {"Location": f"{request.path}/{domain.id}"}
-        return Response(shapes.show_domain(domain), status=201, headers=location)
+        return Response(project_schemas.show_domain(domain), status=201, headers=location)
 
 
 class DomainItem(Endpoint):
@@ -161,12 +160,12 @@ class DomainItem(Endpoint):
         summary="Get one domain",
         description="Returns the domain's ID and display name.",
         tags=["projects and domains"],
-        responses=shapes.DomainRead,
+        responses=project_schemas.DomainRead,
         examples=[examples.DOMAIN],
     )
     def get(self, request: Request, domain: str) -> Response:
         Query.parse(request)
-        found = Domain.objects.filter(id=domain).first()
-        if found is None:
-            raise UnknownDomain(f"There is no domain {domain[:80]!r}.")
-        return Response(shapes.show_domain(found))
+        row = Domain.objects.filter(id=domain).first()
+        if row is None:
+            raise UnknownDomain(f"Domain {domain[:80]!r} does not exist.")
+        return Response(project_schemas.show_domain(row))

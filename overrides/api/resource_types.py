@@ -1,4 +1,4 @@
-"""Doors to resource types: the built-in ones, and those that operators define."""
+"""HTTP endpoints for resource types: the built-in types and those that operators define."""
 
 from __future__ import annotations
 
@@ -9,27 +9,27 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from controlplane import errors
 from controlplane.api.endpoints import Endpoint, actor_of, caller_of, mutation
 from controlplane.api.etags import parse_precondition, respond, version_etag
 from controlplane.errors import FieldError, InvalidRequest
 from controlplane.identity.roles import Action
 from controlplane.scopes import LEVEL_NAMES
-from overrides.api import examples
-from overrides.api import schemas as shapes
+from overrides.api import examples, schemas
 from overrides.api.as_of import AsOfQuery, as_of
 from overrides.api.plan_schemas import PlanRead, show_plan
 from overrides.api.schemas import STRATEGIES, AttributesField, ConfirmedQuery
-from overrides.api.write_options import limits_from
-from overrides.editing.resource_types import TypePut, create_type, delete_type, put_type
+from overrides.api.write_options import commit_options_from
+from overrides.editing.resource_types import PutTypeResult, create_type, delete_type, put_type
 from overrides.loading.catalogue_cache import current_catalogue
 from overrides.resource_types import ResourceType
 from overrides.resource_types.shape import RULES, check_shape
 
-MERGE_RULES = [(one, one) for one in RULES]
+MERGE_RULES = [(rule, rule) for rule in RULES]
 
 
 class PathRule(serializers.Serializer[Any]):
-    path = serializers.CharField(help_text="JSON Pointer; `*` stands for any item or member.")
+    path = serializers.CharField(help_text="JSON Pointer; `*` matches any item or member.")
     rule = serializers.ChoiceField(choices=MERGE_RULES)
     key = serializers.CharField(required=False, help_text="For merge_by_key: the member that names an item.")
 
@@ -40,23 +40,25 @@ class ResourceTypeWrite(serializers.Serializer[Any]):
     name = serializers.CharField(max_length=63, help_text="In snake_case.")
     title = serializers.CharField(required=False)
     meaning = serializers.CharField(required=False)
-    document_key = serializers.CharField(required=False, help_text="Absent: the name in lowerCamelCase.")
-    schema = AttributesField(help_text="JSON Schema 2020-12 of what applies, an object. Parts are legal.")
+    document_key = serializers.CharField(required=False, help_text="By default the name in lowerCamelCase.")
+    schema = AttributesField(
+        help_text="JSON Schema 2020-12 of effective attributes, an object. Partial documents are valid."
+    )
     strategy = serializers.ChoiceField(choices=STRATEGIES)
-    merge = PathRule(many=True, required=False, help_text="Rules of single paths.")
+    merge = PathRule(many=True, required=False, help_text="Merge rules of single paths.")
     levels = serializers.ListField(
         child=serializers.ChoiceField(choices=LEVEL_NAMES),
         required=False,
-        help_text="Where it may be set. Absent: everywhere.",
+        help_text="Levels at which it can be set; by default all.",
     )
-    levels_reason = serializers.CharField(required=False, help_text="Why not elsewhere.")
-    defaults = AttributesField(required=False, help_text="What applies where nothing is set.")
+    levels_reason = serializers.CharField(required=False, help_text="Why it cannot be set at other levels.")
+    defaults = AttributesField(required=False, help_text="Attributes in effect where nothing is set.")
     example = AttributesField(required=False)
-    hints = AttributesField(required=False, help_text="For forms.")
+    hints = AttributesField(required=False, help_text="Hints for forms.")
 
 
-class ResourceTypeWithPlan(shapes.ResourceTypeRead):
-    """A resource type, and how defining it changes effective values."""
+class ResourceTypeWithPlan(schemas.ResourceTypeRead):
+    """A resource type, and how its definition changes effective values."""
 
     plan = PlanRead()
 
@@ -67,22 +69,22 @@ class ResourceTypeCollection(Endpoint):
     @extend_schema(
         operation_id="resource_types_list",
         summary="List resource types",
-        description="The built-in types of Flyte and the types that operators defined.",
+        description="Lists Flyte's built-in types and the types that operators defined.",
         tags=["resource types"],
         parameters=[AsOfQuery],
-        responses=shapes.ResourceTypeList,
+        responses=schemas.ResourceTypeList,
         examples=[examples.RESOURCE_TYPES],
     )
     def get(self, request: Request) -> Response:
         types = current_catalogue(as_of(AsOfQuery.parse(request))).types.values()
-        return Response({"items": [shapes.show_resource_type(one) for one in types], "next_cursor": None})
+        return Response({"items": [schemas.show_resource_type(row) for row in types], "next_cursor": None})
 
     @extend_schema(
         operation_id="resource_types_create",
         summary="Create a resource type",
         description=(
-            "No code and no restart: it can be set, merged, explained and exported at once. `plan` says "
-            "where its defaults apply; with `dry_run=true` nothing is kept."
+            "The type is available immediately, without a restart. `plan` shows where its defaults apply; "
+            "`dry_run=true` returns it without writing."
         ),
         tags=["resource types"],
         parameters=[ConfirmedQuery],
@@ -95,7 +97,7 @@ class ResourceTypeCollection(Endpoint):
         query = ConfirmedQuery.parse(request)
         definition = check_shape(request.data)
         actor = actor_of(request, query["change_message"])
-        put = create_type(definition, actor=actor, limits=limits_from(query, wants_plan=True))
+        put = create_type(definition, actor=actor, options=commit_options_from(query, wants_plan=True))
         response = _answer(put, status=201)
         response["Location"] = f"{request.path}/{put.resource_type.name}"
         return response
@@ -103,6 +105,19 @@ class ResourceTypeCollection(Endpoint):
 
 class ResourceTypeItem(Endpoint):
     actions = {"GET": Action.SELF_READ, "PUT": Action.TYPE_WRITE, "DELETE": Action.TYPE_WRITE}
+    problems = {
+        "PUT": (
+            errors.StillInUse,
+            errors.ConfirmationRequired,
+            errors.SourceIsReadOnly,
+            errors.InvalidTypeDefinition,
+        ),
+        "DELETE": (
+            errors.StillInUse,
+            errors.ConfirmationRequired,
+            errors.SourceIsReadOnly,
+        ),
+    }
     has_versions = True
 
     @extend_schema(
@@ -114,20 +129,20 @@ class ResourceTypeItem(Endpoint):
         ),
         tags=["resource types"],
         parameters=[AsOfQuery],
-        responses=shapes.ResourceTypeRead,
+        responses=schemas.ResourceTypeRead,
         examples=[examples.RESOURCE_TYPE],
     )
     def get(self, request: Request, resource_type: str) -> Response:
-        one = current_catalogue(as_of(AsOfQuery.parse(request))).get(resource_type)
-        return respond(request, shapes.show_resource_type(one), etag=_etag(one))
+        row = current_catalogue(as_of(AsOfQuery.parse(request))).get(resource_type)
+        return respond(request, schemas.show_resource_type(row), etag=_etag(row))
 
     @extend_schema(
         operation_id="resource_types_put",
         summary="Create or replace a resource type",
         description=(
-            "A change that stored documents would not fit is refused with those documents, and so is one "
-            "by which a scope would resolve to something invalid. `plan` says which effective values change; "
-            "with `dry_run=true` nothing is kept."
+            "A change that would make stored documents invalid is refused with those documents; so is a "
+            "change by which a scope would resolve to invalid attributes. `plan` shows which effective "
+            "values change; `dry_run=true` returns it without writing."
         ),
         tags=["resource types"],
         parameters=[ConfirmedQuery],
@@ -140,13 +155,15 @@ class ResourceTypeItem(Endpoint):
         query = ConfirmedQuery.parse(request)
         definition = check_shape(request.data)
         if definition["name"] != resource_type:
-            message = f"The path says {resource_type[:80]!r}, the body {definition['name']!r}."
+            message = (
+                f"The name is {resource_type[:80]!r} in the path and {definition['name']!r} in the body."
+            )
             raise InvalidRequest(message, errors=[FieldError("/name", "other_name", message)])
         put = put_type(
             definition,
             actor=actor_of(request, query["change_message"]),
             precondition=parse_precondition(request),
-            limits=limits_from(query, wants_plan=True),
+            options=commit_options_from(query, wants_plan=True),
         )
         return _answer(put, status=201 if put.is_new else 200)
 
@@ -155,7 +172,7 @@ class ResourceTypeItem(Endpoint):
         summary="Delete an unused resource type",
         description=(
             "Refused while an override of the type exists. Built-in types cannot be deleted. `dry_run=true` "
-            "answers 200 with the plan."
+            "returns 200 with the plan."
         ),
         tags=["resource types"],
         parameters=[ConfirmedQuery],
@@ -170,16 +187,16 @@ class ResourceTypeItem(Endpoint):
             resource_type,
             actor=actor_of(request, query["change_message"]),
             precondition=parse_precondition(request),
-            limits=limits_from(query, wants_plan=query["dry_run"]),
+            options=commit_options_from(query, wants_plan=query["dry_run"]),
         )
         return Response(show_plan(plan)) if query["dry_run"] else Response(status=204)
 
 
-def _answer(put: TypePut, *, status: int) -> Response:
-    content = {**shapes.show_resource_type(put.resource_type), "plan": show_plan(put.plan)}
+def _answer(put: PutTypeResult, *, status: int) -> Response:
+    content = {**schemas.show_resource_type(put.resource_type), "plan": show_plan(put.plan)}
     return Response(content, status=status, headers={"ETag": _etag(put.resource_type)})
 
 
-def _etag(one: ResourceType) -> str:
-    """A built-in type changes with the software alone: its version 0 is told, and never asked for."""
-    return version_etag(one.version)
+def _etag(resource_type: ResourceType) -> str:
+    """Return the ETag. Built-in types change only with the software: their version 0 is never required."""
+    return version_etag(resource_type.version)

@@ -1,4 +1,4 @@
-"""The shapes of overrides, effective values, resource types, projects and domains in the API."""
+"""Schemas of overrides and resource types, and of common query parameters."""
 
 from __future__ import annotations
 
@@ -8,14 +8,13 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from controlplane.api.endpoints import ReasonedQuery
-from controlplane.api.fields import StrictSerializer, Text
+from controlplane.api.fields import StrictSerializer
 from controlplane.api.pages import PageQuery
 from controlplane.api.scopes import ScopeQuery, ScopeRead, show_scope
 from controlplane.scopes import LEVEL_NAMES
 from overrides.api.as_of import AsOfQuery
 from overrides.editing.confirmation import PATTERN
-from overrides.models import Domain, Override, OverrideVersion, Project, ProjectState
-from overrides.projects import ProjectFields
+from overrides.models import Override, OverrideVersion
 from overrides.querysets import ORDERS
 from overrides.resolution.merging import Strategy
 from overrides.resource_types import ResourceType
@@ -32,16 +31,16 @@ _SHARED = (
     "owners",
     "declared_in",
 )
-STRATEGIES = [(one.value, one.value) for one in Strategy]
+STRATEGIES = [(strategy.value, strategy.value) for strategy in Strategy]
 
 
 @extend_schema_field({"type": "object", "additionalProperties": True})
 class AttributesField(serializers.Field[Any, Any, Any, Any]):
-    """A JSON object; its resource type says what may be in it."""
+    """A JSON object whose members depend on its resource type."""
 
     def to_internal_value(self, data: Any) -> dict[str, Any]:
         if not isinstance(data, dict):
-            raise serializers.ValidationError("It must be an object.", code="wrong_type")
+            raise serializers.ValidationError("Must be an object.", code="wrong_type")
         return data
 
     def to_representation(self, value: Any) -> Any:
@@ -64,7 +63,23 @@ class OverrideWrite(StrictSerializer):
 
 
 class OverridePreviewWrite(StrictSerializer):
-    attributes = AttributesField(required=False, help_text="Absent: the override is removed.")
+    attributes = AttributesField(required=False, help_text="If absent, the override is deleted.")
+
+
+PATCH_OPERATIONS = [(name, name) for name in ("add", "remove", "replace", "move", "copy", "test")]
+_Operation = type(
+    "_Operation",
+    (serializers.Serializer,),
+    {"from": serializers.CharField(required=False, help_text="JSON Pointer; for `move` and `copy`.")},
+)
+
+
+class JsonPatchOperation(_Operation):  # type: ignore[misc, valid-type]  # `from` is a keyword of Python
+    """One operation of a JSON Patch (RFC 6902)."""
+
+    op = serializers.ChoiceField(choices=PATCH_OPERATIONS)
+    path = serializers.CharField(help_text="JSON Pointer, such as `/attributes/limits/cpu`.")
+    value = AnyJSONField(required=False, help_text="For `add`, `replace` and `test`.")
 
 
 class OverrideRead(serializers.Serializer[Any]):
@@ -72,17 +87,19 @@ class OverrideRead(serializers.Serializer[Any]):
     resource_type = serializers.CharField()
     scope = ScopeRead()
     attributes = AttributesField()
-    version = serializers.IntegerField(help_text='Rises with each change here; the ETag is `"v<version>"`.')
+    version = serializers.IntegerField(
+        help_text='Rises with each change of this override; the ETag is `"v<version>"`.'
+    )
     revision = serializers.IntegerField(help_text="Rises with each change of any override.")
-    created_at = serializers.DateTimeField(allow_null=True, help_text="Not told for the past.")
+    created_at = serializers.DateTimeField(allow_null=True, help_text="Null in past states.")
     changed_at = serializers.DateTimeField()
     changed_by = serializers.CharField()
     change_message = serializers.CharField()
     owners = serializers.DictField(
         child=serializers.ListField(child=serializers.CharField()),
-        help_text="Leaf to its managers. A leaf that is not listed is anybody's.",
+        help_text="Managers by leaf. Anybody may change leaves that are not listed.",
     )
-    declared_in = serializers.CharField(help_text="File and line, where overrides come from files.")
+    declared_in = serializers.CharField(help_text="File and line, if overrides are loaded from files.")
 
 
 class OverridePage(serializers.Serializer[Any]):
@@ -92,31 +109,35 @@ class OverridePage(serializers.Serializer[Any]):
 
 class ResourceTypeRead(serializers.Serializer[Any]):
     name = serializers.CharField()
-    number = serializers.IntegerField(allow_null=True, help_text="Flyte's MatchableResource.")
+    number = serializers.IntegerField(allow_null=True, help_text="Number in Flyte's MatchableResource.")
     title = serializers.CharField()
     meaning = serializers.CharField()
-    document_key = serializers.CharField(help_text="Its name in the overrides document (RFC 3749).")
+    document_key = serializers.CharField(help_text="Name in the overrides document (RFC 3749).")
     strategy = serializers.ChoiceField(choices=STRATEGIES)
     keyed_lists = serializers.DictField(
         child=serializers.CharField(),
-        help_text="Lists that merge item by item: pointer, and the key of an item.",
+        help_text="Lists that merge item by item: the key of their items, by pointer.",
     )
     combine = serializers.DictField(
-        child=serializers.CharField(), help_text="Paths that merge by a rule of their own."
+        child=serializers.CharField(), help_text="Paths with their own merge rule."
     )
     levels = serializers.ListField(
-        child=serializers.ChoiceField(choices=LEVEL_NAMES), help_text="Where it may be set."
+        child=serializers.ChoiceField(choices=LEVEL_NAMES), help_text="Levels at which it can be set."
     )
     not_at = serializers.DictField(
-        child=serializers.CharField(), help_text="Levels at which it may not be set, and why."
+        child=serializers.CharField(), help_text="Levels at which it cannot be set, and why."
     )
-    schema = AttributesField(help_text="JSON Schema 2020-12 of what is set at one scope; parts are legal.")
-    resolved_schema = AttributesField(allow_null=True, help_text="Of what applies, where it says more.")
-    defaults = AttributesField(help_text="What applies where nothing is set.")
-    hints = AttributesField(help_text="For forms.")
+    schema = AttributesField(
+        help_text="JSON Schema 2020-12 of attributes at one scope; partial documents are valid."
+    )
+    resolved_schema = AttributesField(
+        allow_null=True, help_text="JSON Schema of effective attributes, if it is stricter."
+    )
+    defaults = AttributesField(help_text="Attributes in effect where nothing is set.")
+    hints = AttributesField(help_text="Hints for forms.")
     example = AttributesField()
     built_in = serializers.BooleanField()
-    version = serializers.IntegerField(help_text="Of an operator's type; 0 for a built-in one.")
+    version = serializers.IntegerField(help_text="Version of an operator's type; 0 for a built-in type.")
 
 
 class ResourceTypeList(serializers.Serializer[Any]):
@@ -124,116 +145,61 @@ class ResourceTypeList(serializers.Serializer[Any]):
     next_cursor = serializers.CharField(allow_null=True)
 
 
-STATES = [(label, label) for label in ProjectState.labels]
-
-
-def _labels() -> serializers.DictField:
-    return serializers.DictField(
-        child=serializers.CharField(allow_blank=True, trim_whitespace=False, max_length=63),
-        required=False,
-        help_text="Kubernetes labels that executions carry; 16 at most.",
-    )
-
-
-class ProjectWrite(StrictSerializer):
-    id = Text(max_length=63, help_text="Lower-case letters, digits, inner hyphens.")
-    name = Text(max_length=64, required=False, default="", allow_blank=True)
-    description = Text(max_length=300, required=False, default="", allow_blank=True, lines=True)
-    labels = _labels()
-    state = serializers.ChoiceField(choices=STATES, required=False, default="active")
-
-
-class ProjectPatch(StrictSerializer):
-    name = Text(max_length=64, required=False)
-    description = Text(max_length=300, required=False, allow_blank=True, lines=True)
-    labels = _labels()
-    state = serializers.ChoiceField(choices=STATES, required=False)
-
-
-class ProjectRead(serializers.Serializer[Any]):
-    id = serializers.CharField()
-    name = serializers.CharField()
-    description = serializers.CharField()
-    labels = serializers.DictField(child=serializers.CharField(), help_text="Kubernetes labels.")
-    state = serializers.ChoiceField(choices=STATES, help_text="Archived ones are hidden from Flyte's lists.")
-    created_at = serializers.DateTimeField()
-    updated_at = serializers.DateTimeField()
-
-
-class ProjectPage(serializers.Serializer[Any]):
-    items = ProjectRead(many=True)
-    next_cursor = serializers.CharField(allow_null=True)
-
-
-class DomainWrite(StrictSerializer):
-    id = Text(max_length=63, help_text="Lower-case letters, digits, inner hyphens.")
-    name = Text(max_length=64, required=False, default="", allow_blank=True)
-
-
-class DomainRead(serializers.Serializer[Any]):
-    id = serializers.CharField()
-    name = serializers.CharField()
-    created_at = serializers.DateTimeField()
-
-
-class DomainPage(serializers.Serializer[Any]):
-    items = DomainRead(many=True)
-    next_cursor = serializers.CharField(allow_null=True)
-
-
 class ConfirmedQuery(ReasonedQuery):
-    """For changes that ask for a confirmation if they reach far."""
+    """Query of changes that need confirmation if they affect many scopes or remove many overrides."""
 
     confirm = serializers.RegexField(
         PATTERN,
         required=False,
-        help_text="What the plan (`dry_run=true`) names as `confirm`: the number of affected scopes, or the "
-        "plan's digest. Needed where a change reaches many scopes or removes many overrides.",
+        help_text="The plan's `confirm` (see `dry_run=true`): the number of affected scopes, or the plan's "
+        "digest. Required if a change affects many scopes or removes many overrides.",
     )
 
 
-class TermsQuery(ConfirmedQuery):
-    """On what terms something is changed."""
+class WriteOptionsQuery(ConfirmedQuery):
+    """Options of a change."""
 
     managed_by = serializers.CharField(
         required=False,
         default="",
         allow_blank=True,
         max_length=63,
-        help_text="Who manages the values from now on, such as `git`. Empty: nobody.",
+        help_text="Manager of the values from now on, such as `git`; empty for none.",
     )
     force = serializers.BooleanField(
-        required=False, default=False, help_text="Take values from their managers. Needs `override.force`."
+        required=False,
+        default=False,
+        help_text="Take over values of other managers. Requires `override.force`.",
     )
 
 
-class OverrideMutationQuery(ScopeQuery, TermsQuery):
-    """A scope, and the terms of a change."""
+class OverrideMutationQuery(ScopeQuery, WriteOptionsQuery):
+    """A scope, and options of a change."""
 
 
 class OverrideListQuery(PageQuery, AsOfQuery):
     resource_type = serializers.CharField(required=False, help_text="Only this type.")
     level = serializers.ChoiceField(choices=LEVEL_NAMES, required=False, help_text="Only at this level.")
-    project = serializers.CharField(required=False, help_text="Only of this project.")
-    domain = serializers.CharField(required=False, help_text="Only of this domain.")
-    workflow = serializers.CharField(required=False, help_text="Only of this workflow.")
-    launch_plan = serializers.CharField(required=False, help_text="Only of this launch plan.")
+    project = serializers.CharField(required=False, help_text="Only this project.")
+    domain = serializers.CharField(required=False, help_text="Only this domain.")
+    workflow = serializers.CharField(required=False, help_text="Only this workflow.")
+    launch_plan = serializers.CharField(required=False, help_text="Only this launch plan.")
     managed_by = serializers.CharField(
-        required=False, max_length=63, help_text="Only with a value that this manager manages."
+        required=False, max_length=63, help_text="Only overrides with a value that this manager manages."
     )
     changed_by = serializers.CharField(
-        required=False, max_length=63, help_text="Only if this principal changed them last."
+        required=False, max_length=63, help_text="Only overrides that this principal changed last."
     )
     q = serializers.CharField(
         required=False,
         max_length=255,
-        help_text="A text in the scope, type, message or values; case does not matter.",
+        help_text="Text in the scope, type, message or values, ignoring case.",
     )
     sort = serializers.ChoiceField(
         choices=[(name, name) for name in ORDERS],
         required=False,
         default="id",
-        help_text="The order of the list; with a minus sign the other way round.",
+        help_text="Sort order; a minus sign reverses it.",
     )
 
 
@@ -242,7 +208,7 @@ def show_override(override: Override) -> dict[str, Any]:
 
 
 def show_past_override(version: OverrideVersion) -> dict[str, Any]:
-    """A version as the override that it was."""
+    """Return a version in the form of an override."""
     return {
         **{name: getattr(version, name) for name in _SHARED},
         "id": str(version.override_id) if version.override_id else None,
@@ -251,44 +217,23 @@ def show_past_override(version: OverrideVersion) -> dict[str, Any]:
     }
 
 
-def show_resource_type(one: ResourceType) -> dict[str, Any]:
+def show_resource_type(resource_type: ResourceType) -> dict[str, Any]:
     return {
-        "name": one.name,
-        "number": one.number,
-        "title": one.title,
-        "meaning": one.meaning,
-        "document_key": one.document_key,
-        "strategy": one.rule.strategy.value,
-        "keyed_lists": {pointer_of(path): key for path, key in one.rule.keyed_lists.items()},
-        "combine": {pointer_of(path): how.value for path, how in one.rule.combine.items()},
-        "levels": [level.name.lower() for level in one.levels],
-        "not_at": {level.name.lower(): reason for level, reason in one.not_at.items()},
-        "schema": one.schema,
-        "resolved_schema": one.resolved_schema,
-        "defaults": one.defaults,
-        "hints": one.hints,
-        "example": one.example,
-        "built_in": one.is_built_in,
-        "version": one.version,
+        "name": resource_type.name,
+        "number": resource_type.number,
+        "title": resource_type.title,
+        "meaning": resource_type.meaning,
+        "document_key": resource_type.document_key,
+        "strategy": resource_type.rule.strategy.value,
+        "keyed_lists": {pointer_of(path): key for path, key in resource_type.rule.keyed_lists.items()},
+        "combine": {pointer_of(path): combine.value for path, combine in resource_type.rule.combine.items()},
+        "levels": [level.name.lower() for level in resource_type.levels],
+        "not_at": {level.name.lower(): reason for level, reason in resource_type.not_at.items()},
+        "schema": resource_type.schema,
+        "resolved_schema": resource_type.resolved_schema,
+        "defaults": resource_type.defaults,
+        "hints": resource_type.hints,
+        "example": resource_type.example,
+        "built_in": resource_type.is_built_in,
+        "version": resource_type.version,
     }
-
-
-def show_project(project: Project) -> dict[str, Any]:
-    state = ProjectState(project.state).label
-    shown = {
-        name: getattr(project, name) for name in ("id", "name", "description", "created_at", "updated_at")
-    }
-    return dict(ProjectRead({**shown, "labels": project.labels or {}, "state": state}).data)
-
-
-def project_fields(wanted: dict[str, Any], *, state: str | None) -> ProjectFields:
-    return ProjectFields(
-        wanted.get("name"),
-        wanted.get("description"),
-        wanted.get("labels"),
-        None if state is None else ProjectState(ProjectState.labels.index(state)),
-    )
-
-
-def show_domain(domain: Domain) -> dict[str, Any]:
-    return dict(DomainRead(domain).data)

@@ -1,4 +1,4 @@
-"""The terms of a change, as its query parameters and headers say them."""
+"""Options of a change, read from its query parameters and headers."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ from controlplane.api.endpoints import caller_of
 from controlplane.api.etags import parse_precondition
 from controlplane.identity.roles import Action
 from controlplane.scopes import Scope
-from overrides.editing.commit import Limits
-from overrides.editing.writes import Terms
+from overrides.editing.commit import CommitOptions
+from overrides.editing.writes import WriteOptions
 
 
-def terms_from(
+def write_options_from(
     request: Request, query: dict[str, Any], scopes: Iterable[Scope], *, wants_plan: bool = False
-) -> Terms:
-    """Read the terms. Raises PermissionDenied if the caller may not force at one of the scopes."""
+) -> WriteOptions:
+    """Read the options. Raises PermissionDenied if the caller may not force at one of the scopes."""
     if query["force"]:
         for scope in scopes:
             caller_of(request).require(Action.OVERRIDE_FORCE, scope)
-    return Terms(
+    return WriteOptions(
         precondition=parse_precondition(request),
         manager=query["managed_by"],
         force=query["force"],
-        limits=limits_from(query, wants_plan=wants_plan),
+        commit_options=commit_options_from(query, wants_plan=wants_plan),
     )
 
 
-def limits_from(query: dict[str, Any], *, wants_plan: bool = False) -> Limits:
-    """What the caller confirms. A dry run is never asked to confirm anything."""
+def commit_options_from(query: dict[str, Any], *, wants_plan: bool = False) -> CommitOptions:
+    """Read the caller's confirmation. A dry run never needs confirmation."""
     confirm, dry_run = query.get("confirm", ""), query["dry_run"]
-    return Limits(confirm=confirm, wants_plan=wants_plan, asks=not dry_run)
+    return CommitOptions(confirm=confirm, wants_plan=wants_plan, asks=not dry_run)

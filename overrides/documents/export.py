@@ -1,7 +1,7 @@
-"""Bundles: everything that an installation holds as documents, written out and applied.
+"""Bundles: export and apply everything in an installation as documents.
 
-An export is deterministic: documents sorted by kind and scope, members by name. Applying one to an empty
-installation and exporting again gives the same bytes.
+An export is deterministic: documents are sorted by kind and scope, members by name. Applying an export to an
+empty installation and exporting again gives the same bytes.
 """
 
 from __future__ import annotations
@@ -20,94 +20,110 @@ from controlplane.errors import ControlplaneError, FieldError, InvalidRequest
 from controlplane.formats import strict_yaml
 from controlplane.identity.actors import Actor
 from controlplane.scopes import SEGMENTS, Scope
-from overrides.documents.catalogue_documents import KINDS, Made, apply_document
-from overrides.documents.documents import API_VERSION, KIND, Reader, Sent, entry_of, unpacked
+from overrides.documents.catalogue_documents import KINDS, CatalogueChange, apply_document
+from overrides.documents.documents import (
+    API_VERSION,
+    KIND,
+    DocumentReader,
+    ReceivedDocument,
+    entry_of,
+    unpack,
+)
 from overrides.documents.guard_rails import rail_document
 from overrides.editing.apply import ApplyOptions, apply_statements
 from overrides.editing.commit import begin
 from overrides.editing.plans import Plan
 from overrides.field_managers import managed_part
-from overrides.history.history import standing_as_of
+from overrides.history.history import overrides_as_of
 from overrides.loading.catalogue_cache import current_catalogue
 from overrides.models import Domain, GuardRailRow, Override, Project, ProjectState, TypeDefinition
 from overrides.resolution.addresses import Statement
 
-_TOLD = 200
-# Of 255 bytes, some are for the suffix.
+MAX_REPORTED = 200
+# File systems allow 255 bytes, including the suffix.
 _LONGEST_NAME = 240
 
 
 @dataclass(frozen=True, slots=True)
-class Applied:
-    """What applying a bundle did: to the installation (projects, types, ...) and to overrides."""
+class ApplyResult:
+    """The result of applying a bundle: changes of the installation (projects, types, ...) and overrides."""
 
-    made: tuple[Made, ...]
+    installation: tuple[CatalogueChange, ...]
     plan: Plan
 
 
-def read_bundle(sent: Sequence[Sent]) -> tuple[list[Sent], list[Sent]]:
-    """Take the documents apart: those about the installation, and those with overrides."""
-    single = [one for many in sent for one in unpacked(many)]
-    about: list[Sent] = []
-    overrides: list[Sent] = []
-    for one in single:
-        kind = one.value.get("kind") if isinstance(one.value, dict) else None
-        (about if isinstance(kind, str) and kind in KINDS else overrides).append(one)
-    return about, overrides
+def read_bundle(
+    documents: Sequence[ReceivedDocument],
+) -> tuple[list[ReceivedDocument], list[ReceivedDocument]]:
+    """Separate documents about the installation from documents with overrides."""
+    single = [document for received in documents for document in unpack(received)]
+    installation: list[ReceivedDocument] = []
+    overrides: list[ReceivedDocument] = []
+    for document in single:
+        kind = document.value.get("kind") if isinstance(document.value, dict) else None
+        (installation if isinstance(kind, str) and kind in KINDS else overrides).append(document)
+    return installation, overrides
 
 
-def scopes_in(sent: Sequence[Sent], *, most: int) -> tuple[set[str], set[Scope]]:
-    """The kinds of the documents about the installation, and the scopes of those with overrides.
+def scopes_in(documents: Sequence[ReceivedDocument], *, maximum: int) -> tuple[set[str], set[Scope]]:
+    """Return the kinds of the documents about the installation, and the scopes of those with overrides.
 
-    Raises InvalidRequest, also if lists and ConfigMaps hold more documents than `most`.
+    Raises InvalidRequest, also if there are more documents than `maximum`, including lists and ConfigMaps.
     """
-    about, overrides = read_bundle(sent)
-    if len(about) + len(overrides) > most:
-        message = f"{most} documents at most. Split them by project."
+    installation, overrides = read_bundle(documents)
+    if len(installation) + len(overrides) > maximum:
+        message = f"A request can have at most {maximum} documents. Split them by project."
         raise InvalidRequest(message, errors=[FieldError("/documents", "max_length", message)])
-    found: list[FieldError] = []
+    errors: list[FieldError] = []
     scopes: set[Scope] = set()
-    for one in overrides:
+    for document in overrides:
         try:
-            scopes.add(one.scope)
+            scopes.add(document.scope)
         except ControlplaneError as error:
-            found += error.errors
-    if found:
-        raise InvalidRequest(found[0].message, errors=found[:_TOLD])
-    return {one.value["kind"] for one in about}, scopes
+            errors += error.errors
+    if errors:
+        raise InvalidRequest(errors[0].message, errors=errors[:MAX_REPORTED])
+    return {document.value["kind"] for document in installation}, scopes
 
 
-def read_statements(documents: Iterable[Sent]) -> list[Statement]:
-    """Read overrides by the types of now. Raises InvalidRequest with every document that cannot be read."""
-    reader = Reader(current_catalogue())
+def read_statements(documents: Iterable[ReceivedDocument]) -> list[Statement]:
+    """Read overrides by the current types. Raises InvalidRequest with the errors of all documents."""
+    reader = DocumentReader(current_catalogue())
     statements: list[Statement] = []
-    found: list[FieldError] = []
-    for one in documents:
+    errors: list[FieldError] = []
+    for document in documents:
         try:
-            statements += reader.statements_of(one)
+            statements += reader.statements_of(document)
         except ControlplaneError as error:
-            found += error.errors or (FieldError(one.pointer, error.code, error.detail),)
-    if found:
-        more = f" And {len(found) - 1} more." if len(found) > 1 else ""
-        raise InvalidRequest(f"{found[0].message}{more}", errors=found[:_TOLD])
+            errors += error.errors or (FieldError(document.pointer, error.code, error.detail),)
+    if errors:
+        more = f" And {len(errors) - 1} more." if len(errors) > 1 else ""
+        raise InvalidRequest(f"{errors[0].message}{more}", errors=errors[:MAX_REPORTED])
     return statements
 
 
 @transaction.atomic
-def apply_bundle(sent: Sequence[Sent], *, options: ApplyOptions, actor: Actor) -> Applied:
-    """Apply documents of all kinds, all or nothing; what overrides need comes first."""
-    # Before anything is made: two bundles that bring the same project wait for each other.
+def apply_bundle(
+    documents: Sequence[ReceivedDocument], *, options: ApplyOptions, actor: Actor
+) -> ApplyResult:
+    """Apply documents of all kinds, all or nothing; the installation before the overrides."""
+    # Before anything is created: two bundles with the same new project wait for each other.
     earlier = begin(actor)
-    about, overrides = read_bundle(sent)
-    made = [apply_document(one, actor) for kind in KINDS for one in about if one.value["kind"] == kind]
+    installation, overrides = read_bundle(documents)
+    changes = [
+        apply_document(document, actor)
+        for kind in KINDS
+        for document in installation
+        if document.value["kind"] == kind
+    ]
     statements = read_statements(overrides)
     plan = apply_statements(statements, options=options, actor=actor, earlier=earlier)
-    return Applied(tuple(made), plan)
+    return ApplyResult(tuple(changes), plan)
 
 
 @dataclass(frozen=True, slots=True)
 class ExportFilter:
-    """Overrides at or below a scope, and of them the values of a manager. as_of: a revision."""
+    """What to export: overrides at or below a scope, or only a manager's values. as_of: a revision."""
 
     scope: Scope = Scope()
     manager: str = ""
@@ -121,41 +137,41 @@ class ExportFilter:
 EVERYTHING = ExportFilter()
 
 
-def export_documents(wanted: ExportFilter = EVERYTHING) -> list[dict[str, Any]]:
-    """Every document that is wanted, in the order in which they can be applied.
+def export_documents(export_filter: ExportFilter = EVERYTHING) -> list[dict[str, Any]]:
+    """Return the selected documents, in an order in which they can be applied.
 
-    Projects, domains, types and rails belong to nobody's part: only an export of everything has them.
+    Only a complete export contains projects, domains, resource types and guard rails.
     """
-    about = _about_installation(wanted.as_of) if wanted.is_whole else ()
-    return [*about, *_override_documents(wanted)]
+    installation = _installation_documents(export_filter.as_of) if export_filter.is_whole else ()
+    return [*installation, *_override_documents(export_filter)]
 
 
 def as_config_map(documents: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """The ConfigMap of RFC 3749: a list of entries, and the rest of the installation beside it."""
+    """Return the ConfigMap of RFC 3749: a list of entries, and a file with the rest of the installation."""
     entries = [
-        {name: value for name, value in one.items() if name not in ("apiVersion", "kind", "spec")}
-        | {"overrides": one["spec"]}
-        for one in documents
-        if one["kind"] == KIND
+        {name: value for name, value in document.items() if name not in ("apiVersion", "kind", "spec")}
+        | {"overrides": document["spec"]}
+        for document in documents
+        if document["kind"] == KIND
     ]
-    about = [one for one in documents if one["kind"] != KIND]
+    installation = [document for document in documents if document["kind"] != KIND]
     data = {"defaults.yaml": strict_yaml.dump(entries)}
-    if about:
-        data["installation.yaml"] = strict_yaml.dump_all(about)
+    if installation:
+        data["installation.yaml"] = strict_yaml.dump_all(installation)
     head = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "controlplane-overrides"}}
     return {**head, "data": data}
 
 
 def folder_files(documents: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-    """One file for each scope, named after it, and one for the rest of the installation."""
+    """Return one file for each scope, named after it, and one for the rest of the installation."""
     files: dict[str, list[Mapping[str, Any]]] = {}
-    for one in documents:
-        files.setdefault(_file_name(one), []).append(one)
+    for document in documents:
+        files.setdefault(_file_name(document), []).append(document)
     return {name: strict_yaml.dump_all(content) for name, content in files.items()}
 
 
 def as_folder(documents: Sequence[Mapping[str, Any]]) -> bytes:
-    """The files as a tar archive. The same documents give the same bytes."""
+    """Return the files as a tar archive. The same documents give the same bytes."""
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w", format=tarfile.PAX_FORMAT) as archive:
         for name, text in folder_files(documents).items():
@@ -166,58 +182,59 @@ def as_folder(documents: Sequence[Mapping[str, Any]]) -> bytes:
 
 
 def _file_name(document: Mapping[str, Any]) -> str:
-    """Names of workflows may hold anything, so what is no plain name is escaped."""
+    """Return the file of a document. Workflow names can contain any character, so they are escaped."""
     if document["kind"] != KIND:
         return "installation.yaml"
-    said = (document.get(name) for name in ("project", "domain", "workflow", "launchPlan"))
-    names = [_plain(name) if name else "_any" for name in said]
+    segments = (document.get(name) for name in ("project", "domain", "workflow", "launchPlan"))
+    names = [_safe_name(name) if name else "_any" for name in segments]
     while names and names[-1] == "_any":
         names.pop()
     return "/".join(["overrides", *(names or ["_global"])]) + ".yaml"
 
 
-def _plain(name: str) -> str:
-    """Not hidden, none of ours, no longer than file systems take, and no folder is called as a file."""
-    kept = quote(name, safe="")
-    if kept[0] in "._":
-        kept = f"%{ord(kept[0]):x}{kept[1:]}"
-    if len(kept) > _LONGEST_NAME:
-        kept = f"{kept[:100]}-{hashlib.sha256(name.encode()).hexdigest()[:32]}"
-    return f"{kept[:-5]}%2eyaml" if kept.endswith(".yaml") else kept
+def _safe_name(name: str) -> str:
+    """Return a name that is not hidden, not reserved, not too long, and not like a file's."""
+    file_name = quote(name, safe="")
+    if file_name[0] in "._":
+        file_name = f"%{ord(file_name[0]):x}{file_name[1:]}"
+    if len(file_name) > _LONGEST_NAME:
+        file_name = f"{file_name[:100]}-{hashlib.sha256(name.encode()).hexdigest()[:32]}"
+    return f"{file_name[:-5]}%2eyaml" if file_name.endswith(".yaml") else file_name
 
 
-def _about_installation(as_of: int | None) -> Iterator[dict[str, Any]]:
+def _installation_documents(as_of: int | None) -> Iterator[dict[str, Any]]:
     for domain in Domain.objects.order_by("id"):
         yield {"apiVersion": API_VERSION, "kind": "domain", "id": domain.id, "name": domain.name}
     for project in Project.objects.order_by("id"):
-        said: dict[str, Any] = {"id": project.id, "name": project.name, "description": project.description}
+        members: dict[str, Any] = {"id": project.id, "name": project.name, "description": project.description}
         if project.labels is not None:
-            said["labels"] = project.labels
+            members["labels"] = project.labels
         if project.state != ProjectState.ACTIVE:
-            said["state"] = ProjectState(project.state).label
-        yield {"apiVersion": API_VERSION, "kind": "project", **said}
+            members["state"] = ProjectState(project.state).label
+        yield {"apiVersion": API_VERSION, "kind": "project", **members}
     for row in TypeDefinition.objects.as_of(as_of).order_by("name"):
         yield {"apiVersion": API_VERSION, "kind": "resourceType", "definition": _sorted(row.definition)}
     for rail in GuardRailRow.objects.as_of(as_of).order_by("name"):
         yield {"apiVersion": API_VERSION, "kind": "guardRail", **_sorted(rail_document(rail))}
 
 
-def _override_documents(wanted: ExportFilter) -> Iterator[dict[str, Any]]:
-    rows: Any = Override.objects.all() if wanted.as_of is None else standing_as_of(wanted.as_of)
-    rows = rows.within([wanted.scope])
-    if wanted.manager:
-        rows = rows.managed_by(wanted.manager)
-    types = current_catalogue(wanted.as_of).types
+def _override_documents(export_filter: ExportFilter) -> Iterator[dict[str, Any]]:
+    as_of = export_filter.as_of
+    rows: Any = Override.objects.all() if as_of is None else overrides_as_of(as_of)
+    rows = rows.within([export_filter.scope])
+    if export_filter.manager:
+        rows = rows.managed_by(export_filter.manager)
+    types = current_catalogue(as_of).types
     specs: dict[Scope, dict[str, Any]] = {}
     for row in rows.order_by("project", "domain", "workflow", "launch_plan", "resource_type").iterator():
-        one = types[row.resource_type]
+        resource_type = types[row.resource_type]
         attributes = row.attributes
-        if wanted.manager:
-            attributes = managed_part(attributes, row.owners, one.rule, wanted.manager)
+        if export_filter.manager:
+            attributes = managed_part(attributes, row.owners, resource_type.rule, export_filter.manager)
         if attributes is None:
             continue
         scope = Scope(**{name: getattr(row, name) for name in SEGMENTS})
-        specs.setdefault(scope, {})[one.document_key] = _sorted(one.show(attributes))
+        specs.setdefault(scope, {})[resource_type.document_key] = _sorted(resource_type.show(attributes))
     for scope, spec in specs.items():
         yield {"apiVersion": API_VERSION, "kind": KIND, **entry_of(scope), "spec": _sorted(spec)}
 

@@ -1,4 +1,4 @@
-"""Guard rails as plain JSON: what the API, bundles and the audit log show and read."""
+"""Guard rails as JSON, for the API, bundles and the audit log."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Any
 
 from controlplane.errors import InvalidRequest
 from controlplane.scopes import LEVEL_NAMES, SEGMENTS, Scope
-from overrides.editing.guard_rails import RailWrite
+from overrides.editing.guard_rails import GuardRailSpec
 from overrides.models import GuardRailRow
-from overrides.resource_types.validator import Checker
+from overrides.resource_types.validator import DocumentValidator
 
 _LEVELS = [name for name, _ in LEVEL_NAMES]
 _AMOUNT = {"type": ["number", "string"], "maxLength": 64}
@@ -29,7 +29,7 @@ RAIL: dict[str, Any] = {
         "name": {
             "type": "string",
             "pattern": "^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$",
-            "x-hint": "Lower-case letters, digits and inner hyphens, 63 at most.",
+            "x-hint": "Use at most 63 lower-case letters, digits and inner hyphens.",
         },
         "scope": {
             "type": "object",
@@ -44,26 +44,26 @@ RAIL: dict[str, Any] = {
     "required": ["name", "resource_type", "pointer", "rule"],
     "additionalProperties": False,
 }
-_CHECKER = Checker(RAIL)
+_VALIDATOR = DocumentValidator(RAIL)
 
 
-def rail_from(said: Any) -> RailWrite:
-    """Read a rail. Raises InvalidRequest with everything that is of the wrong shape, InvalidScope."""
-    if found := _CHECKER.errors(said, ""):
-        raise InvalidRequest(f"{found[0].pointer}: {found[0].message}".removeprefix(": "), errors=found)
-    segments = {name: value for name, value in said.get("scope", {}).items() if name != "level"}
-    return RailWrite(
-        name=said["name"],
+def rail_from(body: Any) -> GuardRailSpec:
+    """Read a rail. Raises InvalidRequest with all errors of its shape, InvalidScope."""
+    if errors := _VALIDATOR.errors(body, ""):
+        raise InvalidRequest(f"{errors[0].pointer}: {errors[0].message}".removeprefix(": "), errors=errors)
+    segments = {name: value for name, value in body.get("scope", {}).items() if name != "level"}
+    return GuardRailSpec(
+        name=body["name"],
         scope=Scope(**segments),
-        resource_type=said["resource_type"],
-        pointer=said["pointer"],
-        rule=said["rule"],
-        reason=said.get("reason", ""),
+        resource_type=body["resource_type"],
+        pointer=body["pointer"],
+        rule=body["rule"],
+        reason=body.get("reason", ""),
     )
 
 
 def rail_document(row: GuardRailRow) -> Mapping[str, Any]:
-    """The rail as `rail_from` reads it."""
+    """Return the rail as `rail_from` reads it."""
     return {
         "name": row.name,
         "scope": {name: value for name, value in row.scope.segments.items() if value},

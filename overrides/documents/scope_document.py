@@ -1,4 +1,4 @@
-"""One document with all that applies at a scope (RFC 3749, GetOverrides), and putting one back."""
+"""Get and put everything in effect at a scope as one document (RFC 3749, GetOverrides)."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from controlplane.scopes import Scope
 from overrides.documents.documents import API_VERSION, KIND, entry_of
 from overrides.editing.commit import Draft, begin, commit
 from overrides.editing.plans import Plan
-from overrides.editing.writes import Terms, refuse_claims
+from overrides.editing.writes import WriteOptions, refuse_conflicts
 from overrides.effective.effective import effective_attributes
 from overrides.effective.results import EffectiveType
-from overrides.field_managers import replaced
-from overrides.loading.current import load_standing
+from overrides.field_managers import replace_attributes
+from overrides.loading.current import load_current
 from overrides.models import Override, OverrideVersion, Revision, ScopeHead
 from overrides.projects import check_known
 from overrides.resolution.addresses import Address, Statement
@@ -28,7 +28,7 @@ from overrides.resolution.resolve import Layer
 
 @dataclass(frozen=True, slots=True)
 class ScopeDocument:
-    """What a scope's document says, and the version of the whole."""
+    """The document of a scope, and its version."""
 
     scope: Scope
     version: int
@@ -36,20 +36,24 @@ class ScopeDocument:
 
 
 def scope_document(scope: Scope, *, as_of: int | None = None) -> ScopeDocument:
-    """Make the document of a scope, now or at a revision.
+    """Build the document of a scope, now or at a revision.
 
-    What is set here stands as it is set. A type of which nothing is set here stands with its resolved
-    values, marked `inherited` with the level that they come from. Values that a type set here inherits
-    beside its own are listed under `status`, so that putting the document back sets nothing new.
+    Overrides of the scope appear as they are set. Types without an override here appear with their resolved
+    values, marked `inherited`, with the level that they come from. Values that an override here inherits are
+    listed under `status`, so that putting the document back sets nothing new.
     """
     effective = effective_attributes(scope, as_of=as_of)
     version = document_version(scope, as_of=as_of)
-    spec, inherited = {}, {}
-    for one in effective.types:
-        own = _own_layer(one, scope)
-        key = one.resource_type.document_key
-        spec[key] = _inherited(one) if own is None else one.resource_type.show(own.attributes)
-        if own is not None and (values := _beside(one, own)):
+    spec: dict[str, Mapping[str, Any]] = {}
+    inherited: dict[str, list[dict[str, Any]]] = {}
+    for effective_type in effective.types:
+        own_layer = _own_layer(effective_type, scope)
+        key = effective_type.resource_type.document_key
+        if own_layer is None:
+            spec[key] = _inherited(effective_type)
+            continue
+        spec[key] = effective_type.resource_type.show(own_layer.attributes)
+        if values := _inherited_leaves(effective_type, own_layer):
             inherited[key] = values
     status: dict[str, Any] = {"version": version, **({"inherited": inherited} if inherited else {})}
     head = {"apiVersion": API_VERSION, **entry_of(scope), "kind": KIND}
@@ -57,7 +61,7 @@ def scope_document(scope: Scope, *, as_of: int | None = None) -> ScopeDocument:
 
 
 def document_version(scope: Scope, *, as_of: int | None = None) -> int:
-    """The last revision that changed anything that the document is made of."""
+    """Return the last revision that changed anything in the document."""
     if as_of is None:
         heads = ScopeHead.objects.covering(scope)
     else:
@@ -71,50 +75,56 @@ def document_version(scope: Scope, *, as_of: int | None = None) -> int:
 
 @transaction.atomic
 def put_document(
-    scope: Scope, statements: Sequence[Statement], *, actor: Actor, terms: Terms
+    scope: Scope, statements: Sequence[Statement], *, actor: Actor, options: WriteOptions
 ) -> tuple[ScopeDocument, Plan]:
-    """Set exactly these statements at the scope; what else is set at it is removed."""
+    """Set exactly these statements at the scope; delete its other overrides."""
     catalogue = begin(actor)
     check_known(scope)
-    # There always is a document, at first one of version 0 that sets nothing.
-    check(terms.precondition, document_version(scope))
-    stated = {one.address: one for one in statements}
+    # A document always exists; the first one has version 0 and sets nothing.
+    check(options.precondition, document_version(scope))
+    stated = {statement.address: statement for statement in statements}
     here = [
         Address(name, scope) for name in Override.objects.at(scope).values_list("resource_type", flat=True)
     ]
     drafts = []
-    for address, now in load_standing([*stated, *here]).items():
-        one = catalogue.get(address.resource_type)
+    for address, current in load_current([*stated, *here]).items():
+        statement = catalogue.get(address.resource_type)
         pointer = stated[address].pointer if address in stated else ""
-        wanted = stated[address].attributes if address in stated else None
-        outcome = replaced(now.attributes, now.owners, wanted, one.rule, terms.manager)
-        refuse_claims(address, outcome, force=terms.force, pointer=pointer)
-        drafts.append(Draft(now, wanted, outcome.owners, pointer=pointer))
-    plan = commit(drafts, catalogue, actor=actor, limits=terms.limits)
+        attributes = stated[address].attributes if address in stated else None
+        outcome = replace_attributes(
+            current.attributes, current.owners, attributes, statement.rule, options.manager
+        )
+        refuse_conflicts(address, outcome, force=options.force, pointer=pointer)
+        drafts.append(Draft(current, attributes, outcome.owners, pointer=pointer))
+    plan = commit(drafts, catalogue, actor=actor, options=options.commit_options)
     return scope_document(scope), plan
 
 
-def _own_layer(one: EffectiveType, scope: Scope) -> Layer | None:
-    own = (layer for layer in one.layers if layer.scope == scope and not layer.is_default)
-    return next(own, None)
+def _own_layer(effective_type: EffectiveType, scope: Scope) -> Layer | None:
+    own_layers = (layer for layer in effective_type.layers if layer.scope == scope and not layer.is_default)
+    return next(own_layers, None)
 
 
-def _inherited(one: EffectiveType) -> dict[str, Any]:
-    """The resolved values of a type that is not set here, with the most specific level they come from."""
-    layers = [leaf.source for leaf in one.resolved.leaves]
+def _inherited(effective_type: EffectiveType) -> dict[str, Any]:
+    """Return the resolved values of a type not set here, with the most specific level of their sources."""
+    layers = [leaf.source for leaf in effective_type.resolved.leaves]
     nearest = max(layers, key=lambda layer: (not layer.is_default, layer.scope.level), default=None)
     source = level_of(nearest) if nearest else "platform"
-    return {"inherited": True, "source": source, **one.resource_type.show(one.resolved.attributes)}
+    return {
+        "inherited": True,
+        "source": source,
+        **effective_type.resource_type.show(effective_type.resolved.attributes),
+    }
 
 
-def _beside(one: EffectiveType, own: Layer) -> list[dict[str, Any]]:
+def _inherited_leaves(effective_type: EffectiveType, own_layer: Layer) -> list[dict[str, Any]]:
     return [
         {"pointer": leaf.pointer, "value": leaf.value, "source": level_of(leaf.source)}
-        for leaf in one.resolved.leaves
-        if leaf.source.origin is not own.origin
+        for leaf in effective_type.resolved.leaves
+        if leaf.source.origin is not own_layer.origin
     ]
 
 
 def level_of(layer: Layer) -> str:
-    """The word for where a value comes from: a level, or `platform` for what nobody set."""
+    """Return the level that a value comes from, or `platform` for platform defaults."""
     return "platform" if layer.is_default else layer.scope.level.name.lower()

@@ -1,8 +1,8 @@
-"""Change overrides: the one way in which anything that is set changes, one override or ten thousand.
+"""Change overrides: the only way to change what is set, from one override to ten thousand.
 
-Whoever changes overrides first calls `begin`, which locks the revision counter, then looks at what stands,
-decides what shall stand (drafts), and calls `commit`, which validates, measures the impact and writes
-overrides, history, audit rows and events: all of it in the caller's transaction, or nothing.
+A caller first calls `begin`, which locks the revision counter, then loads the current overrides, decides
+on new ones (drafts), and calls `commit`, which validates, measures the impact and writes overrides, history,
+audit entries and events: all of it in the caller's transaction, or nothing.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from controlplane.scopes import by_project
 from overrides.editing import storage
 from overrides.editing.blast_radius import BlastRadius, measure
 from overrides.editing.confirmation import Effect, confirmation_for, digest_of, objection_to
-from overrides.editing.impact import Affected
+from overrides.editing.impact import AffectedScope
 from overrides.editing.plans import Plan, PlannedChange, effective_changes, kind_of
-from overrides.editing.removal_guard import Removals, wants_confirmation
+from overrides.editing.removal_guard import Removals, needs_confirmation
 from overrides.editing.validation import check_stated
 from overrides.field_managers import Owners
 from overrides.loading.catalogue_cache import current_catalogue
-from overrides.loading.current import Standing
+from overrides.loading.current import CurrentOverride
 from overrides.loading.revisions import lock_revisions
 from overrides.projects import check_listed, known_names
 from overrides.resolution.addresses import Address, Statement
@@ -40,15 +40,15 @@ from overrides.resolution.merging import Attributes, canonical
 from overrides.resource_types.catalogue import Catalogue, RuleChange
 from overrides.write_mode import check_writable
 
-# So many effective changes are told in a plan, and so many scopes in an error.
-_TOLD = 100
+# The number of effective changes in a plan, and of scopes in an error.
+MAX_REPORTED = 100
 
 
 @dataclass(frozen=True)
 class Draft:
-    """What shall stand at an address. after: None deletes. pointer: where the request says so."""
+    """The new state of an override. after: None deletes it. pointer: its location in the request."""
 
-    standing: Standing
+    current: CurrentOverride
     after: Attributes | None
     owners: Owners
     declared_in: str = ""
@@ -56,17 +56,17 @@ class Draft:
 
     @property
     def address(self) -> Address:
-        return self.standing.address
+        return self.current.address
 
     @property
     def statement(self) -> Statement:
-        """What stands afterwards, where that is anything."""
+        """The override after the change; only for drafts that do not delete."""
         assert self.after is not None
         return Statement(self.address, self.after, self.declared_in, self.pointer)
 
     @cached_property
     def changes(self) -> bool:
-        before = self.standing
+        before = self.current
         if before.attributes is None or self.after is None:
             return before.attributes is not self.after
         if before.attributes is self.after and before.owners is self.owners:
@@ -75,24 +75,24 @@ class Draft:
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
-    """What the caller agrees to. confirm: the number of affected scopes, or the digest of the plan."""
+class CommitOptions:
+    """What the caller confirms and checks. confirm: the number of affected scopes, or the plan's digest."""
 
     confirm: str = ""
     wants_plan: bool = False
-    # False for a dry run, and where nobody could confirm: files are reviewed where they are kept.
+    # False for a dry run, and where nobody can confirm: files are reviewed in their repository.
     asks: bool = True
-    # False: what the type calls wrong is stored all the same. Guard rails hold always.
+    # False: attributes that the type considers invalid are stored. Guard rails always apply.
     checks: bool = True
-    # False: each row is checked by itself, at any level, and what it then contradicts is a warning.
+    # False: each row is checked alone, at any level; conflicts with inherited values are warnings.
     checks_inherited: bool = True
 
 
-DEFAULT_LIMITS = Limits()
+DEFAULT_OPTIONS = CommitOptions()
 
 
 def begin(actor: Actor) -> Catalogue:
-    """Take the lock that every change needs; return the types and rails that hold.
+    """Take the lock that every change needs; return the types and rails in effect.
 
     Raises SourceIsReadOnly.
     """
@@ -106,26 +106,26 @@ def commit(
     catalogue: Catalogue,
     *,
     actor: Actor,
-    limits: Limits = DEFAULT_LIMITS,
+    options: CommitOptions = DEFAULT_OPTIONS,
     earlier: Catalogue | None = None,
     removals: Removals | None = None,
 ) -> Plan:
     """Validate and write. Raises UnknownProject, InvalidAttributes, RailBroken, InheritedConflict, ...
 
-    earlier: the catalogue before this transaction, where it has changed types or rails already: the plan,
-    the validity check and the confirmation are then about all of it. removals: what the drafts remove.
+    earlier: the catalogue before this transaction, if it has already changed types or rails: the plan,
+    the validity check and the confirmation then cover those changes too. removals: what the drafts remove.
     """
-    _check_known(drafts)
+    _check_scopes_exist(drafts)
     changing = [draft for draft in drafts if draft.changes]
     rules = RuleChange(earlier or catalogue, catalogue)
-    writes = [(draft.statement, draft.standing.attributes) for draft in changing if draft.after is not None]
-    check_stated(writes, rules, only_rails=not limits.checks, any_level=not limits.checks_inherited)
-    asks_removal = removals is not None and wants_confirmation(removals)
-    exact = limits.wants_plan or bool(limits.confirm) or asks_removal
+    writes = [(draft.statement, draft.current.attributes) for draft in changing if draft.after is not None]
+    check_stated(writes, rules, only_rails=not options.checks, any_level=not options.checks_inherited)
+    asks_removal = removals is not None and needs_confirmation(removals)
+    exact = options.wants_plan or bool(options.confirm) or asks_removal
     radius = measure(changing, rules, exact=exact)
-    if limits.checks and limits.checks_inherited:
-        _refuse_what_would_be_invalid(_refusable(radius.affected, changing, rules))
-    plan = _plan(drafts, rules, radius, limits, removals)
+    if options.checks and options.checks_inherited:
+        _refuse_invalid_scopes(_refusable(radius.affected, changing, rules))
+    plan = _plan(drafts, rules, radius, options, removals)
     revision = storage.store(changing, actor) if changing else 0
     storage.move_declarations([draft for draft in drafts if not draft.changes])
     return replace(plan, revision=revision)
@@ -135,19 +135,19 @@ def _plan(
     drafts: Sequence[Draft],
     rules: RuleChange,
     radius: BlastRadius,
-    limits: Limits,
+    options: CommitOptions,
     removals: Removals | None,
 ) -> Plan:
-    """Raises ConfirmationRequired, unless nothing changes or nobody is to be asked."""
+    """Raises ConfirmationRequired, unless nothing changes or the caller does not ask."""
     parts = list(_digest_parts(drafts, rules, radius.count))
     effect = Effect(radius.count, digest_of(parts), settings.CONFIRM_ABOVE_SCOPES, removals)
-    if parts and limits.asks:
-        _ask_for_confirmation(effect, limits)
+    if parts and options.asks:
+        _ask_for_confirmation(effect, options)
     return Plan(
         0,
-        tuple(_planned(draft, rules.after) for draft in drafts),
+        tuple(_planned_change(draft, rules.after) for draft in drafts),
         radius.count,
-        effective_changes(radius.affected[:_TOLD]) if limits.wants_plan else (),
+        effective_changes(radius.affected[:MAX_REPORTED]) if options.wants_plan else (),
         effect.digest if parts else "",
         confirmation_for(effect) if parts else None,
         radius.kept_out,
@@ -155,38 +155,39 @@ def _plan(
 
 
 def _digest_parts(drafts: Sequence[Draft], rules: RuleChange, affected: int) -> Iterator[str]:
-    """A text for each change, and none if nothing changes."""
+    """Yield a text for each change; nothing if nothing changes."""
     changing = [draft for draft in drafts if draft.changes]
     changed_rules = rules.scopes_by_type()
     if changing or changed_rules:
         yield f"{affected}"
     for draft in sorted(changing, key=lambda draft: (by_project(draft.address.scope), str(draft.address))):
-        yield f"{draft.address} {draft.standing.version} {canonical([draft.after, draft.owners])}"
+        yield f"{draft.address} {draft.current.version} {canonical([draft.after, draft.owners])}"
     for name in sorted(changed_rules):
-        types = [catalogue.types.get(name) for catalogue in (rules.before, rules.after)]
-        yield f"{name} {[None if one is None else one.version for one in types]}"
+        yield f"{name} {[rules.before.version_of(name), rules.after.version_of(name)]}"
     for rail in rules.changed_rails():
         yield f"{rail.name} {rail.origin.version} {rail.scope} {canonical(rail.origin.rule)}"
 
 
-def _check_known(drafts: Sequence[Draft]) -> None:
-    """As `check_known`, with a pointer to each document that names something unknown."""
-    projects, domains = known_names([one.address.scope for one in drafts])
-    wrong: list[tuple[ControlplaneError, str]] = []
-    for one in drafts:
+def _check_scopes_exist(drafts: Sequence[Draft]) -> None:
+    """Like `check_known`, with a pointer to each document that names an unknown project or domain."""
+    projects, domains = known_names([draft.address.scope for draft in drafts])
+    problems: list[tuple[ControlplaneError, str]] = []
+    for draft in drafts:
         try:
-            check_listed([one.address.scope], projects, domains)
+            check_listed([draft.address.scope], projects, domains)
         except (UnknownProject, UnknownDomain) as error:
-            wrong.append((error, one.pointer))
-        if len(wrong) == _TOLD:
+            problems.append((error, draft.pointer))
+        if len(problems) == MAX_REPORTED:
             break
-    if wrong:
-        wrong[0][0].errors = tuple(FieldError(pointer, error.code, error.detail) for error, pointer in wrong)
-        raise wrong[0][0]
+    if problems:
+        problems[0][0].errors = tuple(
+            FieldError(pointer, error.code, error.detail) for error, pointer in problems
+        )
+        raise problems[0][0]
 
 
-def _planned(draft: Draft, catalogue: Catalogue) -> PlannedChange:
-    before = draft.standing.attributes
+def _planned_change(draft: Draft, catalogue: Catalogue) -> PlannedChange:
+    before = draft.current.attributes
     rule = catalogue.get(draft.address.resource_type).rule
     return PlannedChange(
         draft.address,
@@ -194,48 +195,52 @@ def _planned(draft: Draft, catalogue: Catalogue) -> PlannedChange:
         before,
         draft.after,
         rule,
-        draft.standing.version + draft.changes,
+        draft.current.version + draft.changes,
         draft.declared_in,
     )
 
 
-def _refusable(affected: Sequence[Affected], drafts: Sequence[Draft], rules: RuleChange) -> list[Affected]:
-    """The affected scopes of changed rules, and those that inherit a written row.
+def _refusable(
+    affected: Sequence[AffectedScope], drafts: Sequence[Draft], rules: RuleChange
+) -> list[AffectedScope]:
+    """Return the affected scopes of changed rules, and those that inherit a written row.
 
-    What only a deletion uncovers refuses nothing.
+    Values that only a deletion uncovers are never refused.
     """
     written = {
         (draft.address.resource_type, draft.address.scope) for draft in drafts if draft.after is not None
     }
     changed_rules = rules.scopes_by_type()
     return [
-        it
-        for it in affected
-        if it.resource_type.name in changed_rules
-        or any((it.resource_type.name, rung) in written for rung in it.scope.ladder())
+        scope
+        for scope in affected
+        if scope.resource_type.name in changed_rules
+        or any((scope.resource_type.name, rung) in written for rung in scope.scope.ladder())
     ]
 
 
-def _refuse_what_would_be_invalid(affected: Sequence[Affected]) -> None:
-    wrong = [one for one in affected if one.errors]
-    if not wrong:
+def _refuse_invalid_scopes(affected: Sequence[AffectedScope]) -> None:
+    invalid = [scope for scope in affected if scope.errors]
+    if not invalid:
         return
-    scopes = [str(one.scope) for one in wrong]
-    told = [
-        replace(error, pointer=f"{one.resource_type.document_key} at {one.scope}: {error.pointer}")
-        for one in wrong[:_TOLD]
-        for error in one.errors
+    scopes = [str(scope.scope) for scope in invalid]
+    errors = [
+        replace(error, pointer=f"{scope.resource_type.document_key} at {scope.scope}: {error.pointer}")
+        for scope in invalid[:MAX_REPORTED]
+        for error in scope.errors
     ]
-    first = wrong[0].errors[0]
+    first = invalid[0].errors[0]
     raise InheritedConflict(
-        f"{len(wrong)} scopes would resolve to something invalid. At {scopes[0]}: {first.message}",
-        errors=[FieldError("", one.code, f"{one.pointer} {one.message}", one.hint) for one in told],
-        scopes=scopes[:_TOLD],
+        f"{len(invalid)} scopes would resolve to invalid attributes. First, at {scopes[0]}: {first.message}",
+        errors=[
+            FieldError("", error.code, f"{error.pointer} {error.message}", error.hint) for error in errors
+        ],
+        scopes=scopes[:MAX_REPORTED],
     )
 
 
-def _ask_for_confirmation(effect: Effect, limits: Limits) -> None:
-    if (objection := objection_to(effect, limits.confirm)) is not None:
+def _ask_for_confirmation(effect: Effect, options: CommitOptions) -> None:
+    if (objection := objection_to(effect, options.confirm)) is not None:
         raise ConfirmationRequired(
             f"{objection.reason} Review the plan with dry_run=true, then send confirm={objection.confirm} "
             "to go ahead.",

@@ -1,7 +1,7 @@
-"""What a change must be confirmed with, and whether it was. Pure.
+"""Confirmations of far-reaching changes. Pure.
 
-Two things are asked about: a change of what applies at many scopes, and a removal of many overrides. The
-number of affected scopes confirms the first; the digest of the plan confirms both, for exactly that plan.
+Two kinds of change need confirmation: those that affect many scopes, and those that remove many overrides.
+The number of affected scopes confirms the first; the plan's digest confirms both, for exactly that plan.
 """
 
 from __future__ import annotations
@@ -10,16 +10,16 @@ import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from overrides.editing.removal_guard import Removals, wants_confirmation
+from overrides.editing.removal_guard import Removals, needs_confirmation
 
 _DIGEST_LENGTH = 32
-# As the API's parameter takes it: a number of scopes, or a digest.
+# The format of the API's parameter: a number of scopes, or a digest.
 PATTERN = rf"^([0-9]{{1,9}}|[0-9a-f]{{{_DIGEST_LENGTH}}})$"
 
 
 @dataclass(frozen=True, slots=True)
 class Confirmation:
-    """confirm: what to send. reason: what the change does that must be confirmed, as a whole sentence."""
+    """A required confirmation. confirm: the value to send. reason: why, as a complete sentence."""
 
     confirm: str
     reason: str
@@ -27,7 +27,7 @@ class Confirmation:
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """What a change does, as far as confirmations are about it. most: scopes that need none; 0: any."""
+    """The effects that confirmations depend on. most: affected scopes without confirmation; 0: any number."""
 
     affected: int
     digest: str
@@ -36,7 +36,7 @@ class Effect:
 
 
 def digest_of(parts: Iterable[str]) -> str:
-    """The digest of a plan from a text for each of its changes, in a fixed order."""
+    """Return the digest of a plan from a text for each of its changes, in a fixed order."""
     hashed = hashlib.sha256()
     for part in parts:
         hashed.update(part.encode())
@@ -45,27 +45,27 @@ def digest_of(parts: Iterable[str]) -> str:
 
 
 def confirmation_for(effect: Effect) -> Confirmation | None:
-    """What the change must be confirmed with; None if it needs no confirmation."""
+    """Return the confirmation that the change requires; None if it needs none."""
     removals = effect.removals
     many = bool(effect.most) and effect.affected > effect.most
     reach = f"what applies at {effect.affected} scopes"
-    if removals is not None and wants_confirmation(removals):
+    if removals is not None and needs_confirmation(removals):
         also = f", and changes {reach}" if many else ""
         removed = f"{len(removals.addresses)} of the {removals.stored} {removals.what}"
         return Confirmation(effect.digest, f"This removes {removed}{also}.")
     return Confirmation(str(effect.affected), f"This changes {reach}.") if many else None
 
 
-def objection_to(effect: Effect, given: str) -> Confirmation | None:
-    """What is to be confirmed instead; None if what was given confirms the change, or nothing must be.
+def objection_to(effect: Effect, confirm: str) -> Confirmation | None:
+    """Return the confirmation to send instead; None if `confirm` is right, or none is needed.
 
-    A wrong number or digest never confirms, not even a change that needs no confirmation.
+    A wrong number or digest is always refused, even if the change needs no confirmation.
     """
     required = confirmation_for(effect)
-    if given == effect.digest or (not given and required is None):
+    if confirm == effect.digest or (not confirm and required is None):
         return None
-    if given and given != str(effect.affected):
-        wanted = required.confirm if required else str(effect.affected)
+    if confirm and confirm != str(effect.affected):
+        expected = required.confirm if required else str(effect.affected)
         reason = required.reason if required else f"This changes what applies at {effect.affected} scopes."
-        return Confirmation(wanted, f"You confirmed a different plan ({given}). {reason}")
-    return required if required is None or required.confirm != given else None
+        return Confirmation(expected, f"You confirmed a different plan ({confirm}). {reason}")
+    return required if required is None or required.confirm != confirm else None

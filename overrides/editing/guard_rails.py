@@ -1,4 +1,4 @@
-"""Put up, change and take away guard rails."""
+"""Create, change and delete guard rails."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from controlplane.identity.actors import Actor
 from controlplane.preconditions import Precondition, check
 from controlplane.scopes import Level, Scope
 from overrides import event_types
-from overrides.editing.commit import DEFAULT_LIMITS, Limits, commit
+from overrides.editing.commit import DEFAULT_OPTIONS, CommitOptions, commit
 from overrides.editing.plans import KeptOut, Plan
 from overrides.loading.catalogue_cache import current_catalogue
 from overrides.loading.revisions import lock_revisions, take_revision
@@ -27,12 +27,12 @@ from overrides.resolution.merging import REMOVE
 from overrides.resource_types import ResourceType
 from overrides.resource_types.operators import path_of, schema_at
 
-_TOLD = 100
+MAX_REPORTED = 100
 
 
 @dataclass(frozen=True, slots=True)
-class RailWrite:
-    """A rail as somebody wants it. rule: any of lock_below, minimum, maximum, allowed."""
+class GuardRailSpec:
+    """The desired state of a guard rail. rule: any of lock_below, minimum, maximum, allowed."""
 
     name: str
     scope: Scope
@@ -43,8 +43,8 @@ class RailWrite:
 
 
 @dataclass(frozen=True, slots=True)
-class RailPut:
-    """What a put of a rail did. plan: how it changes effective values."""
+class PutRailResult:
+    """The result of putting a guard rail. plan: how it changes effective values."""
 
     row: GuardRailRow
     is_new: bool
@@ -53,74 +53,78 @@ class RailPut:
 
 @transaction.atomic
 def put_rail(
-    wanted: RailWrite,
+    rail: GuardRailSpec,
     *,
     actor: Actor,
     precondition: Precondition | None = None,
     accept_existing: bool = False,
-    limits: Limits = DEFAULT_LIMITS,
-) -> RailPut:
-    """Put up a rail or change it.
+    options: CommitOptions = DEFAULT_OPTIONS,
+) -> PutRailResult:
+    """Create a rail or change it.
 
-    Raises InvalidRequest, InheritedConflict if some scope would resolve to something invalid, StillInUse
-    with the overrides that newly break it, unless those are accepted, and ConfirmationRequired.
+    Raises InvalidRequest, InheritedConflict if a scope would resolve to invalid attributes, StillInUse
+    with the overrides that newly break it unless those are accepted, and ConfirmationRequired.
     """
     lock_revisions()
     earlier = current_catalogue()
-    row, standing = store_rail(wanted, actor=actor, precondition=precondition)
-    plan = commit([], current_catalogue(), actor=actor, limits=limits, earlier=earlier)
-    if limits.asks and not accept_existing:
+    row, existing = store_rail(rail, actor=actor, precondition=precondition)
+    plan = commit([], current_catalogue(), actor=actor, options=options, earlier=earlier)
+    if options.asks and not accept_existing:
         _refuse_if_broken(plan.kept_out)
-    revision = row.since_revision if row is not standing else 0
-    return RailPut(row, standing is None, replace(plan, revision=revision))
+    revision = row.since_revision if row is not existing else 0
+    return PutRailResult(row, existing is None, replace(plan, revision=revision))
 
 
 def store_rail(
-    wanted: RailWrite, *, actor: Actor, precondition: Precondition | None = None
+    rail: GuardRailSpec, *, actor: Actor, precondition: Precondition | None = None
 ) -> tuple[GuardRailRow, GuardRailRow | None]:
-    """Write a rail; what it does to values is the caller's to look at. The caller holds the lock.
+    """Write a rail. The caller holds the lock, and checks the effect on values.
 
-    Returns the rail, and the one that stood before: the same where nothing changes.
+    Return the rail and its previous row: the same row if nothing changes.
     """
-    check_known(wanted.scope)
-    _check_rule(wanted, current_catalogue().get(wanted.resource_type))
-    standing = GuardRailRow.objects.present().filter(name=wanted.name).first()
-    check(precondition, standing.version if standing else None)
-    if standing and _as_write(standing) == wanted:
-        return standing, standing
-    return _store(_row(wanted, actor), standing, actor), standing
+    check_known(rail.scope)
+    _check_rule(rail, current_catalogue().get(rail.resource_type))
+    existing = GuardRailRow.objects.present().filter(name=rail.name).first()
+    check(precondition, existing.version if existing else None)
+    if existing and _as_write(existing) == rail:
+        return existing, existing
+    return _store(_row(rail, actor), existing, actor), existing
 
 
 @transaction.atomic
 def delete_rail(
-    name: str, *, actor: Actor, precondition: Precondition | None = None, limits: Limits = DEFAULT_LIMITS
+    name: str,
+    *,
+    actor: Actor,
+    precondition: Precondition | None = None,
+    options: CommitOptions = DEFAULT_OPTIONS,
 ) -> Plan:
-    """Take a rail away; statements that it kept out apply again.
+    """Delete a rail; values that it refused apply again.
 
     Raises UnknownGuardRail, InheritedConflict, ConfirmationRequired.
     """
     lock_revisions()
     earlier = current_catalogue()
-    standing = get_rail(name)
-    check(precondition, standing.version)
+    existing = get_rail(name)
+    check(precondition, existing.version)
     revision = take_revision(actor, changes=1, everything=True)
-    standing.until_revision = revision.revision
-    standing.save(update_fields=["until_revision"])
-    plan = commit([], current_catalogue(), actor=actor, limits=limits, earlier=earlier)
-    _announce(event_types.RAIL_REMOVED, standing, actor, revision.revision, before=standing, after=None)
+    existing.until_revision = revision.revision
+    existing.save(update_fields=["until_revision"])
+    plan = commit([], current_catalogue(), actor=actor, options=options, earlier=earlier)
+    _announce(event_types.RAIL_REMOVED, existing, actor, revision.revision, before=existing, after=None)
     return replace(plan, revision=revision.revision)
 
 
 def get_rail(name: str) -> GuardRailRow:
-    """Raises UnknownGuardRail."""
-    found = GuardRailRow.objects.present().filter(name=name).first()
-    if found is None:
-        raise UnknownGuardRail(f"There is no guard rail {name[:80]!r}.")
-    return found
+    """Return the current row of a rail. Raises UnknownGuardRail."""
+    row = GuardRailRow.objects.present().filter(name=name).first()
+    if row is None:
+        raise UnknownGuardRail(f"Guard rail {name[:80]!r} does not exist.")
+    return row
 
 
-def show_row(row: GuardRailRow) -> dict[str, Any]:
-    """The rail as the audit log and the export have it."""
+def rail_snapshot(row: GuardRailRow) -> dict[str, Any]:
+    """Return the rail as the audit log and the export contain it."""
     return {
         "name": row.name,
         "scope": row.scope.segments,
@@ -131,47 +135,48 @@ def show_row(row: GuardRailRow) -> dict[str, Any]:
     }
 
 
-def _as_write(row: GuardRailRow) -> RailWrite:
-    return RailWrite(row.name, row.scope, row.resource_type, row.pointer, row.rule, row.reason)
+def _as_write(row: GuardRailRow) -> GuardRailSpec:
+    return GuardRailSpec(row.name, row.scope, row.resource_type, row.pointer, row.rule, row.reason)
 
 
-def _check_rule(wanted: RailWrite, one: ResourceType) -> None:
-    found = [*_bad_path(wanted, one), *_bad_bounds(wanted)]
-    if found:
-        raise InvalidRequest(found[0].message, errors=found)
+def _check_rule(rail: GuardRailSpec, resource_type: ResourceType) -> None:
+    errors = [*_bad_path(rail, resource_type), *_bad_bounds(rail)]
+    if errors:
+        raise InvalidRequest(errors[0].message, errors=errors)
 
 
-def _bad_path(wanted: RailWrite, one: ResourceType) -> list[FieldError]:
-    path = path_of(wanted.pointer)
-    if not path or not wanted.pointer.startswith("/"):
-        message = "A rail guards one field: a JSON Pointer such as /limits/cpu; * stands for any step."
+def _bad_path(rail: GuardRailSpec, resource_type: ResourceType) -> list[FieldError]:
+    path = path_of(rail.pointer)
+    if not path or not rail.pointer.startswith("/"):
+        message = "A guard rail needs one field as a JSON Pointer, such as /limits/cpu. Use * for any step."
         return [FieldError("/pointer", "malformed", message)]
-    if schema_at(one.schema, path) is None or REMOVE in path:
-        message = f"{one.name} has no field {wanted.pointer}. See GET /api/v1/resource-types/{one.name}."
+    if schema_at(resource_type.schema, path) is None or REMOVE in path:
+        name = resource_type.name
+        message = f"{name} has no field {rail.pointer}. See GET /api/v1/resource-types/{name}."
         return [FieldError("/pointer", "unknown_field", message)]
     return []
 
 
-def _bad_bounds(wanted: RailWrite) -> list[FieldError]:
-    rule = wanted.rule
+def _bad_bounds(rail: GuardRailSpec) -> list[FieldError]:
+    rule = rail.rule
     if not rule:
-        message = "Say at least one of: lock_below, minimum, maximum, allowed."
+        message = "Set at least one of lock_below, minimum, maximum and allowed."
         return [FieldError("/rule", "required", message)]
     bounds = {name: amount(rule[name]) for name in ("minimum", "maximum") if name in rule}
-    found = [
+    errors = [
         FieldError(
             f"/rule/{name}", "malformed", f"{name} must be a number or a quantity such as 500m or 2Gi."
         )
         for name, bound in bounds.items()
         if bound is None
     ]
-    if not found and len(bounds) == 2 and bounds["minimum"] > bounds["maximum"]:  # type: ignore[operator]
-        found.append(FieldError("/rule/maximum", "minimum_above_maximum", "maximum is below minimum."))
+    if not errors and len(bounds) == 2 and bounds["minimum"] > bounds["maximum"]:  # type: ignore[operator]
+        errors.append(FieldError("/rule/maximum", "minimum_above_maximum", "maximum is below minimum."))
     level = rule.get("lock_below")
-    if level and Level[level.upper()] < wanted.scope.level:
-        message = f"The rail lies at {wanted.scope}, so only scopes below that can be locked out."
-        found.append(FieldError("/rule/lock_below", "not_allowed", message))
-    return found
+    if level and Level[level.upper()] < rail.scope.level:
+        message = f"The guard rail is at {rail.scope}, so only scopes below it can be locked."
+        errors.append(FieldError("/rule/lock_below", "not_allowed", message))
+    return errors
 
 
 def _refuse_if_broken(kept_out: Sequence[KeptOut]) -> None:
@@ -181,40 +186,40 @@ def _refuse_if_broken(kept_out: Sequence[KeptOut]) -> None:
     ]
     if broken:
         raise StillInUse(
-            f"{len(broken)} values that are set break this rail. First: {broken[0].message}. Change them, or "
-            "send accept_existing=true: then they stay stored and do not apply.",
-            errors=broken[:_TOLD],
+            f"{len(broken)} existing values break this guard rail. First: {broken[0].message}. "
+            "Change them, or send accept_existing=true to keep them stored without effect.",
+            errors=broken[:MAX_REPORTED],
         )
 
 
-def _row(wanted: RailWrite, actor: Actor) -> GuardRailRow:
-    past = GuardRailRow.objects.filter(name=wanted.name)
+def _row(rail: GuardRailSpec, actor: Actor) -> GuardRailRow:
+    past = GuardRailRow.objects.filter(name=rail.name)
     return GuardRailRow(
-        name=wanted.name,
-        **wanted.scope.segments,
-        resource_type=wanted.resource_type,
-        pointer=wanted.pointer,
-        rule=dict(wanted.rule),
-        reason=wanted.reason,
+        name=rail.name,
+        **rail.scope.segments,
+        resource_type=rail.resource_type,
+        pointer=rail.pointer,
+        rule=dict(rail.rule),
+        reason=rail.reason,
         version=(past.aggregate(last=Max("version"))["last"] or 0) + 1,
         changed_by=actor.name,
     )
 
 
-def _store(row: GuardRailRow, standing: GuardRailRow | None, actor: Actor) -> GuardRailRow:
+def _store(row: GuardRailRow, existing: GuardRailRow | None, actor: Actor) -> GuardRailRow:
     revision = take_revision(actor, changes=1, everything=True)
-    if standing:
-        standing.until_revision = revision.revision
-        standing.save(update_fields=["until_revision"])
+    if existing:
+        existing.until_revision = revision.revision
+        existing.save(update_fields=["until_revision"])
     row.since_revision, row.changed_at = revision.revision, revision.made_at
     row.save(force_insert=True)
-    kind = event_types.RAIL_CHANGED if standing else event_types.RAIL_SET
-    _announce(kind, row, actor, revision.revision, before=standing, after=row)
+    event_type = event_types.RAIL_CHANGED if existing else event_types.RAIL_SET
+    _announce(event_type, row, actor, revision.revision, before=existing, after=row)
     return row
 
 
 def _announce(
-    kind: EventType,
+    event_type: EventType,
     row: GuardRailRow,
     actor: Actor,
     revision: int,
@@ -229,12 +234,12 @@ def _announce(
         "revision": revision,
     }
     audit.record(
-        kind,
+        event_type,
         "guard_rail",
         row.name,
         actor=actor,
-        before=show_row(before) if before else None,
-        after=show_row(after) if after else None,
+        before=rail_snapshot(before) if before else None,
+        after=rail_snapshot(after) if after else None,
         data=data,
         scope=row.scope,
     )

@@ -1,9 +1,9 @@
-"""What a change of overrides does to the scopes that inherit. Pure.
+"""The impact of a change of overrides on the scopes that inherit. Pure.
 
-A change can make values differ, and documents invalid, at scopes that nobody named. Which scopes there are
-to look at: every scope with a row of the type, every registered project in every domain, where a row of the
-domain and one of the project meet, and every workflow with a guard rail of its own. Nothing else can resolve
-to anything new.
+A change can alter values, and make documents invalid, at scopes that the request does not name. The scopes to
+compare are every scope with a row of the type, every registered project in every domain, where a row of the
+domain and a row of the project combine, and every workflow with its own guard rail. No other scope can
+resolve to anything new.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from overrides.resolution.rails import GuardRail
 from overrides.resolution.resolve import Layer, values_only
 from overrides.resource_types import ResourceType
 
-Texts = Mapping[Scope, str]
-# What is set on the way to a scope, least specific first.
-Rows = tuple[tuple[Level, str], ...]
+RowTexts = Mapping[Scope, str]
+# The rows on a scope's ladder, least specific first.
+LadderRows = tuple[tuple[Level, str], ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Affected:
-    """A scope whose effective attributes of one type change. errors: what is newly wrong with them."""
+class AffectedScope:
+    """A scope whose effective attributes of one type change. errors: new validation errors."""
 
     scope: Scope
     resource_type: ResourceType
@@ -38,11 +38,11 @@ class Affected:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Rules:
-    """What the rows of one type are resolved by.
+class TypeRules:
+    """The rules that resolve the rows of one type.
 
-    resource_type: None where the type does not exist. defaults: the platform's layers, whatever the
-    target; resolving picks those that cover it.
+    resource_type: None if the type does not exist. defaults: all platform default layers; resolving
+    selects those that cover the target.
     """
 
     resource_type: ResourceType | None
@@ -50,69 +50,75 @@ class Rules:
     defaults: Sequence[Layer] = ()
 
     def key_at(self, target: Scope) -> tuple[Any, ...]:
-        """Equal for targets at which these rules treat the same rows alike."""
+        """Return a key that is equal for targets at which these rules resolve the same rows alike."""
         governing = tuple(rail.name for rail in self.rails if rail.scope.covers(target))
         return governing, target.domain if self.defaults else ""
 
 
 @dataclass(slots=True)
 class Comparison:
-    """One type before and after a change: rows as canonical JSON by scope, and the rules for them.
+    """One type before and after a change: rows as canonical JSON by scope, and their rules.
 
-    earlier_rules: None if the rules stay the same. Most scopes resolve the same few documents, so each
-    combination is resolved once, and what many inherit is merged once.
+    earlier_rules: None if the rules do not change. Most scopes resolve the same few documents, so each
+    combination is resolved once, and shared inherited layers are merged once.
     """
 
-    before: Texts
-    after: Texts
-    rules: Rules
-    earlier_rules: Rules | None = None
-    _known: dict[Any, Affected | None] = field(default_factory=dict)
+    before: RowTexts
+    after: RowTexts
+    rules: TypeRules
+    earlier_rules: TypeRules | None = None
+    _comparisons: dict[Any, AffectedScope | None] = field(default_factory=dict)
     _resolved: dict[Any, dict[str, Any]] = field(default_factory=dict)
 
     @property
     def resource_type(self) -> ResourceType:
-        """The type after the change; where it is deleted, the type before."""
+        """The type after the change; if it is deleted, the type before."""
         resource_type = self.rules.resource_type or (self.earlier_rules or self.rules).resource_type
         assert resource_type is not None
         return resource_type
 
-    def affected(self, targets: Iterable[Scope]) -> list[Affected]:
-        """The targets where something changes, each with its values before and after."""
+    def affected(self, targets: Iterable[Scope]) -> list[AffectedScope]:
+        """Return the targets with a change, each with its values before and after."""
         changes = ((target, self._at(target)) for target in targets)
         return [
-            Affected(target, change.resource_type, change.before, change.after, change.errors)
+            AffectedScope(target, change.resource_type, change.before, change.after, change.errors)
             for target, change in changes
             if change is not None
         ]
 
-    def _at(self, target: Scope) -> Affected | None:
+    def _at(self, target: Scope) -> AffectedScope | None:
         ladder = target.ladder()
         old, new = _rows(ladder, self.before), _rows(ladder, self.after)
         earlier = self.earlier_rules or self.rules
         if old == new and earlier is self.rules:
             return None
         key = (old, new, earlier.key_at(target), self.rules.key_at(target))
-        if key not in self._known:
+        if key not in self._comparisons:
             before = self._values(target, old, earlier, key[2])
-            self._known[key] = self._compare(target, before, self._values(target, new, self.rules, key[3]))
-        return self._known[key]
+            self._comparisons[key] = self._compare(
+                target, before, self._values(target, new, self.rules, key[3])
+            )
+        return self._comparisons[key]
 
-    def _compare(self, target: Scope, before: Mapping[str, Any], after: Mapping[str, Any]) -> Affected | None:
+    def _compare(
+        self, target: Scope, before: Mapping[str, Any], after: Mapping[str, Any]
+    ) -> AffectedScope | None:
         earlier = (self.earlier_rules or self.rules).resource_type
-        same = canonical(before) == canonical(after)
-        if same and earlier is self.rules.resource_type:
+        is_unchanged = canonical(before) == canonical(after)
+        if is_unchanged and earlier is self.rules.resource_type:
             return None
         errors = _new_errors(earlier, self.rules.resource_type, before, after)
-        return None if same and not errors else Affected(target, self.resource_type, before, after, errors)
+        if is_unchanged and not errors:
+            return None
+        return AffectedScope(target, self.resource_type, before, after, errors)
 
-    def _values(self, target: Scope, rows: Rows, rules: Rules, where: Any) -> dict[str, Any]:
-        """What the rows come to: the last one, laid over what those above it come to."""
+    def _values(self, target: Scope, rows: LadderRows, rules: TypeRules, rules_key: Any) -> dict[str, Any]:
+        """Resolve the rows: the last one merged over the result of those above it."""
         if rules.resource_type is None:
             return {}
-        key = (id(rules), rows, where)
+        key = (id(rules), rows, rules_key)
         if key not in self._resolved:
-            inherited = self._values(target, rows[:-1], rules, where) if rows else {}
+            inherited = self._values(target, rows[:-1], rules, rules_key) if rows else {}
             layers = [_layer(target, *rows[-1])] if rows else rules.defaults
             self._resolved[key] = values_only(
                 target, layers, rules.resource_type.rule, rules.rails, inherited
@@ -126,27 +132,28 @@ def _new_errors(
     before: Mapping[str, Any],
     after: Mapping[str, Any],
 ) -> tuple[FieldError, ...]:
-    """What is wrong with the values after the change, and was not before."""
-    # Nothing at all is never wrong: then the type does not apply here.
+    """Return the validation errors after the change that did not exist before."""
+    # Empty values are always valid: the type does not apply here.
     if resource_type is None or not after:
         return ()
-    known = {(error.pointer, error.code) for error in earlier.resolved_errors(before)} if earlier else set()
+    earlier_errors = earlier.resolved_errors(before) if earlier and before else []
+    existing = {(error.pointer, error.code) for error in earlier_errors}
     errors = resource_type.resolved_errors(after)
-    return tuple(error for error in errors if not before or (error.pointer, error.code) not in known)
+    return tuple(error for error in errors if (error.pointer, error.code) not in existing)
 
 
 def _layer(target: Scope, level: Level, text: str) -> Layer:
     return Layer(target.at(level), msgspec.json.decode(text))
 
 
-def _rows(ladder: Iterable[Scope], texts: Texts) -> Rows:
+def _rows(ladder: Iterable[Scope], texts: RowTexts) -> LadderRows:
     return tuple((rung.level, text) for rung in ladder if (text := texts.get(rung)) is not None)
 
 
 def targets_of(changed: Set[Scope], rows: Iterable[Scope], pairs: Iterable[Scope]) -> set[Scope]:
-    """The scopes at which the change can be felt.
+    """Return the scopes that the change can affect.
 
-    rows: where anything is set or guarded. pairs: every registered project in every domain.
+    rows: the scopes with a row or a guard rail. pairs: every registered project in every domain.
     """
     if Scope() in changed:
         return {*rows, *pairs, *changed}

@@ -1,4 +1,4 @@
-"""A plan: what a change would do, document by document and value by value. Pure."""
+"""A plan: what a change does, by document and by value. Pure."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 from controlplane.scopes import Scope
 from overrides.editing.confirmation import Confirmation
-from overrides.editing.impact import Affected
+from overrides.editing.impact import AffectedScope
 from overrides.resolution.addresses import Address
 from overrides.resolution.leaves import ABSENT, leaves, name_of
 from overrides.resolution.merging import Attributes, MergeRule, canonical
@@ -24,7 +24,7 @@ class ChangeKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One leaf that differs. before, after: ABSENT where there is none. The name is stable over versions."""
+    """One leaf that differs. before, after: ABSENT where it does not exist. Leaf names never change."""
 
     leaf: str
     before: Any
@@ -33,7 +33,7 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class PlannedChange:
-    """What happens to one override. version: the one that it gets, or has."""
+    """The change of one override. version: the new version, or the current one if unchanged."""
 
     address: Address
     kind: ChangeKind
@@ -45,13 +45,13 @@ class PlannedChange:
 
     @property
     def differences(self) -> tuple[Difference, ...]:
-        """Leaf by leaf. Made when asked for: of ten thousand changes most are only counted."""
+        """The differences by leaf, computed on demand: of ten thousand changes most are only counted."""
         return () if self.kind is ChangeKind.UNCHANGED else differences(self.before, self.after, self.rule)
 
 
 @dataclass(frozen=True, slots=True)
 class EffectiveChange:
-    """What happens to the effective values of one type at one scope."""
+    """The change of the effective values of one type at one scope."""
 
     scope: Scope
     resource_type: str
@@ -72,11 +72,11 @@ class KeptOut:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a change does. revision: the one it makes, or 0 if it changes nothing.
+    """The effects of a change. revision: the new revision, or 0 if nothing changes.
 
-    affected: at how many scopes effective values change. effective: the first of those changes.
-    digest: identifies exactly this change, empty if it changes nothing. confirmation: what the change
-    must be confirmed with, if it must. kept_out: the values that changed guard rails keep from applying.
+    affected: the number of scopes whose effective values change. effective: the first of those changes.
+    digest: identifies exactly this change; empty if nothing changes. confirmation: the confirmation that the
+    change requires, if any. kept_out: stored values that changed guard rails keep from applying.
     """
 
     revision: int
@@ -88,13 +88,13 @@ class Plan:
     kept_out: tuple[KeptOut, ...] = ()
 
     def count(self, kind: ChangeKind) -> int:
-        return sum(one.kind is kind for one in self.changes)
+        return sum(change.kind is kind for change in self.changes)
 
 
 def differences(
     before: Attributes | None, after: Attributes | None, rule: MergeRule
 ) -> tuple[Difference, ...]:
-    """The leaves in which two documents of one type differ, by name."""
+    """Return the leaves in which two documents of one type differ, by name."""
     old = {} if before is None else {name_of(path): value for path, value in leaves(before, rule)}
     new = {} if after is None else {name_of(path): value for path, value in leaves(after, rule)}
     return tuple(
@@ -104,14 +104,14 @@ def differences(
     )
 
 
-def effective_changes(affected: Iterable[Affected]) -> tuple[EffectiveChange, ...]:
+def effective_changes(affected: Iterable[AffectedScope]) -> tuple[EffectiveChange, ...]:
     return tuple(
         EffectiveChange(
-            one.scope,
-            one.resource_type.name,
-            differences(one.before or None, one.after or None, one.resource_type.rule),
+            scope.scope,
+            scope.resource_type.name,
+            differences(scope.before or None, scope.after or None, scope.resource_type.rule),
         )
-        for one in affected
+        for scope in affected
     )
 
 

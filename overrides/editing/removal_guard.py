@@ -1,4 +1,4 @@
-"""Would a new set of files or documents remove so much that it may be a mistake? Pure."""
+"""Decide whether a change removes so many overrides that it could be a mistake. Pure."""
 
 from __future__ import annotations
 
@@ -6,18 +6,17 @@ from dataclasses import dataclass
 
 from overrides.resolution.addresses import Address
 
-# A mount that is half there, or a wrong branch, takes away many documents at once.
+# An incomplete mount, or a wrong branch, removes many documents at once.
 SHARE = 0.10
 AT_LEAST = 20
 
 
 @dataclass(frozen=True, slots=True)
 class Removals:
-    """What a set of files or documents would remove, out of `stored` overrides in reach.
+    """The overrides that a set of files or documents would remove, out of `stored` overrides in reach.
 
-    what: those overrides, in the words of an error. foreign: something among the removed was not set by
-    the remover. expected: the caller asked for an earlier state, so that removing everything, if that is
-    little, surprises nobody.
+    what: those overrides, for messages. foreign: some of the removed overrides were set by somebody else.
+    expected: the caller asked for an earlier state, so that removing all of a few overrides is no surprise.
     """
 
     addresses: tuple[Address, ...]
@@ -27,9 +26,9 @@ class Removals:
     expected: bool = False
 
 
-def wants_confirmation(removals: Removals) -> bool:
-    """More than a tenth and at least twenty; all that there is; or anything that others set."""
+def needs_confirmation(removals: Removals) -> bool:
+    """Return whether the removal is at least twenty and more than a tenth, everything, or foreign."""
     count = len(removals.addresses)
-    much = count >= AT_LEAST and count > SHARE * removals.stored
-    everything = count == removals.stored and not removals.expected
-    return count > 0 and (much or everything or removals.foreign)
+    is_large = count >= AT_LEAST and count > SHARE * removals.stored
+    is_everything = count == removals.stored and not removals.expected
+    return count > 0 and (is_large or is_everything or removals.foreign)

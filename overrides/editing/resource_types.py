@@ -1,4 +1,4 @@
-"""Define resource types at run time: no code, no restart. A change may not break what is stored."""
+"""Define resource types at run time, without code or a restart. A change cannot break stored overrides."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ from controlplane.identity.actors import Actor
 from controlplane.preconditions import Precondition, check
 from controlplane.scopes import Scope
 from overrides import event_types
-from overrides.editing.commit import DEFAULT_LIMITS, Limits, commit
+from overrides.editing.commit import DEFAULT_OPTIONS, CommitOptions, commit
 from overrides.editing.plans import Plan
 from overrides.loading.catalogue_cache import current_catalogue
-from overrides.loading.related_rows import load_family
+from overrides.loading.related_rows import load_related_rows
 from overrides.loading.revisions import current_revision, lock_revisions, take_revision
 from overrides.models import Override, Revision, TypeDefinition
 from overrides.resource_types import BUILT_IN, ResourceType
 from overrides.resource_types.catalogue import Catalogue
 from overrides.resource_types.operators import define
 
-_TOLD = 100
+MAX_REPORTED = 100
 
 
 @dataclass(frozen=True, slots=True)
-class TypePut:
-    """What a put of a type did. plan: how it changes effective values."""
+class PutTypeResult:
+    """The result of putting a type. plan: how it changes effective values."""
 
     resource_type: ResourceType
     is_new: bool
@@ -40,13 +40,15 @@ class TypePut:
 
 
 @transaction.atomic
-def create_type(definition: Mapping[str, Any], *, actor: Actor, limits: Limits = DEFAULT_LIMITS) -> TypePut:
-    """Define a new type. Raises NameTaken, and as `put_type`."""
+def create_type(
+    definition: Mapping[str, Any], *, actor: Actor, options: CommitOptions = DEFAULT_OPTIONS
+) -> PutTypeResult:
+    """Define a new type. Raises NameTaken, and like `put_type`."""
     lock_revisions()
     name = definition["name"]
     if TypeDefinition.objects.present().filter(name=name).exists():
-        raise NameTaken(f"The resource type {name} exists already. Change it with PUT.")
-    return put_type(definition, actor=actor, limits=limits)
+        raise NameTaken(f"The resource type {name} already exists. Change it with PUT.")
+    return put_type(definition, actor=actor, options=options)
 
 
 @transaction.atomic
@@ -55,121 +57,128 @@ def put_type(
     *,
     actor: Actor,
     precondition: Precondition | None = None,
-    limits: Limits = DEFAULT_LIMITS,
-) -> TypePut:
+    options: CommitOptions = DEFAULT_OPTIONS,
+) -> PutTypeResult:
     """Define a type, or change its definition.
 
     Raises InvalidTypeDefinition, NameTaken, StillInUse with the rows that the change would break,
-    InheritedConflict if some scope would resolve to something invalid, ConfirmationRequired.
+    InheritedConflict if a scope would resolve to invalid attributes, ConfirmationRequired.
     """
     lock_revisions()
     earlier = current_catalogue()
-    one, standing = store_type(definition, actor=actor, precondition=precondition)
-    plan = commit([], current_catalogue(), actor=actor, limits=limits, earlier=earlier)
-    changes = standing is None or standing.version != one.version
-    return TypePut(one, standing is None, replace(plan, revision=current_revision() if changes else 0))
+    resource_type, existing = store_type(definition, actor=actor, precondition=precondition)
+    plan = commit([], current_catalogue(), actor=actor, options=options, earlier=earlier)
+    changes = existing is None or existing.version != resource_type.version
+    return PutTypeResult(
+        resource_type, existing is None, replace(plan, revision=current_revision() if changes else 0)
+    )
 
 
 def store_type(
     definition: Mapping[str, Any], *, actor: Actor, precondition: Precondition | None = None
 ) -> tuple[ResourceType, TypeDefinition | None]:
-    """Write a definition that every stored row fits. The caller holds the lock, and looks at what it does
-    to effective values. Returns the type, and the definition that stood before.
+    """Write a definition that fits every stored row. The caller holds the lock and checks the effects.
+
+    Return the type and its previous definition.
     """
     catalogue = current_catalogue()
     name = definition["name"]
     if name in BUILT_IN:
-        raise NameTaken(f"{name} is a built-in type; it cannot be changed.")
-    standing = TypeDefinition.objects.present().filter(name=name).first()
-    one = define(definition, version=_last_version(name) + 1)
-    _check_key(one, catalogue)
-    check(precondition, standing.version if standing else None)
-    if standing and standing.definition == dict(definition):
-        return catalogue.get(name), standing
-    if standing:
-        _refuse_what_would_break(one)
-    _store(one, definition, standing, actor)
-    return one, standing
+        raise NameTaken(f"{name} is a built-in type and cannot be changed.")
+    existing = TypeDefinition.objects.present().filter(name=name).first()
+    resource_type = define(definition, version=_last_version(name) + 1)
+    _check_key(resource_type, catalogue)
+    check(precondition, existing.version if existing else None)
+    if existing and existing.definition == dict(definition):
+        return catalogue.get(name), existing
+    if existing:
+        _refuse_breaking_change(resource_type)
+    _store(resource_type, definition, existing, actor)
+    return resource_type, existing
 
 
 @transaction.atomic
 def delete_type(
-    name: str, *, actor: Actor, precondition: Precondition | None = None, limits: Limits = DEFAULT_LIMITS
+    name: str,
+    *,
+    actor: Actor,
+    precondition: Precondition | None = None,
+    options: CommitOptions = DEFAULT_OPTIONS,
 ) -> Plan:
-    """Remove a type that nothing is set for. Raises StillInUse, UnknownResourceType, ConfirmationRequired."""
+    """Delete a type without overrides. Raises StillInUse, UnknownResourceType, ConfirmationRequired."""
     lock_revisions()
     earlier = current_catalogue()
     if name in BUILT_IN:
-        raise StillInUse(f"{name} is a built-in type; it cannot be removed.")
-    standing = get_definition(name)
-    check(precondition, standing.version)
+        raise StillInUse(f"{name} is a built-in type and cannot be deleted.")
+    existing = get_definition(name)
+    check(precondition, existing.version)
     if count := Override.objects.filter(resource_type=name).count():
-        raise StillInUse(f"{count} overrides of {name} are set. Remove them first.", overrides=count)
+        raise StillInUse(f"{count} overrides of {name} exist. Delete them first.", overrides=count)
     revision = take_revision(actor, changes=1, everything=True)
-    _end(standing, revision)
-    plan = commit([], current_catalogue(), actor=actor, limits=limits, earlier=earlier)
-    _announce(event_types.TYPE_REMOVED, standing, revision, actor, before=standing.definition, after=None)
+    _end(existing, revision)
+    plan = commit([], current_catalogue(), actor=actor, options=options, earlier=earlier)
+    _announce(event_types.TYPE_REMOVED, existing, revision, actor, before=existing.definition, after=None)
     return replace(plan, revision=revision.revision)
 
 
 def get_definition(name: str) -> TypeDefinition:
-    """The present definition of an operator's type. Raises UnknownResourceType."""
-    found = TypeDefinition.objects.present().filter(name=name).first()
-    if found is None:
-        raise UnknownResourceType(f"No operator has defined a resource type {name[:80]!r}.")
-    return found
+    """Return the current definition of an operator's type. Raises UnknownResourceType."""
+    row = TypeDefinition.objects.present().filter(name=name).first()
+    if row is None:
+        raise UnknownResourceType(f"No operator-defined resource type is called {name[:80]!r}.")
+    return row
 
 
 def _store(
-    one: ResourceType, definition: Mapping[str, Any], standing: TypeDefinition | None, actor: Actor
+    resource_type: ResourceType, definition: Mapping[str, Any], existing: TypeDefinition | None, actor: Actor
 ) -> None:
     revision = take_revision(actor, changes=1, everything=True)
-    if standing:
-        _end(standing, revision)
+    if existing:
+        _end(existing, revision)
     row = TypeDefinition.objects.create(
-        name=one.name,
+        name=resource_type.name,
         definition=dict(definition),
-        version=one.version,
+        version=resource_type.version,
         since_revision=revision.revision,
         changed_at=revision.made_at,
         changed_by=actor.name,
     )
-    kind = event_types.TYPE_CHANGED if standing else event_types.TYPE_DEFINED
-    before = standing.definition if standing else None
-    _announce(kind, row, revision, actor, before=before, after=row.definition)
+    event_type = event_types.TYPE_CHANGED if existing else event_types.TYPE_DEFINED
+    before = existing.definition if existing else None
+    _announce(event_type, row, revision, actor, before=before, after=row.definition)
 
 
 def _last_version(name: str) -> int:
-    """Versions go on rising over removals: an old ETag never matches a new type."""
+    """Return the last version ever. Versions rise across deletions, so old ETags never match a new type."""
     return TypeDefinition.objects.filter(name=name).aggregate(last=Max("version"))["last"] or 0
 
 
-def _check_key(one: ResourceType, catalogue: Catalogue) -> None:
-    """A document says either a type's key or its name, so neither may mean another type."""
-    for said in (one.document_key, one.name):
-        taken = catalogue.by_document_key().get(said) or catalogue.types.get(said)
-        if taken and taken.name != one.name:
-            raise NameTaken(f"The document key {said!r} belongs to {taken.name}.")
+def _check_key(resource_type: ResourceType, catalogue: Catalogue) -> None:
+    """Documents name a type by its key or its name, so both must be unique among all keys and names."""
+    for key in (resource_type.document_key, resource_type.name):
+        owner = catalogue.by_document_key().get(key) or catalogue.types.get(key)
+        if owner and owner.name != resource_type.name:
+            raise NameTaken(f"The document key {key!r} belongs to {owner.name}. Choose another key.")
 
 
-def _refuse_what_would_break(one: ResourceType) -> None:
-    """Look at every stored document."""
+def _refuse_breaking_change(resource_type: ResourceType) -> None:
+    """Validate every stored document by the new definition."""
     errors = [
         FieldError("", error.code, f"{scope}: {error.pointer} {error.message}")
-        for scope, text in load_family(one.name, [Scope()]).items()
-        for error in _errors_of(one, scope, text)
+        for scope, text in load_related_rows(resource_type.name, [Scope()]).items()
+        for error in _errors_of(resource_type, scope, text)
     ]
     if errors:
         raise StillInUse(
-            f"{len(errors)} stored documents would not fit any more. First: {errors[0].message}",
-            errors=errors[:_TOLD],
+            f"{len(errors)} stored documents would become invalid. First: {errors[0].message}",
+            errors=errors[:MAX_REPORTED],
         )
 
 
-def _errors_of(one: ResourceType, scope: Scope, text: str) -> list[FieldError]:
-    if reason := one.not_at.get(scope.level):
+def _errors_of(resource_type: ResourceType, scope: Scope, text: str) -> list[FieldError]:
+    if reason := resource_type.not_at.get(scope.level):
         return [FieldError("", "level_not_allowed", reason)]
-    return one.errors(json.loads(text), "")
+    return resource_type.errors(json.loads(text), "")
 
 
 def _end(row: TypeDefinition, revision: Revision) -> None:
@@ -178,7 +187,7 @@ def _end(row: TypeDefinition, revision: Revision) -> None:
 
 
 def _announce(
-    kind: EventType,
+    event_type: EventType,
     row: TypeDefinition,
     revision: Revision,
     actor: Actor,
@@ -187,4 +196,4 @@ def _announce(
     after: Mapping[str, Any] | None,
 ) -> None:
     data = {"name": row.name, "version": row.version, "revision": revision.revision}
-    audit.record(kind, "resource_type", row.name, actor=actor, before=before, after=after, data=data)
+    audit.record(event_type, "resource_type", row.name, actor=actor, before=before, after=after, data=data)

@@ -1,4 +1,4 @@
-"""Write a change that was decided: overrides, history, scope heads, audit rows, events."""
+"""Write a validated change: overrides, history, scope heads, audit entries and events."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ from overrides.resolution.merging import Attributes, canonical
 if TYPE_CHECKING:
     from overrides.editing.commit import Draft
 
-# Each process keeps the last 10,000 events for those who watch.
+# Each process caches the last 10,000 events for event streams.
 _MAX_EVENT_BYTES = 8 * 1024
 
 
 def store(drafts: Sequence[Draft], actor: Actor) -> int:
-    """Write drafts that change something, under one new revision; return it. The caller holds the lock."""
+    """Write drafts that change something in one new revision; return it. The caller holds the lock."""
     revision = take_revision(actor, changes=len(drafts))
-    # In the order of the index, where neighbours lie on one page.
+    # In the order of the index, so that neighbours share a page.
     ordered = sorted(drafts, key=lambda draft: by_project(draft.address.scope))
-    # The history is what the other statements read, so that all is sent once, by COPY. A restored database
-    # gives numbers again: number and time together name this revision's rows.
+    # The other statements read the history, so that the data is sent once, by COPY. A database restored from
+    # backup repeats revision numbers: number and time together identify this revision's rows.
     copy_rows(OverrideVersion, _COLUMNS, (_row(draft, revision) for draft in ordered))
     with connection.cursor() as cursor:
         for statement in (_DELETE, _UPSERT, _MOVE_HEADS):
@@ -43,27 +43,31 @@ def store(drafts: Sequence[Draft], actor: Actor) -> int:
 
 
 def move_declarations(drafts: Iterable[Draft]) -> None:
-    """Note where unchanged overrides are declared now: lines move whenever a file is edited."""
-    moved = [one for one in drafts if one.declared_in != one.standing.declared_in and one.after is not None]
+    """Update where unchanged overrides are declared: line numbers move whenever a file is edited."""
+    moved = [
+        draft
+        for draft in drafts
+        if draft.declared_in != draft.current.declared_in and draft.after is not None
+    ]
     if moved:
         with connection.cursor() as cursor:
             cursor.execute(
                 "UPDATE overrides_override AS o SET declared_in = moved.place"
                 " FROM unnest(%s::uuid[], %s::text[]) AS moved (id, place) WHERE o.id = moved.id",
-                [[one.standing.override_id for one in moved], [one.declared_in for one in moved]],
+                [[draft.current.override_id for draft in moved], [draft.declared_in for draft in moved]],
             )
 
 
 def _row(draft: Draft, revision: Revision) -> tuple[Any, ...]:
-    standing = draft.standing
+    current = draft.current
     return (
-        standing.override_id or uuid7(),
+        current.override_id or uuid7(),
         draft.address.resource_type,
         *draft.address.scope.path,
         as_json(draft.after),
         as_json(draft.owners),
         draft.declared_in,
-        standing.version + 1,
+        current.version + 1,
         revision.revision,
         revision.made_at,
         revision.made_by,
@@ -73,19 +77,19 @@ def _row(draft: Draft, revision: Revision) -> tuple[Any, ...]:
 
 
 def _mutation(draft: Draft, revision: Revision) -> audit.Mutation:
-    address, standing = draft.address, draft.standing
-    version = standing.version + 1
+    address, current = draft.address, draft.current
+    version = current.version + 1
     return audit.Mutation(
         _event_type(draft),
         str(address),
-        None if standing.attributes is None else _snapshot(draft, standing.attributes, standing.version),
+        None if current.attributes is None else _snapshot(draft, current.attributes, current.version),
         None if draft.after is None else _snapshot(draft, draft.after, version),
         {
             "resource_type": address.resource_type,
             "scope": address.scope.segments,
             "version": version,
             "revision": revision.revision,
-            **before_and_after(standing.attributes, draft.after),
+            **before_and_after(current.attributes, draft.after),
             "version_url": _version_url(address, version),
         },
         address.scope,
@@ -93,10 +97,10 @@ def _mutation(draft: Draft, revision: Revision) -> audit.Mutation:
 
 
 def before_and_after(before: Attributes | None, after: Attributes | None) -> dict[str, Any]:
-    """The attributes as an event carries them: whole, or not at all if they are large."""
+    """Return the attributes for an event: complete, or omitted if they are large."""
     truncated = len(canonical([before, after]).encode()) > _MAX_EVENT_BYTES
-    shown = (None, None) if truncated else (before, after)
-    return {"before": shown[0], "after": shown[1], "truncated": truncated}
+    snapshots = (None, None) if truncated else (before, after)
+    return {"before": snapshots[0], "after": snapshots[1], "truncated": truncated}
 
 
 def _version_url(address: Address, version: int) -> str:
@@ -106,13 +110,13 @@ def _version_url(address: Address, version: int) -> str:
 
 
 def _event_type(draft: Draft) -> EventType:
-    if draft.standing.attributes is None:
+    if draft.current.attributes is None:
         return event_types.OVERRIDE_CREATED
     return event_types.OVERRIDE_DELETED if draft.after is None else event_types.OVERRIDE_UPDATED
 
 
 def _snapshot(draft: Draft, attributes: Any, version: int) -> dict[str, Any]:
-    """The override as the audit log keeps it."""
+    """Return the override as the audit log stores it."""
     return {
         "resource_type": draft.address.resource_type,
         "scope": draft.address.scope.segments,

@@ -1,4 +1,4 @@
-"""Effective values: what applies at scopes, and why. The API, the console and Flyte's endpoints ask here."""
+"""Effective values: what applies at scopes, and why. Used by the API, the console and Flyte's endpoints."""
 
 from __future__ import annotations
 
@@ -7,18 +7,20 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from controlplane.scopes import Scope
 from overrides.effective.flyte_strategy import as_flyte
-from overrides.effective.results import Effective, EffectiveType, EffectiveValues, TypeValues
-from overrides.loading.layers import FLYTEADMIN_LAYERS, Loaded, load_layers
+from overrides.effective.results import EffectiveAttributes, EffectiveType, EffectiveValues, TypeValues
+from overrides.loading.layers import FLYTEADMIN_LAYERS, LoadedLayers, load_layers
 from overrides.loading.platform_defaults import platform_defaults
 from overrides.projects import check_listed
 from overrides.resolution.resolve import resolve, values_only
 from overrides.resource_types import ResourceType
 
 
-def effective_attributes(scope: Scope, *, resource_type: str = "", as_of: int | None = None) -> Effective:
-    """Resolve every type that is set anywhere on the scope's ladder, or the one asked for.
+def effective_attributes(
+    scope: Scope, *, resource_type: str = "", as_of: int | None = None
+) -> EffectiveAttributes:
+    """Resolve every type that is set anywhere on the scope's ladder, or only the given type.
 
-    as_of: a revision to look back to. Raises UnknownProject, UnknownDomain, UnknownResourceType.
+    as_of: a past revision. Raises UnknownProject, UnknownDomain, UnknownResourceType.
     """
     (answer,) = effective_many([scope], resource_type=resource_type, as_of=as_of)
     return answer
@@ -26,14 +28,16 @@ def effective_attributes(scope: Scope, *, resource_type: str = "", as_of: int | 
 
 def effective_many(
     scopes: Sequence[Scope], *, resource_type: str = "", as_of: int | None = None
-) -> list[Effective]:
-    """The same for many scopes, with one query."""
-    loaded, wanted = _load(scopes, resource_type, as_of)
-    return [_effective(scope, wanted, loaded, resource_type) for scope in scopes]
+) -> list[EffectiveAttributes]:
+    """Resolve many scopes with one query."""
+    loaded, types = _load(scopes, resource_type, as_of)
+    return [_effective(scope, types, loaded, resource_type) for scope in scopes]
 
 
-def flyte_attributes(scope: Scope, *, resource_type: str = "", as_of: int | None = None) -> Effective:
-    """What an execution gets at the scope by FlyteAdmin's rules, its code's defaults included."""
+def flyte_attributes(
+    scope: Scope, *, resource_type: str = "", as_of: int | None = None
+) -> EffectiveAttributes:
+    """Resolve the scope by FlyteAdmin's rules, including the defaults in its code."""
     effective = effective_attributes(scope, resource_type=resource_type, as_of=as_of)
     return as_flyte(effective, FLYTEADMIN_LAYERS, resource_type)
 
@@ -41,48 +45,53 @@ def flyte_attributes(scope: Scope, *, resource_type: str = "", as_of: int | None
 def values_many(
     scopes: Sequence[Scope], *, resource_type: str = "", as_of: int | None = None
 ) -> list[EffectiveValues]:
-    """The values of `effective_many` without their sources: much smaller (docs/performance.md)."""
-    loaded, wanted = _load(scopes, resource_type, as_of)
-    return [EffectiveValues(scope, tuple(_values(wanted, scope, loaded))) for scope in scopes]
+    """Return the values of `effective_many` without sources: much smaller (docs/performance.md)."""
+    loaded, types = _load(scopes, resource_type, as_of)
+    return [EffectiveValues(scope, tuple(_values(types, scope, loaded))) for scope in scopes]
 
 
-def _values(wanted: Iterable[ResourceType], scope: Scope, loaded: Loaded) -> Iterator[TypeValues]:
-    for one in wanted:
-        layers = loaded.of(one, scope, platform_defaults())
+def _values(types: Iterable[ResourceType], scope: Scope, loaded: LoadedLayers) -> Iterator[TypeValues]:
+    for resource_type in types:
+        layers = loaded.of(resource_type, scope, platform_defaults())
         if layers:
-            rails = loaded.catalogue.rails_of(one.name)
-            yield TypeValues(one, values_only(scope, layers, one.rule, rails))
+            rails = loaded.catalogue.rails_of(resource_type.name)
+            yield TypeValues(resource_type, values_only(scope, layers, resource_type.rule, rails))
 
 
 def _load(
     scopes: Sequence[Scope], resource_type: str, as_of: int | None
-) -> tuple[Loaded, list[ResourceType]]:
-    """What the one query finds, and the types that are asked for."""
+) -> tuple[LoadedLayers, list[ResourceType]]:
+    """Run the one query; return its result and the types to resolve."""
     loaded = load_layers(scopes, resource_type=resource_type, as_of=as_of)
-    types = loaded.catalogue
-    wanted = [types.get(resource_type)] if resource_type else list(types.types.values())
+    catalogue = loaded.catalogue
+    selected = [catalogue.get(resource_type)] if resource_type else list(catalogue.types.values())
     check_listed(scopes, loaded.projects, loaded.domains)
-    return loaded, wanted
+    return loaded, selected
 
 
-def _effective(scope: Scope, wanted: Iterable[ResourceType], loaded: Loaded, resource_type: str) -> Effective:
-    types = tuple(found for one in wanted if (found := _of_type(one, scope, loaded)) is not None)
-    return Effective(scope, types, _fingerprint(scope, resource_type, types))
+def _effective(
+    scope: Scope, selected: Iterable[ResourceType], loaded: LoadedLayers, resource_type: str
+) -> EffectiveAttributes:
+    resolved = (_of_type(selected_type, scope, loaded) for selected_type in selected)
+    types = tuple(effective_type for effective_type in resolved if effective_type is not None)
+    return EffectiveAttributes(scope, types, _fingerprint(scope, resource_type, types))
 
 
-def _of_type(one: ResourceType, scope: Scope, loaded: Loaded) -> EffectiveType | None:
-    layers = loaded.of(one, scope, platform_defaults())
+def _of_type(resource_type: ResourceType, scope: Scope, loaded: LoadedLayers) -> EffectiveType | None:
+    layers = loaded.of(resource_type, scope, platform_defaults())
     if not layers:
         return None
-    rails = tuple(rail for rail in loaded.catalogue.rails_of(one.name) if rail.scope.covers(scope))
-    return EffectiveType(one, resolve(scope, layers, one.rule, rails), rails, tuple(layers))
+    rails = tuple(rail for rail in loaded.catalogue.rails_of(resource_type.name) if rail.scope.covers(scope))
+    return EffectiveType(
+        resource_type, resolve(scope, layers, resource_type.rule, rails), rails, tuple(layers)
+    )
 
 
 def _fingerprint(scope: Scope, resource_type: str, types: Iterable[EffectiveType]) -> str:
-    """Hash the question and the version of every input: an id is never used twice."""
+    """Hash the query and the version of every input. Ids are never reused."""
     inputs = [*scope.segments.values(), resource_type, platform_defaults().digest]
-    for one in types:
-        inputs.append(f"{one.resource_type.name}:{one.resource_type.version}")
-        inputs += [f"{rail.origin.id}" for rail in one.rails]
-        inputs += [f"{layer.origin.override_id}:{layer.origin.version}" for layer in one.layers]
+    for effective_type in types:
+        inputs.append(f"{effective_type.resource_type.name}:{effective_type.resource_type.version}")
+        inputs += [f"{rail.origin.id}" for rail in effective_type.rails]
+        inputs += [f"{layer.origin.override_id}:{layer.origin.version}" for layer in effective_type.layers]
     return hashlib.sha256("\n".join(inputs).encode()).hexdigest()[:32]

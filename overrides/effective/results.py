@@ -1,4 +1,4 @@
-"""The answer to "what applies here, and why", as data. Pure."""
+"""Results of reading effective values: what applies at a scope, and why. Pure."""
 
 from __future__ import annotations
 
@@ -8,35 +8,35 @@ from typing import Any
 from controlplane.errors import FieldError
 from controlplane.scopes import Scope
 from overrides.resolution.rails import GuardRail
-from overrides.resolution.resolve import Layer, Resolved
+from overrides.resolution.resolve import Layer, Resolution
 from overrides.resource_types import ResourceType
 
 
 @dataclass(frozen=True, slots=True)
 class EffectiveType:
-    """What applies of one resource type, and the guard rails that govern it here."""
+    """The effective values of one resource type, and the guard rails in effect at the scope."""
 
     resource_type: ResourceType
-    resolved: Resolved
+    resolved: Resolution
     rails: tuple[GuardRail, ...] = ()
     layers: tuple[Layer, ...] = ()
 
     @property
     def warnings(self) -> tuple[FieldError, ...]:
-        """What is wrong with what applies. Flyte's writes and deletions may leave it so."""
-        found = [
+        """Validation errors of the effective values. Changes through Flyte's API can leave some."""
+        errors = [
             FieldError("", "level_not_allowed", f"It is set at {layer.scope}: {reason}")
             for layer in self.layers
             if (reason := self.resource_type.not_at.get(layer.scope.level)) and not layer.is_default
         ]
         if self.resolved.attributes:
-            found += self.resource_type.resolved_errors(self.resolved.attributes)
-        return tuple(found)
+            errors += self.resource_type.resolved_errors(self.resolved.attributes)
+        return tuple(errors)
 
 
 @dataclass(frozen=True, slots=True)
-class Effective:
-    """The answer for a scope. `fingerprint` changes exactly when one of its inputs did."""
+class EffectiveAttributes:
+    """The effective values at a scope. `fingerprint` changes exactly when one of its inputs changes."""
 
     scope: Scope
     types: tuple[EffectiveType, ...]
@@ -51,7 +51,7 @@ class TypeValues:
 
 @dataclass(frozen=True, slots=True)
 class EffectiveValues:
-    """What applies at a scope, without why."""
+    """The effective values at a scope, without their sources."""
 
     scope: Scope
     types: tuple[TypeValues, ...]

@@ -1,4 +1,4 @@
-"""Read a folder of override documents: which files, which documents, which mistakes. Touches no database."""
+"""Read a folder of override documents: its files, documents and errors. Does not use the database."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 from controlplane.errors import ControlplaneError, FieldError
 from controlplane.formats import strict_yaml
-from overrides.documents.documents import Sent, unpacked
+from overrides.documents.documents import ReceivedDocument, unpack
 
 SUFFIXES = (".yaml", ".yml", ".json")
 MAX_FILES = 10_000
@@ -18,7 +18,7 @@ MAX_FILE_BYTES = 8 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class FileError:
-    """One mistake in one file. line, column: from 1; 0 where the whole file is meant."""
+    """One error in one file. line, column: from 1; 0 for the whole file."""
 
     file: str
     line: int
@@ -30,28 +30,28 @@ class FileError:
 
 @dataclass(frozen=True, slots=True)
 class Folder:
-    """What a folder holds. places: file and line of each document, by its number in `documents`."""
+    """The content of a folder. places: file and positions of each document, by its number in the files."""
 
     digest: str
     files: tuple[str, ...]
-    documents: tuple[Sent, ...]
+    documents: tuple[ReceivedDocument, ...]
     places: tuple[tuple[str, dict[str, strict_yaml.Position]], ...]
     errors: tuple[FileError, ...]
 
 
 def read_texts(path: Path) -> dict[str, bytes]:
-    """The files by relative name, in order. Raises OSError if the folder cannot be read.
+    """Return the files by relative name, in order. Raises OSError if the folder cannot be read.
 
-    Names with a leading dot are passed over: Kubernetes keeps the versions of a mounted ConfigMap in them.
+    Names with a leading dot are skipped: Kubernetes keeps the versions of a mounted ConfigMap in them.
     """
     if not path.is_dir():
-        raise FileNotFoundError(f"{path.name!r} is no folder, or cannot be reached")
+        raise FileNotFoundError(f"{path.name!r} is not a folder or not accessible")
     names = sorted(
-        found.relative_to(path)
-        for found in path.rglob("*")
-        if found.suffix in SUFFIXES
-        and not any(part.startswith(".") for part in found.relative_to(path).parts)
-        and found.is_file()
+        file.relative_to(path)
+        for file in path.rglob("*")
+        if file.suffix in SUFFIXES
+        and not any(part.startswith(".") for part in file.relative_to(path).parts)
+        and file.is_file()
     )
     return {name.as_posix(): (path / name).read_bytes() for name in names[: MAX_FILES + 1]}
 
@@ -65,41 +65,43 @@ def digest_of(texts: dict[str, bytes]) -> str:
 
 
 def read_folder(texts: dict[str, bytes]) -> Folder:
-    """Read every document of the files. Mistakes of all files are collected, not raised."""
-    documents: list[Sent] = []
+    """Read every document of the files. Errors of all files are collected, not raised."""
+    documents: list[ReceivedDocument] = []
     places: list[tuple[str, dict[str, strict_yaml.Position]]] = []
     errors: list[FileError] = []
     if len(texts) > MAX_FILES:
-        errors.append(FileError("", 0, 0, "", "too_many_files", f"{MAX_FILES} files at most."))
+        errors.append(
+            FileError("", 0, 0, "", "too_many_files", f"The folder can have at most {MAX_FILES} files.")
+        )
     for name, content in texts.items():
         try:
-            for value, where in _documents(content):
+            for value, positions in _documents(content):
                 number = len(places)
-                places.append((name, where))
-                documents += _single(Sent(value, f"/documents/{number}", name), where)
+                places.append((name, positions))
+                documents += _single(ReceivedDocument(value, f"/documents/{number}", name), positions)
         except ControlplaneError as error:
-            errors += [_of_file(name, one) for one in error.errors]
+            errors += [_of_file(name, field_error) for field_error in error.errors]
     return Folder(digest_of(texts), tuple(texts), tuple(documents), tuple(places), tuple(errors))
 
 
 def file_errors(folder: Folder, errors: Sequence[FieldError]) -> tuple[FileError, ...]:
-    """Turn errors about documents into errors about files."""
-    found = []
+    """Convert errors in documents into errors in files."""
+    result = []
     for error in errors:
-        said, _, _ = error.pointer.removeprefix("/documents/").partition("/")
-        if not said.isdecimal() or int(said) >= len(folder.places):
-            found.append(FileError("", 0, 0, error.pointer, error.code, error.message))
+        number, _, _ = error.pointer.removeprefix("/documents/").partition("/")
+        if not number.isdecimal() or int(number) >= len(folder.places):
+            result.append(FileError("", 0, 0, error.pointer, error.code, error.message))
             continue
-        name, _ = folder.places[int(said)]
-        located = strict_yaml.located(error, [where for _, where in folder.places])
-        inner = error.pointer.removeprefix(f"/documents/{said}")
-        found.append(FileError(name, located.line, located.column, inner, error.code, error.message))
-    return tuple(found)
+        name, _ = folder.places[int(number)]
+        located = strict_yaml.located(error, [positions for _, positions in folder.places])
+        inner = error.pointer.removeprefix(f"/documents/{number}")
+        result.append(FileError(name, located.line, located.column, inner, error.code, error.message))
+    return tuple(result)
 
 
 def _documents(content: bytes) -> Iterator[tuple[object, dict[str, strict_yaml.Position]]]:
     if len(content) > MAX_FILE_BYTES:
-        message = f"A file has {MAX_FILE_BYTES} bytes at most."
+        message = f"A file can have at most {MAX_FILE_BYTES} bytes."
         raise ControlplaneError(message, errors=[FieldError("", "too_large", message)])
     try:
         text = content.decode()
@@ -109,11 +111,13 @@ def _documents(content: bytes) -> Iterator[tuple[object, dict[str, strict_yaml.P
     yield from zip(strict_yaml.load_all(text), strict_yaml.positions(text), strict=True)
 
 
-def _single(sent: Sent, where: dict[str, strict_yaml.Position]) -> Iterator[Sent]:
-    """The single documents of one, each with the line that it begins at."""
-    for one in unpacked(sent):
-        line, _ = strict_yaml.nearest(one.pointer.removeprefix(sent.pointer), where)
-        yield replace(one, place=f"{sent.place}:{line}")
+def _single(
+    received: ReceivedDocument, positions: dict[str, strict_yaml.Position]
+) -> Iterator[ReceivedDocument]:
+    """Yield the single documents of one document, each with its first line."""
+    for document in unpack(received):
+        line, _ = strict_yaml.nearest(document.pointer.removeprefix(received.pointer), positions)
+        yield replace(document, place=f"{received.place}:{line}")
 
 
 def _of_file(name: str, error: FieldError) -> FileError:

@@ -1,4 +1,4 @@
-"""The calls about matchable attributes: update, get, delete, list."""
+"""Calls for matchable attributes: update, get, delete, list."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ from controlplane.identity.callers import Caller
 from controlplane.identity.roles import Action
 from controlplane.observability.request_ids import current_request_id
 from controlplane.scopes import Level, Scope
-from overrides.editing.commit import Limits
-from overrides.editing.writes import Terms, revise_override
+from overrides.editing.commit import CommitOptions
+from overrides.editing.writes import WriteOptions, revise_override
 from overrides.effective.flyte_strategy import project_config
 from overrides.flyte import messages
 from overrides.flyte.errors import Code, FlyteError, invalid
@@ -85,66 +85,69 @@ def update(request: Any, caller: Caller) -> Message:
     if not request.attributes.HasField("matching_attributes"):
         raise invalid("missing matching_attributes")
     try:
-        stated = messages.stated_in(request.attributes.matching_attributes)
+        stated = messages.read_message(request.attributes.matching_attributes)
     except messages.NotOnTheWire as error:
         raise invalid(f"proto: {error}") from error
     if stated is None:
         raise unrecognized(target)
-    one, attributes = stated
-    _revise(one, target.scope, lambda before: _updated(one, before, attributes), caller)
+    resource_type, attributes = stated
+    _revise(resource_type, target.scope, lambda before: _updated(resource_type, before, attributes), caller)
     return _UPDATED[target.level]()
 
 
 def get(request: Any, caller: Caller) -> Message:
-    """The most specific row, whole, with the ids of that row."""
+    """Return the most specific row as a whole, with the ids of that row."""
     target = target_of(request)
     caller.require(Action.OVERRIDE_READ, target.nearest_scope)
     _check(target, reads_project=target.level is Level.PROJECT)
-    one = messages.type_of(request.resource_type)
-    if target.level is Level.PROJECT and one is _EXECUTION_CONFIG:
+    resource_type = messages.type_of(request.resource_type)
+    if target.level is Level.PROJECT and resource_type is _EXECUTION_CONFIG:
         return _project_execution_config(target.scope)
-    found = _most_specific(target, one) if one else None
-    if one is None or found is None:
+    match = _most_specific(target, resource_type) if resource_type else None
+    if resource_type is None or match is None:
         raise FlyteError(Code.NOT_FOUND, target.missing(messages.type_label(request.resource_type)))
-    scope, attributes = found
-    return _answer(target.level, scope, _message(one, scope, attributes))
+    scope, attributes = match
+    return _answer(target.level, scope, _message(resource_type, scope, attributes))
 
 
 def delete(request: Any, caller: Caller) -> Message:
-    """Remove exactly this row. Nothing to remove is no error."""
+    """Delete exactly this row. A missing row is no error."""
     target = target_of(request)
     caller.require(Action.OVERRIDE_WRITE, target.nearest_scope)
     _check(target)
-    if one := messages.type_of(request.resource_type):
-        _revise(one, target.scope, lambda before: None, caller)
+    if resource_type := messages.type_of(request.resource_type):
+        _revise(resource_type, target.scope, lambda before: None, caller)
     return _DELETED[target.level]()
 
 
 def list_all(request: Any, caller: Caller) -> Message:
-    """Every row of a type that Flyte's resolution knows, the most specific first."""
-    one = messages.type_of(request.resource_type)
-    if one is None:
+    """Return every row of a type at the levels that Flyte supports, the most specific first."""
+    resource_type = messages.type_of(request.resource_type)
+    if resource_type is None:
         raise invalid("invalid value for resource_type")
-    rows = Override.objects.filter(resource_type=one.name)
+    rows = Override.objects.filter(resource_type=resource_type.name)
     rows = rows.within(caller.scopes_for(Action.OVERRIDE_READ))
     answer = flyte.ListMatchableAttributesResponse()
     for level in reversed(LEVELS):
         for row in rows.at_level(level).order_by("project", "domain", "workflow").iterator():
-            if (matching := _readable(one, row)) is not None:
+            if (matching := _readable(resource_type, row)) is not None:
                 answer.configurations.add(
                     project=row.project, domain=row.domain, workflow=row.workflow, attributes=matching
                 )
     return answer
 
 
-def _readable(one: ResourceType, row: Override) -> MatchingAttributes | None:
-    """The row as Flyte's message. A row that Flyte cannot hold is left out: it must not hide all others."""
+def _readable(resource_type: ResourceType, row: Override) -> MatchingAttributes | None:
+    """Return the row as Flyte's message, or None: one unrepresentable row must not hide all others."""
     try:
-        return messages.message_of(one, row.attributes)
+        return messages.message_of(resource_type, row.attributes)
     except messages.NotOnTheWire as error:
-        UNREADABLE_ROWS.labels(one.name).inc()
+        UNREADABLE_ROWS.labels(resource_type.name).inc()
         log.warning(
-            "flyte.row_left_out", resource_type=one.name, scope=str(row.scope), error=str(error)[:500]
+            "flyte.row_left_out",
+            resource_type=resource_type.name,
+            scope=str(row.scope),
+            error=str(error)[:500],
         )
         return None
 
@@ -156,25 +159,37 @@ def _check(target: Target, *, reads_project: bool = False) -> None:
 
 
 def _revise(
-    one: ResourceType, scope: Scope, revise: Callable[[Attributes | None], Attributes | None], caller: Caller
+    resource_type: ResourceType,
+    scope: Scope,
+    revise: Callable[[Attributes | None], Attributes | None],
+    caller: Caller,
 ) -> None:
-    # Flyte's clients cannot confirm, and FlyteAdmin takes each row whole: what it inherits is not looked at.
-    limits = Limits(asks=False, checks=settings.FLYTE_STRICT_VALIDATION, checks_inherited=False)
+    # Flyte's clients cannot confirm, and FlyteAdmin applies each row as a whole: inheritance is not checked.
+    commit_options = CommitOptions(
+        asks=False, checks=settings.FLYTE_STRICT_VALIDATION, checks_inherited=False
+    )
     actor = caller.actor(current_request_id())
-    revise_override(Address(one.name, scope), revise, actor=actor, terms=Terms(limits=limits))
+    revise_override(
+        Address(resource_type.name, scope),
+        revise,
+        actor=actor,
+        options=WriteOptions(commit_options=commit_options),
+    )
 
 
-def _updated(one: ResourceType, before: Attributes | None, sent: Attributes) -> Attributes:
-    if one is not _PLUGIN_OVERRIDE or before is None:
-        return sent
-    given = sent.get("overrides") or []
-    replaced = {item.get("task_type", "") for item in given}
-    kept = [item for item in before.get("overrides") or [] if item.get("task_type", "") not in replaced]
-    return {**before, "overrides": [*kept, *given]}
+def _updated(resource_type: ResourceType, before: Attributes | None, attributes: Attributes) -> Attributes:
+    if resource_type is not _PLUGIN_OVERRIDE or before is None:
+        return attributes
+    overrides = attributes.get("overrides") or []
+    task_types = {item.get("task_type", "") for item in overrides}
+    remaining = [
+        item for item in before.get("overrides") or [] if item.get("task_type", "") not in task_types
+    ]
+    return {**before, "overrides": [*remaining, *overrides]}
 
 
-def _most_specific(target: Target, one: ResourceType) -> tuple[Scope, Attributes] | None:
-    rows = load_layers([target.scope], resource_type=one.name).layers.get(one.name, {})
+def _most_specific(target: Target, resource_type: ResourceType) -> tuple[Scope, Attributes] | None:
+    rows = load_layers([target.scope], resource_type=resource_type.name).layers.get(resource_type.name, {})
     rungs = [scope for scope in rows if scope.level in LEVELS]
     if not rungs:
         return None
@@ -183,24 +198,24 @@ def _most_specific(target: Target, one: ResourceType) -> tuple[Scope, Attributes
 
 
 def _project_execution_config(scope: Scope) -> Message:
-    """A project's config is never missing: it is filled from the platform's defaults."""
+    """Return a project's config, which always exists: it is filled from the platform's defaults."""
     loaded = load_layers([scope], resource_type=_EXECUTION_CONFIG.name)
     layers = loaded.of(_EXECUTION_CONFIG, scope, platform_defaults())
     attributes = project_config(layers, FLYTEADMIN_LAYERS[_EXECUTION_CONFIG.name])
     return _answer(Level.PROJECT, scope, _message(_EXECUTION_CONFIG, scope, attributes))
 
 
-def _message(one: ResourceType, scope: Scope, attributes: Attributes) -> MatchingAttributes:
+def _message(resource_type: ResourceType, scope: Scope, attributes: Attributes) -> MatchingAttributes:
     try:
-        return messages.message_of(one, attributes)
+        return messages.message_of(resource_type, attributes)
     except messages.NotOnTheWire as error:
-        UNREADABLE_ROWS.labels(one.name).inc()
+        UNREADABLE_ROWS.labels(resource_type.name).inc()
         message = f"the attributes stored at {scope} cannot be sent, set them again: {error}"
         raise FlyteError(Code.INTERNAL, message) from error
 
 
 def _answer(level: Level, scope: Scope, matching: MatchingAttributes) -> Message:
-    """In the shape of the call's level, with the ids of the row that matched."""
+    """Return the response message of the call's level, with the ids of the matching row."""
     ids = {name: value for name, value in scope.segments.items() if value}
     message: Message = _GOT[level](attributes=_ATTRIBUTES[level](**ids, matching_attributes=matching))
     return message

@@ -1,4 +1,4 @@
-"""From an HTTP request to a call of AdminService, by the bindings in flyteidl's descriptors. Pure."""
+"""Map HTTP requests to calls of AdminService, by the bindings in flyteidl's descriptors. Pure."""
 
 from __future__ import annotations
 
@@ -38,24 +38,24 @@ class Binding:
         return "/" + "/".join(self.segments)
 
     def variables(self, path: tuple[str, ...]) -> dict[str, str] | None:
-        """The values that the path binds; None if it is another path."""
+        """Return the values that the path binds; None if the path does not match."""
         if len(path) != len(self.segments):
             return None
         pairs = list(zip(self.segments, path, strict=True))
-        if any(said != wanted for wanted, said in pairs if not wanted.startswith("{")):
+        if any(value != segment for segment, value in pairs if not segment.startswith("{")):
             return None
-        return {wanted.strip("{}"): said for wanted, said in pairs if wanted.startswith("{")}
+        return {segment.strip("{}"): value for segment, value in pairs if segment.startswith("{")}
 
 
 def bindings_of(rpcs: Iterable[str]) -> tuple[Binding, ...]:
-    """The first binding of each call; the others are only for calls that are not answered here."""
+    """Return the first binding of each call; the others belong to calls that are not supported here."""
     return tuple(_bindings(rpc)[0] for rpc in rpcs)
 
 
 def _bindings(rpc: str) -> tuple[Binding, ...]:
     method = SERVICE.methods_by_name[rpc]
     rule: Any = method.GetOptions().Extensions[annotations_pb2.http]  # type: ignore[index]  # a stub's gap
-    return tuple(_binding(method, one) for one in (rule, *rule.additional_bindings))
+    return tuple(_binding(method, http_rule) for http_rule in (rule, *rule.additional_bindings))
 
 
 def _binding(method: Any, rule: Any) -> Binding:
@@ -70,25 +70,25 @@ def _binding(method: Any, rule: Any) -> Binding:
     )
 
 
-# Of every call that Flyte has, answered here or not. Paths begin with api/v1/ and a collection.
+# Bindings of every call of Flyte, supported here or not. Paths begin with api/v1/ and a collection.
 ALL = tuple(binding for rpc in SERVICE.methods_by_name for binding in _bindings(rpc))
 COLLECTIONS = tuple(dict.fromkeys(binding.segments[2] for binding in ALL))
 
 
 def match(bindings: Iterable[Binding], method: str, path: str) -> tuple[Binding, dict[str, str]]:
-    """The binding of a decoded path. Raises FlyteError: 404 for a path, 501 for a method (upstream)."""
+    """Return the binding of a decoded path. Raises FlyteError: 404 for a path, 501 for a method."""
     segments = tuple(path.removeprefix("/").split("/"))
-    found = [(one, bound) for one in bindings if (bound := one.variables(segments)) is not None]
-    if not found:
+    matches = [(binding, bound) for binding in bindings if (bound := binding.variables(segments)) is not None]
+    if not matches:
         raise FlyteError(Code.NOT_FOUND, "Not Found")
-    for one, bound in found:
-        if one.method == method:
-            return one, bound
+    for binding, bound in matches:
+        if binding.method == method:
+            return binding, bound
     raise FlyteError(Code.UNIMPLEMENTED, "Method Not Allowed")
 
 
 def bind_path(message: Message, variables: Mapping[str, str]) -> None:
-    """Set what the path says; it wins over the body."""
+    """Set the fields that the path binds; they win over the body."""
     for path, value in variables.items():
         *parents, name = path.split(".")
         inner = message
@@ -99,17 +99,17 @@ def bind_path(message: Message, variables: Mapping[str, str]) -> None:
 
 
 def bind_query(message: Message, query: Mapping[str, list[str]], *, bound: Iterable[str]) -> None:
-    """Set what the query says; unknown parameters are ignored, and so are those that the path binds.
+    """Set the fields of the query; ignore unknown parameters and those that the path binds.
 
-    Raises FlyteError in the words of grpc-gateway's PopulateQueryParameters.
+    Raises FlyteError with the texts of grpc-gateway's PopulateQueryParameters.
     """
-    taken = set(bound)
+    bound_fields = set(bound)
     for name, values in query.items():
         key, texts = name, values
         if indexed := _INDEXED.fullmatch(name):
             key, texts = indexed["name"], [indexed["index"], *values]
         path = key.split(".")
-        if path[0] not in taken:
+        if path[0] not in bound_fields:
             _bind(message, path, texts)
 
 
@@ -134,7 +134,7 @@ def _bind(message: Message, path: list[str], values: list[str]) -> None:
 
 def _field(descriptor: MessageKind, name: str) -> Field | None:
     by_name: Field | None = descriptor.fields_by_name.get(name)
-    return by_name or next((one for one in descriptor.fields if one.json_name == name), None)
+    return by_name or next((field for field in descriptor.fields if field.json_name == name), None)
 
 
 def _parse(field: Field, text: str) -> object:
@@ -146,8 +146,8 @@ def _parse(field: Field, text: str) -> object:
 
 
 def _enum_number(kind: EnumKind, text: str) -> int:
-    if (named := kind.values_by_name.get(text)) is not None:
-        return int(named.number)
+    if (value := kind.values_by_name.get(text)) is not None:
+        return int(value.number)
     if _WHOLE.fullmatch(text) and (number := int(text)) in kind.values_by_number:
         return number
     raise ValueError(f'"{text}" is not a valid value')

@@ -1,4 +1,4 @@
-"""Answer a call of AdminService: who asks, may they, what is the answer. The same for HTTP and gRPC."""
+"""Answer calls of AdminService, over HTTP or gRPC: authenticate, authorise, and convert errors."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """reads: an anonymous reader may call it where ANONYMOUS_READ is on. open: anybody may."""
+    """One supported call. reads: open to anonymous readers with ANONYMOUS_READ. open: open to anybody."""
 
     answer: Callable[[Any, Any], Message]
     reads: bool = False
@@ -64,7 +64,7 @@ ANSWERED = frozenset(_CALLS)
 
 
 def answer(rpc: str, request: Message, *, authorization: str, transport: str) -> Message:
-    """Raises FlyteError, for whatever goes wrong. authorization: "Bearer ...", or empty."""
+    """Answer a call. Raises FlyteError for every failure. authorization: "Bearer ...", or empty."""
     began = time.perf_counter()
     code = "OK"
     try:

@@ -1,4 +1,4 @@
-"""Types of protobuf's descriptors. The stubs know two classes of each, a running program one: so Any."""
+"""Types of protobuf's descriptors. The stubs have two classes for each, the runtime has one: hence Any."""
 
 from typing import Any, TypeAlias
 

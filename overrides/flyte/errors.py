@@ -1,4 +1,4 @@
-"""Errors as FlyteAdmin tells them: gRPC codes, messages, details; and ours in those terms. Pure."""
+"""Errors in FlyteAdmin's format: gRPC codes, messages and details, also for our own errors. Pure."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from controlplane import errors
 
 # FlyteAdmin cuts messages here: a gRPC trailer must fit the client's header limit.
 _LONGEST_MESSAGE = 32_000
-_TOLD = 10
+_MAX_REPORTED = 10
 
 
 class Code(IntEnum):
@@ -58,7 +58,7 @@ HTTP_STATUS = {
 
 
 class FlyteError(Exception):
-    """What a Flyte client is told. `message` is upstream's text where upstream has one.
+    """An error for a Flyte client. `message` is upstream's text where upstream has one.
 
     retry_after: seconds after which the same call may succeed; 0 if waiting does not help.
     """
@@ -97,13 +97,14 @@ _CODES: tuple[tuple[type[errors.ControlplaneError], Code], ...] = (
 
 
 def from_ours(error: errors.ControlplaneError) -> FlyteError:
-    """Tell one of our errors. Flyte's clients show the message alone, so it has the field errors too."""
+    """Convert one of our errors. Flyte's clients show only the message, so it includes the field errors."""
     code = next((code for kind, code in _CODES if isinstance(error, kind)), Code.INVALID_ARGUMENT)
-    told = [_line(one) for one in error.errors[:_TOLD]]
+    lines = [_line(field_error) for field_error in error.errors[:_MAX_REPORTED]]
     wait = int(error.members.get("retry_after", 0))
-    return FlyteError(code, "\n".join([error.detail, *told]), retry_after=wait)
+    return FlyteError(code, "\n".join([error.detail, *lines]), retry_after=wait)
 
 
-def _line(one: errors.FieldError) -> str:
-    hint = f" {one.hint}" if one.hint else ""
-    return f"- {one.pointer}: {one.message}{hint}" if one.pointer else f"- {one.message}{hint}"
+def _line(field_error: errors.FieldError) -> str:
+    pointer = f"{field_error.pointer}: " if field_error.pointer else ""
+    hint = f" {field_error.hint}" if field_error.hint else ""
+    return f"- {pointer}{field_error.message}{hint}"

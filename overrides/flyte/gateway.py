@@ -1,4 +1,4 @@
-"""The HTTP door: FlyteAdmin's paths below /api/v1/, as its grpc-gateway answers them."""
+"""HTTP endpoint for FlyteAdmin's paths below /api/v1/, with the responses of its grpc-gateway."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _FORM = "application/x-www-form-urlencoded"
 _METHODS = ("GET", "HEAD", "PUT", "POST", "DELETE", "PATCH")
 
 
-@csrf_exempt  # by token only: no cookie is looked at
+@csrf_exempt  # authentication is by token only, never by cookie
 def gateway(request: HttpRequest) -> HttpResponse:
     if (clean := queries.clean_path(request.path_info)) != request.path_info:
         return _redirect(clean, request.META.get("QUERY_STRING", ""))
@@ -44,7 +44,7 @@ def gateway(request: HttpRequest) -> HttpResponse:
 
 
 def _counted_answer(request: HttpRequest, inbound: Marshaler) -> Message:
-    """As `_answer`. Calls without a valid token are counted by address; calls with one in `calls`."""
+    """Answer like `_answer`. Count calls without a valid token by address; `calls` counts the others."""
     try:
         if not _authorization(request):
             count_anonymous(request)
@@ -80,10 +80,10 @@ def _answer(request: HttpRequest, inbound: Marshaler) -> Message:
 
 
 def _method(request: HttpRequest) -> str:
-    said = str(request.META.get("HTTP_X_HTTP_METHOD_OVERRIDE", "")).upper()
+    method = str(request.META.get("HTTP_X_HTTP_METHOD_OVERRIDE", "")).upper()
     is_form = request.META.get("CONTENT_TYPE", "").partition(";")[0].strip().lower() == _FORM
-    if request.method == "POST" and is_form and said in _METHODS:
-        return said
+    if request.method == "POST" and is_form and method in _METHODS:
+        return method
     return request.method or ""
 
 
@@ -95,9 +95,9 @@ def _body(request: HttpRequest) -> bytes:
 
 
 def _authorization(request: HttpRequest) -> str:
-    # Flyte's own header first: a proxy in front may use the other for itself.
-    said: str = request.META.get("HTTP_FLYTE_AUTHORIZATION") or request.META.get("HTTP_AUTHORIZATION", "")
-    return said
+    # Flyte's own header first: a proxy may use the other one itself.
+    header: str = request.META.get("HTTP_FLYTE_AUTHORIZATION") or request.META.get("HTTP_AUTHORIZATION", "")
+    return header
 
 
 def _response(marshaler: Marshaler, message: Message, status: int) -> HttpResponse:
@@ -114,11 +114,11 @@ def _redirect(path: str, query: str) -> HttpResponse:
 
 @csrf_exempt
 def openapi(request: HttpRequest) -> JsonResponse:
-    """`/api/v1/openapi`: the description that generators of Flyte clients read."""
+    """`/api/v1/openapi`: the API description for generators of Flyte clients."""
     return JsonResponse(swagger.document())
 
 
 @csrf_exempt
 def healthcheck(request: HttpRequest) -> HttpResponse:
-    """`/healthcheck`, with any method: FlyteAdmin's own probe, which says nothing."""
+    """`/healthcheck`, with any method: FlyteAdmin's own probe, with an empty response."""
     return HttpResponse(status=200, content_type="text/plain")

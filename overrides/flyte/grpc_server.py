@@ -1,6 +1,6 @@
-"""The gRPC door: AdminService for flytectl and flytekit, with health and reflection.
+"""gRPC server: AdminService for flytectl and flytekit, with health and reflection.
 
-Requests go to `calls`, as those of HTTP do. Calls that are not ours have no handler, so gRPC itself answers
+Requests go to `calls`, like those of HTTP. Unsupported calls have no handler, so gRPC itself returns
 UNIMPLEMENTED.
 """
 
@@ -25,18 +25,18 @@ from overrides.flyte import calls
 from overrides.flyte.bindings import SERVICE, Binding
 from overrides.flyte.errors import FlyteError
 
-# As a JSON body: MAX_BODY_BYTES. Answers may be longer, as the list of a whole type.
-_MOST_ANSWER_BYTES = 64 * 1024 * 1024
+# Requests are limited by MAX_BODY_BYTES. Responses can be longer, such as the list of a type.
+_MAX_RESPONSE_BYTES = 64 * 1024 * 1024
 _PROBE_SECONDS = 3.0
 _AUTH = auth_pb2.DESCRIPTOR.services_by_name["AuthMetadataService"]
-# Where FlyteAdmin looks for a token; "authorization" is for those that go through no proxy.
+# The metadata keys in which FlyteAdmin expects a token; "authorization" is for clients without a proxy.
 AUTHORIZATION_KEYS = ("flyte-authorization", "authorization")
-_STATUS_BY_NUMBER: dict[int, grpc.StatusCode] = {one.value[0]: one for one in grpc.StatusCode}
+_STATUS_BY_NUMBER: dict[int, grpc.StatusCode] = {status.value[0]: status for status in grpc.StatusCode}
 
 
 @dataclass(frozen=True, slots=True)
-class Listening:
-    """Where and how the server listens. certificate, key: PEM files; both or none."""
+class ListenOptions:
+    """Where and how the server listens. certificate, key: PEM files, both or neither."""
 
     address: str
     port: int
@@ -46,13 +46,13 @@ class Listening:
     key: str = ""
 
 
-def build(listening: Listening) -> tuple[grpc.Server, int]:
-    """A server that has not started, and its port. Raises RuntimeError if the port is taken."""
+def build(options: ListenOptions) -> tuple[grpc.Server, int]:
+    """Return a server that has not started, and its port. Raises RuntimeError if the port is in use."""
     server = grpc.server(
-        ThreadPoolExecutor(listening.threads, thread_name_prefix="flyte-grpc"),
+        ThreadPoolExecutor(options.threads, thread_name_prefix="flyte-grpc"),
         options=[
-            ("grpc.max_receive_message_length", listening.most_bytes),
-            ("grpc.max_send_message_length", _MOST_ANSWER_BYTES),
+            ("grpc.max_receive_message_length", options.most_bytes),
+            ("grpc.max_send_message_length", _MAX_RESPONSE_BYTES),
             # A second server on the port would get half of the calls.
             ("grpc.so_reuseport", 0),
         ],
@@ -60,7 +60,7 @@ def build(listening: Listening) -> tuple[grpc.Server, int]:
     server.add_generic_rpc_handlers(
         (
             grpc.method_handlers_generic_handler(
-                SERVICE.full_name, {one.rpc: _handler(one) for one in calls.BINDINGS}
+                SERVICE.full_name, {binding.rpc: _handler(binding) for binding in calls.BINDINGS}
             ),
             grpc.method_handlers_generic_handler(
                 _AUTH.full_name,
@@ -79,17 +79,17 @@ def build(listening: Listening) -> tuple[grpc.Server, int]:
         )
     )
     _add_health_and_reflection(server)
-    return server, _bind(server, listening)
+    return server, _bind(server, options)
 
 
-def serves(listening: Listening) -> bool:
-    """Does a server of ours answer at that port of this machine? For probes of containers."""
-    where = f"localhost:{listening.port}"
-    if listening.certificate:
-        trusted = grpc.ssl_channel_credentials(Path(listening.certificate).read_bytes())
-        channel = grpc.secure_channel(where, trusted)
+def serves(options: ListenOptions) -> bool:
+    """Return whether a Flyte server answers at the port of this machine. For container probes."""
+    address = f"localhost:{options.port}"
+    if options.certificate:
+        trusted = grpc.ssl_channel_credentials(Path(options.certificate).read_bytes())
+        channel = grpc.secure_channel(address, trusted)
     else:
-        channel = grpc.insecure_channel(where)
+        channel = grpc.insecure_channel(address)
     with channel:
         try:
             answer = health_pb2_grpc.HealthStub(channel).Check(
@@ -100,12 +100,12 @@ def serves(listening: Listening) -> bool:
     return bool(answer.status == health_pb2.HealthCheckResponse.SERVING)
 
 
-def _bind(server: grpc.Server, listening: Listening) -> int:
-    where = f"{listening.address}:{listening.port}"
-    if not listening.certificate:
-        return int(server.add_insecure_port(where))
-    pair = (Path(listening.key).read_bytes(), Path(listening.certificate).read_bytes())
-    return int(server.add_secure_port(where, grpc.ssl_server_credentials([pair])))
+def _bind(server: grpc.Server, options: ListenOptions) -> int:
+    address = f"{options.address}:{options.port}"
+    if not options.certificate:
+        return int(server.add_insecure_port(address))
+    pair = (Path(options.key).read_bytes(), Path(options.certificate).read_bytes())
+    return int(server.add_secure_port(address, grpc.ssl_server_credentials([pair])))
 
 
 def _add_health_and_reflection(server: grpc.Server) -> None:
@@ -117,27 +117,27 @@ def _add_health_and_reflection(server: grpc.Server) -> None:
     reflection.enable_server_reflection(names, server)
 
 
-def _handler(one: Binding) -> grpc.RpcMethodHandler[Any, Any]:
+def _handler(binding: Binding) -> grpc.RpcMethodHandler[Any, Any]:
     def answer(request: Message, context: grpc.ServicerContext) -> Message:
         metadata = {name: str(value) for name, value in context.invocation_metadata()}
         structlog.contextvars.clear_contextvars()
         structlog.contextvars.bind_contextvars(request_id=choose(metadata.get("x-request-id")))
-        return _answer(one, request, context, metadata)
+        return _answer(binding, request, context, metadata)
 
     return grpc.unary_unary_rpc_method_handler(
         answer,
-        request_deserializer=one.request.FromString,
-        response_serializer=_serialize(one),
+        request_deserializer=binding.request.FromString,
+        response_serializer=_serialize(binding),
     )
 
 
 def _answer(
-    one: Binding, request: Message, context: grpc.ServicerContext, metadata: dict[str, str]
+    binding: Binding, request: Message, context: grpc.ServicerContext, metadata: dict[str, str]
 ) -> Message:
     authorization = next((metadata[key] for key in AUTHORIZATION_KEYS if metadata.get(key)), "")
     close_old_connections()
     try:
-        return calls.answer(one.rpc, request, authorization=authorization, transport="grpc")
+        return calls.answer(binding.rpc, request, authorization=authorization, transport="grpc")
     except FlyteError as error:
         _abort(context, error)
     finally:
@@ -153,9 +153,9 @@ def _abort(context: grpc.ServicerContext, error: FlyteError) -> None:
 
 
 def _constant(request: type[Message], answer: Message) -> grpc.RpcMethodHandler[Any, Any]:
-    """What clients ask, without a token, before they use one: in which metadata, and where to log in.
+    """Return a handler for what clients request before they have a token: the metadata key and login URLs.
 
-    Nowhere: tokens are made here. A client whose token comes from a command needs no more.
+    There are no login URLs: tokens are created here. A client whose token comes from a command needs no more.
     """
     return grpc.unary_unary_rpc_method_handler(
         lambda _, context: answer,
@@ -164,5 +164,5 @@ def _constant(request: type[Message], answer: Message) -> grpc.RpcMethodHandler[
     )
 
 
-def _serialize(one: Binding) -> Callable[[Message], bytes]:
-    return one.response.SerializeToString
+def _serialize(binding: Binding) -> Callable[[Message], bytes]:
+    return binding.response.SerializeToString

@@ -1,6 +1,6 @@
-"""Read JSON into a message by the rules of protobuf-go's protojson, in its words. Pure.
+"""Read JSON into a message by the rules and with the errors of protobuf-go's protojson. Pure.
 
-protobuf's own Python parser forgives more: both casings of a member at once, fractions for enums.
+protobuf's own Python parser is more lenient: it accepts both casings of a member, and fractions for enums.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from overrides.flyte.descriptors import Field, MessageKind
 from overrides.flyte.errors import FlyteError, invalid
 from overrides.flyte.json_syntax import Number, Pairs, Step
 
-# protobuf's own limit is 10,000; ours is that of every JSON body (reliability.md 3.5).
+# protobuf's own limit is 10,000; this is the limit of every JSON body (reliability.md 3.5).
 MAX_DEPTH = 32
 _WELL_KNOWN = "google.protobuf."
 _BOOL = "google.protobuf.BoolValue"
@@ -44,25 +44,25 @@ _MOST_SECONDS = 315_576_000_000
 Steps = tuple[Step, ...]
 
 
-class _Skip(Exception):  # no error: the lenient marshaler drops unknown names of enums
-    """The value leaves its field as it is."""
+class _Skip(Exception):  # not an error: the lenient marshaler drops unknown enum names
+    """The value leaves its field unchanged."""
 
 
-class _Wrong(Exception):  # becomes a FlyteError once its place in the text is known
-    """What is wrong at a place. words: `{raw}` stands for the text there."""
+class _InvalidValue(Exception):  # becomes a FlyteError once its position in the text is known
+    """An invalid value. message: `{raw}` is replaced by the text of the value."""
 
-    def __init__(self, words: str, steps: Steps, head: str = "") -> None:
-        super().__init__(words)
-        self.words, self.steps, self.head = words, steps, head
+    def __init__(self, message: str, steps: Steps, head: str = "") -> None:
+        super().__init__(message)
+        self.message, self.steps, self.head = message, steps, head
 
 
 def loads(body: bytes, message: Message, *, strict: bool) -> None:
     """Read a body into the message. Raises FlyteError. strict: unknown members are refused.
 
-    What follows the first JSON value is ignored, and an empty body leaves the message as it is: Go's
-    decoder behaves so.
+    Text after the first JSON value is ignored, and an empty body leaves the message unchanged, as in Go's
+    decoder.
     """
-    # Bytes that are no UTF-8 become surrogates, which stand nowhere else in a decoded text.
+    # Bytes that are not UTF-8 become surrogates, which cannot occur in decoded text otherwise.
     text = body.decode(errors="surrogateescape").lstrip(" \t\r\n")
     if not text:
         return
@@ -70,8 +70,8 @@ def loads(body: bytes, message: Message, *, strict: bool) -> None:
     try:
         _check_texts(value, ())
         _Reader(strict).message(message, value, ())
-    except _Wrong as wrong:
-        raise _told(wrong, text) from wrong
+    except _InvalidValue as error:
+        raise _flyte_error(error, text) from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,15 +84,15 @@ class _Reader:
             return
         if not isinstance(value, Pairs):
             raise _unexpected(steps)
-        seen: set[str] = set()
+        names: set[str] = set()
         for index, (name, member) in enumerate(value):
             field = _fields(message.DESCRIPTOR).get(name)
             here = (*steps, Step(index, name=True))
             if field is None:
                 if self.strict:
-                    raise _Wrong("unknown field {raw}", here)
+                    raise _InvalidValue("unknown field {raw}", here)
                 continue
-            _check_once(field, seen, member, here)
+            _check_once(field, names, member, here)
             if member is not None:
                 self._field(message, field, member, (*steps, Step(index)))
 
@@ -124,7 +124,7 @@ class _Reader:
         of_value = field.message_type.fields_by_name["value"]
         for index, (name, member) in enumerate(value):
             if name in members:
-                raise _Wrong("duplicate map key {raw}", (*steps, Step(index, name=True)))
+                raise _InvalidValue("duplicate map key {raw}", (*steps, Step(index, name=True)))
             members[name] = self._scalar(of_value, member, (*steps, Step(index)))
 
     def _into(self, store: Callable[[Any], object], field: Field, value: Any, steps: Steps) -> None:
@@ -140,10 +140,10 @@ class _Reader:
         if kind == "string" and isinstance(value, str):
             return value
         if kind in _RANGES and (number := self._whole(field, value)) is not None:
-            least, most = _RANGES[kind]
-            if least <= number <= most:
+            minimum, maximum = _RANGES[kind]
+            if minimum <= number <= maximum:
                 return number
-        raise _Wrong(f"invalid value for {kind} field {field.json_name}: {{raw}}", steps)
+        raise _InvalidValue(f"invalid value for {kind} field {field.json_name}: {{raw}}", steps)
 
     def _whole(self, field: Field, value: Any) -> int | None:
         if isinstance(value, Number):
@@ -165,28 +165,28 @@ def _fields(kind: MessageKind) -> dict[str, Field]:
     return {field.name: field for field in kind.fields} | {field.json_name: field for field in kind.fields}
 
 
-def _check_once(field: Field, seen: set[str], value: Any, steps: Steps) -> None:
-    if field.name in seen:
-        raise _Wrong("duplicate field {raw}", steps)
-    seen.add(field.name)
+def _check_once(field: Field, names: set[str], value: Any, steps: Steps) -> None:
+    if field.name in names:
+        raise _InvalidValue("duplicate field {raw}", steps)
+    names.add(field.name)
     if field.containing_oneof is None or value is None:
         return
     oneof = field.containing_oneof.full_name
-    if oneof in seen:
-        raise _Wrong(f"error parsing {{raw}}, oneof {oneof} is already set", steps)
-    seen.add(oneof)
+    if oneof in names:
+        raise _InvalidValue(f"error parsing {{raw}}, oneof {oneof} is already set", steps)
+    names.add(oneof)
 
 
 def _integer(text: str) -> int | None:
-    """The number, where it is whole and of no absurd size."""
+    """Return the number if it is an integer of reasonable size."""
     digits = text.lower().partition("e")[0]
     if not digits.strip("-0."):
         return 0
     try:
         number = Decimal(text)
-    except InvalidOperation:  # an exponent beyond what even decimals have
+    except InvalidOperation:  # an exponent beyond the range of decimals
         return None
-    # Digits are not counted out: 1e999999999 is a short text.
+    # Avoid expanding the digits: 1e999999999 is a short text.
     if not 0 <= number.adjusted() < _MOST_DIGITS or number != number.to_integral_value():
         return None
     return int(number)
@@ -196,7 +196,7 @@ def _read_well_known(message: Any, value: Any, steps: Steps) -> None:
     kind = message.DESCRIPTOR.full_name
     if kind == _BOOL:
         if not isinstance(value, bool):
-            raise _Wrong("invalid value for bool field value: {raw}", steps)
+            raise _InvalidValue("invalid value for bool field value: {raw}", steps)
         message.value = value
         return
     if kind == _TIME_SPAN and isinstance(value, str):
@@ -208,38 +208,38 @@ def _read_well_known(message: Any, value: Any, steps: Steps) -> None:
 
 
 def _duration(text: str, steps: Steps) -> tuple[int, int]:
-    """Seconds and nanoseconds, of the same sign."""
+    """Return seconds and nanoseconds, with the same sign."""
     match = _DURATION.fullmatch(text)
     if match is None or len(match[2] or "") >= _MOST_DIGITS:
-        raise _Wrong(f"invalid {_TIME_SPAN} value {{raw}}", steps)
+        raise _InvalidValue(f"invalid {_TIME_SPAN} value {{raw}}", steps)
     sign = -1 if match[1] == "-" else 1
     seconds = sign * int(match[2] or 0)
     if abs(seconds) > _MOST_SECONDS:
-        raise _Wrong(f"{_TIME_SPAN} value out of range: {{raw}}", steps)
+        raise _InvalidValue(f"{_TIME_SPAN} value out of range: {{raw}}", steps)
     return seconds, sign * int((match[3] or "").ljust(9, "0"))
 
 
 def _plain(value: Any, steps: Steps) -> Any:
-    """Free JSON as Python has it."""
+    """Return free JSON as Python values."""
     if isinstance(value, Pairs):
-        found: dict[str, Any] = {}
+        members: dict[str, Any] = {}
         for index, (name, member) in enumerate(value):
-            if name in found:
-                raise _Wrong("duplicate map key {raw}", (*steps, Step(index, name=True)))
-            found[name] = _plain(member, (*steps, Step(index)))
-        return found
+            if name in members:
+                raise _InvalidValue("duplicate map key {raw}", (*steps, Step(index, name=True)))
+            members[name] = _plain(member, (*steps, Step(index)))
+        return members
     if isinstance(value, list):
         return [_plain(item, (*steps, Step(index))) for index, item in enumerate(value)]
     if isinstance(value, Number):
         number = float(value.text)
         if not math.isfinite(number):
-            raise _Wrong("invalid google.protobuf.Value: {raw}", steps)
+            raise _InvalidValue("invalid google.protobuf.Value: {raw}", steps)
         return number
     return value
 
 
 def _check_texts(value: Any, steps: Steps) -> None:
-    """Refuse half of a surrogate pair, bytes that are no UTF-8, and values that are nested too deeply."""
+    """Refuse unpaired surrogates, bytes that are not UTF-8, and values that are nested too deeply."""
     if len(steps) > MAX_DEPTH:
         raise invalid("proto: exceeded max recursion depth")
     if isinstance(value, Pairs):
@@ -250,16 +250,16 @@ def _check_texts(value: Any, steps: Steps) -> None:
         for index, item in enumerate(value):
             _check_texts(item, (*steps, Step(index)))
     elif isinstance(value, str) and not value.isascii() and (match := _SURROGATE.search(value)):
-        words = "invalid UTF-8 in string" if match[0] >= "\udc80" else "invalid escape code in string"
-        raise _Wrong(words, steps, "syntax error ")
+        message = "invalid UTF-8 in string" if match[0] >= "\udc80" else "invalid escape code in string"
+        raise _InvalidValue(message, steps, "syntax error ")
 
 
-def _unexpected(steps: Steps) -> _Wrong:
-    return _Wrong("unexpected token {raw}", steps, "syntax error ")
+def _unexpected(steps: Steps) -> _InvalidValue:
+    return _InvalidValue("unexpected token {raw}", steps, "syntax error ")
 
 
-def _told(wrong: _Wrong, text: str) -> FlyteError:
-    at = json_syntax.position(text, wrong.steps)
+def _flyte_error(error: _InvalidValue, text: str) -> FlyteError:
+    at = json_syntax.position(text, error.steps)
     line, column = text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at)
-    words = wrong.words.replace("{raw}", json_syntax.raw(text, at))
-    return invalid(f"proto: {wrong.head}(line {line}:{column}): {words}")
+    message = error.message.replace("{raw}", json_syntax.raw(text, at))
+    return invalid(f"proto: {error.head}(line {line}:{column}): {message}")

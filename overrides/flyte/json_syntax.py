@@ -1,6 +1,6 @@
-"""JSON as text: values with the spelling of their numbers, and where in the text each stands. Pure.
+"""JSON syntax: values with the spelling of their numbers, and positions in the text. Pure.
 
-Errors have the words of Go's encoding/json, which FlyteAdmin's gateway passes on.
+Errors have the texts of Go's encoding/json, which FlyteAdmin's gateway returns.
 """
 
 from __future__ import annotations
@@ -23,37 +23,38 @@ _MISSING_END = "unexpected EOF"
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A number as it was written: 5, 5.0 and 50e-1 differ for those who look."""
+    """A number as it was written: 5, 5.0 and 50e-1 are different texts."""
 
     text: str
 
 
 class Pairs(list[tuple[str, Any]]):
-    """An object: names may repeat, and the order is that of the text."""
+    """An object: names can repeat, and keep the order of the text."""
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One step into a value: the item or pair with this index. name: the pair's name, not its value."""
+    """One step into a value: the item or pair with this index. name: the pair's name instead of its value."""
 
     index: int
     name: bool = False
 
 
 def read(text: str) -> Any:
-    """The first value of the text; what follows it is ignored. Raises FlyteError.
+    """Return the first value of the text; ignore what follows it. Raises FlyteError.
 
-    Objects are Pairs, numbers are Number, all else is as in Python's json. The text starts with the value.
+    Objects are Pairs, numbers are Number, everything else is as in Python's json. The text starts with the
+    value.
     """
     try:
         value, _ = _DECODER.raw_decode(text)
     except (ValueError, RecursionError) as error:
-        raise invalid(_wrong(text)) from error
+        raise invalid(_syntax_error(text)) from error
     return value
 
 
 def position(text: str, steps: Sequence[Step]) -> int:
-    """Where in the text the value or name stands to which the steps lead."""
+    """Return the position in the text of the value or name to which the steps lead."""
     at = 0
     for step in steps:
         is_object = text[at] == "{"
@@ -69,7 +70,7 @@ def position(text: str, steps: Sequence[Step]) -> int:
 
 
 def raw(text: str, at: int) -> str:
-    """The value at a position as it is written; of objects and lists the bracket."""
+    """Return the text of the value at a position; for objects and lists only the bracket."""
     return text[at] if text[at] in "[{" else text[at : _end(text, at)]
 
 
@@ -91,8 +92,8 @@ def _skip(text: str, at: int) -> int:
     return match.end() if match else at
 
 
-def _wrong(text: str) -> str:
-    """What Go's scanner says of a text that Python's parser refused."""
+def _syntax_error(text: str) -> str:
+    """Return the error of Go's scanner for a text that Python's parser refused."""
     stack: list[str] = []
     state, at = "value", 0
     while True:
@@ -100,14 +101,14 @@ def _wrong(text: str) -> str:
         if at >= len(text):
             return _MISSING_END
         if state == "after" and not stack:
-            return "exceeded max depth"  # of Python's parser, which takes fewer levels than Go's
+            return "exceeded max depth"  # Python's parser allows fewer levels than Go's
         step = _STATES[state](text, at, stack)
         if isinstance(step, str):
             return step
         state, at = step
 
 
-# The next state and where it begins; or what is wrong.
+# The next state and its position; or the error.
 _Next = tuple[str, int] | str
 
 
@@ -116,7 +117,7 @@ def _value(text: str, at: int, stack: list[str]) -> _Next:
     if character in "{[":
         stack.append(character)
         if len(stack) > _MOST_LEVELS:
-            return _bad(text, at, "exceeded max depth")
+            return _invalid_character(text, at, "exceeded max depth")
         return ("first name" if character == "{" else "first item"), at + 1
     if character == '"':
         return _string(text, at, "after")
@@ -124,7 +125,7 @@ def _value(text: str, at: int, stack: list[str]) -> _Next:
         return _number(text, at)
     if character in _LITERALS:
         return _literal(text, at, _LITERALS[character])
-    return _bad(text, at, "looking for beginning of value")
+    return _invalid_character(text, at, "looking for beginning of value")
 
 
 def _first_item(text: str, at: int, stack: list[str]) -> _Next:
@@ -137,23 +138,23 @@ def _first_name(text: str, at: int, stack: list[str]) -> _Next:
 
 def _name(text: str, at: int, stack: list[str]) -> _Next:
     if text[at] != '"':
-        return _bad(text, at, "looking for beginning of object key string")
+        return _invalid_character(text, at, "looking for beginning of object key string")
     return _string(text, at, "colon")
 
 
 def _colon(text: str, at: int, stack: list[str]) -> _Next:
-    return ("value", at + 1) if text[at] == ":" else _bad(text, at, "after object key")
+    return ("value", at + 1) if text[at] == ":" else _invalid_character(text, at, "after object key")
 
 
 def _after(text: str, at: int, stack: list[str]) -> _Next:
-    """After a value: a comma, or the end of what holds it."""
+    """Read what follows a value: a comma, or the end of its container."""
     in_object = stack[-1:] == ["{"]
     if text[at] == ("}" if in_object else "]"):
         stack.pop()
         return "after", at + 1
     if text[at] == ",":
         return ("name" if in_object else "value"), at + 1
-    return _bad(text, at, "after object key:value pair" if in_object else "after array element")
+    return _invalid_character(text, at, "after object key:value pair" if in_object else "after array element")
 
 
 def _string(text: str, at: int, state: str) -> _Next:
@@ -163,50 +164,52 @@ def _string(text: str, at: int, state: str) -> _Next:
     if text[end : end + 1] == '"':
         return state, end + 1
     if text[end : end + 1] != "\\":
-        return _bad(text, end, "in string literal")
+        return _invalid_character(text, end, "in string literal")
     if text[end + 1 : end + 2] != "u":
-        return _bad(text, end + 1, "in string escape code")
-    wrong = next((i for i in range(end + 2, end + 6) if text[i : i + 1] not in _HEX or i >= len(text)), end)
-    return _bad(text, wrong, "in \\u hexadecimal character escape")
+        return _invalid_character(text, end + 1, "in string escape code")
+    position = next(
+        (i for i in range(end + 2, end + 6) if text[i : i + 1] not in _HEX or i >= len(text)), end
+    )
+    return _invalid_character(text, position, "in \\u hexadecimal character escape")
 
 
 def _number(text: str, at: int) -> _Next:
     match = _NUMBER.match(text, at)
     if match is None:
-        return _bad(text, at + 1, "in numeric literal")
+        return _invalid_character(text, at + 1, "in numeric literal")
     end = match.end()
     rest = text[end : end + 1]
     if rest == "." and "." not in match[0] and "e" not in match[0].lower():
-        return _bad(text, end + 1, "after decimal point in numeric literal")
+        return _invalid_character(text, end + 1, "after decimal point in numeric literal")
     if rest in ("e", "E") and "e" not in match[0].lower():
         sign = text[end + 1 : end + 2] in ("+", "-")
-        return _bad(text, end + 1 + sign, "in exponent of numeric literal")
+        return _invalid_character(text, end + 1 + sign, "in exponent of numeric literal")
     return "after", end
 
 
 def _literal(text: str, at: int, word: str) -> _Next:
     for index, expected in enumerate(word):
         if text[at + index : at + index + 1] != expected:
-            return _bad(text, at + index, f"in literal {word} (expecting '{expected}')")
+            return _invalid_character(text, at + index, f"in literal {word} (expecting '{expected}')")
     return "after", at + len(word)
 
 
-def _bad(text: str, at: int, where: str) -> str:
-    """Go looks at bytes: of a longer character it shows the first byte."""
+def _invalid_character(text: str, at: int, where: str) -> str:
+    """Return the error for a character. Go reads bytes: for a longer character it shows the first byte."""
     if at >= len(text):
         return _MISSING_END
     byte = text[at].encode(errors="surrogateescape")[0]
-    named = {0x27: "\\'", 0x22: '"', 0x5C: "\\\\", 7: "\\a", 8: "\\b", 12: "\\f", 10: "\\n", 13: "\\r"}
-    named |= {9: "\\t", 11: "\\v"}
-    shown = named.get(byte)
-    if shown is None:
-        shown = (
+    escapes = {0x27: "\\'", 0x22: '"', 0x5C: "\\\\", 7: "\\a", 8: "\\b", 12: "\\f", 10: "\\n", 13: "\\r"}
+    escapes |= {9: "\\t", 11: "\\v"}
+    character = escapes.get(byte)
+    if character is None:
+        character = (
             chr(byte) if chr(byte).isprintable() else f"\\x{byte:02x}" if byte < 0x80 else f"\\u{byte:04x}"
         )
-    return f"invalid character '{shown}' {where}"
+    return f"invalid character '{character}' {where}"
 
 
-# Go's own limit. Ours, of what is read into a message, is far lower.
+# Go's limit. The limit of values that are read into a message is far lower.
 _MOST_LEVELS = 10_000
 _STATES = {
     "value": _value,

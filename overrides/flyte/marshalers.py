@@ -1,4 +1,4 @@
-"""Which of FlyteAdmin's three marshalers reads a request and writes its answer. Pure."""
+"""Choose one of FlyteAdmin's three marshalers for a request and for its response. Pure."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from overrides.flyte.errors import invalid
 
 
 class Marshaler(Enum):
-    """value: the Content-Type of its answers."""
+    """A marshaler. value: the content type that selects it."""
 
     PROTOBUF = "application/octet-stream"
-    # Proto names, and unknown members are refused.
+    # Proto names; unknown members are refused.
     SNAKE_JSON = "application/json"
-    # lowerCamelCase, unknown members are dropped: for everybody who asks for nothing in particular.
+    # lowerCamelCase; unknown members are dropped. The default.
     CAMEL_JSON = "*"
 
     @property
@@ -29,7 +29,7 @@ class Marshaler(Enum):
         return protojson.dumps(message, camel=self is Marshaler.CAMEL_JSON)
 
     def load(self, body: bytes, message: Message) -> None:
-        """Raises FlyteError."""
+        """Parse a body into the message. Raises FlyteError."""
         if self is not Marshaler.PROTOBUF:
             json_reading.loads(body, message, strict=self is Marshaler.SNAKE_JSON)
             return
@@ -39,11 +39,11 @@ class Marshaler(Enum):
             raise invalid("proto: cannot parse invalid wire-format data") from error
 
 
-_NAMED = {one.value: one for one in (Marshaler.PROTOBUF, Marshaler.SNAKE_JSON)}
+_NAMED = {marshaler.value: marshaler for marshaler in (Marshaler.PROTOBUF, Marshaler.SNAKE_JSON)}
 
 
 def choose(content_type: str, accept: str) -> tuple[Marshaler, Marshaler]:
-    """For reading and for writing. Accept must be exactly a name; Content-Type may have parameters.
+    """Return the marshalers of request and response. Content-Type may have parameters, Accept may not.
 
     Source: grpc-gateway's MarshalerForRequest, which compares whole Accept values.
     """

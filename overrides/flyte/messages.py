@@ -1,7 +1,7 @@
-"""Between stored attributes and Flyte's messages. Pure.
+"""Convert between stored attributes and Flyte's messages. Pure.
 
-Stored are the JSON names and values of the message, in snake_case, so protobuf's own JSON mapping does
-the work. What is ours alone is left out for Flyte: null ("take what is inherited away") and `$remove`.
+Stored attributes have the message's JSON names and values, in snake_case, so protobuf's own JSON mapping
+converts them. What Flyte does not support is left out: null (remove the inherited value) and `$remove`.
 """
 
 from __future__ import annotations
@@ -17,32 +17,36 @@ from overrides.flyte.json_reading import MAX_DEPTH
 from overrides.resolution.merging import REMOVE, Attributes
 from overrides.resource_types import BUILT_IN, ResourceType
 
-_BY_NUMBER = {one.number: one for one in BUILT_IN.values() if one.number is not None}
+_BY_NUMBER = {
+    resource_type.number: resource_type
+    for resource_type in BUILT_IN.values()
+    if resource_type.number is not None
+}
 _TARGET = flyte.MatchingAttributes.DESCRIPTOR.oneofs_by_name["target"]
-# What stands in these is free JSON, in which null is a value.
+# These contain free JSON, in which null is a value.
 _FREE = {"google.protobuf.Struct", "google.protobuf.Value", "google.protobuf.ListValue"}
 
 
 class NotOnTheWire(ValueError):
-    """Attributes that Flyte's message cannot hold, or a message that cannot be stored."""
+    """Attributes that Flyte's message cannot represent, or a message that cannot be stored."""
 
 
 def type_of(number: int) -> ResourceType | None:
-    """The type with this number of the enum MatchableResource."""
+    """Return the type with this number in the enum MatchableResource."""
     return _BY_NUMBER.get(number)
 
 
 def type_label(number: int) -> str:
-    """The number as FlyteAdmin prints it: its name, or for an unknown one its digits."""
+    """Return the number as FlyteAdmin prints it: its name, or its digits if it is unknown."""
     value = flyte.MatchableResource.DESCRIPTOR.values_by_number.get(number)
     return value.name if value else str(number)
 
 
-def stated_in(message: flyte.MatchingAttributes) -> tuple[ResourceType, Attributes] | None:
-    """The type and the attributes to store; None where no member of the oneof is set.
+def read_message(message: flyte.MatchingAttributes) -> tuple[ResourceType, Attributes] | None:
+    """Return the type and the attributes to store; None if no member of the oneof is set.
 
-    Raises NotOnTheWire for what protobuf transports and JSON cannot hold: a Duration of more than 10,000
-    years, NaN and infinities, a deeper nesting than other readers of the attributes allow.
+    Raises NotOnTheWire for what protobuf can represent and JSON cannot: a Duration of more than 10,000
+    years, NaN and infinities; and for nesting deeper than other readers of the attributes allow.
     """
     name = message.WhichOneof("target")
     if name is None:
@@ -57,15 +61,15 @@ def stated_in(message: flyte.MatchingAttributes) -> tuple[ResourceType, Attribut
     return _BY_NUMBER[_number(name)], attributes
 
 
-def message_of(one: ResourceType, attributes: Attributes) -> flyte.MatchingAttributes:
-    """Stored attributes as Flyte's message. Raises NotOnTheWire."""
+def message_of(resource_type: ResourceType, attributes: Attributes) -> flyte.MatchingAttributes:
+    """Return stored attributes as Flyte's message. Raises NotOnTheWire."""
     message = flyte.MatchingAttributes()
-    field = next(field for field in _TARGET.fields if _number(field.name) == one.number)
+    field = next(field for field in _TARGET.fields if _number(field.name) == resource_type.number)
     target = getattr(message, field.name)
     target.SetInParent()
-    kept = _flytes(attributes, field.message_type)
+    flyte_attributes = _without_removals(attributes, field.message_type)
     try:
-        json_format.ParseDict(kept, target, ignore_unknown_fields=True)
+        json_format.ParseDict(flyte_attributes, target, ignore_unknown_fields=True)
     except (
         json_format.Error,
         ValueError,
@@ -74,35 +78,39 @@ def message_of(one: ResourceType, attributes: Attributes) -> flyte.MatchingAttri
         ArithmeticError,
         RecursionError,
     ) as error:
-        raise NotOnTheWire(f"{one.name}: {error}") from error
+        raise NotOnTheWire(f"{resource_type.name}: {error}") from error
     return message
 
 
 def _number(field: str) -> int:
-    """The members of the oneof stand in the order of the enum, and count from 1 instead of 0."""
+    """Return the enum's number of a oneof member: same order, but fields count from 1."""
     return int(_TARGET.containing_type.fields_by_name[field].number) - 1
 
 
-def _flytes(value: Any, message: MessageKind | None) -> Any:
-    """The value without what only native resolution understands."""
+def _without_removals(value: Any, message: MessageKind | None) -> Any:
+    """Remove what only native resolution understands."""
     if message is not None and message.full_name in _FREE:
         return value
     if isinstance(value, Mapping):
         return {
-            name: _flytes(member, _member(message, name))
+            name: _without_removals(member, _member(message, name))
             for name, member in value.items()
             if member is not None
         }
     if isinstance(value, list):
-        return [_flytes(item, message) for item in value if item is not None and not _removes(item)]
+        return [_without_removals(item, message) for item in value if item is not None and not _removes(item)]
     return value
 
 
 def _depth(value: Any) -> int:
     depth, level = 0, [value]
-    while level := [one for one in level if isinstance(one, (dict, list))]:
+    while level := [container for container in level if isinstance(container, (dict, list))]:
         depth += 1
-        level = [below for one in level for below in (one.values() if isinstance(one, dict) else one)]
+        level = [
+            below
+            for container in level
+            for below in (container.values() if isinstance(container, dict) else container)
+        ]
     return depth
 
 

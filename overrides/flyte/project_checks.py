@@ -1,4 +1,4 @@
-"""FlyteAdmin's checks of a project, in its order and its words. Pure."""
+"""FlyteAdmin's checks of a project, in its order and with its texts. Pure."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from flyteidl.admin.project_pb2 import Project
 from overrides.flyte.errors import invalid
 
 _ID = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
-_LONGEST_ID = 63
-_LONGEST_NAME = 64
-_LONGEST_DESCRIPTION = 300
-_MOST_LABELS = 16
-# Kubernetes' own words (apimachinery util/validation).
+_MAX_ID_LENGTH = 63
+_MAX_NAME_LENGTH = 64
+_MAX_DESCRIPTION_LENGTH = 300
+_MAX_LABELS = 16
+# Kubernetes' own texts (apimachinery util/validation).
 _EXAMPLES = "must start and end with an alphanumeric character (e.g. {}, regex used for validation is '{}')"
 _NO_LABEL = "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and " + (
     _EXAMPLES.format("'my-name',  or '123-abc'", "[a-z0-9]([-a-z0-9]*[a-z0-9])?")
@@ -38,60 +38,60 @@ _NO_VALUE = (
 )
 _SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 _NAME = re.compile("([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]")
-_LONGEST_SUBDOMAIN = 253
+_MAX_SUBDOMAIN_LENGTH = 253
 
 
 def check_project(project: Project, *, name_required: bool) -> None:
-    """Raise FlyteError with the first thing that is wrong."""
+    """Raise FlyteError with the first error."""
     if name_required and not project.name:
         raise invalid("missing project_name")
     if not project.id:
         raise invalid("missing project_id")
     _check_labels(project)
-    if wrong := _wrong_text(project.id, _ID, _NO_LABEL, _LONGEST_ID):
-        raise invalid(f"invalid project id [{project.id}]: [{wrong}]")
+    if errors := _joined_errors(project.id, _ID, _NO_LABEL, _MAX_ID_LENGTH):
+        raise invalid(f"invalid project id [{project.id}]: [{errors}]")
     # In bytes, as Go counts.
-    if len(project.name.encode()) > _LONGEST_NAME:
-        raise invalid(f"project_name cannot exceed {_LONGEST_NAME} characters")
-    if len(project.description.encode()) > _LONGEST_DESCRIPTION:
-        raise invalid(f"project_description cannot exceed {_LONGEST_DESCRIPTION} characters")
+    if len(project.name.encode()) > _MAX_NAME_LENGTH:
+        raise invalid(f"project_name cannot exceed {_MAX_NAME_LENGTH} characters")
+    if len(project.description.encode()) > _MAX_DESCRIPTION_LENGTH:
+        raise invalid(f"project_description cannot exceed {_MAX_DESCRIPTION_LENGTH} characters")
     _check_state_and_domains(project)
 
 
 def _check_labels(project: Project) -> None:
     labels = project.labels.values
-    if len(labels) > _MOST_LABELS:
-        raise invalid(f"labels map cannot exceed {_MOST_LABELS} entries")
+    if len(labels) > _MAX_LABELS:
+        raise invalid(f"labels map cannot exceed {_MAX_LABELS} entries")
     for name, value in labels.items():
-        if wrong := _wrong_key(name):
-            raise invalid(f"invalid label key [{name}]: [{wrong}]")
-        if wrong := "" if not value else _wrong_text(value, _NAME, _NO_VALUE, _LONGEST_ID):
-            raise invalid(f"invalid label value [{value}]: [{wrong}]")
+        if errors := _key_errors(name):
+            raise invalid(f"invalid label key [{name}]: [{errors}]")
+        if errors := "" if not value else _joined_errors(value, _NAME, _NO_VALUE, _MAX_ID_LENGTH):
+            raise invalid(f"invalid label value [{value}]: [{errors}]")
 
 
-def _wrong_key(key: str) -> str:
-    """All that IsQualifiedName says, as Go prints a list of texts."""
+def _key_errors(key: str) -> str:
+    """Return all errors of IsQualifiedName, as Go prints a list of texts."""
     *prefixes, name = key.split("/")
     if len(prefixes) > 1:
         return _NO_KEY
-    found = []
+    errors = []
     if prefixes == [""]:
-        found.append("prefix part must be non-empty")
+        errors.append("prefix part must be non-empty")
     elif prefixes:
-        wrong = _wrong_texts(prefixes[0], _SUBDOMAIN, _NO_SUBDOMAIN, _LONGEST_SUBDOMAIN)
-        found += [f"prefix part {one}" for one in wrong]
+        prefix_errors = _text_errors(prefixes[0], _SUBDOMAIN, _NO_SUBDOMAIN, _MAX_SUBDOMAIN_LENGTH)
+        errors += [f"prefix part {error}" for error in prefix_errors]
     if not name:
-        found.append("name part must be non-empty")
-    found += [f"name part {one}" for one in _wrong_texts(name, _NAME, _NO_NAME, _LONGEST_ID)]
-    return " ".join(found)
+        errors.append("name part must be non-empty")
+    errors += [f"name part {error}" for error in _text_errors(name, _NAME, _NO_NAME, _MAX_ID_LENGTH)]
+    return " ".join(errors)
 
 
-def _wrong_text(text: str, pattern: re.Pattern[str], message: str, longest: int) -> str:
-    return " ".join(_wrong_texts(text, pattern, message, longest))
+def _joined_errors(text: str, pattern: re.Pattern[str], message: str, max_length: int) -> str:
+    return " ".join(_text_errors(text, pattern, message, max_length))
 
 
-def _wrong_texts(text: str, pattern: re.Pattern[str], message: str, longest: int) -> list[str]:
-    too_long = [f"must be no more than {longest} characters"] if len(text.encode()) > longest else []
+def _text_errors(text: str, pattern: re.Pattern[str], message: str, max_length: int) -> list[str]:
+    too_long = [f"must be no more than {max_length} characters"] if len(text.encode()) > max_length else []
     return [*too_long, *([] if pattern.fullmatch(text) else [message])]
 
 

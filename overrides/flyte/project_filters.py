@@ -1,4 +1,4 @@
-"""FlyteAdmin's filters, sort keys and page tokens of project lists, as conditions of the database.
+"""FlyteAdmin's filters, sort keys and page tokens of project lists, as database conditions.
 
 Source: flyteadmin's manager/impl/util/filters.go, common/filters.go and common/sorting.go.
 """
@@ -14,7 +14,7 @@ from django.utils.dateparse import parse_datetime
 
 from overrides.flyte.errors import invalid
 
-# Their columns and ours. `id` counts projects as they are registered, so that the time sorts alike.
+# Our columns by theirs. FlyteAdmin's `id` counts registrations, so `created_at` sorts alike.
 _COLUMNS = {
     "identifier": "id",
     "name": "name",
@@ -25,7 +25,7 @@ _COLUMNS = {
 }
 _SORTED_BY = {**_COLUMNS, "id": "created_at"}
 _TIMES = {"created_at", "updated_at"}
-# What a field may begin with, and how errors name it.
+# Prefixes of fields, and their names in errors.
 _ENTITIES = {
     "task": "t",
     "workflow": "w",
@@ -43,7 +43,7 @@ _ENTITIES = {
 }
 _PROJECT = "p"
 _TOKEN = re.compile(r"[-+]?[0-9]{1,19}")
-_LARGEST = 2**63 - 1
+_MAX_OFFSET = 2**63 - 1
 # flyteidl's enum Sort.Direction.
 _DIRECTIONS = {0: "-", 1: ""}
 
@@ -56,7 +56,7 @@ class _Like(Func):
     output_field = BooleanField()
 
 
-_ONE: dict[str, Callable[[str, Any], Q]] = {
+_SINGLE_VALUE: dict[str, Callable[[str, Any], Q]] = {
     "contains": lambda column, value: Q(_Like(F(column), Value(f"%{value}%"))),
     "not_like": lambda column, value: ~Q(_Like(F(column), Value(value))),
     "gt": lambda column, value: Q(**{f"{column}__gt": value}),
@@ -66,23 +66,23 @@ _ONE: dict[str, Callable[[str, Any], Q]] = {
     "eq": lambda column, value: Q(**{column: value}),
     "ne": lambda column, value: ~Q(**{column: value}),
 }
-_MANY: dict[str, Callable[[str, list[Any]], Q]] = {
+_MULTI_VALUE: dict[str, Callable[[str, list[Any]], Q]] = {
     "value_in": lambda column, values: Q(**{f"{column}__in": values}),
     "value_not_in": lambda column, values: ~Q(**{f"{column}__in": values}),
 }
 
 
 def condition(filters: str) -> Q:
-    """All filters of `eq(project.name,x)+ne(state,1)` together. Raises FlyteError."""
-    found = Q()
+    """Return the conjunction of filters such as `eq(project.name,x)+ne(state,1)`. Raises FlyteError."""
+    combined = Q()
     for text in filters.split("+"):
         function, field, values = split_filter(text)
-        found &= _condition(function, _column(field), values.split(";"))
-    return found
+        combined &= _condition(function, _column(field), values.split(";"))
+    return combined
 
 
 def ordering(sort: Any) -> list[str]:
-    """For `order_by`. sort: flyteidl's Sort message. Raises FlyteError."""
+    """Return the arguments of `order_by`. sort: flyteidl's Sort message. Raises FlyteError."""
     if sort.key == "deleted_at":  # never set
         return ["id"]
     column = _SORTED_BY.get(sort.key)
@@ -94,19 +94,19 @@ def ordering(sort: Any) -> list[str]:
 
 
 def offset(token: str) -> int:
-    """How many rows to skip. Raises FlyteError."""
+    """Return the number of rows to skip. Raises FlyteError."""
     if not token:
         return 0
     number = int(token) if _TOKEN.fullmatch(token) else -1
-    if not 0 <= number <= _LARGEST:
+    if not 0 <= number <= _MAX_OFFSET:
         raise invalid(f"invalid pagination token {token} for ListProjects")
     return number
 
 
 def split_filter(text: str) -> tuple[str, str, str]:
-    r"""Function, field and values: what the groups of `(.+)\((.+),\s?(.+)\)` match first.
+    r"""Return function, field and values: the groups of the first match of `(.+)\((.+),\s?(.+)\)`.
 
-    By searching from the end, because that expression takes cubic time. Raises FlyteError.
+    Search from the end, because that expression takes cubic time. Raises FlyteError.
     """
     end = text.rfind(")")
     comma = text.rfind(",", 0, max(end - 1, 0))
@@ -131,15 +131,15 @@ def _column(field: str) -> str:
 
 
 def _condition(function: str, column: str, texts: Sequence[str]) -> Q:
-    if function in _MANY:
-        return _MANY[function](column, [_value(column, text) for text in texts])
-    if function not in _ONE:
+    if function in _MULTI_VALUE:
+        return _MULTI_VALUE[function](column, [_value(column, text) for text in texts])
+    if function not in _SINGLE_VALUE:
         raise invalid(f"unrecognized filter function: {function}")
     if len(texts) > 1:
         raise invalid(f"invalid value for filters: {function} takes one value")
     if function in ("contains", "not_like") and column in {"state", *_TIMES}:
         raise invalid(f"invalid value for filters: {function} is for texts")
-    return _ONE[function](column, _value(column, texts[0]))
+    return _SINGLE_VALUE[function](column, _value(column, texts[0]))
 
 
 def _value(column: str, text: str) -> Any:

@@ -1,4 +1,4 @@
-"""The calls about projects and domains, and the version."""
+"""Calls for projects, domains and the version."""
 
 from __future__ import annotations
 
@@ -32,23 +32,23 @@ def register(request: Any, caller: Caller) -> Message:
     caller.require(Action.PROJECT_WRITE, Scope())
     if not request.HasField("project"):
         raise invalid("missing project")
-    said = request.project
-    check_project(said, name_required=True)
-    fields = ProjectFields(said.name, said.description, _labels(said), ProjectState(said.state))
+    project = request.project
+    check_project(project, name_required=True)
+    fields = ProjectFields(project.name, project.description, _labels(project), ProjectState(project.state))
     try:
-        create_project(said.id, fields, actor=caller.actor(current_request_id()))
+        create_project(project.id, fields, actor=caller.actor(current_request_id()))
     except NameTaken as error:
-        # Upstream passes on what its database said; that of ours is nobody's business.
+        # Upstream returns its database's error; ours must not be disclosed.
         message = (
             "value with matching already exists (duplicate key value violates unique constraint "
-            f'"projects_pkey": {said.id})'
+            f'"projects_pkey": {project.id})'
         )
         raise FlyteError(Code.ALREADY_EXISTS, message) from error
     return flyte.ProjectRegisterResponse()
 
 
 def update(request: Any, caller: Caller) -> Message:
-    """Empty texts and absent labels leave what stands; the state is always written, as upstream does."""
+    """Update a project as upstream: empty texts and absent labels change nothing, the state always does."""
     caller.require(Action.PROJECT_WRITE, Scope(project=request.id))
     if not Project.objects.filter(id=request.id).exists():
         raise _missing(request.id)
@@ -67,25 +67,25 @@ def get(request: Any, caller: Caller) -> Message:
     if not request.id:
         raise invalid("missing project_id")
     require_readable(caller, request.id)
-    found = Project.objects.filter(id=request.id).first()
-    if found is None:
+    project = Project.objects.filter(id=request.id).first()
+    if project is None:
         raise _missing(request.id)
-    return _message(found, _domains())
+    return _message(project, _domains())
 
 
 def list_all(request: Any, caller: Caller) -> Message:
-    """Without a filter, archived projects are left out; limit 0 means all."""
+    """List projects; without a filter, omit archived projects; limit 0 means all."""
     condition = project_filters.condition(request.filters) if request.filters else None
-    by = project_filters.ordering(request.sort_by) if request.HasField("sort_by") else ["id"]
-    begin = project_filters.offset(request.token)
-    rows = Project.objects.readable_in(caller.scopes_for(Action.PROJECT_READ)).order_by(*by)
+    order = project_filters.ordering(request.sort_by) if request.HasField("sort_by") else ["id"]
+    start = project_filters.offset(request.token)
+    rows = Project.objects.readable_in(caller.scopes_for(Action.PROJECT_READ)).order_by(*order)
     rows = rows.exclude(state=ProjectState.ARCHIVED) if condition is None else rows.filter(condition)
-    page = list(rows[begin : begin + request.limit] if request.limit else rows[begin:])
+    page = list(rows[start : start + request.limit] if request.limit else rows[start:])
     domains = _domains()
-    full = bool(request.limit) and len(page) == request.limit
+    is_full = bool(request.limit) and len(page) == request.limit
     return flyte.Projects(
-        projects=[_message(one, domains) for one in page],
-        token=str(begin + request.limit) if full else "",
+        projects=[_message(project, domains) for project in page],
+        token=str(start + request.limit) if is_full else "",
     )
 
 
@@ -94,12 +94,12 @@ def list_domains(request: Any, caller: Caller) -> Message:
 
 
 def version(request: Any, caller: None) -> Message:
-    said = Version(Build=settings.BUILD_COMMIT, Version=__version__, BuildTime=settings.BUILD_TIME)
-    return GetVersionResponse(control_plane_version=said)
+    version_message = Version(Build=settings.BUILD_COMMIT, Version=__version__, BuildTime=settings.BUILD_TIME)
+    return GetVersionResponse(control_plane_version=version_message)
 
 
 def _domains() -> list[flyte.Domain]:
-    return [flyte.Domain(id=one.id, name=one.name) for one in domains_in_order()]
+    return [flyte.Domain(id=domain.id, name=domain.name) for domain in domains_in_order()]
 
 
 def _message(project: Project, domains: list[flyte.Domain]) -> flyte.Project:
@@ -116,8 +116,8 @@ def _message(project: Project, domains: list[flyte.Domain]) -> flyte.Project:
     return message
 
 
-def _labels(said: flyte.Project) -> dict[str, str] | None:
-    return dict(said.labels.values) if said.HasField("labels") else None
+def _labels(project: flyte.Project) -> dict[str, str] | None:
+    return dict(project.labels.values) if project.HasField("labels") else None
 
 
 def _missing(project_id: str) -> FlyteError:

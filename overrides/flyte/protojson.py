@@ -1,6 +1,6 @@
-"""JSON as the gateway's marshalers write it (protobuf-go's protojson, EmitUnpopulated). Pure.
+"""Write JSON like the gateway's marshalers (protobuf-go's protojson, EmitUnpopulated). Pure.
 
-protobuf's own Python formatter cannot write it: it leaves unset messages out, where Go writes null.
+protobuf's own Python formatter cannot do that: it omits unset messages, where Go writes null.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ _WIDE = {
     FieldDescriptor.TYPE_FIXED64,
     FieldDescriptor.TYPE_SFIXED64,
 }
-# protobuf has JSON of its own for these: Duration, Struct, BoolValue, Any, ...
+# protobuf defines special JSON for these: Duration, Struct, BoolValue, Any, ...
 _WELL_KNOWN = "google.protobuf."
 
 
 def dumps(message: Message, *, camel: bool) -> bytes:
-    """Unset messages as null, empty lists and maps, members of an unset oneof not at all."""
-    return json.dumps(_shown(message, camel), ensure_ascii=False, separators=(",", ":")).encode()
+    """Return the message as JSON with null for unset messages, and empty lists and maps."""
+    return json.dumps(_as_json(message, camel), ensure_ascii=False, separators=(",", ":")).encode()
 
 
-def _shown(message: Message, camel: bool) -> Any:
+def _as_json(message: Message, camel: bool) -> Any:
     if isinstance(message, Any_):
         return _any(message, camel)
     if message.DESCRIPTOR.full_name.startswith(_WELL_KNOWN):
@@ -45,11 +45,11 @@ def _shown(message: Message, camel: bool) -> Any:
 
 
 def _any(message: Any_, camel: bool) -> Any:
-    """The message inside, beside the name of its type."""
+    """Return the contained message with the name of its type."""
     kind = message.TypeName()
     inner = message_factory.GetMessageClass(descriptor_pool.Default().FindMessageTypeByName(kind))()
     message.Unpack(inner)
-    return {"@type": message.type_url, **_shown(inner, camel)}
+    return {"@type": message.type_url, **_as_json(inner, camel)}
 
 
 def _value(message: Message, field: Field, camel: bool) -> Any:
@@ -67,7 +67,7 @@ def _value(message: Message, field: Field, camel: bool) -> Any:
 
 def _shower(field: Field, camel: bool) -> Callable[[Any], Any]:
     if field.message_type is not None:
-        return lambda value: _shown(value, camel)
+        return lambda value: _as_json(value, camel)
     if field.enum_type is not None:
         return lambda value: _enum(field.enum_type, value)
     return str if field.type in _WIDE else lambda value: value

@@ -1,4 +1,4 @@
-"""Paths and queries of HTTP as Go's net/url and net/http read them. Pure."""
+"""Parse HTTP paths and queries like Go's net/url and net/http. Pure."""
 
 from __future__ import annotations
 
@@ -12,28 +12,28 @@ _BROKEN_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2}).{0,2}", re.DOTALL)
 
 
 def path_of(raw: bytes) -> str:
-    """The path as text. raw: without percent signs. Raises FlyteError."""
+    """Return the path as text. raw: already percent-decoded. Raises FlyteError."""
     return _text(raw)
 
 
 def clean_path(path: str) -> str:
-    """The path without empty segments and dots, as Go's ServeMux redirects to it."""
-    kept: list[str] = []
+    """Return the path without empty segments and dots, to which Go's ServeMux redirects."""
+    segments: list[str] = []
     for segment in path.split("/"):
         if segment == "..":
-            del kept[-1:]
+            del segments[-1:]
         elif segment not in ("", "."):
-            kept.append(segment)
-    ends_open = path.endswith("/") and bool(kept)
-    return "/" + "/".join(kept) + ("/" if ends_open else "")
+            segments.append(segment)
+    ends_open = path.endswith("/") and bool(segments)
+    return "/" + "/".join(segments) + ("/" if ends_open else "")
 
 
 def parse_query(query: str) -> dict[str, list[str]]:
-    """Values by name, in their order. Raises FlyteError in the words of Go's ParseQuery."""
-    found: dict[str, list[str]] = {}
+    """Return values by name, in their order. Raises FlyteError with the texts of Go's ParseQuery."""
+    values_by_name: dict[str, list[str]] = {}
     for name, value in _pairs(query.split("&")):
-        found.setdefault(name, []).append(value)
-    return found
+        values_by_name.setdefault(name, []).append(value)
+    return values_by_name
 
 
 def _pairs(parts: Iterable[str]) -> Iterable[tuple[str, str]]:

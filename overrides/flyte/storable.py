@@ -1,4 +1,4 @@
-"""What the database can store of a message. Pure."""
+"""Check that the database can store a message. Pure."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ _NUL = "\x00"
 
 
 def check_storable(message: Message) -> None:
-    """Raise FlyteError if a text has a NUL. Other texts of protobuf are UTF-8 and can be stored."""
-    # Numbers have zero bytes too, so that only a message with one is looked at closely.
+    """Raise FlyteError if a text contains NUL. All other texts of protobuf are UTF-8 and can be stored."""
+    # Numbers contain zero bytes too, so a message with zero bytes needs a closer check.
     if b"\x00" in message.SerializeToString() and any(_NUL in text for text in _texts(message)):
         raise invalid("A text has a NUL character (U+0000), which cannot be stored. Remove it.")
 

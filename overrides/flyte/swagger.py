@@ -1,7 +1,7 @@
-"""Swagger 2.0 of the calls that we answer, made from flyteidl's descriptors.
+"""Swagger 2.0 of the supported calls, generated from flyteidl's descriptors.
 
-FlyteAdmin serves such a document at the same place, with the same operation ids and proto names, so that
-the client generators that its users run go on working.
+FlyteAdmin serves such a document at the same path, with the same operation ids and proto names, so that
+its users' client generators keep working.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _SCALARS: dict[int, dict[str, str]] = {
     FieldDescriptor.CPPTYPE_INT64: {"type": "string", "format": "int64"},
     FieldDescriptor.CPPTYPE_UINT64: {"type": "string", "format": "uint64"},
 }
-# JSON of their own (protobuf's JSON mapping).
+# Types with special JSON (protobuf's JSON mapping).
 _WELL_KNOWN: dict[str, dict[str, Any]] = {
     "google.protobuf.BoolValue": {"type": "boolean"},
     "google.protobuf.Duration": {"type": "string"},
@@ -37,8 +37,8 @@ _WELL_KNOWN: dict[str, dict[str, Any]] = {
 def document() -> dict[str, Any]:
     definitions: dict[str, Any] = {}
     paths: dict[str, dict[str, Any]] = {}
-    for one in BINDINGS:
-        paths.setdefault(one.path, {})[one.method.lower()] = _operation(one, definitions)
+    for binding in BINDINGS:
+        paths.setdefault(binding.path, {})[binding.method.lower()] = _operation(binding, definitions)
     return {
         "swagger": "2.0",
         "info": {"title": "flyteidl/service/admin.proto", "version": "version not set"},
@@ -50,29 +50,29 @@ def document() -> dict[str, Any]:
     }
 
 
-def _operation(one: Binding, definitions: dict[str, Any]) -> dict[str, Any]:
+def _operation(binding: Binding, definitions: dict[str, Any]) -> dict[str, Any]:
     return {
-        "operationId": f"AdminService_{one.rpc}",
+        "operationId": f"AdminService_{binding.rpc}",
         "tags": ["AdminService"],
-        "parameters": list(_parameters(one, definitions)),
+        "parameters": list(_parameters(binding, definitions)),
         "responses": {
             "200": {
                 "description": "A successful response.",
-                "schema": _of(one.response.DESCRIPTOR, definitions),
+                "schema": _of(binding.response.DESCRIPTOR, definitions),
             }
         },
     }
 
 
-def _parameters(one: Binding, definitions: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    bound = [segment.strip("{}") for segment in one.segments if segment.startswith("{")]
+def _parameters(binding: Binding, definitions: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    bound = [segment.strip("{}") for segment in binding.segments if segment.startswith("{")]
     for name in bound:
         yield {"name": name, "in": "path", "required": True, "type": "string"}
-    if one.has_body:
-        schema = _of(one.request.DESCRIPTOR, definitions)
+    if binding.has_body:
+        schema = _of(binding.request.DESCRIPTOR, definitions)
         yield {"name": "body", "in": "body", "required": True, "schema": schema}
         return
-    yield from _query(one.request.DESCRIPTOR.fields, bound)
+    yield from _query(binding.request.DESCRIPTOR.fields, bound)
 
 
 def _query(fields: Iterable[Field], bound: list[str], prefix: str = "") -> Iterator[dict[str, Any]]:

@@ -1,7 +1,7 @@
-"""Whom an attributes call is about, and whether FlyteAdmin would let it pass. Pure.
+"""The target of an attributes call, and FlyteAdmin's checks of it. Pure.
 
 The order of the checks and their texts are upstream's (flyte-attributes.md section 3.5): clients show
-them, and some look for them.
+them, and some match on them.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from google.protobuf.message import Message
 from controlplane.scopes import Level, Scope
 from overrides.flyte.errors import FlyteError, invalid
 
-# Those that FlyteAdmin has calls for, and those that its resolution knows.
+# The levels for which FlyteAdmin has calls, which are those that its resolution supports.
 LEVELS = (Level.PROJECT, Level.PROJECT_DOMAIN, Level.WORKFLOW)
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The ids of a call. level: what the call is for, also where an id was left empty."""
+    """The ids of a call. level: the level of the call, even if an id is empty."""
 
     level: Level
     project: str
@@ -31,23 +31,23 @@ class Target:
 
     @property
     def scope(self) -> Scope:
-        """Where attributes stand. Raises InvalidScope for ids that no scope can have."""
+        """The scope of the attributes. Raises InvalidScope for ids that no scope can have."""
         return Scope(domain=self.domain, project=self.project, workflow=self.workflow)
 
     @property
     def nearest_scope(self) -> Scope:
-        """The same for asking permission, before empty ids are refused."""
+        """The scope for checking permissions, before empty ids are refused."""
         if self.project and self.domain:
             return self.scope
         return Scope(project=self.project) if self.project else Scope()
 
     @property
     def label(self) -> str:
-        """As upstream's "Unrecognized matching attributes" names it."""
+        """The target as named in upstream's "Unrecognized matching attributes"."""
         return "-".join([self.project, self.domain, self.workflow][: LEVELS.index(self.level) + 1])
 
     def missing(self, type_label: str) -> str:
-        """Upstream's text where nothing is found: Go's print of the row's key."""
+        """Return upstream's text for a missing row: Go's format of the row's key."""
         return (
             f"Resource [{{Project:{self.project} Domain:{self.domain} Workflow:{self.workflow} LaunchPlan: "
             f"ResourceType:{type_label}}}] not found"
@@ -55,14 +55,14 @@ class Target:
 
 
 def target_of(message: Message) -> Target:
-    """The ids in a request or an attributes message; its fields tell the level."""
+    """Return the ids of a request or an attributes message; its fields determine the level."""
     fields = message.DESCRIPTOR.fields_by_name
-    said: Any = message
+    ids: Any = message
     if "workflow" in fields:
-        return Target(Level.WORKFLOW, said.project, said.domain, said.workflow)
+        return Target(Level.WORKFLOW, ids.project, ids.domain, ids.workflow)
     if "domain" in fields:
-        return Target(Level.PROJECT_DOMAIN, said.project, said.domain)
-    return Target(Level.PROJECT, said.project)
+        return Target(Level.PROJECT_DOMAIN, ids.project, ids.domain)
+    return Target(Level.PROJECT, ids.project)
 
 
 def check_target(
@@ -70,7 +70,7 @@ def check_target(
 ) -> None:
     """Raise FlyteError unless the target is registered and active.
 
-    state: of the project; None if there is no such project. reads_project: FlyteAdmin reads attributes
+    state: of the project; None if it does not exist. reads_project: FlyteAdmin reads attributes
     of an archived project, at project level only.
     """
     if target.level is Level.PROJECT:

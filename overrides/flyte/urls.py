@@ -1,4 +1,4 @@
-"""Routes of FlyteAdmin's HTTP API: all below its collections, also what the gateway then refuses."""
+"""Routes of FlyteAdmin's HTTP API: everything below its collections, including unsupported calls."""
 
 from django.urls import path, re_path
 
@@ -12,6 +12,6 @@ urlpatterns = [
     re_path(rf"^api/v1/(?:{_ANSWERED})(?:/.*)?$", gateway, name="flyte"),
     path("healthcheck", healthcheck),
 ]
-# After our own routes, some of which begin as Flyte's do: calls that are not answered here, and paths with
-# empty segments.
+# After our own routes, some of which have the same prefixes: unsupported calls, and paths with empty
+# segments.
 unanswered = [re_path(rf"^/*api/+v1/+(?:{'|'.join(COLLECTIONS)})(?:/.*)?$", gateway)]

@@ -1,4 +1,4 @@
-"""The history of overrides: what stood at a revision, who said what, what differs between two revisions."""
+"""The history of overrides: past states, blame, and differences between revisions."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ _ADDRESS = ("project", "domain", "workflow", "launch_plan", "resource_type")
 
 
 @dataclass(frozen=True, slots=True)
-class Blamed:
-    """One leaf of a stored document, and the version that gave it its present value."""
+class BlamedLeaf:
+    """One leaf of a stored document, and the version that set its current value."""
 
     pointer: str
     value: object
@@ -31,23 +31,23 @@ class Blamed:
 
 
 def versions_of(address: Address) -> OverrideQuerySet[OverrideVersion]:
-    """Every version of the override at this address, deletions included."""
-    found: OverrideQuerySet[OverrideVersion] = OverrideVersion.objects.of(
+    """Return every version of the override at this address, including deletions."""
+    versions: OverrideQuerySet[OverrideVersion] = OverrideVersion.objects.of(
         address.resource_type, address.scope
     )
-    return found
+    return versions
 
 
 def get_version(address: Address, version: int) -> OverrideVersion:
-    """Raises UnknownVersion."""
-    found: OverrideVersion | None = versions_of(address).filter(version=version).first()
-    if found is None:
-        raise UnknownVersion(f"{address} never had the version {version}.")
-    return found
+    """Return one version. Raises UnknownVersion."""
+    row: OverrideVersion | None = versions_of(address).filter(version=version).first()
+    if row is None:
+        raise UnknownVersion(f"Version {version} of {address} does not exist.")
+    return row
 
 
 def override_as_of(address: Address, revision: int) -> OverrideVersion:
-    """What was set at this address at the revision. Raises UnknownOverride and the like."""
+    """Return the override at this address at the revision. Raises UnknownOverride and similar errors."""
     current_catalogue(revision).get(address.resource_type)
     check_known(address.scope)
     past = versions_of(address).filter(revision__lte=revision).order_by("-version").first()
@@ -59,68 +59,75 @@ def override_as_of(address: Address, revision: int) -> OverrideVersion:
 
 
 def latest_as_of(revision: int) -> OverrideQuerySet[OverrideVersion]:
-    """What stood at the revision, one row for each address; deletions are there with no attributes."""
+    """Return the latest version of each address at the revision; deletions have no attributes."""
     upto = OverrideVersion.objects.filter(revision__lte=revision)
     latest = upto.order_by(*_ADDRESS, "-version").distinct(*_ADDRESS)
-    found: OverrideQuerySet[OverrideVersion] = OverrideVersion.objects.filter(pk__in=latest.values("pk"))
-    return found
+    versions: OverrideQuerySet[OverrideVersion] = OverrideVersion.objects.filter(pk__in=latest.values("pk"))
+    return versions
 
 
-def standing_as_of(revision: int) -> OverrideQuerySet[OverrideVersion]:
-    """The overrides that were set at the revision."""
+def overrides_as_of(revision: int) -> OverrideQuerySet[OverrideVersion]:
+    """Return the overrides at the revision."""
     return latest_as_of(revision).filter(attributes__isnull=False)
 
 
 def attributes_as_of(addresses: Iterable[Address], revision: int) -> dict[Address, Attributes | None]:
-    """What stood at these addresses at the revision; None where nothing was set."""
-    wanted = list(addresses)
+    """Return the attributes at these addresses at the revision; None where nothing was set."""
+    unique = list(addresses)
     match = Q(pk__in=[])
-    for one in wanted:
-        match |= Q(resource_type=one.resource_type, **one.scope.segments)
+    for address in unique:
+        match |= Q(resource_type=address.resource_type, **address.scope.segments)
     upto = OverrideVersion.objects.filter(match, revision__lte=revision)
     rows = upto.order_by(*_ADDRESS, "-version").distinct(*_ADDRESS)
-    found = {address_of(row): row.attributes for row in rows}
-    return {one: found.get(one) for one in wanted}
+    attributes = {address_of(row): row.attributes for row in rows}
+    return {address: attributes.get(address) for address in unique}
 
 
-def changed_between(earlier: int, later: int) -> OverrideQuerySet[OverrideVersion]:
-    """The last version after `earlier`, up to `later`, of each address that has one."""
+def changes_between(earlier: int, later: int) -> OverrideQuerySet[OverrideVersion]:
+    """Return the last version of each address after `earlier`, up to `later`."""
     within = OverrideVersion.objects.filter(revision__gt=earlier, revision__lte=later)
     last = within.order_by(*_ADDRESS, "-version").distinct(*_ADDRESS)
-    found: OverrideQuerySet[OverrideVersion] = OverrideVersion.objects.filter(pk__in=last.values("pk"))
-    return found
+    versions: OverrideQuerySet[OverrideVersion] = OverrideVersion.objects.filter(pk__in=last.values("pk"))
+    return versions
 
 
-def differing_between(earlier: int, later: int) -> OverrideQuerySet[OverrideVersion]:
-    """Of `changed_between`, the addresses whose attributes differ between the two revisions.
+def differences_between(earlier: int, later: int) -> OverrideQuerySet[OverrideVersion]:
+    """Return those of `changes_between` whose attributes differ between the two revisions.
 
-    What was changed and changed back, was created and deleted, or got another manager does not differ.
+    Overrides that were changed back, created and deleted, or only changed their manager do not differ.
     """
     same_address = {name: OuterRef(name) for name in _ADDRESS}
     past = OverrideVersion.objects.filter(revision__lte=earlier, **same_address).order_by("-version")
-    # As texts: as jsonb 1 and 1.0 are equal.
+    # Compared as text, because 1 and 1.0 are equal as jsonb.
     before = Cast(Subquery(past.values("attributes")[:1]), TextField())
     differs = Differs(before, Cast("attributes", TextField()))
-    found: OverrideQuerySet[OverrideVersion] = changed_between(earlier, later).filter(differs)
-    return found
+    versions: OverrideQuerySet[OverrideVersion] = changes_between(earlier, later).filter(differs)
+    return versions
 
 
-def blame(address: Address, rule: MergeRule, *, as_of: int | None = None) -> list[Blamed]:
-    """For each leaf that is set here: the version since which it has its value without a break."""
-    past = versions_of(address)
+def blame(address: Address, rule: MergeRule, *, as_of: int | None = None) -> list[BlamedLeaf]:
+    """Return for each leaf the version that set its current value."""
+    history = versions_of(address)
     if as_of is not None:
-        past = past.filter(revision__lte=as_of)
-    versions = list(past.order_by(F("version").desc()))
+        history = history.filter(revision__lte=as_of)
+    versions = list(history.order_by(F("version").desc()))
     if not versions or versions[0].attributes is None:
-        raise UnknownVersion(f"Nothing is set for {address}, so there is nobody to name.")
+        raise UnknownVersion(f"Nothing is set for {address}, so there is no blame to show.")
     newest = versions[0].attributes
-    found: dict[Path, OverrideVersion] = {}
-    open_ = {path: canonical(value) for path, value in leaves(newest, rule)}
+    versions_by_path: dict[Path, OverrideVersion] = {}
+    unchanged = {path: canonical(value) for path, value in leaves(newest, rule)}
     for version in versions:
         stated = {} if version.attributes is None else dict(leaves(version.attributes, rule))
-        open_ = {p: text for p, text in open_.items() if p in stated and canonical(stated[p]) == text}
-        found |= dict.fromkeys(open_, version)
-    return [Blamed(pointer(newest, path), value, found[path]) for path, value in leaves(newest, rule)]
+        unchanged = {
+            path: text
+            for path, text in unchanged.items()
+            if path in stated and canonical(stated[path]) == text
+        }
+        versions_by_path |= dict.fromkeys(unchanged, version)
+    return [
+        BlamedLeaf(pointer(newest, path), value, versions_by_path[path])
+        for path, value in leaves(newest, rule)
+    ]
 
 
 def address_of(row: OverrideVersion) -> Address:

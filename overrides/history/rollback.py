@@ -1,4 +1,4 @@
-"""Go back: make what stood at a version or a revision stand again, as a new version."""
+"""Rollback: restore the state of a version or a revision as a new version."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from controlplane.scopes import Scope
 from overrides.editing.commit import Draft, begin, commit
 from overrides.editing.plans import Plan
 from overrides.editing.removal_guard import Removals
-from overrides.editing.writes import Terms, refuse_claims
-from overrides.field_managers import replaced
-from overrides.history.history import address_of, attributes_as_of, changed_between, get_version
-from overrides.loading.current import load_standing
+from overrides.editing.writes import WriteOptions, refuse_conflicts
+from overrides.field_managers import replace_attributes
+from overrides.history.history import address_of, attributes_as_of, changes_between, get_version
+from overrides.loading.current import load_current
 from overrides.loading.revisions import check_revision, current_revision
 from overrides.models import Override
 from overrides.resolution.addresses import Address
@@ -23,46 +23,50 @@ from overrides.resolution.merging import Attributes
 
 
 @transaction.atomic
-def roll_back_override(address: Address, *, to_version: int, actor: Actor, terms: Terms) -> Plan:
-    """Make an old version of one override stand again. Raises UnknownVersion."""
+def roll_back_override(address: Address, *, to_version: int, actor: Actor, options: WriteOptions) -> Plan:
+    """Restore an old version of one override. Raises UnknownVersion."""
     catalogue = begin(actor)
     catalogue.get(address.resource_type)
-    wanted = get_version(address, to_version).attributes
-    # It names the version that it wants, so it may go without If-Match.
-    given = terms.precondition if terms.precondition and terms.precondition.given else None
-    check(given, load_standing([address])[address].present_version)
-    return _restore({address: wanted}, actor, terms)
+    attributes = get_version(address, to_version).attributes
+    # The request names the version to restore, so If-Match is optional.
+    precondition = options.precondition if options.precondition and options.precondition.is_set else None
+    check(precondition, load_current([address])[address].present_version)
+    return _restore({address: attributes}, actor, options)
 
 
 @transaction.atomic
 def roll_back(
-    scopes: Sequence[Scope], *, to_revision: int, resource_type: str = "", actor: Actor, terms: Terms
+    scopes: Sequence[Scope], *, to_revision: int, resource_type: str = "", actor: Actor, options: WriteOptions
 ) -> Plan:
-    """Make everything at and below the scopes stand again as it did at the revision."""
+    """Restore all overrides at and below the scopes to their state at the revision."""
     begin(actor)
     check_revision(to_revision)
-    changed = changed_between(to_revision, current_revision()).within(scopes)
+    changed = changes_between(to_revision, current_revision()).within(scopes)
     if resource_type:
         changed = changed.filter(resource_type=resource_type)
     addresses = [address_of(row) for row in changed]
     stored = Override.objects.within(scopes)
     if resource_type:
         stored = stored.filter(resource_type=resource_type)
-    return _restore(attributes_as_of(addresses, to_revision), actor, terms, stored=stored.count())
+    return _restore(attributes_as_of(addresses, to_revision), actor, options, stored=stored.count())
 
 
 def _restore(
-    wanted: dict[Address, Attributes | None], actor: Actor, terms: Terms, *, stored: int = 1
+    attributes_by_address: dict[Address, Attributes | None],
+    actor: Actor,
+    options: WriteOptions,
+    *,
+    stored: int = 1,
 ) -> Plan:
     catalogue = begin(actor)
-    standing = load_standing(wanted)
+    overrides = load_current(attributes_by_address)
     drafts = []
-    for address, attributes in wanted.items():
-        now = standing[address]
+    for address, attributes in attributes_by_address.items():
+        current = overrides[address]
         rule = catalogue.get(address.resource_type).rule
-        outcome = replaced(now.attributes, now.owners, attributes, rule, terms.manager)
-        refuse_claims(address, outcome, force=terms.force)
-        drafts.append(Draft(now, attributes, outcome.owners))
+        outcome = replace_attributes(current.attributes, current.owners, attributes, rule, options.manager)
+        refuse_conflicts(address, outcome, force=options.force)
+        drafts.append(Draft(current, attributes, outcome.owners))
     removed = tuple(draft.address for draft in drafts if draft.changes and draft.after is None)
     removals = Removals(removed, stored, what="overrides in reach", expected=True)
-    return commit(drafts, catalogue, actor=actor, limits=terms.limits, removals=removals)
+    return commit(drafts, catalogue, actor=actor, options=options.commit_options, removals=removals)

@@ -1,4 +1,4 @@
-"""What an import found: statements to apply, and what it had to leave out. Pure."""
+"""Findings of an import: statements to apply, and entries that were not imported. Pure."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from overrides.resolution.addresses import Statement
 
 
 @dataclass(frozen=True, slots=True)
-class LeftOut:
-    """Something that was not imported. place: a file with line, or the other side's row."""
+class ImportIssue:
+    """An entry that was not imported. place: a file, or a row of FlyteAdmin."""
 
     place: str
     reason: str
@@ -18,17 +18,17 @@ class LeftOut:
 
 
 @dataclass(slots=True)
-class Findings:
-    """projects: id to name. skipped is harmless; problems mean that something was meant and is not there."""
+class ImportFindings:
+    """The findings of an import. projects: names by id. skipped is harmless; problems prevent the import."""
 
     statements: list[Statement] = field(default_factory=list)
     projects: dict[str, str] = field(default_factory=dict)
     domains: dict[str, str] = field(default_factory=dict)
-    skipped: list[LeftOut] = field(default_factory=list)
-    problems: list[LeftOut] = field(default_factory=list)
+    skipped: list[ImportIssue] = field(default_factory=list)
+    problems: list[ImportIssue] = field(default_factory=list)
 
     def name_scopes(self) -> None:
-        """Add the projects and domains that statements name, where nobody has told more of them."""
+        """Add the projects and domains that only statements name, with their ids as names."""
         for statement in self.statements:
             scope = statement.address.scope
             if scope.project:

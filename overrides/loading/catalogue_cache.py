@@ -1,8 +1,8 @@
-"""Which catalogue holds: the types and guard rails of now, or of a revision.
+"""The catalogue: the types and guard rails in effect now, or at a revision.
 
-They change rarely, and whoever reads effective values needs all of them. So each process keeps the last
+They change rarely, and every read of effective values needs all of them. So each process caches the last
 few catalogues by the revision that made them: a change of a type or rail marks its revision with
-`everything`, and a reader learns the newest such revision in the same query as its rows (layers.py).
+`everything`, and a reader gets the newest such revision in the same query as its rows (layers.py).
 """
 
 from __future__ import annotations
@@ -31,36 +31,39 @@ log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Edition:
-    """Which catalogue: the revision that made it, and when. A number alone is used again after a rollback."""
+class CatalogueVersion:
+    """The revision that made a catalogue, and when. Numbers alone repeat after a restore from backup."""
 
     revision: int = 0
     made_at: datetime | None = None
 
 
 def current_catalogue(as_of: int | None = None) -> Catalogue:
-    """The catalogue of now, or of a revision. Under the revision lock that of now cannot change."""
-    made = Revision.objects.filter(everything=True)
+    """Return the catalogue of now, or of a revision. Under the revision lock it cannot change."""
+    revisions = Revision.objects.filter(everything=True)
     if as_of is not None:
-        made = made.filter(revision__lte=as_of)
-    newest = made.order_by("-revision").values_list("revision", "made_at").first()
-    return catalogue_of(Edition(*newest) if newest else Edition())
+        revisions = revisions.filter(revision__lte=as_of)
+    newest = revisions.order_by("-revision").values_list("revision", "made_at").first()
+    return catalogue_of(CatalogueVersion(*newest) if newest else CatalogueVersion())
 
 
 @lru_cache(maxsize=32)
-def catalogue_of(edition: Edition) -> Catalogue:
-    """Load it. Rows of the past never change, so what was loaded stays right."""
-    stored = TypeDefinition.objects.as_of(edition.revision).order_by("name")
-    rails = GuardRailRow.objects.as_of(edition.revision).order_by("name")
+def catalogue_of(version: CatalogueVersion) -> Catalogue:
+    """Load the catalogue. Rows of past revisions never change, so a cached catalogue stays correct."""
+    stored = TypeDefinition.objects.as_of(version.revision).order_by("name")
+    rails = GuardRailRow.objects.as_of(version.revision).order_by("name")
     return Catalogue(with_types(stored), tuple(rail_of(row) for row in rails))
 
 
 def with_types(stored: Iterable[TypeDefinition]) -> dict[str, ResourceType]:
-    return {**BUILT_IN, **{row.name: one for row in stored if (one := _restored(row)) is not None}}
+    return {
+        **BUILT_IN,
+        **{row.name: resource_type for row in stored if (resource_type := _restored_type(row)) is not None},
+    }
 
 
-def _restored(row: TypeDefinition) -> ResourceType | None:
-    """The type, or None: one definition that cannot be read must not take all types away."""
+def _restored_type(row: TypeDefinition) -> ResourceType | None:
+    """Return the type, or None: one unreadable definition must not make all types unavailable."""
     try:
         return restore(row.definition, version=row.version)
     except (ControlplaneError, AttributeError, LookupError, TypeError, ValueError) as error:

@@ -1,4 +1,4 @@
-"""What stands at addresses right now, read for a change that holds the revision lock."""
+"""Current overrides at addresses, read for a change that holds the revision lock."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from overrides.resolution.merging import Attributes
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
-    """One override as it stands. attributes: None where nothing is set; version: the last one ever."""
+class CurrentOverride:
+    """The current override at an address. attributes: None where nothing is set; version: the latest."""
 
     address: Address
     attributes: Attributes | None = None
@@ -32,33 +32,36 @@ class Standing:
 
     @property
     def present_version(self) -> int | None:
-        """The version to compare a precondition with."""
+        """The version that a precondition is compared with."""
         return None if self.attributes is None else self.version
 
 
-def load_standing(addresses: Iterable[Address]) -> dict[Address, Standing]:
-    """Return what stands at each address, deleted or never set ones included."""
-    wanted = list(dict.fromkeys(addresses))
-    # In the order of the index, where neighbours lie on one page.
-    ordered = sorted(wanted, key=lambda one: by_project(one.scope))
-    rows = ({**as_row(one.scope), "n": number, "t": one.resource_type} for number, one in enumerate(ordered))
+def load_current(addresses: Iterable[Address]) -> dict[Address, CurrentOverride]:
+    """Return the current override of each address, including addresses where nothing is set."""
+    unique = list(dict.fromkeys(addresses))
+    # In the order of the index, so that neighbours share a page.
+    ordered = sorted(unique, key=lambda address: by_project(address.scope))
+    rows = (
+        {**as_row(address.scope), "n": number, "t": address.resource_type}
+        for number, address in enumerate(ordered)
+    )
     with connection.cursor() as cursor:
-        cursor.execute(_STANDING, [recordset(rows)])
-        found = {ordered[row[0]]: _standing(ordered[row[0]], row[1:]) for row in cursor}
-    return {one: found[one] for one in wanted}
+        cursor.execute(_CURRENT, [recordset(rows)])
+        overrides = {ordered[row[0]]: _current_override(ordered[row[0]], row[1:]) for row in cursor}
+    return {address: overrides[address] for address in unique}
 
 
 def managed_by(manager: str, *, within: Sequence[Scope]) -> list[Address]:
-    """The addresses of overrides with a value that the manager manages, at or below the scopes."""
+    """Return the addresses, at or below the scopes, of overrides with a value that the manager manages."""
     with connection.cursor() as cursor:
         cursor.execute(_MANAGED, [json.dumps([manager])])
-        found = [Address(row[0], Scope(row[2], row[1], row[3], row[4])) for row in cursor]
-    return [one for one in found if any(scope.covers(one.scope) for scope in within)]
+        managed = [Address(row[0], Scope(row[2], row[1], row[3], row[4])) for row in cursor]
+    return [address for address in managed if any(scope.covers(address.scope) for scope in within)]
 
 
-def _standing(address: Address, row: Sequence[Any]) -> Standing:
+def _current_override(address: Address, row: Sequence[Any]) -> CurrentOverride:
     override_id, attributes, owners, version, declared_in = row
-    return Standing(
+    return CurrentOverride(
         address,
         None if attributes is None else msgspec.json.decode(attributes),
         msgspec.json.decode(owners) if owners else {},
@@ -68,8 +71,8 @@ def _standing(address: Address, row: Sequence[Any]) -> Standing:
     )
 
 
-# Versions go on rising over deletions, so what is not there asks its history.
-_STANDING = """
+# Versions keep rising across deletions, so an address without an override takes its version from history.
+_CURRENT = """
 SELECT k.n, o.id, o.attributes::text, o.owners::text, coalesce(o.version, past.version, 0), o.declared_in
 FROM json_to_recordset(%s::json) AS k (n int, t text, p text, d text, w text, l text)
 LEFT JOIN overrides_override AS o

@@ -1,7 +1,7 @@
-"""The operator's platform defaults: a file that is read once, at start.
+"""The operator's platform defaults: a file that is read once, at startup.
 
-They are immutable while the process runs, as FlyteAdmin's own configuration is, and lie below everything
-that is set through the API, so that nothing competes with overrides unseen.
+They are immutable while the process runs, like FlyteAdmin's own configuration, and rank below everything
+that is set through the API.
 """
 
 from __future__ import annotations
@@ -38,43 +38,45 @@ class PlatformDefaults:
 
 @cache
 def platform_defaults() -> PlatformDefaults:
-    """Read the file that PLATFORM_DEFAULTS_PATH names. Raises ControlplaneError, naming what is wrong."""
+    """Read the file at PLATFORM_DEFAULTS_PATH. Raises ControlplaneError with a description of the error."""
     path = settings.PLATFORM_DEFAULTS_PATH
     if not path:
         return PlatformDefaults()
     try:
         text = Path(path).read_text()
     except OSError as error:
-        raise InvalidRequest(f"PLATFORM_DEFAULTS_PATH cannot be read: {error}.") from error
+        raise InvalidRequest(f"Cannot read the file at PLATFORM_DEFAULTS_PATH: {error}.") from error
     digest = hashlib.sha256(text.encode()).hexdigest()[:16]
     return PlatformDefaults(digest, tuple(parse(strict_yaml.load(text))), Path(path).name)
 
 
 def parse(document: Any) -> Iterator[tuple[Scope, str, Attributes]]:
     """Yield the entries of the document. Raises InvalidRequest or InvalidAttributes."""
-    known = {"apiVersion", "kind", "spec", "domains"}
-    if not isinstance(document, Mapping) or document.get("kind") != KIND or set(document) - known:
-        raise InvalidRequest(f"Platform defaults are an object with `kind: {KIND}`, `spec` and `domains`.")
+    members = {"apiVersion", "kind", "spec", "domains"}
+    if not isinstance(document, Mapping) or document.get("kind") != KIND or set(document) - members:
+        raise InvalidRequest(
+            f"Platform defaults must be an object with `kind: {KIND}`, `spec` and `domains`."
+        )
     if not document.keys() & {"spec", "domains"}:
-        raise InvalidRequest("These platform defaults set nothing. Add `spec`, `domains` or both.")
+        raise InvalidRequest("The platform defaults are empty. Add `spec`, `domains` or both.")
     yield from _entries(Scope(), document.get("spec") or {}, "/spec")
     for domain, spec in (document.get("domains") or {}).items():
         yield from _entries(Scope(domain=domain), spec or {}, f"/domains/{domain}")
 
 
 def _entries(scope: Scope, spec: Any, pointer: str) -> Iterator[tuple[Scope, str, Attributes]]:
-    by_key = {one.document_key: one for one in BUILT_IN.values()}
-    for key, said in spec.items() if isinstance(spec, Mapping) else ():
-        if (one := by_key.get(key)) is None:
-            message = f"There is no built-in type {key!r}. Known: {', '.join(by_key)}."
+    by_key = {resource_type.document_key: resource_type for resource_type in BUILT_IN.values()}
+    for key, document in spec.items() if isinstance(spec, Mapping) else ():
+        if (resource_type := by_key.get(key)) is None:
+            message = f"There is no built-in type {key!r}. Use one of {', '.join(by_key)}."
             raise InvalidRequest(message, errors=[FieldError(f"{pointer}/{key}", "unknown_field", message)])
-        attributes = one.read_document(said, f"{pointer}/{key}")
-        one.check(attributes)
-        yield scope, one.name, attributes
+        attributes = resource_type.read_document(document, f"{pointer}/{key}")
+        resource_type.check(attributes)
+        yield scope, resource_type.name, attributes
 
 
 def problem() -> str:
-    """What is wrong with the file, for the start-up check; empty if nothing."""
+    """Return the error in the file, for the start-up check; empty if there is none."""
     try:
         platform_defaults()
     except ControlplaneError as error:

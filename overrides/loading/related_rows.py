@@ -1,7 +1,7 @@
-"""Load the rows of one resource type that have to do with a change: what it inherits, and who inherits it.
+"""Load the rows of one resource type that are related to a change: its ancestors and its descendants.
 
-Beside ancestors and descendants there are the crossing rows: a change of a domain meets what is set for
-projects (and the other way round) at every project-domain pair, where nothing may be set at all.
+In addition there are crossing rows: a change at a domain combines with the rows of projects (and the other
+way round) at every project-domain pair, even if nothing is set at the pair itself.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from controlplane.scopes import Level, Scope, by_project
 from overrides.models import Domain, Project
 
 # The attributes as Postgres writes jsonb: equal texts are equal documents.
-Family = dict[Scope, str]
+RelatedRows = dict[Scope, str]
 _SELECT = (
     "SELECT o.project, o.domain, o.workflow, o.launch_plan, o.attributes::text FROM overrides_override o"
 )
@@ -25,23 +25,25 @@ _KEYS = "json_to_recordset(%s::json) AS k (p text, d text, w text, l text)"
 _OF_TYPE = "o.resource_type = %s"
 
 
-def load_family(resource_type: str, changed: Sequence[Scope], *, known: Set[Scope] = frozenset()) -> Family:
-    """Every stored row that shares a target with one of the changed scopes, or lies below one.
+def load_related_rows(
+    resource_type: str, changed: Sequence[Scope], *, excluded: Set[Scope] = frozenset()
+) -> RelatedRows:
+    """Load every row that shares a target with one of the changed scopes, or is below one.
 
-    known: scopes whose rows the caller has already; they may be missing.
+    excluded: scopes whose rows the caller has already; their rows may be missing.
     """
-    statements = [_ancestors(resource_type, changed, known)]
+    queries = [_ancestors(resource_type, changed, excluded)]
     for level in Level:
         if at_level := [scope for scope in changed if scope.level is level]:
-            statements += _below(level, resource_type, at_level)
-    text = " UNION ALL ".join(one for one, _ in statements)
+            queries += _below(level, resource_type, at_level)
+    text = " UNION ALL ".join(sql for sql, _ in queries)
     with connection.cursor() as cursor:
-        cursor.execute(text, [value for _, values in statements for value in values])
+        cursor.execute(text, [value for _, values in queries for value in values])
         return {Scope(row[1], row[0], row[2], row[3]): row[4] for row in cursor}
 
 
 def registered_pairs(changed: Iterable[Scope]) -> list[Scope]:
-    """Every registered project in every domain, as far as one of the scopes covers them."""
+    """Return every registered project in every domain that one of the scopes covers."""
     broad = [scope for scope in changed if scope.level < Level.PROJECT_DOMAIN]
     if not broad:
         return []
@@ -57,8 +59,8 @@ def registered_pairs(changed: Iterable[Scope]) -> list[Scope]:
     ]
 
 
-def _ancestors(resource_type: str, changed: Sequence[Scope], known: Set[Scope]) -> tuple[str, list[Any]]:
-    rungs = {rung for scope in changed for rung in scope.ladder()} - known
+def _ancestors(resource_type: str, changed: Sequence[Scope], excluded: Set[Scope]) -> tuple[str, list[Any]]:
+    rungs = {rung for scope in changed for rung in scope.ladder()} - excluded
     match = "k.p = o.project AND k.d = o.domain AND k.w = o.workflow AND k.l = o.launch_plan"
     return f"{_SELECT} JOIN {_KEYS} ON {match} WHERE {_OF_TYPE}", [_keys(rungs), resource_type]
 

@@ -1,8 +1,8 @@
-"""Revisions: one number for each transaction that changes what applies somewhere.
+"""Revisions: one number for each transaction that changes effective values anywhere.
 
-Every change first locks the counter. So changes happen one after another, their revisions commit in
-order, and no two can race for one address. They are rare (people and pipelines make them), and nothing
-else waits for that row.
+Every change first locks the counter. So changes are serialized, their revisions commit in order, and no two
+can race for one address. Changes are rare (people and pipelines make them), and nothing else waits for
+that row.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from overrides.models import Revision, RevisionCounter
 
 
 def lock_revisions() -> int:
-    """Take the lock that every change needs; return the revision that stands. Needs a transaction."""
+    """Take the lock that every change needs; return the current revision. Needs a transaction."""
     return int(RevisionCounter.objects.select_for_update().get(id=1).revision)
 
 
@@ -42,23 +42,23 @@ def take_revision(actor: Actor, *, changes: int, everything: bool = False) -> Re
 
 
 def revision_at(moment: datetime) -> int:
-    """The last revision made at or before the moment; 0 if there was none."""
+    """Return the last revision made at or before the moment; 0 if there was none."""
     made = Revision.objects.filter(made_at__lte=moment).order_by("-made_at", "-revision")
     return made.values_list("revision", flat=True).first() or 0
 
 
 def check_revision(revision: int) -> int:
-    """Return the revision if it was made already. Raises InvalidRequest."""
+    """Return the revision if it exists. Raises InvalidRequest."""
     if revision > (last := current_revision()):
-        message = f"Revision {revision} has not been made. The last is {last}."
+        message = f"Revision {revision} does not exist. The latest revision is {last}."
         raise InvalidRequest(message, errors=[FieldError("?as_of", "not_made_yet", message)])
     return revision
 
 
 # clock_timestamp, not now(): a transaction that began earlier may get the lock later.
 _TAKE = """
-WITH taken AS (UPDATE overrides_revisioncounter SET revision = revision + 1 WHERE id = 1 RETURNING revision)
+WITH counter AS (UPDATE overrides_revisioncounter SET revision = revision + 1 WHERE id = 1 RETURNING revision)
 INSERT INTO overrides_revision (revision, made_at, made_by, change_message, request_id, changes, everything)
-SELECT revision, clock_timestamp(), %s, %s, %s, %s, %s FROM taken
+SELECT revision, clock_timestamp(), %s, %s, %s, %s, %s FROM counter
 RETURNING revision, made_at
 """

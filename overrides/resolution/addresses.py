@@ -1,4 +1,4 @@
-"""Where one override lies, and what somebody wants to stand there. Pure."""
+"""Addresses of overrides, and statements of what an override should be. Pure."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from overrides.resolution.merging import Attributes
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Where one override lies: a resource type at a scope."""
+    """The identity of one override: a resource type at a scope."""
 
     resource_type: str
     scope: Scope
@@ -21,10 +21,10 @@ class Address:
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """What somebody declares for an address. attributes: as they are stored, in snake_case.
+    """The attributes declared for an address, in the stored spelling (snake_case).
 
-    declared_in: the place in a file, such as "teams/ml.yaml:12"; empty for the API. pointer: where in the
-    request's body it stands, for errors.
+    declared_in: the file and line, such as "teams/ml.yaml:12"; empty for the API. pointer: the location in
+    the request body, for errors.
     """
 
     address: Address

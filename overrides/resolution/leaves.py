@@ -1,4 +1,4 @@
-"""Leaves: the single values of a document, each at its path. Pure.
+"""Leaves: the single values of a document, each with its path. Pure.
 
 A path names items of keyed lists by their key, and items of append-unique lists by their value, never by
 their index, so that the same value has the same path in every layer. `pointer` turns a path into the
@@ -15,7 +15,7 @@ from overrides.resolution.merging import ANY_ITEM, REMOVE, Combine, MergeRule, S
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class NamedStep:
     """One step of a path: the item whose `key` member is `name`."""
 
     key: str
@@ -23,20 +23,20 @@ class Named:
 
 
 @dataclass(frozen=True, slots=True)
-class Element:
+class ElementStep:
     """One step of a path: the item of an append-unique list that equals this, as canonical JSON."""
 
     value: str
 
 
-Path = tuple[str | Named | Element, ...]
+Path = tuple[str | NamedStep | ElementStep, ...]
 ABSENT: Any = object()
 
 
 def leaves(document: Any, rule: MergeRule, path: Path = ()) -> Iterator[tuple[Path, Any]]:
-    """Yield every leaf. Empty objects and lists are leaves: they are values that somebody set.
+    """Yield every leaf. Empty objects and lists are leaves: they are explicit values.
 
-    An item with `$remove` is a leaf with the value None, as a removed member is.
+    An item with `$remove` is a leaf with the value None, like a removed member.
     """
     if isinstance(document, dict) and document:
         if document.get(REMOVE) is True:
@@ -51,12 +51,12 @@ def leaves(document: Any, rule: MergeRule, path: Path = ()) -> Iterator[tuple[Pa
 
 
 def schema_path(path: Path) -> SchemaPath:
-    """The path as rules write it: any item is `*`."""
+    """Return the path as merge rules write it, with `*` for any item."""
     return tuple(step if isinstance(step, str) else ANY_ITEM for step in path)
 
 
 def value_at(document: Any, path: Path) -> Any:
-    """Return what the document states at the path (a whole subtree, perhaps), or ABSENT."""
+    """Return the value at the path, which may be a subtree, or ABSENT."""
     for step in path:
         if not isinstance(step, str):
             document = _item(document, step)
@@ -72,7 +72,7 @@ def value_at(document: Any, path: Path) -> Any:
 
 
 def pointer(document: Any, path: Path) -> str:
-    """JSON Pointer of the path in this document; a step that is not there is shown by its name."""
+    """Return the JSON Pointer of the path in this document; steps that do not exist appear by name."""
     steps = []
     for step in path:
         if isinstance(step, str):
@@ -85,14 +85,14 @@ def pointer(document: Any, path: Path) -> str:
 
 
 def name_of(path: Path) -> str:
-    """A pointer that names items by key and not by index: the same in every version of a document."""
+    """Return a pointer that names items by key instead of index: the same in every version of a document."""
     return pointer(ABSENT, path)
 
 
 def without(document: Any, path: Path) -> Any:
-    """The document without what it states at the path, nor the objects and lists that this empties.
+    """Return the document without the value at the path and without objects and lists that become empty.
 
-    ABSENT if nothing is left. A keyed item that has only its key left goes as well.
+    ABSENT if nothing is left. A keyed item with nothing but its key is removed as well.
     """
     if not path:
         return ABSENT
@@ -101,9 +101,9 @@ def without(document: Any, path: Path) -> Any:
         if step not in document:
             return document
         below = without(document[step], rest)
-        left = {name: value for name, value in document.items() if name != step}
-        kept = left if below is ABSENT else {**document, step: below}
-        return kept or ABSENT
+        remaining = {name: value for name, value in document.items() if name != step}
+        result = remaining if below is ABSENT else {**document, step: below}
+        return result or ABSENT
     if isinstance(document, list) and not isinstance(step, str):
         return _without_item(document, step, rest)
     return document
@@ -114,48 +114,48 @@ def escape(name: str) -> str:
 
 
 def _leaves_of_list(document: list[Any], rule: MergeRule, path: Path) -> Iterator[tuple[Path, Any]]:
-    where = schema_path(path)
-    if key := rule.keyed_lists.get(where):
+    schema_location = schema_path(path)
+    if key := rule.keyed_lists.get(schema_location):
         for item in document:
-            yield from leaves(item, rule, (*path, Named(key, str(key_of(item, key)))))
-    elif rule.combine_at(where) is Combine.APPEND_UNIQUE:
+            yield from leaves(item, rule, (*path, NamedStep(key, str(key_of(item, key)))))
+    elif rule.combine_at(schema_location) is Combine.APPEND_UNIQUE:
         for text, item in {canonical(item): item for item in document}.items():
-            yield (*path, Element(text)), item
+            yield (*path, ElementStep(text)), item
     else:
         yield path, document
 
 
-def _without_item(document: list[Any], step: Named | Element, rest: Path) -> Any:
-    kept = []
+def _without_item(document: list[Any], step: NamedStep | ElementStep, rest: Path) -> Any:
+    items = []
     for item in document:
-        # An item without its key has no name, so it cannot stay.
-        nameless = isinstance(step, Named) and rest == (step.key,)
-        left = without(item, () if nameless else rest) if _is(item, step) else item
-        if left is item or not (left is ABSENT or _only_named(left, step)):
-            kept.append(left)
-    return kept or ABSENT
+        # Removing the key of an item removes the item: without a name it cannot be merged.
+        is_name = isinstance(step, NamedStep) and rest == (step.key,)
+        remaining = without(item, () if is_name else rest) if _matches_step(item, step) else item
+        if remaining is item or not (remaining is ABSENT or _only_named(remaining, step)):
+            items.append(remaining)
+    return items or ABSENT
 
 
-def _only_named(item: Any, step: Named | Element) -> bool:
-    return isinstance(step, Named) and set(item) == {step.key}
+def _only_named(item: Any, step: NamedStep | ElementStep) -> bool:
+    return isinstance(step, NamedStep) and set(item) == {step.key}
 
 
-def _is(item: Any, step: Named | Element) -> bool:
-    if isinstance(step, Named):
+def _matches_step(item: Any, step: NamedStep | ElementStep) -> bool:
+    if isinstance(step, NamedStep):
         return key_of(item, step.key) == step.name
     return canonical(item) == step.value
 
 
-def _item(document: Any, step: Named | Element) -> Any:
+def _item(document: Any, step: NamedStep | ElementStep) -> Any:
     if not isinstance(document, list):
         return ABSENT
-    return next((item for item in document if _is(item, step)), ABSENT)
+    return next((item for item in document if _matches_step(item, step)), ABSENT)
 
 
-def _index(document: Any, step: Named | Element) -> str:
+def _index(document: Any, step: NamedStep | ElementStep) -> str:
     for index, item in enumerate(document if isinstance(document, list) else ()):
-        if _is(item, step):
+        if _matches_step(item, step):
             return str(index)
-    if isinstance(step, Named):
+    if isinstance(step, NamedStep):
         return f"[{step.key}={escape(step.name)}]"
     return f"[{escape(step.value)}]"

@@ -1,9 +1,9 @@
 """Merge rules: how a more specific layer changes what it inherits. Pure.
 
 `merge` is RFC 7396: objects merge member by member, null removes, anything else replaces. Lists replace
-whole (merging by position would make one scope's edit depend on the length of another's list), except
-lists of named things: those merge item by item, matched by a key, and an item with `"$remove": true`
-removes the inherited one. A rule may say otherwise for single paths: see `Combine`.
+as a whole (merging by position would make one scope's edit depend on the length of another's list), except
+keyed lists: those merge item by item, matched by a key, and an item with `"$remove": true` removes the
+inherited item. A rule can override this for single paths: see `Combine`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from controlplane.formats.quantities import amount
 Attributes = Mapping[str, Any]
 SchemaPath = tuple[str, ...]
 REMOVE = "$remove"
-# Stands in a schema path for "any item of this list" or "any member of this object".
+# In a schema path: any item of this list, or any member of this object.
 ANY_ITEM = "*"
 
 
@@ -31,11 +31,11 @@ class Strategy(StrEnum):
 
 
 class Combine(StrEnum):
-    """How the value at one path changes what it inherits, where that is not the general rule."""
+    """How the value at one path combines with the inherited value, where the general rule does not apply."""
 
-    REPLACE = "replace"  # an object that is taken whole
-    APPEND_UNIQUE = "append_unique"  # a list: inherited items first, each once
-    MIN = "min"  # numbers and quantities: the least of all layers
+    REPLACE = "replace"  # an object that replaces as a whole
+    APPEND_UNIQUE = "append_unique"  # a list: inherited items first, without duplicates
+    MIN = "min"  # numbers and quantities: the smallest of all layers
     MAX = "max"
 
 
@@ -43,8 +43,8 @@ class Combine(StrEnum):
 class MergeRule:
     """How the layers of one resource type combine.
 
-    keyed_lists: path of each list of named things, mapped to the member that names an item.
-    combine: paths with a rule of their own; `*` in a path stands for any step.
+    keyed_lists: the path of each list with named items, mapped to the member that names an item.
+    combine: paths with their own rule; `*` in a path matches any step.
     """
 
     strategy: Strategy
@@ -54,10 +54,10 @@ class MergeRule:
     def combine_at(self, path: SchemaPath) -> Combine | None:
         if not self.combine:
             return None
-        return next((how for where, how in self.combine.items() if matches(where, path)), None)
+        return next((combine for pattern, combine in self.combine.items() if matches(pattern, path)), None)
 
     def unit_of(self, path: SchemaPath) -> int:
-        """How many steps of the path lead to the smallest part that is taken or refused as one."""
+        """Return the number of steps to the smallest part that applies or is refused as a whole."""
         if self.strategy is Strategy.REPLACE:
             return 0
         for length in range(len(path)) if self.combine else ():
@@ -76,27 +76,27 @@ def matches(pattern: SchemaPath, path: SchemaPath) -> bool:
 
 
 def merge(inherited: Attributes, layer: Attributes, rule: MergeRule) -> dict[str, Any]:
-    """Return what applies below the layer. Changes neither argument; the result has no nulls."""
+    """Return the attributes after the layer. Changes neither argument; the result has no nulls."""
     below = {} if rule.strategy is Strategy.REPLACE else inherited
     return _merge_objects(below, layer, (), rule)
 
 
 def merge_patch(document: Attributes, patch: Attributes) -> dict[str, Any]:
-    """Apply an RFC 7396 patch to one stored document, whatever its type: lists replace whole."""
+    """Apply an RFC 7396 patch to one stored document of any type: lists replace as a whole."""
     return _merge_objects(document, patch, (), _PLAIN)
 
 
 def key_of(item: Any, key: str) -> str | None:
-    """The name of an item in a list of named things; None if it has none."""
+    """Return the name of an item in a keyed list, or None if it has none."""
     name = item.get(key) if isinstance(item, Mapping) else None
     return name if isinstance(name, str) else None
 
 
 def canonical(value: Any) -> str:
-    """One text for each JSON value: to Python, 1 and 1.0 and true are equal."""
+    """Return one text for each JSON value; Python considers 1, 1.0 and true equal."""
     try:
         return msgspec.json.encode(value, order="deterministic").decode()
-    except (OverflowError, TypeError):  # integers of more than 64 bits, mappings that are no dict
+    except (OverflowError, TypeError):  # integers above 64 bits, mappings that are not a dict
         return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
 
 
@@ -113,11 +113,11 @@ def _merge_objects(
 
 
 def _merge_values(inherited: Any, value: Any, path: SchemaPath, rule: MergeRule) -> Any:
-    how = rule.combine_at(path)
-    if how in (Combine.MIN, Combine.MAX):
-        return _extreme(inherited, value, how)
+    combine = rule.combine_at(path)
+    if combine in (Combine.MIN, Combine.MAX):
+        return _extreme(inherited, value, combine)
     if isinstance(value, dict):
-        below = inherited if isinstance(inherited, dict) and how is not Combine.REPLACE else {}
+        below = inherited if isinstance(inherited, dict) and combine is not Combine.REPLACE else {}
         return _merge_objects(below, value, path, rule)
     if isinstance(value, list):
         return _merge_lists(inherited if isinstance(inherited, list) else [], value, path, rule)
@@ -148,10 +148,10 @@ def _merge_named(
     return list(merged.values())
 
 
-def _extreme(inherited: Any, value: Any, how: Combine | None) -> Any:
-    """The inherited value stays on a tie, and a value that cannot be compared gives way."""
+def _extreme(inherited: Any, value: Any, combine: Combine | None) -> Any:
+    """Return the smaller or larger value, the inherited one on a tie; incomparable values lose."""
     below, own = amount(inherited), amount(value)
     if below is None or own is None:
         return value if below is None else inherited
-    better = own < below if how is Combine.MIN else own > below
+    better = own < below if combine is Combine.MIN else own > below
     return value if better else inherited

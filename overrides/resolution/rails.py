@@ -1,8 +1,8 @@
-"""Guard rails: what may be said about one field at a scope and below it. Pure.
+"""Guard rails: limits of one field at a scope and below it. Pure.
 
-A rail speaks for its scope and everything that the scope covers. Writes there that break it are refused.
-Values that come from above, or were set before the rail, are not taken there: the resolver leaves them
-out and says which rail did it. docs/adr/0011 has the reasons.
+A rail governs its scope and everything that the scope covers. Writes there that break it are refused.
+Inherited values, and values set before the rail, do not apply there: the resolver leaves them out and
+reports the rail. For the reasons see docs/adr/0011.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 from controlplane.formats.quantities import amount
 from controlplane.scopes import Level, Scope
-from overrides.resolution.leaves import Element, Path, leaves, schema_path
+from overrides.resolution.leaves import ElementStep, Path, leaves, schema_path
 from overrides.resolution.merging import (
     ANY_ITEM,
     Attributes,
@@ -27,10 +27,10 @@ from overrides.resolution.merging import (
 
 @dataclass(frozen=True, slots=True)
 class GuardRail:
-    """Limits of one field. `path` is its schema path, in which `*` stands for any step.
+    """Limits of one field. `path` is its schema path, in which `*` matches any step.
 
     lock_below: scopes more specific than this level may not set the field at all. minimum, maximum: numbers
-    or quantities. allowed: the only legal values; of a list, of its items. origin: the caller's.
+    or quantities. allowed: the only allowed values; for a list, of its items. origin: opaque to this package.
     """
 
     name: str
@@ -47,71 +47,71 @@ class GuardRail:
 
 @dataclass(frozen=True, slots=True)
 class Breach:
-    """One statement that a rail does not let through."""
+    """A value that breaks a rail."""
 
     path: Path
     value: Any
     rail: GuardRail
-    because: str
+    reason: str
 
 
 def breaches(
     rails: Sequence[GuardRail], level: Level | None, attributes: Attributes, rule: MergeRule
 ) -> list[Breach]:
-    """Every leaf of a layer that breaks a rail, once each, the first rail by name.
+    """Return every leaf of a layer that breaks a rail, once each, with the first rail by name.
 
-    level: of the layer's scope; None for platform defaults, which no lock stops.
+    level: of the layer's scope; None for platform defaults, to which locks do not apply.
     """
-    found: dict[Path, Breach] = {}
+    first_breaches: dict[Path, Breach] = {}
     for rail in sorted(rails, key=lambda rail: rail.name):
         for path, value in leaves(attributes, rule):
-            if because := _because(rail, level, path, value, rule):
-                found.setdefault(path, Breach(path, value, rail, because))
-    return list(found.values())
+            if reason := _breach_reason(rail, level, path, value, rule):
+                first_breaches.setdefault(path, Breach(path, value, rail, reason))
+    return list(first_breaches.values())
 
 
-def _because(rail: GuardRail, level: Level | None, path: Path, value: Any, rule: MergeRule) -> str:
-    where = schema_path(path)
+def _breach_reason(rail: GuardRail, level: Level | None, path: Path, value: Any, rule: MergeRule) -> str:
+    location = schema_path(path)
     locked = rail.lock_below is not None and level is not None and level > rail.lock_below
-    if locked and _touches(_guarded(rail.path, where, rule), where, value, rule):
+    if locked and _touches(_guarded(rail.path, location, rule), location, value, rule):
         return f"it is locked below the level {rail.lock_below.name.lower()}"  # type: ignore[union-attr]
-    for stated in _stated(rail, path, where, value):
-        if because := _out_of_bounds(rail, stated):
-            return because
+    for stated in _stated_values(rail, path, location, value):
+        if reason := _out_of_bounds(rail, stated):
+            return reason
     return ""
 
 
-def _guarded(path: SchemaPath, where: SchemaPath, rule: MergeRule) -> SchemaPath:
-    """The field, or the part around it that is taken whole: then any leaf in that part touches the field.
+def _guarded(path: SchemaPath, location: SchemaPath, rule: MergeRule) -> SchemaPath:
+    """Return the field, or the part around it that applies as a whole: any leaf in it then touches the field.
 
-    `*` in the rail's path may stand for such a part, so the leaf's own steps decide.
+    `*` in the rail's path can match such a part, so the leaf's own steps decide.
     """
-    common = min(len(path), len(where))
-    return path[: rule.unit_of((*where[:common], *path[common:]))]
+    common = min(len(path), len(location))
+    return path[: rule.unit_of((*location[:common], *path[common:]))]
 
 
-def _touches(guarded: SchemaPath, where: SchemaPath, value: Any, rule: MergeRule) -> bool:
-    """True if a leaf sets the guarded part, or takes it away with something above it."""
-    if len(where) >= len(guarded):
-        return matches(guarded, where[: len(guarded)])
-    return matches(guarded[: len(where)], where) and not _harmless(where, value, rule)
+def _touches(guarded: SchemaPath, location: SchemaPath, value: Any, rule: MergeRule) -> bool:
+    """Return whether a leaf sets the guarded part, or removes it with something above it."""
+    if len(location) >= len(guarded):
+        return matches(guarded, location[: len(guarded)])
+    return matches(guarded[: len(location)], location) and not _harmless(location, value, rule)
 
 
-def _harmless(where: SchemaPath, value: Any, rule: MergeRule) -> bool:
-    """An empty object, or an empty list that is added to, leaves what is inherited as it is."""
+def _harmless(location: SchemaPath, value: Any, rule: MergeRule) -> bool:
+    """Return whether the value changes nothing: an empty object, or an empty list that appends."""
     if value == [] and isinstance(value, list):
-        return where in rule.keyed_lists or rule.combine_at(where) is Combine.APPEND_UNIQUE
+        return location in rule.keyed_lists or rule.combine_at(location) is Combine.APPEND_UNIQUE
     return isinstance(value, Mapping) and not value
 
 
-def _stated(rail: GuardRail, path: Path, where: SchemaPath, value: Any) -> Iterator[Any]:
-    """What the leaf says about the rail's field; a null says nothing that could be out of bounds."""
-    if path and isinstance(path[-1], Element) and matches(rail.path, where[:-1]):
+def _stated_values(rail: GuardRail, path: Path, location: SchemaPath, value: Any) -> Iterator[Any]:
+    """Yield the leaf's values of the rail's field; a null cannot be out of bounds."""
+    if path and isinstance(path[-1], ElementStep) and matches(rail.path, location[:-1]):
         yield value
-    elif len(where) <= len(rail.path) and matches(rail.path[: len(where)], where):
-        for one in _below(value, rail.path[len(where) :]):
-            listed = isinstance(one, list) and rail.allowed is not None
-            yield from one if listed else [one]
+    elif len(location) <= len(rail.path) and matches(rail.path[: len(location)], location):
+        for value_below in _below(value, rail.path[len(location) :]):
+            listed = isinstance(value_below, list) and rail.allowed is not None
+            yield from value_below if listed else [value_below]
 
 
 def _below(value: Any, rest: SchemaPath) -> Iterator[Any]:
@@ -130,18 +130,18 @@ def _below(value: Any, rest: SchemaPath) -> Iterator[Any]:
 
 def _out_of_bounds(rail: GuardRail, value: Any) -> str:
     if rail.allowed is not None and canonical(value) not in map(canonical, rail.allowed):
-        return f"only these are allowed: {', '.join(map(_shown, rail.allowed))}"
+        return f"allowed values are {', '.join(map(_as_text, rail.allowed))}"
     if rail.minimum is None and rail.maximum is None:
         return ""
     stated = amount(value)
     if stated is None:
-        return f"{_shown(value)} is no number or quantity that could be compared"
-    if (least := amount(rail.minimum)) is not None and stated < least:
-        return f"{_shown(rail.minimum)} is the least allowed"
-    if (most := amount(rail.maximum)) is not None and stated > most:
-        return f"{_shown(rail.maximum)} is the most allowed"
+        return f"{_as_text(value)} is not a number or a quantity"
+    if (minimum := amount(rail.minimum)) is not None and stated < minimum:
+        return f"the minimum is {_as_text(rail.minimum)}"
+    if (maximum := amount(rail.maximum)) is not None and stated > maximum:
+        return f"the maximum is {_as_text(rail.maximum)}"
     return ""
 
 
-def _shown(value: Any) -> str:
+def _as_text(value: Any) -> str:
     return value if isinstance(value, str) else canonical(value)[:80]

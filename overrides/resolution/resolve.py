@@ -1,7 +1,7 @@
-"""Resolve what applies at a scope, and why. Pure: no database, no clock, no settings.
+"""Resolve the effective values at a scope and their sources. Pure: no database, no clock, no settings.
 
-The caller loads the layers; here is decided which of them apply, in what order, and which one each value
-came from. Provenance comes out of the same walk as the values, so the two cannot disagree.
+The caller loads the layers; this module decides which of them apply, in what order, and which layer each
+value comes from. Values and sources come out of the same loop, so they cannot disagree.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from overrides.resolution.rails import Breach, GuardRail, breaches
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """What is set at one scope. `origin` is the caller's: who set it, when, in which version.
+    """The attributes set at one scope. `origin` is opaque here: who set them, when, in which version.
 
-    is_default: a platform default. Those lie below everything that is set, the global scope included.
+    is_default: a platform default. Defaults rank below everything that is set, including the global scope.
     """
 
     scope: Scope
@@ -31,8 +31,8 @@ class Layer:
     is_default: bool = False
 
 
-class Because(StrEnum):
-    """Why a stated value is not the one that applies."""
+class ShadowReason(StrEnum):
+    """Why a value that a layer sets does not apply."""
 
     LESS_SPECIFIC = "less_specific"
     NOT_THE_LEAST = "not_the_least"
@@ -40,36 +40,36 @@ class Because(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Stated:
-    """A value that lost, the layer that states it, and why it lost."""
+class LosingValue:
+    """A value that lost, the layer that sets it, and why it lost."""
 
     value: Any
     layer: Layer
-    because: Because = Because.LESS_SPECIFIC
+    because: ShadowReason = ShadowReason.LESS_SPECIFIC
 
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """One resolved value. `shadowed`: what other layers state here, the most specific first."""
+    """One resolved value. `shadowed`: the values of other layers, the most specific first."""
 
     pointer: str
     value: Any
     source: Layer
-    shadowed: tuple[Stated, ...]
+    shadowed: tuple[LosingValue, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Removed:
-    """An inherited value that a layer's null took away; `pointer` is where it would have been."""
+class RemovedLeaf:
+    """An inherited value that a layer's null removed; `pointer` is where it would have been."""
 
     pointer: str
     source: Layer
-    shadowed: tuple[Stated, ...]
+    shadowed: tuple[LosingValue, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
-    """A statement that a guard rail keeps from applying here."""
+class RefusedLeaf:
+    """A value that does not apply because it breaks a guard rail."""
 
     pointer: str
     value: Any
@@ -79,19 +79,19 @@ class Refused:
 
 
 @dataclass(frozen=True, slots=True)
-class Resolved:
+class Resolution:
     attributes: Attributes
     leaves: tuple[Leaf, ...]
-    removed: tuple[Removed, ...]
-    refused: tuple[Refused, ...] = ()
+    removed: tuple[RemovedLeaf, ...]
+    refused: tuple[RefusedLeaf, ...] = ()
 
 
-# Each leaf of what is merged so far: its value, and the number of the layer that it is from.
-Owned = dict[Path, tuple[Any, int]]
+# Each leaf of the attributes merged so far: its value, and the index of the layer that it comes from.
+LeafSources = dict[Path, tuple[Any, int]]
 
 
 @dataclass(frozen=True, slots=True)
-class Walked:
+class MergeTrace:
     """The layers, least specific first, and the attributes before, between and after them."""
 
     steps: Sequence[Attributes]
@@ -105,23 +105,23 @@ class Walked:
 
 def resolve(
     target: Scope, layers: Iterable[Layer], rule: MergeRule, rails: Iterable[GuardRail] = ()
-) -> Resolved:
+) -> Resolution:
     """Merge the layers that cover the target, least specific first.
 
-    Layers of one scope keep the order they came in; the order of scopes does not matter.
+    Layers of the same scope keep their order; the order of scopes does not matter.
     """
-    applicable, refused = admit(target, layers, rule, rails)
+    applicable, refused = applicable_layers(target, layers, rule, rails)
     steps: list[dict[str, Any]] = [{}]
-    owned: Owned = {}
+    owned: LeafSources = {}
     for index, layer in enumerate(applicable):
         attributes = merge(steps[-1], layer.attributes, rule)
-        owned = _owned(layer, index, attributes, owned, rule)
+        owned = _leaf_sources(layer, index, attributes, owned, rule)
         steps.append(attributes)
-    walked = Walked(steps, applicable, rule)
-    return Resolved(
-        walked.attributes,
-        tuple(_leaf(path, value, walked, source) for path, (value, source) in owned.items()),
-        tuple(_removed(walked)),
+    trace = MergeTrace(steps, applicable, rule)
+    return Resolution(
+        trace.attributes,
+        tuple(_leaf(path, value, trace, source) for path, (value, source) in owned.items()),
+        tuple(_removed(trace)),
         refused,
     )
 
@@ -133,20 +133,20 @@ def values_only(
     rails: Iterable[GuardRail] = (),
     inherited: Attributes = MappingProxyType({}),
 ) -> dict[str, Any]:
-    """The attributes that `resolve` returns, without their provenance: for checking many scopes.
+    """Return the attributes of `resolve` without their sources: for checking many scopes.
 
-    inherited: what less specific layers come to, where the caller knows it.
+    inherited: the merged less specific layers, where the caller has them already.
     """
     attributes = dict(inherited)
-    for layer in admit(target, layers, rule, rails)[0]:
+    for layer in applicable_layers(target, layers, rule, rails)[0]:
         attributes = merge(attributes, layer.attributes, rule)
     return attributes
 
 
-def admit(
+def applicable_layers(
     target: Scope, layers: Iterable[Layer], rule: MergeRule, rails: Iterable[GuardRail]
-) -> tuple[list[Layer], tuple[Refused, ...]]:
-    """The layers that apply, least specific first, without what guard rails refuse."""
+) -> tuple[list[Layer], tuple[RefusedLeaf, ...]]:
+    """Return the layers that apply, least specific first, without the values that guard rails refuse."""
     applicable = sorted(
         (layer for layer in layers if layer.scope.covers(target)),
         key=lambda layer: (not layer.is_default, layer.scope.level),
@@ -157,92 +157,97 @@ def admit(
     admitted, refused = [], []
     for layer in applicable:
         level = None if layer.is_default else layer.scope.level
-        found = breaches(governing, level, layer.attributes, rule)
-        attributes = _without(layer.attributes, found, rule)
+        broken = breaches(governing, level, layer.attributes, rule)
+        attributes = _without(layer.attributes, broken, rule)
         if attributes is not ABSENT:
-            admitted.append(replace(layer, attributes=attributes) if found else layer)
-        refused += [Refused(name_of(one.path), one.value, layer, one.rail, one.because) for one in found]
+            admitted.append(replace(layer, attributes=attributes) if broken else layer)
+        refused += [
+            RefusedLeaf(name_of(breach.path), breach.value, layer, breach.rail, breach.reason)
+            for breach in broken
+        ]
     return admitted, tuple(refused)
 
 
-def _without(attributes: Any, found: Iterable[Breach], rule: MergeRule) -> Any:
-    for one in found:
+def _without(attributes: Any, broken: Iterable[Breach], rule: MergeRule) -> Any:
+    for breach in broken:
         if attributes is not ABSENT:
-            attributes = without(attributes, one.path[: rule.unit_of(schema_path(one.path))])
+            attributes = without(attributes, breach.path[: rule.unit_of(schema_path(breach.path))])
     return attributes
 
 
-def _owned(layer: Layer, index: int, merged: Attributes, before: Owned, rule: MergeRule) -> Owned:
-    """The leaves after one layer. It owns what it states, and what it changed without naming it."""
+def _leaf_sources(
+    layer: Layer, index: int, merged: Attributes, before: LeafSources, rule: MergeRule
+) -> LeafSources:
+    """Return the leaves after one layer. It owns what it sets, and what it changes without naming it."""
     stated = dict(leaves(layer.attributes, rule))
-    found: Owned = {}
+    sources: LeafSources = {}
     for path, value in leaves(merged, rule):
-        earlier = before.get(path)
-        mine = earlier is None or _owns(path, value, stated, earlier[0], rule)
-        found[path] = (value, index if mine or earlier is None else earlier[1])
-    return found
+        previous = before.get(path)
+        owns_leaf = previous is None or _owns(path, value, stated, previous[0], rule)
+        sources[path] = (value, index if owns_leaf or previous is None else previous[1])
+    return sources
 
 
-def _owns(path: Path, value: Any, stated: dict[Path, Any], earlier: Any, rule: MergeRule) -> bool:
+def _owns(path: Path, value: Any, stated: dict[Path, Any], previous: Any, rule: MergeRule) -> bool:
     if path not in stated:
-        return _took_over(path, stated, rule) or bool(earlier != value)
-    # Of a minimum or maximum the layer may have stated a value that lost.
-    return _because(path, rule) is Because.LESS_SPECIFIC or canonical(stated[path]) == canonical(value)
+        return _replaces_part(path, stated, rule) or bool(previous != value)
+    # With `min` and `max`, the value that the layer sets may have lost.
+    replaces = _shadow_reason(path, rule) is ShadowReason.LESS_SPECIFIC
+    return replaces or canonical(stated[path]) == canonical(value)
 
 
-def _took_over(path: Path, stated: dict[Path, Any], rule: MergeRule) -> bool:
-    """True if the layer states something in a part around the leaf that is taken whole."""
-    where = schema_path(path)
-    unit = rule.unit_of(where)
+def _replaces_part(path: Path, stated: dict[Path, Any], rule: MergeRule) -> bool:
+    """Return whether the layer sets something in a part around the leaf that applies as a whole."""
+    location = schema_path(path)
+    unit = rule.unit_of(location)
     whole = unit < len(path) or rule.strategy is Strategy.REPLACE
-    if not whole and rule.combine_at(where) is not Combine.REPLACE:
+    if not whole and rule.combine_at(location) is not Combine.REPLACE:
         return False
-    return any(one[:unit] == path[:unit] for one in stated)
+    return any(stated_path[:unit] == path[:unit] for stated_path in stated)
 
 
-def _leaf(path: Path, value: Any, walked: Walked, source: int) -> Leaf:
-    because = _because(path, walked.rule)
-    below, above = walked.layers[:source], walked.layers[source + 1 :]
-    others = below if because is Because.LESS_SPECIFIC else [*below, *above]
-    where = pointer(walked.attributes, path)
-    return Leaf(where, value, walked.layers[source], _shadowed(path, others, because))
+def _leaf(path: Path, value: Any, trace: MergeTrace, source: int) -> Leaf:
+    reason = _shadow_reason(path, trace.rule)
+    below, above = trace.layers[:source], trace.layers[source + 1 :]
+    losing_layers = below if reason is ShadowReason.LESS_SPECIFIC else [*below, *above]
+    location = pointer(trace.attributes, path)
+    return Leaf(location, value, trace.layers[source], _shadowed(path, losing_layers, reason))
 
 
-def _removed(walked: Walked) -> Iterable[Removed]:
-    seen: set[Path] = set()
-    for index in reversed(range(len(walked.layers))):
-        layer = walked.layers[index]
-        for path, value in leaves(layer.attributes, walked.rule):
-            if value is None and path not in seen and _took_away(path, index, walked):
-                seen.add(path)
-                where = pointer(walked.attributes, path)
-                yield Removed(where, layer, _shadowed(path, walked.layers[:index]))
+def _removed(trace: MergeTrace) -> Iterable[RemovedLeaf]:
+    paths: set[Path] = set()
+    for index in reversed(range(len(trace.layers))):
+        layer = trace.layers[index]
+        for path, value in leaves(layer.attributes, trace.rule):
+            if value is None and path not in paths and _removes_value(path, index, trace):
+                paths.add(path)
+                location = pointer(trace.attributes, path)
+                yield RemovedLeaf(location, layer, _shadowed(path, trace.layers[:index]))
 
 
-def _took_away(path: Path, index: int, walked: Walked) -> bool:
-    """True if but for nulls there would be a value, and nobody has set one since.
+def _removes_value(path: Path, index: int, trace: MergeTrace) -> bool:
+    """Return whether a null removed a value at the path, and no later layer set a value again.
 
-    A null that repeats another owns the removal.
-
-    What is taken whole takes everything away that it does not say; there a null is nothing special.
+    A null that repeats another one owns the removal. A part that applies as a whole removes everything that
+    it does not contain, so nulls in it are not reported.
     """
-    is_back = any(value_at(step, path) is not ABSENT for step in walked.steps[index + 1 :])
-    if is_back or walked.rule.unit_of(schema_path(path)) < len(path):
+    is_back = any(value_at(step, path) is not ABSENT for step in trace.steps[index + 1 :])
+    if is_back or trace.rule.unit_of(schema_path(path)) < len(path):
         return False
     for step in range(index, -1, -1):
-        if value_at(walked.steps[step], path) is not ABSENT:
-            return step == index or value_at(walked.layers[step].attributes, path) is None
+        if value_at(trace.steps[step], path) is not ABSENT:
+            return step == index or value_at(trace.layers[step].attributes, path) is None
     return False
 
 
 def _shadowed(
-    path: Path, others: Sequence[Layer], because: Because = Because.LESS_SPECIFIC
-) -> tuple[Stated, ...]:
-    stated = ((value_at(layer.attributes, path), layer) for layer in reversed(others))
-    return tuple(Stated(value, layer, because) for value, layer in stated if value is not ABSENT)
+    path: Path, losing_layers: Sequence[Layer], because: ShadowReason = ShadowReason.LESS_SPECIFIC
+) -> tuple[LosingValue, ...]:
+    stated = ((value_at(layer.attributes, path), layer) for layer in reversed(losing_layers))
+    return tuple(LosingValue(value, layer, because) for value, layer in stated if value is not ABSENT)
 
 
-def _because(path: Path, rule: MergeRule) -> Because:
-    how = rule.combine_at(schema_path(path)) if rule.combine else None
-    reasons = {Combine.MIN: Because.NOT_THE_LEAST, Combine.MAX: Because.NOT_THE_GREATEST}
-    return reasons.get(how, Because.LESS_SPECIFIC) if how else Because.LESS_SPECIFIC
+def _shadow_reason(path: Path, rule: MergeRule) -> ShadowReason:
+    combine = rule.combine_at(schema_path(path)) if rule.combine else None
+    reasons = {Combine.MIN: ShadowReason.NOT_THE_LEAST, Combine.MAX: ShadowReason.NOT_THE_GREATEST}
+    return reasons.get(combine, ShadowReason.LESS_SPECIFIC) if combine else ShadowReason.LESS_SPECIFIC

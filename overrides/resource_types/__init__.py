@@ -13,8 +13,8 @@ from overrides.resource_types.definition import ResourceType
 __all__ = ["BUILT_IN", "ResourceType"]
 
 BUILT_IN: dict[str, ResourceType] = {
-    one.name: one
-    for one in (
+    resource_type.name: resource_type
+    for resource_type in (
         TASK_RESOURCE,
         CLUSTER_RESOURCE,
         EXECUTION_QUEUE,

@@ -1,7 +1,7 @@
-"""Explain the validator's errors: pointer, code, message and hint of each. Pure.
+"""Convert the validator's errors into field errors with pointer, code, message and hint. Pure.
 
-Of alternatives (`anyOf`, `oneOf`) the one that was meant is chosen, so that an error deep in a document has
-its own pointer, and "or null" is not mentioned.
+For alternatives (`anyOf`, `oneOf`) the errors are those of the closest alternative, so that an error deep in
+a document has its own pointer, and "or null" is not mentioned.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ _LIMITS = {
     "minProperties": "must have at least {} members",
     "maxProperties": "must have at most {} members",
 }
-_OTHERS = {
-    "uniqueItems": "has an item twice",
-    "contains": "has too few or too many items of the kind that it must contain",
+_MESSAGES = {
+    "uniqueItems": "contains duplicate items",
+    "contains": "has too few or too many items that match `contains`",
     "unevaluatedItems": "has more items than the schema allows",
     "oneOf": "matches more than one of the schema's alternatives",
 }
@@ -42,14 +42,14 @@ _OTHERS = {
 
 @dataclass(frozen=True, slots=True)
 class Diagnostics:
-    """schema, document: what was validated, and with what. pointer: the document's place in the request."""
+    """The schema and the document that was validated. pointer: the document's location in the request."""
 
     schema: Mapping[str, Any]
     document: Any
     pointer: str
 
     def of(self, error: ValidationError) -> Iterator[FieldError]:
-        """Yield what is wrong, for one error of the validator."""
+        """Yield the field errors for one error of the validator."""
         keyword = error.kind.name
         if keyword in ("anyOf", "oneOf") and hasattr(error.kind, "context"):
             yield from self._alternatives(error)
@@ -71,67 +71,77 @@ class Diagnostics:
         return FieldError(self._where(error), code, message[:_MAX_MESSAGE], hint)
 
     def _reason(self, error: ValidationError) -> tuple[str, str]:
-        """Code and message."""
+        """Return code and message."""
         keyword, value = error.kind.name, error.kind.value
-        name, shown = self._name(error), show_json(error.instance)
+        name, value_text = self._name(error), show_json(error.instance)
         if keyword in _LIMITS:
             return keyword, f"{name} {_LIMITS[keyword].format(value)}."
         match keyword:
             case "type":
-                return "wrong_type", f"{name} must be {_kinds(value)}, not {shown}."
+                return "wrong_type", f"{name} must be {_kinds(value)}, not {value_text}."
             case "pattern" | "not":
-                return "malformed" if keyword == "pattern" else keyword, f"{name} cannot be {shown}."
+                return "malformed" if keyword == "pattern" else keyword, f"{name} cannot be {value_text}."
             case "required":
                 return "required", f"{value} is required."
             case "falseSchema":
                 return "not_allowed", f"{name} is not allowed here."
             case _:
-                return keyword, f"{name} {_OTHERS.get(keyword, f'does not satisfy {keyword}')}."
+                return keyword, f"{name} {_MESSAGES.get(keyword, f'does not satisfy {keyword}')}."
 
     def _alternatives(self, error: ValidationError) -> Iterator[FieldError]:
         context: Sequence[Sequence[ValidationError]] = error.kind.context  # type: ignore[attr-defined]
-        own = len(error.instance_path)
-        # First those of the value's own type, then those whose constants fit.
-        meant = [it for it in context if not any(_is_of(one, own, ("type",)) for one in it)]
-        fitting = [it for it in meant if not any(_is_of(one, own + 1, ("const", "enum")) for one in it)]
-        branches = fitting or meant
+        depth = len(error.instance_path)
+        # First the alternatives of the value's own type, then those whose constants match.
+        same_type = [branch for branch in context if not _has_error(branch, depth, ("type",))]
+        matching = [branch for branch in same_type if not _has_error(branch, depth + 1, ("const", "enum"))]
+        branches = matching or same_type
         if not branches:
             yield self._no_type(error, context)
-        elif words := _constants(branches, own):
-            yield self._not_allowed(error, words)
-        elif all(not it for it in branches):  # oneOf: more than one matches
+        elif constants := _constants(branches, depth):
+            yield self._not_allowed(error, constants)
+        elif all(not branch for branch in branches):  # oneOf: more than one matches
             yield FieldError(
                 self._where(error), error.kind.name, f"{self._name(error)}: {error.message}."[:300]
             )
         else:
             closest = min(branches, key=len)
-            yield from (one for inner in closest for one in self.of(inner))
+            for inner_error in closest:
+                yield from self.of(inner_error)
 
     def _no_type(self, error: ValidationError, context: Sequence[Sequence[ValidationError]]) -> FieldError:
-        own = len(error.instance_path)
-        found = [one.kind.value for it in context for one in it if _is_of(one, own, ("type",))]
-        kinds = list(dict.fromkeys(kind for value in found for kind in _listed(value)))
+        depth = len(error.instance_path)
+        expected = [
+            inner_error.kind.value
+            for branch in context
+            for inner_error in branch
+            if _is_of(inner_error, depth, ("type",))
+        ]
+        kinds = list(dict.fromkeys(kind for value in expected for kind in _listed(value)))
         message = f"{self._name(error)} must be {_kinds(kinds)}, not {show_json(error.instance)}."
         return FieldError(self._where(error), "wrong_type", message, _quoted(kinds, error.instance))
 
-    def _not_allowed(self, error: ValidationError, words: Sequence[Any]) -> FieldError:
-        allowed = tuple(it if isinstance(it, str) else show_json(it) for it in words if it is not None)
+    def _not_allowed(self, error: ValidationError, constants: Sequence[Any]) -> FieldError:
+        allowed = tuple(
+            constant if isinstance(constant, str) else show_json(constant)
+            for constant in constants
+            if constant is not None
+        )
         message = (
-            f"{self._name(error)} cannot be {show_json(error.instance)}. Use one of: {', '.join(allowed)}."
+            f"{self._name(error)} cannot be {show_json(error.instance)}. Use one of {', '.join(allowed)}."
         )
         return FieldError(self._where(error), "not_allowed", message[:_MAX_MESSAGE], allowed=allowed)
 
     def _unknown_members(self, error: ValidationError, names: Sequence[str]) -> Iterator[FieldError]:
-        known = list(_at(self._schema_of(error), ["properties"]))
+        names_here = list(_at(self._schema_of(error), ["properties"]))
         for name in names:
-            where = f"{self._where(error)}/{escape(name)}"
-            yield FieldError(where, "unknown_field", _advice(name, known))
+            location = f"{self._where(error)}/{escape(name)}"
+            yield FieldError(location, "unknown_field", _advice(name, names_here))
 
     def _bad_name(self, error: ValidationError, reason: ValidationError) -> FieldError:
         name = str(reason.instance)
-        where = f"{self._where(error)}/{escape(name)}"
-        problem = "is reserved" if reason.kind.name == "not" else "cannot be a name here"
-        return FieldError(where, "malformed_name", f"{name[:80]!r} {problem}.", self._hint(error))
+        location = f"{self._where(error)}/{escape(name)}"
+        problem = "is reserved" if reason.kind.name == "not" else "is not a valid name here"
+        return FieldError(location, "malformed_name", f"{name[:80]!r} {problem}.", self._hint(error))
 
     def _where(self, error: ValidationError) -> str:
         return self.pointer + "".join(f"/{escape(str(step))}" for step in error.instance_path)
@@ -145,22 +155,22 @@ class Diagnostics:
     def _hint(self, error: ValidationError) -> str:
         schema = self._schema_of(error)
         examples = schema.get("examples")
-        shown = ", ".join(map(str, examples)) if isinstance(examples, list) else ""
-        return str(schema.get("x-hint", "")) or (f"Such as: {shown}." if shown else "")
+        example_list = ", ".join(map(str, examples)) if isinstance(examples, list) else ""
+        return str(schema.get("x-hint", "")) or (f"Such as: {example_list}." if example_list else "")
 
     def _schema_of(self, error: ValidationError) -> Mapping[str, Any]:
-        """The schema that has the keyword; empty if it cannot be found."""
+        """Return the schema that has the keyword; empty if it cannot be found."""
         return _at(self.schema, error.schema_path[:-1])
 
 
 def show_json(value: Any) -> str:
-    """The value as JSON writes it, shortened."""
+    """Return the value as JSON, shortened."""
     text = json.dumps(value, ensure_ascii=False, default=str)
     return text if len(text) <= _MAX_SHOWN else f"{text[: _MAX_SHOWN - 1]}…"
 
 
 def _at(document: Any, path: Sequence[str | int]) -> Mapping[str, Any]:
-    """The object at the path; empty if there is none."""
+    """Return the object at the path; empty if there is none."""
     for step in path:
         if isinstance(document, Mapping):
             document = document.get(str(step))
@@ -173,25 +183,31 @@ def _is_of(error: ValidationError, depth: int, keywords: tuple[str, ...]) -> boo
     return error.kind.name in keywords and len(error.instance_path) == depth
 
 
+def _has_error(branch: Sequence[ValidationError], depth: int, keywords: tuple[str, ...]) -> bool:
+    return any(_is_of(error, depth, keywords) for error in branch)
+
+
 def _constants(branches: Sequence[Sequence[ValidationError]], depth: int) -> list[Any]:
-    """What may stand here, where all alternatives are constants; else nothing."""
-    if not all(len(it) == 1 and _is_of(it[0], depth, ("const", "enum")) for it in branches):
+    """Return the allowed values if all alternatives are constants, or nothing."""
+    if not all(len(branch) == 1 and _is_of(branch[0], depth, ("const", "enum")) for branch in branches):
         return []
-    errors = [it[0] for it in branches]
+    errors = [branch[0] for branch in branches]
     return [
-        word for one in errors for word in (one.kind.value if one.kind.name == "enum" else [one.kind.value])
+        word
+        for error in errors
+        for word in (error.kind.value if error.kind.name == "enum" else [error.kind.value])
     ]
 
 
-def _advice(unknown: str, known: list[str]) -> str:
-    nearest = difflib.get_close_matches(unknown[:80], known, n=1, cutoff=0.5)
-    known_names = ", ".join(known)[:_MAX_MESSAGE]
-    advice = f"Did you mean {nearest[0]!r}?" if nearest else f"Known: {known_names}."
-    return f"There is no {unknown[:80]!r} here. {advice}" if known else f"There is no {unknown[:80]!r} here."
+def _advice(unknown: str, names: list[str]) -> str:
+    nearest = difflib.get_close_matches(unknown[:80], names, n=1, cutoff=0.5)
+    name_list = ", ".join(names)[:_MAX_MESSAGE]
+    advice = f"Did you mean {nearest[0]!r}?" if nearest else f"Use one of {name_list}."
+    return f"Unknown field {unknown[:80]!r}. {advice}" if names else f"Unknown field {unknown[:80]!r}."
 
 
 def _quoted(kinds: str | Sequence[str], value: Any) -> str:
-    """YAML and JSON read `1` and `true` as something else than a text."""
+    """Return the hint to quote the value: YAML and JSON do not read `1` and `true` as text."""
     is_plain = isinstance(value, bool | int | float)
     return f'Quote it: "{show_json(value)}".' if is_plain and "string" in _listed(kinds) else ""
 

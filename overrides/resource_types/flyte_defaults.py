@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from overrides.resolution.merging import Attributes
 
-# What FlyteAdmin's code says where its configuration is silent; the configuration overlays it by field.
+# FlyteAdmin's configuration file overlays these field by field.
 CODE_DEFAULTS: dict[str, Attributes] = {
     "task_resource": {
         "defaults": {"cpu": "2", "memory": "200Mi"},

@@ -1,4 +1,4 @@
-"""Resource types that operators define at run time: from a document to a ResourceType. Pure."""
+"""Resource types that operators define at run time: read a definition into a ResourceType. Pure."""
 
 from __future__ import annotations
 
@@ -28,21 +28,25 @@ _DOCUMENT_KEY = re.compile(r"[a-z][A-Za-z0-9]*")
 def define(document: Mapping[str, Any], *, version: int) -> ResourceType:
     """Return the type that the document defines. Raises InvalidTypeDefinition with every error.
 
-    The document has passed `shape.check_shape`; here is asked whether it makes sense.
+    The document has passed `shape.check_shape`; this function validates its meaning.
     """
-    if found := [*_bad_names(document), *schema_errors(document["schema"])]:
-        raise _invalid(found)
-    one = _read(document, version)
-    if found := [*_bad_rules(document), *compilation_error(one.schema, "/schema"), *_bad_samples(one)]:
-        raise _invalid(found)
-    return _with_samples(one)
+    if errors := [*_name_errors(document), *schema_errors(document["schema"])]:
+        raise _invalid(errors)
+    resource_type = _read(document, version)
+    if errors := [
+        *_rule_errors(document),
+        *compilation_error(resource_type.schema, "/schema"),
+        *_sample_errors(resource_type),
+    ]:
+        raise _invalid(errors)
+    return _with_samples(resource_type)
 
 
 def restore(document: Mapping[str, Any], *, version: int) -> ResourceType:
-    """Return the type that a stored document defines, without asking again whether it may be defined.
+    """Return the type that a stored document defines, without validating it again.
 
-    Rules for definitions become stricter. A type that was legal is readable; where its schema cannot be
-    compiled any more, checking says so, and no other type is touched.
+    Rules for definitions become stricter. A definition that was valid stays readable; if its schema no longer
+    compiles, validation by it reports that, and other types are not affected.
     """
     return _with_samples(_read(document, version))
 
@@ -66,31 +70,47 @@ def _read(document: Mapping[str, Any], version: int) -> ResourceType:
     )
 
 
-def _with_samples(one: ResourceType) -> ResourceType:
-    return replace(one, defaults=one.read(one.defaults), example=one.read(one.example))
+def _with_samples(resource_type: ResourceType) -> ResourceType:
+    return replace(
+        resource_type,
+        defaults=resource_type.read(resource_type.defaults),
+        example=resource_type.read(resource_type.example),
+    )
 
 
-def _bad_names(document: Mapping[str, Any]) -> Iterator[FieldError]:
+def _name_errors(document: Mapping[str, Any]) -> Iterator[FieldError]:
     name, key = document["name"], document.get("document_key") or camel(document["name"])
     if len(name) > 63 or not _NAME.fullmatch(name):
-        yield FieldError("/name", "malformed", "A type's name is in snake_case, 63 characters at most.")
+        yield FieldError(
+            "/name", "malformed", "A type's name must be in snake_case and have at most 63 characters."
+        )
     elif name in RESERVED_NAMES:
-        yield FieldError("/name", "reserved", f"{name!r} is the name of a path of the API.")
+        yield FieldError(
+            "/name", "reserved", f"{name!r} is reserved for a path of the API. Choose another name."
+        )
     if len(key) > 63 or not _DOCUMENT_KEY.fullmatch(key):
-        yield FieldError("/document_key", "malformed", "A document key is in lowerCamelCase.")
+        yield FieldError(
+            "/document_key",
+            "malformed",
+            "A document key must be in lowerCamelCase and have at most 63 characters.",
+        )
 
 
 def _rule(document: Mapping[str, Any]) -> MergeRule:
-    said = document.get("merge", [])
+    rules = document.get("merge", [])
     return MergeRule(
         Strategy(document["strategy"]),
-        {path_of(one["path"]): one["key"] for one in said if one["rule"] == MERGE_BY_KEY and "key" in one},
-        {path_of(one["path"]): Combine(one["rule"]) for one in said if one["rule"] != MERGE_BY_KEY},
+        {
+            path_of(rule["path"]): rule["key"]
+            for rule in rules
+            if rule["rule"] == MERGE_BY_KEY and "key" in rule
+        },
+        {path_of(rule["path"]): Combine(rule["rule"]) for rule in rules if rule["rule"] != MERGE_BY_KEY},
     )
 
 
 def path_of(pointer: str) -> SchemaPath:
-    """A JSON Pointer as a schema path; the step `*` stands for any item or member."""
+    """Return a JSON Pointer as a schema path; the step `*` matches any item or member."""
     return tuple(step.replace("~1", "/").replace("~0", "~") for step in pointer.split("/")[1:])
 
 
@@ -104,50 +124,58 @@ def _not_at(document: Mapping[str, Any]) -> dict[Level, str]:
     return {level: reason for level in Level if level.name.lower() not in levels}
 
 
-def _bad_rules(document: Mapping[str, Any]) -> Iterator[FieldError]:
-    seen: set[SchemaPath] = set()
-    for index, one in enumerate(document.get("merge", [])):
-        where, path = f"/merge/{index}", path_of(one["path"])
+def _rule_errors(document: Mapping[str, Any]) -> Iterator[FieldError]:
+    paths: set[SchemaPath] = set()
+    for index, rule in enumerate(document.get("merge", [])):
+        location, path = f"/merge/{index}", path_of(rule["path"])
         if document["strategy"] == Strategy.REPLACE:
-            yield FieldError(where, "no_effect", "A type that replaces has no rules for single paths.")
-        if not path or path in seen:
-            yield FieldError(f"{where}/path", "repeated_name", "Each path has one rule, and none is empty.")
-        seen.add(path)
+            yield FieldError(
+                location, "no_effect", "A type with the strategy replace cannot have rules for single paths."
+            )
+        if not path or path in paths:
+            yield FieldError(
+                f"{location}/path", "repeated_name", "Each path must have one rule and must not be empty."
+            )
+        paths.add(path)
         if schema_at(document["schema"], path) is None:
             yield FieldError(
-                f"{where}/path", "unknown_field", f"The schema declares nothing at {one['path']}."
+                f"{location}/path", "unknown_field", f"The schema does not declare {rule['path']}."
             )
-        if one["rule"] == MERGE_BY_KEY and ("key" not in one or ANY_ITEM in path):
-            message = "merge_by_key wants `key`, the member that names an item, and a path without `*`."
-            yield FieldError(f"{where}/key", "required", message)
+        if rule["rule"] == MERGE_BY_KEY and ("key" not in rule or ANY_ITEM in path):
+            message = "merge_by_key needs `key`, the member that names an item, and a path without `*`."
+            yield FieldError(f"{location}/key", "required", message)
 
 
 def schema_at(schema: Mapping[str, Any], path: SchemaPath) -> Mapping[str, Any] | bool | None:
-    """What the schema declares at the path; None if nothing. References are followed nowhere: say True."""
-    at: Any = schema
+    """Return the schema declared at the path; None if there is none. True below a reference."""
+    subschema: Any = schema
     for step in path:
-        if not isinstance(at, Mapping) or "$ref" in at:
+        if not isinstance(subschema, Mapping) or "$ref" in subschema:
             return True
-        members = at.get("properties", {})
-        any_member = at.get("additionalProperties", at.get("items"))
-        at = members.get(step, any_member if any_member is not False else None)
-        if at is None:
+        members = subschema.get("properties", {})
+        any_member = subschema.get("additionalProperties", subschema.get("items"))
+        subschema = members.get(step, any_member if any_member is not False else None)
+        if subschema is None:
             return None
-    return at if isinstance(at, Mapping) else True
+    return subschema if isinstance(subschema, Mapping) else True
 
 
-def _bad_samples(one: ResourceType) -> Iterator[FieldError]:
+def _sample_errors(resource_type: ResourceType) -> Iterator[FieldError]:
     try:
-        for pointer, sample in (("/defaults", one.defaults), ("/example", one.example)):
+        for pointer, sample in (("/defaults", resource_type.defaults), ("/example", resource_type.example)):
             if sample:
-                yield from one.errors(one.read(sample, pointer), pointer)
-        yield from one.resolved_errors(one.defaults, "/defaults") if one.defaults else ()
+                yield from resource_type.errors(resource_type.read(sample, pointer), pointer)
+        yield from (
+            resource_type.resolved_errors(resource_type.defaults, "/defaults")
+            if resource_type.defaults
+            else ()
+        )
     except InvalidAttributes as error:
         yield from error.errors
 
 
-def _invalid(found: list[FieldError]) -> InvalidTypeDefinition:
-    more = f" And {len(found) - 1} more." if len(found) > 1 else ""
+def _invalid(errors: list[FieldError]) -> InvalidTypeDefinition:
+    more = f" And {len(errors) - 1} more." if len(errors) > 1 else ""
     return InvalidTypeDefinition(
-        f"{found[0].pointer}: {found[0].message}{more}".removeprefix(": "), errors=found
+        f"{errors[0].pointer}: {errors[0].message}{more}".removeprefix(": "), errors=errors
     )

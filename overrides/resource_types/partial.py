@@ -1,8 +1,8 @@
-"""The schema of what may be set at one scope, made from the schema of what applies. Pure.
+"""Derive the schema of partial documents from the schema of effective attributes. Pure.
 
-What is absent is inherited, so nothing is required, and any member may be null, which removes what is
-inherited. Rules about an object as a whole (`required`, `minProperties`, `anyOf`, ...) hold for what
-applies, not for a part of it; rules about single values hold everywhere.
+Absent members are inherited, so nothing is required, and any member can be null, which removes the inherited
+value. Rules about an object as a whole (`required`, `minProperties`, `anyOf`, ...) apply to effective
+attributes only; rules about single values apply everywhere.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 from overrides.resolution.merging import ANY_ITEM, REMOVE, MergeRule, SchemaPath, Strategy
 
 Schema = dict[str, Any]
-# Of an object as a whole.
+# Keywords about an object as a whole.
 _OF_WHOLE = {
     "required",
     "minProperties",
@@ -33,12 +33,12 @@ _OF_WHOLE = {
 
 
 def partial_schema(schema: Mapping[str, Any], rule: MergeRule) -> Schema:
-    """Return the schema of a partial document. A type that replaces is set whole or not at all."""
+    """Return the schema of a partial document. A type that replaces is always set as a whole."""
     if rule.strategy is Strategy.REPLACE:
         return dict(schema)
     partial = _partial(schema, (), rule)
     if "$defs" in schema:
-        partial["$defs"] = {name: _defined(one, rule) for name, one in schema["$defs"].items()}
+        partial["$defs"] = {name: _defined(definition, rule) for name, definition in schema["$defs"].items()}
     return partial
 
 
@@ -77,7 +77,7 @@ def _named_item(schema: Any, path: SchemaPath, rule: MergeRule) -> Schema:
 
 
 def _defined(schema: Any, rule: MergeRule) -> Schema:
-    """A definition may be used anywhere, so no path of the rule speaks of it."""
+    """Return a definition's partial schema; it can be used anywhere, so no path of the rule applies."""
     return _partial(schema, ("$defs",), MergeRule(Strategy.MERGE))
 
 

@@ -1,6 +1,6 @@
-"""May a schema that somebody sends be the schema of a resource type? Pure.
+"""Validate the schema of an operator's resource type. Pure.
 
-It must compile, take linear time whatever value it meets, and be told in camelCase without loss.
+It must compile, validate any value in linear time, and convert to camelCase without loss.
 """
 
 from __future__ import annotations
@@ -15,34 +15,34 @@ from overrides.resolution.leaves import escape
 from overrides.resource_types.casing import camel
 from overrides.resource_types.schema_cost import MAX_CHECKS, EndlessReference, most_checks
 from overrides.resource_types.subschemas import every_schema, patterns, target_of
-from overrides.resource_types.validator import Checker
+from overrides.resource_types.validator import DocumentValidator
 
-# What the overrides document puts beside a type's attributes (documents.py).
+# Members that the overrides document adds to a type's attributes (documents.py).
 MARKS = ("inherited", "source")
 MAX_BYTES = 64 * 1024
 _MAX_PATTERNS = 100
 _REFERENCES = ("$ref", "$dynamicRef")
 _NAMES = ("$id", "$anchor", "$dynamicAnchor")
-_META = Checker({"$ref": "https://json-schema.org/draft/2020-12/schema"})
+_META = DocumentValidator({"$ref": "https://json-schema.org/draft/2020-12/schema"})
 
 
 def schema_errors(schema: Mapping[str, Any]) -> list[FieldError]:
-    """Return everything that is wrong with an operator's schema; pointers begin with `/schema`."""
+    """Return all errors of an operator's schema; pointers begin with `/schema`."""
     if len(json.dumps(schema)) > MAX_BYTES:
-        return [FieldError("/schema", "too_long", f"A schema has {MAX_BYTES} bytes at most.")]
-    if found := _META.errors(schema, "/schema"):
-        return found
-    found = [*_of_attributes(schema), *_references(schema), *_patterns(schema), *_same_in_camel_case(schema)]
-    return found or [*_compilation(schema), *_cost(schema)]
+        return [FieldError("/schema", "too_long", f"A schema can have at most {MAX_BYTES} bytes.")]
+    if errors := _META.errors(schema, "/schema"):
+        return errors
+    errors = [*_of_attributes(schema), *_references(schema), *_patterns(schema), *_same_in_camel_case(schema)]
+    return errors or [*_compilation(schema), *_cost(schema)]
 
 
 def compilation_error(schema: Mapping[str, Any], pointer: str) -> Iterator[FieldError]:
-    """Yield why the validator cannot compile the schema."""
+    """Yield the error if the validator cannot compile the schema."""
     try:
         compile_schema(schema)
     except ValidationError as error:
-        where = pointer + "".join(f"/{escape(str(step))}" for step in error.instance_path)
-        yield FieldError(where, "not_compiled", f"The schema cannot be compiled: {error.message}."[:300])
+        location = pointer + "".join(f"/{escape(str(step))}" for step in error.instance_path)
+        yield FieldError(location, "not_compiled", f"The schema cannot be compiled: {error.message}."[:300])
 
 
 def _compilation(schema: Mapping[str, Any]) -> Iterator[FieldError]:
@@ -51,51 +51,51 @@ def _compilation(schema: Mapping[str, Any]) -> Iterator[FieldError]:
 
 def _of_attributes(schema: Mapping[str, Any]) -> Iterator[FieldError]:
     if schema.get("type") != "object":
-        yield FieldError("/schema/type", "wrong_type", 'Attributes are an object: say "type": "object".')
+        yield FieldError("/schema/type", "wrong_type", 'Attributes must be an object. Set "type": "object".')
     for mark in MARKS:
         if mark in schema.get("properties", {}):
-            message = f"The overrides document uses {mark!r} for itself. Choose another name."
+            message = f"The overrides document reserves the member {mark!r}. Choose another name."
             yield FieldError(f"/schema/properties/{mark}", "reserved", message)
 
 
 def _references(schema: Mapping[str, Any]) -> Iterator[FieldError]:
-    """Nothing may be fetched from elsewhere, and what is referred to must exist."""
+    """References must stay within the schema, and their targets must exist."""
     for pointer, inner in every_schema(schema, "/schema"):
-        for word in _NAMES:
-            if word in inner:
-                message = f"{word} is not supported. Refer to definitions by their path in $defs."
-                yield FieldError(f"{pointer}/{word}", "remote_reference", message)
-        for word in _REFERENCES:
-            if isinstance(reference := inner.get(word), str):
-                yield from _bad_reference(schema, reference, f"{pointer}/{word}")
+        for keyword in _NAMES:
+            if keyword in inner:
+                message = f"{keyword} is not supported. Refer to definitions by their path in $defs."
+                yield FieldError(f"{pointer}/{keyword}", "remote_reference", message)
+        for keyword in _REFERENCES:
+            if isinstance(reference := inner.get(keyword), str):
+                yield from _bad_reference(schema, reference, f"{pointer}/{keyword}")
 
 
-def _bad_reference(schema: Mapping[str, Any], reference: str, where: str) -> Iterator[FieldError]:
+def _bad_reference(schema: Mapping[str, Any], reference: str, location: str) -> Iterator[FieldError]:
     if not reference.startswith("#/$defs/"):
-        message = f"{where.rpartition('/')[2]} may only refer to this schema's own $defs."
-        yield FieldError(where, "remote_reference", message)
+        message = f"{location.rpartition('/')[2]} can only refer to definitions in this schema's $defs."
+        yield FieldError(location, "remote_reference", message)
     elif not isinstance(target_of(reference, schema), Mapping | bool):
-        message = f"There is no {reference[:80]} in this schema. Add it to $defs or correct the reference."
-        yield FieldError(where, "unknown_reference", message)
+        message = f"{reference[:80]} does not exist in this schema. Add it to $defs or correct the reference."
+        yield FieldError(location, "unknown_reference", message)
 
 
 def _patterns(schema: Mapping[str, Any]) -> Iterator[FieldError]:
-    found = list(patterns(schema))
-    if len(found) > _MAX_PATTERNS:
-        yield FieldError("/schema", "too_many", f"A schema has {_MAX_PATTERNS} patterns at most.")
+    pointers_and_patterns = list(patterns(schema))
+    if len(pointers_and_patterns) > _MAX_PATTERNS:
+        yield FieldError("/schema", "too_many", f"A schema can have at most {_MAX_PATTERNS} patterns.")
         return
     total = 0
-    for pointer, pattern in found:
+    for pointer, pattern in pointers_and_patterns:
         if (size := pattern_bytes(pattern)) is None:
             yield FieldError(f"/schema{pointer}", "malformed", _BAD_PATTERN, _PATTERN_HINT)
         total += size or 0
     if total > MAX_PATTERN_BYTES:
-        message = f"The patterns of a schema compile to {MAX_PATTERN_BYTES // 1024} KiB at most together."
+        message = f"The patterns of a schema can compile to at most {MAX_PATTERN_BYTES // 1024} KiB together."
         yield FieldError("/schema", "too_large", message, _PATTERN_HINT)
 
 
 def _same_in_camel_case(schema: Mapping[str, Any]) -> Iterator[FieldError]:
-    """The overrides document could not tell such members from each other."""
+    """Members must differ in camelCase, the spelling of the overrides document."""
     for pointer, inner in every_schema(schema, "/schema"):
         spelled: dict[str, str] = {}
         for name in inner.get("properties", ()):
@@ -108,7 +108,7 @@ def _cost(schema: Mapping[str, Any]) -> Iterator[FieldError]:
     try:
         checks = most_checks(schema)
     except (EndlessReference, RecursionError):
-        message = "References of this schema lead back to themselves, or are nested too deeply."
+        message = "References in this schema are circular or nested too deeply."
         yield FieldError("/schema", "endless_reference", message)
         return
     if checks > MAX_CHECKS:
@@ -118,7 +118,7 @@ def _cost(schema: Mapping[str, Any]) -> Iterator[FieldError]:
         yield FieldError("/schema", "too_intricate", message)
 
 
-_BAD_PATTERN = "The pattern cannot be compiled, or it is too large."
+_BAD_PATTERN = "The pattern is invalid or too large."
 _PATTERN_HINT = (
     "Lookaround, backreferences and Python's own syntax (\\Z, (?P=x)) are not supported. "
     "Use minLength and maxLength for long repetitions."

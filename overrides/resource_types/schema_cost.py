@@ -1,6 +1,6 @@
 """Bound the work of validating one value with a schema, whatever the value is. Pure.
 
-References make a short schema mean a long one: thirty definitions that each use the next one twice mean a
+With references, a short schema can be expensive: thirty definitions that each use the next one twice mean a
 billion checks. `most_checks` counts how many subschemas apply to one value of a document; the work for a
 whole document is at most this number for each of its values.
 """
@@ -15,66 +15,68 @@ from typing import Any
 from overrides.resource_types.subschemas import Subschema, subschemas, target_of
 
 MAX_CHECKS = 1000
-# As deep as documents may be (settings.MAX_JSON_DEPTH).
+# The maximum depth of documents (settings.MAX_JSON_DEPTH).
 _MAX_DEPTH = 32
 _REFERENCES = ("$ref", "$dynamicRef")
-# These validate what stands beside them a second time, to learn what it has evaluated.
+# These evaluate their sibling keywords a second time, to learn which members and items those cover.
 _TWICE = ("unevaluatedProperties", "unevaluatedItems")
 
 
 class EndlessReference(Exception):
-    """A reference leads back to itself without a member or item between."""
+    """A reference leads back to itself without a member or item in between."""
 
 
 def most_checks(schema: Mapping[str, Any]) -> int:
-    """Return how many subschemas apply to one value at most. Raises EndlessReference."""
-    counting = _Counting(schema)
-    return max(counting.checks(schema, depth) for depth in range(_MAX_DEPTH))
+    """Return the maximum number of subschemas that apply to one value. Raises EndlessReference."""
+    counter = _CheckCounter(schema)
+    return max(counter.checks(schema, depth) for depth in range(_MAX_DEPTH))
 
 
 @dataclass(slots=True)
-class _Counting:
+class _CheckCounter:
     root: Mapping[str, Any]
-    # By identity: schemas are the same objects throughout, and equal ones may be counted apart.
-    known: dict[tuple[int, int], int] = field(default_factory=dict)
-    under_way: set[tuple[int, int]] = field(default_factory=set)
+    # By identity: schemas stay the same objects, and equal ones can be counted separately.
+    counts: dict[tuple[int, int], int] = field(default_factory=dict)
+    active: set[tuple[int, int]] = field(default_factory=set)
 
     def checks(self, schema: Any, depth: int) -> int:
-        """How many subschemas apply to one value so many steps below the schema's own."""
+        """Return how many subschemas apply to one value `depth` steps below the schema's own."""
         key = (id(schema), depth)
-        if key in self.under_way:
+        if key in self.active:
             raise EndlessReference
-        if key not in self.known:
-            self.under_way.add(key)
-            # One more than the bound says enough; the numbers would grow beyond all measure.
-            self.known[key] = min(self._count(schema, depth), MAX_CHECKS + 1)
-            self.under_way.discard(key)
-        return self.known[key]
+        if key not in self.counts:
+            self.active.add(key)
+            # Stop just above the bound: the exact numbers can grow exponentially.
+            self.counts[key] = min(self._count(schema, depth), MAX_CHECKS + 1)
+            self.active.discard(key)
+        return self.counts[key]
 
     def _count(self, schema: Any, depth: int) -> int:
         if not isinstance(schema, Mapping):
             return depth == 0
         inner = list(subschemas(schema))
-        beside = [one.schema for one in inner if not one.below] + list(self._referenced(schema))
-        same = sum(self.checks(one, depth) for one in beside)
+        siblings = [subschema.schema for subschema in inner if not subschema.below] + list(
+            self._referenced(schema)
+        )
+        count = sum(self.checks(subschema, depth) for subschema in siblings)
         if any(keyword in schema for keyword in _TWICE):
-            same *= 2
-        return same + (self._below(inner, depth - 1) if depth else 1)
+            count *= 2
+        return count + (self._below(inner, depth - 1) if depth else 1)
 
     def _below(self, inner: list[Subschema], depth: int) -> int:
-        """The most for any one member or item: its own schema, and those that may hold for all of them."""
+        """Return the maximum for any member or item: its own schema, and those that can apply to all."""
         single: dict[tuple[str, str], int] = defaultdict(int)
         shared = 0
-        for one in inner:
-            if one.below:
-                count = self.checks(one.schema, depth)
-                if one.keyword in ("properties", "prefixItems"):
-                    single[one.keyword, one.step] = count
+        for subschema in inner:
+            if subschema.below:
+                count = self.checks(subschema.schema, depth)
+                if subschema.keyword in ("properties", "prefixItems"):
+                    single[subschema.keyword, subschema.step] = count
                 else:
                     shared += count
         return shared + max(single.values(), default=0)
 
     def _referenced(self, schema: Mapping[str, Any]) -> Iterator[Any]:
-        for word in _REFERENCES:
-            if isinstance(reference := schema.get(word), str):
+        for keyword in _REFERENCES:
+            if isinstance(reference := schema.get(keyword), str):
                 yield target_of(reference, self.root)

@@ -1,7 +1,7 @@
-"""Small builders for the JSON Schemas (2020-12) of attributes. Pure.
+"""Builders for the JSON Schemas (2020-12) of attributes. Pure.
 
-Attributes are partial: nothing is required, because what is absent is inherited; and every member may
-be null, because null removes what is inherited.
+Attributes are partial: nothing is required, because absent members are inherited; and every member can be
+null, because null removes the inherited value.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from overrides.resolution.merging import REMOVE
 Schema = dict[str, Any]
 
 _NAME_HINT = "Use 1 to 63 letters, digits, -, _ or ., after an optional DNS name of at most 253 and a slash."
-# A qualified name of Kubernetes (apimachinery util/validation): an optional DNS prefix, and 63 characters.
+# Kubernetes' qualified name (apimachinery util/validation): an optional DNS prefix, and 63 characters.
 QUALIFIED_NAME = (
     r"^(?=.{1,253}/|[^/]*$)([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?"
     r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$"
@@ -29,7 +29,7 @@ LABEL_NAME: Schema = {
 LABEL_VALUE = r"^([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$"
 # Kubernetes' IsEnvVarName.
 ENV_VAR_NAME = r"^[-._a-zA-Z][-._a-zA-Z0-9]*$"
-# Seconds, as protobuf's JSON form of a Duration, which ends at 315,576,000,000 (10,000 years).
+# Seconds in protobuf's JSON form of a Duration, at most 315,576,000,000 (10,000 years).
 DURATION = (
     r"^([0-9]{1,11}|[0-2][0-9]{11}|30[0-9]{10}|31[0-4][0-9]{9}|315[0-4][0-9]{8}|3155[0-6][0-9]{7}"
     r"|31557[0-5][0-9]{6}|315576000000)(\.[0-9]{1,9})?s$"
@@ -61,7 +61,7 @@ def list_of(items: Schema, description: str = "") -> Schema:
 
 
 def map_of_text(description: str, *, names: Schema | None = None, values: Schema | None = None) -> Schema:
-    """An object of texts; `names` and `values` are schemas of its members' names and values."""
+    """Return the schema of an object of texts; `names` and `values` are the schemas of its members."""
     schema: Schema = {"type": "object", "additionalProperties": or_null(values or text())}
     return _described({**schema, "propertyNames": names} if names else schema, description)
 
@@ -78,7 +78,7 @@ def object_of(description: str = "", /, **members: Schema) -> Schema:
 
 
 def named_item(key: str, /, **members: Schema) -> Schema:
-    """An item of a keyed list: its key is required and `$remove` takes the inherited item away."""
+    """Return the schema of a keyed list's item: its key is required, `$remove` removes the inherited item."""
     item = object_of(**members)
     item["properties"][key] = {**members[key], "minLength": 1}
     item["properties"][REMOVE] = {"type": "boolean", "const": True}

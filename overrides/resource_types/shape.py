@@ -1,4 +1,4 @@
-"""The shape of an operator's type definition, as a JSON Schema: what may be said, before it is understood."""
+"""The JSON Schema of an operator's type definition."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Any
 from controlplane.errors import InvalidTypeDefinition
 from controlplane.scopes import LEVEL_NAMES
 from overrides.resolution.merging import Combine, Strategy
-from overrides.resource_types.validator import Checker
+from overrides.resource_types.validator import DocumentValidator
 
 MERGE_BY_KEY = "merge_by_key"
-RULES = [MERGE_BY_KEY, *(one.value for one in Combine)]
+RULES = [MERGE_BY_KEY, *(rule.value for rule in Combine)]
 _TEXT = {"type": "string", "maxLength": 500}
 
 DEFINITION: dict[str, Any] = {
@@ -22,7 +22,7 @@ DEFINITION: dict[str, Any] = {
         "meaning": _TEXT,
         "document_key": _TEXT,
         "schema": {"type": "object"},
-        "strategy": {"enum": [one.value for one in Strategy]},
+        "strategy": {"enum": [rule.value for rule in Strategy]},
         "merge": {
             "type": "array",
             "maxItems": 100,
@@ -50,14 +50,14 @@ DEFINITION: dict[str, Any] = {
     "required": ["name", "schema", "strategy"],
     "additionalProperties": False,
 }
-_CHECKER = Checker(DEFINITION)
+_VALIDATOR = DocumentValidator(DEFINITION)
 
 
 def check_shape(definition: Any) -> Mapping[str, Any]:
-    """Return the definition. Raises InvalidTypeDefinition with everything that is of the wrong shape."""
-    if found := _CHECKER.errors(definition, ""):
+    """Return the definition. Raises InvalidTypeDefinition with all errors of its shape."""
+    if errors := _VALIDATOR.errors(definition, ""):
         raise InvalidTypeDefinition(
-            f"{found[0].pointer}: {found[0].message}".removeprefix(": "), errors=found
+            f"{errors[0].pointer}: {errors[0].message}".removeprefix(": "), errors=errors
         )
     assert isinstance(definition, Mapping)
     return definition

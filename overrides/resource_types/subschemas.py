@@ -1,4 +1,4 @@
-"""Walk a JSON Schema (2020-12): its subschemas, patterns and references, by where they apply. Pure.
+"""Traverse a JSON Schema (2020-12): its subschemas, patterns and references. Pure.
 
 Only keywords that hold schemas are followed: a member named `pattern`, or a constant that looks like a
 schema, is data.
@@ -28,7 +28,7 @@ _DEFINITIONS = "$defs"
 
 @dataclass(frozen=True, slots=True)
 class Subschema:
-    """keyword: the one that holds it. step: its name or index there. below: applies to members or items."""
+    """A nested schema. keyword: its parent. step: its name or index there. below: of members or items."""
 
     keyword: str
     step: str
@@ -37,12 +37,12 @@ class Subschema:
 
     @property
     def pointer(self) -> str:
-        """From the schema that holds it."""
+        """JSON Pointer from the containing schema."""
         return f"/{escape(self.keyword)}/{escape(self.step)}" if self.step else f"/{escape(self.keyword)}"
 
 
 def subschemas(schema: Any) -> Iterator[Subschema]:
-    """Yield the schemas directly inside a schema, its definitions apart."""
+    """Yield the schemas directly inside a schema, except its definitions."""
     if not isinstance(schema, Mapping):
         return
     for keyword, value in schema.items():
@@ -79,7 +79,7 @@ def patterns(schema: Any) -> Iterator[tuple[str, str]]:
 
 
 def target_of(reference: str, root: Any) -> Any:
-    """Return the schema that a reference into the document's own definitions means; None if there is none."""
+    """Return the target of a reference into the document's own definitions, or None."""
     target = root
     for step in reference.removeprefix("#").split("/")[1:]:
         name = step.replace("~1", "/").replace("~0", "~")

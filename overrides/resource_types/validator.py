@@ -1,7 +1,7 @@
-"""Check a document against a JSON Schema (2020-12), and list everything that is wrong. Pure.
+"""Validate a document against a JSON Schema (2020-12), and list all errors. Pure.
 
-One validator says yes or no, in microseconds, and after a no also where and why. It matches patterns without
-backtracking, so no value that somebody sends can hold the process (docs/adr/0043).
+The validator decides in microseconds, and lists the errors of invalid documents. It matches patterns without
+backtracking, so no value in a request can block the process (docs/adr/0043).
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from overrides.resource_types.sizes import size_errors
 from overrides.resource_types.subschemas import patterns
 
 _MAX_ERRORS = 200
-# Matching takes 80 ps at worst for each byte of pattern and each byte of text: 1.6 s for a document.
+# Matching takes at worst 80 ps for each byte of pattern and each byte of text: 1.6 s for a document.
 _MAX_WORK = 20_000_000_000
 
 
-class Checker:
-    """A schema, compiled when it is first needed.
+class DocumentValidator:
+    """A schema, compiled on first use.
 
-    trusted: the patterns are our own. bounded: limit the document's size; what applies is a sum of documents
-    that were limited one by one.
+    trusted: the patterns are built in. bounded: limit the document's size; effective attributes are merged
+    from documents that were limited one by one, so they need no limit.
     """
 
     def __init__(self, schema: Mapping[str, Any], *, trusted: bool = True, bounded: bool = True) -> None:
@@ -36,7 +36,7 @@ class Checker:
         self._bounded = bounded
 
     def errors(self, document: Any, pointer: str) -> list[FieldError]:
-        """Return everything that is wrong; `pointer` is where the document stands in the request's body."""
+        """Return all errors; `pointer` is the document's location in the request body."""
         validator = self._validator
         if validator is None:
             return [FieldError(pointer, "unusable_schema", _UNUSABLE)]
@@ -44,13 +44,15 @@ class Checker:
         if too_large or validator.is_valid(document):
             return too_large
         diagnostics = Diagnostics(self._schema, document, pointer)
-        found = (one for error in validator.iter_errors(document) for one in diagnostics.of(error))
-        unique = list(dict.fromkeys(islice(found, _MAX_ERRORS)))
+        errors = (
+            field_error for error in validator.iter_errors(document) for field_error in diagnostics.of(error)
+        )
+        unique = list(dict.fromkeys(islice(errors, _MAX_ERRORS)))
         return unique or [FieldError(pointer, "invalid", "The document does not match its schema.")]
 
     @cached_property
     def _validator(self) -> Validator | None:
-        """None for a schema that was stored when Python's own engine still compiled it."""
+        """The compiled schema; None for one stored when Python's engine, which accepts more, compiled it."""
         try:
             return compile_schema(self._schema)
         except ValidationError:
@@ -65,6 +67,6 @@ class Checker:
 
 
 _UNUSABLE = (
-    "The schema of this resource type cannot be compiled any more, so nothing can be set. "
-    "An administrator has to correct it with PUT /api/v1/resource-types."
+    "The schema of this resource type no longer compiles, so nothing can be set. "
+    "Ask an administrator to correct it with PUT /api/v1/resource-types."
 )

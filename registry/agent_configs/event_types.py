@@ -14,11 +14,11 @@ for _kind in (
     "agent_config_part",
 ):
     declare_audience(_kind, Action.AGENT_CONFIG_READ)
-# Bundles are made of what every team publishes, and sources hold documents of every team.
+# Bundles and sources contain documents of all teams.
 for _kind in ("data_plane", "agent_config_bundle", "agent_config_folder", "agent_config_cluster"):
     declare_audience(_kind, Action.AGENT_CONFIG_READ, holds_all_teams=True)
 _DOCUMENT: dict[str, Any] = {"source": TEXT, "team": TEXT, "name": TEXT}
-_GIVEN: dict[str, Any] = {"data_plane": TEXT, "revision": INTEGER, "digest": TEXT}
+_BUNDLE: dict[str, Any] = {"data_plane": TEXT, "revision": INTEGER, "digest": TEXT}
 CONFIG_PUBLISHED = register(
     "agent_config.published",
     "A document was published, or changed.",
@@ -26,10 +26,10 @@ CONFIG_PUBLISHED = register(
     generation=INTEGER,
     valid={"type": "boolean"},
 )
-CONFIG_REMOVED = register("agent_config.removed", "A document was taken away.", **_DOCUMENT)
+CONFIG_REMOVED = register("agent_config.removed", "A document was deleted.", **_DOCUMENT)
 CONFIG_STATUS_CHANGED = register(
     "agent_config.status_changed",
-    "A document stands otherwise in a data plane than before.",
+    "A condition of a document changed in a data plane.",
     **_DOCUMENT,
     data_plane=TEXT,
     condition=TEXT,
@@ -39,39 +39,49 @@ CONFIG_STATUS_CHANGED = register(
 )
 CONFIG_QUARANTINED = register(
     "agent_config.quarantined",
-    "A document is left out, or kept as it was. An empty data plane is all of them.",
+    "A document was quarantined. An empty data plane means all data planes.",
     **_DOCUMENT,
     data_plane=TEXT,
     reason=TEXT,
     message=TEXT,
 )
 CONFIG_READMITTED = register(
-    "agent_config.readmitted", "A document counts again.", **_DOCUMENT, data_plane=TEXT, reason=TEXT
+    "agent_config.readmitted",
+    "The quarantine of a document ended.",
+    **_DOCUMENT,
+    data_plane=TEXT,
+    reason=TEXT,
 )
 TEAM_CHANGED = register(
-    "publishing_team.changed", "Who publishes for a team was changed.", team=TEXT, organisation=TEXT
+    "publishing_team.changed", "A team's organisation or publishers changed.", team=TEXT, organisation=TEXT
 )
 _GRANT: dict[str, Any] = {"team": TEXT, "kind": TEXT, "pattern": TEXT}
-GRANT_GIVEN = register("agent_config_grant.given", "A team may have what fits a pattern.", **_GRANT)
-GRANT_WITHDRAWN = register("agent_config_grant.withdrawn", "A grant was taken back.", **_GRANT)
+GRANT_GIVEN = register("agent_config_grant.given", "A grant was created for a team.", **_GRANT)
+GRANT_WITHDRAWN = register("agent_config_grant.withdrawn", "A grant was deleted.", **_GRANT)
 _CLAIM: dict[str, Any] = {"kind": TEXT, "name": TEXT}
 CLAIM_RELEASED = register(
     "agent_config_claim.released",
-    "A team gives a name up as soon as somebody claims it.",
+    "A team released a name, which it keeps until another team claims it.",
     team=TEXT,
     **_CLAIM,
 )
 CLAIM_TRANSFERRED = register(
-    "agent_config_claim.transferred", "A name went to another team.", from_team=TEXT, to_team=TEXT, **_CLAIM
+    "agent_config_claim.transferred",
+    "A name was transferred to another team.",
+    from_team=TEXT,
+    to_team=TEXT,
+    **_CLAIM,
 )
-PLANE_REGISTERED = register("data_plane.registered", "A data plane is known now.", data_plane=TEXT)
-PLANE_CHANGED = register("data_plane.changed", "A data plane is described otherwise.", data_plane=TEXT)
-PLANE_REMOVED = register("data_plane.removed", "A data plane is no longer served.", data_plane=TEXT)
-BUNDLE_ACTIVATED = register("agent_config_bundle.activated", "A data plane is given a new bundle.", **_GIVEN)
-# Alerts: somebody should look.
+PLANE_REGISTERED = register("data_plane.registered", "A data plane was created.", data_plane=TEXT)
+PLANE_CHANGED = register("data_plane.changed", "The spec of a data plane changed.", data_plane=TEXT)
+PLANE_REMOVED = register("data_plane.removed", "A data plane was deleted.", data_plane=TEXT)
+BUNDLE_ACTIVATED = register(
+    "agent_config_bundle.activated", "A new bundle became active in a data plane.", **_BUNDLE
+)
+# Alerts: they need attention.
 BUNDLE_HELD = register(
     "agent_config_bundle.held",
-    "A bundle is not given out; the last good one stays.",
+    "A gate holds a bundle; the last good one stays active.",
     data_plane=TEXT,
     digest=TEXT,
     gate=TEXT,
@@ -79,7 +89,7 @@ BUNDLE_HELD = register(
 )
 PART_HELD = register(
     "agent_config_part.held",
-    "A team's change is not given to a data plane; what the team had there stays in force.",
+    "A gate holds a team's change in a data plane; the team's last part stays active.",
     data_plane=TEXT,
     team=TEXT,
     digest=TEXT,
@@ -88,32 +98,36 @@ PART_HELD = register(
 )
 BUNDLE_APPROVED = register(
     "agent_config_bundle.approved",
-    "An administrator approved a bundle, or a team's change, that was held.",
+    "An administrator approved a held bundle or team change.",
     data_plane=TEXT,
     digest=TEXT,
 )
 BUNDLE_APPLIED = register(
-    "agent_config_bundle.applied", "A data plane works with a bundle.", **_GIVEN, state=TEXT
+    "agent_config_bundle.applied", "A data plane applied a bundle.", **_BUNDLE, state=TEXT
 )
 BUNDLE_REJECTED = register(
-    "agent_config_bundle.rejected", "A data plane cannot take a bundle.", **_GIVEN, message=TEXT
+    "agent_config_bundle.rejected", "A data plane rejected a bundle.", **_BUNDLE, message=TEXT
 )
 BUNDLE_UNACKNOWLEDGED = register(
     "agent_config_bundle.unacknowledged",
-    "A data plane says nothing of the bundle that it was given.",
-    **_GIVEN,
+    "A data plane has not acknowledged its active bundle in time.",
+    **_BUNDLE,
 )
-FOLDER_LOADED = register("agent_config_folder.loaded", "The folder of documents was read.", digest=TEXT)
+FOLDER_LOADED = register("agent_config_folder.loaded", "The folder of documents was loaded.", digest=TEXT)
 FOLDER_REFUSED = register(
-    "agent_config_folder.refused", "The folder is not followed; what was read stays.", reason=TEXT
+    "agent_config_folder.refused",
+    "The folder cannot be read or a removal needs confirmation; its documents stay.",
+    reason=TEXT,
 )
 FOLDER_CONFIRMED = register(
-    "agent_config_folder.confirmed", "Somebody let files go that were many.", digest=TEXT
+    "agent_config_folder.confirmed", "The removal of many files was confirmed.", digest=TEXT
 )
-CLUSTER_LOADED = register("agent_config_cluster.loaded", "The cluster's ConfigMaps were read.", digest=TEXT)
+CLUSTER_LOADED = register("agent_config_cluster.loaded", "The cluster's ConfigMaps were loaded.", digest=TEXT)
 CLUSTER_REFUSED = register(
-    "agent_config_cluster.refused", "The cluster is not followed; what was read stays.", reason=TEXT
+    "agent_config_cluster.refused",
+    "The cluster cannot be read or a removal needs confirmation; its documents stay.",
+    reason=TEXT,
 )
 CLUSTER_CONFIRMED = register(
-    "agent_config_cluster.confirmed", "Somebody let ConfigMaps go that were many.", digest=TEXT
+    "agent_config_cluster.confirmed", "The removal of many ConfigMaps was confirmed.", digest=TEXT
 )

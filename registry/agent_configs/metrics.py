@@ -1,4 +1,4 @@
-"""Figures of agent configurations for Prometheus."""
+"""Prometheus metrics of agent configurations."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from registry.agent_configs.models import AgentConfig, AgentConfigQuarantine, Ag
 from registry.agent_configs.part_models import AgentConfigPart
 from registry.agent_configs.source_models import AgentConfigCluster, AgentConfigFolder
 
-VALIDATIONS = Counter(
-    "agentcfg_validation_requests_total", "Documents that were validated.", ["source", "verdict"]
-)
+VALIDATIONS = Counter("agentcfg_validation_requests_total", "Validated documents.", ["source", "verdict"])
 VALIDATION_SECONDS = Histogram(
     "agentcfg_validation_duration_seconds",
     "Time to validate one document.",
     buckets=(0.001, 0.005, 0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5),
 )
 ADMISSIONS = Counter(
-    "agentcfg_admission_requests_total", "Answers to Kubernetes' webhook.", ["verdict", "dry_run"]
+    "agentcfg_admission_requests_total",
+    "Responses to the Kubernetes admission webhook.",
+    ["verdict", "dry_run"],
 )
 
 
-class AgentConfigFigures(Collector):
-    """Counted in the database when somebody scrapes."""
+class AgentConfigCollector(Collector):
+    """Metrics counted in the database at each scrape."""
 
     def collect(self) -> Iterator[Metric]:
         yield _documents()
@@ -39,11 +39,13 @@ class AgentConfigFigures(Collector):
 
 def _sources() -> Iterator[Metric]:
     synced = GaugeMetricFamily(
-        "agentcfg_source_last_sync_timestamp", "When a source was read last.", labels=["source"]
+        "agentcfg_source_last_sync_timestamp", "Time of the last read of a source.", labels=["source"]
     )
-    current = GaugeMetricFamily("agentcfg_source_synced", "0 while it cannot be read.", labels=["source"])
+    current = GaugeMetricFamily(
+        "agentcfg_source_synced", "0 while the source cannot be read.", labels=["source"]
+    )
     holds = GaugeMetricFamily(
-        "agentcfg_source_awaits_confirmation", "1 while a removal waits.", labels=["source"]
+        "agentcfg_source_awaits_confirmation", "1 while a removal waits for confirmation.", labels=["source"]
     )
     cluster = AgentConfigCluster.objects.exclude(checked_at=None).first()
     folder = AgentConfigFolder.objects.exclude(checked_at=None).first()
@@ -55,7 +57,7 @@ def _sources() -> Iterator[Metric]:
             holds.add_metric([name], int(row.pending is not None))
     yield from (synced, current, holds)
     counts = GaugeMetricFamily(
-        "agentcfg_cluster_watch", "Of the watcher that writes, since it started.", labels=["count"]
+        "agentcfg_cluster_watch", "Counts of the active watcher since it started.", labels=["count"]
     )
     for name, count in sorted(cluster.counts.items() if cluster else ()):
         counts.add_metric([name], count)
@@ -73,22 +75,18 @@ def _documents() -> GaugeMetricFamily:
 
 
 def _conflicts() -> Iterator[GaugeMetricFamily]:
-    family = GaugeMetricFamily(
-        "agentcfg_conflicts", "Claims that lost, over all data planes.", labels=["kind"]
-    )
+    family = GaugeMetricFamily("agentcfg_conflicts", "Rejected claims in all data planes.", labels=["kind"])
     counts: dict[str, int] = {}
     for conflicts in AgentConfigStatus.objects.exclude(conflicts=[]).values_list("conflicts", flat=True):
-        for one in conflicts:
-            counts[one["kind"]] = counts.get(one["kind"], 0) + 1
+        for conflict in conflicts:
+            counts[conflict["kind"]] = counts.get(conflict["kind"], 0) + 1
     for kind, count in sorted(counts.items()):
         family.add_metric([kind], count)
     yield family
 
 
 def _parts() -> GaugeMetricFamily:
-    family = GaugeMetricFamily(
-        "agentcfg_parts_held", "Teams with a change that a gate holds.", labels=["data_plane"]
-    )
+    family = GaugeMetricFamily("agentcfg_parts_held", "Teams with a held change.", labels=["data_plane"])
     rows = AgentConfigPart.objects.exclude(held=None).values_list("data_plane").annotate(n=Count("id"))
     counts = dict(rows)
     for name in DataPlane.objects.order_by("name").values_list("name", flat=True):
@@ -97,18 +95,18 @@ def _parts() -> GaugeMetricFamily:
 
 
 def _planes() -> Iterator[GaugeMetricFamily]:
-    revision = GaugeMetricFamily("agentcfg_bundle_revision", "The revision in force.", labels=["data_plane"])
-    age = GaugeMetricFamily(
-        "agentcfg_bundle_age_seconds", "Since the bundle in force was given out.", labels=["data_plane"]
-    )
-    held = GaugeMetricFamily("agentcfg_bundle_held", "1 while a bundle waits.", labels=["data_plane"])
+    revision = GaugeMetricFamily("agentcfg_bundle_revision", "The active revision.", labels=["data_plane"])
+    age = GaugeMetricFamily("agentcfg_bundle_age_seconds", "Age of the active bundle.", labels=["data_plane"])
+    hold = GaugeMetricFamily("agentcfg_bundle_held", "1 while a bundle is held.", labels=["data_plane"])
     for plane in DataPlane.objects.annotate(now=Now()).order_by("name"):
         revision.add_metric([plane.name], plane.active_revision)
-        held.add_metric([plane.name], int(plane.held is not None))
+        hold.add_metric([plane.name], int(plane.held is not None))
         if plane.activated_at:
             age.add_metric([plane.name], (plane.now - plane.activated_at).total_seconds())
-    yield from (revision, age, held, _parts())
-    acks = GaugeMetricFamily("agentcfg_data_plane_acks", "Data planes by their last word.", labels=["state"])
+    yield from (revision, age, hold, _parts())
+    acks = GaugeMetricFamily(
+        "agentcfg_data_plane_acks", "Data planes by last acknowledgement.", labels=["state"]
+    )
     waiting = DataPlane.objects.filter(active_revision__gt=F("applied_revision"), ack_state="")
     counted = dict(DataPlane.objects.exclude(ack_state="").values_list("ack_state").annotate(n=Count("name")))
     for state, count in sorted({**counted, "WAITING": waiting.count()}.items()):

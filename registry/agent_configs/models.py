@@ -1,4 +1,4 @@
-"""Documents, grants, data planes and their bundles. Rows only: rules live in the modules beside this file."""
+"""Tables of documents, grants, data planes and bundles. Rows only; the rules are in other modules."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from registry.agent_configs.documents.published import ClaimKind, DocumentId
 
 NAME_LENGTH = 63
 DOCUMENT_LENGTH = 253
-KINDS = [(one.value, one.value) for one in ClaimKind]
-DIALECTS = [(one.value, one.value) for one in Dialect]
+KINDS = [(kind.value, kind.value) for kind in ClaimKind]
+DIALECTS = [(dialect.value, dialect.value) for dialect in Dialect]
 _SOURCES = ("api", "folder", "kubernetes")
 
 
 class PublishingTeam(models.Model):
-    """Who may publish for a team. A team without a row has no publishers but administrators."""
+    """A team's publishers. A team without a row has only administrators as publishers."""
 
     name = models.CharField(primary_key=True, max_length=NAME_LENGTH)
     organisation = models.CharField(max_length=NAME_LENGTH, blank=True, default="")
@@ -34,7 +34,7 @@ class AgentConfig(models.Model):
     """A published document. text: the latest; content: of the last generation that was valid."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
-    source = models.CharField(max_length=16, choices=[(one, one) for one in _SOURCES])
+    source = models.CharField(max_length=16, choices=[(source, source) for source in _SOURCES])
     team = models.CharField(max_length=NAME_LENGTH)
     name = models.CharField(max_length=DOCUMENT_LENGTH)
     text = models.TextField()
@@ -45,16 +45,16 @@ class AgentConfig(models.Model):
     is_valid = models.BooleanField(default=True)
     content: Any = models.JSONField(null=True)
     content_generation = models.IntegerField(default=0)
-    # When the content was the latest for the last time.
+    # When the content was last the latest.
     content_seen_at = models.DateTimeField(null=True)
     facts: Any = models.JSONField(default=dict)
     canary: Any = models.JSONField(null=True)
-    # Times of the last changes, to notice one that flaps.
+    # Times of the last changes, to detect flapping.
     recent_changes: Any = models.JSONField(default=list)
     created_at = models.DateTimeField(db_default=Now())
     changed_at = models.DateTimeField(db_default=Now())
     changed_by = models.CharField(max_length=63)
-    # A tombstone keeps the generation counting, so that an old ETag never fits a new document.
+    # A tombstone keeps the generation, so that an old ETag never matches a new document.
     deleted_at = models.DateTimeField(null=True)
 
     class Meta:
@@ -75,13 +75,13 @@ class AgentConfig(models.Model):
 
 
 class AgentConfigGeneration(models.Model):
-    """What a valid generation said, so that an older one can be served while the latest is to blame."""
+    """The content of a valid generation, so that an older one can be served instead of a faulty one."""
 
     id = models.BigAutoField(primary_key=True)
     document = models.ForeignKey(AgentConfig, on_delete=models.CASCADE, related_name="generations")
     number = models.IntegerField()
     content: Any = models.JSONField()
-    # As the document had them; None of generations from before these columns: as the document has them now.
+    # Of this generation; None in older rows, which use the document's current values.
     facts: Any = models.JSONField(null=True)
     canary: Any = models.JSONField(null=True)
     made_at = models.DateTimeField(db_default=Now())
@@ -96,7 +96,7 @@ class AgentConfigGeneration(models.Model):
 
 
 class AgentConfigGrant(models.Model):
-    """An administrator's word that a team may have what fits a pattern."""
+    """Permission for a team to claim names that match a pattern."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     team = models.CharField(max_length=NAME_LENGTH)
@@ -115,7 +115,7 @@ class AgentConfigGrant(models.Model):
 
 
 class AgentConfigRelease(models.Model):
-    """A team's word that it gives a name up as soon as somebody else claims it."""
+    """A team's consent to give up a name once another team claims it."""
 
     id = models.BigAutoField(primary_key=True)
     team = models.CharField(max_length=NAME_LENGTH)
@@ -133,7 +133,7 @@ class AgentConfigRelease(models.Model):
 
 
 class DataPlane(models.Model):
-    """A Flyte installation that reads one configuration from us: how it reads, and how far it got."""
+    """A Flyte installation that reads one configuration: its spec and its progress."""
 
     name = models.CharField(primary_key=True, max_length=NAME_LENGTH)
     version = models.IntegerField(default=1)
@@ -142,30 +142,30 @@ class DataPlane(models.Model):
     enabled_plugins: Any = models.JSONField(default=list)
     platform: Any = models.JSONField(default=dict)
     placeholders: Any = models.JSONField(default=list)
-    # Patterns of the teams whose documents it is given; none is all.
+    # Patterns of teams whose documents it gets; empty means all.
     teams: Any = models.JSONField(default=list)
-    # Who reads it and says how it went; administrators may, too.
+    # The principal that reads and acknowledges the configuration; administrators may, too.
     principal = models.CharField(max_length=63, blank=True, default="")
     stage = models.IntegerField(default=0, db_default=0)
     config_map: Any = models.JSONField(default=dict)
     created_at = models.DateTimeField(db_default=Now())
-    # Of everything that the last recompute saw; equal inputs need no other.
+    # Digest of the last recompute's inputs; equal inputs need no recompute.
     inputs_digest = models.CharField(max_length=64, blank=True, default="")
-    # The revision in force, which is served; and the highest number given.
+    # The active revision, which is served, and the highest assigned one.
     active_revision = models.IntegerField(default=0)
     activated_at = models.DateTimeField(null=True)
     latest_revision = models.IntegerField(default=0)
     applied_revision = models.IntegerField(default=0)
-    # What waits: its digest, why, and what it would change.
+    # The held bundle: its digest, reasons and changes.
     held: Any = models.JSONField(null=True)
     approved: Any = models.JSONField(default=list)
     rejected: Any = models.JSONField(default=list)
-    # While a document is searched that makes it reject bundles: suspects, and those let in again.
+    # During bisection after a rejection: the suspects, and those being tried.
     trial: Any = models.JSONField(null=True)
     ack_state = models.CharField(max_length=16, blank=True, default="")
     acked_at = models.DateTimeField(null=True)
     ack_errors: Any = models.JSONField(default=list)
-    # The revision for whose missing answer an alert was raised.
+    # The revision for whose missing acknowledgement an alert was raised.
     alerted_revision = models.IntegerField(default=0)
 
     def __str__(self) -> str:
@@ -173,14 +173,14 @@ class DataPlane(models.Model):
 
 
 class AgentConfigBundle(models.Model):
-    """One revision of a data plane's configuration; never changed (a trigger sees to that)."""
+    """One revision of a data plane's configuration; a trigger prevents changes."""
 
     id = models.BigAutoField(primary_key=True)
     data_plane = models.ForeignKey(DataPlane, on_delete=models.CASCADE, related_name="bundles")
     revision = models.IntegerField()
     parent = models.IntegerField()
     digest = models.CharField(max_length=64)
-    # The document as it is served; `body` is what it means, with who contributed.
+    # The served document; `body` is its content, with the contributing documents.
     text = models.TextField()
     body: Any = models.JSONField()
     changes: Any = models.JSONField(default=list)
@@ -197,7 +197,7 @@ class AgentConfigBundle(models.Model):
 
 
 class ClaimRecord(models.Model):
-    """What is remembered of a team's claim in one data plane."""
+    """The history of a team's claim in one data plane."""
 
     id = models.BigAutoField(primary_key=True)
     data_plane = models.ForeignKey(DataPlane, on_delete=models.CASCADE, related_name="claims")
@@ -226,13 +226,13 @@ class ClaimRecord(models.Model):
 
 
 class AgentConfigStatus(models.Model):
-    """How a document stands in one data plane, as the last recompute found it."""
+    """A document's status in one data plane after the last recompute."""
 
     id = models.BigAutoField(primary_key=True)
     document = models.ForeignKey(AgentConfig, on_delete=models.CASCADE, related_name="statuses")
     data_plane = models.ForeignKey(DataPlane, on_delete=models.CASCADE, related_name="statuses")
     conditions: Any = models.JSONField(default=list)
-    # Claims that lost to another document's, with who has them.
+    # Rejected claims, with the winners.
     conflicts: Any = models.JSONField(default=list)
     observations: Any = models.JSONField(default=list)
 
@@ -249,10 +249,9 @@ class AgentConfigStatus(models.Model):
 
 
 class AgentConfigQuarantine(models.Model):
-    """A document that is left out, of one data plane or (without one) of all.
+    """A quarantined document, in one data plane or (without one) in all.
 
-    generation: that was to blame, where it was one. fallback: the generation that is served meanwhile; 0
-    is none.
+    generation: the faulty one, if known. fallback: the generation served instead; 0 is none.
     """
 
     id = models.BigAutoField(primary_key=True)

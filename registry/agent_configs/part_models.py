@@ -1,4 +1,4 @@
-"""What single teams have in force, and how often they change it. Rows only."""
+"""Tables of team parts and change rates. Rows only."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from registry.agent_configs.models import NAME_LENGTH, DataPlane
 
 
 class AgentConfigPart(models.Model):
-    """What one team has in force in a data plane, and its change that waits.
+    """One team's active documents in a data plane, and its held change.
 
-    documents: source, team, name and generation of each. held: the digest of the change, its `reasons` and
-    `changes`, and `since` when it waits.
+    documents: source, team, name and generation of each. held: the change's digest, `reasons`, `changes` and
+    `since`, the time from which it is held.
     """
 
     id = models.BigAutoField(primary_key=True)
@@ -33,7 +33,7 @@ class AgentConfigPart(models.Model):
 
 
 class AgentConfigPace(models.Model):
-    """How many changes a team may still make: it grows with time, up to a limit. at: of the last change."""
+    """The changes that a team has left, which refill over time. at: time of the last change."""
 
     team = models.CharField(primary_key=True, max_length=NAME_LENGTH)
     left = models.FloatField()

@@ -1,4 +1,4 @@
-"""One row for each source that is read again and again: what the last look at it found."""
+"""Tables of followed sources, one row each, with the result of the last read."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ class AgentConfigFolder(SourceRow):
         ]
 
     def __str__(self) -> str:
-        return f"folder of agent configurations, looked at {self.checked_at}"
+        return f"folder of agent configurations, checked at {self.checked_at}"
 
 
 class AgentConfigCluster(SourceRow):
-    """counts: of the watcher that writes, since it started; watcher: its name."""
+    """The followed cluster. watcher: name of the active watcher; counts: its counts since it started."""
 
     watcher = models.CharField(max_length=255, blank=True, default="")
     counts: Any = models.JSONField(default=dict)
@@ -43,4 +43,4 @@ class AgentConfigCluster(SourceRow):
         ]
 
     def __str__(self) -> str:
-        return f"ConfigMaps of a cluster, looked at {self.checked_at}"
+        return f"ConfigMaps of a cluster, checked at {self.checked_at}"

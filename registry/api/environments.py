@@ -11,6 +11,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from controlplane import errors
 from controlplane.api.endpoints import Endpoint, ReasonedQuery, actor_of, mutation
 from controlplane.api.fields import StrictSerializer, Text, Whole, parse_body
 from controlplane.api.pages import PageQuery, page_response, paginate
@@ -118,6 +119,7 @@ class FleetGuards(Endpoint):
 
 class FleetGuardRuling(Endpoint):
     actions = {"POST": Action.AGENT_WRITE}
+    problems = {"POST": (errors.UnknownEnvironment,)}
 
     @extend_schema(
         operation_id="fleet_guards_overrule",

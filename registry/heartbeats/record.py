@@ -1,7 +1,7 @@
-"""Heartbeats renew leases. Judged by Postgres' clock at receipt; acknowledged after the commit.
+"""Record one heartbeat exactly. Judged by Postgres' clock at receipt; acknowledged after the commit.
 
-This is the exact way of one heartbeat. Usual ones are taken many at a time (many_heartbeats.py, and
-registry/fast_heartbeats): what changes nothing but the lease.
+Usual heartbeats, which change nothing but the lease, are renewed many at a time (`renew.renew_usual` and
+registry/api/heartbeats/fast_path.py).
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from registry.agents.models import Agent, Lease
 from registry.agents.policies import damping_policy
 from registry.agents.states import State, after_heartbeat
 from registry.agents.transitions import move
+from registry.heartbeats.renew import HeartbeatRow, Renewal, renew_decided
 from registry.heartbeats.reports import Report, store_report
 from registry.joining.name_conflicts import holder_of, note_rival, refusal
 from registry.providers import storage as providers
@@ -52,9 +53,9 @@ def record_heartbeat(
 
     Raises UnknownAgent, AgentRetired, and DuplicateInstance for a process that does not hold the name.
     """
-    how = _How(actor, any_agent, policy, congestion_lag)
+    options = _Options(actor, any_agent, policy, congestion_lag)
     try:
-        agent = _record(agent_id, heartbeat, how)
+        agent = _record(agent_id, heartbeat, options)
     except DuplicateInstance as refused:
         note_rival(refused, actor=actor)
         raise
@@ -65,7 +66,7 @@ def record_heartbeat(
 
 
 @dataclass(frozen=True, slots=True)
-class _How:
+class _Options:
     actor: Actor
     any_agent: bool
     policy: LivenessPolicy
@@ -73,42 +74,42 @@ class _How:
 
 
 @transaction.atomic
-def _record(agent_id: UUID, heartbeat: Heartbeat, how: _How) -> Agent:
+def _record(agent_id: UUID, heartbeat: Heartbeat, options: _Options) -> Agent:
     """The lease's row is locked first, here and in the sweep: whoever has it decides the state."""
     lease = _locked_lease(agent_id)
     agent = lease.agent
-    if not how.any_agent and agent.registered_by != how.actor.principal_id:
+    if not options.any_agent and agent.registered_by != options.actor.principal_id:
         raise PermissionDenied("This agent was registered with another token.")
     now: datetime = lease.now  # type: ignore[attr-defined]  # annotated
-    if heartbeat.instance is not None and holder_of(lease, how.policy).is_other(heartbeat.instance):
-        raise refusal(lease, heartbeat.instance, how.policy, now)
+    if heartbeat.instance is not None and holder_of(lease, options.policy).is_other(heartbeat.instance):
+        raise refusal(lease, heartbeat.instance, options.policy, now)
     if agent.state == State.RETIRED and not agent.retired_for_silence:
-        _renew(lease, replace(heartbeat, report=None), how.policy)
+        _renew(agent, replace(heartbeat, report=None), options.policy)
         return agent
     unbroken = lease.expires_at >= now
-    _renew(lease, heartbeat, how.policy)
+    _renew(agent, heartbeat, options.policy)
     if heartbeat.report and heartbeat.report.digest != bytes(lease.report_digest or b""):
-        _follow(agent, heartbeat.report, how)
-    back = agent.state != State.UNAVAILABLE or _is_back(agent, unbroken, how.policy)
+        _follow(agent, heartbeat.report, options)
+    back = agent.state != State.UNAVAILABLE or _is_back(agent, unbroken, options.policy)
     if back and agent.state != State.REGISTERED:
-        _show_life(agent, heartbeat, how)
+        _show_life(agent, heartbeat, options)
     return agent
 
 
-def _follow(agent: Agent, report: Report, how: _How) -> None:
+def _follow(agent: Agent, report: Report, options: _Options) -> None:
     store_report(agent.id, report)
     held = providers.locked(agent, agent.lease, agent.now)  # type: ignore[attr-defined]  # annotated
-    by = By(how.actor.name, how.actor.request_id)
-    if follow_report(held, report.said, by=by, policy=how.policy):
+    by = By(options.actor.name, options.actor.request_id)
+    if follow_report(held, report.said, by=by, policy=options.policy):
         Lease.objects.filter(agent_id=agent.id).update(report_digest=None)
 
 
-def _show_life(agent: Agent, heartbeat: Heartbeat, how: _How) -> None:
+def _show_life(agent: Agent, heartbeat: Heartbeat, options: _Options) -> None:
     new = after_heartbeat(
-        heartbeat.consumer_lag, congestion_lag=how.congestion_lag, draining=bool(agent.drain_reason)
+        heartbeat.consumer_lag, congestion_lag=options.congestion_lag, draining=bool(agent.drain_reason)
     )
-    reason = reason_of(new, heartbeat.consumer_lag, how.congestion_lag)
-    move(agent, new, reason=reason, actor=how.actor.name, request_id=how.actor.request_id)
+    reason = reason_of(new, heartbeat.consumer_lag, options.congestion_lag)
+    move(agent, new, reason=reason, actor=options.actor.name, request_id=options.actor.request_id)
 
 
 def _locked_lease(agent_id: UUID) -> Lease:
@@ -123,21 +124,31 @@ def _locked_lease(agent_id: UUID) -> Lease:
     return lease
 
 
-def _renew(lease: Lease, heartbeat: Heartbeat, policy: LivenessPolicy) -> None:
-    now: datetime = lease.now  # type: ignore[attr-defined]  # annotated
-    lease.renewed_at, lease.expires_at = now, now + policy.granted(lease.set_seconds)
-    lease.reported_at, lease.consumer_lag = heartbeat.reported_at, heartbeat.consumer_lag
-    changed = {name: getattr(lease, name) for name in _RENEWED}
-    if heartbeat.instance is not None:
-        changed["instance_uuid"] = heartbeat.instance
-    if heartbeat.report:
-        changed["report_digest"] = heartbeat.report.digest
-        if lease.vouched_at is not None:
-            changed["vouched_at"] = now
-    Lease.objects.filter(agent_id=lease.agent_id).update(**changed)
+def _renew(agent: Agent, heartbeat: Heartbeat, policy: LivenessPolicy) -> None:
+    row = HeartbeatRow(
+        agent.id,
+        State(agent.state),
+        heartbeat.reported_at,
+        heartbeat.consumer_lag,
+        heartbeat.report.digest if heartbeat.report else None,
+        heartbeat.instance,
+    )
+    renewal = renew_decided(row, policy)
+    agent.lease.renewed_at, agent.lease.expires_at = renewal.renewed_at, renewal.expires_at
+    agent.lease.reported_at, agent.lease.consumer_lag = heartbeat.reported_at, heartbeat.consumer_lag
 
 
-_RENEWED = ("renewed_at", "expires_at", "reported_at", "consumer_lag")
+def renewal_of(agent: Agent) -> Renewal:
+    """The renewal of an agent whose heartbeat was recorded, in the state that it has now."""
+    lease = agent.lease
+    return Renewal(
+        agent.id,
+        agent.state,
+        lease.renewed_at,
+        lease.expires_at,
+        lease.generation,
+        lease.configuration_etag,
+    )
 
 
 def _is_back(agent: Agent, unbroken: bool, policy: LivenessPolicy) -> bool:

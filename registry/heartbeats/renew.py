@@ -1,27 +1,43 @@
-"""Many heartbeats in one call, for gateways: the usual ones in one statement, the others one by one."""
+"""The statement that renews leases: through Django's connection, and prepared for the fast path.
+
+`RENEW` is written once. The two fillings differ in how rows arrive and in which of them may be renewed.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from django.db import connection, transaction
+from django.db import connection
 
 from controlplane.database.bulk import recordset
-from controlplane.errors import ControlplaneError
-from controlplane.identity.actors import Actor
 from registry.agents.liveness import LivenessPolicy
-from registry.agents.models import Agent
-from registry.agents.states import after_heartbeat
-from registry.heartbeats.record import Heartbeat, record_heartbeat
+from registry.agents.states import State
+
+_MICROSECOND = timedelta(microseconds=1)
 
 
 @dataclass(frozen=True, slots=True)
-class Renewed:
-    """A heartbeat that was taken: what its sender is told."""
+class HeartbeatRow:
+    """A heartbeat as the statement takes it.
+
+    state: of the agent after the heartbeat. report: the digest of its report. instance: of its process.
+    """
+
+    agent_id: UUID
+    state: State
+    reported_at: datetime
+    consumer_lag: int
+    report: bytes | None = None
+    instance: UUID | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Renewal:
+    """A renewed lease: what the agent is answered."""
 
     agent_id: UUID
     state: str
@@ -31,115 +47,103 @@ class Renewed:
     configuration_etag: str
 
 
-def renewed(agent: Agent) -> Renewed:
-    """The same of an agent whose heartbeat was recorded."""
-    lease = agent.lease
-    return Renewed(
-        agent.id,
-        agent.state,
-        lease.renewed_at,
-        lease.expires_at,
-        lease.generation,
-        lease.configuration_etag,
-    )
+def renew_usual(
+    rows: Sequence[HeartbeatRow], policy: LivenessPolicy, *, any_agent: bool, principal_id: UUID | None
+) -> list[Renewal]:
+    """Renew the leases of agents whose state, report and process stay as these rows have them.
+
+    any_agent: False renews only agents that this principal registered.
+    """
+    return _renew(rows, policy, {"decided": False, "any_agent": any_agent, "principal": principal_id})
 
 
-def record_heartbeats(
-    beats: Mapping[UUID, Heartbeat],
-    *,
-    actor: Actor,
-    any_agent: bool,
-    policy: LivenessPolicy,
-    congestion_lag: int,
-) -> dict[UUID, Renewed | ControlplaneError]:
-    """Take each as `record_heartbeat` does. What one agent is refused hinders no other."""
-    found: dict[UUID, Renewed | ControlplaneError] = {
-        one.agent_id: one for one in _renew_usual(beats, actor, any_agent, policy, congestion_lag)
-    }
-    for agent_id, heartbeat in beats.items():
-        if agent_id not in found:
-            found[agent_id] = _exactly(
-                agent_id,
-                heartbeat,
-                actor=actor,
-                any_agent=any_agent,
-                policy=policy,
-                congestion_lag=congestion_lag,
-            )
-    return found
+def renew_decided(row: HeartbeatRow, policy: LivenessPolicy) -> Renewal:
+    """Renew one lease whatever it says. Needs a transaction that holds the lease's row."""
+    (renewal,) = _renew([row], policy, {"decided": True, "any_agent": True, "principal": None})
+    return renewal
 
 
-def _exactly(agent_id: UUID, heartbeat: Heartbeat, **how: Any) -> Renewed | ControlplaneError:
-    try:
-        return renewed(record_heartbeat(agent_id, heartbeat, **how))
-    except ControlplaneError as error:
-        return error
-
-
-def _renew_usual(
-    beats: Mapping[UUID, Heartbeat],
-    actor: Actor,
-    any_agent: bool,
-    policy: LivenessPolicy,
-    congestion_lag: int,
-) -> Sequence[Renewed]:
-    rows = [_row(agent_id, beats[agent_id], congestion_lag) for agent_id in sorted(beats)]
-    return renew_rows(rows, any_agent=any_agent, principal_id=actor.principal_id, policy=policy)
-
-
-@transaction.atomic
-def renew_rows(
-    rows: Sequence[Mapping[str, Any]], *, any_agent: bool, principal_id: UUID | None, policy: LivenessPolicy
-) -> Sequence[Renewed]:
-    """Renew the leases of all whose state and report stay as these rows say."""
-    said: dict[str, Any] = {
-        "rows": recordset(rows),
-        "any": any_agent,
-        "principal": principal_id,
-        "lease": policy.lease.total_seconds(),
-        "shortest": policy.shortest_lease().total_seconds(),
-    }
+def _renew(rows: Sequence[HeartbeatRow], policy: LivenessPolicy, conditions: dict[str, Any]) -> list[Renewal]:
+    lease, shortest = lease_terms(policy)
+    parameters = {"rows": recordset(map(_columns, rows)), "lease": lease, "shortest": shortest, **conditions}
     with connection.cursor() as cursor:
-        cursor.execute(_RENEW, said)
-        return [Renewed(*row) for row in cursor.fetchall()]
+        cursor.execute(_RENEW_BY_CURSOR, parameters)
+        return [
+            Renewal(
+                rows[place - 1].agent_id, rows[place - 1].state.value, now, expires_at, generation, etag or ""
+            )
+            for place, generation, etag, now, _live_count, expires_at in cursor.fetchall()
+        ]
 
 
-def _row(agent_id: UUID, beat: Heartbeat, congestion_lag: int) -> dict[str, Any]:
+def lease_terms(policy: LivenessPolicy) -> tuple[int, int]:
+    """The lease where none is set, and the shortest one: in microseconds, as the statement takes them."""
+    return policy.lease // _MICROSECOND, policy.shortest_lease() // _MICROSECOND
+
+
+def _columns(row: HeartbeatRow) -> dict[str, Any]:
     return {
-        "id": str(agent_id),
-        "reported_at": beat.reported_at.isoformat(),
-        "lag": beat.consumer_lag,
-        "state": after_heartbeat(beat.consumer_lag, congestion_lag=congestion_lag).value,
-        "report": beat.report.digest.hex() if beat.report else None,
-        "instance": beat.instance,
+        "agent_id": row.agent_id,
+        "reported_at": row.reported_at,
+        "consumer_lag": row.consumer_lag,
+        "state": row.state.value,
+        "report": f"\\x{row.report.hex()}" if row.report else None,
+        "instance": row.instance,
     }
 
 
-# The rows are locked in the order of their keys: two such calls cannot block each other.
+# A lease that is set for the agent or its environment counts; none is shorter than the policy allows.
+# The time is that of the statement: its transaction may have waited for the row.
 _RENEW = """
-WITH said AS (
-    SELECT * FROM json_to_recordset(%(rows)s)
-        AS said (id uuid, reported_at timestamptz, lag bigint, state text, report text, instance uuid)
-), usual AS (
-    SELECT said.* FROM said
-    JOIN registry_lease AS lease ON lease.agent_id = said.id
-    JOIN registry_agent AS agent ON agent.id = said.id
-    WHERE lease.state = said.state AND (%(any)s OR agent.registered_by = %(principal)s)
-        AND (said.instance IS NULL OR lease.instance_uuid = said.instance)
-        AND (said.report IS NULL OR lease.report_digest = decode(said.report, 'hex'))
-    ORDER BY said.id
-    FOR UPDATE OF lease
-)
 UPDATE registry_lease AS lease
-SET renewed_at = now(), reported_at = usual.reported_at, consumer_lag = usual.lag,
-    expires_at = now() + interval '1 second' * greatest(%(shortest)s, coalesce(
-        lease.lease_seconds,
-        (SELECT lease_seconds FROM registry_environment WHERE id = lease.environment_id),
-        %(lease)s
-    )),
-    vouched_at = CASE WHEN usual.report IS NULL THEN lease.vouched_at
-        WHEN lease.vouched_at IS NOT NULL THEN now() END
-FROM usual WHERE lease.agent_id = usual.id
-RETURNING lease.agent_id, lease.state, lease.renewed_at, lease.expires_at, lease.generation,
-    COALESCE((SELECT configuration_etag FROM registry_environment WHERE id = lease.environment_id), '')
+SET renewed_at = statement_timestamp(),
+    expires_at = statement_timestamp() + interval '1 microsecond' * greatest({shortest}, coalesce(
+        1000000::bigint * coalesce(
+            lease.lease_seconds,
+            (SELECT lease_seconds FROM registry_environment WHERE id = lease.environment_id)
+        ), {lease})),
+    reported_at = heartbeat.reported_at, consumer_lag = heartbeat.consumer_lag,
+    instance_uuid = coalesce(heartbeat.instance, lease.instance_uuid),
+    report_digest = coalesce(heartbeat.report, lease.report_digest),
+    vouched_at = CASE WHEN heartbeat.report IS NULL THEN lease.vouched_at
+        WHEN lease.vouched_at IS NOT NULL THEN statement_timestamp() END
+FROM {heartbeats}
+WHERE lease.agent_id = heartbeat.agent_id AND {condition}
+RETURNING heartbeat.place, lease.generation,
+    (SELECT configuration_etag FROM registry_environment WHERE id = lease.environment_id),
+    statement_timestamp(), (SELECT live_count FROM registry_sweeprecord WHERE id = 1), lease.expires_at
 """
+_IS_USUAL = """lease.state = heartbeat.state
+    AND (heartbeat.instance IS NULL OR heartbeat.instance = lease.instance_uuid)
+    AND (heartbeat.report IS NULL OR heartbeat.report = lease.report_digest)"""
+# The rows are locked in the order of their keys: two such calls cannot block each other.
+_RENEW_BY_CURSOR = _RENEW.format(
+    lease="%(lease)s",
+    shortest="%(shortest)s",
+    heartbeats="""(
+    SELECT row.* FROM ROWS FROM (json_to_recordset(%(rows)s) AS (
+        agent_id uuid, reported_at timestamptz, consumer_lag bigint, state text, report bytea, instance uuid
+    )) WITH ORDINALITY AS row (agent_id, reported_at, consumer_lag, state, report, instance, place)
+    JOIN registry_lease AS locked ON locked.agent_id = row.agent_id
+    ORDER BY row.agent_id
+    FOR UPDATE OF locked
+) AS heartbeat""",
+    condition=f"""(%(decided)s OR {_IS_USUAL}
+    AND (%(any_agent)s OR EXISTS (
+        SELECT FROM registry_agent WHERE id = lease.agent_id AND registered_by = %(principal)s
+    )))""",
+)
+# Authentication and renewal in one: a row that differs in anything is left out, and Django finds out why.
+# The arrays are in the order of the keys, and the connection's plans keep it.
+RENEW_PREPARED = _RENEW.format(
+    lease="$8::bigint",
+    shortest="$9::bigint",
+    heartbeats="""unnest(
+    $1::uuid[], $2::bytea[], $3::bigint[], $4::timestamptz[], $5::text[], $6::bytea[], $7::uuid[]
+) WITH ORDINALITY AS heartbeat (
+    agent_id, token_digest, consumer_lag, reported_at, state, report, instance, place
+)""",
+    condition=f"""lease.token_digest = heartbeat.token_digest
+    AND (lease.token_expires_at IS NULL OR lease.token_expires_at > now())
+    AND {_IS_USUAL}""",
+).encode()

@@ -19,7 +19,7 @@ from registry.agents.transitions import move
 from registry.environments.guarding import environment_id_of
 from registry.environments.models import Environment
 from registry.joining.granted_terms import state_for
-from registry.joining.insert import Newcomer, admit, deed_of
+from registry.joining.insert import Newcomer, admit, audit_entry
 from registry.joining.name_conflicts import holder_of, refusal
 from registry.joining.registration import FACTS, Registration
 from registry.task_types.served import follow_task_types
@@ -48,7 +48,7 @@ def register(
     newcomer = Newcomer(registration, actor, initial)
     known = _find(registration.name)
     if known is None and admit([newcomer], policy):
-        audit.record_deeds([deed_of(newcomer)])
+        audit.record_entries([audit_entry(newcomer)])
         return Agent.objects.shown().get(id=newcomer.id), True
     # Two first registrations of one name may meet: the second refreshes what the first has made. A DCM agent
     # that gets a 4xx never asks again (environment-agents.md 2.1), so that must be none.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
-from typing import Any
+from typing import NamedTuple
 from uuid import UUID
 
 from django.db import connection, transaction
@@ -13,13 +13,26 @@ from controlplane.identity.actors import system
 from controlplane.scopes import Scope
 from registry.agents.event_types import BY_STATE
 from registry.agents.states import LIVE, State
+from registry.agents.transitions import transition_entry
 
 _ACTOR = system("sweep").name
 _NOWHERE = Scope()
 
 
+class _ExpiredAgent(NamedTuple):
+    """block: of the lease table, where the agent's lease is."""
+
+    id: UUID
+    state: str
+    name: str
+    environment: str
+    old: str
+    reason: str
+    block: int
+
+
 @transaction.atomic
-def mark_some(
+def expire_batch(
     between: tuple[str, str], rows: int, *, seen: datetime, grace: timedelta, gap: timedelta
 ) -> tuple[int, int]:
     """Mark agents whose lease ran out, and say so; return how many, and the block of the last one.
@@ -45,31 +58,26 @@ def mark_some(
                 "unavailable": State.UNAVAILABLE.value,
             },
         )
-        marked = cursor.fetchall()
-    if marked:
-        _announce(marked)
-    return len(marked), max((row[-1] for row in marked), default=0)
+        expired = [_ExpiredAgent(*row) for row in cursor.fetchall()]
+    if expired:
+        _announce(expired)
+    return len(expired), max((agent.block for agent in expired), default=0)
 
 
-def _announce(marked: list[tuple[Any, ...]]) -> None:
+def _announce(expired: list[_ExpiredAgent]) -> None:
     log.append_many(
         [
-            (BY_STATE[State(new)], str(agent_id), _data(agent_id, *rest), _NOWHERE)
-            for agent_id, new, *rest, _ in marked
+            (
+                BY_STATE[State(agent.state)],
+                str(agent.id),
+                transition_entry(agent, agent.old, agent.reason),
+                _NOWHERE,
+            )
+            for agent in expired
         ],
         object_type="agent",
         actor=_ACTOR,
     )
-
-
-def _data(agent_id: UUID, name: str, environment: str, old: str, reason: str) -> dict[str, Any]:
-    return {
-        "agent_id": str(agent_id),
-        "name": name,
-        "environment": environment,
-        "from": old,
-        "reason": reason,
-    }
 
 
 # `transitions.move` for many at once: only a state that still is what the lease says is changed. `due` reads

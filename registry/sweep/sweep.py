@@ -22,7 +22,7 @@ from registry.environments.evidence import WHOLE_FLEET, Sighting, note_hearing
 from registry.environments.fleet_guard import Counts
 from registry.environments.guarding import environment_id_of, judge_guards
 from registry.environments.policies import guard_policy
-from registry.sweep.expire import mark_some
+from registry.sweep.expire import expire_batch
 
 # A range of the table, small enough to be looked through again for each step.
 BLOCKS = 256
@@ -145,7 +145,7 @@ def _step(blocks: tuple[int, int], look: Look) -> tuple[int, int]:
     between = (f"({blocks[0]},0)", f"({blocks[1]},0)")
     for _ in range(_DEADLOCK_TRIES):
         try:
-            return mark_some(between, ROWS, seen=look.at, grace=look.policy.grace(), gap=outage_gap())
+            return expire_batch(between, ROWS, seen=look.at, grace=look.policy.grace(), gap=outage_gap())
         except OperationalError as error:
             if not isinstance(error.__cause__, DeadlockDetected):
                 raise

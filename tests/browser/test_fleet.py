@@ -7,10 +7,10 @@ from collections.abc import Callable
 from playwright.sync_api import Page, expect
 
 from registry import lifecycle
-from registry.agent_configs.delivery.data_planes import Described, put_plane
+from registry.agent_configs.delivery.data_planes import DataPlaneSpec, put_plane
 from registry.agent_configs.documents.published import DocumentId
 from registry.agent_configs.models import AgentConfigStatus, DataPlane
-from registry.agent_configs.publishing.publish import Wanted, put_document
+from registry.agent_configs.publishing.publish import DocumentSpec, put_document
 from registry.agents.models import Agent
 from registry.task_types.models import ServedTaskType
 from tests.api.registry.agent_configs.test_agent_configs import text
@@ -57,14 +57,14 @@ def test_every_page_about_agents_hinders_nobody(page: Page, look: Callable[[str,
 
 
 def publish(*documents: tuple[str, str]) -> None:
-    put_plane("eu", Described(), actor=ACTOR)
+    put_plane("eu", DataPlaneSpec(), actor=ACTOR)
     for team, task in documents:
-        put_document(Wanted(DocumentId("api", team, "agents"), text(team, task)), actor=ACTOR)
+        put_document(DocumentSpec(DocumentId("api", team, "agents"), text(team, task)), actor=ACTOR)
 
 
 def test_every_page_about_configurations_hinders_nobody(page: Page, look: Callable[[str, str], None]) -> None:
     publish(("acme", "acme_sensor"), ("rival", "acme_sensor"))
-    put_plane("us", Described(stage=1), actor=ACTOR)
+    put_plane("us", DataPlaneSpec(stage=1), actor=ACTOR)
     for name, address in CONFIG_PAGES.items():
         look(name, address)
 

@@ -20,6 +20,10 @@ CODE = ("controlplane", "overrides", "registry")
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 FENCE = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)
 HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
+# A path in the repository, as prose writes it. Generated folders exist only after `make sdk`.
+PATH = re.compile(
+    r"`((?:controlplane|overrides|registry|console|cpctl|tests|deploy|examples|changes)/[\w./-]+)`"
+)
 
 
 def test_the_error_catalogue_is_up_to_date():
@@ -64,11 +68,21 @@ def test_links_lead_to_a_file_and_a_heading(page):
     assert not broken
 
 
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_paths_in_prose_exist(page):
+    assert not [path for path in PATH.findall(page.read_text()) if not _exists(path)]
+
+
 def test_every_page_is_in_the_index():
     index = (DOCS / "index.md").read_text()
     linked = {(DOCS / link.partition("#")[0]).resolve() for link in LINK.findall(index)}
 
     assert {page for page in DOCS.rglob("*.md") if page.name != "index.md"} <= linked
+
+
+def _exists(path: str) -> bool:
+    templates = ROOT / "console" / "templates" / path
+    return (ROOT / path).exists() or templates.exists()
 
 
 def _leads_somewhere(page: Path, link: str) -> bool:

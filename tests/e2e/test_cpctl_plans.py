@@ -27,7 +27,7 @@ def cpctl(live, tmp_path) -> Cpctl:
 
 
 def confirm_in(text: str) -> str:
-    (confirm,) = re.findall(r"To confirm it, add --confirm (\S+)", text)
+    (confirm,) = re.findall(r"To confirm, add --confirm (\S+)", text)
     return str(confirm)
 
 
@@ -110,7 +110,7 @@ def test_a_rail_is_planned_before_it_is_set(cpctl):
     removal = cpctl("guard-rails", "delete", "cap", "--dry-run")
 
     assert (planned.code, refused.code, done.code, removal.code) == (0, 5, 0, 0)
-    assert "/defaults/cpu: 1 (cap: 500m is the most allowed)" in planned.out
+    assert "/defaults/cpu: 1 (cap: the maximum is 500m)" in planned.out
     assert "    - /defaults/cpu: 1" in planned.out
     assert "    + /defaults/cpu: 1" in removal.out
     assert [it["name"] for it in Api(cpctl.token).get("guard-rails").json()["items"]] == ["cap"]

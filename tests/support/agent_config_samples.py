@@ -13,8 +13,7 @@ from registry.agent_configs.documents.published import (
     ClaimKey,
     ClaimKind,
     DocumentId,
-    Facts,
-    Published,
+    PublishedDocument,
 )
 
 NOW = datetime(2026, 11, 21, 9, 0, tzinfo=UTC)
@@ -32,12 +31,12 @@ def content(routes: dict[str, str], agents: dict[str, Deployment] | None = None,
 
 def published(
     name: str, team: str = "acme", said: Content | None = None, *, age: int = 0, **more: Any
-) -> Published:
+) -> PublishedDocument:
     """A document; the greater its age, in hours, the older it is."""
     document = DocumentId("cluster", team, name)
     said = said if said is not None else content({f"{name}_task": name})
     created_at = NOW - timedelta(hours=age)
-    return Published(document, team, more.pop("generation", 1), said, created_at, **more)
+    return PublishedDocument(document, team, more.pop("generation", 1), said, created_at, **more)
 
 
 def task(name: str, version: int = 0, pin: str = "") -> ClaimKey:
@@ -48,7 +47,7 @@ def named(name: str) -> ClaimKey:
     return ClaimKey(ClaimKind.AGENT, name)
 
 
-def verdict(decision: Decision, document: Published, key: ClaimKey) -> Verdict:
+def verdict(decision: Decision, document: PublishedDocument, key: ClaimKey) -> Verdict:
     (found,) = (one for one in decision.of(document.id) if one.claim.key == key)
     return found
 
@@ -58,4 +57,15 @@ def fates(decision: Decision) -> dict[tuple[str, str], str]:
     return {(one.claim.document.name, str(one.claim.key)): one.reason.value for one in decision.verdicts}
 
 
-__all__ = ["NOW", "Canary", "Facts", "agent", "content", "fates", "named", "published", "task", "verdict"]
+__all__ = [
+    "NOW",
+    "Canary",
+    "TaskTypeFacts",
+    "agent",
+    "content",
+    "fates",
+    "named",
+    "published",
+    "task",
+    "verdict",
+]

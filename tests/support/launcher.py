@@ -11,7 +11,7 @@ import time
 import urllib.request
 from pathlib import Path
 
-from controlplane.local.ports import free_port
+from controlplane.local.programs import free_port
 from tests.support.paths import ROOT
 
 _SERVICES = ("DATABASE_URL", "REDIS_URL", "NATS_URL", "SECRET_KEY", "DJANGO_SETTINGS_MODULE", "DATA_DIR")

@@ -8,6 +8,7 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from controlplane import errors
 from controlplane.access import principals
 from controlplane.access.models import RoleBinding
 from controlplane.api.endpoints import Endpoint, MutationQuery, actor_of, mutation
@@ -21,14 +22,12 @@ from controlplane.scopes import Scope
 
 class RoleBindingCollection(Endpoint):
     actions = {"GET": Action.ACCESS_READ, "POST": Action.ACCESS_WRITE}
+    problems = {"POST": (errors.UnknownPrincipal,)}
 
     @extend_schema(
         operation_id="role_bindings_list",
         summary="List role bindings",
-        description=(
-            "Each binding gives one principal one role at a scope and everywhere below it. Filter by "
-            "principal."
-        ),
+        description=("A role binding grants a principal a role at a scope and below it."),
         tags=["access"],
         parameters=[shapes.RoleBindingListQuery],
         responses=shapes.RoleBindingPage,
@@ -45,7 +44,7 @@ class RoleBindingCollection(Endpoint):
     @extend_schema(
         operation_id="role_bindings_create",
         summary="Create a role binding",
-        description="Gives a principal a role at a scope and everywhere below it.",
+        description="Grants a principal a role at a scope and below it.",
         tags=["access"],
         parameters=[MutationQuery],
         request=shapes.RoleBindingWrite,
@@ -55,11 +54,11 @@ class RoleBindingCollection(Endpoint):
     @mutation
     def post(self, request: Request) -> Response:
         MutationQuery.parse(request)
-        wanted = parse_body(shapes.RoleBindingWrite, request)
+        body = parse_body(shapes.RoleBindingWrite, request)
         binding = principals.bind_role(
-            principals.get_principal(wanted["principal"]),
-            Role(wanted["role"]),
-            Scope(**wanted.get("scope", {})),
+            principals.get_principal(body["principal"]),
+            Role(body["role"]),
+            Scope(**body.get("scope", {})),
             actor=actor_of(request),
         )
         return Response(shapes.show_role_binding(binding), status=201)
@@ -67,11 +66,12 @@ class RoleBindingCollection(Endpoint):
 
 class RoleBindingItem(Endpoint):
     actions = {"DELETE": Action.ACCESS_WRITE}
+    problems = {"DELETE": (errors.LastAdministrator,)}
 
     @extend_schema(
         operation_id="role_bindings_delete",
         summary="Delete a role binding",
-        description="Takes effect with the principal's next request.",
+        description="The role is revoked from the principal's next request on.",
         tags=["access"],
         parameters=[MutationQuery],
         responses={204: None},

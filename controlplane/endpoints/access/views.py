@@ -6,6 +6,7 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from controlplane import errors
 from controlplane.access import principals
 from controlplane.access.login import passwords
 from controlplane.access.models import Principal, PrincipalKind
@@ -28,7 +29,7 @@ class Me(Endpoint):
     @extend_schema(
         operation_id="me_get",
         summary="Get the current principal",
-        description="Returns the name of the caller and the roles bound to it, each with its scope.",
+        description="Returns the caller's name and roles, each with its scope.",
         tags=["access"],
         responses=shapes.CurrentPrincipalRead,
         examples=[examples.ME],
@@ -36,7 +37,7 @@ class Me(Endpoint):
     def get(self, request: Request) -> Response:
         Query.parse(request)
         caller = caller_of(request)
-        grants = [{"role": one.role.value, "scope": show_scope(one.scope)} for one in caller.grants]
+        grants = [{"role": grant.role.value, "scope": show_scope(grant.scope)} for grant in caller.grants]
         return Response({"name": caller.name, "kind": caller.kind, "grants": grants})
 
 
@@ -46,7 +47,8 @@ class CanI(Endpoint):
     @extend_schema(
         operation_id="me_can_i",
         summary="Check a permission of the caller",
-        description="Changes nothing. The reason names the role that allows it, or those that would.",
+        description="Returns whether the caller may perform an action at a scope. The reason names the role"
+        " that allows it, or the roles that would.",
         tags=["access"],
         request=shapes.PermissionCheckWrite,
         responses={200: shapes.PermissionCheckRead},
@@ -55,8 +57,8 @@ class CanI(Endpoint):
     @mutation
     def post(self, request: Request) -> Response:
         Query.parse(request)
-        asked = parse_body(shapes.PermissionCheckWrite, request)
-        verdict = caller_of(request).verdict(Action(asked["action"]), Scope(**asked.get("scope", {})))
+        body = parse_body(shapes.PermissionCheckWrite, request)
+        verdict = caller_of(request).verdict(Action(body["action"]), Scope(**body.get("scope", {})))
         return Response({"allowed": verdict.allowed, "reason": verdict.reason})
 
 
@@ -66,7 +68,7 @@ class PrincipalCollection(Endpoint):
     @extend_schema(
         operation_id="principals_list",
         summary="List principals",
-        description="People, services and agents that can authenticate, active or not.",
+        description="Returns people, services and agents, whether active or not.",
         tags=["access"],
         parameters=[PageQuery],
         responses=shapes.PrincipalPage,
@@ -80,7 +82,7 @@ class PrincipalCollection(Endpoint):
     @extend_schema(
         operation_id="principals_create",
         summary="Create a principal",
-        description="It has no role yet: bind one with `POST /api/v1/role-bindings`.",
+        description="A new principal has no roles. Grant one with `POST /api/v1/role-bindings`.",
         tags=["access"],
         parameters=[MutationQuery],
         request=shapes.PrincipalWrite,
@@ -90,12 +92,12 @@ class PrincipalCollection(Endpoint):
     @mutation
     def post(self, request: Request) -> Response:
         MutationQuery.parse(request)
-        wanted = parse_body(shapes.PrincipalWrite, request)
-        _check_password(wanted["kind"], wanted["password"])
+        body = parse_body(shapes.PrincipalWrite, request)
+        _check_password(body["kind"], body["password"])
         principal = principals.create_principal(
-            wanted["name"],
-            kind=wanted["kind"],
-            password=wanted["password"],
+            body["name"],
+            kind=body["kind"],
+            password=body["password"],
             actor=actor_of(request),
         )
         principal.refresh_from_db()
@@ -105,11 +107,12 @@ class PrincipalCollection(Endpoint):
 
 class PrincipalItem(Endpoint):
     actions = {"GET": Action.ACCESS_READ, "PATCH": Action.ACCESS_WRITE}
+    problems = {"PATCH": (errors.LastAdministrator,)}
 
     @extend_schema(
         operation_id="principals_get",
         summary="Get one principal",
-        description="Returns the principal's kind and whether it is active.",
+        description="Returns a principal's kind and whether it is active.",
         tags=["access"],
         responses=shapes.PrincipalRead,
         examples=[examples.PRINCIPAL],
@@ -122,8 +125,8 @@ class PrincipalItem(Endpoint):
         operation_id="principals_patch",
         summary="Activate or deactivate a principal",
         description=(
-            "A deactivated principal keeps its roles and tokens, but every request with them is refused "
-            "until it is activated again."
+            "A deactivated principal keeps its roles and tokens, but all its requests are rejected"
+            " until it is activated again."
         ),
         tags=["access"],
         parameters=[MutationQuery],
@@ -134,8 +137,8 @@ class PrincipalItem(Endpoint):
     @mutation
     def patch(self, request: Request, name: str) -> Response:
         MutationQuery.parse(request)
-        wanted = parse_body(shapes.PrincipalPatch, request)
-        principal = principals.set_active(name, is_active=wanted["is_active"], actor=actor_of(request))
+        body = parse_body(shapes.PrincipalPatch, request)
+        principal = principals.set_active(name, is_active=body["is_active"], actor=actor_of(request))
         return Response(shapes.show_principal(principal))
 
 
@@ -146,8 +149,8 @@ class AuditCollection(Endpoint):
         operation_id="audit_list",
         summary="List audit records",
         description=(
-            "Every accepted change that you may read, the newest first: who made it, when, the values before "
-            "and after, and the reason given."
+            "Returns the changes that you may read, newest first: actor, time, the object before and"
+            " after the change, and the reason."
         ),
         tags=["audit"],
         parameters=[shapes.AuditListQuery],
@@ -157,8 +160,8 @@ class AuditCollection(Endpoint):
     def get(self, request: Request) -> Response:
         query = shapes.AuditListQuery.parse(request)
         rows = visible_records(caller_of(request))
-        wanted = ("actor", "object_type", "object_id", "request_id")
-        rows = rows.filter(**{name: query[name] for name in wanted if name in query})
+        body = ("actor", "object_type", "object_id", "request_id")
+        rows = rows.filter(**{name: query[name] for name in body if name in query})
         if "since" in query:
             rows = rows.filter(newer_than(query["since"]))
         order = ("id",) if query["order"] == ASCENDING else ("-id",)
@@ -169,7 +172,7 @@ class AuditCollection(Endpoint):
 def _check_password(kind: str, password: str) -> None:
     message = ""
     if password and kind != PrincipalKind.PERSON:
-        message = "Only a person has a password."
+        message = "Only people have passwords. Omit `password`, and create a token instead."
     elif password:
         passwords.check_policy(password, "/password")
     if message:

@@ -1,4 +1,4 @@
-"""The shapes of a batch of effective values: each source once, and its index wherever it is meant."""
+"""Schemas of a batch of effective values: each source once, and its index at each value."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from overrides.api.effective.schemas import (
     show_with,
     source_content,
 )
-from overrides.effective.results import Effective, EffectiveValues
-from overrides.loading.layers import Origin
+from overrides.effective.results import EffectiveAttributes, EffectiveValues
+from overrides.loading.layers import LayerOrigin
 from overrides.resolution.resolve import Layer
 
 MAX_SCOPES = 1000
-_LEFT_OUT = "Left out with `explain: false`."
+_LEFT_OUT = "Absent with `explain: false`."
 _SOURCE = "Index of the source in `sources`."
 
 
@@ -38,9 +38,7 @@ class EffectiveBatchShadowed(ShadowedValue):
 
 class EffectiveBatchLeaf(EffectiveLeaf):
     source = serializers.IntegerField(help_text=_SOURCE)  # type: ignore[assignment]  # DRF takes it out of the class
-    shadowed = EffectiveBatchShadowed(
-        many=True, help_text="What other scopes set here, the most specific first."
-    )
+    shadowed = EffectiveBatchShadowed(many=True, help_text="Values of other scopes, the most specific first.")
 
 
 class EffectiveBatchRemoved(RemovedValue):
@@ -49,7 +47,7 @@ class EffectiveBatchRemoved(RemovedValue):
 
 
 class EffectiveBatchRefused(RefusedValue):
-    """A value that is set, and that a guard rail keeps from applying here."""
+    """A value that does not apply because it breaks a guard rail."""
 
     source = serializers.IntegerField(help_text=_SOURCE)  # type: ignore[assignment]  # DRF takes it out of the class
 
@@ -64,14 +62,14 @@ class EffectiveBatchType(EffectiveTypeRead):
 
 class EffectiveBatchScope(serializers.Serializer[Any]):
     scope = ScopeRead()
-    items = EffectiveBatchType(many=True, help_text="Only types that are set somewhere on the ladder.")
+    items = EffectiveBatchType(
+        many=True, help_text="Only types that are set somewhere on the scope's ladder."
+    )
 
 
 class EffectiveBatchRead(serializers.Serializer[Any]):
-    sources = ValueSource(
-        many=True, help_text="Each source once, whichever items refer to it; empty with `explain: false`."
-    )
-    items = EffectiveBatchScope(many=True, help_text="In the order of the scopes that were asked for.")
+    sources = ValueSource(many=True, help_text="Each source once; empty with `explain: false`.")
+    items = EffectiveBatchScope(many=True, help_text="In the order of the requested scopes.")
 
 
 class EffectiveBatchWrite(StrictSerializer):
@@ -81,20 +79,23 @@ class EffectiveBatchWrite(StrictSerializer):
     explain = serializers.BooleanField(
         required=False,
         default=True,
-        help_text="`false`: only the values. Much smaller and faster where nobody asks why.",
+        help_text="`false`: only values, which is much smaller and faster.",
     )
 
 
 def show_values(effective: EffectiveValues) -> dict[str, Any]:
     return {
         "scope": show_scope(effective.scope),
-        "items": [{**show_kind(one.resource_type), "attributes": one.attributes} for one in effective.types],
+        "items": [
+            {**show_kind(type_values.resource_type), "attributes": type_values.attributes}
+            for type_values in effective.types
+        ],
     }
 
 
-def show_batch(answers: Sequence[Effective]) -> dict[str, Any]:
-    """Many answers, with each source once and its index wherever it is meant."""
-    indices: dict[tuple[Scope, Origin, bool], int] = {}
+def show_batch(answers: Sequence[EffectiveAttributes]) -> dict[str, Any]:
+    """Return many results, with each source once and its index at each value."""
+    indices: dict[tuple[Scope, LayerOrigin, bool], int] = {}
 
     def index_of(layer: Layer) -> int:
         return indices.setdefault((layer.scope, layer.origin, layer.is_default), len(indices))

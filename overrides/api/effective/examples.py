@@ -36,7 +36,7 @@ _EFFECTIVE = {
                     "pointer": "/defaults/cpu",
                     "value": "1",
                     "source": _SOURCE,
-                    "why": "project=flytesnacks domain=development sets it, and nothing more specific does.",
+                    "why": "project=flytesnacks domain=development sets it, and no more specific scope does.",
                     "shadowed": [
                         {
                             "value": "500m",
@@ -50,7 +50,7 @@ _EFFECTIVE = {
                     "pointer": "/defaults/memory",
                     "value": "500Mi",
                     "source": _PLATFORM,
-                    "why": "global sets it, and nothing more specific does.",
+                    "why": "global sets it, and no more specific scope does.",
                     "shadowed": [],
                 },
             ],
@@ -65,7 +65,7 @@ _SOURCES = [_SOURCE, _PLATFORM]
 
 
 def _by_index(value: Any) -> Any:
-    """The same with the index of each source in place of the source."""
+    """Replace each source by its index."""
     if isinstance(value, list):
         return [_by_index(item) for item in value]
     if not isinstance(value, dict):
@@ -77,7 +77,7 @@ def _by_index(value: Any) -> Any:
 
 EFFECTIVE_BATCH_WRITE = request("Two scopes", {"scopes": [{}, {"domain": "development"}]})
 EFFECTIVE_BATCH = answer(
-    "One answer for each scope",
+    "One result for each scope",
     {"sources": _SOURCES, "items": [_by_index(_EFFECTIVE)]},
 )
 EFFECTIVE = answer("Two values, two sources", _EFFECTIVE)

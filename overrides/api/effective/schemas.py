@@ -1,4 +1,4 @@
-"""The shapes of effective values in the API."""
+"""Schemas of effective values."""
 
 from __future__ import annotations
 
@@ -13,61 +13,61 @@ from controlplane.errors.field_error import FieldError
 from controlplane.scopes import Scope
 from overrides.api.as_of import ScopeAsOfQuery
 from overrides.api.schemas import STRATEGIES, AnyJSONField, AttributesField
-from overrides.effective.results import Effective, EffectiveType
-from overrides.loading.layers import Origin
+from overrides.effective.results import EffectiveAttributes, EffectiveType
+from overrides.loading.layers import LayerOrigin
 from overrides.resolution.rails import GuardRail
-from overrides.resolution.resolve import Because, Layer, Refused, Stated
+from overrides.resolution.resolve import Layer, LosingValue, RefusedLeaf, ShadowReason
 from overrides.resource_types import ResourceType
 from overrides.resource_types.operators import pointer_of
 
-REASONS = [(one.value, one.value) for one in Because]
+REASONS = [(reason.value, reason.value) for reason in ShadowReason]
 KINDS = [("override", "override"), ("platform_default", "platform_default")]
-# A source as an answer names it: whole, or by its index.
+# A function that shows a source: in full, or as an index.
 ShowSource = Callable[[Layer], Any]
 _WHY_NOT = {
-    Because.LESS_SPECIFIC: "a more specific scope sets it",
-    Because.NOT_THE_LEAST: "the least of all layers applies here",
-    Because.NOT_THE_GREATEST: "the greatest of all layers applies here",
+    ShadowReason.LESS_SPECIFIC: "a more specific scope sets it",
+    ShadowReason.NOT_THE_LEAST: "the smallest value of all layers applies",
+    ShadowReason.NOT_THE_GREATEST: "the largest value of all layers applies",
 }
 
 
 class ValueSource(serializers.Serializer[Any]):
-    """Where a value is set: the scope, and who set it when."""
+    """Where a value is set: the scope, by whom and when."""
 
     kind = serializers.ChoiceField(choices=KINDS)
     scope = ScopeRead()
-    override_id = serializers.UUIDField(allow_null=True, help_text="None for a platform default.")
+    override_id = serializers.UUIDField(allow_null=True, help_text="Null for a platform default.")
     version = serializers.IntegerField()
     revision = serializers.IntegerField()
     changed_by = serializers.CharField()
     changed_at = serializers.DateTimeField(allow_null=True)
     change_message = serializers.CharField()
-    declared_in = serializers.CharField(help_text="File and line, where overrides come from files.")
+    declared_in = serializers.CharField(help_text="File and line, if overrides are loaded from files.")
 
 
 class ShadowedValue(serializers.Serializer[Any]):
-    value = AnyJSONField(help_text="What is set there; null takes an inherited value away.")
+    value = AnyJSONField(help_text="The value set there; null removes an inherited value.")
     source = ValueSource()  # type: ignore[assignment]  # DRF takes it out of the class
     because = serializers.ChoiceField(choices=REASONS, help_text="Why it does not apply.")
-    why_not = serializers.CharField(help_text="The same in words.")
+    why_not = serializers.CharField(help_text="The reason as a sentence.")
 
 
 class EffectiveLeaf(serializers.Serializer[Any]):
     pointer = serializers.CharField(help_text="JSON Pointer into `attributes`.")
     value = AnyJSONField()
     source = ValueSource()  # type: ignore[assignment]  # DRF takes it out of the class
-    why = serializers.CharField(help_text="Why this value applies, in words.")
-    shadowed = ShadowedValue(many=True, help_text="What other scopes set here, the most specific first.")
+    why = serializers.CharField(help_text="Why this value applies, as a sentence.")
+    shadowed = ShadowedValue(many=True, help_text="Values of other scopes, the most specific first.")
 
 
 class RemovedValue(serializers.Serializer[Any]):
     pointer = serializers.CharField(help_text="Where the value would have been.")
-    source = ValueSource(help_text="The scope whose null took it away.")  # type: ignore[assignment]  # DRF takes it out of the class
+    source = ValueSource(help_text="The scope whose null removed the value.")  # type: ignore[assignment]  # DRF takes it out of the class
     shadowed = ShadowedValue(many=True)
 
 
 class RefusedValue(serializers.Serializer[Any]):
-    """A value that is set, and that a guard rail keeps from applying here."""
+    """A value that does not apply because it breaks a guard rail."""
 
     pointer = serializers.CharField()
     value = AnyJSONField()
@@ -84,12 +84,12 @@ class ActiveRail(serializers.Serializer[Any]):
 
 
 class EffectiveWarning(serializers.Serializer[Any]):
-    """A rule that the combined values break, such as a limit below its default."""
+    """A rule that the effective values break, such as a limit below its default."""
 
     pointer = serializers.CharField(help_text="JSON Pointer into `attributes`.")
     code = serializers.CharField()
     message = serializers.CharField()
-    hint = serializers.CharField(help_text="What to do about it; may be empty.")
+    hint = serializers.CharField(help_text="How to fix it; may be empty.")
 
 
 class EffectiveTypeRead(serializers.Serializer[Any]):
@@ -99,13 +99,13 @@ class EffectiveTypeRead(serializers.Serializer[Any]):
     leaves = EffectiveLeaf(many=True)
     removed = RemovedValue(many=True)
     refused = RefusedValue(many=True)
-    rails = ActiveRail(many=True, help_text="Guard rails that govern this type here.")
-    warnings = EffectiveWarning(many=True, help_text="What is wrong with the combined attributes.")
+    rails = ActiveRail(many=True, help_text="Guard rails in effect for this type at the scope.")
+    warnings = EffectiveWarning(many=True, help_text="Validation errors of the effective attributes.")
 
 
 class EffectiveRead(serializers.Serializer[Any]):
     scope = ScopeRead()
-    items = EffectiveTypeRead(many=True, help_text="Only types that are set somewhere on the ladder.")
+    items = EffectiveTypeRead(many=True, help_text="Only types that are set somewhere on the scope's ladder.")
 
 
 class EffectiveQuery(ScopeAsOfQuery):
@@ -116,25 +116,25 @@ class EffectiveQuery(ScopeAsOfQuery):
         choices=[("native", "native"), ("flyte", "flyte")],
         required=False,
         default="native",
-        help_text="`flyte`: what FlyteAdmin would apply at an execution.",
+        help_text="`flyte`: resolve by FlyteAdmin's rules for executions.",
     )
 
 
-def show_effective(effective: Effective) -> dict[str, Any]:
+def show_effective(effective: EffectiveAttributes) -> dict[str, Any]:
     return show_with(effective, _show_source)
 
 
-def show_with(effective: Effective, show_source: ShowSource) -> dict[str, Any]:
+def show_with(effective: EffectiveAttributes, show_source: ShowSource) -> dict[str, Any]:
     return {
         "scope": show_scope(effective.scope),
-        "items": [_show_type(one, show_source) for one in effective.types],
+        "items": [_show_type(effective_type, show_source) for effective_type in effective.types],
     }
 
 
-def _show_type(one: EffectiveType, show_source: ShowSource) -> dict[str, Any]:
-    resolved = one.resolved
+def _show_type(effective_type: EffectiveType, show_source: ShowSource) -> dict[str, Any]:
+    resolved = effective_type.resolved
     return {
-        **show_kind(one.resource_type),
+        **show_kind(effective_type.resource_type),
         "attributes": resolved.attributes,
         "leaves": [
             {
@@ -142,21 +142,21 @@ def _show_type(one: EffectiveType, show_source: ShowSource) -> dict[str, Any]:
                 "value": leaf.value,
                 "source": show_source(leaf.source),
                 "why": _why(leaf.source, leaf.shadowed),
-                "shadowed": [_show_stated(stated, show_source) for stated in leaf.shadowed],
+                "shadowed": [_show_shadowed(losing_value, show_source) for losing_value in leaf.shadowed],
             }
             for leaf in resolved.leaves
         ],
         "removed": [
             {
-                "pointer": gone.pointer,
-                "source": show_source(gone.source),
-                "shadowed": [_show_stated(stated, show_source) for stated in gone.shadowed],
+                "pointer": removed.pointer,
+                "source": show_source(removed.source),
+                "shadowed": [_show_shadowed(losing_value, show_source) for losing_value in removed.shadowed],
             }
-            for gone in resolved.removed
+            for removed in resolved.removed
         ],
         "refused": [_show_refused(refused, show_source) for refused in resolved.refused],
-        "rails": [_show_rail(rail) for rail in one.rails],
-        "warnings": [_show_warning(error) for error in one.warnings],
+        "rails": [_show_rail(rail) for rail in effective_type.rails],
+        "warnings": [_show_warning(error) for error in effective_type.warnings],
     }
 
 
@@ -164,36 +164,36 @@ def _show_warning(error: FieldError) -> dict[str, Any]:
     return {"pointer": error.pointer, "code": error.code, "message": error.message, "hint": error.hint}
 
 
-def show_kind(one: ResourceType) -> dict[str, Any]:
-    return {"resource_type": one.name, "strategy": one.rule.strategy.value}
+def show_kind(resource_type: ResourceType) -> dict[str, Any]:
+    return {"resource_type": resource_type.name, "strategy": resource_type.rule.strategy.value}
 
 
-def _why(source: Layer, shadowed: tuple[Stated, ...]) -> str:
+def _why(source: Layer, shadowed: tuple[LosingValue, ...]) -> str:
     if source.is_default:
-        return "It is the platform's default, and nothing that is set says otherwise."
-    place = str(source.scope)
-    if any(one.because is not Because.LESS_SPECIFIC for one in shadowed):
-        return f"{place} sets it, and of all layers its value wins."
-    return f"{place} sets it, and nothing more specific does."
+        return "It is the platform default, and no override sets another value."
+    scope = str(source.scope)
+    if any(value.because is not ShadowReason.LESS_SPECIFIC for value in shadowed):
+        return f"{scope} sets it, and its value wins among all layers."
+    return f"{scope} sets it, and no more specific scope does."
 
 
-def _show_stated(one: Stated, show_source: ShowSource) -> dict[str, Any]:
+def _show_shadowed(losing: LosingValue, show_source: ShowSource) -> dict[str, Any]:
     return {
-        "value": one.value,
-        "source": show_source(one.layer),
-        "because": one.because.value,
-        "why_not": f"{one.layer.scope} sets it, but {_WHY_NOT[one.because]}.",
+        "value": losing.value,
+        "source": show_source(losing.layer),
+        "because": losing.because.value,
+        "why_not": f"{losing.layer.scope} sets it, but {_WHY_NOT[losing.because]}.",
     }
 
 
-def _show_refused(one: Refused, show_source: ShowSource) -> dict[str, Any]:
-    reason = f" {one.rail.reason}" if one.rail.reason else ""
+def _show_refused(refused: RefusedLeaf, show_source: ShowSource) -> dict[str, Any]:
+    rail, reason = refused.rail, f" {refused.rail.reason}" if refused.rail.reason else ""
     return {
-        "pointer": one.pointer,
-        "value": one.value,
-        "source": show_source(one.source),
-        "rail": one.rail.name,
-        "why_not": f"The guard rail {one.rail.name!r} at {one.rail.scope} refuses it: {one.because}.{reason}",
+        "pointer": refused.pointer,
+        "value": refused.value,
+        "source": show_source(refused.source),
+        "rail": rail.name,
+        "why_not": f"The guard rail {rail.name!r} at {rail.scope} refuses it: {refused.because}.{reason}",
     }
 
 
@@ -207,13 +207,13 @@ def _show_rail(rail: GuardRail) -> dict[str, Any]:
 
 
 def _show_source(layer: Layer) -> dict[str, Any]:
-    """The same object for all leaves of a layer: a layer has many, and making it is not free."""
-    origin: Origin = layer.origin
+    """Return the source of a layer, cached, because a layer has many leaves."""
+    origin: LayerOrigin = layer.origin
     return source_content(layer.scope, origin, layer.is_default)
 
 
 @lru_cache(maxsize=4096)
-def source_content(scope: Scope, origin: Origin, is_default: bool) -> dict[str, Any]:
+def source_content(scope: Scope, origin: LayerOrigin, is_default: bool) -> dict[str, Any]:
     return {
         "kind": "platform_default" if is_default else "override",
         "scope": show_scope(scope),

@@ -1,4 +1,4 @@
-"""Doors to effective values: what applies, and why."""
+"""HTTP endpoints for effective values."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from controlplane import errors
 from controlplane.api.endpoints import Endpoint, caller_of
 from controlplane.api.etags import respond
 from controlplane.api.fields import Query, parse_body
 from controlplane.api.scopes import scope_from
 from controlplane.identity.roles import Action
 from overrides.api.as_of import as_of
-from overrides.api.effective import batch_schemas, examples
-from overrides.api.effective import schemas as shapes
+from overrides.api.effective import batch_schemas, examples, schemas
 from overrides.effective.effective import effective_attributes, effective_many, flyte_attributes, values_many
 
 
@@ -25,34 +25,42 @@ class EffectiveOverrides(Endpoint):
         operation_id="overrides_effective",
         summary="Get the effective values at a scope",
         description=(
-            "Combines everything on the scope's ladder: platform defaults, global, domain, project, project "
-            "and domain, workflow, launch plan; the more specific wins. Each leaf names its source and what "
-            "lost, and `refused` what a guard rail keeps from applying."
+            "Merges everything on the scope's ladder: platform defaults, global, domain, project, project "
+            "and domain, workflow, launch plan. The most specific value wins. Each leaf has its source and "
+            "the values that lost; `refused` lists values that break a guard rail."
         ),
         tags=["overrides"],
-        parameters=[shapes.EffectiveQuery],
-        responses=shapes.EffectiveRead,
+        parameters=[schemas.EffectiveQuery],
+        responses=schemas.EffectiveRead,
         examples=[examples.EFFECTIVE],
     )
     def get(self, request: Request) -> Response:
-        query = shapes.EffectiveQuery.parse(request)
+        query = schemas.EffectiveQuery.parse(request)
         scope = scope_from(query)
         caller_of(request).require(Action.OVERRIDE_READ, scope)
         read = flyte_attributes if query["strategy"] == "flyte" else effective_attributes
         effective = read(scope, resource_type=query["resource_type"], as_of=as_of(query))
-        return respond(request, shapes.show_effective(effective), etag=f'"{effective.fingerprint}"')
+        return respond(request, schemas.show_effective(effective), etag=f'"{effective.fingerprint}"')
 
 
 class EffectiveBatch(Endpoint):
     actions = {"POST": Action.OVERRIDE_READ}
+    problems = {
+        "POST": (
+            errors.UnknownProject,
+            errors.UnknownDomain,
+            errors.UnknownResourceType,
+            errors.InvalidScope,
+        )
+    }
 
     @extend_schema(
         operation_id="overrides_effective_batch",
         summary="Get the effective values at up to 1,000 scopes",
         description=(
-            "A read; POST because the question is long. Answers in the order of the question. `source` is an "
-            "index into `sources`, which has each source once. With `explain: false` only the values: much "
-            "smaller and faster."
+            "A read operation; it uses POST because the list of scopes can be long. Results are in the order "
+            "of the scopes. `source` is an index into `sources`, which contains each source once. "
+            "`explain: false` returns only values, which is much smaller and faster."
         ),
         tags=["overrides"],
         request=batch_schemas.EffectiveBatchWrite,
@@ -61,13 +69,13 @@ class EffectiveBatch(Endpoint):
     )
     def post(self, request: Request) -> Response:
         Query.parse(request)
-        wanted = parse_body(batch_schemas.EffectiveBatchWrite, request)
-        scopes = [scope_from(one) for one in wanted["scopes"]]
+        body = parse_body(batch_schemas.EffectiveBatchWrite, request)
+        scopes = [scope_from(segments) for segments in body["scopes"]]
         caller = caller_of(request)
         for scope in scopes:
             caller.require(Action.OVERRIDE_READ, scope)
-        question = {"resource_type": wanted["resource_type"], "as_of": as_of(wanted)}
-        if not wanted["explain"]:
-            items = [batch_schemas.show_values(one) for one in values_many(scopes, **question)]
+        query = {"resource_type": body["resource_type"], "as_of": as_of(body)}
+        if not body["explain"]:
+            items = [batch_schemas.show_values(values) for values in values_many(scopes, **query)]
             return Response({"sources": [], "items": items})
-        return Response(batch_schemas.show_batch(effective_many(scopes, **question)))
+        return Response(batch_schemas.show_batch(effective_many(scopes, **query)))

@@ -51,4 +51,4 @@ REVISION_DIFF = answer("One override differs", {"items": [_CHANGE], "next_cursor
 BLAME = answer("One value", {"items": [_BLAMED]})
 OVERRIDE_ROLLBACK = request("Back to version 1", {"to_version": 1})
 SCOPE_ROLLBACK = request("Back to revision 12", {"to_revision": 12})
-ROLLED_BACK = answer("What changes", PLAN_VALUE)
+ROLLED_BACK = answer("Plan", PLAN_VALUE)

@@ -1,4 +1,4 @@
-"""The shapes of history: versions, revisions, differences, blame."""
+"""Schemas of history: versions, revisions, differences, blame."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from controlplane.api.pages import PageQuery
 from controlplane.api.scopes import ScopeQuery, ScopeRead, show_scope
 from overrides.api.as_of import ScopeAsOfQuery
 from overrides.api.plan_schemas import LeafDifference
-from overrides.api.schemas import AnyJSONField, AttributesField, TermsQuery
-from overrides.history.history import Blamed
+from overrides.api.schemas import AnyJSONField, AttributesField, WriteOptionsQuery
+from overrides.history.history import BlamedLeaf
 from overrides.models import OverrideVersion, Revision
 
 
 class VersionRead(serializers.Serializer[Any]):
-    """What an override was after one change. `attributes` is null after a deletion."""
+    """The state of an override after one change. `attributes` is null after a deletion."""
 
     resource_type = serializers.CharField()
     scope = ScopeRead()
@@ -42,15 +42,15 @@ class VersionDiffRead(serializers.Serializer[Any]):
 
 
 class RevisionRead(serializers.Serializer[Any]):
-    """One transaction that changed what applies somewhere."""
+    """One transaction that changed effective values."""
 
     revision = serializers.IntegerField()
     made_at = serializers.DateTimeField()
     made_by = serializers.CharField()
     change_message = serializers.CharField()
     request_id = serializers.CharField()
-    changes = serializers.IntegerField(help_text="How many overrides it changed.")
-    everything = serializers.BooleanField(help_text="It changed a resource type or a guard rail.")
+    changes = serializers.IntegerField(help_text="Number of changed overrides.")
+    everything = serializers.BooleanField(help_text="True if it changed a resource type or a guard rail.")
 
 
 class RevisionPage(serializers.Serializer[Any]):
@@ -59,7 +59,7 @@ class RevisionPage(serializers.Serializer[Any]):
 
 
 class RevisionChangeRead(serializers.Serializer[Any]):
-    """One override that differs between two revisions. null: nothing was set."""
+    """One override that differs between two revisions. null: no override."""
 
     resource_type = serializers.CharField()
     scope = ScopeRead()
@@ -77,7 +77,7 @@ class RevisionDiffPage(serializers.Serializer[Any]):
 class BlameLine(serializers.Serializer[Any]):
     pointer = serializers.CharField()
     value = AnyJSONField()
-    version = serializers.IntegerField(help_text="The version since which it has this value.")
+    version = serializers.IntegerField(help_text="The version that set this value.")
     revision = serializers.IntegerField()
     changed_at = serializers.DateTimeField()
     changed_by = serializers.CharField()
@@ -94,30 +94,38 @@ class VersionListQuery(ScopeQuery, PageQuery):
 
 
 class BlameQuery(ScopeAsOfQuery):
-    """A scope, now or then."""
+    """A scope, now or at a revision or time."""
 
 
-_FROM = {"from": serializers.IntegerField(min_value=0, help_text="The earlier revision. 0: the beginning.")}
+_FROM = {
+    "from": serializers.IntegerField(
+        min_value=0, help_text="The earlier revision; 0 is before the first change."
+    )
+}
 _DiffQuery = type("_DiffQuery", (VersionListQuery,), _FROM)
 
 
 class RevisionDiffQuery(_DiffQuery):  # type: ignore[misc, valid-type]  # `from` is a word of Python
-    """Two revisions; only what lies at or below the scope."""
+    """Two revisions, and a scope: only overrides at or below it."""
 
-    to = serializers.IntegerField(min_value=0, required=False, help_text="The later revision. Absent: now.")
+    to = serializers.IntegerField(
+        min_value=0, required=False, help_text="The later revision; by default the current one."
+    )
     resource_type = serializers.CharField(required=False, help_text="Only this type.")
 
 
-class RollbackQuery(ScopeQuery, TermsQuery):
-    """A scope, and the terms of a change."""
+class RollbackQuery(ScopeQuery, WriteOptionsQuery):
+    """A scope, and options of a change."""
 
 
 class OverrideRollback(StrictSerializer):
-    to_version = Whole(min_value=1, help_text="The version that shall stand again, as a new one.")
+    to_version = Whole(min_value=1, help_text="The version to restore.")
 
 
 class ScopeRollback(StrictSerializer):
-    to_revision = Whole(min_value=0, help_text="All at and below the scope shall be as at this revision.")
+    to_revision = Whole(
+        min_value=0, help_text="The revision to restore, for all overrides at and below the scope."
+    )
     resource_type = serializers.CharField(
         required=False, default="", allow_blank=True, help_text="Only this type."
     )
@@ -131,7 +139,7 @@ def show_revision(revision: Revision) -> dict[str, Any]:
     return dict(RevisionRead(revision).data)
 
 
-def show_blamed(one: Blamed) -> dict[str, Any]:
+def show_blamed(blamed: BlamedLeaf) -> dict[str, Any]:
     names = ("version", "revision", "changed_at", "changed_by", "change_message", "request_id")
-    told = {name: getattr(one.version, name) for name in names}
-    return {"pointer": one.pointer, "value": one.value, **told}
+    change = {name: getattr(blamed.version, name) for name in names}
+    return {"pointer": blamed.pointer, "value": blamed.value, **change}

@@ -1,4 +1,4 @@
-"""Doors to history: versions, revisions, what differs, who set it, and going back."""
+"""HTTP endpoints for history: versions, revisions, differences, blame and rollback."""
 
 from __future__ import annotations
 
@@ -20,16 +20,15 @@ from controlplane.identity.roles import Action
 from controlplane.scopes import Scope
 from overrides.api import plan_schemas
 from overrides.api.as_of import as_of
-from overrides.api.history import examples
-from overrides.api.history import schemas as shapes
+from overrides.api.history import examples, schemas
 from overrides.api.overrides.views import address_from
-from overrides.api.write_options import terms_from
+from overrides.api.write_options import write_options_from
 from overrides.editing.plans import differences
 from overrides.history.history import (
     address_of,
     attributes_as_of,
     blame,
-    differing_between,
+    differences_between,
     get_version,
     versions_of,
 )
@@ -47,17 +46,17 @@ class VersionCollection(Endpoint):
     @extend_schema(
         operation_id="override_versions_list",
         summary="List versions of an override, newest first",
-        description="Includes deletions: a version without attributes marks one.",
+        description="Includes deletions: versions without attributes.",
         tags=_TAGS,
-        parameters=[shapes.VersionListQuery],
-        responses=shapes.VersionPage,
+        parameters=[schemas.VersionListQuery],
+        responses=schemas.VersionPage,
         examples=[examples.VERSIONS],
     )
     def get(self, request: Request, resource_type: str) -> Response:
-        query = shapes.VersionListQuery.parse(request)
+        query = schemas.VersionListQuery.parse(request)
         address = address_from(request, resource_type, query, Action.OVERRIDE_READ)
         page = paginate(request, versions_of(address), order=("-version",), query=query)
-        return page_response(request, page, shapes.show_version)
+        return page_response(request, page, schemas.show_version)
 
 
 class VersionItem(Endpoint):
@@ -66,15 +65,15 @@ class VersionItem(Endpoint):
     @extend_schema(
         operation_id="override_versions_get",
         summary="Get one version of an override",
-        description="Returns the attributes as they were in that version, and who set them.",
+        description="Returns the attributes of that version, and who set them.",
         tags=_TAGS,
         parameters=[ScopeQuery],
-        responses=shapes.VersionRead,
+        responses=schemas.VersionRead,
         examples=[examples.VERSION],
     )
     def get(self, request: Request, resource_type: str, version: int) -> Response:
         address = address_from(request, resource_type, ScopeQuery.parse(request), Action.OVERRIDE_READ)
-        return Response(shapes.show_version(get_version(address, version)))
+        return Response(schemas.show_version(get_version(address, version)))
 
 
 class VersionDiff(Endpoint):
@@ -86,7 +85,7 @@ class VersionDiff(Endpoint):
         description="Lists the values that differ, with the value in each version.",
         tags=_TAGS,
         parameters=[ScopeQuery],
-        responses=shapes.VersionDiffRead,
+        responses=schemas.VersionDiffRead,
         examples=[examples.VERSION_DIFF],
     )
     def get(self, request: Request, resource_type: str, version: int, other: int) -> Response:
@@ -94,8 +93,8 @@ class VersionDiff(Endpoint):
         before, after = get_version(address, version), get_version(address, other)
         return Response(
             {
-                "before": shapes.show_version(before),
-                "after": shapes.show_version(after),
+                "before": schemas.show_version(before),
+                "after": schemas.show_version(after),
                 "differences": _differences(resource_type, before.attributes, after.attributes),
             }
         )
@@ -107,18 +106,20 @@ class Blame(Endpoint):
     @extend_schema(
         operation_id="overrides_blame",
         summary="List who last set each value of an override",
-        description="One line for each value: the version and revision that set it, who, when and why.",
+        description="One item for each value: the version and revision that set it, by whom, when and why.",
         tags=_TAGS,
-        parameters=[shapes.BlameQuery],
-        responses=shapes.BlameRead,
+        parameters=[schemas.BlameQuery],
+        responses=schemas.BlameRead,
         examples=[examples.BLAME],
     )
     def get(self, request: Request, resource_type: str) -> Response:
-        query = shapes.BlameQuery.parse(request)
+        query = schemas.BlameQuery.parse(request)
         address = address_from(request, resource_type, query, Action.OVERRIDE_READ)
-        then = as_of(query)
-        rule = current_catalogue(then).get(resource_type).rule
-        return Response({"items": [shapes.show_blamed(one) for one in blame(address, rule, as_of=then)]})
+        past_revision = as_of(query)
+        rule = current_catalogue(past_revision).get(resource_type).rule
+        return Response(
+            {"items": [schemas.show_blamed(line) for line in blame(address, rule, as_of=past_revision)]}
+        )
 
 
 class RevisionCollection(Endpoint):
@@ -130,14 +131,14 @@ class RevisionCollection(Endpoint):
         description="One item for each transaction: who, when, why, and how many overrides it changed.",
         tags=_TAGS,
         parameters=[PageQuery],
-        responses=shapes.RevisionPage,
+        responses=schemas.RevisionPage,
         examples=[examples.REVISIONS],
     )
     def get(self, request: Request) -> Response:
         query = PageQuery.parse(request)
         page = paginate(request, _readable(request), order=("-revision",), query=query)
-        shown = _shown(page.items, caller_of(request))
-        return page_response(request, page, lambda one: shown[one.revision])
+        items = _revisions_by_number(page.items, caller_of(request))
+        return page_response(request, page, lambda row: items[row.revision])
 
 
 class RevisionItem(Endpoint):
@@ -148,15 +149,15 @@ class RevisionItem(Endpoint):
         summary="Get one revision",
         description="Who changed overrides in this revision, when, why, and how many.",
         tags=_TAGS,
-        responses=shapes.RevisionRead,
+        responses=schemas.RevisionRead,
         examples=[examples.REVISION],
     )
     def get(self, request: Request, revision: int) -> Response:
         Query.parse(request)
-        found = _readable(request).filter(revision=revision).first()
-        if found is None:
-            raise UnknownVersion(f"There is no revision {revision}.")
-        return Response(_shown([found], caller_of(request))[revision])
+        row = _readable(request).filter(revision=revision).first()
+        if row is None:
+            raise UnknownVersion(f"Revision {revision} does not exist.")
+        return Response(_revisions_by_number([row], caller_of(request))[revision])
 
 
 class RevisionDiff(Endpoint):
@@ -166,23 +167,23 @@ class RevisionDiff(Endpoint):
         operation_id="overrides_diff",
         summary="Compare two revisions",
         description=(
-            "Every override at or below the scope that differs, with its last change in between. What was "
-            "changed and changed back, or only got another manager, does not differ."
+            "Lists every override at or below the scope that differs, with its last change in between. "
+            "Overrides that were changed back, or only changed their manager, are not listed."
         ),
         tags=_TAGS,
-        parameters=[shapes.RevisionDiffQuery],
-        responses=shapes.RevisionDiffPage,
+        parameters=[schemas.RevisionDiffQuery],
+        responses=schemas.RevisionDiffPage,
         examples=[examples.REVISION_DIFF],
     )
     def get(self, request: Request) -> Response:
-        query = shapes.RevisionDiffQuery.parse(request)
+        query = schemas.RevisionDiffQuery.parse(request)
         scope = scope_from(query)
         caller_of(request).require(Action.OVERRIDE_READ, scope)
         earlier, later = check_revision(query["from"]), check_revision(query.get("to", current_revision()))
         if earlier > later:
             message = f"from={earlier} is later than to={later}. Swap them."
             raise InvalidRequest(message, errors=[FieldError("?from", "not_allowed", message)])
-        rows = differing_between(earlier, later).within([scope])
+        rows = differences_between(earlier, later).within([scope])
         if "resource_type" in query:
             rows = rows.filter(resource_type=query["resource_type"])
         page = paginate(request, rows, order=("id",), query=query)
@@ -198,24 +199,24 @@ class OverrideRollback(Endpoint):
         operation_id="overrides_rollback",
         summary="Roll an override back to an earlier version",
         description=(
-            "It becomes a new version; history stays. `dry_run=true` shows what would change. "
-            "If-Match is honoured, not required."
+            "Creates a new version with the attributes of the earlier one. `dry_run=true` returns the plan "
+            "only. If-Match is optional."
         ),
         tags=_TAGS,
-        parameters=[shapes.RollbackQuery],
-        request=shapes.OverrideRollback,
+        parameters=[schemas.RollbackQuery],
+        request=schemas.OverrideRollback,
         responses=plan_schemas.PlanRead,
         examples=[examples.OVERRIDE_ROLLBACK, examples.ROLLED_BACK],
     )
     @mutation
     def post(self, request: Request, resource_type: str) -> Response:
-        query = shapes.RollbackQuery.parse(request)
+        query = schemas.RollbackQuery.parse(request)
         address = address_from(request, resource_type, query, Action.OVERRIDE_WRITE)
         plan = roll_back_override(
             address,
-            to_version=parse_body(shapes.OverrideRollback, request)["to_version"],
+            to_version=parse_body(schemas.OverrideRollback, request)["to_version"],
             actor=actor_of(request, query["change_message"]),
-            terms=terms_from(request, query, [address.scope], wants_plan=True),
+            options=write_options_from(request, query, [address.scope], wants_plan=True),
         )
         return Response(plan_schemas.show_plan(plan))
 
@@ -226,51 +227,51 @@ class ScopeRollback(Endpoint):
     @extend_schema(
         operation_id="overrides_rollback_scope",
         summary="Roll a scope back to an earlier revision",
-        description="One new revision, all or nothing. `dry_run=true` shows what would change.",
+        description="Creates one new revision, all or nothing. `dry_run=true` returns the plan only.",
         tags=_TAGS,
-        parameters=[shapes.RollbackQuery],
-        request=shapes.ScopeRollback,
+        parameters=[schemas.RollbackQuery],
+        request=schemas.ScopeRollback,
         responses=plan_schemas.PlanRead,
         examples=[examples.SCOPE_ROLLBACK, examples.ROLLED_BACK],
     )
     @mutation
     def post(self, request: Request) -> Response:
-        query = shapes.RollbackQuery.parse(request)
+        query = schemas.RollbackQuery.parse(request)
         scope = scope_from(query)
         caller_of(request).require(Action.OVERRIDE_WRITE, scope)
-        wanted = parse_body(shapes.ScopeRollback, request)
+        body = parse_body(schemas.ScopeRollback, request)
         plan = roll_back(
             [scope],
-            to_revision=wanted["to_revision"],
-            resource_type=wanted["resource_type"],
+            to_revision=body["to_revision"],
+            resource_type=body["resource_type"],
             actor=actor_of(request, query["change_message"]),
-            terms=terms_from(request, query, [scope], wants_plan=True),
+            options=write_options_from(request, query, [scope], wants_plan=True),
         )
         return Response(plan_schemas.show_plan(plan))
 
 
 def _readable(request: Request) -> QuerySet[Revision]:
-    """Revisions that changed something that the caller may read."""
+    """Return revisions that changed something that the caller can read."""
     scopes = caller_of(request).scopes_for(Action.OVERRIDE_READ)
     if Scope() in scopes:
         return Revision.objects.all()
     return Revision.objects.filter(revision__in=OverrideVersion.objects.within(scopes).values("revision"))
 
 
-def _shown(revisions: Sequence[Revision], caller: Caller) -> dict[int, dict[str, Any]]:
-    """Revisions by number. Changes that the caller may not read are not counted."""
-    shown = {one.revision: shapes.show_revision(one) for one in revisions}
+def _revisions_by_number(revisions: Sequence[Revision], caller: Caller) -> dict[int, dict[str, Any]]:
+    """Return revisions by number. Changes that the caller cannot read are not counted."""
+    items = {revision.revision: schemas.show_revision(revision) for revision in revisions}
     scopes = caller.scopes_for(Action.OVERRIDE_READ)
     if Scope() not in scopes:
-        rows = OverrideVersion.objects.within(scopes).filter(revision__in=list(shown))
+        rows = OverrideVersion.objects.within(scopes).filter(revision__in=list(items))
         counts = rows.values_list("revision").annotate(changes=Count("id"))
         for revision, changes in counts.order_by():
-            shown[revision]["changes"] = changes
-    return shown
+            items[revision]["changes"] = changes
+    return items
 
 
 def _differences(resource_type: str, before: Any, after: Any) -> list[dict[str, Any]]:
-    """By the rule of today's type; of a type that is gone, by the plain rule."""
+    """Return the differences by the type's current rule, or plain merging for a deleted type."""
     rule = current_catalogue().rule_of(resource_type)
     return plan_schemas.show_differences(differences(before, after, rule))
 
@@ -281,6 +282,6 @@ def _show_change(row: OverrideVersion, before: Any) -> dict[str, Any]:
         "scope": show_scope(row.scope),
         "before": before,
         "after": row.attributes,
-        "last_change": shapes.show_version(row),
+        "last_change": schemas.show_version(row),
         "differences": _differences(row.resource_type, before, row.attributes),
     }

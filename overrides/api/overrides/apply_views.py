@@ -1,4 +1,4 @@
-"""Doors to declarative apply: many documents at once, all or nothing, with a plan."""
+"""HTTP endpoint for declarative apply: many documents at once, all or nothing, with a plan."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from controlplane.identity.roles import Action
 from controlplane.scopes import Scope
 from overrides.api import examples
 from overrides.api.plan_schemas import PlanRead, show_applied
-from overrides.api.schemas import AnyJSONField, TermsQuery
-from overrides.documents.documents import Sent
+from overrides.api.schemas import AnyJSONField, WriteOptionsQuery
+from overrides.documents.documents import ReceivedDocument
 from overrides.documents.export import apply_bundle, scopes_in
 from overrides.editing.apply import ApplyOptions
 
@@ -33,19 +33,19 @@ _KIND_ACTIONS = {
 }
 
 
-class ApplyQuery(ScopeQuery, TermsQuery):
-    """The terms of an apply. The scope says how far `prune` reaches; leave it out for everywhere."""
+class ApplyQuery(ScopeQuery, WriteOptionsQuery):
+    """Options of an apply. `prune` removes at and below the scope; without a scope, everywhere."""
 
     managed_by = serializers.CharField(
         required=False,
         default="api",
         max_length=63,
-        help_text="Whose documents these are, such as `git`.",
+        help_text="Manager of the documents' values, such as `git`.",
     )
     prune = serializers.BooleanField(
         required=False,
         default=False,
-        help_text="Take out what this manager set before, at or below the scope, and states no more.",
+        help_text="Remove values at or below the scope that this manager set and no longer states.",
     )
 
 
@@ -53,7 +53,8 @@ class Bundle(StrictSerializer):
     documents = serializers.ListField(
         child=AnyJSONField(),
         max_length=MAX_DOCUMENTS,
-        help_text="Overrides documents, ConfigMaps, lists of entries, projects, domains, types, rails.",
+        help_text="Overrides documents, ConfigMaps, lists, projects, domains, resource types and guard "
+        "rails.",
     )
 
 
@@ -66,10 +67,10 @@ class ApplyOverrides(Endpoint):
         operation_id="overrides_apply",
         summary="Apply a set of documents",
         description=(
-            "Each manager (`managed_by`) says all that it wants; what others manage stays. A value that "
-            "somebody else manages is a 409 that names it, unless `force=true`. `dry_run=true` answers the "
-            "plan, however large: which documents differ, which effective values change, at how many scopes, "
-            "and what to `confirm`. A prune that removes all that the manager has in reach, or at least "
+            "Each manager (`managed_by`) states everything that it sets; values of other managers stay. "
+            "Changing a value of another manager is a 409, unless `force=true`. `dry_run=true` returns the "
+            "plan: which documents and effective values change, at how many scopes, and what to send as "
+            "`confirm`. A prune that removes everything that the manager has in reach, or at least "
             "20 overrides and more than a tenth, is a 409 until the plan's digest confirms it."
         ),
         tags=["overrides"],
@@ -81,7 +82,7 @@ class ApplyOverrides(Endpoint):
     @mutation
     def post(self, request: Request) -> Response:
         query = ApplyQuery.parse(request)
-        sent = sent_documents(request)
+        documents = received_documents(request)
         options = ApplyOptions(
             manager=query["managed_by"],
             force=query["force"],
@@ -91,24 +92,24 @@ class ApplyOverrides(Endpoint):
             asks=not query["dry_run"],
         )
         with located(request):
-            authorise(caller_of(request), sent, options)
+            authorise(caller_of(request), documents, options)
             actor = actor_of(request, query["change_message"])
-            return Response(show_applied(apply_bundle(sent, options=options, actor=actor)))
+            return Response(show_applied(apply_bundle(documents, options=options, actor=actor)))
 
 
-def sent_documents(request: Request) -> list[Sent]:
-    """The documents of the body, JSON or YAML."""
-    documents: Any = request.data
-    if not isinstance(documents, YamlDocuments):
-        parsed = Bundle(data=documents)
+def received_documents(request: Request) -> list[ReceivedDocument]:
+    """Return the documents of the body, JSON or YAML."""
+    body: Any = request.data
+    if not isinstance(body, YamlDocuments):
+        parsed = Bundle(data=body)
         parsed.is_valid(raise_exception=True)
-        documents = documents["documents"]
-    return [Sent(one, f"/documents/{number}") for number, one in enumerate(documents)]
+        body = body["documents"]
+    return [ReceivedDocument(document, f"/documents/{number}") for number, document in enumerate(body)]
 
 
-def authorise(caller: Caller, sent: Iterable[Sent], options: ApplyOptions) -> None:
-    """Every scope and kind must be the caller's to write, before anything is looked up."""
-    kinds, scopes = scopes_in(list(sent), most=MAX_DOCUMENTS)
+def authorise(caller: Caller, documents: Iterable[ReceivedDocument], options: ApplyOptions) -> None:
+    """Check that the caller may write every scope and kind, before anything is looked up."""
+    kinds, scopes = scopes_in(list(documents), maximum=MAX_DOCUMENTS)
     for kind in kinds:
         caller.require(_KIND_ACTIONS[kind], Scope())
     for scope in {*scopes, *(options.prune_within if options.prune else ())}:

@@ -6,21 +6,21 @@ from overrides.file_source.synchronise import CURRENT, DATABASE, source_state, s
 
 
 class Command(BaseCommand):
-    help = "Look at the folder of overrides now, and say what is wrong with it if anything is."
+    help = "Load the folder of overrides now, and print its errors."
 
     def handle(self, *args: Any, **options: Any) -> None:
         state = synchronise()
-        found = source_state()
+        status = source_state()
         if state == DATABASE:
-            raise CommandError("OVERRIDES_SOURCE is db here, so there is no folder to look at.")
-        for error in found["errors"]:
+            raise CommandError("OVERRIDES_SOURCE is db, so there is no folder to load.")
+        for error in status["errors"]:
             place = f"{error['file']}:{error['line']}:{error['column']}" if error["file"] else "folder"
             self.stderr.write(f"{place}: {error['message']}")
-        if pending := found["pending"]:
+        if pending := status["pending"]:
             self.stderr.write(
-                f"The files would remove {pending['removals']} of {pending['stored']} overrides. If that is "
-                f"meant: POST /api/v1/overrides/source:confirm with the digest {pending['digest']}."
+                f"The files would remove {pending['removals']} of {pending['stored']} overrides. To confirm, "
+                f"send the digest {pending['digest']} to POST /api/v1/overrides/source:confirm."
             )
         if state != CURRENT:
-            raise CommandError(f"The files are not in force: {state}. The last good set stays.")
-        self.stdout.write(f"The files are in force, as revision {found['revision']}.")
+            raise CommandError(f"The files are not in effect: {state}. The last valid set stays in effect.")
+        self.stdout.write(f"The files are in effect as revision {status['revision']}.")

@@ -6,7 +6,7 @@ from overrides.file_source.synchronise import release
 
 
 class Command(BaseCommand):
-    help = "Let overrides that came from files be changed through the API again, without loss."
+    help = "Make overrides from files writable through the API again, without loss."
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
@@ -14,6 +14,6 @@ class Command(BaseCommand):
         except ValueError as error:
             raise CommandError(str(error)) from error
         self.stdout.write(
-            f"{count} overrides are kept as they stand. Now start every process with OVERRIDES_SOURCE=db.\n"
-            "Until then the files stay the truth: a look at the folder takes them over again."
+            f"{count} overrides are kept unchanged. Now start every process with OVERRIDES_SOURCE=db.\n"
+            "Until then the files stay authoritative: the next check of the folder loads them again."
         )

@@ -8,7 +8,7 @@ from overrides.documents.export import export_documents, folder_files
 
 
 class Command(BaseCommand):
-    help = "Write everything that is set into a folder, to switch to OVERRIDES_SOURCE=file without loss."
+    help = "Write all overrides into a folder, to switch to OVERRIDES_SOURCE=file without loss."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("folder", type=Path)
@@ -16,7 +16,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         folder: Path = options["folder"]
         if folder.exists() and any(folder.iterdir()):
-            raise CommandError(f"{folder} is not empty. Name a new folder, so that nothing is overwritten.")
+            raise CommandError(f"{folder} is not empty. Use a new folder, so that nothing is overwritten.")
         files = folder_files(export_documents())
         for name, text in files.items():
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
@@ -24,5 +24,5 @@ class Command(BaseCommand):
         self.stdout.write(
             f"Wrote {len(files)} files. Now start every process with OVERRIDES_SOURCE=file and\n"
             f"OVERRIDES_PATH={folder}\n"
-            "then look at GET /api/v1/overrides/source: its state must be `current`."
+            "then check GET /api/v1/overrides/source: its state must be `current`."
         )

@@ -15,7 +15,7 @@ CLUSTER_ASSIGNMENT = ResourceType(
     schema=object_of(cluster_pool_name=text("Name of the pool.", minLength=1)),
     not_at=dict.fromkeys(
         (Level.WORKFLOW, Level.LAUNCH_PLAN),
-        "the pool is looked up by project and domain, so nothing below them would ever be used.",
+        "the pool is looked up by project and domain, so more specific values would never be used.",
     ),
     example={"cluster_pool_name": "gpu-pool"},
 )

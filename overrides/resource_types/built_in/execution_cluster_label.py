@@ -8,9 +8,9 @@ EXECUTION_CLUSTER_LABEL = ResourceType(
     name="execution_cluster_label",
     number=3,
     title="Execution cluster label",
-    meaning="The label of the cluster, in a multi-cluster installation, that runs the executions.",
+    meaning="In a multi-cluster installation, the label of the cluster that runs the executions.",
     document_key="executionClusterLabel",
     rule=MergeRule(Strategy.REPLACE),
-    schema=object_of(value=text("The label.", minLength=1)),
+    schema=object_of(value=text("Cluster label.", minLength=1)),
     example={"value": "eu-west-gpu"},
 )

@@ -1,4 +1,4 @@
-"""Execution queue: which configured queues take the executions."""
+"""Execution queue: which configured queues run the executions."""
 
 from overrides.resolution.merging import MergeRule, Strategy
 from overrides.resource_types.definition import ResourceType

@@ -8,16 +8,18 @@ PLUGIN_OVERRIDE = ResourceType(
     name="plugin_override",
     number=5,
     title="Plugin overrides",
-    meaning="For a task type: the plugins to try in order, and what to do if none is there.",
+    meaning="The plugins to try in order for a task type, and what to do if none is available.",
     document_key="pluginOverrides",
     rule=MergeRule(Strategy.MERGE, {("overrides",): "task_type"}),
     schema=object_of(
         overrides=list_of(
             named_item(
                 "task_type",
-                task_type=text("Such as spark."),
+                task_type=text("Task type, such as spark."),
                 plugin_id=list_of(text(minLength=1), "Tried in order."),
-                missing_plugin_behavior=choice("If no plugin of the list is there.", "FAIL", "USE_DEFAULT"),
+                missing_plugin_behavior=choice(
+                    "If no plugin of the list is available.", "FAIL", "USE_DEFAULT"
+                ),
             ),
             "Merged by task_type.",
         )

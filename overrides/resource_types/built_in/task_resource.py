@@ -1,4 +1,4 @@
-"""Task resources: what task containers ask for and may ask for at most."""
+"""Task resources: default requests and limits of task containers."""
 
 from collections.abc import Iterator, Mapping
 
@@ -21,18 +21,18 @@ def _amounts(description: str) -> dict[str, object]:
 
 
 def limits_cover_defaults(attributes: Attributes) -> Iterator[FieldError]:
-    """No default may be above its limit. A limit of zero means no limit (FlyteAdmin caps nothing then)."""
+    """Yield an error for each default above its limit. A limit of zero means no limit, as in FlyteAdmin."""
     defaults, limits = attributes.get("defaults"), attributes.get("limits")
     if not isinstance(defaults, Mapping) or not isinstance(limits, Mapping):
         return
     for name, default in defaults.items():
-        asked, most = amount(default), amount(limits.get(name))
-        if asked is not None and most and asked > most:
+        default_amount, limit = amount(default), amount(limits.get(name))
+        if default_amount is not None and limit and default_amount > limit:
             yield FieldError(
                 f"/limits/{name}",
                 "limit_below_default",
                 f"The limit of {name}, {limits[name]}, is below its default, {default}.",
-                hint=f"Raise limits.{name} or lower defaults.{name}; either may be inherited.",
+                hint=f"Raise limits.{name} or lower defaults.{name}; one of them may be inherited.",
             )
 
 
@@ -44,8 +44,8 @@ TASK_RESOURCE = ResourceType(
     document_key="taskResources",
     rule=MergeRule(Strategy.MERGE),
     schema=object_of(
-        defaults=_amounts("Become request and limit where a task names none."),
-        limits=_amounts("No request or limit of a task may exceed these."),
+        defaults=_amounts("Request and limit of tasks that set none."),
+        limits=_amounts("Upper bounds for requests and limits of tasks."),
     ),
     checks=(limits_cover_defaults,),
     example={

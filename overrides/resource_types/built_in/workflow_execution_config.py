@@ -1,4 +1,4 @@
-"""Workflow execution config: defaults of an execution. Fields as flyteidl's WorkflowExecutionConfig."""
+"""Workflow execution config: defaults of an execution, as in flyteidl's WorkflowExecutionConfig."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -23,7 +23,7 @@ from overrides.resource_types.schemas import (
 _INT32_MAX = 2**31 - 1
 
 _secret = object_of(
-    "Names a secret; never its value.",
+    "Reference to a secret, never its value.",
     group=text(),
     group_version=text(),
     key=text(),
@@ -32,7 +32,7 @@ _secret = object_of(
 )
 _oauth2_client = object_of(client_id=text(), client_secret=_secret)
 _security_context = object_of(
-    "Whom the task pods act as.",
+    "Identity of the task pods.",
     run_as=object_of(
         iam_role=text(),
         k8s_service_account=text(),
@@ -61,25 +61,27 @@ _execution_env = {
 }
 _label_value = text(
     pattern=LABEL_VALUE,
-    **{"x-hint": "Letters and digits, with - _ and . between; 63 at most; may be empty."},
+    **{"x-hint": "Use at most 63 letters, digits, -, _ and ., with a letter or digit at both ends, or none."},
 )
 _env_var_name = text(
-    "Name.", pattern=ENV_VAR_NAME, **{"x-hint": "Letters, digits, - _ and .; not a digit first."}
+    "Name.", pattern=ENV_VAR_NAME, **{"x-hint": "Use letters, digits, -, _ and .; do not begin with a digit."}
 )
 
 
-def as_the_rfc_spells_it(attributes: Attributes) -> Attributes:
-    """RFC 3749 writes label pairs directly under `labels`, and `coreIdentity` for `runAs`."""
-    read: dict[str, Any] = dict(attributes)
+def read_rfc_spellings(attributes: Attributes) -> Attributes:
+    """Convert RFC 3749's spellings: label pairs directly under `labels`, and `coreIdentity` for `runAs`."""
+    result: dict[str, Any] = dict(attributes)
     for name in ("labels", "annotations"):
-        pairs = read.get(name)
-        if isinstance(pairs, Mapping) and pairs and all(isinstance(one, str) for one in pairs.values()):
-            read[name] = {"values": pairs}
+        pairs = result.get(name)
+        if isinstance(pairs, Mapping) and pairs and all(isinstance(name, str) for name in pairs.values()):
+            result[name] = {"values": pairs}
     for name in ("securityContext", "security_context"):
-        context = read.get(name)
+        context = result.get(name)
         if isinstance(context, Mapping) and "coreIdentity" in context:
-            read[name] = {"runAs" if one == "coreIdentity" else one: it for one, it in context.items()}
-    return read
+            result[name] = {
+                "runAs" if name == "coreIdentity" else name: value for name, value in context.items()
+            }
+    return result
 
 
 WORKFLOW_EXECUTION_CONFIG = ResourceType(
@@ -90,18 +92,22 @@ WORKFLOW_EXECUTION_CONFIG = ResourceType(
     document_key="workflowExecutionConfig",
     rule=MergeRule(Strategy.MERGE, {("envs", "values"): "key"}),
     schema=object_of(
-        max_parallelism=whole("Nodes that run at once; 0 means no limit.", minimum=0, maximum=_INT32_MAX),
+        max_parallelism=whole(
+            "Maximum number of nodes that run at once; 0 means no limit.", minimum=0, maximum=_INT32_MAX
+        ),
         security_context=_security_context,
-        raw_output_data_config=object_of(output_location_prefix=text("Where offloaded data goes.")),
-        labels=object_of(values=map_of_text("Of the task pods.", names=LABEL_NAME, values=_label_value)),
-        annotations=object_of(values=map_of_text("Of the task pods.", names=LABEL_NAME)),
-        interruptible=flag("Whether tasks may run on machines that can be taken away."),
-        overwrite_cache=flag("Compute anew what is cached, and overwrite it."),
+        raw_output_data_config=object_of(output_location_prefix=text("Where offloaded data is stored.")),
+        labels=object_of(
+            values=map_of_text("Labels of the task pods.", names=LABEL_NAME, values=_label_value)
+        ),
+        annotations=object_of(values=map_of_text("Annotations of the task pods.", names=LABEL_NAME)),
+        interruptible=flag("Whether tasks may run on preemptible machines."),
+        overwrite_cache=flag("Recompute cached results and overwrite them."),
         envs=object_of(values=list_of(named_item("key", key=_env_var_name, value=text()), "Merged by key.")),
         execution_env_assignments=list_of(
             object_of(node_ids=list_of(text()), task_type=text(), execution_env=_execution_env)
         ),
     ),
-    reader=as_the_rfc_spells_it,
+    reader=read_rfc_spellings,
     example={"max_parallelism": 25, "labels": {"values": {"team": "ml"}}, "interruptible": True},
 )

@@ -1,4 +1,4 @@
-"""From all documents to one data plane's bundle, in one call. Pure: equal arguments, equal answer."""
+"""Compute a data plane's bundle from all documents in one call; equal inputs give equal results. Pure."""
 
 from __future__ import annotations
 
@@ -6,114 +6,120 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
-from registry.agent_configs.bundles.bundle import Bundle, build
-from registry.agent_configs.bundles.differences import BundleDifference, difference
-from registry.agent_configs.bundles.gates import Gates, Held, held_by
-from registry.agent_configs.bundles.rendering import digest
+from registry.agent_configs.bundles.bundle import Bundle, build_bundle
+from registry.agent_configs.bundles.differences import BundleDifference, compare_bundles
+from registry.agent_configs.bundles.gates import GateLimits, Hold, find_holds
+from registry.agent_configs.bundles.rendering import bundle_digest
 from registry.agent_configs.bundles.targets import Target
-from registry.agent_configs.bundles.team_parts import Division, Parts, divided, left_out
-from registry.agent_configs.claims.decide import Decision, Policy, decide, is_remembered
+from registry.agent_configs.bundles.team_parts import Division, Parts, divide_by_team, find_excluded_names
+from registry.agent_configs.claims.decide import ClaimPolicy, Decision, decide, is_remembered
 from registry.agent_configs.claims.grants import Ownership
-from registry.agent_configs.claims.history import GRACE, History, fresh, remembered
-from registry.agent_configs.documents.published import DocumentId, Published
+from registry.agent_configs.claims.history import GRACE, History, drop_expired, update_history
+from registry.agent_configs.documents.published import DocumentId, PublishedDocument
 
 
 @dataclass(frozen=True, slots=True)
-class World:
-    """Everything that a recompute depends on.
+class RecomputeInputs:
+    """All inputs of a recompute.
 
-    documents: as their teams publish them. instead: what this data plane is given in place of some of them.
-    parts: each team's documents as they were last put in force. active: the bundle in force.
-    approved: digests of bundles and of parts, by people; rejected: of bundles, by the data plane.
+    documents: as their teams publish them. substitutions: documents that this data plane gets instead.
+    parts: each team's documents as last activated. active: the active bundle.
+    approved: digests of bundles and parts that people approved; rejected: of bundles, by the data plane.
     """
 
-    documents: Collection[Published]
+    documents: Collection[PublishedDocument]
     target: Target
     ownership: Ownership = field(default_factory=Ownership)
     history: History = field(default_factory=dict)
-    policy: Policy = field(default_factory=Policy)
-    gates: Gates = field(default_factory=Gates)
+    policy: ClaimPolicy = field(default_factory=ClaimPolicy)
+    gates: GateLimits = field(default_factory=GateLimits)
     active: Bundle | None = None
     approved: frozenset[str] = frozenset()
     rejected: frozenset[str] = frozenset()
     grace: timedelta = GRACE
     waits_for: tuple[str, ...] = ()
     parts: Parts = field(default_factory=dict)
-    instead: Mapping[DocumentId, Published] = field(default_factory=dict)
+    substitutions: Mapping[DocumentId, PublishedDocument] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
-class Recomputed:
-    """The next bundle. held: why it is not to be given out; then `history` is as if nothing was given out.
+class RecomputeResult:
+    """The next bundle. holds: why it is not activated; `history` then ignores it.
 
-    division: what each team contributes, and changes of single teams that wait. documents: that count.
+    division: what each team contributes, and held changes of single teams. documents: those in the bundle.
     """
 
     bundle: Bundle
     decision: Decision
     difference: BundleDifference
-    held: tuple[Held, ...]
+    holds: tuple[Hold, ...]
     history: History
     division: Division
-    documents: tuple[Published, ...] = ()
+    documents: tuple[PublishedDocument, ...] = ()
 
 
-def recompute(world: World, *, now: datetime) -> Recomputed:
-    """Decide, build, compare and check. A preview is the same, and keeps nothing of it."""
-    history = fresh(world.history, now=now, grace=world.grace)
-    division = divided(
-        world.documents,
-        world.parts,
-        world.active,
-        world.target,
-        policy=world.policy,
-        gates=world.gates,
-        approved=world.approved,
+def recompute(inputs: RecomputeInputs, *, now: datetime) -> RecomputeResult:
+    """Decide, build, compare and check. A preview calls this too, and stores nothing."""
+    history = drop_expired(inputs.history, now=now, grace=inputs.grace)
+    division = divide_by_team(
+        inputs.documents,
+        inputs.parts,
+        inputs.active,
+        inputs.target,
+        policy=inputs.policy,
+        gates=inputs.gates,
+        approved=inputs.approved,
     )
-    documents = _given(world, division.documents)
-    decision, bundle = _decided(world, documents, history)
-    held = held_by(
+    documents = _substitute(inputs, division.documents)
+    decision, bundle = _decide_and_build(inputs, documents, history)
+    holds = find_holds(
         bundle,
-        world.active,
-        world.gates,
-        world.approved,
-        world.rejected,
-        waits_for=world.waits_for,
-        leaving=division.leaving | left_out(division.documents, world.instead, world.target, world.policy),
-        is_approved_by_team=world.gates.approval_required and _is_of_teams(world, division, history),
+        inputs.active,
+        inputs.gates,
+        inputs.approved,
+        inputs.rejected,
+        waits_for=inputs.waits_for,
+        leaving=division.leaving
+        | find_excluded_names(division.documents, inputs.substitutions, inputs.target, inputs.policy),
+        is_approved_by_team=inputs.gates.approval_required
+        and _changes_only_team_parts(inputs, division, history),
     )
-    return Recomputed(
+    return RecomputeResult(
         bundle,
         decision,
-        difference(world.active, bundle),
-        held,
-        _remembered(history, decision, now=now, activated=not held),
+        compare_bundles(inputs.active, bundle),
+        holds,
+        _update_history(history, decision, now=now, activated=not holds),
         division,
         documents,
     )
 
 
-def _given(world: World, documents: Iterable[Published]) -> tuple[Published, ...]:
-    return tuple(world.instead.get(one.id, one) for one in documents)
+def _substitute(
+    inputs: RecomputeInputs, documents: Iterable[PublishedDocument]
+) -> tuple[PublishedDocument, ...]:
+    return tuple(inputs.substitutions.get(document.id, document) for document in documents)
 
 
-def _decided(world: World, documents: Collection[Published], history: History) -> tuple[Decision, Bundle]:
-    naming = replace(world.policy.naming, dialect=world.target.dialect)
-    decision = decide(documents, world.ownership, history, replace(world.policy, naming=naming))
-    return decision, build(documents, decision, world.target)
+def _decide_and_build(
+    inputs: RecomputeInputs, documents: Collection[PublishedDocument], history: History
+) -> tuple[Decision, Bundle]:
+    naming = replace(inputs.policy.naming, dialect=inputs.target.dialect)
+    decision = decide(documents, inputs.ownership, history, replace(inputs.policy, naming=naming))
+    return decision, build_bundle(documents, decision, inputs.target)
 
 
-def _is_of_teams(world: World, division: Division, history: History) -> bool:
-    """True if only parts of teams change: with the parts as they were, the bundle is the one in force."""
-    if world.active is None or division.parts == world.parts:
+def _changes_only_team_parts(inputs: RecomputeInputs, division: Division, history: History) -> bool:
+    """True if only parts of teams change: with the previous parts, the bundle equals the active one."""
+    if inputs.active is None or division.parts == inputs.parts:
         return False
-    as_it_was = _given(world, (one for part in world.parts.values() for one in part))
-    return digest(_decided(world, as_it_was, history)[1]) == digest(world.active)
+    as_it_was = _substitute(inputs, (document for part in inputs.parts.values() for document in part))
+    return bundle_digest(_decide_and_build(inputs, as_it_was, history)[1]) == bundle_digest(inputs.active)
 
 
-def _remembered(history: History, decision: Decision, *, now: datetime, activated: bool) -> History:
-    accepted = [one for one in decision.accepted if is_remembered(one)]
-    dropped = [one.claim for one in decision.dropped if is_remembered(one.claim)]
-    accepted += [one.claim for one in decision.endpoints if one.accepted]
-    dropped += [one.claim for one in decision.endpoints if not one.accepted]
-    return remembered(history, accepted, dropped, now=now, activated=activated)
+def _update_history(history: History, decision: Decision, *, now: datetime, activated: bool) -> History:
+    accepted = [claim for claim in decision.accepted if is_remembered(claim)]
+    dropped = [verdict.claim for verdict in decision.dropped if is_remembered(verdict.claim)]
+    accepted += [verdict.claim for verdict in decision.endpoints if verdict.accepted]
+    dropped += [verdict.claim for verdict in decision.endpoints if not verdict.accepted]
+    return update_history(history, accepted, dropped, now=now, activated=activated)

@@ -1,4 +1,4 @@
-"""How a document stands, as conditions in Kubernetes' shape: alone, among others, in data planes. Pure."""
+"""Status conditions of a document in Kubernetes' format. Pure."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 
-from registry.agent_configs.bundles.bundle import Bundle, Input
+from registry.agent_configs.bundles.bundle import Bundle, BundleInput
 from registry.agent_configs.claims.decide import Decision
-from registry.agent_configs.claims.verdicts import Reason, Verdict, for_reader
-from registry.agent_configs.documents.published import Published
+from registry.agent_configs.claims.verdicts import Reason, Verdict, redact_verdict
+from registry.agent_configs.documents.published import PublishedDocument
 from registry.agent_configs.documents.reading import Reading
 
-# Kubernetes cuts messages of events at 1024 characters; a condition need not say more.
-_LONGEST = 1000
+# Kubernetes truncates event messages at 1024 characters; conditions need no more.
+_MAX_MESSAGE_LENGTH = 1000
 
 
 class Status(StrEnum):
@@ -36,7 +36,7 @@ class Type(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """observed_generation: of the document, when this was found. data_plane: of Applied alone."""
+    """A status condition. observed_generation: of the document. data_plane: only for Applied."""
 
     type: Type
     status: Status
@@ -48,10 +48,10 @@ class Condition:
 
 
 @dataclass(frozen=True, slots=True)
-class Probe:
-    """What a reachability check found. reachable: None if nobody could tell. vantage: from where.
+class ProbeResult:
+    """The result of a reachability check. reachable: None if unknown. vantage: where the probe ran.
 
-    reason: why nobody could tell.
+    reason: why the result is unknown.
     """
 
     reachable: bool | None
@@ -68,7 +68,7 @@ class AckState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Ack:
-    """A data plane's last word on a bundle; None if it is silent. generation: of the document in it."""
+    """A data plane's last acknowledgement. state: None if there is none. generation: the document's."""
 
     data_plane: str
     state: AckState | None
@@ -78,81 +78,88 @@ class Ack:
 
 @dataclass(frozen=True, slots=True)
 class Situation:
-    """Everything that is known of one document.
+    """All facts that the conditions of one document depend on.
 
-    generation, reading: of the latest; published: what may be served. source_synced: False if its
-    source cannot be read now. held: why a gate holds the latest generation; empty if none does.
+    generation, reading: of the latest generation; published: what may be served. source_synced: False while
+    its source cannot be read. hold_message: why a gate holds the latest generation; empty if none does.
     """
 
-    published: Published
+    published: PublishedDocument
     generation: int
     reading: Reading
     decision: Decision
     active: Bundle | None = None
-    probe: Probe | None = None
+    probe: ProbeResult | None = None
     acks: Sequence[Ack] = ()
     quarantined: bool = False
     source_synced: bool = True
-    held: str = ""
+    hold_message: str = ""
 
 
-def conditions_of(situation: Situation) -> tuple[Condition, ...]:
-    """All conditions of a document, without times."""
+def build_conditions(situation: Situation) -> tuple[Condition, ...]:
+    """Return all conditions of a document, without transition times."""
     return (
-        _parsed(situation),
-        _valid(situation),
-        _accepted(situation),
-        _conflicted(situation),
-        reachability(situation.probe, situation.published.generation),
-        _programmed(situation),
-        *_applied(situation),
-        _stale(situation),
+        _parsed_condition(situation),
+        _valid_condition(situation),
+        _accepted_condition(situation),
+        _conflicted_condition(situation),
+        reachable_condition(situation.probe, situation.published.generation),
+        _programmed_condition(situation),
+        *_applied_conditions(situation),
+        _stale_condition(situation),
     )
 
 
-def with_times(
+def with_transition_times(
     conditions: Iterable[Condition], before: Iterable[Condition], *, now: datetime
 ) -> tuple[Condition, ...]:
-    """The conditions with the time of their last transition: it stays while the status does."""
-    known: Mapping[tuple[Type, str], Condition] = {(one.type, one.data_plane): one for one in before}
-    return tuple(_timed(one, known.get((one.type, one.data_plane)), now) for one in conditions)
+    """Add the time of the last transition, which only changes with the status."""
+    previous: Mapping[tuple[Type, str], Condition] = {
+        (condition.type, condition.data_plane): condition for condition in before
+    }
+    return tuple(
+        _with_transition_time(condition, previous.get((condition.type, condition.data_plane)), now)
+        for condition in conditions
+    )
 
 
-def _timed(one: Condition, before: Condition | None, now: datetime) -> Condition:
-    same = before is not None and before.status is one.status
-    return replace(one, last_transition_at=before.last_transition_at if before and same else now)
+def _with_transition_time(condition: Condition, before: Condition | None, now: datetime) -> Condition:
+    same = before is not None and before.status is condition.status
+    return replace(condition, last_transition_at=before.last_transition_at if before and same else now)
 
 
-def _parsed(found: Situation) -> Condition:
-    if found.reading.parsed:
-        return Condition(Type.PARSED, Status.TRUE, "Parsed", observed_generation=found.generation)
-    return _unread(found, Type.PARSED)
+def _parsed_condition(situation: Situation) -> Condition:
+    if situation.reading.parsed:
+        return Condition(Type.PARSED, Status.TRUE, "Parsed", observed_generation=situation.generation)
+    return _invalid_condition(situation, Type.PARSED)
 
 
-def _valid(found: Situation) -> Condition:
-    if not found.reading.errors:
-        return Condition(Type.VALID, Status.TRUE, "Valid", observed_generation=found.generation)
-    return _unread(found, Type.VALID)
+def _valid_condition(situation: Situation) -> Condition:
+    if not situation.reading.errors:
+        return Condition(Type.VALID, Status.TRUE, "Valid", observed_generation=situation.generation)
+    return _invalid_condition(situation, Type.VALID)
 
 
-def _unread(found: Situation, type_: Type) -> Condition:
-    errors = found.reading.errors
-    message = _joined(f"{one.message} ({one.file or 'line'} {one.line}:{one.column})" for one in errors)
-    return Condition(type_, Status.FALSE, errors[0].code, message, found.generation)
+def _invalid_condition(situation: Situation, type_: Type) -> Condition:
+    errors = situation.reading.errors
+    message = _join_messages(
+        f"{error.message} ({error.file or 'line'} {error.line}:{error.column})" for error in errors
+    )
+    return Condition(type_, Status.FALSE, errors[0].code, message, situation.generation)
 
 
-def _accepted(found: Situation) -> Condition:
-    generation = found.published.generation
-    if found.quarantined:
-        message = "The document is left out until somebody releases it."
+def _accepted_condition(situation: Situation) -> Condition:
+    generation = situation.published.generation
+    if situation.quarantined:
+        message = "The document is quarantined until an administrator readmits it."
         return Condition(Type.ACCEPTED, Status.FALSE, "Quarantined", message, generation)
-    if found.published.content is None:
-        return replace(_unread_or_gone(found), type=Type.ACCEPTED)
-    verdicts = found.decision.of(found.published.id)
-    dropped = [one for one in verdicts if not one.accepted]
-    message = _joined(_told(one, found) for one in dropped)
+    if situation.published.content is None:
+        return replace(_no_content_condition(situation), type=Type.ACCEPTED)
+    verdicts = situation.decision.of(situation.published.id)
+    dropped = [verdict for verdict in verdicts if not verdict.accepted]
+    message = _join_messages(_verdict_message(verdict, situation) for verdict in dropped)
     if not dropped:
-        shared = any(one.reason is Reason.SHARED_IDENTICAL for one in verdicts)
+        shared = any(verdict.reason is Reason.SHARED_IDENTICAL for verdict in verdicts)
         reason = Reason.SHARED_IDENTICAL if shared else Reason.ACCEPTED
         return Condition(Type.ACCEPTED, Status.TRUE, reason, message, generation)
     if len(dropped) < len(verdicts):
@@ -160,26 +167,30 @@ def _accepted(found: Situation) -> Condition:
     return Condition(Type.ACCEPTED, Status.FALSE, dropped[0].reason, message, generation)
 
 
-def _unread_or_gone(found: Situation) -> Condition:
-    if found.reading.errors:
-        return _unread(found, Type.ACCEPTED)
-    message = "No valid generation is left to serve."
-    return Condition(Type.ACCEPTED, Status.FALSE, "Superseded", message, found.generation)
+def _no_content_condition(situation: Situation) -> Condition:
+    if situation.reading.errors:
+        return _invalid_condition(situation, Type.ACCEPTED)
+    message = "The document has no valid generation to serve."
+    return Condition(Type.ACCEPTED, Status.FALSE, "Superseded", message, situation.generation)
 
 
-def _conflicted(found: Situation) -> Condition:
-    generation = found.published.generation
-    lost = [one for one in found.decision.of(found.published.id) if not one.accepted and one.winner]
+def _conflicted_condition(situation: Situation) -> Condition:
+    generation = situation.published.generation
+    lost = [
+        verdict
+        for verdict in situation.decision.of(situation.published.id)
+        if not verdict.accepted and verdict.winner
+    ]
     if not lost:
         return Condition(Type.CONFLICTED, Status.FALSE, "NoConflicts", "", generation)
-    message = _joined(_told(one, found) for one in lost)
+    message = _join_messages(_verdict_message(verdict, situation) for verdict in lost)
     return Condition(Type.CONFLICTED, Status.TRUE, lost[0].reason, message, generation)
 
 
-def reachability(probe: Probe | None, generation: int) -> Condition:
-    """What a probe means for a document. Without one nothing is known, which is nobody's fault."""
+def reachable_condition(probe: ProbeResult | None, generation: int) -> Condition:
+    """Return the condition Reachable for a probe result; without one it is Unknown."""
     if probe is None or probe.reachable is None:
-        message = probe.message if probe else "No agent of the document was probed yet."
+        message = probe.message if probe else "No agent of the document has been probed yet."
         reason = (probe.reason if probe else "") or "NotProbed"
         return Condition(Type.REACHABLE, Status.UNKNOWN, reason, message, generation)
     message = f"{probe.message} (seen from {probe.vantage})" if probe.vantage else probe.message
@@ -188,51 +199,55 @@ def reachability(probe: Probe | None, generation: int) -> Condition:
     return Condition(Type.REACHABLE, Status.FALSE, "Unreachable", message, generation)
 
 
-def _programmed(found: Situation) -> Condition:
-    """True if the active bundle has something of the document, of whatever generation."""
-    served = _served(found)
-    if found.held and (served is None or served.generation != found.generation):
-        return _held(found, served)
+def _programmed_condition(situation: Situation) -> Condition:
+    """True if the active bundle includes any generation of the document."""
+    served = _find_served_input(situation)
+    if situation.hold_message and (served is None or served.generation != situation.generation):
+        return _held_condition(situation, served)
     if served is None:
-        message = "The active bundle has nothing of this document."
-        return Condition(Type.PROGRAMMED, Status.FALSE, "NotProgrammed", message, found.generation)
-    if served.generation == found.generation:
+        message = "The active bundle does not include this document."
+        return Condition(Type.PROGRAMMED, Status.FALSE, "NotProgrammed", message, situation.generation)
+    if served.generation == situation.generation:
         return Condition(Type.PROGRAMMED, Status.TRUE, "Programmed", "", served.generation)
-    message = f"Generation {served.generation} is served, not {found.generation}."
-    reason = "ServingLastGood" if found.reading.errors else "Pending"
+    message = f"Generation {served.generation} is served, not {situation.generation}."
+    reason = "ServingLastGood" if situation.reading.errors else "Pending"
     return Condition(Type.PROGRAMMED, Status.TRUE, reason, message, served.generation)
 
 
-def _held(found: Situation, served: Input | None) -> Condition:
+def _held_condition(situation: Situation, served: BundleInput | None) -> Condition:
     status = Status.TRUE if served else Status.FALSE
-    what = f"Generation {served.generation} stays in force." if served else "Nothing of it is in force."
-    generation = served.generation if served else found.generation
-    return Condition(Type.PROGRAMMED, status, "Held", _joined((found.held, what)), generation)
+    what = f"Generation {served.generation} stays active." if served else "No generation is active."
+    generation = served.generation if served else situation.generation
+    return Condition(
+        Type.PROGRAMMED, status, "Held", _join_messages((situation.hold_message, what)), generation
+    )
 
 
-def _applied(found: Situation) -> Iterator[Condition]:
-    for ack in sorted(found.acks, key=lambda one: one.data_plane):
+def _applied_conditions(situation: Situation) -> Iterator[Condition]:
+    for ack in sorted(situation.acks, key=lambda ack: ack.data_plane):
         status = {AckState.APPLIED: Status.TRUE, None: Status.UNKNOWN}.get(ack.state, Status.FALSE)
         reason = ack.state.title() if ack.state else "NotAcknowledged"
         yield Condition(Type.APPLIED, status, reason, ack.message, ack.generation, ack.data_plane)
 
 
-def _stale(found: Situation) -> Condition:
-    if found.source_synced:
-        return Condition(Type.STALE, Status.FALSE, "Synced", "", found.generation)
-    message = "The source cannot be read now. What was read last stays in force."
-    return Condition(Type.STALE, Status.TRUE, "SourceUnavailable", message, found.generation)
+def _stale_condition(situation: Situation) -> Condition:
+    if situation.source_synced:
+        return Condition(Type.STALE, Status.FALSE, "Synced", "", situation.generation)
+    message = "The source cannot be read. The last documents read from it stay active."
+    return Condition(Type.STALE, Status.TRUE, "SourceUnavailable", message, situation.generation)
 
 
-def _served(found: Situation) -> Input | None:
-    inputs = found.active.inputs if found.active else ()
-    return next((one for one in inputs if one.document == found.published.id), None)
+def _find_served_input(situation: Situation) -> BundleInput | None:
+    inputs = situation.active.inputs if situation.active else ()
+    return next(
+        (bundle_input for bundle_input in inputs if bundle_input.document == situation.published.id), None
+    )
 
 
-def _told(verdict: Verdict, found: Situation) -> str:
-    return for_reader(verdict, found.published.organisation).message
+def _verdict_message(verdict: Verdict, situation: Situation) -> str:
+    return redact_verdict(verdict, situation.published.organisation).message
 
 
-def _joined(messages: Iterable[str]) -> str:
+def _join_messages(messages: Iterable[str]) -> str:
     text = " ".join(messages)
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
+    return text if len(text) <= _MAX_MESSAGE_LENGTH else f"{text[: _MAX_MESSAGE_LENGTH - 3]}..."

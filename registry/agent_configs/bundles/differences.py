@@ -1,4 +1,4 @@
-"""What changes from one bundle to the next, in words of agents and task types. Pure."""
+"""Differences between two bundles, by agents and task types. Pure."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from registry.agent_configs.bundles.bundle import Bundle, Route
-from registry.agent_configs.bundles.rendering import configuration
+from registry.agent_configs.bundles.rendering import render_configuration
 
-_STRANGER = "another organisation"
+_HIDDEN_OWNER = "another organisation"
 
 
 @dataclass(frozen=True, slots=True)
 class FieldChange:
-    """One setting of an agent, in Flyte's words; None where there was none."""
+    """A changed setting of an agent, by Flyte's name; None where it was not set."""
 
     field: str
     before: Any
@@ -28,8 +28,8 @@ class AgentChange:
 
 
 @dataclass(frozen=True, slots=True)
-class Moved:
-    """A task type that another agent, or another team, serves from now on."""
+class RouteMove:
+    """A task type that moves to another agent or team."""
 
     before: Route
     after: Route
@@ -37,15 +37,15 @@ class Moved:
 
 @dataclass(frozen=True, slots=True)
 class BundleDifference:
-    """What a data plane would notice. restarts: settings that propeller reads only when it starts."""
+    """Changes that affect a data plane. restarts: settings that propeller reads only at startup."""
 
     agents_added: tuple[str, ...] = ()
     agents_removed: tuple[str, ...] = ()
     agents_changed: tuple[AgentChange, ...] = ()
     task_types_added: tuple[Route, ...] = ()
     task_types_removed: tuple[Route, ...] = ()
-    task_types_moved: tuple[Moved, ...] = ()
-    task_types_rerouted: tuple[Moved, ...] = ()
+    task_types_moved: tuple[RouteMove, ...] = ()
+    task_types_rerouted: tuple[RouteMove, ...] = ()
     defaults_added: tuple[str, ...] = ()
     defaults_removed: tuple[str, ...] = ()
     platform_changed: tuple[str, ...] = ()
@@ -56,114 +56,129 @@ class BundleDifference:
         return self == BundleDifference()
 
 
-def difference(before: Bundle | None, after: Bundle) -> BundleDifference:
-    """How two bundles differ; what the order or the spelling of documents changes is no difference."""
+def compare_bundles(before: Bundle | None, after: Bundle) -> BundleDifference:
+    """Compare two bundles; the order and notation of documents make no difference."""
     old = before or Bundle(after.target)
-    ours = {one.name: one for one in old.routes}
-    theirs = {one.name: one for one in after.routes}
-    pairs = [Moved(ours[name], theirs[name]) for name in sorted(ours.keys() & theirs.keys())]
-    moved = tuple(one for one in pairs if _owner(one.before) != _owner(one.after))
-    platform = tuple(_platform(old, after))
+    ours = {route.name: route for route in old.routes}
+    theirs = {route.name: route for route in after.routes}
+    pairs = [RouteMove(ours[name], theirs[name]) for name in sorted(ours.keys() & theirs.keys())]
+    moved = tuple(move for move in pairs if _owner(move.before) != _owner(move.after))
+    platform = tuple(_find_platform_changes(old, after))
     defaults = set(old.defaults), set(after.defaults)
     return BundleDifference(
         agents_added=tuple(sorted(after.agents.keys() - old.agents.keys())),
         agents_removed=tuple(sorted(old.agents.keys() - after.agents.keys())),
-        agents_changed=tuple(_changed(old, after)),
+        agents_changed=tuple(_find_agent_changes(old, after)),
         task_types_added=tuple(theirs[name] for name in sorted(theirs.keys() - ours.keys())),
         task_types_removed=tuple(ours[name] for name in sorted(ours.keys() - theirs.keys())),
         task_types_moved=moved,
         task_types_rerouted=tuple(
-            one for one in pairs if one not in moved and one.before.mapped != one.after.mapped
+            move for move in pairs if move not in moved and move.before.mapped != move.after.mapped
         ),
         defaults_added=tuple(sorted(defaults[1] - defaults[0])),
         defaults_removed=tuple(sorted(defaults[0] - defaults[1])),
         platform_changed=platform,
-        restarts=tuple(_restarts(old, after, platform)),
+        restarts=tuple(_find_restarts(old, after, platform)),
     )
 
 
-def seen_by(
-    found: BundleDifference, before: Bundle | None, after: Bundle, hidden: Set[str]
+def redact_difference(
+    difference: BundleDifference, before: Bundle | None, after: Bundle, hidden: Set[str]
 ) -> BundleDifference:
-    """The difference for somebody who may not see some teams: what is theirs alone is left out."""
+    """Remove changes that concern only hidden teams."""
     if not hidden:
-        return found
-    strangers = {name for one in (before, after) if one for name in _agents_of(one, hidden)}
-    defaults = {one.task_type.lower() for one in _routes_of(before, after) if one.team not in hidden}
+        return difference
+    strangers = {name for bundle in (before, after) if bundle for name in _find_agents(bundle, hidden)}
+    defaults = {route.task_type.lower() for route in _all_routes(before, after) if route.team not in hidden}
 
-    def pairs(moved: Iterable[Moved]) -> tuple[Moved, ...]:
-        seen = (one for one in moved if {one.before.team, one.after.team} - hidden)
-        return tuple(Moved(_veiled(one.before, hidden), _veiled(one.after, hidden)) for one in seen)
+    def pairs(moved: Iterable[RouteMove]) -> tuple[RouteMove, ...]:
+        visible_moves = (move for move in moved if {move.before.team, move.after.team} - hidden)
+        return tuple(
+            RouteMove(_redact_route(move.before, hidden), _redact_route(move.after, hidden))
+            for move in visible_moves
+        )
 
     return replace(
-        found,
-        agents_added=tuple(one for one in found.agents_added if one not in strangers),
-        agents_removed=tuple(one for one in found.agents_removed if one not in strangers),
-        agents_changed=tuple(one for one in found.agents_changed if one.agent not in strangers),
-        task_types_added=tuple(one for one in found.task_types_added if one.team not in hidden),
-        task_types_removed=tuple(one for one in found.task_types_removed if one.team not in hidden),
-        task_types_moved=pairs(found.task_types_moved),
-        task_types_rerouted=pairs(found.task_types_rerouted),
-        defaults_added=tuple(one for one in found.defaults_added if one in defaults),
-        defaults_removed=tuple(one for one in found.defaults_removed if one in defaults),
+        difference,
+        agents_added=tuple(agent for agent in difference.agents_added if agent not in strangers),
+        agents_removed=tuple(agent for agent in difference.agents_removed if agent not in strangers),
+        agents_changed=tuple(change for change in difference.agents_changed if change.agent not in strangers),
+        task_types_added=tuple(route for route in difference.task_types_added if route.team not in hidden),
+        task_types_removed=tuple(
+            route for route in difference.task_types_removed if route.team not in hidden
+        ),
+        task_types_moved=pairs(difference.task_types_moved),
+        task_types_rerouted=pairs(difference.task_types_rerouted),
+        defaults_added=tuple(task_type for task_type in difference.defaults_added if task_type in defaults),
+        defaults_removed=tuple(
+            task_type for task_type in difference.defaults_removed if task_type in defaults
+        ),
     )
 
 
-def summary(found: BundleDifference) -> tuple[str, ...]:
-    """One line for each thing that changes, for people."""
+def summarize_difference(difference: BundleDifference) -> tuple[str, ...]:
+    """Return one readable line per change."""
     return (
-        *(f"+ agent {one}" for one in found.agents_added),
-        *(f"- agent {one}" for one in found.agents_removed),
-        *(f"~ agent {one.agent}: {', '.join(f.field for f in one.fields)}" for one in found.agents_changed),
-        *(f"+ task type {one.task_type} at {one.agent}" for one in found.task_types_added),
-        *(f"- task type {one.task_type}, was at {one.agent}" for one in found.task_types_removed),
-        *(_move(one) for one in found.task_types_moved),
-        *(f"~ task type {one.after.task_type}: {_found(one.after)}" for one in found.task_types_rerouted),
-        *(f"+ default for {one}" for one in found.defaults_added),
-        *(f"- default for {one}" for one in found.defaults_removed),
-        *(f"~ platform: {one}" for one in found.platform_changed),
-        *(f"! propeller must restart for {one}" for one in found.restarts),
+        *(f"+ agent {agent}" for agent in difference.agents_added),
+        *(f"- agent {agent}" for agent in difference.agents_removed),
+        *(
+            f"~ agent {change.agent}: {', '.join(f.field for f in change.fields)}"
+            for change in difference.agents_changed
+        ),
+        *(f"+ task type {route.task_type} at {route.agent}" for route in difference.task_types_added),
+        *(f"- task type {route.task_type}, was at {route.agent}" for route in difference.task_types_removed),
+        *(_describe_move(move) for move in difference.task_types_moved),
+        *(
+            f"~ task type {move.after.task_type}: {_route_lookup(move.after)}"
+            for move in difference.task_types_rerouted
+        ),
+        *(f"+ default for {task_type}" for task_type in difference.defaults_added),
+        *(f"- default for {task_type}" for task_type in difference.defaults_removed),
+        *(f"~ platform: {setting}" for setting in difference.platform_changed),
+        *(f"! propeller must restart for {setting}" for setting in difference.restarts),
     )
 
 
-def _agents_of(bundle: Bundle, teams: Set[str]) -> Iterator[str]:
-    yield from (name for name, one in bundle.agents.items() if one.team in teams)
+def _find_agents(bundle: Bundle, teams: Set[str]) -> Iterator[str]:
+    yield from (name for name, agent in bundle.agents.items() if agent.team in teams)
 
 
-def _routes_of(*bundles: Bundle | None) -> Iterator[Route]:
-    yield from (route for one in bundles if one for route in one.routes)
+def _all_routes(*bundles: Bundle | None) -> Iterator[Route]:
+    yield from (route for bundle in bundles if bundle for route in bundle.routes)
 
 
-def _veiled(route: Route, hidden: Set[str]) -> Route:
-    return replace(route, agent=_STRANGER, team=_STRANGER) if route.team in hidden else route
+def _redact_route(route: Route, hidden: Set[str]) -> Route:
+    return replace(route, agent=_HIDDEN_OWNER, team=_HIDDEN_OWNER) if route.team in hidden else route
 
 
-def _changed(before: Bundle, after: Bundle) -> Iterator[AgentChange]:
-    old, new = _settings(before), _settings(after)
+def _find_agent_changes(before: Bundle, after: Bundle) -> Iterator[AgentChange]:
+    old, new = _agent_settings(before), _agent_settings(after)
     for name in sorted(old.keys() & new.keys()):
         ours, theirs = old[name], new[name]
         fields = tuple(
-            FieldChange(one, ours.get(one), theirs.get(one))
-            for one in sorted({*ours, *theirs})
-            if ours.get(one) != theirs.get(one)
+            FieldChange(field, ours.get(field), theirs.get(field))
+            for field in sorted({*ours, *theirs})
+            if ours.get(field) != theirs.get(field)
         )
         if fields:
             yield AgentChange(name, fields)
 
 
-def _settings(bundle: Bundle) -> dict[str, dict[str, Any]]:
-    """What is written of every agent, each timeout by itself."""
-    words = bundle.target.words
-    written = configuration(bundle)["plugins"][words.section][words.agents]
-    return {name: _flat(settings) for name, settings in written.items()}
+def _agent_settings(bundle: Bundle) -> dict[str, dict[str, Any]]:
+    """Return the rendered settings of every agent, with each timeout as a setting of its own."""
+    names = bundle.target.names
+    agents = render_configuration(bundle)["plugins"][names.section][names.agents]
+    return {name: _flatten_timeouts(settings) for name, settings in agents.items()}
 
 
-def _flat(settings: dict[str, Any]) -> dict[str, Any]:
-    timeouts = {f"timeouts.{name}": value for one in settings["timeouts"] for name, value in one.items()}
+def _flatten_timeouts(settings: dict[str, Any]) -> dict[str, Any]:
+    timeouts = {
+        f"timeouts.{name}": value for timeout in settings["timeouts"] for name, value in timeout.items()
+    }
     return {**{name: value for name, value in settings.items() if name != "timeouts"}, **timeouts}
 
 
-def _platform(before: Bundle, after: Bundle) -> Iterator[str]:
+def _find_platform_changes(before: Bundle, after: Bundle) -> Iterator[str]:
     ours, theirs = before.target.platform, after.target.platform
     yield from (name for name in sorted({*ours, *theirs}) if ours.get(name) != theirs.get(name))
     if before.target.dialect is not after.target.dialect:
@@ -172,8 +187,8 @@ def _platform(before: Bundle, after: Bundle) -> Iterator[str]:
         yield "enabled-plugins"
 
 
-def _restarts(before: Bundle, after: Bundle, platform: tuple[str, ...]) -> Iterator[str]:
-    # Agents, mappings and supported task types are read again at every poll; nothing else is.
+def _find_restarts(before: Bundle, after: Bundle, platform: tuple[str, ...]) -> Iterator[str]:
+    # Propeller rereads only agents, mappings and supported task types at each poll.
     yield from platform
     if before.defaults != after.defaults:
         yield "default-for-task-types"
@@ -183,10 +198,10 @@ def _owner(route: Route) -> tuple[str, str]:
     return (route.team, route.agent)
 
 
-def _move(one: Moved) -> str:
-    teams = f", {one.before.team} -> {one.after.team}" if one.before.team != one.after.team else ""
-    return f"> task type {one.after.task_type}: {one.before.agent} -> {one.after.agent}{teams}"
+def _describe_move(move: RouteMove) -> str:
+    teams = f", {move.before.team} -> {move.after.team}" if move.before.team != move.after.team else ""
+    return f"> task type {move.after.task_type}: {move.before.agent} -> {move.after.agent}{teams}"
 
 
-def _found(route: Route) -> str:
+def _route_lookup(route: Route) -> str:
     return "mapped" if route.mapped else "left to discovery"

@@ -1,8 +1,7 @@
-"""What a bundle must pass before a data plane is given it. Pure.
+"""Gates that a bundle must pass before a data plane gets it. Pure.
 
-What a single team does wrong is held by `parts`, for that team alone. The gates here are for changes of the
-platform, and for whatever nobody foresaw. A bundle that is held changes nothing: the last one that passed
-stays in force.
+`team_parts` holds a faulty change of a single team, for that team only. The gates here are for platform
+changes and unforeseen errors. While a bundle is held, the last bundle that passed stays active.
 """
 
 from __future__ import annotations
@@ -14,15 +13,15 @@ from enum import StrEnum
 from controlplane.errors import MalformedBody
 from controlplane.formats import strict_yaml
 from registry.agent_configs.bundles.bundle import Bundle
-from registry.agent_configs.bundles.rendering import as_yaml, configuration, digest
-from registry.agent_configs.documents.schema import misreadings
+from registry.agent_configs.bundles.rendering import as_yaml, bundle_digest, render_configuration
+from registry.agent_configs.documents.schema import find_misreadings
 
-# A kind, "agents" or "task types", and a name.
-Name = tuple[str, str]
+# A kind ("agents" or "task types") and a name.
+BundleName = tuple[str, str]
 
 
 class Gate(StrEnum):
-    """Stable words, part of the API."""
+    """Stable names, part of the API."""
 
     MISREAD = "misread"
     TOO_LARGE = "too_large"
@@ -34,8 +33,8 @@ class Gate(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Gates:
-    """The limits: reasons are in docs/adr/0022. removal_share, removal_count: both must be passed to hold.
+class GateLimits:
+    """Limits of the gates; see docs/adr/0022. A removal is held if it exceeds removal_share and removal_count.
 
     bytes: of a data plane's configuration, shared by all teams. team_bytes, team_agents: of one team's part.
     """
@@ -49,100 +48,100 @@ class Gates:
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
-    """Why a bundle is not given out. An approval of its digest overrules all but what would break."""
+class Hold:
+    """Why a bundle is held. An approval of its digest overrides every gate except unreadable output."""
 
     gate: Gate
     message: str
 
 
-def held_by(
+def find_holds(
     bundle: Bundle,
     before: Bundle | None,
-    gates: Gates | None = None,
+    gates: GateLimits | None = None,
     approved: frozenset[str] = frozenset(),
     rejected: frozenset[str] = frozenset(),
     *,
     waits_for: Sequence[str] = (),
-    leaving: frozenset[Name] = frozenset(),
+    leaving: frozenset[BundleName] = frozenset(),
     is_approved_by_team: bool = False,
-) -> tuple[Held, ...]:
-    """Everything that holds a bundle. before: the one in force.
+) -> tuple[Hold, ...]:
+    """Return all holds on a bundle. before: the active bundle.
 
-    waits_for: data planes that are given changes earlier, and are not done with them.
-    approved: digests that somebody approved; rejected: digests that the data plane could not take.
-    leaving: names that their own teams remove, with their parts checked already.
-    is_approved_by_team: all that changes are parts of teams that were approved one by one.
+    waits_for: data planes of earlier stages that have not settled.
+    approved: digests that people approved; rejected: digests that the data plane rejected.
+    leaving: names that their own teams remove; their parts are checked already.
+    is_approved_by_team: only team parts change, and each was approved.
     """
-    gates = gates or Gates()
-    if before is not None and digest(before) == digest(bundle):
-        # In force already: nothing is given out that could be held.
+    gates = gates or GateLimits()
+    if before is not None and bundle_digest(before) == bundle_digest(bundle):
+        # Already active, so there is nothing to hold.
         return ()
     text = as_yaml(bundle)
-    found = [*_unreadable(bundle, text), *_large(text, gates)]
-    if digest(bundle) not in approved:
+    holds = [*_find_misreadings(bundle, text), *_check_size(text, gates)]
+    if bundle_digest(bundle) not in approved:
         if before is not None:
-            found += removals(before, bundle, gates, leaving)
-        if digest(bundle) in rejected:
-            found.append(Held(Gate.REJECTED, "The data plane rejected exactly this configuration."))
-        found += _too_early(bundle, before, waits_for)
+            holds += find_excess_removals(before, bundle, gates, leaving)
+        if bundle_digest(bundle) in rejected:
+            holds.append(Hold(Gate.REJECTED, "The data plane rejected this configuration."))
+        holds += _check_earlier_stages(bundle, before, waits_for)
         if gates.approval_required and not is_approved_by_team:
-            found.append(Held(Gate.NEEDS_APPROVAL, "Every change of this data plane waits for an approval."))
-    return tuple(found)
+            holds.append(Hold(Gate.NEEDS_APPROVAL, "Changes of this data plane require approval."))
+    return tuple(holds)
 
 
-def veiled(held: Iterable[Held]) -> tuple[Held, ...]:
-    """As told to people who do not see all teams: a pointer into the whole may name another team's agent."""
+def redact_holds(holds: Iterable[Hold]) -> tuple[Hold, ...]:
+    """Hide pointers from readers who cannot see all teams: a pointer may name another team's agent."""
     message = "Flyte would misread the configuration. Administrators can see where."
-    return tuple(replace(one, message=message) if one.gate is Gate.MISREAD else one for one in held)
+    return tuple(replace(hold, message=message) if hold.gate is Gate.MISREAD else hold for hold in holds)
 
 
-def names_of(bundle: Bundle) -> frozenset[Name]:
-    """Agents and task types of a bundle, each with its kind."""
+def names_in_bundle(bundle: Bundle) -> frozenset[BundleName]:
+    """Return the agents and task types of a bundle, each with its kind."""
     agents = {("agents", name) for name in bundle.agents}
-    routes = {("task types", f"{one.task_type} {one.version} {one.pin}") for one in bundle.routes}
+    routes = {("task types", f"{route.task_type} {route.version} {route.pin}") for route in bundle.routes}
     return frozenset(agents | routes)
 
 
-def removals(
-    before: Bundle, after: Bundle, gates: Gates, leaving: frozenset[Name] = frozenset()
-) -> Iterator[Held]:
-    """A source that is half there looks as if a team had deleted everything."""
-    old, new = names_of(before), names_of(after)
+def find_excess_removals(
+    before: Bundle, after: Bundle, gates: GateLimits, leaving: frozenset[BundleName] = frozenset()
+) -> Iterator[Hold]:
+    """Hold large removals: a partly available source looks like a team that deleted everything."""
+    old, new = names_in_bundle(before), names_in_bundle(after)
     gone = old - new - leaving
     for kind in ("agents", "task types"):
         lost = sum(name[0] == kind for name in gone)
-        known = sum(name[0] == kind for name in old)
-        if lost >= gates.removal_count and lost > gates.removal_share * known:
-            yield Held(Gate.REMOVES_TOO_MUCH, f"{lost} of {known} {kind} would be removed.")
+        total = sum(name[0] == kind for name in old)
+        if lost >= gates.removal_count and lost > gates.removal_share * total:
+            yield Hold(Gate.REMOVES_TOO_MUCH, f"{lost} of {total} {kind} would be removed.")
 
 
-def _unreadable(bundle: Bundle, text: str) -> Iterator[Held]:
-    """Read what is written, as a data plane will."""
-    document, words = configuration(bundle), bundle.target.words
-    for name in sorted(bundle.target.platform.keys() & {words.agents, words.routes, "supportedTaskTypes"}):
-        yield Held(Gate.MISREAD, f"The platform's settings have {name}, which documents alone can set.")
+def _find_misreadings(bundle: Bundle, text: str) -> Iterator[Hold]:
+    """Read the rendered document as a data plane would."""
+    document, names = render_configuration(bundle), bundle.target.names
+    for name in sorted(bundle.target.platform.keys() & {names.agents, names.routes, "supportedTaskTypes"}):
+        yield Hold(Gate.MISREAD, f"The platform settings include {name}, which only documents can set.")
     try:
         read = strict_yaml.load(text)
     except MalformedBody as error:
-        yield Held(Gate.MISREAD, f"What would be written cannot be read: {error.detail}")
+        yield Hold(Gate.MISREAD, f"The rendered configuration cannot be parsed: {error.detail}")
         return
     if read != document:
-        yield Held(Gate.MISREAD, "What would be written is read as something else.")
-    for pointer in misreadings(document, words):
-        yield Held(Gate.MISREAD, f"Flyte would refuse, lose or misread {pointer}.")
+        yield Hold(Gate.MISREAD, "The rendered configuration does not parse to the same content.")
+    for pointer in find_misreadings(document, names):
+        yield Hold(Gate.MISREAD, f"Flyte would reject, drop or misread {pointer}.")
 
 
-def _large(text: str, gates: Gates) -> Iterator[Held]:
-    # Teams within their share are let in however large others are, so the sum can reach twice the limit.
+def _check_size(text: str, gates: GateLimits) -> Iterator[Hold]:
+    # Teams within their share are accepted however large others are, so the sum can reach twice the limit.
     size, most = len(text.encode()), 2 * gates.bytes
     if size > most:
-        yield Held(Gate.TOO_LARGE, f"The configuration has {size} bytes, more than {most}.")
+        yield Hold(Gate.TOO_LARGE, f"The configuration has {size} bytes; the maximum is {most}.")
 
 
-def _too_early(bundle: Bundle, before: Bundle | None, waits_for: Sequence[str]) -> Iterator[Held]:
-    """A data plane that has nothing at all does not wait."""
+def _check_earlier_stages(bundle: Bundle, before: Bundle | None, waits_for: Sequence[str]) -> Iterator[Hold]:
+    """Hold for earlier stages. A data plane without any bundle does not wait."""
     if waits_for and before is not None:
         more = f" and {len(waits_for) - 1} more" if len(waits_for) > 1 else ""
-        message = f"It waits until {waits_for[0]}{more} of an earlier stage work with theirs."
-        yield Held(Gate.EARLIER_STAGE, message)
+        message = f"Waiting for {waits_for[0]}{more} in an earlier stage to apply the change."
+        yield Hold(Gate.EARLIER_STAGE, message)

@@ -1,4 +1,4 @@
-"""Which generation of a document is served, and when a document is left out altogether. Pure."""
+"""Select the generation of a document to serve, and detect flapping documents. Pure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from registry.agent_configs.documents.reading import Reading
 
 @dataclass(frozen=True, slots=True)
 class Generation:
-    """A generation that could be read. seen_at: when it was the latest for the last time."""
+    """A valid generation. seen_at: when it was last the latest."""
 
     number: int
     content: Content
@@ -22,36 +22,38 @@ class Generation:
 
 
 @dataclass(frozen=True, slots=True)
-class Patience:
-    """How long things may go wrong: reasons are in docs/adr/0021.
+class GenerationPolicy:
+    """Limits for invalid and flapping documents; see docs/adr/0021.
 
-    last_good: for so long an old generation is served when the latest is not valid; None is for ever.
-    flaps: more changes than this within `window` put a document into quarantine.
+    max_last_good_age: how long an old generation is served while the latest is invalid; None is unlimited.
+    max_changes: a document with more changes within `window` is quarantined.
     """
 
-    last_good: timedelta | None = None
-    flaps: int = 10
+    max_last_good_age: timedelta | None = None
+    max_changes: int = 10
     window: timedelta = timedelta(minutes=10)
 
 
-def served(
-    latest: int, reading: Reading, last_good: Generation | None, *, patience: Patience, now: datetime
+def find_served_generation(
+    latest: int, reading: Reading, last_good: Generation | None, *, policy: GenerationPolicy, now: datetime
 ) -> Generation | None:
-    """The latest generation if it is valid, else the last good one unless that is too old."""
+    """Return the latest generation if it is valid, else the last good one unless it is too old."""
     if reading.content is not None:
         return Generation(latest, reading.content, now)
     if last_good is None:
         return None
-    too_old = patience.last_good is not None and now - last_good.seen_at > patience.last_good
+    too_old = policy.max_last_good_age is not None and now - last_good.seen_at > policy.max_last_good_age
     return None if too_old else last_good
 
 
-def is_flapping(changed_at: Iterable[datetime], *, patience: Patience, now: datetime) -> bool:
-    """True if a document changed so often of late that somebody should look at it."""
-    return sum(now - one < patience.window for one in changed_at) > patience.flaps
+def is_flapping(changed_at: Iterable[datetime], *, policy: GenerationPolicy, now: datetime) -> bool:
+    """True if a document changed too often within the window."""
+    return sum(now - time < policy.window for time in changed_at) > policy.max_changes
 
 
-def suspects(applied: Bundle | None, rejected: Bundle) -> frozenset[DocumentId]:
-    """Documents that may be why a data plane rejects a bundle: those that differ from what it took last."""
-    known = set(applied.inputs) if applied else set()
-    return frozenset(one.document for one in rejected.inputs if one not in known)
+def find_suspects(applied: Bundle | None, rejected: Bundle) -> frozenset[DocumentId]:
+    """Return the documents that may have caused a rejection: those that differ from the applied bundle."""
+    applied_inputs = set(applied.inputs) if applied else set()
+    return frozenset(
+        bundle_input.document for bundle_input in rejected.inputs if bundle_input not in applied_inputs
+    )

@@ -1,4 +1,4 @@
-"""Which data planes are given a change first. Pure: the reasons are in docs/adr/0035."""
+"""The order in which data planes get a change; see docs/adr/0035. Pure."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
-    """A data plane on the way. is_settled: it works with what it was given last, and nothing waits there."""
+class StageProgress:
+    """A data plane's progress. is_settled: it applied its latest bundle, and no change is held."""
 
     name: str
     stage: int
     is_settled: bool
 
 
-def waits_for(stage: int, planes: Iterable[Progress], *, percent: int) -> tuple[str, ...]:
-    """The data planes of earlier stages that have to settle first; none once enough of them did."""
-    earlier = [one for one in planes if one.stage < stage]
-    open_ = [one.name for one in earlier if not one.is_settled]
+def find_unsettled_planes(stage: int, planes: Iterable[StageProgress], *, percent: int) -> tuple[str, ...]:
+    """Return unsettled data planes of earlier stages; empty once enough have settled."""
+    earlier = [plane for plane in planes if plane.stage < stage]
+    open_ = [plane.name for plane in earlier if not plane.is_settled]
     settled = len(earlier) - len(open_)
     return () if settled * 100 >= percent * len(earlier) else tuple(sorted(open_))

@@ -1,4 +1,4 @@
-"""What is known of a data plane that a configuration is written for. Pure."""
+"""The data plane that a configuration is rendered for. Pure."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from controlplane.formats.go_durations import SECOND
-from registry.agent_configs.documents.dialects import WORDS, Dialect, Words
-from registry.agent_configs.documents.published import Facts
+from registry.agent_configs.documents.dialects import NAMES_BY_DIALECT, Dialect, DialectNames
+from registry.agent_configs.documents.published import TaskTypeFacts
 
-# From here on an explicit mapping beats discovery: as version 0, and not sync (Flyte #6464).
-_MAPPING_OVERRIDES = (1, 16)
+# Since this release an explicit mapping overrides discovery, as version 0 and not sync (Flyte #6464).
+_MAPPING_OVERRIDES_DISCOVERY = (1, 16)
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A data plane's dialect and release, and what its operators set themselves.
+    """A data plane's dialect and release, and settings of its operators.
 
-    enabled_plugins: as propeller has them; empty means all. platform: members of the section that teams
-    cannot set, such as defaultAgent, in Flyte's words. placeholders: task types for a bundle without any.
+    enabled_plugins: as in propeller; empty means all. platform: members of the section that teams cannot
+    set, such as defaultAgent, by Flyte's names. placeholders: task types for a bundle without any.
     """
 
     dialect: Dialect = Dialect.AGENT
@@ -32,18 +32,18 @@ class Target:
     longest_list_timeout: int = 5 * SECOND
 
     @property
-    def words(self) -> Words:
-        return WORDS[self.dialect]
+    def names(self) -> DialectNames:
+        return NAMES_BY_DIALECT[self.dialect]
 
     @property
     def runs_agents(self) -> bool:
-        """True if propeller loads the agents' plugin: defaults that name another one stop it."""
-        enabled = {one.strip().lower() for one in self.enabled_plugins}
-        return not enabled or self.words.section in enabled
+        """True if propeller loads the agent plugin; otherwise defaults that name it stop propeller."""
+        enabled = {plugin.strip().lower() for plugin in self.enabled_plugins}
+        return not enabled or self.names.section in enabled
 
-    def maps(self, facts: Facts, *, pinned: bool) -> bool:
+    def maps(self, facts: TaskTypeFacts, *, pinned: bool) -> bool:
         """True if a task type may be mapped, and not only discovered."""
         if self.dialect is Dialect.CONNECTOR_V2:
             # A mapping is for version 0, and there is one for a name.
             return facts.version == 0 and not pinned
-        return self.release < _MAPPING_OVERRIDES or facts == Facts()
+        return self.release < _MAPPING_OVERRIDES_DISCOVERY or facts == TaskTypeFacts()

@@ -1,4 +1,4 @@
-"""Who wins where several documents claim one name. Pure: the same for every order of the claims."""
+"""Decide contests, where several documents claim one name; the order of claims does not matter. Pure."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from typing import Any
 
 from registry.agent_configs.claims.grants import Ownership
 from registry.agent_configs.claims.history import History
-from registry.agent_configs.claims.verdicts import Because, Reason, Verdict
+from registry.agent_configs.claims.verdicts import DecidingRule, Reason, Verdict
 from registry.agent_configs.documents.published import Claim, ClaimKind, DocumentId
 
-_NEVER = datetime.max.replace(tzinfo=UTC)
-# Which rule each place of a rank stands for.
-_RULES = (
-    Because.RELEASED,
-    Because.GRANT,
-    Because.ESTABLISHED,
-    Because.ESTABLISHED,
-    Because.OLDEST,
-    Because.CREATED,
-    Because.NAME,
+_NEVER_ACCEPTED = datetime.max.replace(tzinfo=UTC)
+# The rule of each position in a rank.
+_RANK_RULES = (
+    DecidingRule.RELEASED,
+    DecidingRule.GRANT,
+    DecidingRule.ESTABLISHED,
+    DecidingRule.ESTABLISHED,
+    DecidingRule.OLDEST,
+    DecidingRule.CREATED,
+    DecidingRule.NAME,
 )
 
 
-class Simultaneous(StrEnum):
-    """What happens to claims of which none was ever served."""
+class TieRule(StrEnum):
+    """How to decide between claims that were never served."""
 
     OLDEST_WINS = "oldest_wins"
     REJECT_BOTH = "reject_both"
@@ -36,62 +36,67 @@ class Simultaneous(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Contest:
-    """The rules by which claims are ranked. created_at: of documents. flag: losers wait for a review."""
+    """The rules that rank claims. created_at: of documents. flag: losing claims need a review."""
 
     ownership: Ownership
     history: History
     created_at: dict[DocumentId, datetime]
-    simultaneous: Simultaneous = Simultaneous.OLDEST_WINS
+    tie_rule: TieRule = TieRule.OLDEST_WINS
     flag: bool = False
 
     def verdicts(
-        self, claims: Iterable[Claim], reason: Reason, by: Callable[[Claim], Hashable] = lambda one: one.key
+        self,
+        claims: Iterable[Claim],
+        reason: Reason,
+        by: Callable[[Claim], Hashable] = lambda claim: claim.key,
     ) -> Iterator[Verdict]:
-        """One verdict for each claim. reason: why losers lose. by: what only one can have."""
+        """Yield one verdict per claim. reason: of losing claims. by: the key that only one claim can have."""
         groups: defaultdict[Hashable, list[Claim]] = defaultdict(list)
         for claim in claims:
             groups[by(claim)].append(claim)
         for group in groups.values():
-            yield from self._settled(sorted(group, key=self.rank), reason)
+            yield from self._decide_group(sorted(group, key=self.rank), reason)
 
     def rank(self, claim: Claim) -> tuple[Any, ...]:
-        """The least wins. The last place is never equal, so there is always one winner."""
+        """Return a claim's rank; the lowest wins. The last position is unique, so there is always one winner."""
         standing = self.history.get((claim.team, claim.key))
         established = standing is not None and standing.established
-        # An endpoint belongs to a team, whichever of its documents has it.
+        # An endpoint belongs to a team, whichever document declares it.
         is_own = claim.key.kind is ClaimKind.ENDPOINT or (standing and standing.document == claim.document)
         return (
             self.ownership.is_released(claim),
             -self.ownership.specificity(claim),
             not (established and is_own),
             not established,
-            standing.first_accepted_at if standing else _NEVER,
+            standing.first_accepted_at if standing else _NEVER_ACCEPTED,
             self.created_at[claim.document],
             (claim.document, claim.key),
         )
 
-    def because(self, winner: Claim, loser: Claim) -> Because:
-        pairs = zip(self.rank(winner), self.rank(loser), _RULES, strict=True)
+    def deciding_rule(self, winner: Claim, loser: Claim) -> DecidingRule:
+        pairs = zip(self.rank(winner), self.rank(loser), _RANK_RULES, strict=True)
         return next(rule for ours, theirs, rule in pairs if ours != theirs)
 
-    def _settled(self, ranked: list[Claim], reason: Reason) -> Iterator[Verdict]:
-        winner, *others = ranked
-        if self._rejects_all(ranked):
+    def _decide_group(self, ranked: list[Claim], reason: Reason) -> Iterator[Verdict]:
+        winner, *losers = ranked
+        if self._rejects_all_claims(ranked):
             for claim in ranked:
-                other = next(one for one in ranked if one.digest != claim.digest)
-                yield Verdict(claim, reason, other, Because.SIMULTANEOUS, needs_review=True)
+                other = next(candidate for candidate in ranked if candidate.digest != claim.digest)
+                yield Verdict(claim, reason, other, DecidingRule.SIMULTANEOUS, needs_review=True)
             return
         yield Verdict(winner, Reason.ACCEPTED)
-        for claim in others:
+        for claim in losers:
             if claim.digest == winner.digest:
                 yield Verdict(claim, Reason.SHARED_IDENTICAL, winner)
             else:
-                yield Verdict(claim, reason, winner, self.because(winner, claim), self.flag)
+                yield Verdict(claim, reason, winner, self.deciding_rule(winner, claim), self.flag)
 
-    def _rejects_all(self, ranked: list[Claim]) -> bool:
-        """True if an administrator wants that nobody wins by chance, and only chance would decide."""
-        if self.simultaneous is Simultaneous.OLDEST_WINS or len({one.digest for one in ranked}) == 1:
+    def _rejects_all_claims(self, ranked: list[Claim]) -> bool:
+        """True if the tie rule rejects all claims and only the order of arrival would decide."""
+        if self.tie_rule is TieRule.OLDEST_WINS or len({claim.digest for claim in ranked}) == 1:
             return False
-        rival = next(one for one in ranked if one.digest != ranked[0].digest)
+        rival = next(claim for claim in ranked if claim.digest != ranked[0].digest)
         first, second = self.rank(ranked[0]), self.rank(rival)
-        return not any((one.team, one.key) in self.history for one in ranked) and first[:2] == second[:2]
+        return (
+            not any((claim.team, claim.key) in self.history for claim in ranked) and first[:2] == second[:2]
+        )

@@ -1,6 +1,6 @@
-"""The decision over all documents: every claim gets a verdict, and only what lost is dropped. Pure.
+"""Decide all claims of all documents; only losing claims are dropped. Pure.
 
-It depends on documents, ownership, policy and history alone, in whatever order they come.
+The result depends only on documents, ownership, policy and history, not on their order.
 """
 
 from __future__ import annotations
@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from registry.agent_configs.claims.contests import Contest, Simultaneous
+from registry.agent_configs.claims.contests import Contest, TieRule
 from registry.agent_configs.claims.grants import Ownership
 from registry.agent_configs.claims.history import History
-from registry.agent_configs.claims.observations import Observation, observed
+from registry.agent_configs.claims.observations import Observation, find_observations
 from registry.agent_configs.claims.verdicts import Reason, Verdict
 from registry.agent_configs.documents.dialects import Dialect
 from registry.agent_configs.documents.limits import BUILT_IN_TASK_TYPES
@@ -21,7 +21,7 @@ from registry.agent_configs.documents.published import (
     ClaimKind,
     DocumentId,
     Naming,
-    Published,
+    PublishedDocument,
     agent_claims,
     default_claims,
     endpoint_claims,
@@ -31,25 +31,25 @@ from registry.agent_configs.documents.task_type_names import is_reserved
 
 
 @dataclass(frozen=True, slots=True)
-class Policy:
-    """How claims are judged for a data plane.
+class ClaimPolicy:
+    """How claims are decided for a data plane.
 
-    flag: who loses waits for a review. strict_endpoints: two teams cannot share an endpoint.
+    flag: losing claims need a review. strict_endpoints: two teams cannot share an endpoint.
     """
 
     naming: Naming = field(default_factory=Naming)
     reserved_task_types: frozenset[str] = BUILT_IN_TASK_TYPES
-    simultaneous: Simultaneous = Simultaneous.OLDEST_WINS
+    tie_rule: TieRule = TieRule.OLDEST_WINS
     flag: bool = False
     strict_endpoints: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """A verdict for every claim, by document and key; and what else is worth saying.
+    """A verdict for every claim, by document and key, with further observations.
 
-    endpoints: verdicts on the endpoints of agents that have their id, to be remembered. An agent that loses
-    its endpoint has a verdict of its own that says so.
+    endpoints: verdicts on endpoints of agents that won their ID; the history records them. An agent that
+    loses its endpoint also has a verdict with that reason.
     """
 
     verdicts: tuple[Verdict, ...] = ()
@@ -58,86 +58,96 @@ class Decision:
 
     @property
     def accepted(self) -> tuple[Claim, ...]:
-        return tuple(one.claim for one in self.verdicts if one.accepted)
+        return tuple(verdict.claim for verdict in self.verdicts if verdict.accepted)
 
     @property
     def dropped(self) -> tuple[Verdict, ...]:
-        return tuple(one for one in self.verdicts if not one.accepted)
+        return tuple(verdict for verdict in self.verdicts if not verdict.accepted)
 
     @property
     def reviews(self) -> tuple[Verdict, ...]:
-        return tuple(one for one in self.verdicts if one.needs_review)
+        return tuple(verdict for verdict in self.verdicts if verdict.needs_review)
 
     def newly_dropped(self, before: Decision, document: DocumentId) -> tuple[Verdict, ...]:
-        """What a document lost since: an admission that denies these never denies a change for the better."""
-        lost = {one.claim.key for one in before.of(document) if not one.accepted}
-        return tuple(one for one in self.of(document) if not one.accepted and one.claim.key not in lost)
+        """Return the claims a document newly loses. Denying only these never denies an improvement."""
+        lost = {verdict.claim.key for verdict in before.of(document) if not verdict.accepted}
+        return tuple(
+            verdict for verdict in self.of(document) if not verdict.accepted and verdict.claim.key not in lost
+        )
 
     def of(self, document: DocumentId) -> tuple[Verdict, ...]:
-        return tuple(one for one in self.verdicts if one.claim.document == document)
+        return tuple(verdict for verdict in self.verdicts if verdict.claim.document == document)
 
 
 def decide(
-    documents: Iterable[Published],
+    documents: Iterable[PublishedDocument],
     ownership: Ownership | None = None,
     history: History | None = None,
-    policy: Policy | None = None,
+    policy: ClaimPolicy | None = None,
 ) -> Decision:
-    """Decide about every claim of every document."""
-    policy = policy or Policy()
-    found = sorted((one for one in documents if one.content), key=lambda one: one.id)
+    """Decide every claim of every document."""
+    policy = policy or ClaimPolicy()
+    publishable = sorted(
+        (document for document in documents if document.content), key=lambda document: document.id
+    )
     contest = Contest(
         ownership or Ownership(),
         history or {},
-        {one.id: one.created_at for one in found},
-        policy.simultaneous,
+        {document.id: document.created_at for document in publishable},
+        policy.tie_rule,
         policy.flag,
     )
-    deciding = _Deciding(found, contest, policy)
-    verdicts = sorted(deciding.verdicts(), key=lambda one: one.claim.order)
-    return Decision(tuple(verdicts), observed(found, policy.naming), tuple(deciding.endpoints))
+    deciding = _Decider(publishable, contest, policy)
+    verdicts = sorted(deciding.verdicts(), key=lambda verdict: verdict.claim.order)
+    return Decision(tuple(verdicts), find_observations(publishable, policy.naming), tuple(deciding.endpoints))
 
 
 @dataclass(slots=True)
-class _Deciding:
-    """One decision under way."""
+class _Decider:
+    """The state of one decision."""
 
-    documents: Sequence[Published]
+    documents: Sequence[PublishedDocument]
     contest: Contest
-    policy: Policy
-    # Verdicts about agents, by team and id: a team's documents may refer to each other's agents.
+    policy: ClaimPolicy
+    # Verdicts on agents by team and ID: a team's documents may refer to each other's agents.
     agents: dict[tuple[str, str], Verdict] = field(default_factory=dict)
     own_agents: dict[tuple[DocumentId, str], Verdict] = field(default_factory=dict)
     endpoints: list[Verdict] = field(default_factory=list)
 
     def verdicts(self) -> list[Verdict]:
-        agents = self._agents()
+        agents = self._decide_agents()
         for verdict in agents:
             claim = verdict.claim
             self.own_agents[claim.document, claim.agent] = verdict
-            known = self.agents.get((claim.team, claim.agent))
-            if known is None or verdict.accepted:
+            recorded = self.agents.get((claim.team, claim.agent))
+            if recorded is None or verdict.accepted:
                 self.agents[claim.team, claim.agent] = verdict
-        tasks = self._tasks()
-        return [*agents, *tasks, *self._defaults(tasks)]
+        tasks = self._decide_task_types()
+        return [*agents, *tasks, *self._decide_defaults(tasks)]
 
-    def _agents(self) -> list[Verdict]:
-        claims = [claim for one in self._served() for claim in agent_claims(one, self.policy.naming)]
-        found = list(self.contest.verdicts(claims, Reason.AGENT_NAME_CONFLICT))
-        return [*self._with_endpoints(found), *self._unsupported()]
+    def _decide_agents(self) -> list[Verdict]:
+        claims = [
+            claim
+            for document in self._supported_documents()
+            for claim in agent_claims(document, self.policy.naming)
+        ]
+        verdicts = list(self.contest.verdicts(claims, Reason.AGENT_NAME_CONFLICT))
+        return [*self._with_endpoints(verdicts), *self._reject_canaries()]
 
     def _with_endpoints(self, verdicts: list[Verdict]) -> Iterator[Verdict]:
-        """Drop agents whose endpoint another team owns: Flyte keeps one connection, with either's settings.
+        """Drop agents whose endpoint another team owns: Flyte keeps one connection, with the settings of either.
 
-        Another team may share the endpoint with the owner's settings, but not where endpoints are strict.
+        Another team may share the endpoint with equal settings, unless endpoints are strict.
         """
         claims = {
-            (one.document, one.agent): one
-            for document in self._served()
-            for one in endpoint_claims(document, self.policy.naming)
+            (claim.document, claim.agent): claim
+            for document in self._supported_documents()
+            for claim in endpoint_claims(document, self.policy.naming)
         }
         owners: dict[ClaimKey, Claim] = {}
-        accepted = [claims[one.claim.document, one.claim.agent] for one in verdicts if one.accepted]
+        accepted = [
+            claims[verdict.claim.document, verdict.claim.agent] for verdict in verdicts if verdict.accepted
+        ]
         for claim in sorted(accepted, key=self.contest.rank):
             owners.setdefault(claim.key, claim)
         for verdict in verdicts:
@@ -150,7 +160,7 @@ class _Deciding:
                 self.endpoints.append(Verdict(claim, Reason.ACCEPTED))
                 yield verdict
             else:
-                lost = self._lost(claim, owners[claim.key], reason)
+                lost = self._build_rejection(claim, owners[claim.key], reason)
                 self.endpoints.append(lost)
                 yield replace(lost, claim=verdict.claim)
 
@@ -158,24 +168,28 @@ class _Deciding:
         if claim.team == owner.team:
             return None
         if self.policy.strict_endpoints:
-            # Not even equal claims: when the owner's agent goes, this one would meet its next as a stranger.
+            # Even equal claims: once the owner's agent is gone, its next one would conflict with this claim.
             return Reason.ENDPOINT_CONFLICT
         return None if claim.digest == owner.digest else Reason.ENDPOINT_SETTINGS_MISMATCH
 
-    def _lost(self, claim: Claim, owner: Claim, reason: Reason) -> Verdict:
-        return Verdict(claim, reason, owner, self.contest.because(owner, claim), self.policy.flag)
+    def _build_rejection(self, claim: Claim, owner: Claim, reason: Reason) -> Verdict:
+        return Verdict(claim, reason, owner, self.contest.deciding_rule(owner, claim), self.policy.flag)
 
-    def _tasks(self) -> list[Verdict]:
-        claims = [claim for one in self._served() for claim in task_claims(one, self.policy.naming)]
-        barred = {one.order: verdict for one in claims if (verdict := self._barred(one))}
-        contenders = [one for one in claims if one.agent and one.order not in barred]
-        found = [*barred.values(), *self.contest.verdicts(contenders, Reason.TASK_TYPE_CONFLICT)]
-        accepted = [one.claim for one in found if one.accepted]
-        references = [one for one in claims if not one.agent and one.order not in barred]
-        return [*found, *(_reference(one, accepted) for one in references)]
+    def _decide_task_types(self) -> list[Verdict]:
+        claims = [
+            claim
+            for document in self._supported_documents()
+            for claim in task_claims(document, self.policy.naming)
+        ]
+        barred = {claim.order: verdict for claim in claims if (verdict := self._find_disqualification(claim))}
+        contenders = [claim for claim in claims if claim.agent and claim.order not in barred]
+        verdicts = [*barred.values(), *self.contest.verdicts(contenders, Reason.TASK_TYPE_CONFLICT)]
+        accepted = [verdict.claim for verdict in verdicts if verdict.accepted]
+        references = [claim for claim in claims if not claim.agent and claim.order not in barred]
+        return [*verdicts, *(_decide_reference(claim, accepted) for claim in references)]
 
-    def _barred(self, claim: Claim) -> Verdict | None:
-        """Why a claim does not even take part."""
+    def _find_disqualification(self, claim: Claim) -> Verdict | None:
+        """Return the verdict on a claim that is excluded from the contest, or None."""
         if is_reserved(claim.key.name, self.policy.reserved_task_types):
             return Verdict(claim, Reason.RESERVED_TASK_TYPE)
         if not self.contest.ownership.allows(claim):
@@ -190,35 +204,41 @@ class _Deciding:
             return None
         return replace(agent, claim=claim)
 
-    def _defaults(self, tasks: Iterable[Verdict]) -> Iterator[Verdict]:
-        served = {(one.claim.team, one.claim.key.name.lower()) for one in tasks if one.accepted}
-        for one in self._served():
-            for claim in default_claims(one):
+    def _decide_defaults(self, tasks: Iterable[Verdict]) -> Iterator[Verdict]:
+        served = {
+            (verdict.claim.team, verdict.claim.key.name.lower()) for verdict in tasks if verdict.accepted
+        }
+        for document in self._supported_documents():
+            for claim in default_claims(document):
                 is_served = (claim.team, claim.key.name) in served
                 yield Verdict(claim, Reason.ACCEPTED if is_served else Reason.NOBODY_SERVES)
 
-    def _served(self) -> list[Published]:
-        return [one for one in self.documents if one.canary is None or self._can_pin()]
+    def _supported_documents(self) -> list[PublishedDocument]:
+        return [document for document in self.documents if document.canary is None or self._can_pin()]
 
-    def _unsupported(self) -> Iterator[Verdict]:
+    def _reject_canaries(self) -> Iterator[Verdict]:
         naming = self.policy.naming
-        for one in self.documents:
-            if one.canary and not self._can_pin():
-                for claim in (*agent_claims(one, naming), *task_claims(one, naming), *default_claims(one)):
+        for document in self.documents:
+            if document.canary and not self._can_pin():
+                for claim in (
+                    *agent_claims(document, naming),
+                    *task_claims(document, naming),
+                    *default_claims(document),
+                ):
                     yield Verdict(claim, Reason.CANARY_UNSUPPORTED)
 
     def _can_pin(self) -> bool:
         return self.policy.naming.dialect is Dialect.CONNECTOR_V2
 
 
-def _reference(claim: Claim, accepted: Iterable[Claim]) -> Verdict:
-    """A claim without an agent holds if another document of the team serves the type."""
-    for one in accepted:
-        if one.team == claim.team and one.key.name == claim.key.name:
+def _decide_reference(claim: Claim, accepted: Iterable[Claim]) -> Verdict:
+    """Accept a claim without an agent if another document of the team serves the type."""
+    for other in accepted:
+        if other.team == claim.team and other.key.name == claim.key.name:
             return Verdict(claim, Reason.ACCEPTED)
     return Verdict(claim, Reason.NOBODY_SERVES)
 
 
 def is_remembered(claim: Claim) -> bool:
-    """True for claims that have an age; defaults, and claims without an agent, follow others."""
+    """True for claims in the history; defaults and claims without an agent follow other claims."""
     return claim.key.kind is ClaimKind.AGENT or (claim.key.kind is ClaimKind.TASK_TYPE and bool(claim.agent))

@@ -1,4 +1,4 @@
-"""Who may have a name: grants, releases, and how a name goes from team to team. Pure."""
+"""Ownership of names: grants, releases and transfers between teams. Pure."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from registry.agent_configs.documents.published import Claim, ClaimKind
 _EXACT = 1 << 16
 
 
-class Mode(StrEnum):
-    """open: first come. granted: nobody has a task type that was not granted."""
+class OwnershipMode(StrEnum):
+    """open: first come, first served. granted: task types require a grant."""
 
     OPEN = "open"
     GRANTED = "granted"
@@ -23,14 +23,14 @@ class Mode(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """An administrator's word that a team may have what fits a pattern, such as `acme_*`."""
+    """Permission for a team to claim names that match a pattern, such as `acme_*`."""
 
     team: str
     pattern: str
     kind: ClaimKind = ClaimKind.TASK_TYPE
 
     def specificity(self, kind: ClaimKind, name: str) -> int:
-        """How closely the grant fits a name; 0 if it does not."""
+        """Return how specifically the grant matches a name; 0 if it does not match."""
         if kind is not self.kind:
             return 0
         if "*" not in self.pattern:
@@ -40,7 +40,7 @@ class Grant:
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """An owner's word that a team gives a name up as soon as somebody else claims it."""
+    """A team's consent to give up a name once another team claims it."""
 
     team: str
     kind: ClaimKind
@@ -49,22 +49,24 @@ class Release:
 
 @dataclass(frozen=True, slots=True)
 class Ownership:
-    """All that was said about who may have what."""
+    """All grants and releases, and the mode in which they apply."""
 
-    mode: Mode = Mode.OPEN
+    mode: OwnershipMode = OwnershipMode.OPEN
     grants: tuple[Grant, ...] = ()
     releases: frozenset[Release] = frozenset()
 
     def specificity(self, claim: Claim) -> int:
-        """Of the closest grant that the claim's team has; 0 without one."""
+        """Return the specificity of the team's closest grant; 0 without one."""
         fits = (
-            one.specificity(claim.key.kind, claim.key.name) for one in self.grants if one.team == claim.team
+            grant.specificity(claim.key.kind, claim.key.name)
+            for grant in self.grants
+            if grant.team == claim.team
         )
         return max(fits, default=0)
 
     def allows(self, claim: Claim) -> bool:
-        """False where only granted task types may be had, and this one was not."""
-        governed = self.mode is Mode.GRANTED and claim.key.kind is ClaimKind.TASK_TYPE
+        """False if task types require a grant and the team has none for this one."""
+        governed = self.mode is OwnershipMode.GRANTED and claim.key.kind is ClaimKind.TASK_TYPE
         return not governed or self.specificity(claim) > 0
 
     def is_released(self, claim: Claim) -> bool:
@@ -73,7 +75,7 @@ class Ownership:
 
 @dataclass(frozen=True, slots=True)
 class Transfer:
-    """An administrator's order: the name goes over at once."""
+    """An administrator's request to move a name to another team at once."""
 
     kind: ClaimKind
     name: str
@@ -81,24 +83,26 @@ class Transfer:
     to_team: str
 
 
-def transferred(ownership: Ownership, order: Transfer, claims: Iterable[Claim]) -> Ownership:
-    """Ownership after a transfer; the next bundle has the name in one place alone.
+def apply_transfer(ownership: Ownership, order: Transfer, claims: Iterable[Claim]) -> Ownership:
+    """Return the ownership after a transfer; the next bundle has the name only once.
 
-    Raises InvalidRequest if the new owner does not claim the name, for nobody would serve it; or if the team
-    that is to give it has nothing to give, for then another one is meant.
+    Raises InvalidRequest if the new owner does not claim the name, because nobody would serve it, or if
+    the previous team has neither a claim nor a grant.
     """
-    claiming = {one.team for one in claims if (one.key.kind, one.key.name) == (order.kind, order.name)}
+    claiming = {
+        claim.team for claim in claims if (claim.key.kind, claim.key.name) == (order.kind, order.name)
+    }
     former = Grant(order.from_team, order.name, order.kind)
     if order.from_team not in claiming and former not in ownership.grants:
-        message = f"{order.from_team} has neither a claim to {order.name} nor a grant of it. Look who has it."
+        message = f"{order.from_team} has neither a claim to {order.name} nor a grant of it. List the claims to find its owner."
         raise InvalidRequest(message, errors=[FieldError("/from_team", "no_claim", message)])
     if order.to_team not in claiming:
-        message = f"{order.to_team} publishes no claim to {order.name} yet. Publish it, then transfer."
+        message = f"{order.to_team} does not claim {order.name} yet. Publish a document that claims it, then transfer the name."
         raise InvalidRequest(message, errors=[FieldError("/to_team", "no_claim", message)])
     grant = Grant(order.to_team, order.name, order.kind)
     released = Release(order.to_team, order.kind, order.name)
     return replace(
         ownership,
-        grants=(*(one for one in ownership.grants if one not in (former, grant)), grant),
+        grants=(*(existing for existing in ownership.grants if existing not in (former, grant)), grant),
         releases=ownership.releases - {released},
     )

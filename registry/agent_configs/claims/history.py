@@ -1,4 +1,4 @@
-"""What is remembered of claims between two decisions: who had what, and since when. Pure."""
+"""The history of claims between two decisions: owners, and since when. Pure."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from datetime import datetime, timedelta
 
 from registry.agent_configs.documents.published import Claim, ClaimKey, DocumentId
 
-# So long a claim keeps its age after its document went: time to delete and recreate, or to move it.
+# How long a claim keeps its age after its document is deleted, so that it can be recreated or moved.
 GRACE = timedelta(hours=24)
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
-    """A team's standing with one claim. established: it was in a bundle that a data plane was given.
+class RememberedClaim:
+    """The history of a team's claim. established: it was in a bundle that a data plane got.
 
-    gone_at: since when no document of the team claims it.
+    gone_at: when the team's last document with this claim was removed.
     """
 
     document: DocumentId
@@ -26,41 +26,49 @@ class Standing:
     gone_at: datetime | None = None
 
 
-History = Mapping[tuple[str, ClaimKey], Standing]
+History = Mapping[tuple[str, ClaimKey], RememberedClaim]
 
 
-def fresh(history: History, *, now: datetime, grace: timedelta = GRACE) -> History:
-    """The history without what was gone for too long. Decide by this one."""
-    return {name: one for name, one in history.items() if one.gone_at is None or now - one.gone_at <= grace}
+def drop_expired(history: History, *, now: datetime, grace: timedelta = GRACE) -> History:
+    """Return the history without expired claims. Decide by this one."""
+    return {
+        name: record
+        for name, record in history.items()
+        if record.gone_at is None or now - record.gone_at <= grace
+    }
 
 
-def remembered(
+def update_history(
     history: History, accepted: Iterable[Claim], dropped: Iterable[Claim], *, now: datetime, activated: bool
 ) -> History:
-    """The history after a decision. activated: its bundle was given out, so what it accepts is established.
+    """Return the history after a decision. activated: its bundle is served, so accepted claims are established.
 
-    A claim that lost is established no more once that was given out: whoever has it now must not lose it
-    when a third document goes.
+    A losing claim is no longer established once that bundle is served: the new owner must not lose the name
+    when a third document is deleted.
     """
     holders: defaultdict[tuple[str, ClaimKey], set[DocumentId]] = defaultdict(set)
     for claim in accepted:
         holders[claim.team, claim.key].add(claim.document)
-    lost = {(one.team, one.key) for one in dropped}
-    found = {}
+    lost = {(claim.team, claim.key) for claim in dropped}
+    new_history = {}
     for name, before in history.items():
         if name not in holders:
             robbed = activated and name in lost
             gone_at = None if name in lost else before.gone_at or now
-            found[name] = _with(before, before.document, before.established and not robbed, gone_at)
+            new_history[name] = _updated_claim(
+                before, before.document, before.established and not robbed, gone_at
+            )
     for name, documents in holders.items():
-        before = history.get(name) or Standing(min(documents), now)
+        before = history.get(name) or RememberedClaim(min(documents), now)
         document = before.document if before.document in documents else min(documents)
-        found[name] = _with(before, document, activated or before.established, None)
-    return found
+        new_history[name] = _updated_claim(before, document, activated or before.established, None)
+    return new_history
 
 
-def _with(before: Standing, document: DocumentId, established: bool, gone_at: datetime | None) -> Standing:
-    """The same one where nothing changed, as for nearly all of thousands."""
+def _updated_claim(
+    before: RememberedClaim, document: DocumentId, established: bool, gone_at: datetime | None
+) -> RememberedClaim:
+    """Return the updated claim, or the same object if nothing changed, as for nearly all of thousands."""
     if (before.document, before.established, before.gone_at) == (document, established, gone_at):
         return before
     return replace(before, document=document, established=established, gone_at=gone_at)

@@ -1,4 +1,4 @@
-"""What documents do to each other without losing a claim: worth a warning, never a drop. Pure."""
+"""Observations about documents that affect each other without losing a claim; only warnings. Pure."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from enum import StrEnum
 from itertools import combinations
 
 from registry.agent_configs.documents.content import Deployment
-from registry.agent_configs.documents.published import DocumentId, Naming, Published
-from registry.agent_configs.documents.task_type_names import near_misses
+from registry.agent_configs.documents.published import DocumentId, Naming, PublishedDocument
+from registry.agent_configs.documents.task_type_names import find_near_misses
 
 
 class Subject(StrEnum):
-    """Stable words, part of the API."""
+    """Stable names, part of the API."""
 
     ENDPOINT_SHARED = "EndpointShared"
     ENDPOINT_SETTINGS_MISMATCH = "EndpointSettingsMismatch"
@@ -23,7 +23,7 @@ class Subject(StrEnum):
 
 @dataclass(frozen=True, slots=True, order=True)
 class Observation:
-    """Something to know about a document because of another one. is_warning: False for mere information."""
+    """A remark about a document because of another one. is_warning: False for information only."""
 
     document: DocumentId
     subject: Subject
@@ -33,67 +33,71 @@ class Observation:
 
 
 @dataclass(frozen=True, slots=True)
-class _Located:
-    document: Published
+class _LocatedAgent:
+    document: PublishedDocument
     agent: str
     deployment: Deployment
 
 
-def observed(documents: Sequence[Published], naming: Naming) -> tuple[Observation, ...]:
-    """Everything to say, in a fixed order."""
-    return tuple(sorted({*_about_endpoints(documents, naming), *_about_spelling(documents)}))
+def find_observations(documents: Sequence[PublishedDocument], naming: Naming) -> tuple[Observation, ...]:
+    """Return all observations in a fixed order."""
+    return tuple(sorted({*_compare_endpoints(documents, naming), *_compare_spellings(documents)}))
 
 
-def _about_endpoints(documents: Iterable[Published], naming: Naming) -> Iterator[Observation]:
-    by_endpoint: defaultdict[str, list[_Located]] = defaultdict(list)
-    for one in documents:
-        for name, deployment in (one.content.agents if one.content else {}).items():
-            located = _Located(one, naming.agent_id(one.team, name), deployment)
+def _compare_endpoints(documents: Iterable[PublishedDocument], naming: Naming) -> Iterator[Observation]:
+    by_endpoint: defaultdict[str, list[_LocatedAgent]] = defaultdict(list)
+    for document in documents:
+        for name, deployment in (document.content.agents if document.content else {}).items():
+            located = _LocatedAgent(document, naming.agent_id(document.team, name), deployment)
             by_endpoint[deployment.endpoint.lower()].append(located)
     for group in by_endpoint.values():
         for ours in group:
-            # One other tells enough: all pairs of a crowd would be a burden.
-            others = [one for one in group if one.agent != ours.agent]
-            if others:
-                yield _about_pair(ours, min(others, key=lambda one: _same(ours, one)))
+            # One other agent is enough: all pairs of a large group would be too many.
+            other_agents = [other for other in group if other.agent != ours.agent]
+            if other_agents:
+                yield _compare_pair(
+                    ours, min(other_agents, key=lambda other: _have_same_settings(ours, other))
+                )
 
 
-def _about_pair(ours: _Located, theirs: _Located) -> Observation:
-    """Flyte keeps one connection for an endpoint: whoever comes first decides on TLS for both."""
-    same = _same(ours, theirs)
+def _compare_pair(ours: _LocatedAgent, theirs: _LocatedAgent) -> Observation:
+    """Compare two agents of one endpoint: Flyte keeps one connection, so the first decides on TLS for both."""
+    same = _have_same_settings(ours, theirs)
     subject = Subject.ENDPOINT_SHARED if same else Subject.ENDPOINT_SETTINGS_MISMATCH
-    more = "" if same else " with other settings; Flyte uses those of either for both"
+    more = "" if same else " but has other settings; Flyte uses the settings of one for both"
     is_ours = ours.document.organisation == theirs.document.organisation
     whose = theirs.agent if is_ours else "another organisation's agent"
-    message = f"{ours.agent} has the endpoint of {whose}{more}."
+    message = f"{ours.agent} shares the endpoint of {whose}{more}."
     is_warning = not same or ours.document.team != theirs.document.team
     return Observation(ours.document.id, subject, message, theirs.document.id, is_warning)
 
 
-def _same(ours: _Located, theirs: _Located) -> bool:
-    """True if one connection does for both."""
-    one, other = ours.deployment, theirs.deployment
-    return (one.insecure, one.service_config) == (other.insecure, other.service_config)
+def _have_same_settings(ours: _LocatedAgent, theirs: _LocatedAgent) -> bool:
+    """True if both agents can share one connection."""
+    deployment, other = ours.deployment, theirs.deployment
+    return (deployment.insecure, deployment.service_config) == (other.insecure, other.service_config)
 
 
-def _about_spelling(documents: Iterable[Published]) -> Iterator[Observation]:
-    """Names of one team that look alike over several documents: within one, reading it has said so."""
-    by_team: defaultdict[str, list[Published]] = defaultdict(list)
-    for one in documents:
-        by_team[one.team].append(one)
+def _compare_spellings(documents: Iterable[PublishedDocument]) -> Iterator[Observation]:
+    """Yield similar names across a team's documents; within one document, reading it reports them."""
+    by_team: defaultdict[str, list[PublishedDocument]] = defaultdict(list)
+    for document in documents:
+        by_team[document.team].append(document)
     for team in by_team.values():
         spelled: defaultdict[str, set[DocumentId]] = defaultdict(set)
-        for one in team:
-            for name in one.content.routes if one.content else ():
-                spelled[name].add(one.id)
-        for group in near_misses(spelled):
+        for document in team:
+            for name in document.content.routes if document.content else ():
+                spelled[name].add(document.id)
+        for group in find_near_misses(spelled):
             for ours, theirs in combinations(group, 2):
-                yield from _alike(ours, theirs, spelled[ours], spelled[theirs])
-                yield from _alike(theirs, ours, spelled[theirs], spelled[ours])
+                yield from _near_miss_observations(ours, theirs, spelled[ours], spelled[theirs])
+                yield from _near_miss_observations(theirs, ours, spelled[theirs], spelled[ours])
 
 
-def _alike(ours: str, theirs: str, here: set[DocumentId], there: set[DocumentId]) -> Iterator[Observation]:
+def _near_miss_observations(
+    ours: str, theirs: str, here: set[DocumentId], there: set[DocumentId]
+) -> Iterator[Observation]:
     for document in here - there:
         for other in sorted(there - here)[:1]:
-            message = f"{ours} looks like {theirs} of {other}, but is a different task type."
+            message = f"{ours} looks like {theirs} of {other} but is a different task type."
             yield Observation(document, Subject.NEAR_MISS, message, other)

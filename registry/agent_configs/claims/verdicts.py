@@ -1,4 +1,4 @@
-"""What was decided about one claim, and how that is told. Pure."""
+"""Verdicts on claims and their messages. Pure."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from registry.agent_configs.documents.published import Claim, DocumentId
 
 
 class Reason(StrEnum):
-    """Stable words, part of the API; reasons of conditions."""
+    """Stable names, part of the API; reasons of conditions."""
 
     ACCEPTED = "Accepted"
     SHARED_IDENTICAL = "SharedIdentical"
@@ -24,8 +24,8 @@ class Reason(StrEnum):
     CANARY_UNSUPPORTED = "CanaryUnsupported"
 
 
-class Because(StrEnum):
-    """Which rule made the winner win, in the order in which they are asked."""
+class DecidingRule(StrEnum):
+    """The rule that decided, in the order of evaluation."""
 
     RELEASED = "released"
     GRANT = "grant"
@@ -36,26 +36,26 @@ class Because(StrEnum):
     SIMULTANEOUS = "simultaneous"
 
 
-_WHY = {
-    Because.RELEASED: "this claim was released",
-    Because.GRANT: "it was granted there more closely",
-    Because.ESTABLISHED: "it is established there",
-    Because.OLDEST: "it was accepted there first",
-    Because.CREATED: "that document is older",
-    Because.NAME: "that document comes first by name",
-    Because.SIMULTANEOUS: "both came first at once, and neither is taken",
+_RULE_TEXTS = {
+    DecidingRule.RELEASED: "this claim was released",
+    DecidingRule.GRANT: "its team has a more specific grant",
+    DecidingRule.ESTABLISHED: "its claim is established",
+    DecidingRule.OLDEST: "its claim was accepted first",
+    DecidingRule.CREATED: "its document is older",
+    DecidingRule.NAME: "its document is first by name",
+    DecidingRule.SIMULTANEOUS: "both are new, so neither is accepted",
 }
-_HIDDEN = DocumentId("", "", "")
+_HIDDEN_DOCUMENT = DocumentId("", "", "")
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """One claim's fate. winner: who has the name instead, or with whom it is shared; because: why they."""
+    """The decision on one claim. winner: the claim that has or shares the name; rule: the one that decided."""
 
     claim: Claim
     reason: Reason
     winner: Claim | None = None
-    because: Because | None = None
+    rule: DecidingRule | None = None
     needs_review: bool = False
 
     @property
@@ -64,53 +64,54 @@ class Verdict:
 
     @property
     def message(self) -> str:
-        """One sentence for the document's author. It says nothing of the winner but who it is."""
+        """A message for the document's author. It names the winner and reveals nothing else about it."""
         key = str(self.claim.key)
         if self.winner is None:
-            return f"{key[:1].upper()}{key[1:]}: {_ALONE[self.reason].format(agent=self.claim.agent)}."
+            return f"{key[:1].upper()}{key[1:]}: {_REASON_TEXTS[self.reason].format(agent=self.claim.agent)}."
         if self.accepted:
-            return f"The {key} is shared with {_who(self.winner)}, which says the same."
-        why = f": {_WHY[self.because]}" if self.because else ""
-        if self.reason in _ENDPOINT:
-            what = f"The {key} is not served, because the {self.winner.key} is with {_who(self.winner)}{why}."
-            return f"{what} {_ENDPOINT[self.reason]}"
+            return f"The {key} is shared with {_describe_owner(self.winner)}, which declares the same."
+        why = f": {_RULE_TEXTS[self.rule]}" if self.rule else ""
+        if self.reason in _ENDPOINT_HINTS:
+            owner = _describe_owner(self.winner)
+            loss = f"The {key} is not served, because {owner} has the {self.winner.key}{why}."
+            return f"{loss} {_ENDPOINT_HINTS[self.reason]}"
         about = (
             ""
             if self.winner.key == self.claim.key
-            else f", because the {self.winner.key} is not this document's"
+            else f", because this document does not own the {self.winner.key}"
         )
-        return f"The {key} is with {_who(self.winner)}{why}{about}."
+        return f"The {key} belongs to {_describe_owner(self.winner)}{why}{about}."
 
 
-_ALONE = {
+_REASON_TEXTS = {
     Reason.ACCEPTED: "accepted",
     Reason.SHARED_IDENTICAL: "accepted",
     Reason.RESERVED_TASK_TYPE: "a plugin of the data plane serves it",
-    Reason.NOT_OWNED: "it was not granted to the team",
-    Reason.AGENT_NAME_CONFLICT: "another document has this id",
+    Reason.NOT_OWNED: "the team has no grant for it",
+    Reason.AGENT_NAME_CONFLICT: "another document has this agent ID",
     Reason.TASK_TYPE_CONFLICT: "another document has it",
     Reason.ENDPOINT_CONFLICT: "another team has this endpoint",
     Reason.ENDPOINT_SETTINGS_MISMATCH: "another team has this endpoint with other settings",
-    Reason.UNKNOWN_AGENT: "no document of the team has the agent {agent}",
+    Reason.UNKNOWN_AGENT: "no document of the team declares the agent {agent}",
     Reason.NOBODY_SERVES: "no document of the team serves it",
-    Reason.CANARY_UNSUPPORTED: "this data plane cannot serve a canary",
+    Reason.CANARY_UNSUPPORTED: "this data plane does not support canaries",
 }
 
 
-_ENDPOINT = {
+_ENDPOINT_HINTS = {
     Reason.ENDPOINT_CONFLICT: "Use another endpoint.",
-    Reason.ENDPOINT_SETTINGS_MISMATCH: "Use another endpoint, or the same insecure and defaultServiceConfig.",
+    Reason.ENDPOINT_SETTINGS_MISMATCH: "Use another endpoint, or the same values of insecure and defaultServiceConfig.",
 }
 
 
-def for_reader(verdict: Verdict, organisation: str) -> Verdict:
-    """The verdict as somebody of an organisation may see it: strangers' names are left out."""
+def redact_verdict(verdict: Verdict, organisation: str) -> Verdict:
+    """Remove the winner's names unless the reader is of its organisation."""
     winner = verdict.winner
     if winner is None or winner.organisation == organisation:
         return verdict
-    hidden = replace(winner, document=_HIDDEN, team="", organisation="", agent="", digest="")
+    hidden = replace(winner, document=_HIDDEN_DOCUMENT, team="", organisation="", agent="", digest="")
     return replace(verdict, winner=hidden)
 
 
-def _who(claim: Claim) -> str:
+def _describe_owner(claim: Claim) -> str:
     return f"{claim.document} of {claim.team}" if claim.team else "another organisation's document"

@@ -1,9 +1,9 @@
-"""What data planes say of the bundle in force, and the search for the document that breaks one.
+"""Acknowledgements of data planes, and the bisection that finds a faulty document.
 
-A rejected bundle is never served again: the one that was applied last comes back in force. The documents that
-changed since are suspects. Where the errors name one of them, or there is but one, it is to blame; else half
-of them are tried, and half of those, while all suspects that are not tried are given as they were applied. So
-nobody else's agents go while the search lasts.
+A rejected bundle is never served again; the last applied bundle becomes active again. The documents that
+changed since then are suspects. If the errors name one of them, or there is only one, it is quarantined.
+Otherwise half of the suspects are tried, then half of those, while the other suspects are served in their
+applied generation. So no other team loses agents during the search.
 """
 
 from __future__ import annotations
@@ -25,23 +25,23 @@ from controlplane.identity.actors import Actor
 from registry.agent_configs import serialization
 from registry.agent_configs.bundles.bundle import Bundle
 from registry.agent_configs.bundles.conditions import AckState
-from registry.agent_configs.bundles.generations import suspects
+from registry.agent_configs.bundles.generations import find_suspects
 from registry.agent_configs.delivery.data_planes import get_plane
 from registry.agent_configs.documents.published import DocumentId
 from registry.agent_configs.event_types import BUNDLE_APPLIED, BUNDLE_REJECTED, BUNDLE_UNACKNOWLEDGED
 from registry.agent_configs.models import AgentConfig, AgentConfigBundle, DataPlane
-from registry.agent_configs.publishing.quarantine import blame
+from registry.agent_configs.publishing.quarantine import quarantine_culprit
 from registry.agent_configs.publishing.recompute import recompute_all
 from registry.agent_configs.storage.load_inputs import load_bundle
 
-_REJECTED_KEPT = 100
-# Halving ends long before; a number that bounds it all the same.
-_MOST_STEPS = 64
+_MAX_REJECTED = 100
+# Bisection ends long before; this only bounds the loop.
+_MAX_BISECT_STEPS = 64
 
 
 @dataclass(frozen=True, slots=True)
 class AckError:
-    """One thing that a data plane could not take. path: JSON Pointer; document: `source/team/name`."""
+    """An error reported by a data plane. path: JSON Pointer; document: `source/team/name`."""
 
     message: str
     path: str = ""
@@ -57,43 +57,43 @@ class Acknowledgement:
 
 
 @transaction.atomic
-def acknowledge(name: str, said: Acknowledgement, *, actor: Actor) -> DataPlane:
-    """Take a data plane's word. One about a bundle that is no longer in force changes nothing.
+def acknowledge(name: str, acknowledgement: Acknowledgement, *, actor: Actor) -> DataPlane:
+    """Store a data plane's acknowledgement. One for a bundle that is no longer active changes nothing.
 
     Raises UnknownDataPlane, UnknownBundle, InvalidRequest.
     """
     lock_publishing()
     plane = get_plane(name)
-    row = AgentConfigBundle.objects.filter(data_plane=plane, revision=said.revision).first()
+    row = AgentConfigBundle.objects.filter(data_plane=plane, revision=acknowledgement.revision).first()
     if row is None:
-        raise UnknownBundle(f"There is no revision {said.revision} of {name}.")
-    if said.sha256 and said.sha256 != row.digest:
-        message = f"Revision {said.revision} has another digest: {row.digest}."
+        raise UnknownBundle(f"{name} has no revision {acknowledgement.revision}.")
+    if acknowledgement.sha256 and acknowledgement.sha256 != row.digest:
+        message = f"Revision {acknowledgement.revision} has a different digest: {row.digest}."
         raise InvalidRequest(message, errors=[FieldError("/sha256", "other_digest", message)])
-    if said.revision != plane.active_revision:
+    if acknowledgement.revision != plane.active_revision:
         return plane
-    if (said.state.value, said.revision) == (plane.ack_state, plane.applied_revision):
+    if (acknowledgement.state.value, acknowledgement.revision) == (plane.ack_state, plane.applied_revision):
         return plane
-    plane.ack_state, plane.acked_at = said.state.value, database_now()
-    plane.ack_errors = [asdict(one) for one in said.errors]
-    if said.state is AckState.REJECTED:
-        _reject(plane, row, said, actor)
+    plane.ack_state, plane.acked_at = acknowledgement.state.value, database_now()
+    plane.ack_errors = [asdict(error) for error in acknowledgement.errors]
+    if acknowledgement.state is AckState.REJECTED:
+        _reject(plane, row, acknowledgement, actor)
     else:
         _apply(plane, row, actor)
     plane.save()
-    _bring_up_to_date(plane, actor)
+    _recompute_and_continue(plane, actor)
     return get_plane(name)
 
 
-def tell_silent_planes(*, now: datetime) -> int:
-    """Raise an alert for each data plane that says nothing of its bundle; once for a bundle."""
+def alert_silent_planes(*, now: datetime) -> int:
+    """Append an alert event for each data plane without an acknowledgement, once per bundle."""
     since = now - timedelta(seconds=settings.AGENT_CONFIGS_ACK_SECONDS)
     silent = DataPlane.objects.filter(activated_at__lt=since, ack_state="", active_revision__gt=0)
     silent = silent.exclude(active_revision=F("applied_revision"))
     count = 0
     for plane in silent.exclude(active_revision=F("alerted_revision")):
         DataPlane.objects.filter(name=plane.name).update(alerted_revision=plane.active_revision)
-        _tell(BUNDLE_UNACKNOWLEDGED, plane, _bundle_row(plane), "system:agent_configs")
+        _append_event(BUNDLE_UNACKNOWLEDGED, plane, _active_bundle_row(plane), "system:agent_configs")
         count += 1
     return count
 
@@ -101,83 +101,99 @@ def tell_silent_planes(*, now: datetime) -> int:
 def _apply(plane: DataPlane, row: AgentConfigBundle, actor: Actor) -> None:
     before = load_bundle(plane, plane.applied_revision)
     plane.applied_revision = row.revision
-    _tell(BUNDLE_APPLIED, plane, row, actor.name, state=plane.ack_state)
+    _append_event(BUNDLE_APPLIED, plane, row, actor.name, state=plane.ack_state)
     if plane.trial:
-        _halve(plane, _left(plane), before)
+        _bisect(plane, _untried_documents(plane), before)
 
 
-def _reject(plane: DataPlane, row: AgentConfigBundle, said: Acknowledgement, actor: Actor) -> None:
-    message = (said.errors[0].message if said.errors else "No reason was given.")[:500]
-    _tell(BUNDLE_REJECTED, plane, row, actor.name, message=message)
-    plane.rejected = [*plane.rejected, row.digest][-_REJECTED_KEPT:]
-    # An approval was for a bundle that seemed to work.
-    plane.approved = [one for one in plane.approved if one != row.digest]
+def _reject(plane: DataPlane, row: AgentConfigBundle, acknowledgement: Acknowledgement, actor: Actor) -> None:
+    message = (acknowledgement.errors[0].message if acknowledgement.errors else "No reason was given.")[:500]
+    _append_event(BUNDLE_REJECTED, plane, row, actor.name, message=message)
+    plane.rejected = [*plane.rejected, row.digest][-_MAX_REJECTED:]
+    # The approval is void: the bundle does not work.
+    plane.approved = [digest for digest in plane.approved if digest != row.digest]
     plane.active_revision = plane.applied_revision
-    applied, rejected = load_bundle(plane, plane.applied_revision), serialization.read_bundle(row.body)
-    found = _tried(plane) if plane.trial else sorted(suspects(applied, rejected))
-    named = _named(said.errors, rejected, found)
-    _halve(plane, named if len(named) == 1 else found, applied, message)
+    applied, rejected = load_bundle(plane, plane.applied_revision), serialization.bundle_from_json(row.body)
+    candidates = _tried_documents(plane) if plane.trial else sorted(find_suspects(applied, rejected))
+    named = _find_named_suspects(acknowledgement.errors, rejected, candidates)
+    _bisect(plane, named if len(named) == 1 else candidates, applied, message)
 
 
-def _bring_up_to_date(plane: DataPlane, actor: Actor) -> None:
-    """Recompute; where a trial makes no new bundle, nobody will answer to it: go on with the search."""
-    for _ in range(_MOST_STEPS):
+def _recompute_and_continue(plane: DataPlane, actor: Actor) -> None:
+    """Recompute; while a trial produces no new bundle, no acknowledgement follows, so continue the bisection."""
+    for _ in range(_MAX_BISECT_STEPS):
         recompute_all(actor)
         plane.refresh_from_db()
         if not plane.trial or plane.active_revision != plane.applied_revision:
             return
-        gates = {one["gate"] for one in (plane.held or {}).get("reasons", ())}
+        gates = {reason["gate"] for reason in (plane.held or {}).get("reasons", ())}
         if gates - {"rejected"}:
             return
-        _halve(plane, _tried(plane) if gates else _left(plane), load_bundle(plane, plane.applied_revision))
+        _bisect(
+            plane,
+            _tried_documents(plane) if gates else _untried_documents(plane),
+            load_bundle(plane, plane.applied_revision),
+        )
         plane.save(update_fields=["trial"])
 
 
-def _halve(plane: DataPlane, found: Sequence[DocumentId], applied: Bundle | None, message: str = "") -> None:
-    """One suspect is to blame; of several, half are tried next."""
+def _bisect(
+    plane: DataPlane, candidates: Sequence[DocumentId], applied: Bundle | None, message: str = ""
+) -> None:
+    """Quarantine a single suspect; of several, try half next."""
     plane.trial = None
-    if len(found) == 1:
-        _convict(plane, found[0], applied, message)
-    elif found:
-        written = [serialization.write_document(one) for one in found]
+    if len(candidates) == 1:
+        _quarantine_culprit(plane, candidates[0], applied, message)
+    elif candidates:
+        written = [serialization.document_id_to_json(document_id) for document_id in candidates]
         plane.trial = {"suspects": written, "tried": written[: len(written) // 2], "message": message}
 
 
-def _convict(plane: DataPlane, name: DocumentId, applied: Bundle | None, message: str) -> None:
+def _quarantine_culprit(plane: DataPlane, name: DocumentId, applied: Bundle | None, message: str) -> None:
     row = AgentConfig.objects.filter(
         source=name.source, team=name.namespace, name=name.name, deleted_at=None
     ).first()
     if row is None:
         return
-    generations = {one.document: one.generation for one in applied.inputs} if applied else {}
-    told = message or "A configuration with it was rejected, and one without it was not."
-    text = f"The data plane {plane.name} rejected generation {row.generation}: {told}"
-    blame(row, plane, fallback=generations.get(name, 0), message=text)
+    generations = (
+        {bundle_input.document: bundle_input.generation for bundle_input in applied.inputs} if applied else {}
+    )
+    cause = message or "A configuration with this document was rejected; one without it was accepted."
+    text = f"The data plane {plane.name} rejected generation {row.generation}: {cause}"
+    quarantine_culprit(row, plane, fallback=generations.get(name, 0), message=text)
 
 
-def _tried(plane: DataPlane) -> list[DocumentId]:
-    return [serialization.read_document_id(one) for one in plane.trial["tried"]]
+def _tried_documents(plane: DataPlane) -> list[DocumentId]:
+    return [serialization.document_id_from_json(document) for document in plane.trial["tried"]]
 
 
-def _left(plane: DataPlane) -> list[DocumentId]:
-    """Suspects that were not tried; those that were work."""
-    tried = set(_tried(plane))
-    found = [serialization.read_document_id(one) for one in plane.trial["suspects"]]
-    return [one for one in found if one not in tried]
+def _untried_documents(plane: DataPlane) -> list[DocumentId]:
+    """Return the untried suspects; the tried ones work."""
+    tried = set(_tried_documents(plane))
+    document_ids = [serialization.document_id_from_json(suspect) for suspect in plane.trial["suspects"]]
+    return [document_id for document_id in document_ids if document_id not in tried]
 
 
-def _named(errors: Collection[AckError], bundle: Bundle, found: Sequence[DocumentId]) -> list[DocumentId]:
-    """The suspects that the errors speak of, by the document, or by an agent or task type in the path."""
-    steps = {step for one in errors for step in one.path.split("/") if step}
-    said = {one.document for one in errors}
-    serving = {one.document for one in bundle.routes if one.agent in steps or one.task_type in steps}
-    return [one for one in found if str(one) in said or one in serving]
+def _find_named_suspects(
+    errors: Collection[AckError], bundle: Bundle, candidates: Sequence[DocumentId]
+) -> list[DocumentId]:
+    """Return the suspects that errors name, by document or by an agent or task type in the path."""
+    steps = {step for error in errors for step in error.path.split("/") if step}
+    named_documents = {error.document for error in errors}
+    serving = {route.document for route in bundle.routes if route.agent in steps or route.task_type in steps}
+    return [
+        document_id
+        for document_id in candidates
+        if str(document_id) in named_documents or document_id in serving
+    ]
 
 
-def _bundle_row(plane: DataPlane) -> AgentConfigBundle:
+def _active_bundle_row(plane: DataPlane) -> AgentConfigBundle:
     return AgentConfigBundle.objects.get(data_plane=plane, revision=plane.active_revision)
 
 
-def _tell(event_type: EventType, plane: DataPlane, row: AgentConfigBundle, actor: str, **more: str) -> None:
+def _append_event(
+    event_type: EventType, plane: DataPlane, row: AgentConfigBundle, actor: str, **more: str
+) -> None:
     data = {"data_plane": plane.name, "revision": row.revision, "digest": row.digest, **more}
     event_log.append(event_type, "data_plane", plane.name, data=data, actor=actor)

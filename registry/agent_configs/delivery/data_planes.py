@@ -1,4 +1,4 @@
-"""Data planes: how they read, what they are served, and the word that lets a held bundle go."""
+"""Data planes: their spec, their configuration, and approval of held bundles."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from registry.agent_configs.documents.dialects import Dialect
 from registry.agent_configs.event_types import BUNDLE_APPROVED, PLANE_CHANGED, PLANE_REGISTERED, PLANE_REMOVED
 from registry.agent_configs.models import AgentConfigBundle, DataPlane
 from registry.agent_configs.publishing.recompute import recompute_all
-from registry.agent_configs.storage.team_parts import parts_held
+from registry.agent_configs.storage.team_parts import load_held_parts
 
 _NAME = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
 _RELEASE = re.compile(r"[0-9]{1,4}(\.[0-9]{1,4}){1,2}")
-_APPROVALS_KEPT = 200
-# Kubernetes' limit of all data of a ConfigMap together.
+_MAX_APPROVALS = 200
+# Kubernetes' limit for all data of a ConfigMap.
 _CONFIG_MAP_BYTES = 1 << 20
 
 
@@ -41,8 +41,8 @@ class Format(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Described:
-    """A data plane as its operator describes it."""
+class DataPlaneSpec:
+    """A data plane as its operator specifies it."""
 
     dialect: Dialect = Dialect.AGENT
     release: str = "1.16.0"
@@ -56,8 +56,8 @@ class Described:
 
 
 @dataclass(frozen=True, slots=True)
-class Served:
-    """A configuration as it goes over the wire."""
+class ServedConfiguration:
+    """A configuration as it is served."""
 
     revision: int
     digest: str
@@ -67,64 +67,73 @@ class Served:
 
 def get_plane(name: str) -> DataPlane:
     """Raises UnknownDataPlane."""
-    found = DataPlane.objects.filter(name=name).first()
-    if found is None:
-        raise UnknownDataPlane(f"There is no data plane {name[:80]!r}.")
-    return found
+    plane = DataPlane.objects.filter(name=name).first()
+    if plane is None:
+        raise UnknownDataPlane(f"Data plane {name[:80]!r} does not exist.")
+    return plane
 
 
 @transaction.atomic
 def put_plane(
-    name: str, wanted: Described, *, actor: Actor, precondition: Precondition | None = None
+    name: str, spec: DataPlaneSpec, *, actor: Actor, precondition: Precondition | None = None
 ) -> tuple[DataPlane, bool]:
-    """Register a data plane or describe it otherwise; its next bundle is made at once."""
-    _check(name, wanted)
+    """Create or update a data plane, and compute its next bundle at once."""
+    _check_spec(name, spec)
     lock_publishing()
-    standing = DataPlane.objects.filter(name=name).first()
-    check(precondition, standing.version if standing else None)
-    before = described(standing) if standing else None
-    said = _columns(wanted)
-    if standing and before == said:
-        return standing, False
-    plane = standing or DataPlane(name=name, version=0)
-    for column, value in said.items():
+    existing = DataPlane.objects.filter(name=name).first()
+    check(precondition, existing.version if existing else None)
+    before = show_spec(existing) if existing else None
+    columns = _spec_columns(spec)
+    if existing and before == columns:
+        return existing, False
+    plane = existing or DataPlane(name=name, version=0)
+    for column, value in columns.items():
         setattr(plane, column, value)
     plane.version += 1
     plane.save()
-    kind = PLANE_CHANGED if standing else PLANE_REGISTERED
-    _record(kind, name, actor, before=before, after=said)
+    kind = PLANE_CHANGED if existing else PLANE_REGISTERED
+    _record(kind, name, actor, before=before, after=columns)
     recompute_all(actor)
-    return get_plane(name), standing is None
+    return get_plane(name), existing is None
 
 
 @transaction.atomic
 def delete_plane(name: str, *, actor: Actor, precondition: Precondition | None = None) -> None:
-    """Serve a data plane no more, and forget its bundles. Raises UnknownDataPlane."""
+    """Delete a data plane and its bundles. Raises UnknownDataPlane."""
     lock_publishing()
     plane = get_plane(name)
     check(precondition, plane.version)
-    before = described(plane)
+    before = show_spec(plane)
     plane.delete()
     _record(PLANE_REMOVED, name, actor, before=before, after=None)
 
 
 @transaction.atomic
 def approve(name: str, digest: str, *, actor: Actor) -> DataPlane:
-    """Approve exactly the bundle, or the team's change, that is held. Raises UnknownBundle if none is."""
+    """Approve the held bundle or team change with this digest. Raises UnknownBundle if there is none."""
     lock_publishing()
     plane = get_plane(name)
-    parts = (one.held for one in parts_held(plane))
-    held = next((one for one in (plane.held, *parts) if one and digest and one["digest"] == digest), None)
-    if held is None:
-        raise UnknownBundle(f"Nothing of {name} with this digest is held. Read the data plane for what is.")
-    plane.approved = [*plane.approved, digest][-_APPROVALS_KEPT:]
+    parts = (part.held for part in load_held_parts(plane))
+    hold = next(
+        (
+            candidate
+            for candidate in (plane.held, *parts)
+            if candidate and digest and candidate["digest"] == digest
+        ),
+        None,
+    )
+    if hold is None:
+        raise UnknownBundle(
+            f"{name} has no held change with this digest. Read the data plane for current holds."
+        )
+    plane.approved = [*plane.approved, digest][-_MAX_APPROVALS:]
     plane.save(update_fields=["approved"])
     audit.record(
         BUNDLE_APPROVED,
         "data_plane",
         name,
         actor=actor,
-        before={"held": held["reasons"]},
+        before={"held": hold["reasons"]},
         after={"digest": digest},
         data={"data_plane": name, "digest": digest},
     )
@@ -133,17 +142,17 @@ def approve(name: str, digest: str, *, actor: Actor) -> DataPlane:
 
 
 def get_followed_plane(name: str, caller: Caller) -> DataPlane:
-    """The data plane, if the caller is its principal or administers all of them.
+    """Return the data plane if the caller is its principal or an administrator.
 
-    Raises UnknownDataPlane otherwise, whether it exists or not.
+    Raises UnknownDataPlane otherwise, even if it exists.
     """
-    found = DataPlane.objects.filter(name=name).first()
-    if found is None or not _may_follow(caller, found):
+    plane = DataPlane.objects.filter(name=name).first()
+    if plane is None or not _may_follow(caller, plane):
         raise UnknownDataPlane(
-            f"There is no data plane {name[:80]!r} whose principal is {caller.name}. "
-            "An administrator can set the `principal` of a data plane."
+            f"No data plane {name[:80]!r} with the principal {caller.name} exists. "
+            "An administrator can set the data plane's `principal`."
         )
-    return found
+    return plane
 
 
 def _may_follow(caller: Caller, plane: DataPlane) -> bool:
@@ -151,41 +160,41 @@ def _may_follow(caller: Caller, plane: DataPlane) -> bool:
     return is_principal or caller.verdict(Action.AGENT_CONFIG_RULE).allowed
 
 
-def etag_of(plane: DataPlane, wanted: Format) -> str:
-    """Without reading the bundle: most questions are answered with 304."""
+def configuration_etag(plane: DataPlane, config_format: Format) -> str:
+    """Return the ETag without loading the bundle: most requests get 304."""
     rows = AgentConfigBundle.objects.filter(data_plane=plane, revision=plane.active_revision)
     digest = rows.values_list("digest", flat=True).first()
     if digest is None:
-        raise UnknownBundle(f"No bundle of {plane.name} is in force yet.")
-    return etag_of_bundle(plane, digest, wanted)
+        raise UnknownBundle(f"{plane.name} has no active bundle yet.")
+    return bundle_etag(plane, digest, config_format)
 
 
-def etag_of_bundle(plane: DataPlane, digest: str, wanted: Format) -> str:
-    """The bundle with this digest is the one in force."""
-    # A ConfigMap is named as the data plane is described.
-    more = f".v{plane.version}" if wanted is Format.CONFIG_MAP else ""
-    # With the revision: equal documents of two revisions are acknowledged, and signed, apart.
-    return f'"{digest}.{wanted.value}.{plane.active_revision}{more}"'
+def bundle_etag(plane: DataPlane, digest: str, config_format: Format) -> str:
+    """Return the ETag of the active bundle, which has this digest."""
+    # The ConfigMap's name is part of the data plane's spec.
+    more = f".v{plane.version}" if config_format is Format.CONFIG_MAP else ""
+    # With the revision: equal documents of two revisions are acknowledged and signed separately.
+    return f'"{digest}.{config_format.value}.{plane.active_revision}{more}"'
 
 
-def configuration(plane: DataPlane, wanted: Format) -> Served:
-    """What is in force, as it is served. Raises UnknownBundle, LimitReached."""
-    etag = etag_of(plane, wanted)
+def get_configuration(plane: DataPlane, config_format: Format) -> ServedConfiguration:
+    """Return the active configuration as it is served. Raises UnknownBundle, LimitReached."""
+    etag = configuration_etag(plane, config_format)
     row = AgentConfigBundle.objects.get(data_plane=plane, revision=plane.active_revision)
-    if wanted is Format.YAML:
-        return Served(row.revision, row.digest, etag, row.text)
-    if wanted is Format.CONFIG_MAP:
+    if config_format is Format.YAML:
+        return ServedConfiguration(row.revision, row.digest, etag, row.text)
+    if config_format is Format.CONFIG_MAP:
         _check_config_map(plane, row.text)
-    bundle = serialization.read_bundle(row.body)
-    if wanted is Format.JSON:
-        return Served(row.revision, row.digest, etag, as_json(bundle))
+    bundle = serialization.bundle_from_json(row.body)
+    if config_format is Format.JSON:
+        return ServedConfiguration(row.revision, row.digest, etag, as_json(bundle))
     place = {"name": "flyte-agent-service", "namespace": "flyte", **plane.config_map}
     text = as_config_map(bundle, name=place["name"], namespace=place["namespace"], revision=row.revision)
-    return Served(row.revision, row.digest, etag, text)
+    return ServedConfiguration(row.revision, row.digest, etag, text)
 
 
 def _check_config_map(plane: DataPlane, text: str) -> None:
-    """Not split: Flyte reads lists of one file only, so agents in other files would lose their task types."""
+    """Raise LimitReached if too large: it cannot be split, because Flyte reads lists from one file only."""
     size = len(text.encode())
     if size > _CONFIG_MAP_BYTES:
         raise LimitReached(
@@ -197,41 +206,41 @@ def _check_config_map(plane: DataPlane, text: str) -> None:
 def get_bundle(name: str, revision: int) -> AgentConfigBundle:
     """Raises UnknownDataPlane, UnknownBundle."""
     rows = AgentConfigBundle.objects.filter(data_plane=get_plane(name), revision=revision)
-    # A path may say any number; Postgres counts revisions in 32 bits.
-    found = rows.first() if revision < 2**31 else None
-    if found is None:
-        raise UnknownBundle(f"There is no revision {revision} of {name}.")
-    return found
+    # The path may contain any number; revisions in Postgres have 32 bits.
+    row = rows.first() if revision < 2**31 else None
+    if row is None:
+        raise UnknownBundle(f"{name} has no revision {revision}.")
+    return row
 
 
-def described(plane: DataPlane) -> dict[str, Any]:
-    """As its operator described it."""
-    return {name: getattr(plane, name) for name in _columns(Described())}
+def show_spec(plane: DataPlane) -> dict[str, Any]:
+    """Return the spec as its operator set it."""
+    return {name: getattr(plane, name) for name in _spec_columns(DataPlaneSpec())}
 
 
-def _columns(wanted: Described) -> dict[str, Any]:
-    lists = {name: list(value) for name, value in asdict(wanted).items() if isinstance(value, tuple)}
+def _spec_columns(spec: DataPlaneSpec) -> dict[str, Any]:
+    lists = {name: list(value) for name, value in asdict(spec).items() if isinstance(value, tuple)}
     return {
-        **asdict(wanted),
+        **asdict(spec),
         **lists,
-        "dialect": wanted.dialect.value,
-        "platform": dict(wanted.platform),
-        "config_map": dict(wanted.config_map),
+        "dialect": spec.dialect.value,
+        "platform": dict(spec.platform),
+        "config_map": dict(spec.config_map),
     }
 
 
-def _check(name: str, wanted: Described) -> None:
-    found = []
+def _check_spec(name: str, spec: DataPlaneSpec) -> None:
+    errors = []
     if not _NAME.fullmatch(name):
-        message = "A data plane's name has small letters, digits and inner hyphens, 63 at most."
-        found.append(FieldError("/name", "malformed", message))
-    if not _RELEASE.fullmatch(wanted.release):
-        found.append(FieldError("/release", "malformed", "Flyte's release, such as 1.16.8."))
-    if wanted.principal and not Principal.objects.filter(name=wanted.principal).exists():
-        message = f"There is no principal {wanted.principal!r}."
-        found.append(FieldError("/principal", "unknown_principal", message))
-    if found:
-        raise InvalidRequest(found[0].message, errors=found)
+        message = "A data plane's name must have lowercase letters, digits and inner hyphens, at most 63 characters."
+        errors.append(FieldError("/name", "malformed", message))
+    if not _RELEASE.fullmatch(spec.release):
+        errors.append(FieldError("/release", "malformed", "Must be a release of Flyte, such as 1.16.8."))
+    if spec.principal and not Principal.objects.filter(name=spec.principal).exists():
+        message = f"Unknown principal {spec.principal!r}."
+        errors.append(FieldError("/principal", "unknown_principal", message))
+    if errors:
+        raise InvalidRequest(errors[0].message, errors=errors)
 
 
 def _record(

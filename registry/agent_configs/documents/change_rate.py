@@ -1,7 +1,6 @@
-"""How often a team may change its documents. Pure.
+"""The rate at which a team may change its documents. Pure.
 
-A bucket of changes that fills with time: a burst is fine, such as a pipeline that publishes everything once;
-a script in a loop is stopped.
+A token bucket: a pipeline may publish everything in one burst, and a script in a loop is stopped.
 """
 
 from __future__ import annotations
@@ -12,44 +11,44 @@ from math import ceil
 
 
 @dataclass(frozen=True, slots=True)
-class Pace:
-    """At most so many changes within the window."""
+class ChangeRate:
+    """The maximum number of changes within a window."""
 
     changes: int = 300
     window: timedelta = timedelta(minutes=10)
 
     @property
-    def rate(self) -> float:
-        """Changes for each second."""
+    def per_second(self) -> float:
+        """Changes per second."""
         return self.changes / self.window.total_seconds()
 
 
 @dataclass(frozen=True, slots=True)
-class Budget:
-    """What a team has left, as of the time of its last change."""
+class ChangeBudget:
+    """The changes that a team had left at the time of its last change."""
 
     left: float
     at: datetime
 
 
-def spent(before: Budget | None, *, pace: Pace, now: datetime) -> Budget | None:
-    """The budget after one more change; None if there is nothing left for it."""
-    left = _left(before, pace, now)
-    return Budget(left - 1, now) if left >= 1 else None
+def spend_one_change(before: ChangeBudget | None, *, rate: ChangeRate, now: datetime) -> ChangeBudget | None:
+    """Return the budget after one more change, or None if it is exhausted."""
+    left = _left(before, rate, now)
+    return ChangeBudget(left - 1, now) if left >= 1 else None
 
 
-def retry_after(before: Budget, *, pace: Pace, now: datetime) -> int:
-    """Seconds until the next change is accepted; 1 at least."""
-    return max(1, ceil((1 - _left(before, pace, now)) / pace.rate))
+def retry_after(before: ChangeBudget, *, rate: ChangeRate, now: datetime) -> int:
+    """Return the seconds until the next change is accepted, at least 1."""
+    return max(1, ceil((1 - _left(before, rate, now)) / rate.per_second))
 
 
-def is_busy(budget: Budget, *, pace: Pace, burst: int) -> bool:
-    """True for a team that changed more than `burst` times of late."""
-    return budget.left < pace.changes - burst
+def exceeds_burst(budget: ChangeBudget, *, rate: ChangeRate, burst: int) -> bool:
+    """True if the team recently made more than `burst` changes."""
+    return budget.left < rate.changes - burst
 
 
-def _left(before: Budget | None, pace: Pace, now: datetime) -> float:
+def _left(before: ChangeBudget | None, rate: ChangeRate, now: datetime) -> float:
     if before is None:
-        return float(pace.changes)
+        return float(rate.changes)
     seconds = max(0.0, (now - before.at).total_seconds())
-    return min(float(pace.changes), before.left + seconds * pace.rate)
+    return min(float(rate.changes), before.left + seconds * rate.per_second)

@@ -1,4 +1,4 @@
-"""What a valid document says, in words of no dialect. Pure."""
+"""The content of a valid document, independent of Flyte's dialects. Pure."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 
 class Operation(StrEnum):
-    """Calls that can have a timeout of their own. LIST is ListAgents or ListConnectors, by the dialect."""
+    """Calls that can have their own timeout. LIST is ListAgents or ListConnectors, by dialect."""
 
     CREATE_TASK = "CreateTask"
     GET_TASK = "GetTask"
@@ -22,7 +22,7 @@ class Operation(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Deployment:
-    """How one agent is reached. Durations are nanoseconds; service_config is JSON as it was written."""
+    """Connection settings of one agent. Durations are nanoseconds; service_config is JSON as written."""
 
     endpoint: str
     insecure: bool = False
@@ -32,7 +32,7 @@ class Deployment:
 
     @property
     def members(self) -> dict[str, Any]:
-        """As JSON. Thousands are written at each recompute, and `asdict` takes ten times as long."""
+        """The settings as JSON. Each recompute writes thousands, and `asdict` takes ten times as long."""
         return {
             "endpoint": self.endpoint,
             "insecure": self.insecure,
@@ -44,10 +44,10 @@ class Deployment:
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """One document's wishes.
+    """The agents, routes and defaults that one document declares.
 
     agents: by id. routes: task type -> the id of the agent that serves it, or empty where another document
-    of the same team must say so. defaults: task types, in lower case, whose default plugin is the agents'.
+    of the same team declares it. defaults: task types, in lower case, with the agent plugin as default.
     """
 
     agents: Mapping[str, Deployment] = field(default_factory=dict)
@@ -56,10 +56,10 @@ class Content:
 
     @property
     def digest(self) -> str:
-        """The same for equal contents, however they were written."""
+        """A digest that is equal for equal contents, however they were written."""
         return digest_of(
             {
-                "agents": {name: one.members for name, one in self.agents.items()},
+                "agents": {name: agent.members for name, agent in self.agents.items()},
                 "routes": dict(self.routes),
                 "defaults": sorted(self.defaults),
             }
@@ -67,7 +67,7 @@ class Content:
 
 
 def digest_of(value: Any) -> str:
-    """SHA-256 of canonical JSON, in hexadecimal."""
+    """Return the SHA-256 of canonical JSON, in hexadecimal."""
     return hashlib.sha256(canonical(value).encode()).hexdigest()
 
 

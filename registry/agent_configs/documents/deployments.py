@@ -1,4 +1,4 @@
-"""How one agent is reached: its settings as a document has them, checked. Pure."""
+"""Read and check the connection settings of an agent in a document. Pure."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ import re
 
 from controlplane.formats import go_durations
 from registry.agent_configs.documents.content import Deployment, Operation
-from registry.agent_configs.documents.diagnostics import Code, Findings, Node, meant, shown
-from registry.agent_configs.documents.dialects import Words
+from registry.agent_configs.documents.diagnostics import Code, Findings, Node, quote_value, suggest_name
+from registry.agent_configs.documents.dialects import DialectNames
 from registry.agent_configs.documents.endpoints import check_endpoint
-from registry.agent_configs.documents.fields import entries, members, text_of
+from registry.agent_configs.documents.fields import read_entries, read_members, read_text
 from registry.agent_configs.documents.limits import Limits
 
 _FIELDS = ("endpoint", "insecure", "defaultServiceConfig", "timeouts", "defaultTimeout")
@@ -20,28 +20,28 @@ _ID = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
 def check_agent_id(name: str, node: Node, findings: Findings) -> None:
     if _ID.fullmatch(name):
         return
-    hint = "Small letters, digits and hyphens within, at most 63."
+    hint = "Use lowercase letters, digits and inner hyphens, at most 63 characters."
     if _ID.fullmatch(name.lower()):
-        hint = f"Write {name.lower()}: Flyte turns ids into small letters, and mappings to others are dead."
-    findings.error(node.place, Code.INVALID_AGENT_ID, f"{shown(name)} cannot be an agent's id.", hint)
+        hint = f"Write {name.lower()}: Flyte converts IDs to lower case, so mappings to other spellings fail."
+    findings.error(node.place, Code.INVALID_AGENT_ID, f"{quote_value(name)} is not a valid agent ID.", hint)
 
 
-def read_deployment(node: Node, words: Words, limits: Limits, findings: Findings) -> Deployment | None:
-    """The settings, or None where something is wrong with them."""
+def read_deployment(node: Node, names: DialectNames, limits: Limits, findings: Findings) -> Deployment | None:
+    """Return the settings, or None if they have errors."""
     if node.value is None:
-        findings.error(node.place, Code.SCHEMA_VIOLATION, "An agent without settings would vanish in Flyte.")
+        findings.error(node.place, Code.SCHEMA_VIOLATION, "Flyte ignores an agent without settings.")
         return None
     before = len(findings.diagnostics)
-    found = members(node, _FIELDS, findings)
-    endpoint = _endpoint(node, found.get("endpoint"), limits, findings)
+    fields = read_members(node, _FIELDS, findings)
+    endpoint = _endpoint(node, fields.get("endpoint"), limits, findings)
     deployment = Deployment(
         endpoint=endpoint or "",
-        insecure=_insecure(node, found.get("insecure"), limits, findings),
-        service_config=_service_config(found.get("defaultServiceConfig"), limits, findings),
-        default_timeout=_duration(found.get("defaultTimeout"), limits.longest_timeout, findings),
-        timeouts=_timeouts(found.get("timeouts"), words, limits, findings),
+        insecure=_insecure(node, fields.get("insecure"), limits, findings),
+        service_config=_service_config(fields.get("defaultServiceConfig"), limits, findings),
+        default_timeout=_duration(fields.get("defaultTimeout"), limits.longest_timeout, findings),
+        timeouts=_timeouts(fields.get("timeouts"), names, limits, findings),
     )
-    errors = [one for one in findings.diagnostics[before:] if one.severity == "error"]
+    errors = [diagnostic for diagnostic in findings.diagnostics[before:] if diagnostic.severity == "error"]
     return None if errors else deployment
 
 
@@ -52,7 +52,7 @@ def _endpoint(owner: Node, node: Node | None, limits: Limits, findings: Findings
                 owner.place, Code.INVALID_ENDPOINT, "The agent has no endpoint.", "endpoint: host:port"
             )
         return None
-    text = text_of(node, findings)
+    text = read_text(node, findings)
     if text is not None:
         check_endpoint(text, node.place, findings, limits.allowed_hosts)
     return text
@@ -62,25 +62,23 @@ def _insecure(owner: Node, node: Node | None, limits: Limits, findings: Findings
     if node is None:
         return False
     if not isinstance(node.value, bool):
-        message = f"insecure is true or false, not {shown(node.value)}."
-        findings.error(node.place, Code.SCHEMA_VIOLATION, message, "Write it without quotes.")
+        message = f"insecure must be true or false, not {quote_value(node.value)}."
+        findings.error(node.place, Code.SCHEMA_VIOLATION, message, "Write it without quotation marks.")
         return False
     if node.value and limits.tls_required:
-        findings.error(
-            node.place, Code.TLS_REQUIRED, "Agents must be reached by TLS here.", "insecure: false"
-        )
+        findings.error(node.place, Code.TLS_REQUIRED, "TLS is required for agents.", "insecure: false")
     return node.value
 
 
 def _service_config(node: Node | None, limits: Limits, findings: Findings) -> str:
     if node is None:
         return ""
-    text = text_of(node, findings)
+    text = read_text(node, findings)
     if text is None:
         return ""
     if len(text.encode()) > limits.service_config_bytes or not _is_json_object(text):
         message = (
-            f"defaultServiceConfig is a JSON object as text, of at most {limits.service_config_bytes} bytes."
+            f"defaultServiceConfig must be JSON of an object, at most {limits.service_config_bytes} bytes."
         )
         hint = """'{"loadBalancingConfig": [{"round_robin": {}}]}'"""
         findings.error(node.place, Code.INVALID_SERVICE_CONFIG, message, hint)
@@ -89,47 +87,49 @@ def _service_config(node: Node | None, limits: Limits, findings: Findings) -> st
 
 def _is_json_object(text: str) -> bool:
     try:
-        return isinstance(json.loads(text, parse_constant=_refuse), dict)
+        return isinstance(json.loads(text, parse_constant=_reject_constant), dict)
     except (ValueError, RecursionError):
         return False
 
 
-def _refuse(word: str) -> None:
-    raise ValueError(f"{word} is no JSON")
+def _reject_constant(word: str) -> None:
+    raise ValueError(f"{word} is not valid JSON")
 
 
-def _timeouts(node: Node | None, words: Words, limits: Limits, findings: Findings) -> dict[Operation, int]:
-    known = words.operations()
-    found = {}
-    for name, value in entries(node, findings) if node else ():
-        if name not in known:
-            message = f"There is no operation {shown(name)}."
-            findings.error(value.place, Code.UNKNOWN_FIELD, message, meant(name, known))
+def _timeouts(
+    node: Node | None, names: DialectNames, limits: Limits, findings: Findings
+) -> dict[Operation, int]:
+    operations = names.operations()
+    timeouts = {}
+    for name, value in read_entries(node, findings) if node else ():
+        if name not in operations:
+            message = f"Unknown operation {quote_value(name)}."
+            findings.error(value.place, Code.UNKNOWN_FIELD, message, suggest_name(name, operations))
             continue
-        is_list = known[name] is Operation.LIST
+        is_list = operations[name] is Operation.LIST
         longest = limits.longest_list_timeout if is_list else limits.longest_timeout
         if (duration := _duration(value, longest, findings)) is not None:
-            found[known[name]] = duration
-    return dict(sorted(found.items()))
+            timeouts[operations[name]] = duration
+    return dict(sorted(timeouts.items()))
 
 
 def _duration(node: Node | None, longest: int, findings: Findings) -> int | None:
     if node is None:
         return None
     if not isinstance(node.value, str):
-        message = f"A duration is a text such as 5s, not {shown(node.value)}."
+        message = f"A duration must be text such as 5s, not {quote_value(node.value)}."
         is_number = isinstance(node.value, int | float) and not isinstance(node.value, bool)
-        hint = f"Flyte takes a number for nanoseconds. Did you mean {node.value}s?" if is_number else ""
+        hint = f"Flyte reads a number as nanoseconds. Did you mean {node.value}s?" if is_number else ""
         findings.error(node.place, Code.INVALID_DURATION, message, hint)
         return None
     try:
         duration = go_durations.parse(node.value)
     except ValueError:
-        message = f"{shown(node.value)} is no duration in Go's words."
-        findings.error(node.place, Code.INVALID_DURATION, message, "Units are h, m, s, ms, us and ns: 1m30s.")
+        message = f"{quote_value(node.value)} is not a valid Go duration."
+        findings.error(node.place, Code.INVALID_DURATION, message, "Units: h, m, s, ms, us, ns, as in 1m30s.")
         return None
     if not 0 < duration <= longest:
-        message = f"A timeout here is longer than 0s and at most {go_durations.write(longest)}."
+        message = f"A timeout must be greater than 0s and at most {go_durations.write(longest)}."
         findings.error(node.place, Code.INVALID_DURATION, message)
         return None
     return duration

@@ -1,6 +1,6 @@
-"""What is wrong with a published document, and where. Pure.
+"""Diagnostics of a published document, with their locations. Pure.
 
-A `Node` is a value with its place; `Findings` collects what is said about nodes, and does not stop.
+A `Node` is a value with its location; `Findings` collects all diagnostics instead of stopping at the first.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ _GUIDE = "docs/guides/agent-configurations.md"
 
 
 class Severity(StrEnum):
-    """An error keeps the document out. A warning does not."""
+    """An error rejects the document. A warning does not."""
 
     ERROR = "error"
     WARNING = "warning"
 
 
 class Code(StrEnum):
-    """Stable words, part of the API. Those of errors may also stand as reasons of the condition `Valid`."""
+    """Stable codes, part of the API. Codes of errors are also reasons of the condition `Valid`."""
 
     INVALID_YAML = "InvalidYAML"
     TOO_LARGE = "TooLarge"
@@ -55,7 +55,7 @@ class Code(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a value stands. file: the key of a ConfigMap's data, or empty; pointer: within that file."""
+    """The location of a value. file: a key of a ConfigMap's data, or empty; pointer: within that file."""
 
     file: str = ""
     pointer: str = ""
@@ -66,7 +66,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A value of a document, and where it stands."""
+    """A value of a document with its location."""
 
     value: Any
     place: Place
@@ -77,10 +77,10 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
-    """One thing to say about a document.
+    """An error or warning about a document.
 
-    path: JSON Pointer. line, column: from 1, or 0 where that means nothing. All three are within `file`,
-    which is a key of the ConfigMap's data, or within the text that was sent where `file` is empty.
+    path: JSON Pointer. line, column: from 1, or 0 if unknown. All three are relative to `file`, a key of
+    the ConfigMap's data, or to the request's text if `file` is empty.
     """
 
     code: Code
@@ -99,18 +99,18 @@ class Diagnostic:
 
 @dataclass(slots=True)
 class Findings:
-    """Collects diagnostics while a document is read: so many of each severity, the others are counted.
+    """Collect diagnostics while a document is read: up to a maximum per severity; the rest are counted.
 
-    Nobody reads ten thousand mistakes, and finding them would keep others waiting.
+    Nobody reads ten thousand errors, and computing them would delay other requests.
     """
 
-    most: int = 100
+    max_per_severity: int = 100
     diagnostics: list[Diagnostic] = field(default_factory=list)
     counts: Counter[Severity] = field(default_factory=Counter)
 
     @property
     def is_full(self) -> bool:
-        return self.counts[Severity.ERROR] >= self.most
+        return self.counts[Severity.ERROR] >= self.max_per_severity
 
     @property
     def omitted(self) -> int:
@@ -124,11 +124,11 @@ class Findings:
 
     def _add(self, severity: Severity, place: Place, code: Code, message: str, hint: str) -> None:
         self.counts[severity] += 1
-        if self.counts[severity] <= self.most:
+        if self.counts[severity] <= self.max_per_severity:
             self.diagnostics.append(Diagnostic(code, severity, place.pointer, message, hint, file=place.file))
 
     def unreadable(self, place: Place, message: str, line: int, column: int) -> None:
-        """A file is no YAML: where, its reader knows best."""
+        """Report a file that is not valid YAML, at the position from its parser."""
         self.counts[Severity.ERROR] += 1
         self.diagnostics.append(
             Diagnostic(
@@ -137,35 +137,44 @@ class Findings:
         )
 
     def located(self, places: Mapping[str, Mapping[str, Position]]) -> tuple[Diagnostic, ...]:
-        """All that was found, with line and column where a file's positions are known; errors first."""
-        found = [_located(one, places.get(one.file, {})) for one in self.diagnostics]
-        return tuple(sorted(found, key=_order))
+        """Return all diagnostics, errors first, with line and column where the file's positions are known."""
+        diagnostics = [
+            _add_position(diagnostic, places.get(diagnostic.file, {})) for diagnostic in self.diagnostics
+        ]
+        return tuple(sorted(diagnostics, key=_sort_key))
 
 
-def shown(value: Any) -> str:
-    """A value as a message quotes it, in YAML's words: never a whole document."""
+def quote_value(value: Any) -> str:
+    """Quote a value for a message, in YAML's notation and never a whole document."""
     text = json.dumps(value) if value is None or isinstance(value, bool) else repr(value)
     return text if len(text) <= 80 else f"{text[:77]}..."
 
 
-def is_close(said: str, allowed: Iterable[str]) -> bool:
-    """True if somebody may have meant one of the words."""
-    return bool(difflib.get_close_matches(said[:80], list(allowed), n=1))
+def resembles_any(name: str, allowed: Iterable[str]) -> bool:
+    """True if the name is probably a misspelling of an allowed one."""
+    return bool(difflib.get_close_matches(name[:80], list(allowed), n=1))
 
 
-def meant(said: str, allowed: Iterable[str]) -> str:
-    """A hint that names the word that was probably meant, or all words."""
-    words = sorted(allowed)
-    close = difflib.get_close_matches(said[:80], words, n=1)
-    return f"Did you mean {close[0]}?" if close else f"Known here: {', '.join(words)}."
+def suggest_name(name: str, allowed: Iterable[str]) -> str:
+    """Return a hint with the closest allowed name, or with all of them."""
+    names = sorted(allowed)
+    close = difflib.get_close_matches(name[:80], names, n=1)
+    return f"Did you mean {close[0]}?" if close else f"Allowed: {', '.join(names)}."
 
 
-def _located(one: Diagnostic, places: Mapping[str, Position]) -> Diagnostic:
-    if one.line or not places:
-        return one
-    line, column = nearest(one.path, places)
-    return replace(one, line=line, column=column)
+def _add_position(diagnostic: Diagnostic, places: Mapping[str, Position]) -> Diagnostic:
+    if diagnostic.line or not places:
+        return diagnostic
+    line, column = nearest(diagnostic.path, places)
+    return replace(diagnostic, line=line, column=column)
 
 
-def _order(one: Diagnostic) -> tuple[bool, str, int, int, str, str]:
-    return (one.severity is Severity.WARNING, one.file, one.line, one.column, one.path, one.code)
+def _sort_key(diagnostic: Diagnostic) -> tuple[bool, str, int, int, str, str]:
+    return (
+        diagnostic.severity is Severity.WARNING,
+        diagnostic.file,
+        diagnostic.line,
+        diagnostic.column,
+        diagnostic.path,
+        diagnostic.code,
+    )

@@ -1,4 +1,4 @@
-"""The spellings of one configuration: Flyte renamed agents to connectors, and goes on changing them. Pure."""
+"""Dialects of Flyte's configuration, which renamed agents to connectors and keeps changing. Pure."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from registry.agent_configs.documents.content import Operation
 
 
 class Dialect(StrEnum):
-    """Which configuration section a data plane reads."""
+    """The configuration section that a data plane reads."""
 
     AGENT = "agent"
     CONNECTOR = "connector"
@@ -17,8 +17,8 @@ class Dialect(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
-    """A dialect's names. section: the plugin's id too. placeholders: Flyte's own, without any claim."""
+class DialectNames:
+    """Names in a dialect. section: also the plugin ID. placeholders: task types while none is claimed."""
 
     section: str
     agents: str
@@ -28,14 +28,14 @@ class Words:
     file: str
     placeholders: tuple[str, ...]
 
-    def operation(self, one: Operation) -> str:
-        return self.list_operation if one is Operation.LIST else one.value
+    def operation(self, operation: Operation) -> str:
+        return self.list_operation if operation is Operation.LIST else operation.value
 
     def operations(self) -> dict[str, Operation]:
-        return {self.operation(one): one for one in Operation}
+        return {self.operation(operation): operation for operation in Operation}
 
 
-_AGENT = Words(
+_AGENT = DialectNames(
     section="agent-service",
     agents="agents",
     routes="agentForTaskTypes",
@@ -44,7 +44,7 @@ _AGENT = Words(
     file="agent_service.yaml",
     placeholders=("task_type_1", "task_type_2"),
 )
-_CONNECTOR = Words(
+_CONNECTOR = DialectNames(
     section="connector-service",
     agents="connectors",
     routes="connectorForTaskTypes",
@@ -53,9 +53,9 @@ _CONNECTOR = Words(
     file="connector_service.yaml",
     placeholders=("task_type_3", "task_type_4"),
 )
-WORDS: dict[Dialect, Words] = {
+NAMES_BY_DIALECT: dict[Dialect, DialectNames] = {
     Dialect.AGENT: _AGENT,
     Dialect.CONNECTOR: _CONNECTOR,
     Dialect.CONNECTOR_V2: _CONNECTOR,
 }
-SECTIONS: dict[str, Words] = {words.section: words for words in WORDS.values()}
+NAMES_BY_SECTION: dict[str, DialectNames] = {names.section: names for names in NAMES_BY_DIALECT.values()}

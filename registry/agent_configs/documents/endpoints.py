@@ -1,4 +1,4 @@
-"""Addresses of agents, as gRPC in propeller understands them. Pure: nothing is looked up."""
+"""Check endpoints of agents by propeller's gRPC syntax, without resolving names. Pure."""
 
 from __future__ import annotations
 
@@ -6,24 +6,25 @@ import ipaddress
 import re
 from collections.abc import Iterator, Set
 
-from registry.agent_configs.documents.diagnostics import Code, Findings, Place, shown
+from registry.agent_configs.documents.diagnostics import Code, Findings, Place, quote_value
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
 _LABEL = re.compile(r"[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?")
 _PORT_NAME = re.compile(r"(?=[a-z0-9-]{1,15}$)(?=.*[a-z])[a-z0-9]+(-[a-z0-9]+)*")
 _NUMBER = re.compile(r"[0-9]+|0[xX][0-9A-Fa-f]*")
 _METADATA_HOSTS = frozenset({"metadata.google.internal", "metadata.goog", "instance-data.ec2.internal"})
-# Where clouds answer questions about credentials, outside the link-local range.
+# Cloud metadata services outside the link-local range; they return credentials.
 _METADATA_ADDRESSES = frozenset(
-    ipaddress.ip_address(one) for one in ("100.100.100.200", "168.63.129.16", "192.0.0.192", "fd00:ec2::254")
+    ipaddress.ip_address(address)
+    for address in ("100.100.100.200", "168.63.129.16", "192.0.0.192", "fd00:ec2::254")
 )
 _FORMS = "host:port, dns:///host:port, k8s://service.namespace:port"
-_TRANSLATED = ipaddress.ip_network("64:ff9b::/96")
+_NAT64_PREFIX = ipaddress.ip_network("64:ff9b::/96")
 _Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 
 def check_endpoint(text: str, place: Place, findings: Findings, allowed: Set[str] = frozenset()) -> None:
-    """Say all that is wrong with an endpoint. allowed: hosts and networks that are not denied."""
+    """Report all errors of an endpoint. allowed: hosts and networks that are never denied."""
     scheme = _SCHEME.match(text)
     rest = text[scheme.end() :] if scheme else text
     name = scheme[1] if scheme else ""
@@ -32,31 +33,33 @@ def check_endpoint(text: str, place: Place, findings: Findings, allowed: Set[str
         return
     if name == "dns":
         if not rest.startswith("/"):
-            findings.error(place, Code.INVALID_ENDPOINT, "dns:// needs three slashes.", "dns:///host:port")
+            findings.error(
+                place, Code.INVALID_ENDPOINT, "A dns endpoint needs three slashes.", "dns:///host:port"
+            )
             return
         rest = rest[1:]
     elif name:
-        findings.error(
-            place, Code.INVALID_ENDPOINT, f"The scheme {name[:40]} is not known.", f"Use {_FORMS}."
-        )
+        findings.error(place, Code.INVALID_ENDPOINT, f"Unknown scheme {name[:40]}.", f"Use {_FORMS}.")
         return
     _check_host_and_port(rest, place, findings, allowed)
 
 
 def _check_host_and_port(text: str, place: Place, findings: Findings, allowed: Set[str]) -> None:
-    if odd := _odd_part(text):
-        findings.error(place, Code.INVALID_ENDPOINT, f"An endpoint has no {odd}.", f"Use {_FORMS}.")
+    if odd := _unsupported_part(text):
+        findings.error(place, Code.INVALID_ENDPOINT, f"An endpoint cannot have a {odd}.", f"Use {_FORMS}.")
         return
     host, colon, port = text.rpartition(":")
     if not colon:
-        findings.error(place, Code.INVALID_ENDPOINT, f"{shown(text)} has no port.", "Add one, such as :8000.")
+        findings.error(
+            place, Code.INVALID_ENDPOINT, f"{quote_value(text)} has no port.", "Add one, such as :8000."
+        )
         return
     if not _is_port(port):
-        findings.error(place, Code.INVALID_ENDPOINT, f"The port {shown(port)} is not from 1 to 65535.")
-    if problem := _host_problem(host):
-        findings.error(place, Code.INVALID_ENDPOINT, f"The host {shown(host)} {problem}.")
+        findings.error(place, Code.INVALID_ENDPOINT, f"The port {quote_value(port)} must be from 1 to 65535.")
+    if problem := _find_host_problem(host):
+        findings.error(place, Code.INVALID_ENDPOINT, f"The host {quote_value(host)} {problem}.")
     elif not _is_allowed(host, allowed):
-        _check_reach(host, place, findings)
+        _check_reachable_host(host, place, findings)
 
 
 def _check_service(text: str, place: Place, findings: Findings) -> None:
@@ -65,37 +68,37 @@ def _check_service(text: str, place: Place, findings: Findings) -> None:
     namespace, _, service = host.rpartition("/")
     names = [*filter(None, [namespace]), *service.split(".")]
     if not (_is_port(port) or _PORT_NAME.fullmatch(port)):
-        message = f"The port {shown(port)} is neither from 1 to 65535 nor a port's name."
+        message = f"The port {quote_value(port)} must be a number from 1 to 65535 or a port name."
         findings.error(place, Code.INVALID_ENDPOINT, message)
-    if not service or not all(_LABEL.fullmatch(one) for one in names) or len(names) > 2:
+    if not service or not all(_LABEL.fullmatch(name) for name in names) or len(names) > 2:
         hint = (
             "Use k8s://service.namespace:port, k8s://namespace/service:port or k8s:///service.namespace:port."
         )
-        message = f"{shown(host)} does not name a service and its namespace."
+        message = f"{quote_value(host)} does not name a service and its namespace."
         findings.error(place, Code.INVALID_ENDPOINT, message, hint)
     elif len(names) == 1:
         hint = "Add the namespace: k8s://service.namespace:port."
-        findings.error(place, Code.INVALID_ENDPOINT, f"{shown(host)} names no namespace.", hint)
+        findings.error(place, Code.INVALID_ENDPOINT, f"{quote_value(host)} has no namespace.", hint)
 
 
-def _check_reach(host: str, place: Place, findings: Findings) -> None:
+def _check_reachable_host(host: str, place: Place, findings: Findings) -> None:
     bare = host.rstrip(".").lower()
-    address = _address(bare)
+    address = _parse_address(bare)
     if address is not None:
-        if any(_is_denied(one) for one in _meanings(address)):
-            message = f"{host} is loopback, link-local or a cloud's metadata service."
+        if any(_is_denied(variant) for variant in _address_variants(address)):
+            message = f"{host} is a loopback or link-local address, or a cloud metadata service."
             findings.error(
-                place, Code.ADDRESS_DENIED, message, "Name the address under which clusters reach it."
+                place, Code.ADDRESS_DENIED, message, "Use the address at which clusters reach the agent."
             )
     elif bare == "localhost" or bare.endswith(".localhost") or bare in _METADATA_HOSTS:
-        message = f"{host} is the machine itself, or a cloud's metadata service."
-        findings.error(place, Code.ADDRESS_DENIED, message, "Name the host under which clusters reach it.")
+        message = f"{host} is the local machine or a cloud metadata service."
+        findings.error(place, Code.ADDRESS_DENIED, message, "Use the host at which clusters reach the agent.")
     elif "." not in bare:
-        message = f"{host} means something else in every namespace."
-        findings.warn(place, Code.RELATIVE_HOST, message, f"Write {host}.<namespace>, or the full name.")
+        message = f"{host} resolves differently in each namespace."
+        findings.warn(place, Code.RELATIVE_HOST, message, f"Write {host}.<namespace> or the full name.")
 
 
-def _odd_part(text: str) -> str:
+def _unsupported_part(text: str) -> str:
     odd = {"@": "user", "/": "path", "?": "query", "#": "fragment", "%": "zone or escape"}
     return next((name for mark, name in odd.items() if mark in text), "")
 
@@ -104,35 +107,35 @@ def _is_port(text: str) -> bool:
     return text.isascii() and text.isdecimal() and len(text) <= 5 and 1 <= int(text) <= 65535
 
 
-def _host_problem(host: str) -> str:
-    """What is wrong with a host's spelling, or nothing."""
+def _find_host_problem(host: str) -> str:
+    """Return the error in a host's syntax, or an empty string."""
     bare = host.removesuffix(".")
     if host.startswith("["):
-        return "" if isinstance(_address(host), ipaddress.IPv6Address) else "is no IPv6 address"
+        return "" if isinstance(_parse_address(host), ipaddress.IPv6Address) else "is not an IPv6 address"
     labels = bare.split(".")
     if ":" in host:
-        return "must stand in brackets"
-    if not bare or len(bare) > 253 or not all(_LABEL.fullmatch(one) for one in labels):
-        return "is no host name: letters, digits, hyphens, and dots between labels"
-    # Resolvers take 2130706433 and 0x7f.1 for 127.0.0.1: only the usual spelling is an address.
-    if _NUMBER.fullmatch(labels[-1]) and _address(bare) is None:
-        return "is no address, although it ends in a number"
+        return "must be in brackets"
+    if not bare or len(bare) > 253 or not all(_LABEL.fullmatch(label) for label in labels):
+        return "is not a host name: use letters, digits, hyphens, and dots between labels"
+    # Resolvers read 2130706433 and 0x7f.1 as 127.0.0.1, so only dotted decimal counts as an address.
+    if _NUMBER.fullmatch(labels[-1]) and _parse_address(bare) is None:
+        return "ends in a number but is not an IP address"
     return ""
 
 
-def _address(host: str) -> _Address | None:
+def _parse_address(host: str) -> _Address | None:
     try:
         return ipaddress.ip_address(host[1:-1] if host.startswith("[") and host.endswith("]") else host)
     except ValueError:
         return None
 
 
-def _meanings(address: _Address) -> Iterator[_Address]:
-    """The address, and the IPv4 address that is packed into it."""
+def _address_variants(address: _Address) -> Iterator[_Address]:
+    """Yield the address and the IPv4 address embedded in it."""
     yield address
     if isinstance(address, ipaddress.IPv6Address):
         yield from filter(None, (address.ipv4_mapped, address.sixtofour))
-        if address in _TRANSLATED:
+        if address in _NAT64_PREFIX:
             yield ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
 
 
@@ -145,13 +148,13 @@ def _is_allowed(host: str, allowed: Set[str]) -> bool:
     bare = host.removesuffix(".").lower()
     if bare in allowed:
         return True
-    address = _address(bare)
+    address = _parse_address(bare)
     return address is not None and any(address in network for network in _networks(allowed))
 
 
 def _networks(allowed: Set[str]) -> Iterator[ipaddress.IPv4Network | ipaddress.IPv6Network]:
-    for one in allowed:
+    for network in allowed:
         try:
-            yield ipaddress.ip_network(one)
+            yield ipaddress.ip_network(network)
         except ValueError:
             continue

@@ -1,87 +1,92 @@
-"""What a published document comes in: a ConfigMap, or nothing at all. Pure."""
+"""Read the ConfigMap around a published document. Pure."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
 
-from registry.agent_configs.documents.diagnostics import Code, Findings, Node, Place, meant, shown
+from registry.agent_configs.documents.diagnostics import (
+    Code,
+    Findings,
+    Node,
+    Place,
+    quote_value,
+    suggest_name,
+)
 from registry.agent_configs.documents.payloads import ROOTS
 
 PREFIX = "flyteplugins-agentservice-"
 _NAME = re.compile(rf"{PREFIX}[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 _MEMBERS = ("apiVersion", "kind", "metadata", "data", "immutable")
-# Kubernetes' limit for names of objects.
-_LONGEST_NAME = 253
+# Kubernetes' limit for object names.
+_MAX_NAME_LENGTH = 253
 
 
 def is_config_map(value: object) -> bool:
-    """True if it looks like a Kubernetes object, spelled well or not."""
+    """True if the value looks like a Kubernetes object, even a misspelled one."""
     return isinstance(value, Mapping) and not {"data", "metadata", "apiVersion", "kind", "king"}.isdisjoint(
         value
     )
 
 
-def name_of(value: Mapping[str, object]) -> str:
-    """The object's name, where it has one; a misplaced one counts, so that people find their document."""
+def read_name(value: Mapping[str, object]) -> str:
+    """Return the object's name, or an empty string. A misplaced name counts, so that reports can show it."""
     metadata = value.get("metadata")
     name = metadata.get("name") if isinstance(metadata, Mapping) else value.get("name")
     return name if isinstance(name, str) else ""
 
 
 def check_envelope(node: Node, findings: Findings) -> None:
-    """Say what is wrong with the object around the data."""
+    """Report the errors of the object around the data."""
     for name in node.value:
         if name not in _MEMBERS:
-            _unknown(name, node.place.below(name), findings)
-    for name, wanted in (("apiVersion", "v1"), ("kind", "ConfigMap")):
+            _report_unknown_member(name, node.place.below(name), findings)
+    for name, expected in (("apiVersion", "v1"), ("kind", "ConfigMap")):
         if name not in node.value:
-            hint = f"{name}: {wanted}"
-            findings.error(node.place, Code.INVALID_ENVELOPE, f"A ConfigMap has {name}.", hint)
-        elif node.value[name] != wanted:
-            message = f"{name} must be {wanted}, not {shown(node.value[name])}."
+            hint = f"{name}: {expected}"
+            findings.error(node.place, Code.INVALID_ENVELOPE, f"{name} is missing.", hint)
+        elif node.value[name] != expected:
+            message = f"{name} must be {expected}, not {quote_value(node.value[name])}."
             findings.error(node.place.below(name), Code.INVALID_ENVELOPE, message)
     _check_name(node, findings)
 
 
-def files_of(node: Node, findings: Findings, most: int) -> Iterator[tuple[str, Node]]:
-    """The files in the data by name; the RFC's nested form comes under the empty name, as it stands."""
+def read_files(node: Node, findings: Findings, most: int) -> Iterator[tuple[str, Node]]:
+    """Yield the files in the data by name; the RFC's nested form has an empty name and is not converted."""
     data = node.value.get("data")
     place = node.place.below("data")
     if not isinstance(data, Mapping) or not data:
         findings.error(
-            place if data is not None else node.place, Code.INVALID_ENVELOPE, "A ConfigMap has data."
+            place if data is not None else node.place, Code.INVALID_ENVELOPE, "data is missing or empty."
         )
         return
     if len(data) > most:
-        findings.error(place, Code.TOO_LARGE, f"These are {len(data)} files, more than {most}.")
+        findings.error(place, Code.TOO_LARGE, f"The ConfigMap has {len(data)} files; the maximum is {most}.")
         return
     nested = {name: value for name, value in data.items() if not isinstance(value, str)}
     for name, text in data.items():
         if isinstance(text, str) and _is_file(name, place, findings):
             yield name, Node(text, place.below(name))
     if nested:
-        message = "Kubernetes takes only texts in data: what is nested here can be published to us alone."
-        findings.warn(place, Code.NESTED_DATA, message, "Write agents.yaml: | and indent the rest below it.")
+        message = "Kubernetes accepts only strings in data; nested data works only with this API."
+        findings.warn(place, Code.NESTED_DATA, message, "Write agents.yaml: | and indent what follows.")
         yield "", Node(nested, place)
 
 
 def _is_file(name: str, place: Place, findings: Findings) -> bool:
     if name.endswith((".yaml", ".yml")):
         return True
-    hint = "It must stand as an object here." if name in ROOTS else "Name it *.yaml."
-    findings.error(place.below(name), Code.INVALID_ENVELOPE, f"{shown(name)} is no YAML file.", hint)
+    hint = "Write its value as an object." if name in ROOTS else "Name it *.yaml."
+    findings.error(place.below(name), Code.INVALID_ENVELOPE, f"{quote_value(name)} is not a YAML file.", hint)
     return False
 
 
-def _unknown(name: str, place: Place, findings: Findings) -> None:
+def _report_unknown_member(name: str, place: Place, findings: Findings) -> None:
     if name == "name":
-        findings.error(
-            place, Code.INVALID_ENVELOPE, "The name belongs into metadata.", "metadata: {name: ...}"
-        )
+        findings.error(place, Code.INVALID_ENVELOPE, "name must be in metadata.", "metadata: {name: ...}")
     else:
-        hint = "Did you mean kind?" if name == "king" else meant(name, _MEMBERS)
-        findings.error(place, Code.INVALID_ENVELOPE, f"A ConfigMap has no {shown(name)}.", hint)
+        hint = "Did you mean kind?" if name == "king" else suggest_name(name, _MEMBERS)
+        findings.error(place, Code.INVALID_ENVELOPE, f"Unknown ConfigMap field {quote_value(name)}.", hint)
 
 
 def _check_name(node: Node, findings: Findings) -> None:
@@ -89,10 +94,10 @@ def _check_name(node: Node, findings: Findings) -> None:
     name = metadata.get("name") if isinstance(metadata, Mapping) else None
     place = node.place.below("metadata") if metadata is not None else node.place
     if name is None:
-        message = "A ConfigMap has metadata with a name."
+        message = "metadata.name is missing."
         findings.error(place, Code.INVALID_ENVELOPE, message, f"metadata: {{name: {PREFIX}...}}")
-    elif not isinstance(name, str) or len(name) > _LONGEST_NAME or not _NAME.fullmatch(name):
-        message = f"{shown(name)} is no name for agent configurations."
+    elif not isinstance(name, str) or len(name) > _MAX_NAME_LENGTH or not _NAME.fullmatch(name):
+        message = f"{quote_value(name)} is not a valid name for agent configurations."
         findings.error(
-            place.below("name"), Code.INVALID_ENVELOPE, message, f"{PREFIX}<small letters, digits, ->"
+            place.below("name"), Code.INVALID_ENVELOPE, message, f"{PREFIX}<lowercase letters, digits, ->"
         )

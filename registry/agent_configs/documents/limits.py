@@ -1,4 +1,4 @@
-"""What published documents may be and hold. Pure: the reasons for the numbers are in docs/adr/0020."""
+"""Limits of published documents; docs/adr/0020 explains the numbers. Pure."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from controlplane.formats.go_durations import MINUTE, SECOND
 
-# Task types that Flyte's own plugins serve. An agent that claims one stops propeller from starting.
+# Task types that Flyte's own plugins serve. Propeller does not start if an agent claims one.
 BUILT_IN_TASK_TYPES = frozenset(
     {
         "container",
@@ -26,13 +26,13 @@ BUILT_IN_TASK_TYPES = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What keeps a hostile or mistaken document from costing others anything.
+    """Limits that protect other teams from a hostile or faulty document.
 
     document_bytes: of the whole text. files: of a ConfigMap. agents, task_types: in one document.
-    longest_timeout: nanoseconds. longest_list_timeout: of listing, where propeller waits for each agent in
-    turn when it starts, so that a slow agent of one team delays those of all.
-    mistakes_told: of each severity; the others are counted.
-    allowed_hosts: host names, addresses and networks that are let through though they would be denied.
+    longest_timeout: nanoseconds. longest_list_timeout: of listing; at startup propeller waits for each agent
+    in turn, so a slow agent of one team delays all teams.
+    max_diagnostics: per severity; the rest are counted.
+    allowed_hosts: host names, addresses and networks that are accepted although they would be denied.
     """
 
     document_bytes: int = 1 << 20
@@ -45,4 +45,4 @@ class Limits:
     tls_required: bool = False
     allowed_hosts: frozenset[str] = frozenset()
     reserved_task_types: frozenset[str] = BUILT_IN_TASK_TYPES
-    mistakes_told: int = 100
+    max_diagnostics: int = 100

@@ -1,4 +1,4 @@
-"""What documents claim: agent ids and task types. Pure."""
+"""Published documents and their claims to agent IDs and task types. Pure."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from enum import StrEnum
 from registry.agent_configs.documents.content import Content, digest_of
 from registry.agent_configs.documents.dialects import Dialect
 
-_LONGEST_NAME = 200
+_MAX_NAME_LENGTH = 200
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class DocumentId:
-    """Where a document comes from, and its name there: this stays, whatever the document says."""
+    """A document's source and its name there; they do not depend on its content."""
 
     source: str
     namespace: str
@@ -26,8 +26,8 @@ class DocumentId:
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
-    """What probes, data planes or the owner told of a task type."""
+class TaskTypeFacts:
+    """Facts about a task type, reported by probes, data planes or its owner."""
 
     version: int = 0
     is_sync: bool = False
@@ -35,7 +35,7 @@ class Facts:
 
 @dataclass(frozen=True, slots=True)
 class Canary:
-    """Where alone a document's agents serve. Only connector-v2 can do that."""
+    """The one project and domain that a document's agents serve; only connector-v2 supports it."""
 
     project: str
     domain: str
@@ -45,11 +45,11 @@ class Canary:
 
 
 @dataclass(frozen=True, slots=True)
-class Published:
-    """A document with what of it may be served.
+class PublishedDocument:
+    """A document with the content that may be served.
 
-    content: of `generation`, the last valid one; None if there is none, or it is quarantined.
-    team: who owns the source; never what a document says. created_at: at the source.
+    content: of `generation`, the last valid one; None if there is none or the document is quarantined.
+    team: the owner of the source, never taken from the document. created_at: at the source.
     """
 
     id: DocumentId
@@ -57,12 +57,12 @@ class Published:
     generation: int
     content: Content | None
     created_at: datetime
-    facts: Mapping[str, Facts] = field(default_factory=dict)
+    facts: Mapping[str, TaskTypeFacts] = field(default_factory=dict)
     canary: Canary | None = None
     organisation: str = ""
 
-    def facts_of(self, task_type: str) -> Facts:
-        return self.facts.get(task_type, Facts())
+    def get_facts(self, task_type: str) -> TaskTypeFacts:
+        return self.facts.get(task_type, TaskTypeFacts())
 
 
 class ClaimKind(StrEnum):
@@ -74,7 +74,7 @@ class ClaimKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, order=True)
 class ClaimKey:
-    """What only one can have. version, pin: only where the dialect can tell them apart."""
+    """A name that only one claim can have. version, pin: only in dialects that distinguish them."""
 
     kind: ClaimKind
     name: str
@@ -88,10 +88,10 @@ class ClaimKey:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """One document's claim. agent: the id, as rendered, or empty for "whoever of my team serves it".
+    """One document's claim. agent: the rendered ID, or empty for any agent of the team that serves it.
 
-    local_id: of an agent, as its document has it.
-    digest: claims to one key with equal digests want the same, so they do not conflict.
+    local_id: the agent's ID in its document.
+    digest: claims to one key with equal digests are identical, so they do not conflict.
     """
 
     key: ClaimKey
@@ -109,7 +109,7 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Naming:
-    """How claims are named for a data plane: its dialect, and whether ids carry their team."""
+    """How claims are named for a data plane: its dialect, and whether agent IDs include the team."""
 
     dialect: Dialect = Dialect.AGENT
     namespaced_ids: bool = False
@@ -117,45 +117,60 @@ class Naming:
     def agent_id(self, team: str, agent: str) -> str:
         return f"{team.lower()}--{agent}" if self.namespaced_ids and agent else agent
 
-    def task_key(self, one: Published, task_type: str) -> ClaimKey:
+    def task_key(self, document: PublishedDocument, task_type: str) -> ClaimKey:
         if self.dialect is not Dialect.CONNECTOR_V2:
             return ClaimKey(ClaimKind.TASK_TYPE, task_type)
-        pin = str(one.canary) if one.canary else ""
-        return ClaimKey(ClaimKind.TASK_TYPE, task_type, one.facts_of(task_type).version, pin)
+        pin = str(document.canary) if document.canary else ""
+        return ClaimKey(ClaimKind.TASK_TYPE, task_type, document.get_facts(task_type).version, pin)
 
 
-def agent_claims(one: Published, naming: Naming) -> Iterator[Claim]:
-    for name, deployment in _content(one).agents.items():
-        agent = naming.agent_id(one.team, name)
+def agent_claims(document: PublishedDocument, naming: Naming) -> Iterator[Claim]:
+    for name, deployment in _content(document).agents.items():
+        agent = naming.agent_id(document.team, name)
         key = ClaimKey(ClaimKind.AGENT, agent)
-        digest = digest_of([deployment.members, str(one.canary or "")])
-        yield Claim(key, one.id, one.team, one.organisation, agent, digest, name)
+        digest = digest_of([deployment.members, str(document.canary or "")])
+        yield Claim(key, document.id, document.team, document.organisation, agent, digest, name)
 
 
 def endpoint_name(endpoint: str) -> str:
-    """The endpoint as a claim has it: in lower case, or a digest where it is too long for a name."""
+    """Return a claim's name for an endpoint: in lower case, or a digest if it is too long."""
     name = endpoint.lower()
-    return name if len(name) <= _LONGEST_NAME else digest_of(name)
+    return name if len(name) <= _MAX_NAME_LENGTH else digest_of(name)
 
 
-def endpoint_claims(one: Published, naming: Naming) -> Iterator[Claim]:
-    """One for each agent. Claims with equal digests can share the one connection that Flyte keeps."""
-    for name, deployment in _content(one).agents.items():
+def endpoint_claims(document: PublishedDocument, naming: Naming) -> Iterator[Claim]:
+    """Yield one claim per agent. Claims with equal digests can share the one connection that Flyte keeps."""
+    for name, deployment in _content(document).agents.items():
         key = ClaimKey(ClaimKind.ENDPOINT, endpoint_name(deployment.endpoint))
         digest = digest_of([deployment.insecure, deployment.service_config])
-        yield Claim(key, one.id, one.team, one.organisation, naming.agent_id(one.team, name), digest, name)
+        yield Claim(
+            key,
+            document.id,
+            document.team,
+            document.organisation,
+            naming.agent_id(document.team, name),
+            digest,
+            name,
+        )
 
 
-def task_claims(one: Published, naming: Naming) -> Iterator[Claim]:
-    for name, agent in _content(one).routes.items():
-        agent_id = naming.agent_id(one.team, agent)
-        yield Claim(naming.task_key(one, name), one.id, one.team, one.organisation, agent_id, agent_id)
+def task_claims(document: PublishedDocument, naming: Naming) -> Iterator[Claim]:
+    for name, agent in _content(document).routes.items():
+        agent_id = naming.agent_id(document.team, agent)
+        yield Claim(
+            naming.task_key(document, name),
+            document.id,
+            document.team,
+            document.organisation,
+            agent_id,
+            agent_id,
+        )
 
 
-def default_claims(one: Published) -> Iterator[Claim]:
-    for name in sorted(_content(one).defaults):
-        yield Claim(ClaimKey(ClaimKind.DEFAULT, name), one.id, one.team, one.organisation)
+def default_claims(document: PublishedDocument) -> Iterator[Claim]:
+    for name in sorted(_content(document).defaults):
+        yield Claim(ClaimKey(ClaimKind.DEFAULT, name), document.id, document.team, document.organisation)
 
 
-def _content(one: Published) -> Content:
-    return one.content or Content()
+def _content(document: PublishedDocument) -> Content:
+    return document.content or Content()

@@ -1,6 +1,6 @@
-"""Reading a published document: what it says, or everything that is wrong with it. Pure.
+"""Read a published document into its content, or into all its errors. Pure.
 
-`read_document` takes text, YAML or JSON; `read_object` what a Kubernetes API has parsed already.
+`read_document` takes text, YAML or JSON; `read_object` an object that a Kubernetes API has parsed.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ from controlplane.formats import strict_yaml
 from controlplane.formats.strict_yaml import Position
 from registry.agent_configs.documents.content import Content
 from registry.agent_configs.documents.diagnostics import Code, Diagnostic, Findings, Node, Place, Severity
-from registry.agent_configs.documents.envelopes import check_envelope, files_of, is_config_map, name_of
+from registry.agent_configs.documents.envelopes import check_envelope, is_config_map, read_files, read_name
 from registry.agent_configs.documents.limits import Limits
 from registry.agent_configs.documents.payloads import read_payload
-from registry.agent_configs.documents.routes import content_of, united
+from registry.agent_configs.documents.routes import build_content, merge_drafts
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What came of reading one document. content: None where an error keeps the document out.
+    """The result of reading one document. content: None if the document has errors.
 
-    name: the ConfigMap's own name, or empty. parsed: False if it is not even YAML. omitted: how many more
-    diagnostics there were.
+    name: the ConfigMap's own name, or empty. parsed: False if it is not valid YAML. omitted: number of
+    diagnostics above the limit.
     """
 
     content: Content | None
@@ -36,66 +36,66 @@ class Reading:
 
     @property
     def errors(self) -> tuple[Diagnostic, ...]:
-        return tuple(one for one in self.diagnostics if one.severity is Severity.ERROR)
+        return tuple(diagnostic for diagnostic in self.diagnostics if diagnostic.severity is Severity.ERROR)
 
     @property
     def warnings(self) -> tuple[Diagnostic, ...]:
-        return tuple(one for one in self.diagnostics if one.severity is Severity.WARNING)
+        return tuple(diagnostic for diagnostic in self.diagnostics if diagnostic.severity is Severity.WARNING)
 
 
 def read_document(text: str, limits: Limits | None = None) -> Reading:
-    """Read a document from its text: a ConfigMap, or the bare configuration."""
+    """Read a document from text: a ConfigMap or the bare configuration."""
     limits = limits or Limits()
-    findings = Findings(limits.mistakes_told)
-    # A text in UTF-8 is never shorter than its characters, so most are never encoded to be counted.
+    findings = Findings(limits.max_diagnostics)
+    # UTF-8 never has fewer bytes than characters, so most oversized texts are not encoded to be measured.
     if len(text) > limits.document_bytes or len(text.encode(errors="replace")) > limits.document_bytes:
-        findings.error(Place(), Code.TOO_LARGE, f"A document has at most {limits.document_bytes} bytes.")
+        findings.error(Place(), Code.TOO_LARGE, f"The document exceeds {limits.document_bytes} bytes.")
         return Reading(None, findings.located({}), parsed=False)
-    value = _parsed(text, Place(), findings)
+    value = _parse(text, Place(), findings)
     if findings.diagnostics:
         return Reading(None, findings.located({}), parsed=False)
-    return _read(value, text, limits, findings)
+    return _read_value(value, text, limits, findings)
 
 
 def read_object(value: Any, limits: Limits | None = None) -> Reading:
-    """Read a document that was parsed already; only texts within it have lines and columns."""
+    """Read a parsed document; only texts within it have lines and columns."""
     limits = limits or Limits()
-    return _read(value, "", limits, Findings(limits.mistakes_told))
+    return _read_value(value, "", limits, Findings(limits.max_diagnostics))
 
 
-def _read(value: Any, text: str, limits: Limits, findings: Findings) -> Reading:
+def _read_value(value: Any, text: str, limits: Limits, findings: Findings) -> Reading:
     root = Node(value, Place())
     texts = {"": text}
     if is_config_map(value):
         check_envelope(root, findings)
-        payloads = list(_payloads(root, texts, limits, findings))
+        payloads = list(_read_payloads(root, texts, limits, findings))
     else:
         payloads = [root]
-    drafts = [read_payload(one, limits, findings) for one in payloads]
-    parsed = not any(one.code is Code.INVALID_YAML for one in findings.diagnostics)
-    content = content_of(united(drafts, findings), limits, findings) if drafts else None
-    found = findings.located(_positions(texts, findings))
+    drafts = [read_payload(payload, limits, findings) for payload in payloads]
+    parsed = not any(diagnostic.code is Code.INVALID_YAML for diagnostic in findings.diagnostics)
+    content = build_content(merge_drafts(drafts, findings), limits, findings) if drafts else None
+    diagnostics = findings.located(_find_positions(texts, findings))
     valid = findings.counts[Severity.ERROR] == 0
-    name = name_of(value) if is_config_map(value) else ""
-    return Reading(content if valid else None, found, name, parsed, findings.omitted)
+    name = read_name(value) if is_config_map(value) else ""
+    return Reading(content if valid else None, diagnostics, name, parsed, findings.omitted)
 
 
-def _payloads(root: Node, texts: dict[str, str], limits: Limits, findings: Findings) -> Iterator[Node]:
-    for name, node in files_of(root, findings, limits.files):
+def _read_payloads(root: Node, texts: dict[str, str], limits: Limits, findings: Findings) -> Iterator[Node]:
+    for name, node in read_files(root, findings, limits.files):
         if not name:
             yield node
         elif len(node.value.encode(errors="replace")) > limits.document_bytes:
-            message = f"A file has at most {limits.document_bytes} bytes."
+            message = f"The file exceeds {limits.document_bytes} bytes."
             findings.error(node.place, Code.TOO_LARGE, message)
         else:
             before = len(findings.diagnostics)
-            value = _parsed(node.value, Place(name), findings)
+            value = _parse(node.value, Place(name), findings)
             if len(findings.diagnostics) == before:
                 texts[name] = node.value
                 yield Node(value, Place(name))
 
 
-def _parsed(text: str, place: Place, findings: Findings) -> Any:
+def _parse(text: str, place: Place, findings: Findings) -> Any:
     try:
         return strict_yaml.load(text)
     except MalformedBody as error:
@@ -105,8 +105,10 @@ def _parsed(text: str, place: Place, findings: Findings) -> Any:
         return None
 
 
-def _positions(texts: dict[str, str], findings: Findings) -> dict[str, dict[str, Position]]:
-    """Where everything stands, in the files about which there is something to say."""
-    wanted = {one.file for one in findings.diagnostics}
-    found = {name: strict_yaml.positions(text) for name, text in texts.items() if name in wanted and text}
-    return {name: places[0] for name, places in found.items() if places}
+def _find_positions(texts: dict[str, str], findings: Findings) -> dict[str, dict[str, Position]]:
+    """Return the positions of all values, for the files with diagnostics."""
+    files = {diagnostic.file for diagnostic in findings.diagnostics}
+    positions_by_file = {
+        name: strict_yaml.positions(text) for name, text in texts.items() if name in files and text
+    }
+    return {name: places[0] for name, places in positions_by_file.items() if places}

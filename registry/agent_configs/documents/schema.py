@@ -1,4 +1,4 @@
-"""What a data plane's section of agents may hold, and everything that Flyte would misread in one. Pure."""
+"""The schema of a data plane's agent section, and the values that Flyte would misread. Pure."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from controlplane.formats import go_durations
-from registry.agent_configs.documents.dialects import Words
+from registry.agent_configs.documents.dialects import DialectNames
 
 _Check = Callable[[Any], bool]
 
@@ -23,12 +23,12 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _is_switch(value: Any) -> bool:
+def _is_boolean(value: Any) -> bool:
     return isinstance(value, bool)
 
 
 def _is_duration(value: Any) -> bool:
-    # A number would be nanoseconds, and never what is meant.
+    # Flyte reads a number as nanoseconds, which is never intended.
     try:
         return isinstance(value, str) and go_durations.parse(value) > 0
     except ValueError:
@@ -36,7 +36,7 @@ def _is_duration(value: Any) -> bool:
 
 
 def _are_texts(value: Any) -> bool:
-    return isinstance(value, list) and bool(value) and all(isinstance(one, str) and one for one in value)
+    return isinstance(value, list) and bool(value) and all(isinstance(text, str) and text for text in value)
 
 
 def _are_counts(value: Any) -> bool:
@@ -46,25 +46,25 @@ def _are_counts(value: Any) -> bool:
 
 
 def _are_pairs(value: Any) -> bool:
-    """A list of objects with one member each: in an object names would change."""
+    """True for a list of objects with one member each; Flyte would change names in a single object."""
     return isinstance(value, list) and all(
-        isinstance(one, Mapping) and len(one) == 1 and all(map(_is_text, one.values())) for one in value
+        isinstance(pair, Mapping) and len(pair) == 1 and all(map(_is_text, pair.values())) for pair in value
     )
 
 
 def _are_timeouts(value: Any) -> bool:
-    return _are_pairs(value) and all(_is_duration(text) for one in value for text in one.values())
+    return _are_pairs(value) and all(_is_duration(text) for pair in value for text in pair.values())
 
 
 def _is_plain_name(name: Any) -> bool:
-    """True if Flyte leaves the name alone: it turns names into small letters, and splits them at dots."""
+    """True if Flyte keeps the name: it converts names to lower case and splits them at dots."""
     return isinstance(name, str) and name == name.lower() and "." not in name
 
 
 _LIMITER = {"burst": _is_integer, "qps": _is_number}
 _DEPLOYMENT: Mapping[str, Any] = {
     "endpoint": _is_text,
-    "insecure": _is_switch,
+    "insecure": _is_boolean,
     "defaultServiceConfig": _is_text,
     "timeouts": _are_timeouts,
     "defaultTimeout": _is_duration,
@@ -91,26 +91,26 @@ _PLATFORM: Mapping[str, Any] = {
 }
 
 
-def misreadings(document: Mapping[str, Any], words: Words) -> tuple[str, ...]:
-    """Pointers to everything in a configuration that a data plane would refuse, lose or misread."""
-    section = document.get("plugins", {}).get(words.section, {})
+def find_misreadings(document: Mapping[str, Any], names: DialectNames) -> tuple[str, ...]:
+    """Return pointers to all values that a data plane would reject, drop or misread."""
+    section = document.get("plugins", {}).get(names.section, {})
     schema = {
         **_PLATFORM,
-        words.default_agent: _DEPLOYMENT,
-        words.routes: _are_pairs,
+        names.default_agent: _DEPLOYMENT,
+        names.routes: _are_pairs,
         "supportedTaskTypes": _are_texts,
     }
-    where = f"/plugins/{words.section}"
-    rest = {name: value for name, value in section.items() if name != words.agents}
+    where = f"/plugins/{names.section}"
+    rest = {name: value for name, value in section.items() if name != names.agents}
     return (
-        *_misread(rest, schema, where),
-        *_misread_agents(section.get(words.agents), f"{where}/{words.agents}"),
-        *_dead_mappings(section, words),
-        *_misread_defaults(document, words),
+        *_check_value(rest, schema, where),
+        *_check_agents(section.get(names.agents), f"{where}/{names.agents}"),
+        *_find_dead_mappings(section, names),
+        *_check_defaults(document, names),
     )
 
 
-def _misread(value: Any, schema: Any, where: str) -> Iterator[str]:
+def _check_value(value: Any, schema: Any, where: str) -> Iterator[str]:
     if callable(schema):
         if not schema(value):
             yield where
@@ -120,39 +120,39 @@ def _misread(value: Any, schema: Any, where: str) -> Iterator[str]:
         for name, inner in value.items():
             below = f"{where}/{name}"
             if name in schema:
-                yield from _misread(inner, schema[name], below)
+                yield from _check_value(inner, schema[name], below)
             else:
                 yield below
 
 
-def _misread_agents(agents: Any, where: str) -> Iterator[str]:
+def _check_agents(agents: Any, where: str) -> Iterator[str]:
     if not isinstance(agents, Mapping):
         yield where
         return
     for name, settings in agents.items():
         if not _is_plain_name(name):
             yield f"{where}/{name}"
-        yield from _misread(settings, _DEPLOYMENT, f"{where}/{name}")
+        yield from _check_value(settings, _DEPLOYMENT, f"{where}/{name}")
         complete = isinstance(settings, Mapping) and {"endpoint", "insecure", "defaultTimeout", "timeouts"}
         if not complete or not complete <= settings.keys():
             yield f"{where}/{name}"
 
 
-def _dead_mappings(section: Mapping[str, Any], words: Words) -> Iterator[str]:
-    """A mapping to an agent that is not there is silently ignored."""
-    agents, routes = section.get(words.agents) or {}, section.get(words.routes)
-    for index, one in enumerate(routes if isinstance(routes, list) and _are_pairs(routes) else []):
-        if not set(one.values()) <= set(agents):
-            yield f"/plugins/{words.section}/{words.routes}/{index}"
+def _find_dead_mappings(section: Mapping[str, Any], names: DialectNames) -> Iterator[str]:
+    """Yield mappings to unknown agents, which Flyte silently ignores."""
+    agents, routes = section.get(names.agents) or {}, section.get(names.routes)
+    for index, route in enumerate(routes if isinstance(routes, list) and _are_pairs(routes) else []):
+        if not set(route.values()) <= set(agents):
+            yield f"/plugins/{names.section}/{names.routes}/{index}"
 
 
-def _misread_defaults(document: Mapping[str, Any], words: Words) -> Iterator[str]:
+def _check_defaults(document: Mapping[str, Any], names: DialectNames) -> Iterator[str]:
     defaults = document.get("tasks", {}).get("task-plugins", {}).get("default-for-task-types", [])
     where = "/tasks/task-plugins/default-for-task-types"
     if not _are_pairs(defaults):
         yield where
         return
-    for index, one in enumerate(defaults):
-        ((name, plugin),) = one.items()
-        if name != name.lower() or plugin != words.section:
+    for index, pair in enumerate(defaults):
+        ((name, plugin),) = pair.items()
+        if name != name.lower() or plugin != names.section:
             yield f"{where}/{index}"

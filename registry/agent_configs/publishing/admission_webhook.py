@@ -1,7 +1,7 @@
-"""Kubernetes' question whether a ConfigMap may be written (AdmissionReview v1), answered by the same engine.
+"""Review ConfigMaps for Kubernetes admission (AdmissionReview v1), with the rules of publishing.
 
-What cannot be read, or claims what another team has, is denied; deletions never are. An update is denied
-only for claims that it newly loses, so nobody is kept from making things better.
+Invalid documents and claims to names of other teams are denied; deletions are always allowed. An update is
+denied only for claims that it newly loses, so improvements are never denied.
 """
 
 from __future__ import annotations
@@ -15,137 +15,157 @@ from django.conf import settings
 
 from controlplane.database.clock import database_now
 from controlplane.errors import FieldError, InvalidRequest
-from registry.agent_configs.bundles.compute import World
+from registry.agent_configs.bundles.compute import RecomputeInputs
 from registry.agent_configs.claims.decide import Decision, decide
-from registry.agent_configs.claims.history import fresh
-from registry.agent_configs.claims.relations import names_of, related
-from registry.agent_configs.claims.verdicts import Verdict, for_reader
+from registry.agent_configs.claims.history import drop_expired
+from registry.agent_configs.claims.relations import claimable_names, find_related
+from registry.agent_configs.claims.verdicts import Verdict, redact_verdict
 from registry.agent_configs.documents.diagnostics import Diagnostic
 from registry.agent_configs.documents.envelopes import PREFIX
-from registry.agent_configs.documents.published import DocumentId, Published
+from registry.agent_configs.documents.published import DocumentId, PublishedDocument
 from registry.agent_configs.documents.reading import Reading
 from registry.agent_configs.metrics import ADMISSIONS
 from registry.agent_configs.models import DataPlane
 from registry.agent_configs.publishing.read_request import read_parsed
-from registry.agent_configs.storage.load_documents import Document, load_documents, load_older
-from registry.agent_configs.storage.load_inputs import load_contest, load_ownership
+from registry.agent_configs.storage.load_documents import (
+    LoadedDocument,
+    load_documents,
+    load_older_generations,
+)
+from registry.agent_configs.storage.load_inputs import load_claim_inputs, load_ownership
 
 API_VERSION, KIND, SOURCE = "admission.k8s.io/v1", "AdmissionReview", "kubernetes"
-# Kubernetes may cut longer warnings, and all of them together at 4096 bytes.
+# Kubernetes may truncate longer warnings, and all warnings together at 4096 bytes.
 _LONGEST_WARNING, _MOST_WARNINGS = 120, 20
 
 
 def review(body: Any) -> dict[str, Any]:
-    """The whole answer. Raises InvalidRequest for what is no AdmissionReview with a uid."""
+    """Return the response. Raises InvalidRequest unless the body is an AdmissionReview with a uid."""
     request = body.get("request") if isinstance(body, Mapping) else None
     if not isinstance(request, Mapping) or not isinstance(request.get("uid"), str):
-        message = "This is no AdmissionReview of admission.k8s.io/v1 with a request."
+        message = "The body must be an AdmissionReview of admission.k8s.io/v1 with a request and its uid."
         raise InvalidRequest(message, errors=[FieldError("/request", "required", message)])
-    response = _answer(request)
+    response = _review_request(request)
     dry_run = request.get("dryRun") is True
     if not dry_run:
         ADMISSIONS.labels("allowed" if response["allowed"] else "denied", "false").inc()
     return {"apiVersion": API_VERSION, "kind": KIND, "response": {"uid": request["uid"], **response}}
 
 
-def _answer(request: Mapping[str, Any]) -> dict[str, Any]:
+def _review_request(request: Mapping[str, Any]) -> dict[str, Any]:
     old, new = request.get("oldObject"), request.get("object")
-    name = _name(request, new if isinstance(new, Mapping) else old)
+    name = _read_request_name(request, new if isinstance(new, Mapping) else old)
     if not name.startswith(PREFIX):
         return {"allowed": True}
     document = DocumentId(SOURCE, str(request.get("namespace") or ""), name)
     if request.get("operation") == "DELETE":
-        return {"allowed": True, "warnings": _short(_lost(old))}
+        return {"allowed": True, "warnings": _shorten_warnings(_deletion_warnings(old))}
     is_real = request.get("dryRun") is not True
-    reading = read_parsed(_nameable(new, name), source="admission", counted=is_real)
+    reading = read_parsed(_with_generated_name(new, name), source="admission", counted=is_real)
     if reading.errors:
-        return _denied([(one.path or "/", one.code.value, _place(one)) for one in reading.errors], reading)
-    conflicts = list(_conflicts(document, reading, old))
+        return _build_denial(
+            [(error.path or "/", error.code.value, _describe_diagnostic(error)) for error in reading.errors],
+            reading,
+        )
+    conflicts = list(_find_conflicts(document, reading, old))
     if conflicts and settings.AGENT_CONFIGS_ADMISSION == "deny":
-        return _denied([(str(one.claim.key), one.reason.value, one.message) for one in conflicts], reading)
-    warnings = [*(one.message for one in reading.warnings), *(one.message for one in conflicts)]
-    return {"allowed": True, "warnings": _short(warnings)}
+        return _build_denial(
+            [(str(conflict.claim.key), conflict.reason.value, conflict.message) for conflict in conflicts],
+            reading,
+        )
+    warnings = [
+        *(warning.message for warning in reading.warnings),
+        *(conflict.message for conflict in conflicts),
+    ]
+    return {"allowed": True, "warnings": _shorten_warnings(warnings)}
 
 
-def _name(request: Mapping[str, Any], value: Any) -> str:
-    """With generateName the name is not known yet: what it begins with decides."""
+def _read_request_name(request: Mapping[str, Any], value: Any) -> str:
+    """Return the object's name; with generateName only its prefix is known."""
     metadata = value.get("metadata") if isinstance(value, Mapping) else None
     metadata = metadata if isinstance(metadata, Mapping) else {}
-    found = request.get("name") or metadata.get("name") or metadata.get("generateName") or ""
-    return found if isinstance(found, str) else ""
+    name = request.get("name") or metadata.get("name") or metadata.get("generateName") or ""
+    return name if isinstance(name, str) else ""
 
 
-def _nameable(value: Any, name: str) -> Any:
-    """The object under a name that it could get."""
+def _with_generated_name(value: Any, name: str) -> Any:
+    """Return the object with a name that generateName could produce."""
     metadata = value.get("metadata") if isinstance(value, Mapping) else None
     if not isinstance(metadata, Mapping) or metadata.get("name"):
         return value
     return {**value, "metadata": {**metadata, "name": f"{name}x"}}
 
 
-def _conflicts(document: DocumentId, reading: Reading, old: Any) -> Iterator[Verdict]:
-    """Claims that the document would newly lose, once each, whatever the data plane."""
+def _find_conflicts(document: DocumentId, reading: Reading, old: Any) -> Iterator[Verdict]:
+    """Yield claims that the document would newly lose in any data plane, each once."""
     now = database_now()
     ownership = load_ownership()
     before = read_parsed(old, source="admission", counted=False) if isinstance(old, Mapping) else None
-    published = Published(document, document.namespace, 1, reading.content, now)
+    published = PublishedDocument(document, document.namespace, 1, reading.content, now)
     was = replace(published, content=before.content if before else None)
-    known, names = _related(document, (published, was), now=now)
-    seen = set()
+    documents, names = _load_related(document, (published, was), now=now)
+    reported = set()
     for plane in DataPlane.objects.order_by("name"):
-        world = load_contest(plane, known, ownership, names=names, now=now)
-        found = _decision(world, published, now).newly_dropped(_decision(world, was, now), document)
-        for verdict in found:
-            if verdict.claim.key not in seen:
-                seen.add(verdict.claim.key)
-                yield for_reader(verdict, "")
+        world = load_claim_inputs(plane, documents, ownership, names=names, now=now)
+        verdicts = _decide_with(world, published, now).newly_dropped(_decide_with(world, was, now), document)
+        for verdict in verdicts:
+            if verdict.claim.key not in reported:
+                reported.add(verdict.claim.key)
+                yield redact_verdict(verdict, "")
 
 
-def _related(
-    document: DocumentId, wanted: Sequence[Published], *, now: datetime
-) -> tuple[list[Document], set[str]]:
-    """Those alone that can decide about it, and all names that they could claim.
+def _load_related(
+    document: DocumentId, versions: Sequence[PublishedDocument], *, now: datetime
+) -> tuple[list[LoadedDocument], set[str]]:
+    """Load the documents that can affect the decision, and all names that they could claim.
 
-    Of thousands they are a few, and Kubernetes waits three seconds.
+    They are few of thousands, and Kubernetes waits only three seconds.
     """
-    known = [one for one in load_documents(now=now) if one.id != document]
-    said = [*(one.published for one in known), *load_older(known)]
-    near = related(said, wanted)
-    names = {*names_of([*wanted, *(one for one in said if one.id in near)])}
-    return [one for one in known if one.id in near], names
+    documents = [other for other in load_documents(now=now) if other.id != document]
+    published = [*(other.published for other in documents), *load_older_generations(documents)]
+    near = find_related(published, versions)
+    names = {*claimable_names([*versions, *(other for other in published if other.id in near)])}
+    return [other for other in documents if other.id in near], names
 
 
-def _decision(world: World, published: Published, now: datetime) -> Decision:
+def _decide_with(world: RecomputeInputs, published: PublishedDocument, now: datetime) -> Decision:
     naming = replace(world.policy.naming, dialect=world.target.dialect)
-    history = fresh(world.history, now=now, grace=world.grace)
+    history = drop_expired(world.history, now=now, grace=world.grace)
     return decide(
         [*world.documents, published], world.ownership, history, replace(world.policy, naming=naming)
     )
 
 
-def _lost(old: Any) -> list[str]:
+def _deletion_warnings(old: Any) -> list[str]:
     reading = read_parsed(old, source="admission", counted=False) if isinstance(old, Mapping) else None
     routes = reading.content.routes if reading and reading.content else {}
     return [f"Task type {name} loses its agent {agent}." for name, agent in sorted(routes.items())]
 
 
-def _place(one: Diagnostic) -> str:
-    where = f" ({one.file} {one.line}:{one.column})" if one.line else ""
-    return f"{one.message}{where}"
+def _describe_diagnostic(diagnostic: Diagnostic) -> str:
+    where = f" ({diagnostic.file} {diagnostic.line}:{diagnostic.column})" if diagnostic.line else ""
+    return f"{diagnostic.message}{where}"
 
 
-def _denied(found: Sequence[tuple[str, str, str]], reading: Reading) -> dict[str, Any]:
-    causes = [{"field": field, "reason": reason, "message": message} for field, reason, message in found]
-    more = f" And {len(causes) - 1} more." if len(causes) > 1 else ""
+def _build_denial(findings: Sequence[tuple[str, str, str]], reading: Reading) -> dict[str, Any]:
+    causes = [{"field": field, "reason": reason, "message": message} for field, reason, message in findings]
+    more = f" ({len(causes) - 1} more errors.)" if len(causes) > 1 else ""
     status = {
         "code": 422,
         "reason": "Invalid",
         "message": f"{causes[0]['message']}{more}",
         "details": {"causes": causes},
     }
-    return {"allowed": False, "status": status, "warnings": _short([one.message for one in reading.warnings])}
+    return {
+        "allowed": False,
+        "status": status,
+        "warnings": _shorten_warnings([warning.message for warning in reading.warnings]),
+    }
 
 
-def _short(messages: Sequence[str]) -> list[str]:
-    shown = messages[:_MOST_WARNINGS]
-    return [one if len(one) <= _LONGEST_WARNING else f"{one[: _LONGEST_WARNING - 3]}..." for one in shown]
+def _shorten_warnings(messages: Sequence[str]) -> list[str]:
+    reported = messages[:_MOST_WARNINGS]
+    return [
+        message if len(message) <= _LONGEST_WARNING else f"{message[: _LONGEST_WARNING - 3]}..."
+        for message in reported
+    ]

@@ -1,4 +1,4 @@
-"""Who may have which name: grants, releases, and a name that goes from team to team."""
+"""Grants, releases and transfers of names between teams."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from controlplane.database.clock import database_now
 from controlplane.database.locks import lock_publishing
 from controlplane.errors import NameTaken, UnknownGrant
 from controlplane.identity.actors import Actor
-from registry.agent_configs.claims.grants import Grant, Transfer, transferred
+from registry.agent_configs.claims.grants import Grant, Transfer, apply_transfer
 from registry.agent_configs.documents.published import (
     Claim,
     ClaimKind,
@@ -31,8 +31,8 @@ from registry.agent_configs.storage.load_inputs import load_ownership
 
 
 @transaction.atomic
-def give_grant(grant: Grant, *, actor: Actor) -> AgentConfigGrant:
-    """Let a team have what fits a pattern. Raises NameTaken if it has this grant."""
+def create_grant(grant: Grant, *, actor: Actor) -> AgentConfigGrant:
+    """Grant a team the names that match a pattern. Raises NameTaken if the grant exists."""
     check_team_name(grant.team, "/team")
     lock_publishing()
     row = AgentConfigGrant(
@@ -42,42 +42,42 @@ def give_grant(grant: Grant, *, actor: Actor) -> AgentConfigGrant:
         with transaction.atomic():
             row.save(force_insert=True)
     except IntegrityError as error:
-        raise NameTaken(f"{grant.team} has this grant.") from error
+        raise NameTaken(f"{grant.team} already has this grant.") from error
     row.refresh_from_db()
-    _record_grant(row, actor, given=True)
+    _record_grant(row, actor, created=True)
     recompute_all(actor)
     return row
 
 
 @transaction.atomic
-def withdraw_grant(grant_id: UUID, *, actor: Actor) -> None:
-    """Take a grant back. Raises UnknownGrant."""
+def delete_grant(grant_id: UUID, *, actor: Actor) -> None:
+    """Delete a grant. Raises UnknownGrant."""
     lock_publishing()
     row = AgentConfigGrant.objects.filter(id=grant_id).first()
     if row is None:
-        raise UnknownGrant(f"There is no grant {grant_id}.")
-    _record_grant(row, actor, given=False)
+        raise UnknownGrant(f"Grant {grant_id} does not exist.")
+    _record_grant(row, actor, created=False)
     row.delete()
     recompute_all(actor)
 
 
 @transaction.atomic
-def release(team: str, kind: ClaimKind, name: str, *, actor: Actor) -> None:
-    """A team gives a name up: it serves on until somebody else claims it. Twice changes nothing."""
+def release_claim(team: str, kind: ClaimKind, name: str, *, actor: Actor) -> None:
+    """Release a name, which the team serves until another team claims it. A repeated call changes nothing."""
     lock_publishing()
     _, created = AgentConfigRelease.objects.get_or_create(team=team, kind=kind.value, name=name)
     if created:
-        said = {"team": team, "kind": kind.value, "name": name}
-        _record(CLAIM_RELEASED, f"{kind.value}/{name}", said, actor)
+        entry = {"team": team, "kind": kind.value, "name": name}
+        _record(CLAIM_RELEASED, f"{kind.value}/{name}", entry, actor)
         recompute_all(actor)
 
 
 @transaction.atomic
-def transfer(order: Transfer, *, actor: Actor) -> None:
-    """A name goes over within one bundle. Raises InvalidRequest if the new owner does not claim it."""
+def transfer_claim(order: Transfer, *, actor: Actor) -> None:
+    """Move a name to another team within one bundle. Raises InvalidRequest if the new owner does not claim it."""
     lock_publishing()
     before = load_ownership()
-    after = transferred(before, order, _claims())
+    after = apply_transfer(before, order, _load_claims())
     for gone in set(before.grants) - set(after.grants):
         AgentConfigGrant.objects.filter(team=gone.team, kind=gone.kind.value, pattern=gone.pattern).delete()
     for new in set(after.grants) - set(before.grants):
@@ -88,35 +88,39 @@ def transfer(order: Transfer, *, actor: Actor) -> None:
         AgentConfigRelease.objects.filter(
             team=taken_back.team, kind=taken_back.kind.value, name=taken_back.name
         ).delete()
-    said = {
+    entry = {
         "kind": order.kind.value,
         "name": order.name,
         "from_team": order.from_team,
         "to_team": order.to_team,
     }
-    _record(CLAIM_TRANSFERRED, f"{order.kind.value}/{order.name}", said, actor)
+    _record(CLAIM_TRANSFERRED, f"{order.kind.value}/{order.name}", entry, actor)
     recompute_all(actor)
 
 
-def _claims() -> list[Claim]:
-    naming: Naming = policies.policy().naming
-    documents = [one.published for one in load_documents(now=database_now())]
-    found = (agent_claims, task_claims, endpoint_claims)
-    return [claim for one in documents for claims in found for claim in claims(one, naming)]
+def _load_claims() -> list[Claim]:
+    naming: Naming = policies.claim_policy().naming
+    documents = [document.published for document in load_documents(now=database_now())]
+    claim_functions = (agent_claims, task_claims, endpoint_claims)
+    return [
+        claim for document in documents for claims in claim_functions for claim in claims(document, naming)
+    ]
 
 
-def _record_grant(row: AgentConfigGrant, actor: Actor, *, given: bool) -> None:
-    said = {"team": row.team, "kind": row.kind, "pattern": row.pattern}
+def _record_grant(row: AgentConfigGrant, actor: Actor, *, created: bool) -> None:
+    entry = {"team": row.team, "kind": row.kind, "pattern": row.pattern}
     audit.record(
-        GRANT_GIVEN if given else GRANT_WITHDRAWN,
+        GRANT_GIVEN if created else GRANT_WITHDRAWN,
         "agent_config_grant",
         str(row.id),
         actor=actor,
-        before=None if given else said,
-        after=said if given else None,
-        data=said,
+        before=None if created else entry,
+        after=entry if created else None,
+        data=entry,
     )
 
 
-def _record(event_type: Any, object_id: str, said: dict[str, Any], actor: Actor) -> None:
-    audit.record(event_type, "agent_config_claim", object_id, actor=actor, before=None, after=said, data=said)
+def _record(event_type: Any, object_id: str, entry: dict[str, Any], actor: Actor) -> None:
+    audit.record(
+        event_type, "agent_config_claim", object_id, actor=actor, before=None, after=entry, data=entry
+    )

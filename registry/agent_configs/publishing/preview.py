@@ -1,4 +1,4 @@
-"""What would happen: the very recompute, of which nothing is kept."""
+"""Preview changes with the same recompute, without storing anything."""
 
 from __future__ import annotations
 
@@ -7,37 +7,37 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from controlplane.database.clock import database_now
-from registry.agent_configs.bundles.compute import Recomputed, recompute
-from registry.agent_configs.bundles.differences import seen_by, summary
-from registry.agent_configs.bundles.gates import Held, veiled
-from registry.agent_configs.bundles.rendering import digest
-from registry.agent_configs.documents.published import DocumentId, Published
+from registry.agent_configs.bundles.compute import RecomputeResult, recompute
+from registry.agent_configs.bundles.differences import redact_difference, summarize_difference
+from registry.agent_configs.bundles.gates import Hold, redact_holds
+from registry.agent_configs.bundles.rendering import bundle_digest
+from registry.agent_configs.documents.published import DocumentId, PublishedDocument
 from registry.agent_configs.documents.reading import Reading
 from registry.agent_configs.models import DataPlane, PublishingTeam
-from registry.agent_configs.publishing.read_request import read
-from registry.agent_configs.publishing.statuses import Standing, standings
+from registry.agent_configs.publishing.read_request import read_text
+from registry.agent_configs.publishing.statuses import DocumentStatus, build_statuses
 from registry.agent_configs.reachability.outcomes import load_outcomes, probe_of
-from registry.agent_configs.storage.load_documents import Document, load_documents
-from registry.agent_configs.storage.load_inputs import load_ownership, load_world
+from registry.agent_configs.storage.load_documents import LoadedDocument, load_documents
+from registry.agent_configs.storage.load_inputs import load_inputs, load_ownership
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
-    """A document that somebody thinks of publishing; without a text, of taking away."""
+class PreviewChange:
+    """A document to publish in the preview, or to delete if it has no text."""
 
     id: DocumentId
     text: str | None
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
-    """One data plane afterwards. standings: of the documents that were asked about."""
+class DataPlaneOutcome:
+    """One data plane after the changes. statuses: of the previewed documents."""
 
     data_plane: str
     digest: str
     changes: tuple[str, ...]
-    held: tuple[Held, ...]
-    standings: dict[DocumentId, Standing]
+    holds: tuple[Hold, ...]
+    statuses: dict[DocumentId, DocumentStatus]
 
     @property
     def is_affected(self) -> bool:
@@ -46,73 +46,77 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """readings: of the documents with a text. A document that is not valid changes nothing."""
+    """The result of a preview. readings: of documents with a text. An invalid document changes nothing."""
 
     readings: dict[DocumentId, Reading]
-    outcomes: tuple[Outcome, ...]
+    outcomes: tuple[DataPlaneOutcome, ...]
 
 
-def preview(changes: Sequence[Change], *, hidden: Set[str] = frozenset()) -> Preview:
-    """All changes together, in every data plane. hidden: teams of which the reader is told nothing."""
+def preview_changes(changes: Sequence[PreviewChange], *, hidden: Set[str] = frozenset()) -> Preview:
+    """Preview all changes together in every data plane. hidden: teams that the reader cannot see."""
     now = database_now()
-    readings = {one.id: read(one.text, source="preview") for one in changes if one.text is not None}
-    documents = _with(load_documents(now=now), changes, readings, now=now)
+    readings = {
+        change.id: read_text(change.text, source="preview") for change in changes if change.text is not None
+    }
+    documents = _apply_changes(load_documents(now=now), changes, readings, now=now)
     ownership = load_ownership()
-    asked = {one.id for one in changes}
+    changed_ids = {change.id for change in changes}
     outcomes = []
     for plane in DataPlane.objects.order_by("name"):
-        loaded = load_world(plane, documents, ownership, now=now)
-        found = recompute(loaded.world, now=now)
-        difference = seen_by(found.difference, loaded.world.active, found.bundle, hidden)
-        about = replace(loaded, documents=tuple(one for one in loaded.documents if one.id in asked))
+        loaded = load_inputs(plane, documents, ownership, now=now)
+        result = recompute(loaded.inputs, now=now)
+        difference = redact_difference(result.difference, loaded.inputs.active, result.bundle, hidden)
+        about = replace(
+            loaded, documents=tuple(document for document in loaded.documents if document.id in changed_ids)
+        )
         outcomes.append(
-            Outcome(
+            DataPlaneOutcome(
                 plane.name,
-                digest(found.bundle),
-                summary(difference),
-                _held(found, hidden, {one.id.namespace for one in changes}),
-                standings(plane, about, found, found.bundle),
+                bundle_digest(result.bundle),
+                summarize_difference(difference),
+                _find_holds(result, hidden, {change.id.namespace for change in changes}),
+                build_statuses(plane, about, result, result.bundle),
             )
         )
     return Preview(readings, tuple(outcomes))
 
 
-def _held(found: Recomputed, hidden: Set[str], teams: Set[str]) -> tuple[Held, ...]:
-    """What would hold everything, and what would hold the parts of the teams that were asked about."""
-    parts = (one for one in found.division.held if one.team in teams)
-    reasons = (why for one in parts for why in one.reasons)
-    return (*(veiled(found.held) if hidden else found.held), *reasons)
+def _find_holds(result: RecomputeResult, hidden: Set[str], teams: Set[str]) -> tuple[Hold, ...]:
+    """Return the holds on the bundle and on the parts of the previewed teams."""
+    parts = (held_part for held_part in result.division.held_parts if held_part.team in teams)
+    reasons = (why for held_part in parts for why in held_part.reasons)
+    return (*(redact_holds(result.holds) if hidden else result.holds), *reasons)
 
 
-def _with(
-    documents: list[Document],
-    changes: Sequence[Change],
+def _apply_changes(
+    documents: list[LoadedDocument],
+    changes: Sequence[PreviewChange],
     readings: dict[DocumentId, Reading],
     *,
     now: datetime,
-) -> list[Document]:
-    found = {one.id: one for one in documents}
+) -> list[LoadedDocument]:
+    by_id = {document.id: document for document in documents}
     outcomes = load_outcomes()
     organisations = dict(PublishingTeam.objects.values_list("name", "organisation"))
-    for one in changes:
-        reading = readings.get(one.id)
+    for change in changes:
+        reading = readings.get(change.id)
         if reading is None:
-            found.pop(one.id, None)
+            by_id.pop(change.id, None)
         elif reading.content is not None:
-            before = found.get(one.id)
-            new = _published(one.id, reading, before, organisations.get(one.id.namespace, ""), now)
-            found[one.id] = replace(new, probe=probe_of(reading.content, outcomes))
-    return list(found.values())
+            before = by_id.get(change.id)
+            new = _build_document(change.id, reading, before, organisations.get(change.id.namespace, ""), now)
+            by_id[change.id] = replace(new, probe=probe_of(reading.content, outcomes))
+    return list(by_id.values())
 
 
-def _published(
-    name: DocumentId, reading: Reading, before: Document | None, organisation: str, now: datetime
-) -> Document:
+def _build_document(
+    name: DocumentId, reading: Reading, before: LoadedDocument | None, organisation: str, now: datetime
+) -> LoadedDocument:
     generation = before.generation + 1 if before else 1
     if before:
         published = replace(before.published, content=reading.content, generation=generation)
     else:
-        published = Published(
+        published = PublishedDocument(
             name, name.namespace, generation, reading.content, now, organisation=organisation
         )
-    return Document(before.key if before else None, published, generation, reading)
+    return LoadedDocument(before.key if before else None, published, generation, reading)

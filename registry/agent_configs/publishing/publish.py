@@ -1,4 +1,4 @@
-"""Publish documents and take them away: checked, stored, audited and told in one transaction."""
+"""Publish and delete documents: check, store, audit and append events in one transaction."""
 
 from __future__ import annotations
 
@@ -28,76 +28,76 @@ from controlplane.identity.callers import Caller
 from controlplane.preconditions import Precondition, check
 from registry.agent_configs import serialization
 from registry.agent_configs.bundles.generations import is_flapping
-from registry.agent_configs.documents.published import Canary, DocumentId, Facts
+from registry.agent_configs.documents.published import Canary, DocumentId, TaskTypeFacts
 from registry.agent_configs.documents.reading import Reading
 from registry.agent_configs.event_types import CONFIG_PUBLISHED, CONFIG_REMOVED
 from registry.agent_configs.models import DOCUMENT_LENGTH, AgentConfig, AgentConfigGeneration
-from registry.agent_configs.publishing.quarantine import keep_as_it_was, readmit_fixed
+from registry.agent_configs.publishing.quarantine import quarantine_flapping, readmit_fixed
 from registry.agent_configs.publishing.quotas import (
     check_bytes,
+    check_change_rate,
     check_documents,
-    check_pace,
     spend_change,
     takes_effect_at_once,
 )
-from registry.agent_configs.publishing.read_request import read
+from registry.agent_configs.publishing.read_request import read_text
 from registry.agent_configs.publishing.recompute import recompute_all
 from registry.agent_configs.publishing.teams import check_team_name, hidden_teams
 from registry.agent_configs.storage import policies
-from registry.agent_configs.storage.team_parts import documents_held, generations_in_force
+from registry.agent_configs.storage.team_parts import generations_in_force, load_held_documents
 
 API, FOLDER, KUBERNETES = "api", "folder", "kubernetes"
 _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")
-_CHANGES_KEPT = 100
+_MAX_RECENT_CHANGES = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """A document as somebody wants it to be published. created_at: where its source knows it."""
+class DocumentSpec:
+    """A document to publish. created_at: if the source knows it."""
 
     id: DocumentId
     text: str
-    facts: Mapping[str, Facts] = field(default_factory=dict)
+    facts: Mapping[str, TaskTypeFacts] = field(default_factory=dict)
     canary: Canary | None = None
     created_at: datetime | None = None
 
 
 @transaction.atomic
 def put_document(
-    wanted: Wanted,
+    spec: DocumentSpec,
     *,
     actor: Actor,
     precondition: Precondition | None = None,
-    refuse: bool = True,
-    one_of_many: bool = False,
+    reject_invalid: bool = True,
+    in_batch: bool = False,
 ) -> tuple[AgentConfig, bool]:
-    """Publish a document, or a new generation of it. Returns it and whether it is new.
+    """Publish a document or a new generation of it. Return it, and whether it is new.
 
-    refuse: raise InvalidAgentConfig if it is not valid; else it is stored, and the last good generation
-    is served on. one_of_many: whoever changes many has taken the lock, and recomputes once afterwards.
+    reject_invalid: raise InvalidAgentConfig if the document is invalid; otherwise store it and keep serving the
+    last good generation. in_batch: the caller holds the lock and recomputes once after all changes.
     Raises InvalidRequest, LimitReached, TooManyAttempts, VersionMismatch, VersionRequired.
     """
-    _check_name(wanted.id)
-    team = wanted.id.namespace
-    check_pace(team)
-    reading = read(wanted.text, source=wanted.id.source)
-    if refuse and reading.errors:
-        raise invalid(reading)
-    at_once = not one_of_many and takes_effect_at_once(team, len(wanted.text)) and try_lock_publishing()
-    row = _locked(wanted.id)
-    standing = row if row and row.deleted_at is None else None
-    check(precondition, standing.generation if standing else None)
-    if standing and _says(standing, wanted):
-        return standing, False
-    if standing is None:
-        check_documents(wanted.id)
+    _check_name(spec.id)
+    team = spec.id.namespace
+    check_change_rate(team)
+    reading = read_text(spec.text, source=spec.id.source)
+    if reject_invalid and reading.errors:
+        raise validation_error(reading)
+    at_once = not in_batch and takes_effect_at_once(team, len(spec.text)) and try_lock_publishing()
+    row = _lock_document(spec.id)
+    existing = row if row and row.deleted_at is None else None
+    check(precondition, existing.generation if existing else None)
+    if existing and _matches_spec(existing, spec):
+        return existing, False
+    if existing is None:
+        check_documents(spec.id)
     if reading.content is not None:
-        check_bytes(wanted.id, wanted.text, before=len(standing.text.encode()) if standing else 0)
+        check_bytes(spec.id, spec.text, before=len(existing.text.encode()) if existing else 0)
     spend_change(team)
-    saved = _store(row, standing, wanted, reading, actor)
+    saved = _store(row, existing, spec, reading, actor)
     if at_once:
         recompute_all(actor)
-    return saved, standing is None
+    return saved, existing is None
 
 
 @transaction.atomic
@@ -106,22 +106,22 @@ def delete_document(
     *,
     actor: Actor,
     precondition: Precondition | None = None,
-    one_of_many: bool = False,
+    in_batch: bool = False,
 ) -> None:
-    """Delete a document. Its claims are remembered for a while. Raises UnknownAgentConfig, TooManyAttempts.
+    """Delete a document. The history keeps its claims for a while. Raises UnknownAgentConfig, TooManyAttempts.
 
-    A source's documents go without a limit: what it no longer has must not stay because there is much of it.
+    Deletions by a source have no rate limit: a large removal must not leave outdated documents behind.
     """
-    if not one_of_many:
-        check_pace(document.namespace)
-    at_once = not one_of_many and takes_effect_at_once(document.namespace) and try_lock_publishing()
-    row = _locked(document)
+    if not in_batch:
+        check_change_rate(document.namespace)
+    at_once = not in_batch and takes_effect_at_once(document.namespace) and try_lock_publishing()
+    row = _lock_document(document)
     if row is None or row.deleted_at is not None:
         raise UnknownAgentConfig(f"There is no document {str(document)[:200]!r}.")
     check(precondition, row.generation)
-    if not one_of_many:
+    if not in_batch:
         spend_change(document.namespace)
-    before = shown(row)
+    before = audit_entry(row)
     row.deleted_at = row.changed_at = database_now()
     row.text, row.content, row.diagnostics, row.generation = "", None, [], row.generation + 1
     row.content_generation, row.changed_by = 0, actor.name
@@ -132,7 +132,7 @@ def delete_document(
 
 
 def get_document(document: DocumentId) -> AgentConfig:
-    """Raises UnknownAgentConfig."""
+    """Return the document. Raises UnknownAgentConfig."""
     row = AgentConfig.objects.filter(
         source=document.source, team=document.namespace, name=document.name, deleted_at=None
     ).first()
@@ -141,38 +141,42 @@ def get_document(document: DocumentId) -> AgentConfig:
     return row
 
 
-def visible_document(document: DocumentId, caller: Caller) -> AgentConfig:
-    """Raises UnknownAgentConfig, also for one that the caller may not see."""
+def get_visible_document(document: DocumentId, caller: Caller) -> AgentConfig:
+    """Return the document. Raises UnknownAgentConfig if it does not exist or the caller may not see it."""
     if document.namespace in hidden_teams(caller):
         raise UnknownAgentConfig(f"There is no document {str(document)[:200]!r}.")
     return get_document(document)
 
 
-def forget_tombstones(*, now: datetime) -> int:
-    """Forget documents that went so long ago that nothing remembers their claims, and none is in force."""
-    until = now - policies.grace() - timedelta(hours=1)
+def delete_tombstones(*, now: datetime) -> int:
+    """Delete tombstones of documents whose claims have expired and that no team part uses."""
+    until = now - policies.claim_grace() - timedelta(hours=1)
     old = AgentConfig.objects.filter(deleted_at__lt=until)
-    names = documents_held()
-    kept = [row.id for row in old.defer("text", "content") if row.document_id in names] if names else []
-    return old.exclude(id__in=kept).delete()[0]
+    names = load_held_documents()
+    retained_ids = (
+        [row.id for row in old.defer("text", "content") if row.document_id in names] if names else []
+    )
+    return old.exclude(id__in=retained_ids).delete()[0]
 
 
-def invalid(reading: Reading) -> InvalidAgentConfig:
-    """Everything that is wrong with a document, as an error of the API."""
-    found = [
-        FieldError(one.path, one.code.value, one.message, one.hint, (), one.line, one.column)
-        for one in reading.errors
+def validation_error(reading: Reading) -> InvalidAgentConfig:
+    """Return an API error with all errors of a document."""
+    errors = [
+        FieldError(error.path, error.code.value, error.message, error.hint, (), error.line, error.column)
+        for error in reading.errors
     ]
     return InvalidAgentConfig(
-        f"{len(found)} mistakes. The first: {found[0].message}" if len(found) > 1 else found[0].message,
-        errors=found,
-        diagnostics=[serialization.write_diagnostic(one) for one in reading.diagnostics],
+        f"The document has {len(errors)} errors. The first: {errors[0].message}"
+        if len(errors) > 1
+        else errors[0].message,
+        errors=errors,
+        diagnostics=[serialization.diagnostic_to_json(diagnostic) for diagnostic in reading.diagnostics],
         omitted=reading.omitted,
     )
 
 
-def shown(row: AgentConfig) -> dict[str, Any]:
-    """As the audit log has it. The text is the team's to keep; its digest says which it was."""
+def audit_entry(row: AgentConfig) -> dict[str, Any]:
+    """Return the document for the audit log, with the text's digest instead of the text."""
     return {
         "source": row.source,
         "team": row.team,
@@ -189,62 +193,62 @@ def _check_name(document: DocumentId) -> None:
     check_team_name(document.namespace, "/team")
     legal = document.source == FOLDER or _NAME.fullmatch(document.name)
     if not legal or len(document.name) > DOCUMENT_LENGTH:
-        message = f"A document's name has letters, digits and inner . _ -, {DOCUMENT_LENGTH} at most."
+        message = f"A document's name must have letters, digits and inner . _ -, at most {DOCUMENT_LENGTH}."
         raise InvalidRequest(message, errors=[FieldError("/name", "malformed", message)])
 
 
-def _locked(document: DocumentId) -> AgentConfig | None:
+def _lock_document(document: DocumentId) -> AgentConfig | None:
     rows = AgentConfig.objects.select_for_update()
     return rows.filter(source=document.source, team=document.namespace, name=document.name).first()
 
 
-def _says(row: AgentConfig, wanted: Wanted) -> bool:
+def _matches_spec(row: AgentConfig, spec: DocumentSpec) -> bool:
     return (row.text, row.facts, row.canary) == (
-        wanted.text,
-        _facts(wanted),
-        serialization.write_canary(wanted.canary),
+        spec.text,
+        _facts_to_json(spec),
+        serialization.canary_to_json(spec.canary),
     )
 
 
-def _facts(wanted: Wanted) -> dict[str, Any]:
-    return {name: asdict(one) for name, one in wanted.facts.items()}
+def _facts_to_json(spec: DocumentSpec) -> dict[str, Any]:
+    return {name: asdict(facts) for name, facts in spec.facts.items()}
 
 
 def _store(
-    row: AgentConfig | None, standing: AgentConfig | None, wanted: Wanted, reading: Reading, actor: Actor
+    row: AgentConfig | None, existing: AgentConfig | None, spec: DocumentSpec, reading: Reading, actor: Actor
 ) -> AgentConfig:
     now = database_now()
-    before = shown(standing) if standing else None
-    name = wanted.id
+    before = audit_entry(existing) if existing else None
+    name = spec.id
     row = row or AgentConfig(source=name.source, team=name.namespace, name=name.name, generation=0)
-    if standing is None:
-        # A source's clock makes a document older, and never younger than now.
-        row.created_at = min(now, wanted.created_at or now)
+    if existing is None:
+        # A source's clock can make a document older, but never newer than now.
+        row.created_at = min(now, spec.created_at or now)
         row.content, row.content_generation, row.deleted_at = None, 0, None
     was_valid, last_good = row.is_valid, row.content_generation
     row.generation += 1
-    row.text, row.digest = wanted.text, sha256(wanted.text.encode()).hexdigest()
-    row.facts, row.canary = _facts(wanted), serialization.write_canary(wanted.canary)
+    row.text, row.digest = spec.text, sha256(spec.text.encode()).hexdigest()
+    row.facts, row.canary = _facts_to_json(spec), serialization.canary_to_json(spec.canary)
     row.changed_at, row.changed_by = now, actor.name
-    _note_reading(row, reading, now, was_valid=was_valid)
-    row.recent_changes = [*row.recent_changes, now.isoformat()][-_CHANGES_KEPT:]
+    _store_reading(row, reading, now, was_valid=was_valid)
+    row.recent_changes = [*row.recent_changes, now.isoformat()][-_MAX_RECENT_CHANGES:]
     _save(row)
     if row.is_valid:
-        _keep_generation(row)
+        _store_generation(row)
         readmit_fixed(row, actor)
-    changes = [datetime.fromisoformat(one) for one in row.recent_changes]
-    if is_flapping(changes, patience=policies.patience(), now=now):
-        keep_as_it_was(row, last_good, now=now)
+    changes = [datetime.fromisoformat(timestamp) for timestamp in row.recent_changes]
+    if is_flapping(changes, policy=policies.generation_policy(), now=now):
+        quarantine_flapping(row, last_good, now=now)
     data = {"generation": row.generation, "valid": row.is_valid}
-    _record(CONFIG_PUBLISHED, name, actor, before=before, after=shown(row), **data)
+    _record(CONFIG_PUBLISHED, name, actor, before=before, after=audit_entry(row), **data)
     return row
 
 
-def _note_reading(row: AgentConfig, reading: Reading, now: datetime, *, was_valid: bool) -> None:
-    row.diagnostics = [serialization.write_diagnostic(one) for one in reading.diagnostics]
+def _store_reading(row: AgentConfig, reading: Reading, now: datetime, *, was_valid: bool) -> None:
+    row.diagnostics = [serialization.diagnostic_to_json(diagnostic) for diagnostic in reading.diagnostics]
     row.is_parsed, row.is_valid = reading.parsed, reading.content is not None
     if reading.content is not None:
-        row.content, row.content_generation = serialization.write_content(reading.content), row.generation
+        row.content, row.content_generation = serialization.content_to_json(reading.content), row.generation
         row.content_seen_at = now
     elif was_valid:
         row.content_seen_at = now
@@ -256,19 +260,19 @@ def _save(row: AgentConfig) -> None:
             row.save()
     except IntegrityError as error:
         raise VersionMismatch(
-            "Somebody else published it at this moment. Read it, and decide again."
+            "The document was published by another request at the same time. Read it and retry."
         ) from error
 
 
-def _keep_generation(row: AgentConfig) -> None:
+def _store_generation(row: AgentConfig) -> None:
     AgentConfigGeneration.objects.create(
         document=row, number=row.generation, content=row.content, facts=row.facts, canary=row.canary
     )
     oldest = row.generation - settings.AGENT_CONFIGS_GENERATIONS_KEPT
     old = AgentConfigGeneration.objects.filter(document=row, number__lte=oldest)
-    # What is served in place of the latest must outlive it.
-    kept = {*row.quarantines.values_list("fallback", flat=True), *generations_in_force(row)}
-    old.exclude(number__in=kept).delete()
+    # Keep generations that are served instead of the latest.
+    retained = {*row.quarantines.values_list("fallback", flat=True), *generations_in_force(row)}
+    old.exclude(number__in=retained).delete()
 
 
 def _record(

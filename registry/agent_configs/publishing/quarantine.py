@@ -1,4 +1,4 @@
-"""Leave documents out, or keep them as they were, until somebody or time lets them in again."""
+"""Quarantine documents, or serve an older generation, until they are readmitted or the time is over."""
 
 from __future__ import annotations
 
@@ -21,25 +21,27 @@ _SYSTEM = system("agent_configs")
 
 @transaction.atomic
 def quarantine(row: AgentConfig, message: str, *, actor: Actor) -> None:
-    """Leave a document out of every data plane until somebody readmits it."""
+    """Exclude a document from every data plane until an administrator readmits it."""
     lock_publishing()
-    _put(AgentConfigQuarantine(document=row, reason=MANUAL, message=message, created_by=actor.name), actor)
+    _store_quarantine(
+        AgentConfigQuarantine(document=row, reason=MANUAL, message=message, created_by=actor.name), actor
+    )
     recompute_all(actor)
 
 
 @transaction.atomic
 def readmit(row: AgentConfig, *, actor: Actor) -> None:
-    """Let a document in again, wherever it was left out. Raises UnknownAgentConfig if it was not."""
+    """End all quarantines of a document. Raises UnknownAgentConfig if there is none."""
     lock_publishing()
-    if not _lift(row, actor, REASONS):
-        raise UnknownAgentConfig(f"{row} is left out nowhere.")
+    if not _delete_quarantines(row, actor, REASONS):
+        raise UnknownAgentConfig(f"{row} is not quarantined.")
     AgentConfig.objects.filter(id=row.id).update(recent_changes=[])
     recompute_all(actor)
 
 
-def blame(row: AgentConfig, plane: DataPlane, *, fallback: int, message: str) -> None:
-    """The data plane cannot take this generation: it is given an older one, or none."""
-    _put(
+def quarantine_culprit(row: AgentConfig, plane: DataPlane, *, fallback: int, message: str) -> None:
+    """Quarantine the generation that a data plane rejected; it gets an older one, or none."""
+    _store_quarantine(
         AgentConfigQuarantine(
             document=row,
             data_plane=plane,
@@ -54,22 +56,22 @@ def blame(row: AgentConfig, plane: DataPlane, *, fallback: int, message: str) ->
 
 
 def readmit_fixed(row: AgentConfig, actor: Actor) -> None:
-    """A new generation deserves another try."""
-    _lift(row, actor, (REJECTED,))
+    """Readmit a document rejected by data planes after a new generation."""
+    _delete_quarantines(row, actor, (REJECTED,))
 
 
-def keep_as_it_was(row: AgentConfig, last_good: int, *, now: datetime) -> None:
-    """The document changes too often: what it said before stays for a while."""
+def quarantine_flapping(row: AgentConfig, last_good: int, *, now: datetime) -> None:
+    """Quarantine a document that changes too often: its last good generation is served for a while."""
     if AgentConfigQuarantine.objects.filter(document=row, data_plane=None, until__gt=now).exists():
         return
     AgentConfigQuarantine.objects.filter(document=row, data_plane=None, reason=FLAPPING).delete()
     if AgentConfigQuarantine.objects.filter(document=row, data_plane=None).exists():
         return
-    _put(
+    _store_quarantine(
         AgentConfigQuarantine(
             document=row,
             reason=FLAPPING,
-            message="It changed too often within a short time.",
+            message="The document changed too often in a short time.",
             generation=row.generation,
             fallback=last_good,
             until=now + timedelta(seconds=settings.AGENT_CONFIGS_QUARANTINE_SECONDS),
@@ -79,37 +81,37 @@ def keep_as_it_was(row: AgentConfig, last_good: int, *, now: datetime) -> None:
     )
 
 
-def _put(wanted: AgentConfigQuarantine, actor: Actor) -> None:
-    """Replaces what stands for the same data plane."""
-    AgentConfigQuarantine.objects.filter(document=wanted.document, data_plane=wanted.data_plane).delete()
-    wanted.save(force_insert=True)
-    row, plane = wanted.document, wanted.data_plane_id or ""
+def _store_quarantine(record: AgentConfigQuarantine, actor: Actor) -> None:
+    """Store a quarantine, which replaces the one for the same data plane."""
+    AgentConfigQuarantine.objects.filter(document=record.document, data_plane=record.data_plane).delete()
+    record.save(force_insert=True)
+    row, plane = record.document, record.data_plane_id or ""
     name = {"source": row.source, "team": row.team, "name": row.name, "data_plane": plane}
-    said = {**name, "reason": wanted.reason, "message": wanted.message}
+    data = {**name, "reason": record.reason, "message": record.message}
     audit.record(
         CONFIG_QUARANTINED,
         "agent_config",
         str(row.document_id),
         actor=actor,
         before=None,
-        after={**said, "generation": wanted.generation, "fallback": wanted.fallback},
-        data=said,
+        after={**data, "generation": record.generation, "fallback": record.fallback},
+        data=data,
     )
 
 
-def _lift(row: AgentConfig, actor: Actor, reasons: tuple[str, ...]) -> int:
-    found = list(AgentConfigQuarantine.objects.filter(document=row, reason__in=reasons))
-    for one in found:
+def _delete_quarantines(row: AgentConfig, actor: Actor, reasons: tuple[str, ...]) -> int:
+    records = list(AgentConfigQuarantine.objects.filter(document=row, reason__in=reasons))
+    for record in records:
         name = {"source": row.source, "team": row.team, "name": row.name}
-        said = {**name, "data_plane": one.data_plane_id or "", "reason": one.reason}
+        data = {**name, "data_plane": record.data_plane_id or "", "reason": record.reason}
         audit.record(
             CONFIG_READMITTED,
             "agent_config",
             str(row.document_id),
             actor=actor,
-            before={**said, "message": one.message},
+            before={**data, "message": record.message},
             after=None,
-            data=said,
+            data=data,
         )
-        one.delete()
-    return len(found)
+        record.delete()
+    return len(records)

@@ -1,6 +1,6 @@
-"""What one team may publish: how many documents, how many bytes, and how often.
+"""Quotas of a team: number of documents, bytes and rate of changes.
 
-A change above a quota is refused before it takes a lock, so that a team in a loop does not delay others.
+A change above a quota is rejected before it takes a lock, so that a script in a loop delays no other team.
 """
 
 from __future__ import annotations
@@ -14,94 +14,102 @@ from django.db.models.functions import Coalesce
 
 from controlplane.database.clock import database_now
 from controlplane.errors import LimitReached, TooManyAttempts
-from registry.agent_configs.documents.change_rate import Budget, Pace, is_busy, retry_after, spent
+from registry.agent_configs.documents.change_rate import (
+    ChangeBudget,
+    ChangeRate,
+    exceeds_burst,
+    retry_after,
+    spend_one_change,
+)
 from registry.agent_configs.documents.published import DocumentId
 from registry.agent_configs.models import AgentConfig
 from registry.agent_configs.part_models import AgentConfigPace
 
-# Up to so many recent changes of a team take effect at once; more are taken together by the next look.
+# Up to this many recent changes of a team take effect at once; the next reconciliation batches the others.
 _BURST = 20
-# A recompute of this much text takes about a tenth of a second.
+# Recomputing this much text takes about a tenth of a second.
 _BYTES_AT_ONCE = 256 << 10
 
 
 def check_documents(document: DocumentId) -> None:
-    """Raises LimitReached if the team has as many documents as it may have."""
+    """Raise LimitReached if the team has the maximum number of documents."""
     most = settings.AGENT_CONFIGS_DOCUMENTS_PER_TEAM
     if AgentConfig.objects.filter(team=document.namespace, deleted_at=None).count() >= most:
-        message = f"The team {document.namespace} has {most} documents, which is the limit. Delete one first."
-        raise LimitReached(message)
-
-
-def check_bytes(document: DocumentId, text: str, *, before: int) -> None:
-    """Raises LimitReached if the team would have too many bytes of documents. before: bytes of this one."""
-    most, size = settings.AGENT_CONFIGS_TEAM_BYTES, len(text.encode(errors="replace"))
-    others = AgentConfig.objects.filter(team=document.namespace, deleted_at=None)
-    others = others.exclude(source=document.source, name=document.name)
-    total = _totals(others)["bytes"] + size
-    if total > most and size > before:
         message = (
-            f"The documents of the team {document.namespace} would have {total} bytes, more than {most}. "
-            "Remove what is not needed, or ask an operator to raise AGENT_CONFIGS_TEAM_BYTES."
+            f"The team {document.namespace} has reached its limit of {most} documents. Delete one first."
         )
         raise LimitReached(message)
 
 
-def check_pace(team: str) -> None:
-    """Refuse early, without a lock, what `spend_change` would refuse. Raises TooManyAttempts."""
-    before = _budget(AgentConfigPace.objects.filter(team=team))
+def check_bytes(document: DocumentId, text: str, *, before: int) -> None:
+    """Raise LimitReached if the team's documents would be too large. before: bytes of this document."""
+    most, size = settings.AGENT_CONFIGS_TEAM_BYTES, len(text.encode(errors="replace"))
+    other_documents = AgentConfig.objects.filter(team=document.namespace, deleted_at=None)
+    other_documents = other_documents.exclude(source=document.source, name=document.name)
+    total = _count_totals(other_documents)["bytes"] + size
+    if total > most and size > before:
+        message = (
+            f"The documents of the team {document.namespace} would have {total} bytes; the maximum is {most}. "
+            "Delete documents, or ask an operator to raise AGENT_CONFIGS_TEAM_BYTES."
+        )
+        raise LimitReached(message)
+
+
+def check_change_rate(team: str) -> None:
+    """Reject early and without a lock what `spend_change` would reject. Raises TooManyAttempts."""
+    before = _load_budget(AgentConfigPace.objects.filter(team=team))
     now = database_now()
-    if before and spent(before, pace=pace(), now=now) is None:
-        raise _too_many(team, before, now)
+    if before and spend_one_change(before, rate=change_rate(), now=now) is None:
+        raise _too_many_changes(team, before, now)
 
 
 def spend_change(team: str) -> None:
     """Count one change of a team. Raises TooManyAttempts."""
     now = database_now()
     AgentConfigPace.objects.bulk_create(
-        [AgentConfigPace(team=team, left=pace().changes, at=now)], ignore_conflicts=True
+        [AgentConfigPace(team=team, left=change_rate().changes, at=now)], ignore_conflicts=True
     )
     rows = AgentConfigPace.objects.filter(team=team)
-    before = _budget(rows.select_for_update())
-    after = spent(before, pace=pace(), now=now)
+    before = _load_budget(rows.select_for_update())
+    after = spend_one_change(before, rate=change_rate(), now=now)
     if before and after is None:
-        raise _too_many(team, before, now)
+        raise _too_many_changes(team, before, now)
     if after:
         rows.update(left=after.left, at=after.at)
 
 
 def takes_effect_at_once(team: str, more: int = 0) -> bool:
-    """True while a recompute is quick, and the team is not in a loop. more: bytes of a new document.
+    """True while a recompute is quick and the team stays within its burst. more: bytes of a new document.
 
-    Else the next look takes the change up, with whatever else changed.
+    Otherwise the next reconciliation applies the change together with others.
     """
-    totals = _totals(AgentConfig.objects.filter(deleted_at=None))
+    totals = _count_totals(AgentConfig.objects.filter(deleted_at=None))
     if totals["documents"] >= settings.AGENT_CONFIGS_AT_ONCE or totals["bytes"] + more > _BYTES_AT_ONCE:
         return False
-    budget = _budget(AgentConfigPace.objects.filter(team=team))
-    return budget is None or not is_busy(budget, pace=pace(), burst=_BURST)
+    budget = _load_budget(AgentConfigPace.objects.filter(team=team))
+    return budget is None or not exceeds_burst(budget, rate=change_rate(), burst=_BURST)
 
 
-def pace() -> Pace:
+def change_rate() -> ChangeRate:
     window = timedelta(seconds=settings.AGENT_CONFIGS_TEAM_CHANGES_WINDOW_SECONDS)
-    return Pace(settings.AGENT_CONFIGS_TEAM_CHANGES, window)
+    return ChangeRate(settings.AGENT_CONFIGS_TEAM_CHANGES, window)
 
 
-def _totals(rows: QuerySet[AgentConfig]) -> dict[str, Any]:
-    """Documents, and bytes of their texts, which Postgres knows without reading them."""
+def _count_totals(rows: QuerySet[AgentConfig]) -> dict[str, Any]:
+    """Count documents and the bytes of their texts, which Postgres knows without reading them."""
     size = Func("text", function="octet_length", output_field=IntegerField())
     return rows.aggregate(documents=Count("id"), bytes=Coalesce(Sum(size), 0))
 
 
-def _budget(rows: QuerySet[AgentConfigPace]) -> Budget | None:
+def _load_budget(rows: QuerySet[AgentConfigPace]) -> ChangeBudget | None:
     row = rows.first()
-    return Budget(row.left, row.at) if row else None
+    return ChangeBudget(row.left, row.at) if row else None
 
 
-def _too_many(team: str, before: Budget, now: Any) -> TooManyAttempts:
-    seconds = retry_after(before, pace=pace(), now=now)
+def _too_many_changes(team: str, before: ChangeBudget, now: Any) -> TooManyAttempts:
+    seconds = retry_after(before, rate=change_rate(), now=now)
     message = (
-        f"The team {team} changed its documents {pace().changes} times within "
-        f"{pace().window.total_seconds():.0f} seconds. Try again in {seconds} seconds."
+        f"The team {team} changed its documents {change_rate().changes} times within "
+        f"{change_rate().window.total_seconds():.0f} seconds. Try again in {seconds} seconds."
     )
     return TooManyAttempts(message, retry_after=seconds)

@@ -1,4 +1,4 @@
-"""Read a document by the limits that the settings say, and count how it went."""
+"""Read a document by the limits of the settings, and count the results."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from registry.agent_configs.metrics import VALIDATION_SECONDS, VALIDATIONS
 from registry.agent_configs.storage import policies
 
 
-def read(text: str, *, source: str) -> Reading:
+def read_text(text: str, *, source: str) -> Reading:
     with VALIDATION_SECONDS.time():
-        reading = read_document(text, policies.limits())
-    return _counted(reading, source)
+        reading = read_document(text, policies.document_limits())
+    return _count_validation(reading, source)
 
 
 def read_parsed(value: Any, *, source: str, counted: bool = True) -> Reading:
-    """The same of what a Kubernetes API has parsed already. counted: not where nothing was published."""
+    """Read an object that a Kubernetes API has parsed. counted: False if nothing is published."""
     if not counted:
-        return read_object(value, policies.limits())
+        return read_object(value, policies.document_limits())
     with VALIDATION_SECONDS.time():
-        reading = read_object(value, policies.limits())
-    return _counted(reading, source)
+        reading = read_object(value, policies.document_limits())
+    return _count_validation(reading, source)
 
 
-def _counted(reading: Reading, source: str) -> Reading:
+def _count_validation(reading: Reading, source: str) -> Reading:
     VALIDATIONS.labels(source, "invalid" if reading.errors else "valid").inc()
     return reading

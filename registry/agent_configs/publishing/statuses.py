@@ -1,4 +1,4 @@
-"""How each document stands in a data plane: told to its authors, and as events when it changes."""
+"""Status of each document in a data plane, with events when it changes."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from controlplane.events import log as event_log
 from controlplane.events.types import EventType
 from controlplane.scopes import Scope
 from registry.agent_configs import serialization
-from registry.agent_configs.bundles.bundle import Bundle, Input
-from registry.agent_configs.bundles.compute import Recomputed
+from registry.agent_configs.bundles.bundle import Bundle, BundleInput
+from registry.agent_configs.bundles.compute import RecomputeResult
 from registry.agent_configs.bundles.conditions import (
     Ack,
     AckState,
@@ -21,132 +21,150 @@ from registry.agent_configs.bundles.conditions import (
     Situation,
     Status,
     Type,
-    conditions_of,
-    with_times,
+    build_conditions,
+    with_transition_times,
 )
-from registry.agent_configs.bundles.gates import veiled
-from registry.agent_configs.bundles.team_parts import waiting
+from registry.agent_configs.bundles.gates import redact_holds
+from registry.agent_configs.bundles.team_parts import find_waiting_documents
 from registry.agent_configs.claims.decide import Decision
-from registry.agent_configs.documents.published import DocumentId, Published
+from registry.agent_configs.documents.published import DocumentId, PublishedDocument
 from registry.agent_configs.event_types import CONFIG_STATUS_CHANGED
 from registry.agent_configs.models import AgentConfigStatus, DataPlane
-from registry.agent_configs.storage.load_documents import Document
-from registry.agent_configs.storage.load_inputs import Instead, Loaded
+from registry.agent_configs.storage.load_documents import LoadedDocument
+from registry.agent_configs.storage.load_inputs import LoadedInputs, Substitution
 
 _ANNOUNCED = (Type.VALID, Type.ACCEPTED, Type.CONFLICTED, Type.PROGRAMMED, Type.APPLIED, Type.STALE)
-# Of these an event is news only if it is bad: every new document would tell the same.
-_QUIET = {(Type.VALID, "Valid"), (Type.CONFLICTED, "NoConflicts"), (Type.STALE, "Synced")}
+# Normal for every new document, so the first occurrence is not an event.
+_SILENT_WHEN_NEW = {(Type.VALID, "Valid"), (Type.CONFLICTED, "NoConflicts"), (Type.STALE, "Synced")}
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
-    """What was found of one document."""
+class DocumentStatus:
+    """The status of one document in a data plane."""
 
     conditions: tuple[Condition, ...]
     conflicts: list[dict[str, Any]]
     observations: list[dict[str, Any]]
 
 
-def standings(
-    plane: DataPlane, loaded: Loaded, recomputed: Recomputed, in_force: Bundle | None
-) -> dict[DocumentId, Standing]:
-    """How each document stands, without times. Looks at each verdict once, however many documents."""
-    own = _split(recomputed.decision)
-    inputs = {one.document: one for one in in_force.inputs} if in_force else {}
-    given = {one.id: one for one in recomputed.documents}
-    held_parts = _held_parts(loaded, recomputed)
-    held = {**_held_with_all(recomputed, inputs), **{name: one.message for name, one in held_parts.items()}}
-    exceptions = {**loaded.exceptions, **held_parts}
-    found = {}
+def build_statuses(
+    plane: DataPlane, loaded: LoadedInputs, recomputed: RecomputeResult, in_force: Bundle | None
+) -> dict[DocumentId, DocumentStatus]:
+    """Build each document's status without times, in one pass over all verdicts."""
+    own = _split_by_document(recomputed.decision)
+    inputs = {bundle_input.document: bundle_input for bundle_input in in_force.inputs} if in_force else {}
+    served_documents = {document.id: document for document in recomputed.documents}
+    held_parts = _find_held_parts(loaded, recomputed)
+    hold_messages = {
+        **_find_held_documents(recomputed, inputs),
+        **{name: substitution.message for name, substitution in held_parts.items()},
+    }
+    substitutions = {**loaded.substitutions, **held_parts}
+    statuses = {}
     for document in loaded.documents:
-        mine = own.get(document.id, Decision())
+        decision = own.get(document.id, Decision())
         input_ = inputs.get(document.id)
         bundle = replace(in_force, inputs=(input_,) if input_ else ()) if in_force else None
-        instead = exceptions.get(document.id)
+        substitution = substitutions.get(document.id)
         situation = Situation(
-            given.get(document.id) or _left_out(document, instead),
+            served_documents.get(document.id) or _without_content(document, substitution),
             document.generation,
             document.reading,
-            mine,
+            decision,
             bundle,
             document.probe,
             acks=_acks(plane, input_, loaded.applied),
-            quarantined=instead is not None and instead.content is None,
+            quarantined=substitution is not None and substitution.content is None,
             source_synced=document.synced,
-            held=held.get(document.id, ""),
+            hold_message=hold_messages.get(document.id, ""),
         )
-        found[document.id] = Standing(
-            tuple(_as_told(one, instead) for one in conditions_of(situation)),
-            [serialization.write_verdict(one) for one in mine.dropped if one.winner],
-            [serialization.write_observation(one) for one in mine.observations],
+        statuses[document.id] = DocumentStatus(
+            tuple(_with_substitution(condition, substitution) for condition in build_conditions(situation)),
+            [serialization.verdict_to_json(verdict) for verdict in decision.dropped if verdict.winner],
+            [serialization.observation_to_json(observation) for observation in decision.observations],
         )
-    return found
+    return statuses
 
 
 def store_statuses(
-    plane: DataPlane, loaded: Loaded, recomputed: Recomputed, in_force: Bundle | None, *, now: datetime
+    plane: DataPlane,
+    loaded: LoadedInputs,
+    recomputed: RecomputeResult,
+    in_force: Bundle | None,
+    *,
+    now: datetime,
 ) -> None:
-    """Write what changed, and announce it."""
+    """Write changed statuses and append their events."""
     rows = {row.document_id: row for row in AgentConfigStatus.objects.filter(data_plane=plane)}
-    found = standings(plane, loaded, recomputed, in_force)
+    statuses = build_statuses(plane, loaded, recomputed, in_force)
     events: list[tuple[EventType, str, dict[str, Any], Scope]] = []
     changed: list[AgentConfigStatus] = []
     for document in loaded.documents:
         assert document.key is not None
         row = rows.pop(document.key, None) or AgentConfigStatus()
-        standing = found[document.id]
-        if _says(row, standing):
+        status = statuses[document.id]
+        if _is_current(row, status):
             continue
-        before = [serialization.read_condition(one, plane.name) for one in row.conditions]
-        conditions = with_times(standing.conditions, before, now=now)
-        written = [serialization.write_condition(one) for one in conditions]
-        events += _news(plane, document, before, conditions)
+        before = [serialization.condition_from_json(condition, plane.name) for condition in row.conditions]
+        conditions = with_transition_times(status.conditions, before, now=now)
+        written = [serialization.condition_to_json(condition) for condition in conditions]
+        events += _status_events(plane, document, before, conditions)
         changed.append(
             AgentConfigStatus(
                 document_id=document.key,
                 data_plane=plane,
                 conditions=written,
-                conflicts=standing.conflicts,
-                observations=standing.observations,
+                conflicts=status.conflicts,
+                observations=status.observations,
             )
         )
-    _write(changed, [row.id for row in rows.values()])
+    _store_rows(changed, [row.id for row in rows.values()])
     if events:
         event_log.append_many(events, object_type="agent_config", actor="system:agent_configs")
 
 
-def _held_parts(loaded: Loaded, recomputed: Recomputed) -> dict[DocumentId, Instead]:
-    """Documents whose latest generation waits because a gate holds their team's change."""
-    division, parts = recomputed.division, loaded.world.parts
-    served = {one.id: one for part in parts.values() for one in part}
-    found = {}
-    for held in division.held:
-        for name in waiting(held, loaded.world.documents, parts):
+def _find_held_parts(loaded: LoadedInputs, recomputed: RecomputeResult) -> dict[DocumentId, Substitution]:
+    """Find documents whose latest generation waits because their team's change is held."""
+    division, parts = recomputed.division, loaded.inputs.parts
+    served = {document.id: document for part in parts.values() for document in part}
+    substitutions = {}
+    for held_part in division.held_parts:
+        for name in find_waiting_documents(held_part, loaded.inputs.documents, parts):
             before = served.get(name)
             generation, content = (before.generation, before.content) if before else (0, None)
-            found[name] = Instead("held", held.message, generation, content)
-    return found
+            substitutions[name] = Substitution("held", held_part.message, generation, content)
+    return substitutions
 
 
-def _held_with_all(recomputed: Recomputed, inputs: Mapping[DocumentId, Input]) -> dict[DocumentId, str]:
-    """Documents that wait because the whole bundle does, with why."""
-    message = " ".join(one.message for one in veiled(recomputed.held))
-    changed = (one for one in recomputed.bundle.inputs if inputs.get(one.document) != one)
-    return {one.document: message for one in changed} if recomputed.held else {}
+def _find_held_documents(
+    recomputed: RecomputeResult, inputs: Mapping[DocumentId, BundleInput]
+) -> dict[DocumentId, str]:
+    """Find documents that wait because the whole bundle is held, with the reason."""
+    message = " ".join(hold.message for hold in redact_holds(recomputed.holds))
+    changed = (
+        bundle_input
+        for bundle_input in recomputed.bundle.inputs
+        if inputs.get(bundle_input.document) != bundle_input
+    )
+    return {bundle_input.document: message for bundle_input in changed} if recomputed.holds else {}
 
 
-def _left_out(document: Document, instead: Instead | None) -> Published:
-    return document.published if instead is None else replace(document.published, content=None)
+def _without_content(document: LoadedDocument, substitution: Substitution | None) -> PublishedDocument:
+    return document.published if substitution is None else replace(document.published, content=None)
 
 
-def _says(row: AgentConfigStatus, standing: Standing) -> bool:
+def _is_current(row: AgentConfigStatus, status: DocumentStatus) -> bool:
     """True if the row says all of this already, whenever that began: so do nearly all of thousands."""
-    told = [serialization.write_condition(one) for one in standing.conditions]
-    known = [{**one, "last_transition_at": None} for one in row.conditions]
-    return (known, row.conflicts, row.observations) == (told, standing.conflicts, standing.observations)
+    conditions = [serialization.condition_to_json(condition) for condition in status.conditions]
+    previous = [{**condition, "last_transition_at": None} for condition in row.conditions]
+    return (previous, row.conflicts, row.observations) == (
+        conditions,
+        status.conflicts,
+        status.observations,
+    )
 
 
-def _write(changed: Sequence[AgentConfigStatus], gone: Sequence[int]) -> None:
+def _store_rows(changed: Sequence[AgentConfigStatus], gone: Sequence[int]) -> None:
     AgentConfigStatus.objects.bulk_create(
         changed,
         batch_size=1000,
@@ -157,45 +175,52 @@ def _write(changed: Sequence[AgentConfigStatus], gone: Sequence[int]) -> None:
     AgentConfigStatus.objects.filter(id__in=gone).delete()
 
 
-def _split(decision: Decision) -> dict[DocumentId, Decision]:
+def _split_by_document(decision: Decision) -> dict[DocumentId, Decision]:
     verdicts, observations = defaultdict(list), defaultdict(list)
     for verdict in decision.verdicts:
         verdicts[verdict.claim.document].append(verdict)
     for observation in decision.observations:
         observations[observation.document].append(observation)
     names = verdicts.keys() | observations.keys()
-    return {one: Decision(tuple(verdicts[one]), tuple(observations[one])) for one in names}
+    return {name: Decision(tuple(verdicts[name]), tuple(observations[name])) for name in names}
 
 
-def _acks(plane: DataPlane, input_: Input | None, applied: Collection[Input]) -> tuple[Ack, ...]:
-    """What the data plane said of this generation: a new bundle says nothing new of what stayed as it was."""
+def _acks(plane: DataPlane, input_: BundleInput | None, applied: Collection[BundleInput]) -> tuple[Ack, ...]:
+    """Return the acknowledgement of this generation; unchanged documents keep it in a new bundle."""
     if input_ is None or not plane.active_revision:
         return ()
-    said = AckState(plane.ack_state) if plane.ack_state else None
-    # Rejecting brings the applied one back in force.
+    state = AckState(plane.ack_state) if plane.ack_state else None
+    # A rejection makes the applied bundle active again.
     is_applied = plane.applied_revision == plane.active_revision or input_ in applied
-    if is_applied and said is not AckState.DEGRADED:
-        said = AckState.APPLIED
-    message = "" if said else "The data plane has not answered yet."
-    return (Ack(plane.name, said, input_.generation, message),)
+    if is_applied and state is not AckState.DEGRADED:
+        state = AckState.APPLIED
+    message = "" if state else "The data plane has not acknowledged it yet."
+    return (Ack(plane.name, state, input_.generation, message),)
 
 
-def _as_told(one: Condition, instead: Instead | None) -> Condition:
-    """A document that is kept as it was must not look accepted as it is."""
-    if instead is None or one.type is not Type.ACCEPTED:
-        return one
-    served = f"Generation {instead.generation} is served." if instead.generation else "It is left out."
+def _with_substitution(condition: Condition, substitution: Substitution | None) -> Condition:
+    """Show a document as not accepted while an older generation of it is served."""
+    if substitution is None or condition.type is not Type.ACCEPTED:
+        return condition
+    served = (
+        f"Generation {substitution.generation} is served."
+        if substitution.generation
+        else "The document is not served."
+    )
     reasons = {"suspected": "Suspected", "unreachable": "Unreachable", "held": "Held"}
-    reason = reasons.get(instead.reason, "Quarantined")
+    reason = reasons.get(substitution.reason, "Quarantined")
     return replace(
-        one, status=Status.FALSE, reason=reason, message=f"{instead.message} {served}".strip()[:1000]
+        condition,
+        status=Status.FALSE,
+        reason=reason,
+        message=f"{substitution.message} {served}".strip()[:1000],
     )
 
 
-def _news(
-    plane: DataPlane, document: Document, before: Iterable[Condition], after: Iterable[Condition]
+def _status_events(
+    plane: DataPlane, document: LoadedDocument, before: Iterable[Condition], after: Iterable[Condition]
 ) -> list[tuple[EventType, str, dict[str, Any], Scope]]:
-    known = {one.type: (one.status, str(one.reason)) for one in before}
+    previous = {condition.type: (condition.status, str(condition.reason)) for condition in before}
     name = document.id
     return [
         (
@@ -206,15 +231,15 @@ def _news(
                 "team": name.namespace,
                 "name": name.name,
                 "data_plane": plane.name,
-                "condition": one.type.value,
-                "status": one.status.value,
-                "reason": str(one.reason),
-                "message": one.message,
+                "condition": condition.type.value,
+                "status": condition.status.value,
+                "reason": str(condition.reason),
+                "message": condition.message,
             },
             Scope(),
         )
-        for one in after
-        if one.type in _ANNOUNCED
-        and known.get(one.type) != (one.status, str(one.reason))
-        and (one.type in known or (one.type, str(one.reason)) not in _QUIET)
+        for condition in after
+        if condition.type in _ANNOUNCED
+        and previous.get(condition.type) != (condition.status, str(condition.reason))
+        and (condition.type in previous or (condition.type, str(condition.reason)) not in _SILENT_WHEN_NEW)
     ]

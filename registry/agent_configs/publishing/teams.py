@@ -1,4 +1,4 @@
-"""Teams: who publishes for them, and whose documents a caller may see."""
+"""Teams, their publishers, and the teams whose documents a caller may see."""
 
 from __future__ import annotations
 
@@ -18,31 +18,31 @@ from controlplane.preconditions import Precondition, check
 from registry.agent_configs.event_types import TEAM_CHANGED
 from registry.agent_configs.models import PublishingTeam
 
-# As a namespace of Kubernetes; two hyphens end a team's name where agent ids carry it.
+# Like a Kubernetes namespace; two hyphens separate the team from the agent in namespaced IDs.
 _NAME = re.compile(r"[a-z0-9](?:-?[a-z0-9]){0,62}")
 
 
 def check_team_name(team: str, pointer: str) -> None:
-    """Raises InvalidRequest."""
+    """Raise InvalidRequest unless the name is valid."""
     if not _NAME.fullmatch(team) or len(team) > 63:
-        message = "A team's name has small letters, digits and single inner hyphens, 63 at most."
+        message = "A team's name must have lowercase letters, digits and single inner hyphens, at most 63."
         raise InvalidRequest(message, errors=[FieldError(pointer, "malformed", message)])
 
 
 def check_may_publish(caller: Caller, team: str) -> None:
-    """Raises PermissionDenied unless the caller publishes for the team, or rules all of them."""
+    """Raise PermissionDenied unless the caller is a publisher of the team or an administrator."""
     if caller.verdict(Action.AGENT_CONFIG_RULE).allowed:
         return
     row = PublishingTeam.objects.filter(name=team).first()
     if caller.principal_id is None or row is None or caller.name not in row.publishers:
         raise PermissionDenied(
-            f"{caller.name} is no publisher of {team[:80]!r}. An administrator can add it to the team.",
+            f"{caller.name} is not a publisher of {team[:80]!r}. An administrator can add it to the team.",
             action=Action.AGENT_CONFIG_PUBLISH.value,
         )
 
 
 def hidden_teams(caller: Caller) -> list[str]:
-    """Teams of organisations that the caller does not publish for: their documents are not shown."""
+    """Return the teams of organisations that the caller does not publish for; their documents are hidden."""
     if caller.verdict(Action.AGENT_CONFIG_RULE).allowed:
         return []
     organisations = organisations_of(caller)
@@ -50,27 +50,27 @@ def hidden_teams(caller: Caller) -> list[str]:
     return list(teams.values_list("name", flat=True))
 
 
-def check_sees_all(caller: Caller) -> None:
-    """Bundles hold what all organisations publish. Raises PermissionDenied."""
+def check_may_see_all_teams(caller: Caller) -> None:
+    """Raise PermissionDenied if the caller cannot see all teams, because bundles contain documents of all."""
     if hidden_teams(caller):
         raise PermissionDenied(
-            "Bundles hold documents of organisations that you do not publish for.",
+            "Bundles contain documents of organisations that you do not publish for.",
             action=Action.AGENT_CONFIG_RULE.value,
         )
 
 
 def organisations_of(caller: Caller) -> set[str]:
-    """Everybody sees teams without an organisation."""
-    mine = PublishingTeam.objects.filter(publishers__contains=[caller.name])
-    return {"", *mine.values_list("organisation", flat=True)}
+    """Return the caller's organisations, and the empty one, which every caller sees."""
+    own_teams = PublishingTeam.objects.filter(publishers__contains=[caller.name])
+    return {"", *own_teams.values_list("organisation", flat=True)}
 
 
 def get_team(name: str) -> PublishingTeam:
-    """Raises UnknownTeam."""
-    found = PublishingTeam.objects.filter(name=name).first()
-    if found is None:
-        raise UnknownTeam(f"There is no team {name[:80]!r}.")
-    return found
+    """Return the team. Raises UnknownTeam."""
+    team = PublishingTeam.objects.filter(name=name).first()
+    if team is None:
+        raise UnknownTeam(f"Team {name[:80]!r} does not exist.")
+    return team
 
 
 @transaction.atomic
@@ -82,17 +82,17 @@ def put_team(
     actor: Actor,
     precondition: Precondition | None = None,
 ) -> tuple[PublishingTeam, bool]:
-    """Say who publishes for a team. Raises InvalidRequest for principals that are not known."""
+    """Set a team's organisation and publishers. Raises InvalidRequest for unknown principals."""
     check_team_name(name, "/name")
     _check_principals(publishers)
     row = PublishingTeam.objects.select_for_update().filter(name=name).first()
     check(precondition, row.version if row else None)
-    wanted = sorted(set(publishers))
-    if row and (row.organisation, row.publishers) == (organisation, wanted):
+    principals = sorted(set(publishers))
+    if row and (row.organisation, row.publishers) == (organisation, principals):
         return row, False
-    before = _shown(row) if row else None
+    before = _audit_entry(row) if row else None
     saved = row or PublishingTeam(name=name, version=0)
-    saved.organisation, saved.publishers, saved.version = organisation, wanted, saved.version + 1
+    saved.organisation, saved.publishers, saved.version = organisation, principals, saved.version + 1
     saved.save()
     audit.record(
         TEAM_CHANGED,
@@ -100,22 +100,22 @@ def put_team(
         name,
         actor=actor,
         before=before,
-        after=_shown(saved),
+        after=_audit_entry(saved),
         data={"team": name, "organisation": organisation},
     )
     return saved, row is None
 
 
 def _check_principals(names: Sequence[str]) -> None:
-    known = set(Principal.objects.filter(name__in=names).values_list("name", flat=True))
+    known_names = set(Principal.objects.filter(name__in=names).values_list("name", flat=True))
     unknown = [
-        FieldError(f"/publishers/{index}", "unknown_principal", f"There is no principal {name[:80]!r}.")
+        FieldError(f"/publishers/{index}", "unknown_principal", f"Unknown principal {name[:80]!r}.")
         for index, name in enumerate(names)
-        if name not in known
+        if name not in known_names
     ]
     if unknown:
         raise InvalidRequest(unknown[0].message, errors=unknown)
 
 
-def _shown(row: PublishingTeam) -> dict[str, Any]:
+def _audit_entry(row: PublishingTeam) -> dict[str, Any]:
     return {"name": row.name, "organisation": row.organisation, "publishers": row.publishers}

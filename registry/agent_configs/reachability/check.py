@@ -1,4 +1,4 @@
-"""Which endpoints are due, and what their answers change. Nothing waits for it but who wants to know."""
+"""Probe due endpoints and store the outcomes."""
 
 from __future__ import annotations
 
@@ -12,76 +12,76 @@ from django.db import connection, transaction
 from django.db.models.functions import Now
 
 from registry.agent_configs.reachability import policies
-from registry.agent_configs.reachability.condition import tell
-from registry.agent_configs.reachability.judge import Outcome, judged, seconds_to_next
+from registry.agent_configs.reachability.condition import store_reachability
+from registry.agent_configs.reachability.judge import Outcome, judge_outcome, seconds_until_next_probe
 from registry.agent_configs.reachability.metrics import PROBES
 from registry.agent_configs.reachability.models import AgentEndpoint
 from registry.agent_configs.reachability.probe import probe
 
-# More than the steps of one probe; a name that is slow to resolve is left behind.
-_STEPS = 4
+# More than the steps of one probe; a slow name resolution is abandoned.
+_MAX_PROBE_STEPS = 4
 
 
 def check_endpoints() -> int:
-    """Probe what is due, as much as may be at once. Returns of how many something else is thought now."""
-    if not policies.are_wanted():
+    """Probe due endpoints, up to the limit, and return how many changed."""
+    if not policies.probes_are_enabled():
         return 0
-    follow_documents()
-    taken = _take(settings.AGENT_PROBES_AT_ONCE)
-    found = _probe_all(taken)
+    synchronise_endpoints()
+    endpoints = _claim_due_endpoints(settings.AGENT_PROBES_AT_ONCE)
+    outcomes = _probe_all(endpoints)
     with transaction.atomic():
-        changed = [row for row in taken if row.id in found and _store(row, found[row.id])]
-        tell(changed)
+        changed = [row for row in endpoints if row.id in outcomes and _store_outcome(row, outcomes[row.id])]
+        store_reachability(changed)
     return len(changed)
 
 
-def follow_documents() -> None:
-    """Know exactly the endpoints that valid documents have. New ones are due soon, not all at once."""
+def synchronise_endpoints() -> None:
+    """Synchronise the rows with the endpoints of valid documents. New ones become due at random times."""
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(_ADD, [settings.AGENT_PROBE_LOOK_SECONDS])
         cursor.execute(_REMOVE)
 
 
 @transaction.atomic
-def _take(most: int) -> list[AgentEndpoint]:
-    """Those that are due, for ourselves: whoever looks meanwhile takes others."""
+def _claim_due_endpoints(most: int) -> list[AgentEndpoint]:
+    """Claim due endpoints; concurrent workers claim others."""
     due = AgentEndpoint.objects.select_for_update(skip_locked=True).filter(due_at__lte=Now())
-    taken = list(due.order_by("due_at")[:most])
-    # Should we die now, they are due again.
+    endpoints = list(due.order_by("due_at")[:most])
+    # If this process dies, they become due again.
     later = Now() + timedelta(seconds=settings.AGENT_PROBE_SECONDS)
-    AgentEndpoint.objects.filter(id__in=[one.id for one in taken]).update(due_at=later)
-    return taken
+    AgentEndpoint.objects.filter(id__in=[endpoint.id for endpoint in endpoints]).update(due_at=later)
+    return endpoints
 
 
 def _probe_all(rows: Sequence[AgentEndpoint]) -> dict[int, Outcome]:
     if not rows:
         return {}
-    rules = policies.rules()
+    rules = policies.probe_rules()
     pool = ThreadPoolExecutor(len(rows), thread_name_prefix="probe")
-    asked = {pool.submit(probe, row.endpoint, insecure=row.insecure, rules=rules): row.id for row in rows}
-    done, _ = wait(asked, timeout=_STEPS * rules.seconds)
+    futures = {pool.submit(probe, row.endpoint, insecure=row.insecure, rules=rules): row.id for row in rows}
+    done, _ = wait(futures, timeout=_MAX_PROBE_STEPS * rules.seconds)
     pool.shutdown(wait=False, cancel_futures=True)
-    found = {asked[one]: one.result() for one in done}
-    for outcome in found.values():
+    outcomes = {futures[future]: future.result() for future in done}
+    for outcome in outcomes.values():
         PROBES.labels(outcome.reason).inc()
-    return found
+    return outcomes
 
 
-def _store(row: AgentEndpoint, outcome: Outcome) -> bool:
-    """Returns whether something else is thought of the endpoint than before."""
-    found = judged(row.finding, outcome, policies.patience())
-    seconds = seconds_to_next(found, settings.AGENT_PROBE_SECONDS, random.random())  # noqa: S311  (jitter)
-    known = found.outcome
+def _store_outcome(row: AgentEndpoint, outcome: Outcome) -> bool:
+    """Store an outcome and return whether the endpoint's status changed."""
+    finding = judge_outcome(row.finding, outcome, policies.probe_thresholds())
+    seconds = seconds_until_next_probe(finding, settings.AGENT_PROBE_SECONDS, random.random())  # noqa: S311  (jitter)
+    new_outcome = finding.outcome
     AgentEndpoint.objects.filter(id=row.id).update(
-        status=known.status.value,
-        reason=known.reason,
-        message=known.message,
-        leaning=found.leaning.value,
-        streak=found.streak,
+        status=new_outcome.status.value,
+        reason=new_outcome.reason,
+        message=new_outcome.message,
+        leaning=finding.leaning.value,
+        streak=finding.streak,
         due_at=Now() + timedelta(seconds=seconds),
         checked_at=Now(),
     )
-    return known != row.outcome
+    return new_outcome != row.outcome
 
 
 _NAMED = """
@@ -94,7 +94,7 @@ INSERT INTO registry_agentendpoint (endpoint, insecure, due_at)
 SELECT named.endpoint, named.insecure, now() + random() * make_interval(secs => %s)
 FROM ({_NAMED}) AS named WHERE length(named.endpoint) <= 1000
 ON CONFLICT DO NOTHING
-"""  # noqa: S608  (nothing of it comes from outside)
+"""  # noqa: S608  (no external input)
 _REMOVE = f"""
 DELETE FROM registry_agentendpoint e
 WHERE NOT EXISTS (SELECT FROM ({_NAMED}) AS named

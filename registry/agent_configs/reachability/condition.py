@@ -1,4 +1,4 @@
-"""The condition `Reachable` of documents: written when it changes, between recomputes and within them."""
+"""The condition `Reachable` of documents, updated when it changes."""
 
 from __future__ import annotations
 
@@ -12,71 +12,86 @@ from controlplane.events import log as event_log
 from controlplane.events.types import EventType
 from controlplane.scopes import Scope
 from registry.agent_configs import serialization
-from registry.agent_configs.bundles.conditions import Condition, Status, Type, reachability, with_times
+from registry.agent_configs.bundles.conditions import (
+    Condition,
+    Status,
+    Type,
+    reachable_condition,
+    with_transition_times,
+)
 from registry.agent_configs.event_types import CONFIG_STATUS_CHANGED
 from registry.agent_configs.models import AgentConfig, AgentConfigStatus
 from registry.agent_configs.reachability.models import AgentEndpoint
 from registry.agent_configs.reachability.outcomes import load_outcomes, probe_of
 
 
-def tell(changed: Collection[AgentEndpoint]) -> None:
-    """Write the condition of each document with one of these endpoints. Only transitions are events."""
+def store_reachability(changed: Collection[AgentEndpoint]) -> None:
+    """Update the condition of each document with a changed endpoint; append events only for transitions."""
     if not changed:
         return
     lock_publishing()
     outcomes = load_outcomes()
     events: list[tuple[EventType, str, dict[str, Any], Scope]] = []
     rows = []
-    for document, statuses in _affected(changed):
-        content = serialization.read_content(document.content)
-        found = reachability(probe_of(content, outcomes), document.content_generation)
-        before = [_reachable_of(row) for row in statuses]
+    for document, statuses in _load_affected_documents(changed):
+        content = serialization.content_from_json(document.content)
+        reachable = reachable_condition(probe_of(content, outcomes), document.content_generation)
+        before = [_find_reachable(row) for row in statuses]
         for row in statuses:
-            _write(row, found)
+            _replace_condition(row, reachable)
         rows += statuses
-        if any(_is_news(one, found) for one in before):
-            events.append(_event(document, found))
+        if any(_is_transition(old, reachable) for old in before):
+            events.append(_build_event(document, reachable))
     AgentConfigStatus.objects.bulk_update(rows, ["conditions"], batch_size=1000)
     event_log.append_many(events, object_type="agent_config", actor="system:agent_configs")
 
 
-def _affected(changed: Iterable[AgentEndpoint]) -> Iterable[tuple[AgentConfig, list[AgentConfigStatus]]]:
-    names = sorted({one.endpoint for one in changed})
+def _load_affected_documents(
+    changed: Iterable[AgentEndpoint],
+) -> Iterable[tuple[AgentConfig, list[AgentConfigStatus]]]:
+    names = sorted({endpoint.endpoint for endpoint in changed})
     having = "EXISTS (SELECT FROM jsonb_each(content->'agents') a WHERE a.value->>'endpoint' = ANY(%s))"
     rows = AgentConfig.objects.filter(deleted_at=None, content__isnull=False).defer("text")
     for document in rows.extra(where=[having], params=[names]).order_by("id"):  # noqa: S610
         yield document, list(AgentConfigStatus.objects.filter(document=document).order_by("id"))
 
 
-def _reachable_of(row: AgentConfigStatus) -> dict[str, Any] | None:
-    return next((one for one in row.conditions if one["type"] == Type.REACHABLE.value), None)
+def _find_reachable(row: AgentConfigStatus) -> dict[str, Any] | None:
+    return next(
+        (condition for condition in row.conditions if condition["type"] == Type.REACHABLE.value), None
+    )
 
 
-def _write(row: AgentConfigStatus, found: Condition) -> None:
-    before = [serialization.read_condition(one, row.data_plane_id) for one in row.conditions]
-    told = [replace(found, observed_generation=one.observed_generation) for one in before]
-    wanted = [new if old.type is Type.REACHABLE else old for old, new in zip(before, told, strict=True)]
+def _replace_condition(row: AgentConfigStatus, reachable: Condition) -> None:
+    before = [serialization.condition_from_json(condition, row.data_plane_id) for condition in row.conditions]
+    replacements = [
+        replace(reachable, observed_generation=condition.observed_generation) for condition in before
+    ]
+    conditions = [
+        new if old.type is Type.REACHABLE else old for old, new in zip(before, replacements, strict=True)
+    ]
     row.conditions = [
-        serialization.write_condition(one) for one in with_times(wanted, before, now=database_now())
+        serialization.condition_to_json(condition)
+        for condition in with_transition_times(conditions, before, now=database_now())
     ]
 
 
-def _is_news(before: dict[str, Any] | None, found: Condition) -> bool:
-    """A first success is no news: every new agent would tell the same."""
-    if before is None or before["status"] == found.status.value:
+def _is_transition(before: dict[str, Any] | None, condition: Condition) -> bool:
+    """True if the change is an event. The first success is not: it is normal for every new agent."""
+    if before is None or before["status"] == condition.status.value:
         return False
-    return before["status"] != Status.UNKNOWN.value or found.status is Status.FALSE
+    return before["status"] != Status.UNKNOWN.value or condition.status is Status.FALSE
 
 
-def _event(document: AgentConfig, found: Condition) -> tuple[EventType, str, dict[str, Any], Scope]:
-    said = {
+def _build_event(document: AgentConfig, condition: Condition) -> tuple[EventType, str, dict[str, Any], Scope]:
+    data = {
         "source": document.source,
         "team": document.team,
         "name": document.name,
         "data_plane": "",
-        "condition": found.type.value,
-        "status": found.status.value,
-        "reason": found.reason,
-        "message": found.message,
+        "condition": condition.type.value,
+        "status": condition.status.value,
+        "reason": condition.reason,
+        "message": condition.message,
     }
-    return (CONFIG_STATUS_CHANGED, str(document.document_id), said, Scope())
+    return (CONFIG_STATUS_CHANGED, str(document.document_id), data, Scope())

@@ -1,4 +1,4 @@
-"""Ask an agent for its health by gRPC. Needs the extra `flyte`."""
+"""gRPC health checks of agents. Needs the extra `flyte`."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 from registry.agent_configs.bundles.conditions import Status
 from registry.agent_configs.reachability.judge import Outcome
 
-# A health answer has a few bytes.
-_MOST_BYTES = 4096
-# The agent answered, and that is all we want to know.
-_ANSWERED = (
+# A health response has a few bytes.
+_MAX_RESPONSE_BYTES = 4096
+# The agent responded, which is enough.
+_ANSWER_CODES = (
     grpc.StatusCode.UNIMPLEMENTED,
     grpc.StatusCode.NOT_FOUND,
     grpc.StatusCode.UNAUTHENTICATED,
@@ -21,8 +21,8 @@ _ANSWERED = (
 )
 
 
-def ask_health(target: str, host: str, seconds: float, *, insecure: bool, roots: str) -> Outcome:
-    """target: of gRPC, an address that was checked. host: the name to verify. roots: a PEM file, or empty."""
+def check_health(target: str, host: str, seconds: float, *, insecure: bool, roots: str) -> Outcome:
+    """Ask for the health. target: a verified address. host: the name in certificates. roots: a PEM file."""
     with _channel(target, host, insecure=insecure, roots=roots) as channel:
         try:
             answer = health_pb2_grpc.HealthStub(channel).Check(
@@ -31,24 +31,26 @@ def ask_health(target: str, host: str, seconds: float, *, insecure: bool, roots:
         except grpc.RpcError as error:
             return _without_health(error.code())
     if answer.status == health_pb2.HealthCheckResponse.NOT_SERVING:
-        return Outcome(Status.FALSE, "NotServing", "The agent says that it does not serve.")
-    return Outcome(Status.TRUE, "Reachable", "The agent says that it serves.")
+        return Outcome(Status.FALSE, "NotServing", "The agent reports that it is not serving.")
+    return Outcome(Status.TRUE, "Reachable", "The agent reports that it is serving.")
 
 
 def _without_health(code: grpc.StatusCode) -> Outcome:
-    if code in _ANSWERED:
-        return Outcome(Status.TRUE, "Reachable", "The agent answers, and offers no health.")
+    if code in _ANSWER_CODES:
+        return Outcome(Status.TRUE, "Reachable", "The agent responds but has no health service.")
     if code is grpc.StatusCode.DEADLINE_EXCEEDED:
-        return Outcome(Status.FALSE, "TimedOut", "It takes connections, and answers no call.")
-    return Outcome(Status.FALSE, "NotGRPC", "It takes connections, and does not speak gRPC.")
+        return Outcome(
+            Status.FALSE, "TimedOut", "The agent accepts connections but does not respond to calls."
+        )
+    return Outcome(Status.FALSE, "NotGRPC", "The agent accepts connections but does not speak gRPC.")
 
 
 def _channel(target: str, host: str, *, insecure: bool, roots: str) -> grpc.Channel:
     options = [
         ("grpc.enable_http_proxy", 0),
         ("grpc.enable_retries", 0),
-        ("grpc.max_receive_message_length", _MOST_BYTES),
-        ("grpc.max_metadata_size", _MOST_BYTES),
+        ("grpc.max_receive_message_length", _MAX_RESPONSE_BYTES),
+        ("grpc.max_metadata_size", _MAX_RESPONSE_BYTES),
         ("grpc.default_authority", host),
     ]
     if insecure:

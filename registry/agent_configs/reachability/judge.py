@@ -1,20 +1,20 @@
-"""What probes mean: one failure is none, and what stays away is asked less often. Pure."""
+"""Evaluate probe outcomes: one failure is not enough, and unreachable endpoints are probed less often. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 
-from registry.agent_configs.bundles.conditions import Probe, Status
+from registry.agent_configs.bundles.conditions import ProbeResult, Status
 
 VANTAGE = "the control plane"
-_LONGEST_STREAK = 1000
-_MOST_DOUBLINGS = 3
+_MAX_STREAK = 1000
+_MAX_DOUBLINGS = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What one probe found. Unknown: nobody could tell, which says nothing of the agent."""
+    """The outcome of one probe. Unknown: the agent could not be probed."""
 
     status: Status
     reason: str
@@ -23,58 +23,62 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What is thought of an endpoint. leaning: what its last `streak` probes said."""
+    """The current outcome of an endpoint. leaning: the status of its last `streak` probes."""
 
     outcome: Outcome
     leaning: Status = Status.UNKNOWN
     streak: int = 0
 
 
-NEVER = Finding(Outcome(Status.UNKNOWN, "NotProbed", "No agent of the document was probed yet."))
+NEVER_PROBED = Finding(Outcome(Status.UNKNOWN, "NotProbed", "No agent of the document has been probed yet."))
 
 
 @dataclass(frozen=True, slots=True)
-class Patience:
-    """failures: probes in a row before an endpoint counts as away; successes: before it is back again."""
+class ProbeThresholds:
+    """Consecutive probes needed: failures until an endpoint is unreachable, successes until it recovers."""
 
     failures: int = 3
     successes: int = 2
 
-    def needed(self, before: Status, found: Status) -> int:
-        if found is Status.TRUE:
+    def needed(self, before: Status, status: Status) -> int:
+        if status is Status.TRUE:
             return self.successes if before is Status.FALSE else 1
-        return self.failures if found is Status.FALSE or before is Status.TRUE else 1
+        return self.failures if status is Status.FALSE or before is Status.TRUE else 1
 
 
-def judged(before: Finding, found: Outcome, patience: Patience) -> Finding:
-    """What is thought after one more probe."""
-    going_on = found.status is before.leaning
-    streak = min(before.streak + 1, _LONGEST_STREAK) if going_on else 1
-    known = before.outcome
-    if found.status is known.status or streak >= patience.needed(known.status, found.status):
-        known = found
-    return replace(before, outcome=known, leaning=found.status, streak=streak)
+def judge_outcome(before: Finding, outcome: Outcome, thresholds: ProbeThresholds) -> Finding:
+    """Return the finding after one more probe."""
+    going_on = outcome.status is before.leaning
+    streak = min(before.streak + 1, _MAX_STREAK) if going_on else 1
+    current = before.outcome
+    if outcome.status is current.status or streak >= thresholds.needed(current.status, outcome.status):
+        current = outcome
+    return replace(before, outcome=current, leaning=outcome.status, streak=streak)
 
 
-def seconds_to_next(found: Finding, interval: float, jitter: float) -> float:
-    """jitter: from 0 to 1. Doubts are cleared soon; what is away for long is asked less and less often."""
+def seconds_until_next_probe(finding: Finding, interval: float, jitter: float) -> float:
+    """Return the delay until the next probe: short while in doubt, longer for lasting failures. jitter: 0 to 1."""
     seconds = interval
-    if found.leaning is not found.outcome.status:
+    if finding.leaning is not finding.outcome.status:
         seconds = interval / 4
-    elif found.outcome.status is Status.FALSE:
-        seconds = interval * 2 ** min(found.streak // 10, _MOST_DOUBLINGS)
+    elif finding.outcome.status is Status.FALSE:
+        seconds = interval * 2 ** min(finding.streak // 10, _MAX_DOUBLINGS)
     return seconds * (0.8 + 0.4 * jitter)
 
 
-def together(found: Collection[Outcome]) -> Probe | None:
-    """Of all endpoints of a document: one that is away is told, whatever the others do."""
-    worst = _first(found, Status.FALSE) or _first(found, Status.UNKNOWN) or _first(found, Status.TRUE)
+def combine_outcomes(outcomes: Collection[Outcome]) -> ProbeResult | None:
+    """Combine the outcomes of a document's endpoints; the worst one counts."""
+    worst = (
+        _find_first(outcomes, Status.FALSE)
+        or _find_first(outcomes, Status.UNKNOWN)
+        or _find_first(outcomes, Status.TRUE)
+    )
     if worst is None:
         return None
     reachable = {Status.TRUE: True, Status.FALSE: False}.get(worst.status)
     vantage = VANTAGE if reachable is not None else ""
-    return Probe(reachable, vantage, worst.message, worst.reason)
+    return ProbeResult(reachable, vantage, worst.message, worst.reason)
 
 
-def _first(found: Iterable[Outcome], status: Status) -> Outcome | None:
-    return next((one for one in found if one.status is status), None)
+def _find_first(outcomes: Iterable[Outcome], status: Status) -> Outcome | None:
+    return next((outcome for outcome in outcomes if outcome.status is status), None)

@@ -1,4 +1,4 @@
-"""Figures of probes for Prometheus."""
+"""Prometheus metrics of probes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from registry.agent_configs.reachability.models import AgentEndpoint
 PROBES = Counter("agentcfg_probe_total", "Probes of agents' endpoints.", ["result"])
 
 
-class EndpointFigures(Collector):
+class EndpointCollector(Collector):
     def collect(self) -> Iterator[Metric]:
         family = GaugeMetricFamily("agentcfg_endpoints", "Endpoints by reachability.", labels=["status"])
         for row in AgentEndpoint.objects.values("status").annotate(n=Count("id")).order_by("status"):

@@ -1,4 +1,4 @@
-"""What is known of endpoints. One row for each, however many documents name it."""
+"""The table of endpoints, with one row per endpoint for all documents."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from django.db import models
 from registry.agent_configs.bundles.conditions import Status
 from registry.agent_configs.reachability.judge import Finding, Outcome
 
-_STATUSES = [(one.value, one.value) for one in Status]
+_STATUSES = [(status.value, status.value) for status in Status]
 
 
 class AgentEndpoint(models.Model):
-    """due_at: when it is asked again; checked_at: None of one that never was."""
+    """An agent endpoint. due_at: time of the next probe; checked_at: None before the first one."""
 
     id = models.BigAutoField(primary_key=True)
     endpoint = models.CharField(max_length=1000)

@@ -1,7 +1,7 @@
-"""Ask one endpoint whether it answers: TCP, then TLS if it has any, then gRPC health where it is offered.
+"""Probe one endpoint: TCP, then TLS if enabled, then gRPC health if available.
 
-A name is resolved once, and every connection goes to the address that was checked. Nothing of what the
-other side says is told to anybody.
+A name is resolved once, and every connection goes to the checked address. Data sent by the endpoint is
+never shown to users.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from registry.agent_configs.reachability.judge import Outcome
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
-    """Where probes may go, and how long they take. ports: ranges, both ends included. roots: a PEM file."""
+class ProbeRules:
+    """Allowed networks and ports of probes, and their timeout. ports: inclusive ranges. roots: a PEM file."""
 
     networks: Sequence[Network] = ()
     ports: Sequence[tuple[int, int]] = ((1, 65535),)
@@ -32,7 +32,7 @@ class Rules:
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class _Peer:
     host: str
     port: int
     address: str = ""
@@ -43,46 +43,50 @@ class _Place:
         return f"ipv6:[{self.address}]:{self.port}" if is_v6 else f"ipv4:{self.address}:{self.port}"
 
 
-def probe(endpoint: str, *, insecure: bool, rules: Rules) -> Outcome:
-    """Never raises: what goes wrong is the answer."""
+def probe(endpoint: str, *, insecure: bool, rules: ProbeRules) -> Outcome:
+    """Probe an endpoint and return the outcome; never raises."""
     if endpoint.startswith("k8s://"):
-        return Outcome(Status.UNKNOWN, "OnlyInCluster", "Only within its cluster can this address be found.")
+        return Outcome(Status.UNKNOWN, "OnlyInCluster", "This address resolves only within its cluster.")
     host, _, port = endpoint.removeprefix("dns:///").rpartition(":")
-    place = _Place(host.strip("[]"), int(port))
-    if not rules.allow_port(place.port):
-        message = f"Port {place.port} is not probed. An operator can allow it: AGENT_PROBE_PORTS."
+    peer = _Peer(host.strip("[]"), int(port))
+    if not rules.allow_port(peer.port):
+        message = f"Port {peer.port} is not probed. An operator can allow it with AGENT_PROBE_PORTS."
         return Outcome(Status.UNKNOWN, "PortNotAllowed", message)
     try:
-        addresses = resolve(place.host, place.port)
+        addresses = resolve(peer.host, peer.port)
     except RemoteFailed:
-        return Outcome(Status.UNKNOWN, "NotResolved", f"{place.host} has no address here.")
-    if not all(is_allowed(ipaddress.ip_address(one), rules.networks) for one in addresses):
+        return Outcome(
+            Status.UNKNOWN, "NotResolved", f"{peer.host} cannot be resolved from the control plane."
+        )
+    if not all(is_allowed(ipaddress.ip_address(address), rules.networks) for address in addresses):
         message = (
-            f"{place.host} is within our own networks. An operator can allow it: OUTGOING_ALLOWED_NETWORKS."
+            f"{peer.host} is in an internal network. An operator can allow it with OUTGOING_ALLOWED_NETWORKS."
         )
         return Outcome(Status.UNKNOWN, "AddressNotAllowed", message)
-    return _ask(_Place(place.host, place.port, addresses[0]), insecure, rules)
+    return _connect(_Peer(peer.host, peer.port, addresses[0]), insecure, rules)
 
 
-def _ask(place: _Place, insecure: bool, rules: Rules) -> Outcome:
+def _connect(peer: _Peer, insecure: bool, rules: ProbeRules) -> Outcome:
     try:
-        with socket.create_connection((place.address, place.port), rules.seconds) as plain:
+        with socket.create_connection((peer.address, peer.port), rules.seconds) as plain:
             if not insecure:
-                _shake_hands(plain, place.host, rules)
+                _check_tls(plain, peer.host, rules)
     except ssl.SSLError as error:
         reason = getattr(error, "verify_message", "") or error.reason or "no TLS"
         return Outcome(Status.FALSE, "TLSFailed", f"The TLS handshake failed: {reason}.")
     except TimeoutError:
-        return Outcome(Status.FALSE, "TimedOut", f"No answer within {rules.seconds:g} s.")
+        return Outcome(Status.FALSE, "TimedOut", f"No response within {rules.seconds:g} s.")
     except OSError as error:
-        return Outcome(Status.FALSE, "ConnectFailed", f"No connection: {error.strerror or 'refused'}.")
+        return Outcome(
+            Status.FALSE, "ConnectFailed", f"The connection failed: {error.strerror or 'refused'}."
+        )
     # gRPC is an extra, and slow to import.
-    from registry.agent_configs.reachability.grpc_health import ask_health
+    from registry.agent_configs.reachability.grpc_health import check_health
 
-    return ask_health(place.target, place.host, rules.seconds, insecure=insecure, roots=rules.roots)
+    return check_health(peer.target, peer.host, rules.seconds, insecure=insecure, roots=rules.roots)
 
 
-def _shake_hands(plain: socket.socket, host: str, rules: Rules) -> None:
+def _check_tls(plain: socket.socket, host: str, rules: ProbeRules) -> None:
     context = ssl.create_default_context(cafile=rules.roots or None)
     context.set_alpn_protocols(["h2"])
     context.wrap_socket(plain, server_hostname=host).close()

@@ -1,4 +1,4 @@
-"""The sources that are read again and again, the folder and the cluster: how each of them stands."""
+"""Status of the followed sources: the folder and the cluster."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from controlplane.identity.callers import Caller
 from controlplane.identity.roles import Action
 from registry.agent_configs.sources.cluster.synchronise import SOURCE as CLUSTER
 from registry.agent_configs.sources.folder import SOURCE as FOLDER
-from registry.agent_configs.sources.follow import OFF, Source, state_of
+from registry.agent_configs.sources.follow import OFF, Source, source_state
 
-FOLLOWED = {one.name: one for one in (FOLDER, CLUSTER)}
+SOURCES = {source.name: source for source in (FOLDER, CLUSTER)}
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
-    """What the last look at a source found. watcher, counts: of the cluster's process, since it started."""
+class SourceStatus:
+    """The status of a source. watcher, counts: of the process that follows the cluster, since it started."""
 
     source: str
     state: str
@@ -32,13 +32,13 @@ class Standing:
     counts: dict[str, int]
 
 
-def standing(source: Source, caller: Caller) -> Standing:
-    """Problems name documents of any organisation, so only who rules all of them sees them."""
+def source_status(source: Source, caller: Caller) -> SourceStatus:
+    """Return a source's status. Only administrators see problems, which name documents of all organisations."""
     row = source.rows._default_manager.get(id=1)
     rules = caller.verdict(Action.AGENT_CONFIG_RULE).allowed
-    return Standing(
+    return SourceStatus(
         source=source.name,
-        state=state_of(row) if _is_set_up(source) else OFF,
+        state=source_state(row) if _is_set_up(source) else OFF,
         checked_at=row.checked_at,
         loaded_at=row.loaded_at,
         problem_count=len(row.problems),
@@ -50,5 +50,5 @@ def standing(source: Source, caller: Caller) -> Standing:
 
 
 def _is_set_up(source: Source) -> bool:
-    said = settings.AGENT_CONFIGS_PATH, settings.AGENT_CONFIGS_KUBERNETES_NAMESPACES
-    return bool(dict(zip(FOLLOWED, said, strict=True))[source.name])
+    locations = settings.AGENT_CONFIGS_PATH, settings.AGENT_CONFIGS_KUBERNETES_NAMESPACES
+    return bool(dict(zip(SOURCES, locations, strict=True))[source.name])

@@ -1,6 +1,6 @@
-"""Digests of everything that a recompute depends on: equal ones mean that there is nothing to do.
+"""Digests of all inputs of a recompute: equal digests mean that there is nothing to do.
 
-They are compared instead of marks that somebody sets, so that nothing is missed after a crash.
+Comparing digests needs no dirty flags, which a crash could lose.
 """
 
 from __future__ import annotations
@@ -15,51 +15,63 @@ from django.db.models import Q
 from registry.agent_configs.documents.content import digest_of
 from registry.agent_configs.models import AgentConfigQuarantine, DataPlane
 from registry.agent_configs.reachability.models import AgentEndpoint
-from registry.agent_configs.reachability.policies import gate_new
+from registry.agent_configs.reachability.policies import new_documents_wait
 from registry.agent_configs.storage import policies
-from registry.agent_configs.storage.stages import earlier_planes
+from registry.agent_configs.storage.stages import find_unsettled_earlier_planes
 
 _HOUR = 3600
 
 
-def inputs_of_all(now: datetime) -> str:
-    """Of what concerns every data plane. With the hour: claims are forgotten, generations grow too old."""
+def common_inputs_digest(now: datetime) -> str:
+    """Return the digest of inputs common to all data planes; by the hour, because claims and generations expire."""
     hour = int(now.timestamp()) // _HOUR
     with connection.cursor() as cursor:
         cursor.execute(_ROWS)
         rows = cursor.fetchone()
     quarantines = AgentConfigQuarantine.objects.filter(Q(until=None) | Q(until__gt=now)).order_by("id")
-    kept = [list(map(str, one)) for one in quarantines.values_list("id", "data_plane_id", "fallback")]
-    said = [
-        repr(policies.policy().naming),
-        repr(policies.gates()),
-        repr(policies.patience()),
-        repr(policies.timeouts()),
+    quarantine_rows = [
+        list(map(str, row)) for row in quarantines.values_list("id", "data_plane_id", "fallback")
     ]
-    more = [settings.AGENT_CONFIGS_MODE, settings.AGENT_CONFIGS_GRACE_SECONDS, *_judging(), _answering()]
-    return digest_of([hour, list(rows), kept, said, more])
+    policy_texts = [
+        repr(policies.claim_policy().naming),
+        repr(policies.gate_limits()),
+        repr(policies.generation_policy()),
+        repr(policies.default_timeouts()),
+    ]
+    more = [
+        settings.AGENT_CONFIGS_MODE,
+        settings.AGENT_CONFIGS_GRACE_SECONDS,
+        *_policy_values(),
+        _endpoint_values(),
+    ]
+    return digest_of([hour, list(rows), quarantine_rows, policy_texts, more])
 
 
-def inputs_of_plane(plane: DataPlane, common: str) -> str:
+def plane_inputs_digest(plane: DataPlane, common: str) -> str:
     own: list[Any] = [plane.version, plane.active_revision, plane.applied_revision, plane.ack_state]
     alerted = plane.alerted_revision == plane.active_revision
-    lists = [sorted(plane.approved), sorted(plane.rejected), list(earlier_planes(plane))]
+    lists = [sorted(plane.approved), sorted(plane.rejected), list(find_unsettled_earlier_planes(plane))]
     return digest_of([common, own, alerted, plane.trial, *lists])
 
 
-def _judging() -> list[Any]:
-    found = policies.policy()
-    return [sorted(found.reserved_task_types), found.simultaneous.value, found.flag, found.strict_endpoints]
+def _policy_values() -> list[Any]:
+    policy = policies.claim_policy()
+    return [
+        sorted(policy.reserved_task_types),
+        policy.tie_rule.value,
+        policy.flag,
+        policy.strict_endpoints,
+    ]
 
 
-def _answering() -> list[list[str]]:
-    """Only where the policy keeps documents out whose agents do not answer."""
-    if not gate_new():
+def _endpoint_values() -> list[list[str]]:
+    """Return the endpoints' status if new documents wait for reachable agents, else nothing."""
+    if not new_documents_wait():
         return []
     rows = AgentEndpoint.objects.order_by("endpoint", "insecure").values_list(
         "endpoint", "insecure", "status"
     )
-    return [list(map(str, one)) for one in rows.exclude(checked_at=None)]
+    return [list(map(str, row)) for row in rows.exclude(checked_at=None)]
 
 
 _ROWS = """

@@ -1,4 +1,4 @@
-"""Load what is published: each document once, however many data planes are given it."""
+"""Load published documents, each once for all data planes."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from datetime import datetime
 from uuid import UUID
 
 from registry.agent_configs import serialization
-from registry.agent_configs.bundles.conditions import Probe
-from registry.agent_configs.bundles.generations import Generation, served
-from registry.agent_configs.documents.published import DocumentId, Published
+from registry.agent_configs.bundles.conditions import ProbeResult
+from registry.agent_configs.bundles.generations import Generation, find_served_generation
+from registry.agent_configs.documents.published import DocumentId, PublishedDocument
 from registry.agent_configs.documents.reading import Reading
 from registry.agent_configs.models import (
     AgentConfig,
@@ -25,70 +25,83 @@ from registry.agent_configs.storage import policies
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
-    """A stored document, or one that is only tried. key: of its row; None of one that has none.
+class LoadedDocument:
+    """A stored document, or one in a preview. key: of its row; None if it has none.
 
-    generation, reading: of the latest; published: what may be served; probe: of its agents' endpoints.
+    generation, reading: of the latest generation; published: what may be served; probe: of its agents.
     """
 
     key: UUID | None
-    published: Published
+    published: PublishedDocument
     generation: int
     reading: Reading
     synced: bool = True
-    probe: Probe | None = None
+    probe: ProbeResult | None = None
 
     @property
     def id(self) -> DocumentId:
         return self.published.id
 
 
-def load_documents(*, now: datetime) -> list[Document]:
-    """All documents that are published, in their order."""
+def load_documents(*, now: datetime) -> list[LoadedDocument]:
+    """Load all published documents in a fixed order."""
     organisations = dict(PublishingTeam.objects.values_list("name", "organisation"))
-    stale = _stale_sources()
+    stale = _find_stale_sources()
     outcomes = load_outcomes()
     rows = AgentConfig.objects.filter(deleted_at=None).defer("text", "recent_changes")
-    found = [
-        _document(row, organisations.get(row.team, ""), synced=row.source not in stale, now=now)
+    documents = [
+        _build_document(row, organisations.get(row.team, ""), synced=row.source not in stale, now=now)
         for row in rows.order_by("source", "team", "name").iterator(chunk_size=2000)
     ]
-    return [replace(one, probe=probe_of(one.published.content, outcomes)) for one in found]
+    return [replace(document, probe=probe_of(document.published.content, outcomes)) for document in documents]
 
 
-def _stale_sources() -> set[str]:
+def _find_stale_sources() -> set[str]:
     rows = (("folder", AgentConfigFolder), ("kubernetes", AgentConfigCluster))
     return {name for name, row in rows if row.objects.filter(is_synced=False).exists()}
 
 
-def load_older(documents: Iterable[Document]) -> list[Published]:
-    """What documents said before, of those that some data plane is given as they were."""
-    kept = set(AgentConfigQuarantine.objects.exclude(fallback=0).values_list("document_id", flat=True))
+def load_older_generations(documents: Iterable[LoadedDocument]) -> list[PublishedDocument]:
+    """Load older generations of documents that some data plane gets instead of the latest."""
+    fallback_ids = set(
+        AgentConfigQuarantine.objects.exclude(fallback=0).values_list("document_id", flat=True)
+    )
     trials = DataPlane.objects.exclude(trial=None).values_list("trial", flat=True)
-    suspects = {serialization.read_document_id(one) for trial in trials if trial for one in trial["suspects"]}
-    wanted = {one.key: one.published for one in documents if one.key in kept or one.id in suspects}
-    rows = AgentConfigGeneration.objects.filter(document_id__in=[*wanted])
+    suspects = {
+        serialization.document_id_from_json(suspect)
+        for trial in trials
+        if trial
+        for suspect in trial["suspects"]
+    }
+    published_by_key = {
+        document.key: document.published
+        for document in documents
+        if document.key in fallback_ids or document.id in suspects
+    }
+    rows = AgentConfigGeneration.objects.filter(document_id__in=[*published_by_key])
     return [
-        replace(wanted[key], content=serialization.read_content(content))
+        replace(published_by_key[key], content=serialization.content_from_json(content))
         for key, content in rows.values_list("document_id", "content")
     ]
 
 
-def _document(row: AgentConfig, organisation: str, *, synced: bool, now: datetime) -> Document:
-    content = serialization.read_content(row.content) if row.content else None
-    diagnostics = tuple(serialization.read_diagnostic(one) for one in row.diagnostics)
+def _build_document(row: AgentConfig, organisation: str, *, synced: bool, now: datetime) -> LoadedDocument:
+    content = serialization.content_from_json(row.content) if row.content else None
+    diagnostics = tuple(serialization.diagnostic_from_json(diagnostic) for diagnostic in row.diagnostics)
     reading = Reading(content if row.is_valid else None, diagnostics, row.name, row.is_parsed)
     seen_at = row.content_seen_at or row.changed_at
     last_good = Generation(row.content_generation, content, seen_at) if content else None
-    found = served(row.generation, reading, last_good, patience=policies.patience(), now=now)
-    published = Published(
+    generation = find_served_generation(
+        row.generation, reading, last_good, policy=policies.generation_policy(), now=now
+    )
+    published = PublishedDocument(
         row.document_id,
         row.team,
-        found.number if found else row.generation,
-        found.content if found else None,
+        generation.number if generation else row.generation,
+        generation.content if generation else None,
         row.created_at,
-        serialization.read_facts(row.facts),
-        serialization.read_canary(row.canary),
+        serialization.facts_from_json(row.facts),
+        serialization.canary_from_json(row.canary),
         organisation,
     )
-    return Document(row.id, published, row.generation, reading, synced)
+    return LoadedDocument(row.id, published, row.generation, reading, synced)

@@ -1,4 +1,4 @@
-"""Load everything that a recompute depends on: per data plane what is its own."""
+"""Load the inputs of a recompute for one data plane."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from django.conf import settings
 from django.db.models import Q
 
 from registry.agent_configs import serialization
-from registry.agent_configs.bundles.bundle import Bundle, Input
-from registry.agent_configs.bundles.compute import World
+from registry.agent_configs.bundles.bundle import Bundle, BundleInput
+from registry.agent_configs.bundles.compute import RecomputeInputs
 from registry.agent_configs.bundles.targets import Target
-from registry.agent_configs.claims.grants import Grant, Mode, Ownership, Release
-from registry.agent_configs.claims.history import Standing
+from registry.agent_configs.claims.grants import Grant, Ownership, OwnershipMode, Release
+from registry.agent_configs.claims.history import RememberedClaim
 from registry.agent_configs.documents.content import Content
 from registry.agent_configs.documents.dialects import Dialect
-from registry.agent_configs.documents.published import ClaimKey, ClaimKind, DocumentId, Published
+from registry.agent_configs.documents.published import ClaimKey, ClaimKind, DocumentId, PublishedDocument
 from registry.agent_configs.models import (
     AgentConfigBundle,
     AgentConfigGeneration,
@@ -28,16 +28,16 @@ from registry.agent_configs.models import (
     ClaimRecord,
     DataPlane,
 )
-from registry.agent_configs.reachability.policies import gate_new
+from registry.agent_configs.reachability.policies import new_documents_wait
 from registry.agent_configs.storage import policies
-from registry.agent_configs.storage.load_documents import Document
-from registry.agent_configs.storage.stages import earlier_planes
-from registry.agent_configs.storage.team_parts import load_parts, takes
+from registry.agent_configs.storage.load_documents import LoadedDocument
+from registry.agent_configs.storage.stages import find_unsettled_earlier_planes
+from registry.agent_configs.storage.team_parts import accepts_team, load_parts
 
 
 @dataclass(frozen=True, slots=True)
-class Instead:
-    """A document that one data plane is not given as it is. content: of the generation served instead."""
+class Substitution:
+    """Why one data plane does not get a document's latest generation. content: of the one served instead."""
 
     reason: str
     message: str
@@ -46,75 +46,79 @@ class Instead:
 
 
 @dataclass(frozen=True, slots=True)
-class Loaded:
-    """One data plane's world, and what its statuses need besides.
+class LoadedInputs:
+    """One data plane's inputs, with further data for its document statuses.
 
-    applied: what took part in the bundle that the data plane works with.
+    applied: the documents of the bundle that the data plane applied.
     """
 
-    world: World
-    documents: tuple[Document, ...]
-    exceptions: Mapping[DocumentId, Instead]
-    applied: frozenset[Input] = frozenset()
+    inputs: RecomputeInputs
+    documents: tuple[LoadedDocument, ...]
+    substitutions: Mapping[DocumentId, Substitution]
+    applied: frozenset[BundleInput] = frozenset()
 
 
 def load_ownership() -> Ownership:
     grants = AgentConfigGrant.objects.values_list("team", "pattern", "kind").order_by("id")
     releases = AgentConfigRelease.objects.values_list("team", "kind", "name")
     return Ownership(
-        Mode(settings.AGENT_CONFIGS_MODE),
+        OwnershipMode(settings.AGENT_CONFIGS_MODE),
         tuple(Grant(team, pattern, ClaimKind(kind)) for team, pattern, kind in grants),
         frozenset(Release(team, ClaimKind(kind), name) for team, kind, name in releases),
     )
 
 
-def load_world(
-    plane: DataPlane, documents: Collection[Document], ownership: Ownership, *, now: datetime
-) -> Loaded:
-    """What this data plane is given, and may be."""
-    taking_part = tuple(one for one in documents if takes(plane, one.published.team))
+def load_inputs(
+    plane: DataPlane, documents: Collection[LoadedDocument], ownership: Ownership, *, now: datetime
+) -> LoadedInputs:
+    """Load all inputs of the data plane's recompute."""
+    accepted = tuple(document for document in documents if accepts_team(plane, document.published.team))
     active = load_bundle(plane, plane.active_revision)
-    exceptions = {
-        **_unreachable(taking_part, active),
-        **_trial(plane, taking_part),
-        **_quarantined(plane, taking_part, now=now),
+    substitutions = {
+        **_find_unreachable(accepted, active),
+        **_find_suspected(plane, accepted),
+        **_find_quarantined(plane, accepted, now=now),
     }
-    world = World(
-        [one.published for one in taking_part],
-        target_of(plane),
+    inputs = RecomputeInputs(
+        [document.published for document in accepted],
+        build_target(plane),
         ownership,
         load_history(plane),
-        policies.policy(),
-        policies.gates(),
+        policies.claim_policy(),
+        policies.gate_limits(),
         active,
         frozenset(plane.approved),
         frozenset(plane.rejected),
-        policies.grace(),
-        earlier_planes(plane),
-        load_parts(plane, taking_part, active),
-        {one.id: _as_given(one, exceptions[one.id]) for one in taking_part if one.id in exceptions},
+        policies.claim_grace(),
+        find_unsettled_earlier_planes(plane),
+        load_parts(plane, accepted, active),
+        {
+            document.id: _substitute(document, substitutions[document.id])
+            for document in accepted
+            if document.id in substitutions
+        },
     )
-    return Loaded(world, taking_part, exceptions, _applied(plane, world.active))
+    return LoadedInputs(inputs, accepted, substitutions, _load_applied_inputs(plane, inputs.active))
 
 
-def load_contest(
+def load_claim_inputs(
     plane: DataPlane,
-    documents: Collection[Document],
+    documents: Collection[LoadedDocument],
     ownership: Ownership,
     *,
     names: Collection[str],
     now: datetime,
-) -> World:
-    """As much of this data plane's world as a decision about these names needs; of bundles nothing."""
-    taking_part = tuple(one for one in documents if takes(plane, one.published.team))
-    exceptions = {**_trial(plane, taking_part), **_quarantined(plane, taking_part, now=now)}
-    return World(
-        [_as_given(one, exceptions.get(one.id)) for one in taking_part],
-        target_of(plane),
+) -> RecomputeInputs:
+    """Load only the inputs that a decision about these names needs, without bundles."""
+    accepted = tuple(document for document in documents if accepts_team(plane, document.published.team))
+    substitutions = {**_find_suspected(plane, accepted), **_find_quarantined(plane, accepted, now=now)}
+    return RecomputeInputs(
+        [_substitute(document, substitutions.get(document.id)) for document in accepted],
+        build_target(plane),
         ownership,
         load_history(plane, names),
-        policies.policy(),
-        grace=policies.grace(),
+        policies.claim_policy(),
+        grace=policies.claim_grace(),
     )
 
 
@@ -124,11 +128,11 @@ def load_bundle(plane: DataPlane, revision: int) -> Bundle | None:
     body = AgentConfigBundle.objects.filter(data_plane=plane, revision=revision).values_list(
         "body", flat=True
     )
-    said = body.first()
-    return serialization.read_bundle(said) if said else None
+    data = body.first()
+    return serialization.bundle_from_json(data) if data else None
 
 
-def _applied(plane: DataPlane, active: Bundle | None) -> frozenset[Input]:
+def _load_applied_inputs(plane: DataPlane, active: Bundle | None) -> frozenset[BundleInput]:
     is_active = plane.applied_revision == plane.active_revision
     applied = active if is_active else load_bundle(plane, plane.applied_revision)
     return frozenset(applied.inputs) if applied else frozenset()
@@ -136,12 +140,12 @@ def _applied(plane: DataPlane, active: Bundle | None) -> frozenset[Input]:
 
 def load_history(
     plane: DataPlane, names: Collection[str] | None = None
-) -> dict[tuple[str, ClaimKey], Standing]:
-    """names: of these alone; None: of all."""
-    found = ClaimRecord.objects.filter(data_plane=plane)
-    rows = (found if names is None else found.filter(name__in=names)).values_list(*_CLAIM)
+) -> dict[tuple[str, ClaimKey], RememberedClaim]:
+    """Load the history of claims. names: only of these; None: of all."""
+    records = ClaimRecord.objects.filter(data_plane=plane)
+    rows = (records if names is None else records.filter(name__in=names)).values_list(*_CLAIM_FIELDS)
     return {
-        (team, ClaimKey(ClaimKind(kind), name, version, pin)): Standing(
+        (team, ClaimKey(ClaimKind(kind), name, version, pin)): RememberedClaim(
             DocumentId(source, team, document), first, established, gone
         )
         for team, kind, name, version, pin, source, document, first, established, gone in rows.iterator(
@@ -150,23 +154,25 @@ def load_history(
     }
 
 
-def target_of(plane: DataPlane) -> Target:
+def build_target(plane: DataPlane) -> Target:
     return Target(
         Dialect(plane.dialect),
         tuple(int(part) for part in plane.release.split(".")),
         tuple(plane.enabled_plugins),
         plane.platform,
         tuple(plane.placeholders),
-        *policies.timeouts(),
+        *policies.default_timeouts(),
     )
 
 
-def rows_of(documents: Iterable[Document], wanted: Iterable[DocumentId]) -> dict[DocumentId, Document]:
-    names = set(wanted)
-    return {one.id: one for one in documents if one.id in names}
+def select_documents(
+    documents: Iterable[LoadedDocument], document_ids: Iterable[DocumentId]
+) -> dict[DocumentId, LoadedDocument]:
+    names = set(document_ids)
+    return {document.id: document for document in documents if document.id in names}
 
 
-_CLAIM = (
+_CLAIM_FIELDS = (
     "team",
     "kind",
     "name",
@@ -180,75 +186,83 @@ _CLAIM = (
 )
 
 
-def _as_given(one: Document, instead: Instead | None) -> Published:
-    if instead is None:
-        return one.published
-    return replace(one.published, content=instead.content, generation=instead.generation or one.generation)
+def _substitute(document: LoadedDocument, substitution: Substitution | None) -> PublishedDocument:
+    if substitution is None:
+        return document.published
+    return replace(
+        document.published,
+        content=substitution.content,
+        generation=substitution.generation or document.generation,
+    )
 
 
-def _quarantined(
-    plane: DataPlane, documents: Iterable[Document], *, now: datetime
-) -> dict[DocumentId, Instead]:
-    # What a data plane of an earlier stage cannot take does not go on to later ones.
+def _find_quarantined(
+    plane: DataPlane, documents: Iterable[LoadedDocument], *, now: datetime
+) -> dict[DocumentId, Substitution]:
+    # A document that a data plane of an earlier stage rejected does not reach later stages.
     earlier = Q(data_plane__stage__lt=plane.stage, reason="rejected")
     here = Q(data_plane=None) | Q(data_plane=plane) | earlier
     rows = AgentConfigQuarantine.objects.filter(here).filter(Q(until=None) | Q(until__gt=now))
-    by_key = {one.key: one for one in documents}
-    # Those of all data planes last, and its own before them: they count more.
+    by_key = {document.key: document for document in documents}
+    # The last one wins: those of all data planes come last, and the data plane's own before them.
     rows_here = sorted(
         (row for row in rows if row.document_id in by_key),
         key=lambda row: (not row.data_plane_id, row.data_plane_id == plane.name),
     )
-    wanted = {(row.document_id, row.fallback) for row in rows_here if row.fallback}
-    contents = _generations(wanted)
-    found = {}
+    fallbacks = {(row.document_id, row.fallback) for row in rows_here if row.fallback}
+    contents = _load_generations(fallbacks)
+    substitutions = {}
     for row in rows_here:
         content = contents.get((row.document_id, row.fallback))
         fallback = row.fallback if content else 0
-        found[by_key[row.document_id].id] = Instead(row.reason, row.message, fallback, content)
-    return found
+        substitutions[by_key[row.document_id].id] = Substitution(row.reason, row.message, fallback, content)
+    return substitutions
 
 
-def _unreachable(documents: Iterable[Document], active: Bundle | None) -> dict[DocumentId, Instead]:
+def _find_unreachable(
+    documents: Iterable[LoadedDocument], active: Bundle | None
+) -> dict[DocumentId, Substitution]:
     """New documents whose agents do not answer, where the policy keeps them out. What is served stays."""
-    if not gate_new():
+    if not new_documents_wait():
         return {}
     served = active.documents() if active else frozenset()
     return {
-        one.id: Instead("unreachable", one.probe.message, 0, None)
-        for one in documents
-        if one.id not in served
-        and one.probe
-        and (one.probe.reachable is False or one.probe.reason == "NotProbed")
+        document.id: Substitution("unreachable", document.probe.message, 0, None)
+        for document in documents
+        if document.id not in served
+        and document.probe
+        and (document.probe.reachable is False or document.probe.reason == "NotProbed")
     }
 
 
-def _trial(plane: DataPlane, documents: Iterable[Document]) -> dict[DocumentId, Instead]:
-    """While a culprit is searched, suspects that are not being tried are given as they were applied."""
+def _find_suspected(plane: DataPlane, documents: Iterable[LoadedDocument]) -> dict[DocumentId, Substitution]:
+    """During bisection, suspects that are not being tried are served in their applied generation."""
     if not plane.trial:
         return {}
-    out = {serialization.read_document_id(one) for one in plane.trial["suspects"]}
-    out -= {serialization.read_document_id(one) for one in plane.trial["tried"]}
+    out = {serialization.document_id_from_json(suspect) for suspect in plane.trial["suspects"]}
+    out -= {serialization.document_id_from_json(document) for document in plane.trial["tried"]}
     applied = load_bundle(plane, plane.applied_revision)
-    generations = {one.document: one.generation for one in applied.inputs} if applied else {}
-    suspects = rows_of(documents, out)
-    keys = {one.key: one.id for one in suspects.values() if one.key}
-    contents = _generations({(key, generations.get(name, 0)) for key, name in keys.items()})
-    found = {}
+    generations = (
+        {bundle_input.document: bundle_input.generation for bundle_input in applied.inputs} if applied else {}
+    )
+    suspects = select_documents(documents, out)
+    keys = {document.key: document.id for document in suspects.values() if document.key}
+    contents = _load_generations({(key, generations.get(name, 0)) for key, name in keys.items()})
+    substitutions = {}
     for key, name in keys.items():
         number = generations.get(name, 0)
         content = contents.get((key, number))
-        message = "The data plane rejected a configuration; the document to blame is being searched."
-        found[name] = Instead("suspected", message, number if content else 0, content)
-    return found
+        message = "The data plane rejected a configuration; the search for the faulty document is running."
+        substitutions[name] = Substitution("suspected", message, number if content else 0, content)
+    return substitutions
 
 
-def _generations(wanted: set[tuple[UUID, int]]) -> dict[tuple[UUID, int], Content]:
-    if not wanted:
+def _load_generations(references: set[tuple[UUID, int]]) -> dict[tuple[UUID, int], Content]:
+    if not references:
         return {}
-    keys = {key for key, _ in wanted}
-    rows = AgentConfigGeneration.objects.filter(document_id__in=keys, number__in={n for _, n in wanted})
+    keys = {key for key, _ in references}
+    rows = AgentConfigGeneration.objects.filter(document_id__in=keys, number__in={n for _, n in references})
     return {
-        (key, number): serialization.read_content(content)
+        (key, number): serialization.content_from_json(content)
         for key, number, content in rows.values_list("document_id", "number", "content")
     }

@@ -1,22 +1,28 @@
-"""What is kept from one recompute to the next: standings of claims, and not too many bundles."""
+"""Store the history of claims between recomputes, and delete old bundles."""
 
 from __future__ import annotations
 
 from django.conf import settings
 
-from registry.agent_configs.claims.history import History, Standing
+from registry.agent_configs.claims.history import History, RememberedClaim
 from registry.agent_configs.documents.published import ClaimKey
 from registry.agent_configs.models import AgentConfigBundle, ClaimRecord, DataPlane
 
-_BY = ("data_plane", "kind", "name", "version", "pin", "team")
-_SAID = ("source", "document", "first_accepted_at", "established", "gone_at")
+_UNIQUE_FIELDS = ("data_plane", "kind", "name", "version", "pin", "team")
+_UPDATE_FIELDS = ("source", "document", "first_accepted_at", "established", "gone_at")
 
 
 def store_history(plane: DataPlane, before: History, after: History) -> None:
-    """Write what differs, and nothing else."""
-    changed = [_row(plane, name, one) for name, one in after.items() if before.get(name) != one]
+    """Write only the changed claims."""
+    changed = [
+        _build_row(plane, name, record) for name, record in after.items() if before.get(name) != record
+    ]
     ClaimRecord.objects.bulk_create(
-        changed, batch_size=1000, update_conflicts=True, unique_fields=_BY, update_fields=_SAID
+        changed,
+        batch_size=1000,
+        update_conflicts=True,
+        unique_fields=_UNIQUE_FIELDS,
+        update_fields=_UPDATE_FIELDS,
     )
     for team, key in before.keys() - after.keys():
         ClaimRecord.objects.filter(
@@ -24,14 +30,14 @@ def store_history(plane: DataPlane, before: History, after: History) -> None:
         ).delete()
 
 
-def forget_old_bundles(plane: DataPlane) -> None:
-    """What is in force, and what was applied last, stays however old it is."""
+def delete_old_bundles(plane: DataPlane) -> None:
+    """Delete old bundles, except the active and the applied one."""
     oldest = plane.latest_revision - settings.AGENT_CONFIGS_BUNDLES_KEPT
     old = AgentConfigBundle.objects.filter(data_plane=plane, revision__lte=oldest)
     old.exclude(revision__in=(plane.active_revision, plane.applied_revision)).delete()
 
 
-def _row(plane: DataPlane, name: tuple[str, ClaimKey], one: Standing) -> ClaimRecord:
+def _build_row(plane: DataPlane, name: tuple[str, ClaimKey], record: RememberedClaim) -> ClaimRecord:
     team, key = name
     return ClaimRecord(
         data_plane=plane,
@@ -40,9 +46,9 @@ def _row(plane: DataPlane, name: tuple[str, ClaimKey], one: Standing) -> ClaimRe
         name=key.name,
         version=key.version,
         pin=key.pin,
-        source=one.document.source,
-        document=one.document.name,
-        first_accepted_at=one.first_accepted_at,
-        established=one.established,
-        gone_at=one.gone_at,
+        source=record.document.source,
+        document=record.document.name,
+        first_accepted_at=record.first_accepted_at,
+        established=record.established,
+        gone_at=record.gone_at,
     )

@@ -1,21 +1,21 @@
-"""Data planes that are given changes before others."""
+"""Data planes of earlier stages."""
 
 from __future__ import annotations
 
 from django.conf import settings
 
 from registry.agent_configs.bundles.conditions import AckState
-from registry.agent_configs.bundles.rollout import Progress, waits_for
+from registry.agent_configs.bundles.rollout import StageProgress, find_unsettled_planes
 from registry.agent_configs.models import DataPlane
 
 
-def earlier_planes(plane: DataPlane) -> tuple[str, ...]:
-    """Those that this one waits for."""
+def find_unsettled_earlier_planes(plane: DataPlane) -> tuple[str, ...]:
+    """Return the data planes that this one waits for."""
     if not plane.stage:
         return ()
     planes = DataPlane.objects.filter(stage__lt=plane.stage)
-    found = [Progress(one.name, one.stage, _is_settled(one)) for one in planes]
-    return waits_for(plane.stage, found, percent=settings.AGENT_CONFIGS_STAGE_PERCENT)
+    progress = [StageProgress(plane.name, plane.stage, _is_settled(plane)) for plane in planes]
+    return find_unsettled_planes(plane.stage, progress, percent=settings.AGENT_CONFIGS_STAGE_PERCENT)
 
 
 def _is_settled(plane: DataPlane) -> bool:

@@ -1,4 +1,4 @@
-"""Doors to the bundles that data planes were given."""
+"""HTTP endpoints for bundles of data planes."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from controlplane.api.fields import Query
 from controlplane.api.pages import page_response, paginate
 from controlplane.identity.roles import Action
 from registry.agent_configs import serialization
-from registry.agent_configs.bundles.differences import difference, summary
+from registry.agent_configs.bundles.differences import compare_bundles, summarize_difference
 from registry.agent_configs.delivery.data_planes import get_bundle
 from registry.agent_configs.models import AgentConfigBundle
-from registry.agent_configs.publishing.teams import check_sees_all
-from registry.api.agent_configs import data_plane_schemas as shapes
+from registry.agent_configs.publishing.teams import check_may_see_all_teams
+from registry.api.agent_configs import data_plane_schemas as schemas
 from registry.api.agent_configs import examples
 
 _TAGS = ["data planes"]
@@ -32,18 +32,18 @@ class BundleCollection(Endpoint):
             "data plane to see its history."
         ),
         tags=_TAGS,
-        parameters=[shapes.BundleListQuery],
-        responses=shapes.BundlePage,
+        parameters=[schemas.BundleListQuery],
+        responses=schemas.BundlePage,
         examples=examples.BUNDLES,
     )
     def get(self, request: Request) -> Response:
-        query = shapes.BundleListQuery.parse(request)
-        check_sees_all(caller_of(request))
+        query = schemas.BundleListQuery.parse(request)
+        check_may_see_all_teams(caller_of(request))
         rows = AgentConfigBundle.objects.defer("text", "body")
         if "data_plane" in query:
             rows = rows.filter(data_plane=query["data_plane"])
         page = paginate(request, rows, order=("-id",), query=query)
-        return page_response(request, page, shapes.show_bundle_summary)
+        return page_response(request, page, schemas.show_bundle_summary)
 
 
 class BundleItem(Endpoint):
@@ -53,17 +53,16 @@ class BundleItem(Endpoint):
         operation_id="agent_config_bundles_get",
         summary="Get one bundle",
         description=(
-            "Includes the documents that the bundle was built from, and those that were left out, with the "
-            "reason for each."
+            "Includes the documents that the bundle was built from, and the rejected claims with their reasons."
         ),
         tags=_TAGS,
-        responses=shapes.BundleRead,
+        responses=schemas.BundleRead,
         examples=examples.BUNDLE,
     )
     def get(self, request: Request, name: str, revision: int) -> Response:
         Query.parse(request)
-        check_sees_all(caller_of(request))
-        return Response(shapes.show_bundle(get_bundle(name, revision)))
+        check_may_see_all_teams(caller_of(request))
+        return Response(schemas.show_bundle(get_bundle(name, revision)))
 
 
 class BundleDifference(Endpoint):
@@ -73,16 +72,18 @@ class BundleDifference(Endpoint):
         operation_id="agent_config_bundles_diff",
         summary="Compare two bundles",
         description=(
-            "Lists the changes from the first revision to the other, and which agents have to restart for "
-            "them."
+            "Lists the changes from the first revision to the second, and the settings for which propeller "
+            "must restart."
         ),
         tags=_TAGS,
-        responses=shapes.BundleDifferenceRead,
+        responses=schemas.BundleDifferenceRead,
         examples=examples.BUNDLE_DIFFERENCE,
     )
     def get(self, request: Request, name: str, revision: int, other: int) -> Response:
         Query.parse(request)
-        check_sees_all(caller_of(request))
-        before, after = (serialization.read_bundle(get_bundle(name, one).body) for one in (revision, other))
-        found = difference(before, after)
-        return Response({"changes": list(summary(found)), "restarts": list(found.restarts)})
+        check_may_see_all_teams(caller_of(request))
+        before, after = (
+            serialization.bundle_from_json(get_bundle(name, number).body) for number in (revision, other)
+        )
+        result = compare_bundles(before, after)
+        return Response({"changes": list(summarize_difference(result)), "restarts": list(result.restarts)})

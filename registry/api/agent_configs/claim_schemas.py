@@ -1,4 +1,4 @@
-"""The shapes of teams, grants, claims and conflicts in the API."""
+"""Schemas of teams, grants, claims and conflicts."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ class TeamWrite(StrictSerializer):
         default="",
         allow_blank=True,
         max_length=63,
-        help_text="Teams of another organisation are not shown each other's documents.",
+        help_text="Teams of different organisations cannot see each other's documents.",
     )
     publishers = serializers.ListField(
-        child=Text(max_length=63), max_length=100, help_text="Names of principals that publish for it."
+        child=Text(max_length=63), max_length=100, help_text="Principals that may publish for the team."
     )
 
     class Meta:
@@ -69,14 +69,14 @@ class GrantPage(serializers.Serializer[Any]):
 class GrantWrite(StrictSerializer):
     team = Text(max_length=63)
     kind = serializers.ChoiceField(choices=KINDS, required=False, default="task_type")
-    pattern = Text(max_length=128, help_text="A name, or a pattern such as `acme_*`.")
+    pattern = Text(max_length=128, help_text="A name or a pattern such as `acme_*`.")
 
     class Meta:
         ref_name = "AgentConfigGrantWrite"
 
 
 class ClaimRead(serializers.Serializer[Any]):
-    """Who has a name in a data plane, and since when."""
+    """A team's claim to a name in a data plane."""
 
     data_plane = serializers.CharField()
     kind = serializers.ChoiceField(choices=KINDS)
@@ -85,9 +85,12 @@ class ClaimRead(serializers.Serializer[Any]):
     pin = serializers.CharField()
     team = serializers.CharField()
     document = serializers.CharField()
-    established = serializers.BooleanField(help_text="A bundle that was given out had it.")
+    established = serializers.BooleanField(help_text="Whether a served bundle has included it.")
     first_accepted_at = serializers.DateTimeField()
-    gone_at = serializers.DateTimeField(allow_null=True, help_text="Remembered for a while after that.")
+    gone_at = serializers.DateTimeField(
+        allow_null=True,
+        help_text="When the last document with this claim was deleted; the claim is kept for a while.",
+    )
 
     class Meta:
         ref_name = "AgentConfigClaim"
@@ -105,7 +108,7 @@ class ClaimListQuery(PageQuery):
     data_plane = serializers.CharField(required=False)
     team = serializers.CharField(required=False)
     kind = serializers.ChoiceField(choices=KINDS, required=False)
-    name = serializers.CharField(required=False, help_text="Such as a task type: who serves it?")
+    name = serializers.CharField(required=False, help_text="Only claims to this name, such as a task type.")
 
 
 class ReleaseWrite(StrictSerializer):

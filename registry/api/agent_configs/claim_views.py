@@ -1,4 +1,4 @@
-"""Doors to teams, grants, claims and conflicts."""
+"""HTTP endpoints for teams, grants, claims and conflicts."""
 
 from __future__ import annotations
 
@@ -18,9 +18,14 @@ from controlplane.identity.roles import Action
 from registry.agent_configs.claims.grants import Grant, Transfer
 from registry.agent_configs.documents.published import ClaimKind
 from registry.agent_configs.models import AgentConfigGrant, AgentConfigStatus, ClaimRecord, PublishingTeam
-from registry.agent_configs.publishing.ownership_transfer import give_grant, release, transfer, withdraw_grant
+from registry.agent_configs.publishing.ownership_transfer import (
+    create_grant,
+    delete_grant,
+    release_claim,
+    transfer_claim,
+)
 from registry.agent_configs.publishing.teams import check_may_publish, get_team, hidden_teams, put_team
-from registry.api.agent_configs import claim_schemas as shapes
+from registry.api.agent_configs import claim_schemas as schemas
 from registry.api.agent_configs import examples
 from registry.api.agent_configs.document_schemas import show_conflicts
 
@@ -39,13 +44,15 @@ class TeamCollection(Endpoint):
         ),
         tags=_TAGS,
         parameters=[PageQuery],
-        responses=shapes.TeamPage,
+        responses=schemas.TeamPage,
         examples=examples.TEAMS,
     )
     def get(self, request: Request) -> Response:
         query = PageQuery.parse(request)
         rows = PublishingTeam.objects.exclude(name__in=hidden_teams(caller_of(request)))
-        return page_response(request, paginate(request, rows, order=("name",), query=query), shapes.show_team)
+        return page_response(
+            request, paginate(request, rows, order=("name",), query=query), schemas.show_team
+        )
 
 
 class TeamItem(Endpoint):
@@ -55,44 +62,44 @@ class TeamItem(Endpoint):
     @extend_schema(
         operation_id="agent_config_teams_get",
         summary="Get one publishing team",
-        description="The answer carries an ETag; send it as `If-Match` to change the team.",
+        description="The response has an ETag; send it as `If-Match` to update the team.",
         tags=_TAGS,
-        responses=shapes.TeamRead,
+        responses=schemas.TeamRead,
         examples=examples.TEAM,
     )
     def get(self, request: Request, team: str) -> Response:
         Query.parse(request)
         if team in hidden_teams(caller_of(request)):
-            raise UnknownTeam(f"There is no team {team[:80]!r}.")
+            raise UnknownTeam(f"Team {team[:80]!r} does not exist.")
         row = get_team(team)
-        return respond(request, shapes.show_team(row), etag=version_etag(row.version))
+        return respond(request, schemas.show_team(row), etag=version_etag(row.version))
 
     @extend_schema(
         operation_id="agent_config_teams_put",
         summary="Create or replace a publishing team",
         description=(
-            "Sets the team's organisation and the principals that may publish for it. Replacing needs "
-            "`If-Match` with the team's ETag."
+            "Sets the team's organisation and the principals that may publish for it. Replacing a team "
+            "requires `If-Match` with its ETag."
         ),
         tags=_TAGS,
         parameters=[ReasonedQuery],
-        request=shapes.TeamWrite,
-        responses={200: shapes.TeamRead, 201: shapes.TeamRead},
+        request=schemas.TeamWrite,
+        responses={200: schemas.TeamRead, 201: schemas.TeamRead},
         examples=examples.TEAM_PUT,
     )
     @mutation
     def put(self, request: Request, team: str) -> Response:
         query = ReasonedQuery.parse(request)
-        said = parse_body(shapes.TeamWrite, request)
+        body = parse_body(schemas.TeamWrite, request)
         row, created = put_team(
             team,
-            said["organisation"],
-            said["publishers"],
+            body["organisation"],
+            body["publishers"],
             actor=actor_of(request, query["change_message"]),
             precondition=parse_precondition(request),
         )
         headers = {"ETag": version_etag(row.version)}
-        return Response(shapes.show_team(row), status=201 if created else 200, headers=headers)
+        return Response(schemas.show_team(row), status=201 if created else 200, headers=headers)
 
 
 class GrantCollection(Endpoint):
@@ -104,32 +111,32 @@ class GrantCollection(Endpoint):
         description="A grant reserves the agent IDs or task types that match a pattern for one team.",
         tags=_TAGS,
         parameters=[PageQuery],
-        responses=shapes.GrantPage,
+        responses=schemas.GrantPage,
         examples=examples.GRANTS,
     )
     def get(self, request: Request) -> Response:
         query = PageQuery.parse(request)
         rows = AgentConfigGrant.objects.exclude(team__in=hidden_teams(caller_of(request)))
-        return page_response(request, paginate(request, rows, order=("id",), query=query), shapes.show_grant)
+        return page_response(request, paginate(request, rows, order=("id",), query=query), schemas.show_grant)
 
     @extend_schema(
         operation_id="agent_config_grants_give",
         summary="Create a grant",
-        description="It ranks above every claim with a less close grant, at once.",
+        description="Takes effect at once: claims with a more specific grant win.",
         tags=_TAGS,
         parameters=[ReasonedQuery],
-        request=shapes.GrantWrite,
-        responses={201: shapes.GrantRead},
+        request=schemas.GrantWrite,
+        responses={201: schemas.GrantRead},
         examples=examples.GRANT,
     )
     @mutation
     def post(self, request: Request) -> Response:
         query = ReasonedQuery.parse(request)
-        said = parse_body(shapes.GrantWrite, request)
-        grant = Grant(said["team"], said["pattern"], ClaimKind(said["kind"]))
-        row = give_grant(grant, actor=actor_of(request, query["change_message"]))
+        body = parse_body(schemas.GrantWrite, request)
+        grant = Grant(body["team"], body["pattern"], ClaimKind(body["kind"]))
+        row = create_grant(grant, actor=actor_of(request, query["change_message"]))
         headers = {"Location": f"{request.path}/{row.id}"}
-        return Response(shapes.show_grant(row), status=201, headers=headers)
+        return Response(schemas.show_grant(row), status=201, headers=headers)
 
 
 class GrantItem(Endpoint):
@@ -146,7 +153,7 @@ class GrantItem(Endpoint):
     @mutation
     def delete(self, request: Request, grant_id: UUID) -> Response:
         query = ReasonedQuery.parse(request)
-        withdraw_grant(grant_id, actor=actor_of(request, query["change_message"]))
+        delete_grant(grant_id, actor=actor_of(request, query["change_message"]))
         return Response(status=204)
 
 
@@ -156,17 +163,17 @@ class ClaimCollection(Endpoint):
     @extend_schema(
         operation_id="agent_config_claims_list",
         summary="List claims to agent IDs and task types",
-        description="Shows which team holds each name in each data plane, and since when.",
+        description="Shows which team has each name in each data plane, and since when.",
         tags=_TAGS,
-        parameters=[shapes.ClaimListQuery],
-        responses=shapes.ClaimPage,
+        parameters=[schemas.ClaimListQuery],
+        responses=schemas.ClaimPage,
         examples=examples.CLAIMS,
     )
     def get(self, request: Request) -> Response:
-        query = shapes.ClaimListQuery.parse(request)
+        query = schemas.ClaimListQuery.parse(request)
         filters = {name: query[name] for name in ("data_plane", "team", "kind", "name") if name in query}
         rows = ClaimRecord.objects.filter(**filters).exclude(team__in=hidden_teams(caller_of(request)))
-        return page_response(request, paginate(request, rows, order=("id",), query=query), shapes.show_claim)
+        return page_response(request, paginate(request, rows, order=("id",), query=query), schemas.show_claim)
 
 
 class ReleaseClaim(Endpoint):
@@ -175,20 +182,20 @@ class ReleaseClaim(Endpoint):
     @extend_schema(
         operation_id="agent_config_claims_release",
         summary="Release a claim",
-        description="Until then the team serves it on.",
+        description="The team keeps serving the name until another team claims it.",
         tags=_TAGS,
         parameters=[ReasonedQuery],
-        request=shapes.ReleaseWrite,
+        request=schemas.ReleaseWrite,
         responses={204: None},
         examples=examples.RELEASE,
     )
     @mutation
     def post(self, request: Request) -> Response:
         query = ReasonedQuery.parse(request)
-        said = parse_body(shapes.ReleaseWrite, request)
-        check_may_publish(caller_of(request), said["team"])
+        body = parse_body(schemas.ReleaseWrite, request)
+        check_may_publish(caller_of(request), body["team"])
         actor = actor_of(request, query["change_message"])
-        release(said["team"], ClaimKind(said["kind"]), said["name"], actor=actor)
+        release_claim(body["team"], ClaimKind(body["kind"]), body["name"], actor=actor)
         return Response(status=204)
 
 
@@ -198,19 +205,19 @@ class TransferClaim(Endpoint):
     @extend_schema(
         operation_id="agent_config_claims_transfer",
         summary="Transfer a claim to another team",
-        description="Refused while the new owner publishes no claim to it: nobody would serve it.",
+        description="Rejected if the new owner does not claim the name, because nobody would serve it.",
         tags=_TAGS,
         parameters=[ReasonedQuery],
-        request=shapes.TransferWrite,
+        request=schemas.TransferWrite,
         responses={204: None},
         examples=examples.TRANSFER,
     )
     @mutation
     def post(self, request: Request) -> Response:
         query = ReasonedQuery.parse(request)
-        said = parse_body(shapes.TransferWrite, request)
-        order = Transfer(ClaimKind(said["kind"]), said["name"], said["from_team"], said["to_team"])
-        transfer(order, actor=actor_of(request, query["change_message"]))
+        body = parse_body(schemas.TransferWrite, request)
+        order = Transfer(ClaimKind(body["kind"]), body["name"], body["from_team"], body["to_team"])
+        transfer_claim(order, actor=actor_of(request, query["change_message"]))
         return Response(status=204)
 
 
@@ -225,12 +232,12 @@ class ConflictCollection(Endpoint):
             "decided."
         ),
         tags=_TAGS,
-        parameters=[shapes.ConflictListQuery],
-        responses=shapes.ConflictPage,
+        parameters=[schemas.ConflictListQuery],
+        responses=schemas.ConflictPage,
         examples=examples.CONFLICTS,
     )
     def get(self, request: Request) -> Response:
-        query = shapes.ConflictListQuery.parse(request)
+        query = schemas.ConflictListQuery.parse(request)
         rows = AgentConfigStatus.objects.exclude(conflicts=[]).select_related("document")
         rows = rows.exclude(document__team__in=hidden_teams(caller_of(request)))
         if "data_plane" in query:

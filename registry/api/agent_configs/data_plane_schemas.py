@@ -1,4 +1,4 @@
-"""The shapes of data planes and their bundles in the API."""
+"""Schemas of data planes and bundles."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from controlplane.api.pages import PageQuery
 from controlplane.endpoints.events.schemas import MAX_WAIT_SECONDS
 from overrides.api.schemas import AnyJSONField
 from registry.agent_configs.bundles.conditions import AckState
-from registry.agent_configs.delivery.data_planes import Format, described
+from registry.agent_configs.delivery.data_planes import Format, show_spec
 from registry.agent_configs.models import DIALECTS, AgentConfigBundle, DataPlane
 from registry.api.agent_configs.document_schemas import GateHold
 
-FORMATS = [(one.value, one.value) for one in Format]
-ACK_STATES = [(one.value, one.value) for one in AckState]
+FORMATS = [(format.value, format.value) for format in Format]
+ACK_STATES = [(ack_state.value, ack_state.value) for ack_state in AckState]
 _MOST = 1000
 
 
@@ -28,52 +28,57 @@ class ConfigMapName(StrictSerializer):
 
 class DataPlaneWrite(StrictSerializer):
     dialect = serializers.ChoiceField(
-        choices=DIALECTS, required=False, default="agent", help_text="Which section Flyte reads."
+        choices=DIALECTS,
+        required=False,
+        default="agent",
+        help_text="The configuration section that Flyte reads.",
     )
-    release = Text(required=False, default="1.16.0", max_length=32, help_text="Flyte's, such as 1.15.3.")
+    release = Text(
+        required=False, default="1.16.0", max_length=32, help_text="Flyte's release, such as 1.15.3."
+    )
     enabled_plugins = serializers.ListField(
         child=Text(max_length=63),
         required=False,
         default=list,
         max_length=_MOST,
-        help_text="As propeller has them; empty means all.",
+        help_text="Plugins enabled in propeller; empty means all.",
     )
     platform = serializers.DictField(
         child=AnyJSONField(),
         required=False,
         default=dict,
-        help_text="What teams cannot set, such as `defaultAgent`, in Flyte's words.",
+        help_text="Settings that teams cannot change, such as `defaultAgent`, by Flyte's names.",
     )
     placeholders = serializers.ListField(
         child=Text(max_length=128),
         required=False,
         default=list,
         max_length=_MOST,
-        help_text="Task types while nobody claims any.",
+        help_text="Task types to configure while none is claimed.",
     )
     teams = serializers.ListField(
         child=Text(max_length=63),
         required=False,
         default=list,
         max_length=_MOST,
-        help_text="Patterns of the teams whose documents it is given; empty means all.",
+        help_text="Patterns of teams whose documents the data plane gets; empty means all.",
     )
     principal = Text(
         required=False,
         default="",
         allow_blank=True,
         max_length=63,
-        help_text="Who reads the configuration and says how it went.",
+        help_text="The principal that reads and acknowledges the configuration.",
     )
     stage = Whole(
         required=False,
         default=0,
         min_value=0,
         max_value=100,
-        help_text="A change waits here until the data planes of smaller stages work with theirs.",
+        help_text="A change waits until data planes of lower stages have applied it.",
     )
     config_map = ConfigMapName(
-        required=False, default=dict, help_text="Name and namespace of `format=configmap`."
+        required=False, default=dict, help_text="Name and namespace for `format=configmap`."
     )
 
 
@@ -89,19 +94,24 @@ class DataPlaneRead(serializers.Serializer[Any]):
     stage = serializers.IntegerField()
     config_map = serializers.DictField(child=serializers.CharField())
     version = serializers.IntegerField()
-    active_revision = serializers.IntegerField(help_text="In force, and served; 0 is none.")
-    applied_revision = serializers.IntegerField(help_text="That it said it works with.")
+    active_revision = serializers.IntegerField(help_text="The revision that is served; 0 is none.")
+    applied_revision = serializers.IntegerField(
+        help_text="The revision that the data plane reported as applied."
+    )
     latest_revision = serializers.IntegerField()
     activated_at = serializers.DateTimeField(allow_null=True)
-    ack_state = serializers.CharField(help_text="Its last word; empty while it says nothing of the last.")
+    ack_state = serializers.CharField(
+        help_text="The last acknowledgement; empty until the active revision is acknowledged."
+    )
     acked_at = serializers.DateTimeField(allow_null=True)
     ack_errors = serializers.ListField(child=serializers.DictField(child=serializers.CharField()))
-    searching = serializers.BooleanField(help_text="A document to blame is being searched.")
-    held_digest = serializers.CharField(help_text="Of a bundle that waits; empty if none does.")
+    searching = serializers.BooleanField(help_text="Whether the search for a faulty document is running.")
+    held_digest = serializers.CharField(help_text="Digest of the held bundle; empty if none is held.")
     held = GateHold(many=True)
     held_changes = serializers.ListField(child=serializers.CharField())
     held_teams = serializers.ListField(
-        child=serializers.CharField(), help_text="Teams with a change that waits: agent-config-parts has why."
+        child=serializers.CharField(),
+        help_text="Teams with a held change; `agent-config-parts` has the reasons.",
     )
 
 
@@ -117,7 +127,7 @@ class ConfigQuery(Query):
         default=0,
         min_value=0,
         max_value=MAX_WAIT_SECONDS,
-        help_text="Seconds to wait, with If-None-Match, while nothing is new (long poll).",
+        help_text="With `If-None-Match`: seconds to wait for a change (long poll).",
     )
 
 
@@ -139,7 +149,7 @@ class AckWrite(StrictSerializer):
 
 
 class ApprovalWrite(StrictSerializer):
-    digest = Text(max_length=64, help_text="`held_digest` of the data plane or of a team's part.")
+    digest = Text(max_length=64, help_text="`held_digest` of the data plane or of a team part.")
 
     class Meta:
         ref_name = "BundleApproval"
@@ -149,7 +159,7 @@ class BundleSummary(serializers.Serializer[Any]):
     data_plane = serializers.CharField()
     revision = serializers.IntegerField()
     parent = serializers.IntegerField(  # type: ignore[assignment]  # as above
-        help_text="The one that was in force before; 0 is none."
+        help_text="The previously active revision; 0 is none."
     )
     digest = serializers.CharField(help_text="SHA-256 of the document's canonical JSON.")
     changes = serializers.ListField(child=serializers.CharField())
@@ -158,9 +168,9 @@ class BundleSummary(serializers.Serializer[Any]):
 
 
 class BundleRead(BundleSummary):
-    text = serializers.CharField(help_text="As it is served.")
-    inputs = serializers.ListField(child=serializers.CharField(), help_text="Documents that took part.")
-    dropped = serializers.ListField(child=serializers.CharField(), help_text="Claims that did not.")
+    text = serializers.CharField(help_text="The document as it is served.")
+    inputs = serializers.ListField(child=serializers.CharField(), help_text="Documents in the bundle.")
+    dropped = serializers.ListField(child=serializers.CharField(), help_text="Rejected claims.")
 
     class Meta:
         ref_name = "AgentConfigBundle"
@@ -175,18 +185,18 @@ class BundlePage(serializers.Serializer[Any]):
 
 
 class BundleListQuery(PageQuery):
-    data_plane = serializers.CharField(required=False, help_text="Only of this one.")
+    data_plane = serializers.CharField(required=False, help_text="Only bundles of this data plane.")
 
 
 class BundleDifferenceRead(serializers.Serializer[Any]):
-    changes = serializers.ListField(child=serializers.CharField(), help_text="One line for each change.")
+    changes = serializers.ListField(child=serializers.CharField(), help_text="One line per change.")
     restarts = serializers.ListField(
-        child=serializers.CharField(), help_text="Settings that propeller reads only when it starts."
+        child=serializers.CharField(), help_text="Settings that propeller reads only at startup."
     )
 
 
 def show_plane(plane: DataPlane, held_teams: Sequence[str]) -> dict[str, Any]:
-    held = plane.held or {"digest": "", "reasons": [], "changes": []}
+    hold = plane.held or {"digest": "", "reasons": [], "changes": []}
     names = (
         "name",
         "version",
@@ -199,12 +209,12 @@ def show_plane(plane: DataPlane, held_teams: Sequence[str]) -> dict[str, Any]:
         "ack_errors",
     )
     return {
-        **described(plane),
+        **show_spec(plane),
         **{name: getattr(plane, name) for name in names},
         "searching": plane.trial is not None,
-        "held_digest": held["digest"],
-        "held": held["reasons"],
-        "held_changes": held["changes"],
+        "held_digest": hold["digest"],
+        "held": hold["reasons"],
+        "held_changes": hold["changes"],
         "held_teams": list(held_teams),
     }
 
@@ -215,6 +225,9 @@ def show_bundle_summary(row: AgentConfigBundle) -> dict[str, Any]:
 
 
 def show_bundle(row: AgentConfigBundle) -> dict[str, Any]:
-    inputs = [f"{'/'.join(one['document'])} generation {one['generation']}" for one in row.body["inputs"]]
-    dropped = [f"{'/'.join(one['document'])}: {one['message']}" for one in row.body["dropped"]]
+    inputs = [
+        f"{'/'.join(bundle_input['document'])} generation {bundle_input['generation']}"
+        for bundle_input in row.body["inputs"]
+    ]
+    dropped = [f"{'/'.join(verdict['document'])}: {verdict['message']}" for verdict in row.body["dropped"]]
     return {**show_bundle_summary(row), "text": row.text, "inputs": inputs, "dropped": dropped}

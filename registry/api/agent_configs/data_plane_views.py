@@ -1,4 +1,4 @@
-"""Doors to data planes, and what they are given."""
+"""HTTP endpoints for data planes and their configurations."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ from controlplane.identity.roles import Action
 from registry.agent_configs.bundles.conditions import AckState
 from registry.agent_configs.delivery.acknowledgements import AckError, Acknowledgement, acknowledge
 from registry.agent_configs.delivery.data_planes import (
-    Described,
+    DataPlaneSpec,
     Format,
     approve,
-    configuration,
+    configuration_etag,
     delete_plane,
-    etag_of,
+    get_configuration,
     get_followed_plane,
     get_plane,
     put_plane,
 )
-from registry.agent_configs.delivery.long_poll import next_bundle
+from registry.agent_configs.delivery.long_poll import watch_data_plane
 from registry.agent_configs.delivery.signatures import digest_headers, signature_headers
 from registry.agent_configs.documents.dialects import Dialect
 from registry.agent_configs.models import DataPlane
-from registry.agent_configs.publishing.teams import check_sees_all
-from registry.agent_configs.storage.team_parts import held_teams
-from registry.api.agent_configs import data_plane_schemas as shapes
+from registry.agent_configs.publishing.teams import check_may_see_all_teams
+from registry.agent_configs.storage.team_parts import load_held_teams
+from registry.api.agent_configs import data_plane_schemas as schemas
 from registry.api.agent_configs import examples
 
 _TAGS = ["data planes"]
@@ -49,18 +49,20 @@ class DataPlaneCollection(Endpoint):
     @extend_schema(
         operation_id="data_planes_list",
         summary="List data planes",
-        description="Each data plane with the revision it should serve and the one it reported as applied.",
+        description="Shows for each data plane the active revision and the one it reported as applied.",
         tags=_TAGS,
         parameters=[PageQuery],
-        responses=shapes.DataPlanePage,
+        responses=schemas.DataPlanePage,
         examples=examples.PLANES,
     )
     def get(self, request: Request) -> Response:
         query = PageQuery.parse(request)
-        check_sees_all(caller_of(request))
+        check_may_see_all_teams(caller_of(request))
         page = paginate(request, DataPlane.objects.all(), order=("name",), query=query)
-        held = held_teams(page.items)
-        return page_response(request, page, lambda one: shapes.show_plane(one, held.get(one.name, ())))
+        teams_by_plane = load_held_teams(page.items)
+        return page_response(
+            request, page, lambda plane: schemas.show_plane(plane, teams_by_plane.get(plane.name, ()))
+        )
 
 
 class DataPlaneItem(Endpoint):
@@ -74,44 +76,44 @@ class DataPlaneItem(Endpoint):
     @extend_schema(
         operation_id="data_planes_get",
         summary="Get one data plane",
-        description="The ETag is of its description; how far it got changes without it.",
+        description="The ETag covers the spec only; progress changes without it.",
         tags=_TAGS,
-        responses=shapes.DataPlaneRead,
+        responses=schemas.DataPlaneRead,
         examples=examples.PLANE,
     )
     def get(self, request: Request, name: str) -> Response:
         Query.parse(request)
-        check_sees_all(caller_of(request))
-        return _answer(get_plane(name))
+        check_may_see_all_teams(caller_of(request))
+        return _respond(get_plane(name))
 
     @extend_schema(
         operation_id="data_planes_put",
         summary="Create or replace a data plane",
-        description="Its bundle is made at once.",
+        description="The bundle of the data plane is computed at once.",
         tags=_TAGS,
         parameters=[ReasonedQuery],
-        request=shapes.DataPlaneWrite,
-        responses={200: shapes.DataPlaneRead, 201: shapes.DataPlaneRead},
+        request=schemas.DataPlaneWrite,
+        responses={200: schemas.DataPlaneRead, 201: schemas.DataPlaneRead},
         examples=examples.PLANE_PUT,
     )
     @mutation
     def put(self, request: Request, name: str) -> Response:
         query = ReasonedQuery.parse(request)
-        said = parse_body(shapes.DataPlaneWrite, request)
-        lists = {field: tuple(value) for field, value in said.items() if isinstance(value, list)}
-        wanted = Described(**{**said, **lists, "dialect": Dialect(said["dialect"])})
+        body = parse_body(schemas.DataPlaneWrite, request)
+        lists = {field: tuple(value) for field, value in body.items() if isinstance(value, list)}
+        spec = DataPlaneSpec(**{**body, **lists, "dialect": Dialect(body["dialect"])})
         plane, created = put_plane(
             name,
-            wanted,
+            spec,
             actor=actor_of(request, query["change_message"]),
             precondition=parse_precondition(request),
         )
-        return _answer(plane, status=201 if created else 200)
+        return _respond(plane, status=201 if created else 200)
 
     @extend_schema(
         operation_id="data_planes_delete",
         summary="Delete a data plane",
-        description="Its bundles and what is remembered of claims in it go with it.",
+        description="Also deletes its bundles and its history of claims.",
         tags=_TAGS,
         parameters=[ReasonedQuery],
         responses={204: None},
@@ -131,15 +133,15 @@ class DataPlaneConfig(Endpoint):
         operation_id="data_planes_config",
         summary="Get the active configuration of a data plane",
         description=(
-            "One complete document. Ask again with If-None-Match: 304 costs almost nothing, and with `wait` "
-            "it comes only when the time is over, or something about the data plane changed.\n\n"
-            "`Content-Digest` and `Repr-Digest` (RFC 9530) are of the bytes as they are served. If keys are "
-            "set, `Signature` and `Signature-Input` (RFC 9421) have an Ed25519 signature by each, labelled "
-            "with the key's id, over the status, the path, the content type, the digest and the revision."
+            "Returns one complete document. Poll with `If-None-Match`: 304 is cheap, and with `wait` the "
+            "response is delayed until the data plane changes or the time is over.\n\n"
+            "`Content-Digest` and `Repr-Digest` (RFC 9530) cover the bytes as they are served. If keys are "
+            "set, `Signature` and `Signature-Input` (RFC 9421) have an Ed25519 signature by each, labeled "
+            "with the key's id. It covers status, path, content type, digest and revision."
         ),
         tags=_TAGS,
         parameters=[
-            shapes.ConfigQuery,
+            schemas.ConfigQuery,
             OpenApiParameter("If-None-Match", str, OpenApiParameter.HEADER, required=False),
         ],
         responses={
@@ -149,18 +151,18 @@ class DataPlaneConfig(Endpoint):
         examples=examples.CONFIG,
     )
     def get(self, request: Request, name: str) -> HttpResponseBase:
-        query = shapes.ConfigQuery.parse(request)
-        wanted, caller = Format(query["format"]), caller_of(request)
-        # Read before the data plane is: what happens meanwhile ends the waiting at once.
-        seen = last_number() if query["wait"] else 0
+        query = schemas.ConfigQuery.parse(request)
+        config_format, caller = Format(query["format"]), caller_of(request)
+        # Read before the data plane: a change in between ends the wait at once.
+        last_event = last_number() if query["wait"] else 0
         plane = get_followed_plane(name, caller)
-        answer = respond(request, None, etag=etag_of(plane, wanted))
+        answer = respond(request, None, etag=configuration_etag(plane, config_format))
         if answer.status_code == HTTPStatus.NOT_MODIFIED:
             if query["wait"]:
-                watch = next_bundle(plane.name, caller, after=seen, seconds=query["wait"])
+                watch = watch_data_plane(plane.name, caller, after=last_event, seconds=query["wait"])
                 hand_over(watch, request.headers, answer)
             return answer
-        return _configuration(request.path, plane, wanted)
+        return _respond_with_configuration(request.path, plane, config_format)
 
 
 class DataPlaneAcks(Endpoint):
@@ -170,24 +172,24 @@ class DataPlaneAcks(Endpoint):
         operation_id="data_planes_acknowledge",
         summary="Acknowledge a revision",
         description=(
-            "A rejected revision is not served again: the one that was applied last comes back in force, the "
-            "document to blame is found and given as it was before. A word about a revision that is no "
-            "longer in force changes nothing."
+            "A rejected revision is not served again: the last applied revision becomes active, and the "
+            "faulty document is found and quarantined. Acknowledging a revision that is no longer active "
+            "changes nothing."
         ),
         tags=_TAGS,
         parameters=[ReasonedQuery],
-        request=shapes.AckWrite,
-        responses=shapes.DataPlaneRead,
+        request=schemas.AckWrite,
+        responses=schemas.DataPlaneRead,
         examples=examples.ACK,
     )
     @mutation
     def post(self, request: Request, name: str) -> Response:
         query = ReasonedQuery.parse(request)
         get_followed_plane(name, caller_of(request))
-        said = parse_body(shapes.AckWrite, request)
-        errors = tuple(AckError(**one) for one in said["errors"])
-        word = Acknowledgement(said["revision"], AckState(said["status"]), said["sha256"], errors)
-        return _answer(acknowledge(name, word, actor=actor_of(request, query["change_message"])))
+        body = parse_body(schemas.AckWrite, request)
+        errors = tuple(AckError(**error) for error in body["errors"])
+        word = Acknowledgement(body["revision"], AckState(body["status"]), body["sha256"], errors)
+        return _respond(acknowledge(name, word, actor=actor_of(request, query["change_message"])))
 
 
 class ApproveBundle(Endpoint):
@@ -197,37 +199,37 @@ class ApproveBundle(Endpoint):
         operation_id="data_planes_approve",
         summary="Approve a held bundle",
         description=(
-            "Releases the bundle that a gate holds. Send the digest of the held bundle; a newer one is not "
-            "approved by it."
+            "Releases the bundle or team change that a gate holds. Send its digest; the approval does not "
+            "cover later changes."
         ),
         tags=_TAGS,
         parameters=[ReasonedQuery],
-        request=shapes.ApprovalWrite,
-        responses=shapes.DataPlaneRead,
+        request=schemas.ApprovalWrite,
+        responses=schemas.DataPlaneRead,
         examples=examples.APPROVAL,
     )
     @mutation
     def post(self, request: Request, name: str) -> Response:
         query = ReasonedQuery.parse(request)
-        said = parse_body(shapes.ApprovalWrite, request)
-        return _answer(approve(name, said["digest"], actor=actor_of(request, query["change_message"])))
+        body = parse_body(schemas.ApprovalWrite, request)
+        return _respond(approve(name, body["digest"], actor=actor_of(request, query["change_message"])))
 
 
-def _configuration(path: str, plane: DataPlane, wanted: Format) -> HttpResponse:
-    found = configuration(plane, wanted)
-    body = found.body.encode()
+def _respond_with_configuration(path: str, plane: DataPlane, config_format: Format) -> HttpResponse:
+    document = get_configuration(plane, config_format)
+    body = document.body.encode()
     headers = {
-        "Content-Type": "application/json" if wanted is Format.JSON else MEDIA_TYPE,
-        "ETag": found.etag,
+        "Content-Type": "application/json" if config_format is Format.JSON else MEDIA_TYPE,
+        "ETag": document.etag,
         "Cache-Control": "private, no-cache",
-        "X-Config-Revision": str(found.revision),
-        "X-Config-Digest": found.digest,
+        "X-Config-Revision": str(document.revision),
+        "X-Config-Digest": document.digest,
         **digest_headers(body),
     }
     return HttpResponse(body, headers={**headers, **signature_headers(path, headers)})
 
 
-def _answer(plane: DataPlane, status: int = 200) -> Response:
+def _respond(plane: DataPlane, status: int = 200) -> Response:
     headers = {"ETag": version_etag(plane.version)}
-    held = held_teams([plane]).get(plane.name, ())
-    return Response(shapes.show_plane(plane, held), status=status, headers=headers)
+    teams = load_held_teams([plane]).get(plane.name, ())
+    return Response(schemas.show_plane(plane, teams), status=status, headers=headers)

@@ -1,4 +1,4 @@
-"""The shapes of documents and previews in the API."""
+"""Schemas of documents and previews."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from registry.agent_configs.models import AgentConfig
 from registry.agent_configs.publishing.publish import API, FOLDER, KUBERNETES
 from registry.agent_configs.publishing.teams import hidden_teams
 
-SOURCES = [(one, one) for one in (API, FOLDER, KUBERNETES)]
+SOURCES = [(source, source) for source in (API, FOLDER, KUBERNETES)]
 _MOST_PREVIEWED = 100
 
 
@@ -31,7 +31,7 @@ class DiagnosticRead(serializers.Serializer[Any]):
 
 
 class ConditionRead(serializers.Serializer[Any]):
-    """A condition as Kubernetes has them."""
+    """A condition in Kubernetes' format."""
 
     type = serializers.CharField()
     status = serializers.CharField()
@@ -45,7 +45,7 @@ class ConditionRead(serializers.Serializer[Any]):
 
 
 class ClaimConflict(serializers.Serializer[Any]):
-    """A claim that another document has, and why."""
+    """A rejected claim with the winner and the reason."""
 
     kind = serializers.CharField()
     name = serializers.CharField()
@@ -73,11 +73,11 @@ class AgentConfigDocumentStatus(serializers.Serializer[Any]):
 
 
 class QuarantineRead(serializers.Serializer[Any]):
-    data_plane = serializers.CharField(help_text="Empty: all of them.")
+    data_plane = serializers.CharField(help_text="Empty means all data planes.")
     reason = serializers.CharField()
     message = serializers.CharField()
-    generation = serializers.IntegerField(help_text="To blame; 0 for the whole document.")
-    fallback = serializers.IntegerField(help_text="Served instead; 0 is none.")
+    generation = serializers.IntegerField(help_text="The faulty generation; 0 for the whole document.")
+    fallback = serializers.IntegerField(help_text="The generation served instead; 0 is none.")
     until = serializers.DateTimeField(allow_null=True)
 
 
@@ -95,8 +95,8 @@ class AgentConfigSummary(serializers.Serializer[Any]):
     source = serializers.ChoiceField(choices=SOURCES)  # type: ignore[assignment]  # DRF takes it out
     team = serializers.CharField()
     name = serializers.CharField()
-    generation = serializers.IntegerField(help_text="Counts changes; the ETag is made of it.")
-    served_generation = serializers.IntegerField(help_text="The last one that was valid; 0 is none.")
+    generation = serializers.IntegerField(help_text="Number of changes, from which the ETag is made.")
+    served_generation = serializers.IntegerField(help_text="The last valid generation; 0 is none.")
     valid = serializers.BooleanField()
     digest = serializers.CharField(help_text="SHA-256 of the text.")
     created_at = serializers.DateTimeField()
@@ -120,23 +120,26 @@ class AgentConfigPage(serializers.Serializer[Any]):
 
 class AgentConfigWrite(StrictSerializer):
     text = serializers.CharField(
-        trim_whitespace=False, help_text="The document: a ConfigMap, or what is from `plugins:` on."
+        trim_whitespace=False, help_text="The document: a ConfigMap, or its content from `plugins:` on."
     )
     facts = serializers.DictField(
         child=AgentConfigFacts(),
         required=False,
         default=dict,
-        help_text="What you know of task types: served at once (sync), or of another version than 0.",
+        help_text="Facts about task types: whether they are sync, and their version.",
     )
     canary = AgentConfigCanary(
-        required=False, allow_null=True, default=None, help_text="Serve only there; connector-v2 alone can."
+        required=False,
+        allow_null=True,
+        default=None,
+        help_text="Serve only this project and domain; requires connector-v2.",
     )
 
 
 class AgentConfigListQuery(PageQuery):
-    team = serializers.CharField(required=False, help_text="Only of this team.")
+    team = serializers.CharField(required=False, help_text="Only documents of this team.")
     source = serializers.ChoiceField(choices=SOURCES, required=False)  # type: ignore[assignment]  # as above
-    valid = serializers.BooleanField(required=False, help_text="Only those that are, or are not.")
+    valid = serializers.BooleanField(required=False, help_text="Only valid, or only invalid, documents.")
 
 
 class SourceQuery(Query):
@@ -151,13 +154,17 @@ class DocumentName(StrictSerializer):
 
 class QuarantineWrite(DocumentName):
     message = Text(
-        required=False, default="", allow_blank=True, max_length=500, help_text="Why. Its authors read it."
+        required=False,
+        default="",
+        allow_blank=True,
+        max_length=500,
+        help_text="The reason, shown to the document's authors.",
     )
 
 
 class PreviewedChange(DocumentName):
     text = serializers.CharField(
-        trim_whitespace=False, allow_null=True, help_text="null: what if it were deleted?"
+        trim_whitespace=False, allow_null=True, help_text="null previews the deletion."
     )
 
 
@@ -169,12 +176,12 @@ class PreviewedDocument(serializers.Serializer[Any]):
     source = serializers.ChoiceField(choices=SOURCES)  # type: ignore[assignment]  # as above
     team = serializers.CharField()
     name = serializers.CharField()
-    verdict = serializers.CharField(help_text="`valid`, `invalid` (then it changes nothing) or `deleted`.")
+    verdict = serializers.CharField(help_text="`valid`, `invalid` (which changes nothing) or `deleted`.")
     diagnostics = DiagnosticRead(many=True)
 
 
 class PreviewedStatus(AgentConfigDocumentStatus):
-    data_plane = None  # type: ignore[assignment]  # it stands above
+    data_plane = None  # type: ignore[assignment]  # it is in the enclosing object
     team = serializers.CharField()
     name = serializers.CharField()
 
@@ -188,7 +195,7 @@ class PreviewedDataPlane(serializers.Serializer[Any]):
     data_plane = serializers.CharField()
     affected = serializers.BooleanField()
     digest = serializers.CharField()
-    changes = serializers.ListField(child=serializers.CharField(), help_text="One line for each change.")
+    changes = serializers.ListField(child=serializers.CharField(), help_text="One line per change.")
     held = GateHold(many=True)
     documents = PreviewedStatus(many=True)
 
@@ -214,7 +221,7 @@ def show_summary(row: AgentConfig) -> dict[str, Any]:
 
 
 def show_document(row: AgentConfig, caller: Caller) -> dict[str, Any]:
-    """With how it stands everywhere: two more queries."""
+    """Show a document with its status in all data planes, by two more queries."""
     return {
         **show_summary(row),
         "text": row.text,
@@ -223,42 +230,42 @@ def show_document(row: AgentConfig, caller: Caller) -> dict[str, Any]:
         "diagnostics": row.diagnostics,
         "quarantines": [
             {
-                "data_plane": one.data_plane_id or "",
-                "reason": one.reason,
-                "message": one.message,
-                "generation": one.generation,
-                "fallback": one.fallback,
-                "until": one.until,
+                "data_plane": quarantine.data_plane_id or "",
+                "reason": quarantine.reason,
+                "message": quarantine.message,
+                "generation": quarantine.generation,
+                "fallback": quarantine.fallback,
+                "until": quarantine.until,
             }
-            for one in row.quarantines.order_by("id")
+            for quarantine in row.quarantines.order_by("id")
         ],
         "data_planes": [
             {
-                "data_plane": one.data_plane_id,
-                "conditions": one.conditions,
-                "conflicts": show_conflicts(one.conflicts, caller),
-                "observations": one.observations,
+                "data_plane": status.data_plane_id,
+                "conditions": status.conditions,
+                "conflicts": show_conflicts(status.conflicts, caller),
+                "observations": status.observations,
             }
-            for one in row.statuses.order_by("data_plane")
+            for status in row.statuses.order_by("data_plane")
         ],
     }
 
 
 def show_conflicts(stored: list[dict[str, Any]], caller: Caller) -> list[dict[str, Any]]:
-    """Winners that the caller may not read are not named: administrators see every one."""
+    """Hide winners that the caller may not read; administrators see all."""
     hidden = frozenset(hidden_teams(caller)) if stored else frozenset()
-    return [_show_conflict(one, hidden) for one in stored]
+    return [_show_conflict(conflict, hidden) for conflict in stored]
 
 
-def _show_conflict(one: dict[str, Any], hidden: Set[str]) -> dict[str, Any]:
-    """hidden: teams that the reader may not read. Rows of older versions lack the winner's message."""
+def _show_conflict(conflict: dict[str, Any], hidden: Set[str]) -> dict[str, Any]:
+    """Show a conflict. hidden: teams that the reader cannot see. Older rows lack the winner's message."""
     names = ("kind", "name", "version", "pin", "reason", "because", "message", "needs_review")
-    shown = {name: one[name] for name in names} | {"winner_team": "", "winner_document": ""}
-    winner = one["winner"]
+    fields = {name: conflict[name] for name in names} | {"winner_team": "", "winner_document": ""}
+    winner = conflict["winner"]
     if winner is None or winner["team"] in hidden:
-        return shown
-    return shown | {
-        "message": winner.get("message", one["message"]),
+        return fields
+    return fields | {
+        "message": winner.get("message", conflict["message"]),
         "winner_team": winner["team"],
         "winner_document": "/".join(winner["document"]),
     }

@@ -1,4 +1,4 @@
-"""Doors to published documents."""
+"""HTTP endpoints for published documents."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from controlplane import errors
 from controlplane.api.bodies import MEDIA_TYPE, StrictJSONParser, limit_of, read_body
 from controlplane.api.endpoints import Endpoint, ReasonedQuery, actor_of, caller_of, mutation
 from controlplane.api.etags import parse_precondition, version_etag
@@ -18,17 +19,22 @@ from controlplane.errors import MalformedBody
 from controlplane.identity.callers import Caller
 from controlplane.identity.roles import Action
 from registry.agent_configs import serialization
-from registry.agent_configs.documents.published import Canary, DocumentId, Facts
+from registry.agent_configs.documents.published import Canary, DocumentId, TaskTypeFacts
 from registry.agent_configs.models import AgentConfig
 from registry.agent_configs.publishing.admission_webhook import review
-from registry.agent_configs.publishing.preview import Change, Outcome, Preview, preview
+from registry.agent_configs.publishing.preview import (
+    DataPlaneOutcome,
+    Preview,
+    PreviewChange,
+    preview_changes,
+)
 from registry.agent_configs.publishing.publish import (
     API,
-    Wanted,
+    DocumentSpec,
     delete_document,
     get_document,
+    get_visible_document,
     put_document,
-    visible_document,
 )
 from registry.agent_configs.publishing.quarantine import quarantine, readmit
 from registry.agent_configs.publishing.teams import check_may_publish, hidden_teams
@@ -38,7 +44,7 @@ _TAGS = ["agent configurations"]
 
 
 class DocumentParser(StrictJSONParser):
-    """YAML is taken as it is: the document's own reader says where it is wrong, and all of it."""
+    """Pass YAML through as text: reading the document reports all errors with positions."""
 
     media_type = MEDIA_TYPE
 
@@ -84,6 +90,12 @@ class AgentConfigItem(Endpoint):
         "PUT": Action.AGENT_CONFIG_PUBLISH,
         "DELETE": Action.AGENT_CONFIG_PUBLISH,
     }
+    problems = {
+        "PUT": (
+            errors.LimitReached,
+            errors.InvalidAgentConfig,
+        )
+    }
     parser_classes = (StrictJSONParser, DocumentParser)
     has_versions = True
     takes_bundles = True
@@ -91,7 +103,7 @@ class AgentConfigItem(Endpoint):
     @extend_schema(
         operation_id="agent_configs_get",
         summary="Get one agent configuration",
-        description="The ETag is of the document; how it stands changes without it.",
+        description="The ETag covers the document only; its status changes without it.",
         tags=_TAGS,
         parameters=[document_schemas.SourceQuery],
         responses=document_schemas.AgentConfigRead,
@@ -99,15 +111,15 @@ class AgentConfigItem(Endpoint):
     )
     def get(self, request: Request, team: str, name: str) -> Response:
         source = document_schemas.SourceQuery.parse(request)["source"]
-        row = visible_document(DocumentId(source, team, name), caller_of(request))
-        return _answer(row, request)
+        row = get_visible_document(DocumentId(source, team, name), caller_of(request))
+        return _respond(row, request)
 
     @extend_schema(
         operation_id="agent_configs_put",
         summary="Publish an agent configuration",
         description=(
-            "Refused with everything that is wrong in it; what was published before is served on. The caller "
-            "must be a publisher of the team."
+            "An invalid document is rejected with all its errors, and the previous one is still served. The "
+            "caller must be a publisher of the team."
         ),
         tags=_TAGS,
         parameters=[ReasonedQuery],
@@ -119,18 +131,18 @@ class AgentConfigItem(Endpoint):
     def put(self, request: Request, team: str, name: str) -> Response:
         query = ReasonedQuery.parse(request)
         check_may_publish(caller_of(request), team)
-        said = parse_body(document_schemas.AgentConfigWrite, request)
+        body = parse_body(document_schemas.AgentConfigWrite, request)
         row, created = put_document(
-            _wanted(DocumentId(API, team, name), said),
+            _build_spec(DocumentId(API, team, name), body),
             actor=actor_of(request, query["change_message"]),
             precondition=parse_precondition(request),
         )
-        return _answer(row, request, status=201 if created else 200)
+        return _respond(row, request, status=201 if created else 200)
 
     @extend_schema(
         operation_id="agent_configs_delete",
         summary="Delete an agent configuration",
-        description="Its names are kept for the team for a day, so that it can be moved or made anew.",
+        description="The team keeps its names for a day, so that the document can be moved or recreated.",
         tags=_TAGS,
         parameters=[ReasonedQuery],
         responses={204: None},
@@ -146,11 +158,12 @@ class AgentConfigItem(Endpoint):
 
 class QuarantineAgentConfig(Endpoint):
     actions = {"POST": Action.AGENT_CONFIG_RULE}
+    problems = {"POST": (errors.UnknownAgentConfig,)}
 
     @extend_schema(
         operation_id="agent_configs_quarantine",
         summary="Quarantine an agent configuration",
-        description="Until it is readmitted.",
+        description="No data plane gets the document until it is readmitted.",
         tags=_TAGS,
         parameters=[ReasonedQuery],
         request=document_schemas.QuarantineWrite,
@@ -160,19 +173,20 @@ class QuarantineAgentConfig(Endpoint):
     @mutation
     def post(self, request: Request) -> Response:
         query = ReasonedQuery.parse(request)
-        said = parse_body(document_schemas.QuarantineWrite, request)
-        row = get_document(_named(said))
-        quarantine(row, said["message"], actor=actor_of(request, query["change_message"]))
-        return _answer(row, request)
+        body = parse_body(document_schemas.QuarantineWrite, request)
+        row = get_document(_read_document_id(body))
+        quarantine(row, body["message"], actor=actor_of(request, query["change_message"]))
+        return _respond(row, request)
 
 
 class ReadmitAgentConfig(Endpoint):
     actions = {"POST": Action.AGENT_CONFIG_RULE}
+    problems = {"POST": (errors.UnknownAgentConfig,)}
 
     @extend_schema(
         operation_id="agent_configs_readmit",
         summary="End the quarantine of an agent configuration",
-        description="The document takes part again in every data plane that left it out.",
+        description="All data planes get the document again.",
         tags=_TAGS,
         parameters=[ReasonedQuery],
         request=document_schemas.DocumentName,
@@ -182,9 +196,9 @@ class ReadmitAgentConfig(Endpoint):
     @mutation
     def post(self, request: Request) -> Response:
         query = ReasonedQuery.parse(request)
-        row = get_document(_named(parse_body(document_schemas.DocumentName, request)))
+        row = get_document(_read_document_id(parse_body(document_schemas.DocumentName, request)))
         readmit(row, actor=actor_of(request, query["change_message"]))
-        return _answer(row, request)
+        return _respond(row, request)
 
 
 class PreviewAgentConfigs(Endpoint):
@@ -194,7 +208,7 @@ class PreviewAgentConfigs(Endpoint):
     @extend_schema(
         operation_id="agent_configs_preview",
         summary="Preview the effect of publishing or deleting",
-        description="All changes together. Nothing is kept. A document that is not valid changes nothing.",
+        description="Previews all changes together and stores nothing. An invalid document changes nothing.",
         tags=_TAGS,
         request=document_schemas.PreviewWrite,
         responses=document_schemas.PreviewRead,
@@ -203,12 +217,12 @@ class PreviewAgentConfigs(Endpoint):
     def post(self, request: Request) -> Response:
         Query.parse(request)
         items = parse_body(document_schemas.PreviewWrite, request)["items"]
-        for one in items:
-            check_may_publish(caller_of(request), one["team"])
-        changes = [Change(_named(one), one["text"]) for one in items]
+        for item in items:
+            check_may_publish(caller_of(request), item["team"])
+        changes = [PreviewChange(_read_document_id(item), item["text"]) for item in items]
         caller = caller_of(request)
-        found = preview(changes, hidden=frozenset(hidden_teams(caller)))
-        return Response(_show_preview(changes, found, caller))
+        result = preview_changes(changes, hidden=frozenset(hidden_teams(caller)))
+        return Response(_show_preview(changes, result, caller))
 
 
 class AdmitAgentConfig(Endpoint):
@@ -219,8 +233,8 @@ class AdmitAgentConfig(Endpoint):
         operation_id="agent_configs_admit",
         summary="Review a ConfigMap for Kubernetes admission",
         description=(
-            "AdmissionReview of admission.k8s.io/v1, for a ValidatingWebhookConfiguration: "
-            "deploy/webhook/. Always 200, also for a denial. Nothing is written."
+            "Reviews an AdmissionReview of admission.k8s.io/v1 for a ValidatingWebhookConfiguration; see "
+            "deploy/webhook/. Responds with 200 even for a denial, and writes nothing."
         ),
         tags=_TAGS,
         request={"application/json": {"type": "object", "additionalProperties": True}},
@@ -231,49 +245,53 @@ class AdmitAgentConfig(Endpoint):
         return Response(review(request.data))
 
 
-def _wanted(document: DocumentId, said: dict[str, Any]) -> Wanted:
-    facts = {name: Facts(**one) for name, one in said["facts"].items()}
-    return Wanted(document, said["text"], facts, Canary(**said["canary"]) if said["canary"] else None)
+def _build_spec(document: DocumentId, body: dict[str, Any]) -> DocumentSpec:
+    facts = {name: TaskTypeFacts(**values) for name, values in body["facts"].items()}
+    return DocumentSpec(document, body["text"], facts, Canary(**body["canary"]) if body["canary"] else None)
 
 
-def _named(said: Mapping[str, Any]) -> DocumentId:
-    return DocumentId(said["source"], said["team"], said["name"])
+def _read_document_id(body: Mapping[str, Any]) -> DocumentId:
+    return DocumentId(body["source"], body["team"], body["name"])
 
 
-def _answer(row: AgentConfig, request: Request, status: int = 200) -> Response:
+def _respond(row: AgentConfig, request: Request, status: int = 200) -> Response:
     headers = {"ETag": version_etag(row.generation)}
     return Response(document_schemas.show_document(row, caller_of(request)), status=status, headers=headers)
 
 
-def _show_preview(changes: list[Change], found: Preview, caller: Caller) -> dict[str, Any]:
+def _show_preview(changes: list[PreviewChange], result: Preview, caller: Caller) -> dict[str, Any]:
     documents = []
-    for one in changes:
-        reading = found.readings.get(one.id)
+    for change in changes:
+        reading = result.readings.get(change.id)
         verdict = "deleted" if reading is None else "invalid" if reading.errors else "valid"
-        diagnostics = [serialization.write_diagnostic(it) for it in reading.diagnostics] if reading else []
-        documents.append({**_show_name(one.id), "verdict": verdict, "diagnostics": diagnostics})
+        diagnostics = (
+            [serialization.diagnostic_to_json(diagnostic) for diagnostic in reading.diagnostics]
+            if reading
+            else []
+        )
+        documents.append({**_show_name(change.id), "verdict": verdict, "diagnostics": diagnostics})
     return {
         "documents": documents,
-        "data_planes": [_show_outcome(one, caller) for one in found.outcomes],
+        "data_planes": [_show_outcome(outcome, caller) for outcome in result.outcomes],
     }
 
 
-def _show_outcome(found: Outcome, caller: Caller) -> dict[str, Any]:
+def _show_outcome(outcome: DataPlaneOutcome, caller: Caller) -> dict[str, Any]:
     return {
-        "data_plane": found.data_plane,
-        "affected": found.is_affected,
-        "digest": found.digest,
-        "changes": list(found.changes),
-        "held": [{"gate": one.gate.value, "message": one.message} for one in found.held],
+        "data_plane": outcome.data_plane,
+        "affected": outcome.is_affected,
+        "digest": outcome.digest,
+        "changes": list(outcome.changes),
+        "held": [{"gate": hold.gate.value, "message": hold.message} for hold in outcome.holds],
         "documents": [
             {
                 "team": name.namespace,
                 "name": name.name,
-                "conditions": [serialization.write_condition(it) for it in one.conditions],
-                "conflicts": document_schemas.show_conflicts(one.conflicts, caller),
-                "observations": one.observations,
+                "conditions": [serialization.condition_to_json(condition) for condition in status.conditions],
+                "conflicts": document_schemas.show_conflicts(status.conflicts, caller),
+                "observations": status.observations,
             }
-            for name, one in found.standings.items()
+            for name, status in outcome.statuses.items()
         ],
     }
 

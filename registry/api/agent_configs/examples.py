@@ -1,4 +1,4 @@
-"""Examples for openapi.yaml: one story, of the team acme and the data plane eu-1."""
+"""Examples for openapi.yaml, with the team acme and the data plane eu-1."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from drf_spectacular.utils import OpenApiExample
 
 from controlplane.api.bodies import MEDIA_TYPE
 
-_WHEN = "2026-11-21T09:30:00Z"
+_TIMESTAMP = "2026-11-21T09:30:00Z"
 _SHA = "5891b5b522d5df086d0ff0b110fbd9d21bb4fc7163af34d08286a2e846f6be03"
 TEXT = (
     "plugins:\n  agent-service:\n    agents:\n      acme-sensor:\n"
@@ -22,8 +22,8 @@ _SUMMARY = {
     "served_generation": 1,
     "valid": True,
     "digest": _SHA,
-    "created_at": _WHEN,
-    "changed_at": _WHEN,
+    "created_at": _TIMESTAMP,
+    "changed_at": _TIMESTAMP,
     "changed_by": "acme-ci",
 }
 _CONDITION = {
@@ -32,7 +32,7 @@ _CONDITION = {
     "reason": "Accepted",
     "message": "",
     "observed_generation": 1,
-    "last_transition_at": _WHEN,
+    "last_transition_at": _TIMESTAMP,
 }
 _CONFLICT = {
     "kind": "task_type",
@@ -41,12 +41,12 @@ _CONFLICT = {
     "pin": "",
     "reason": "TaskTypeConflict",
     "because": "established",
-    "message": "The task type acme_sensor is with api/acme/sensors of acme: it is established there.",
+    "message": "The task type acme_sensor belongs to api/acme/sensors of acme: its claim is established.",
     "needs_review": False,
     "winner_team": "acme",
     "winner_document": "api/acme/sensors",
 }
-_STANDING = {"conditions": [_CONDITION], "conflicts": [], "observations": []}
+_STATUS = {"conditions": [_CONDITION], "conflicts": [], "observations": []}
 _DOCUMENT = {
     **_SUMMARY,
     "text": TEXT,
@@ -54,7 +54,7 @@ _DOCUMENT = {
     "canary": None,
     "diagnostics": [],
     "quarantines": [],
-    "data_planes": [{"data_plane": "eu-1", **_STANDING}],
+    "data_planes": [{"data_plane": "eu-1", **_STATUS}],
 }
 _CHANGES = ["+ agent acme-sensor", "+ task type acme_sensor at acme-sensor"]
 _PREVIEW = {
@@ -66,7 +66,7 @@ _PREVIEW = {
             "digest": _SHA,
             "changes": _CHANGES,
             "held": [],
-            "documents": [{"team": "acme", "name": "sensors", **_STANDING}],
+            "documents": [{"team": "acme", "name": "sensors", **_STATUS}],
         }
     ],
 }
@@ -75,7 +75,7 @@ _GRANT = {
     "team": "acme",
     "kind": "task_type",
     "pattern": "acme_*",
-    "created_at": _WHEN,
+    "created_at": _TIMESTAMP,
     "created_by": "admin",
 }
 _CLAIM = {
@@ -87,11 +87,11 @@ _CLAIM = {
     "team": "acme",
     "document": "api/acme/sensors",
     "established": True,
-    "first_accepted_at": _WHEN,
+    "first_accepted_at": _TIMESTAMP,
     "gone_at": None,
 }
 _TEAM = {"name": "acme", "organisation": "", "publishers": ["acme-ci"], "version": 1}
-_DESCRIBED = {
+_SPEC = {
     "dialect": "agent",
     "release": "1.16.0",
     "enabled_plugins": ["container", "agent-service"],
@@ -104,12 +104,12 @@ _DESCRIBED = {
 }
 _PLANE = {
     "name": "eu-1",
-    **_DESCRIBED,
+    **_SPEC,
     "version": 1,
     "active_revision": 1,
     "applied_revision": 0,
     "latest_revision": 1,
-    "activated_at": _WHEN,
+    "activated_at": _TIMESTAMP,
     "ack_state": "",
     "acked_at": None,
     "ack_errors": [],
@@ -125,16 +125,16 @@ _BUNDLE = {
     "parent": 0,
     "digest": _SHA,
     "changes": _CHANGES,
-    "created_at": _WHEN,
+    "created_at": _TIMESTAMP,
     "created_by": "acme-ci",
 }
-_WHOLE_BUNDLE = {**_BUNDLE, "text": TEXT, "inputs": ["api/acme/sensors generation 1"], "dropped": []}
+_BUNDLE_DETAILS = {**_BUNDLE, "text": TEXT, "inputs": ["api/acme/sensors generation 1"], "dropped": []}
 _REMOVAL = {"digest": _SHA, "documents": ["kubernetes/acme/flyteplugins-agentservice-sensors"]}
 _SOURCE = {
     "source": "kubernetes",
     "state": "awaiting_confirmation",
-    "checked_at": _WHEN,
-    "loaded_at": _WHEN,
+    "checked_at": _TIMESTAMP,
+    "loaded_at": _TIMESTAMP,
     "problem_count": 0,
     "problems": [],
     "pending": _REMOVAL,
@@ -157,43 +157,43 @@ _REVIEW = {
         },
     },
 }
-_REVIEWED = {
+_REVIEW_RESPONSE = {
     "apiVersion": "admission.k8s.io/v1",
     "kind": "AdmissionReview",
     "response": {"uid": "705ab4f5-6393-11e8-b7cc-42010a800002", "allowed": True, "warnings": []},
 }
 
 
-def _sent(value: Any, name: str = "Sent", **more: Any) -> OpenApiExample:
+def _request_example(value: Any, name: str = "Request", **more: Any) -> OpenApiExample:
     return OpenApiExample(name, value=value, request_only=True, **more)
 
 
-def _told(value: Any, name: str = "Answer", **more: Any) -> OpenApiExample:
+def _response_example(value: Any, name: str = "Response", **more: Any) -> OpenApiExample:
     return OpenApiExample(name, value=value, response_only=True, **more)
 
 
 def _page(item: Any) -> OpenApiExample:
-    return _told({"items": [item], "next_cursor": None}, "A page")
+    return _response_example({"items": [item], "next_cursor": None}, "Page")
 
 
 DOCUMENTS = [_page(_SUMMARY)]
-DOCUMENT = [_told(_DOCUMENT, status_codes=["200", "201"])]
+DOCUMENT = [_response_example(_DOCUMENT, status_codes=["200", "201"])]
 PUBLISH = [
-    _sent({"text": TEXT}, "As JSON", media_type="application/json"),
-    _sent(TEXT, "The document itself", media_type=MEDIA_TYPE),
+    _request_example({"text": TEXT}, "As JSON", media_type="application/json"),
+    _request_example(TEXT, "As YAML", media_type=MEDIA_TYPE),
     *DOCUMENT,
 ]
-NAMED = [_sent({**_NAME, "message": "It floods the poll."}), *DOCUMENT]
-READMITTED = [_sent(_NAME), *DOCUMENT]
-PREVIEW = [_sent({"items": [{**_NAME, "text": TEXT}]}), _told(_PREVIEW)]
-ADMISSION = [_sent(_REVIEW), _told(_REVIEWED)]
+NAMED = [_request_example({**_NAME, "message": "Its agents overload polling."}), *DOCUMENT]
+READMITTED = [_request_example(_NAME), *DOCUMENT]
+PREVIEW = [_request_example({"items": [{**_NAME, "text": TEXT}]}), _response_example(_PREVIEW)]
+ADMISSION = [_request_example(_REVIEW), _response_example(_REVIEW_RESPONSE)]
 TEAMS = [_page(_TEAM)]
-TEAM = [_told(_TEAM, status_codes=["200", "201"])]
-TEAM_PUT = [_sent({"publishers": ["acme-ci"]}), *TEAM]
+TEAM = [_response_example(_TEAM, status_codes=["200", "201"])]
+TEAM_PUT = [_request_example({"publishers": ["acme-ci"]}), *TEAM]
 GRANTS = [_page(_GRANT)]
 GRANT = [
-    _sent({"team": "acme", "kind": "task_type", "pattern": "acme_*"}),
-    _told(_GRANT, status_codes=["201"]),
+    _request_example({"team": "acme", "kind": "task_type", "pattern": "acme_*"}),
+    _response_example(_GRANT, status_codes=["201"]),
 ]
 PARTS = [
     _page(
@@ -204,13 +204,15 @@ PARTS = [
             "held_digest": _SHA,
             "held": [{"gate": "removes_too_much", "message": "60 of 60 agents would be removed."}],
             "held_changes": ["- agent acme-sensor"],
-            "held_since": _WHEN,
+            "held_since": _TIMESTAMP,
         }
     )
 ]
 CLAIMS = [_page(_CLAIM)]
-RELEASE = [_sent({"team": "acme", "kind": "task_type", "name": "acme_sensor"})]
-TRANSFER = [_sent({"kind": "task_type", "name": "acme_sensor", "from_team": "acme", "to_team": "sensors"})]
+RELEASE = [_request_example({"team": "acme", "kind": "task_type", "name": "acme_sensor"})]
+TRANSFER = [
+    _request_example({"kind": "task_type", "name": "acme_sensor", "from_team": "acme", "to_team": "sensors"})
+]
 CONFLICTS = [
     _page(
         {
@@ -223,16 +225,16 @@ CONFLICTS = [
     )
 ]
 PLANES = [_page(_PLANE)]
-PLANE = [_told(_PLANE, status_codes=["200", "201"])]
-PLANE_PUT = [_sent(_DESCRIBED), *PLANE]
+PLANE = [_response_example(_PLANE, status_codes=["200", "201"])]
+PLANE_PUT = [_request_example(_SPEC), *PLANE]
 _CONFIG = {"plugins": {"agent-service": {"supportedTaskTypes": ["acme_sensor"]}}}
 CONFIG = [
-    _told(_CONFIG, "YAML", media_type=MEDIA_TYPE),
-    _told(_CONFIG, "JSON", media_type="application/json"),
+    _response_example(_CONFIG, "YAML", media_type=MEDIA_TYPE),
+    _response_example(_CONFIG, "JSON", media_type="application/json"),
 ]
 ACK = [
-    _sent({"revision": 1, "status": "APPLIED"}, "It works"),
-    _sent(
+    _request_example({"revision": 1, "status": "APPLIED"}, "Applied"),
+    _request_example(
         {
             "revision": 1,
             "status": "REJECTED",
@@ -240,16 +242,16 @@ ACK = [
                 {"message": "cannot dial", "path": "/plugins/agent-service/agents/acme-sensor/endpoint"}
             ],
         },
-        "It does not",
+        "Rejected",
     ),
     *PLANE,
 ]
-APPROVAL = [_sent({"digest": _SHA}), *PLANE]
+APPROVAL = [_request_example({"digest": _SHA}), *PLANE]
 BUNDLES = [_page(_BUNDLE)]
-BUNDLE = [_told(_WHOLE_BUNDLE)]
-BUNDLE_DIFFERENCE = [_told({"changes": _CHANGES, "restarts": []})]
+BUNDLE = [_response_example(_BUNDLE_DETAILS)]
+BUNDLE_DIFFERENCE = [_response_example({"changes": _CHANGES, "restarts": []})]
 SOURCES = [_page(_SOURCE)]
 CONFIRM_REMOVAL = [
-    _sent({"source": "kubernetes", "digest": _SHA}),
-    _told(_SOURCE),
+    _request_example({"source": "kubernetes", "digest": _SHA}),
+    _response_example(_SOURCE),
 ]

@@ -1,4 +1,4 @@
-"""The shapes of teams' parts of configurations in the API."""
+"""Schemas of team parts."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ class PartRead(serializers.Serializer[Any]):
     data_plane = serializers.CharField()
     team = serializers.CharField()
     documents = serializers.ListField(
-        child=serializers.CharField(), help_text="In force, each with its generation."
+        child=serializers.CharField(), help_text="Active documents with their generations."
     )
-    held_digest = serializers.CharField(help_text="Of a change that waits; empty if none does.")
+    held_digest = serializers.CharField(help_text="Digest of the held change; empty if none is held.")
     held = GateHold(many=True)
-    held_changes = serializers.ListField(child=serializers.CharField(), help_text="One line for each change.")
+    held_changes = serializers.ListField(child=serializers.CharField(), help_text="One line per change.")
     held_since = serializers.DateTimeField(allow_null=True)
 
     class Meta:
@@ -35,19 +35,21 @@ class PartPage(serializers.Serializer[Any]):
 
 
 class PartListQuery(PageQuery):
-    data_plane = serializers.CharField(required=False, help_text="Only in this one.")
-    team = serializers.CharField(required=False, help_text="Only of this team.")
-    held = serializers.BooleanField(required=False, help_text="Only where a change waits, or none does.")
+    data_plane = serializers.CharField(required=False, help_text="Only parts in this data plane.")
+    team = serializers.CharField(required=False, help_text="Only parts of this team.")
+    held = serializers.BooleanField(
+        required=False, help_text="Only parts with, or only without, a held change."
+    )
 
 
 def show_part(row: AgentConfigPart) -> dict[str, Any]:
-    held = row.held or {"digest": "", "reasons": [], "changes": [], "since": None}
+    hold = row.held or {"digest": "", "reasons": [], "changes": [], "since": None}
     return {
         "data_plane": row.data_plane_id,
         "team": row.team,
-        "documents": [f"{'/'.join(one[:3])} generation {one[3]}" for one in row.documents],
-        "held_digest": held["digest"],
-        "held": held["reasons"],
-        "held_changes": held["changes"],
-        "held_since": held["since"],
+        "documents": [f"{'/'.join(document[:3])} generation {document[3]}" for document in row.documents],
+        "held_digest": hold["digest"],
+        "held": hold["reasons"],
+        "held_changes": hold["changes"],
+        "held_since": hold["since"],
     }

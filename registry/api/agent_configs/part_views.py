@@ -1,4 +1,4 @@
-"""HTTP endpoints for what single teams have in force, and for their changes that wait."""
+"""HTTP endpoints for team parts and their held changes."""
 
 from __future__ import annotations
 
@@ -20,10 +20,11 @@ class PartCollection(Endpoint):
 
     @extend_schema(
         operation_id="agent_config_parts_list",
-        summary="List what each team has in force in each data plane, and what waits",
+        summary="List team parts",
         description=(
-            "A gate holds the change of one team without holding others: `held` says why. An administrator "
-            "approves it with `held_digest` at the data plane. It lists teams that the caller may see."
+            "A part is what one team has active in one data plane. A gate can hold a team's change without "
+            "holding others; `held` has the reasons, and an administrator can approve `held_digest` at the data "
+            "plane. Lists only teams that the caller may see."
         ),
         tags=["agent configurations"],
         parameters=[PartListQuery],

@@ -1,4 +1,4 @@
-"""Doors to the sources that are read again and again: the folder, and the cluster."""
+"""HTTP endpoints for the followed sources: the folder and the cluster."""
 
 from __future__ import annotations
 
@@ -10,42 +10,45 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from controlplane import errors
 from controlplane.api.endpoints import Endpoint, ReasonedQuery, actor_of, caller_of, mutation
 from controlplane.api.fields import Query, StrictSerializer, Text, parse_body
 from controlplane.identity.roles import Action
 from registry.agent_configs.sources.follow import STATES, confirm_removal
-from registry.agent_configs.sources.state import FOLLOWED, standing
+from registry.agent_configs.sources.state import SOURCES, source_status
 from registry.api.agent_configs import examples
 
-NAMES = [(one, one) for one in FOLLOWED]
-STATE_NAMES = [(one, one) for one in STATES]
+SOURCE_NAMES = [(name, name) for name in SOURCES]
+STATE_NAMES = [(state, state) for state in STATES]
 _TAGS = ["agent configurations"]
 
 
 class PendingDocumentRemoval(serializers.Serializer[Any]):
-    """Documents that are gone from the source, and stay until somebody confirms it."""
+    """Documents that are missing from the source and stay until the removal is confirmed."""
 
-    digest = serializers.CharField(help_text="Send it to `agent-config-sources:confirm`.")
+    digest = serializers.CharField(help_text="The digest to send to `agent-config-sources:confirm`.")
     documents = serializers.ListField(
-        child=serializers.CharField(), help_text="The first of them; to administrators alone."
+        child=serializers.CharField(), help_text="The first documents; only for administrators."
     )
 
 
 class FollowedSource(serializers.Serializer[Any]):
-    source = serializers.ChoiceField(choices=NAMES)  # type: ignore[assignment]  # DRF takes it out
+    source = serializers.ChoiceField(choices=SOURCE_NAMES)  # type: ignore[assignment]  # DRF takes it out
     state = serializers.ChoiceField(
         choices=STATE_NAMES,
-        help_text="`off`: it is not set up. `failing`: it, or a part of it, cannot be read; what was read "
-        "stays. `awaiting_confirmation`: too much of it is gone.",
+        help_text="`off`: not configured. `failing`: all or a part of it cannot be read; its documents stay. "
+        "`awaiting_confirmation`: many documents are missing.",
     )
     checked_at = serializers.DateTimeField(allow_null=True)
-    loaded_at = serializers.DateTimeField(allow_null=True, help_text="When all of it was read last.")
+    loaded_at = serializers.DateTimeField(
+        allow_null=True, help_text="When the source was last read completely."
+    )
     problem_count = serializers.IntegerField()
-    problems = serializers.ListField(child=serializers.CharField(), help_text="To administrators alone.")
+    problems = serializers.ListField(child=serializers.CharField(), help_text="Only for administrators.")
     pending = PendingDocumentRemoval(allow_null=True)
-    watcher = serializers.CharField(help_text="Of the cluster: the process that follows it.")
+    watcher = serializers.CharField(help_text="The process that follows the cluster.")
     counts = serializers.DictField(
-        child=serializers.IntegerField(), help_text="Of that process, since it started."
+        child=serializers.IntegerField(), help_text="Counts of that process since it started."
     )
 
 
@@ -55,8 +58,8 @@ class FollowedSourcePage(serializers.Serializer[Any]):
 
 
 class RemovalConfirmation(StrictSerializer):
-    source = serializers.ChoiceField(choices=NAMES)  # type: ignore[assignment]  # as above
-    digest = Text(max_length=64, help_text="`pending.digest`: exactly these documents may go.")
+    source = serializers.ChoiceField(choices=SOURCE_NAMES)  # type: ignore[assignment]  # as above
+    digest = Text(max_length=64, help_text="`pending.digest` of the removal to confirm.")
 
 
 class SourceCollection(Endpoint):
@@ -66,8 +69,8 @@ class SourceCollection(Endpoint):
         operation_id="agent_config_sources_list",
         summary="List sources of agent configurations",
         description=(
-            "Shows for the folder and the Kubernetes cluster whether documents are being read, when they "
-            "were last read, and what is wrong."
+            "Shows for the folder and the Kubernetes cluster their state, the time of the last read, and "
+            "their problems."
         ),
         tags=_TAGS,
         responses=FollowedSourcePage,
@@ -75,17 +78,18 @@ class SourceCollection(Endpoint):
     )
     def get(self, request: Request) -> Response:
         Query.parse(request)
-        items = [asdict(standing(one, caller_of(request))) for one in FOLLOWED.values()]
+        items = [asdict(source_status(source, caller_of(request))) for source in SOURCES.values()]
         return Response({"items": items, "next_cursor": None})
 
 
 class ConfirmRemoval(Endpoint):
     actions = {"POST": Action.AGENT_CONFIG_RULE}
+    problems = {"POST": (errors.UnknownVersion,)}
 
     @extend_schema(
         operation_id="agent_config_sources_confirm",
         summary="Confirm the removal of many documents",
-        description="At the next look, if the source still holds the same.",
+        description="The documents are deleted at the next read if the source has not changed.",
         tags=_TAGS,
         parameters=[ReasonedQuery],
         request=RemovalConfirmation,
@@ -95,7 +99,7 @@ class ConfirmRemoval(Endpoint):
     @mutation
     def post(self, request: Request) -> Response:
         query = ReasonedQuery.parse(request)
-        said = parse_body(RemovalConfirmation, request)
-        source = FOLLOWED[said["source"]]
-        confirm_removal(source, said["digest"], actor=actor_of(request, query["change_message"]))
-        return Response(asdict(standing(source, caller_of(request))))
+        body = parse_body(RemovalConfirmation, request)
+        source = SOURCES[body["source"]]
+        confirm_removal(source, body["digest"], actor=actor_of(request, query["change_message"]))
+        return Response(asdict(source_status(source, caller_of(request))))

@@ -17,7 +17,7 @@ urlpatterns = [
     path("agent-configs:admit", document_views.AdmitAgentConfig.as_view()),
     path("agent-configs:quarantine", document_views.QuarantineAgentConfig.as_view()),
     path("agent-configs:readmit", document_views.ReadmitAgentConfig.as_view()),
-    # A file's name has its folders.
+    # A file's name includes its folders.
     path("agent-configs/<str:team>/<path:name>", document_views.AgentConfigItem.as_view()),
     path("agent-config-sources", source_views.SourceCollection.as_view()),
     path("agent-config-sources:confirm", source_views.ConfirmRemoval.as_view()),

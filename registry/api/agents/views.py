@@ -9,6 +9,7 @@ from drf_spectacular.utils import OpenApiExample, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from controlplane import errors
 from controlplane.api.endpoints import Endpoint, actor_of, caller_of, mutation
 from controlplane.api.fields import Query, parse_body
 from controlplane.api.pages import page_response, paginate
@@ -93,6 +94,7 @@ class AgentCollection(Endpoint):
 
 class AgentItem(Endpoint):
     actions = {"GET": Action.AGENT_READ, "DELETE": Action.AGENT_WRITE}
+    problems = {"DELETE": (errors.StillInUse,)}
 
     @extend_schema(
         operation_id="agents_get",

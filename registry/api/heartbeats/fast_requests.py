@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from controlplane.api.bodies import parse_json
+from django.conf import settings
+
 from controlplane.errors import MalformedBody
+from controlplane.formats.strict_json import parse_json
+from registry.agents.states import after_heartbeat
+from registry.api.heartbeats.fast_connection import BinaryHeartbeat
 from registry.heartbeats.reports import digest_of
 
 _PATH = re.compile(r"/api/v1/agents/([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})/heartbeat")
@@ -28,65 +31,61 @@ _ZERO = datetime(2000, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 
 
-@dataclass(slots=True)
-class PlainBody:
-    """reported_at: microseconds since 2000, as Postgres counts. report: a digest; instance: 16 bytes."""
-
-    reported_at: int
-    lag: int
-    report: bytes | None
-    instance: bytes | None = None
+def agent_of(path: str) -> bytes | None:
+    """The UUID of the agent whose heartbeat has this path, or None if Django must decide."""
+    match = _PATH.fullmatch(path)
+    return _uuid(match[1]) if match else None
 
 
-def agent_of(path: str) -> str | None:
-    """The agent whose heartbeat has this path, or None if Django must judge it."""
-    found = _PATH.fullmatch(path)
-    return found[1] if found else None
+def read_heartbeat(
+    agent_id: bytes, token_digest: bytes, body: bytes, *, congestion_lag: int
+) -> BinaryHeartbeat | None:
+    """Return the heartbeat in the body, or None if Django must decide."""
+    plain = _read_plain(body)
+    if plain is None:
+        return None
+    timestamp, consumer_lag, instance, report = plain
+    reported_at = _microseconds(timestamp)
+    if reported_at is None:
+        return None
+    state = after_heartbeat(consumer_lag, congestion_lag=congestion_lag)
+    return BinaryHeartbeat(agent_id, token_digest, state, reported_at, consumer_lag, report, instance)
 
 
-def read_body(body: bytes) -> PlainBody | None:
-    """Return what the body says, or None if Django must judge it."""
-    found = _BODY.fullmatch(body)
-    if found is not None:
-        said = _microseconds(found[1].decode("ascii"))
-        instance = None if found[3] is None else _instance(found[3].decode("ascii"))
-        return None if said is None else PlainBody(said, int(found[2]), None, instance)
+def _read_plain(body: bytes) -> tuple[str, int, bytes | None, bytes | None] | None:
+    """Timestamp, consumer lag, instance, and the digest of the report."""
+    match = _BODY.fullmatch(body)
+    if match is not None:
+        instance = None if match[3] is None else _uuid(match[3].decode("ascii"))
+        return match[1].decode("ascii"), int(match[2]), instance, None
     try:
-        document = parse_json(body)
+        document = parse_json(body, max_depth=settings.MAX_JSON_DEPTH)
     except MalformedBody:
         return None
-    return _with_report(document)
+    return _read_document(document)
 
 
-def time_of(reported_at: int) -> datetime:
-    return _ZERO + reported_at * _MICROSECOND
-
-
-def _with_report(document: Any) -> PlainBody | None:
-    """Members that we do not know are ignored, as Django does: the agent may be newer."""
+def _read_document(document: Any) -> tuple[str, int, bytes | None, bytes | None] | None:
+    """Unknown members are ignored, as Django does: the agent may be newer."""
     if not isinstance(document, dict):
         return None
-    stamp, lag = document.get("timestamp"), document.get("consumer_lag")
-    if type(lag) is not int or not 0 <= lag <= _MAX_LAG:
+    timestamp, consumer_lag = document.get("timestamp"), document.get("consumer_lag")
+    if type(consumer_lag) is not int or not 0 <= consumer_lag <= _MAX_LAG:
         return None
-    if not isinstance(stamp, str) or not _TIME_ALONE.fullmatch(stamp):
+    if not isinstance(timestamp, str) or not _TIME_ALONE.fullmatch(timestamp):
         return None
-    instance = document.get("instance_uuid", "")
-    if not isinstance(instance, str) or (instance and not _UUID_ALONE.fullmatch(instance)):
+    instance = document.get("instance_uuid")
+    if "instance_uuid" in document and not (isinstance(instance, str) and _UUID_ALONE.fullmatch(instance)):
         return None
-    if not instance and "instance_uuid" in document:
-        return None
-    said = _microseconds(stamp)
-    known = _instance(instance) if instance else None
-    return None if said is None else PlainBody(said, lag, digest_of(document), known)
+    return timestamp, consumer_lag, None if instance is None else _uuid(instance), digest_of(document)
 
 
-def _instance(text: str) -> bytes:
+def _uuid(text: str) -> bytes:
     return bytes.fromhex(text.replace("-", ""))
 
 
-def _microseconds(stamp: str) -> int | None:
+def _microseconds(timestamp: str) -> int | None:
     try:
-        return (datetime.fromisoformat(stamp) - _ZERO) // _MICROSECOND
+        return (datetime.fromisoformat(timestamp) - _ZERO) // _MICROSECOND
     except ValueError:
         return None

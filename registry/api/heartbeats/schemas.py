@@ -12,7 +12,7 @@ from controlplane.api.fields import Instant, StrictSerializer, Text, Whole
 from registry.agents.liveness import LivenessPolicy, whole_seconds
 from registry.agents.states import State
 from registry.heartbeats.record import Heartbeat
-from registry.heartbeats.renew import Renewed
+from registry.heartbeats.renew import Renewal
 from registry.heartbeats.reports import PARTS, Report, digest_of
 
 MOST_HEARTBEATS = 1000
@@ -145,8 +145,7 @@ class HeartbeatBatchRead(serializers.Serializer[Any]):
     items = HeartbeatBatchResult(many=True, help_text="In the order in which they were sent.")
 
 
-# What is usual has none: registry.api.heartbeats.fast_path answers without looking here.
-DIRECTIVES = {State.DRAINING: ["drain"], State.REGISTERED: ["wait"]}
+_DIRECTIVES = {State.DRAINING.value: ["drain"], State.REGISTERED.value: ["wait"]}
 
 
 def parsed(shape: type[serializers.Serializer[Any]], sent: Any) -> dict[str, Any]:
@@ -164,17 +163,16 @@ def heartbeat_of(said: Mapping[str, Any], sent: Any) -> Heartbeat:
     return Heartbeat(said["timestamp"], said["consumer_lag"], report, said.get("instance_uuid"))
 
 
-def show_heartbeat(one: Renewed, policy: LivenessPolicy) -> dict[str, Any]:
-    """What the agent is told; registry.api.heartbeats.fast_path writes the same bytes, as a test proves."""
+def show_heartbeat(renewal: Renewal, policy: LivenessPolicy) -> dict[str, Any]:
     return {
-        "agent_id": str(one.agent_id),
-        "health_status": one.state,
-        "last_heartbeat": one.renewed_at,
-        "lease_expires_at": one.expires_at,
-        "lease_seconds": whole_seconds(one.expires_at - one.renewed_at),
+        "agent_id": str(renewal.agent_id),
+        "health_status": renewal.state,
+        "last_heartbeat": renewal.renewed_at,
+        "lease_expires_at": renewal.expires_at,
+        "lease_seconds": whole_seconds(renewal.expires_at - renewal.renewed_at),
         "heartbeat_interval": int(policy.interval.total_seconds()),
         "next_heartbeat_in_seconds": policy.next_interval(_chance),
-        "generation": one.generation,
-        "directives": DIRECTIVES.get(State(one.state), []),
-        "configuration_etag": one.configuration_etag,
+        "generation": renewal.generation,
+        "directives": _DIRECTIVES.get(renewal.state, []),
+        "configuration_etag": renewal.configuration_etag,
     }

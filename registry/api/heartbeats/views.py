@@ -11,6 +11,7 @@ from drf_spectacular.utils import OpenApiExample, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from controlplane import errors
 from controlplane.access.models import Token
 from controlplane.api.endpoints import Endpoint, actor_of, caller_of
 from controlplane.api.fields import Query, parse_body
@@ -24,8 +25,9 @@ from registry.api.heartbeats import schemas as shapes
 from registry.api.heartbeats.bulk_entries import BadEntry, Entry, read_entries
 from registry.api.retry_after import with_retry_after
 from registry.heartbeats.permits import give_permit
-from registry.heartbeats.record import record_heartbeat
-from registry.heartbeats.renew import Renewed, record_heartbeats, renewed
+from registry.heartbeats.record import record_heartbeat, renewal_of
+from registry.heartbeats.record_many import record_heartbeats
+from registry.heartbeats.renew import Renewal
 from registry.metrics import HEARTBEATS, counted
 
 _WHEN = "2026-11-21T09:30:00Z"
@@ -56,6 +58,13 @@ class AgentHeartbeat(Endpoint):
     """Plain heartbeats never come here: registry.api.heartbeats.fast_path takes them."""
 
     actions = {"PUT": Action.AGENT_HEARTBEAT}
+    problems = {
+        "PUT": (
+            errors.UnknownAgent,
+            errors.DuplicateInstance,
+            errors.AgentRetired,
+        )
+    }
     unlimited_methods = frozenset({"PUT"})
 
     def handle_exception(self, exc: Exception) -> Response:
@@ -88,7 +97,7 @@ class AgentHeartbeat(Endpoint):
                 agent_id, shapes.heartbeat_of(said, request.data), **_how(request, policy)
             )
         _permit(agent, request)
-        return Response(shapes.show_heartbeat(renewed(agent), policy))
+        return Response(shapes.show_heartbeat(renewal_of(agent), policy))
 
 
 class ManyHeartbeats(Endpoint):
@@ -139,7 +148,7 @@ def _permit(agent: Agent, request: Request) -> None:
         give_permit(agent, token)
 
 
-def _taken(agent_id: UUID, found: Renewed | ControlplaneError, policy: LivenessPolicy) -> dict[str, Any]:
+def _taken(agent_id: UUID, found: Renewal | ControlplaneError, policy: LivenessPolicy) -> dict[str, Any]:
     if isinstance(found, ControlplaneError):
         return _refused(BadEntry(str(agent_id), found))
     HEARTBEATS.labels("accepted").inc()

@@ -4,34 +4,34 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from controlplane.identity.actors import system
 from registry.agent_configs.publishing.recompute import recompute_all
-from registry.agent_configs.sources.folder import confirm, folder_state, synchronise
+from registry.agent_configs.sources.folder import confirm_folder_removal, get_folder_row, synchronise
 from registry.agent_configs.sources.follow import AWAITING, CURRENT, OFF
 
 _ACTOR = system("command")
 
 
 class Command(BaseCommand):
-    help = "Look at the folder of agent configurations now, and bring data planes what follows from it."
+    help = "Read the folder of agent configurations now and recompute data planes."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--confirm", metavar="DIGEST", help="Let the documents go that are missing.")
+        parser.add_argument("--confirm", metavar="DIGEST", help="Confirm the removal of missing documents.")
 
     def handle(self, *args: Any, **options: Any) -> None:
         if options["confirm"]:
-            confirm(options["confirm"], actor=_ACTOR)
-        # Somebody who asks at once has written the files to the end.
+            confirm_folder_removal(options["confirm"], actor=_ACTOR)
+        # Whoever runs the command has finished writing the files.
         state = synchronise(settled_seconds=0)
         if state == OFF:
-            raise CommandError("AGENT_CONFIGS_PATH is empty, so there is no folder to look at.")
+            raise CommandError("AGENT_CONFIGS_PATH is empty. Set it to the folder of agent configurations.")
         recompute_all(_ACTOR)
-        found = folder_state()
+        found = get_folder_row()
         for problem in found.problems:
             self.stderr.write(problem)
         if state == AWAITING and found.pending:
             self.stderr.write(
-                f"{len(found.pending['documents'])} documents would go. If that is meant: "
+                f"{len(found.pending['documents'])} documents would be removed. To confirm, run "
                 f"manage.py load_agent_configs --confirm {found.pending['digest']}"
             )
         if state != CURRENT:
-            raise CommandError(f"The folder is not in force: {state}. What was read stays.")
-        self.stdout.write("The folder is in force.")
+            raise CommandError(f"The folder was not loaded: {state}. Its documents stay.")
+        self.stdout.write("The folder was loaded.")

@@ -10,9 +10,9 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from controlplane.extras import is_installed, missing
 from controlplane.identity.actors import system
 from registry.agent_configs.source_models import AgentConfigCluster
-from registry.agent_configs.sources.cluster.backoff import Pace
+from registry.agent_configs.sources.cluster.backoff import WatchTiming
 from registry.agent_configs.sources.cluster.client import KubernetesCluster
-from registry.agent_configs.sources.cluster.health import serve
+from registry.agent_configs.sources.cluster.health import serve_probes
 from registry.agent_configs.sources.cluster.protocol import ClusterError
 from registry.agent_configs.sources.cluster.synchronise import SOURCE, STANDBY
 from registry.agent_configs.sources.cluster.watcher import LISTING, OFFLINE, Watcher
@@ -22,16 +22,16 @@ _ONCE_SECONDS = 120.0
 
 
 class Command(BaseCommand):
-    help = "Follow the ConfigMaps of a cluster until told to stop, and publish their agent configurations."
+    help = "Follow the ConfigMaps of a cluster and publish their agent configurations."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--once", action="store_true", help="List once, publish, and leave.")
-        parser.add_argument("--confirm", metavar="DIGEST", help="Let the documents go that are missing.")
+        parser.add_argument("--once", action="store_true", help="List once, publish and exit.")
+        parser.add_argument("--confirm", metavar="DIGEST", help="Confirm the removal of missing documents.")
 
     def handle(self, *args: Any, **options: Any) -> None:
         if options["confirm"]:
             confirm_removal(SOURCE, options["confirm"], actor=system("command"))
-            self.stdout.write("Confirmed. The watcher lets them go if nothing else changed.")
+            self.stdout.write("Confirmed. The watcher removes the documents if nothing else has changed.")
             return
         watcher = _watcher()
         if options["once"]:
@@ -43,7 +43,7 @@ class Command(BaseCommand):
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: watcher.halt())
         port = settings.AGENT_CONFIGS_KUBERNETES_PROBE_PORT
-        probes = serve(watcher.pulse, port) if port else None
+        probes = serve_probes(watcher.health, port) if port else None
         self.stdout.write(f"{watcher.name} watches {', '.join(settings.AGENT_CONFIGS_KUBERNETES_NAMESPACES)}")
         self.stdout.flush()
         watcher.start()
@@ -68,39 +68,39 @@ class Command(BaseCommand):
             self.stderr.write(problem)
         if state == AWAITING and row.pending:
             self.stderr.write(
-                f"{len(row.pending['documents'])} documents would go. If that is meant: "
+                f"{len(row.pending['documents'])} documents would be removed. To confirm, run "
                 f"manage.py watch_agent_configs --confirm {row.pending['digest']}"
             )
         if state == STANDBY:
             self.stdout.write(f"Another watcher follows the cluster: {row.watcher}.")
         elif state != CURRENT:
-            raise CommandError(f"The cluster is not in force: {state}. What was read stays.")
+            raise CommandError(f"The cluster was not loaded: {state}. Its documents stay.")
         else:
-            self.stdout.write("The cluster is in force.")
+            self.stdout.write("The cluster was loaded.")
 
 
 def _watcher() -> Watcher:
     namespaces = settings.AGENT_CONFIGS_KUBERNETES_NAMESPACES
     if not namespaces:
-        raise CommandError("AGENT_CONFIGS_KUBERNETES_NAMESPACES is empty, so there is nothing to watch.")
+        raise CommandError("AGENT_CONFIGS_KUBERNETES_NAMESPACES is empty. Set it to the namespaces to watch.")
     if not is_installed("kubernetes"):
         raise CommandError(missing("kubernetes"))
-    pace = Pace(relist=settings.AGENT_CONFIGS_KUBERNETES_RELIST_SECONDS)
+    timing = WatchTiming(relist_interval=settings.AGENT_CONFIGS_KUBERNETES_RELIST_SECONDS)
     try:
         cluster = KubernetesCluster(
             settings.AGENT_CONFIGS_KUBERNETES_KUBECONFIG,
             selector=settings.AGENT_CONFIGS_KUBERNETES_SELECTOR,
-            pace=pace,
+            timing=timing,
         )
     except ClusterError as error:
         raise CommandError(
-            f"{error} Set AGENT_CONFIGS_KUBERNETES_KUBECONFIG, or run it within the cluster."
+            f"{error} Set AGENT_CONFIGS_KUBERNETES_KUBECONFIG, or run the watcher inside the cluster."
         ) from error
     return Watcher(
         cluster,
         namespaces,
         name=f"{socket.gethostname()}-{os.getpid()}",
         quiet=settings.AGENT_CONFIGS_KUBERNETES_SETTLE_SECONDS,
-        pace=pace,
+        timing=timing,
         events=settings.AGENT_CONFIGS_KUBERNETES_EVENTS,
     )

@@ -114,7 +114,7 @@ def test_who_does_not_administer_access_is_told_so(browser, page):
     answer = logged_in("eve", Role.EDITOR).get(page)
 
     assert answer.status_code == 403
-    assert "needs one of the roles" in text_of(answer)
+    assert "requires one of the roles" in text_of(answer)
 
 
 def test_a_join_token_is_made_shown_once_and_revoked(browser):

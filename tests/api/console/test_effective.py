@@ -9,7 +9,7 @@ from controlplane.access import principals
 from controlplane.access.models import PrincipalKind
 from controlplane.identity.roles import Role
 from controlplane.scopes import Scope
-from overrides.editing.guard_rails import RailWrite, put_rail
+from overrides.editing.guard_rails import GuardRailSpec, put_rail
 from overrides.editing.writes import delete_override, put_override
 from overrides.loading.platform_defaults import platform_defaults
 from overrides.resolution.addresses import Address
@@ -37,7 +37,7 @@ def defaults(settings, tmp_path):
 
 def test_a_value_that_a_guard_rail_refuses_is_struck_through_with_the_reason(browser):
     put_override(Address("workflow_execution_config", Scope()), {"max_parallelism": 500}, actor=ACTOR)
-    rail = RailWrite(
+    rail = GuardRailSpec(
         "cap", Scope(domain="production"), "workflow_execution_config", "/max_parallelism", {"maximum": 100}
     )
     put_rail(rail, actor=ACTOR, accept_existing=True)
@@ -45,7 +45,7 @@ def test_a_value_that_a_guard_rail_refuses_is_struck_through_with_the_reason(bro
     page = browser.get("/overrides?domain=production").content.decode()
 
     assert "<s>500</s>" in page
-    assert "refused by the guard rail cap: 100 is the most allowed" in page
+    assert "refused by the guard rail cap: the maximum is 100" in page
 
 
 def test_a_platform_default_is_called_so(browser, defaults):
@@ -60,7 +60,9 @@ def test_what_a_guard_rail_allows_is_said_where_it_governs(browser):
     rule = {"maximum": 100, "minimum": 2, "lock_below": "project_domain"}
     place = Scope(domain="production")
     put_rail(
-        RailWrite("cap", place, "workflow_execution_config", "/max_parallelism", rule, "Ask us for more."),
+        GuardRailSpec(
+            "cap", place, "workflow_execution_config", "/max_parallelism", rule, "Ask us for more."
+        ),
         actor=ACTOR,
     )
 

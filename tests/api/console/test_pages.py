@@ -214,7 +214,7 @@ def test_who_may_not_see_a_page_is_told_what_is_missing(db):
     answer = client.get("/agents")
 
     assert answer.status_code == 403
-    assert "needs one of the roles" in answer.content.decode()
+    assert "requires one of the roles" in answer.content.decode()
 
 
 def test_who_has_no_role_is_told_so_on_the_dashboard(db):
@@ -226,7 +226,7 @@ def test_who_has_no_role_is_told_so_on_the_dashboard(db):
     answer = client.get("/")
 
     assert answer.status_code == 403
-    assert "needs one of the roles" in answer.content.decode()
+    assert "requires one of the roles" in answer.content.decode()
 
 
 def test_who_may_read_one_project_finds_it_and_no_other(browser):

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from controlplane.formats import strict_yaml
 from controlplane.scopes import Scope
-from overrides.field_managers import applied, managed_part
+from overrides.field_managers import apply_attributes, managed_part
 from overrides.models import Override
 from overrides.resolution.leaves import leaves, name_of
 from overrides.resource_types import BUILT_IN
@@ -185,12 +185,12 @@ plugins = st.fixed_dictionaries(
 
 @given(plugins, plugins)
 def test_the_part_of_a_manager_applied_by_it_changes_nothing(first, second):
-    stored = applied(None, {}, first, PLUGINS, "git")
-    both = applied(stored.attributes, stored.owners, second, PLUGINS, "team")
+    stored = apply_attributes(None, {}, first, PLUGINS, "git")
+    both = apply_attributes(stored.attributes, stored.owners, second, PLUGINS, "team")
     assert both.attributes is not None
 
     part = managed_part(both.attributes, both.owners, PLUGINS, "git")
-    again = applied(both.attributes, both.owners, part, PLUGINS, "git")
+    again = apply_attributes(both.attributes, both.owners, part, PLUGINS, "git")
 
     assert (again.attributes, again.owners) == (both.attributes, both.owners)
     wanted = {name_of(path) for path, _ in leaves(part, PLUGINS)} if part else set()

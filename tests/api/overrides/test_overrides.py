@@ -66,6 +66,18 @@ def test_replacing_without_the_version_is_refused_and_changes_nothing(api):
     assert api.get("overrides/task_resource").json()["attributes"] == CPU_1["attributes"]
 
 
+def test_the_version_is_checked_before_the_attributes(api):
+    api.put("overrides/task_resource", CPU_1)
+    invalid = {"attributes": {"defaults": {"cpus": "2"}}}
+
+    blind = api.put("overrides/task_resource", invalid)
+    stale = api.put("overrides/task_resource", invalid, If_Match='"v7"')
+    current = api.put("overrides/task_resource", invalid, If_Match='"v1"')
+
+    assert [blind.status_code, stale.status_code, current.status_code] == [428, 412, 422]
+    assert [error["pointer"] for error in current.json()["errors"]] == ["/attributes/defaults/cpus"]
+
+
 def test_an_old_etag_never_matches_what_was_made_anew(api):
     old = api.put("overrides/task_resource", CPU_1)["ETag"]
     api.delete("overrides/task_resource", If_Match=old)

@@ -368,7 +368,7 @@ def test_every_mistake_in_an_own_types_document_has_its_pointer(api):
         "cpu must be a string, not 1.",
         'Quote it: "1".',
     )
-    assert errors["/attributes/pool/kind"]["message"] == "kind cannot be false. Use one of: spot, true."
+    assert errors["/attributes/pool/kind"]["message"] == "kind cannot be false. Use one of spot, true."
     assert errors["/attributes/pool/nodes/2"]["message"] == "Item 2 must be a string or an object, not 5."
     assert not Override.objects.exists()
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import assume, event, given
 from hypothesis import strategies as st
 
-from overrides.field_managers import Owners, applied, laid_over, replaced
+from overrides.field_managers import Owners, apply_attributes, overlay_attributes, replace_attributes
 from overrides.resolution.leaves import leaves, name_of
 from overrides.resolution.merging import Combine, MergeRule, Strategy, canonical
 
@@ -55,13 +55,13 @@ class Stored:
 
     def apply(self, manager: str, wanted: Any, *, force: bool = False) -> bool:
         """True if it was written: nobody objected, or nobody was asked."""
-        return self._take(applied(self.attributes, self.owners, wanted, self.rule, manager), force)
+        return self._take(apply_attributes(self.attributes, self.owners, wanted, self.rule, manager), force)
 
     def put(self, manager: str, wanted: Any, *, force: bool = False) -> bool:
-        return self._take(replaced(self.attributes, self.owners, wanted, self.rule, manager), force)
+        return self._take(replace_attributes(self.attributes, self.owners, wanted, self.rule, manager), force)
 
     def _take(self, outcome: Any, force: bool) -> bool:
-        if outcome.claimed and not force:
+        if outcome.conflicts and not force:
             return False
         self.attributes, self.owners = outcome.attributes, outcome.owners
         return True
@@ -109,22 +109,22 @@ def of_others(owners: Owners, manager: str) -> Mapping[str, set[str]]:
 def test_the_short_ways_come_to_what_the_long_way_comes_to(stored, wanted, again):
     wanted = stored.attributes if again else wanted
 
-    short = applied(stored.attributes, stored.owners, wanted, stored.rule, "git")
-    long = laid_over(stored.attributes, stored.owners, wanted, stored.rule, "git")
+    short = apply_attributes(stored.attributes, stored.owners, wanted, stored.rule, "git")
+    long = overlay_attributes(stored.attributes, stored.owners, wanted, stored.rule, "git")
 
     event(f"nothing changes: {short.attributes is stored.attributes}")
     assert canonical([short.attributes, short.owners]) == canonical([long.attributes, long.owners])
-    assert short.claimed == long.claimed
+    assert short.conflicts == long.conflicts
 
 
 @given(histories(), maybe)
 def test_applying_again_changes_nothing_and_claims_nothing(stored, wanted):
     stored.apply("git", wanted, force=True)
 
-    again = applied(stored.attributes, stored.owners, wanted, stored.rule, "git")
+    again = apply_attributes(stored.attributes, stored.owners, wanted, stored.rule, "git")
 
     assert canonical(again.attributes) == canonical(stored.attributes)
-    assert (again.owners, again.claimed) == (stored.owners, ())
+    assert (again.owners, again.conflicts) == (stored.owners, ())
 
 
 @given(histories(), documents)
@@ -139,10 +139,10 @@ def test_what_is_wanted_stands_afterwards_and_is_managed(stored, wanted):
 
 @given(histories(), maybe)
 def test_what_others_manage_changes_or_goes_only_if_it_is_claimed_from_them(stored, wanted):
-    outcome = applied(stored.attributes, stored.owners, wanted, stored.rule, "git")
+    outcome = apply_attributes(stored.attributes, stored.owners, wanted, stored.rule, "git")
 
     after = stated(outcome.attributes, stored.rule)
-    claimed = {one.leaf: set(one.managers) for one in outcome.claimed}
+    claimed = {one.leaf: set(one.managers) for one in outcome.conflicts}
     event(f"claimed {len(claimed)}")
     for leaf, managers in of_others(stored.owners, "git").items():
         if leaf in claimed:
@@ -154,10 +154,10 @@ def test_what_others_manage_changes_or_goes_only_if_it_is_claimed_from_them(stor
 
 @given(histories(), maybe)
 def test_only_what_would_change_is_claimed(stored, wanted):
-    outcome = applied(stored.attributes, stored.owners, wanted, stored.rule, "git")
+    outcome = apply_attributes(stored.attributes, stored.owners, wanted, stored.rule, "git")
 
     after = stated(outcome.attributes, stored.rule)
-    names = [one.leaf for one in outcome.claimed]
+    names = [one.leaf for one in outcome.conflicts]
     assert names == sorted(set(names))
     for leaf in names:
         assert after.get(leaf) != stored.leaves[leaf]
@@ -165,7 +165,7 @@ def test_only_what_would_change_is_claimed(stored, wanted):
 
 @given(histories(), maybe)
 def test_what_nobody_manages_stays_where_nothing_is_wanted_instead(stored, wanted):
-    outcome = applied(stored.attributes, stored.owners, wanted, stored.rule, "git")
+    outcome = apply_attributes(stored.attributes, stored.owners, wanted, stored.rule, "git")
 
     after, asked = stated(outcome.attributes, stored.rule), stated(wanted, stored.rule)
     for leaf, text in stored.leaves.items():
@@ -175,7 +175,7 @@ def test_what_nobody_manages_stays_where_nothing_is_wanted_instead(stored, wante
 
 @given(histories(), maybe)
 def test_what_a_manager_alone_wanted_and_wants_no_more_is_gone(stored, wanted):
-    outcome = applied(stored.attributes, stored.owners, wanted, stored.rule, "git")
+    outcome = apply_attributes(stored.attributes, stored.owners, wanted, stored.rule, "git")
 
     after, asked = stated(outcome.attributes, stored.rule), stated(wanted, stored.rule)
     for leaf, managers in stored.owners.items():
@@ -190,9 +190,9 @@ def test_what_a_manager_alone_wanted_and_wants_no_more_is_gone(stored, wanted):
 
 @given(histories(), maybe)
 def test_what_is_shared_stays_with_those_who_still_want_it(stored, wanted):
-    outcome = applied(stored.attributes, stored.owners, wanted, stored.rule, "git")
+    outcome = apply_attributes(stored.attributes, stored.owners, wanted, stored.rule, "git")
 
-    gone = {one.leaf for one in outcome.claimed}
+    gone = {one.leaf for one in outcome.conflicts}
     asked = stated(wanted, stored.rule)
     for leaf, managers in stored.owners.items():
         shared = "git" in managers and len(managers) > 1
@@ -202,7 +202,7 @@ def test_what_is_shared_stays_with_those_who_still_want_it(stored, wanted):
 
 @given(histories(), maybe)
 def test_managers_are_named_only_of_leaves_that_stand_each_once_and_in_order(stored, wanted):
-    outcome = applied(stored.attributes, stored.owners, wanted, stored.rule, "git")
+    outcome = apply_attributes(stored.attributes, stored.owners, wanted, stored.rule, "git")
 
     assert outcome.owners.keys() <= stated(outcome.attributes, stored.rule).keys()
     for managers in outcome.owners.values():
@@ -213,7 +213,7 @@ def test_managers_are_named_only_of_leaves_that_stand_each_once_and_in_order(sto
 def test_nothing_that_is_given_is_changed_in_place(stored, wanted):
     before = canonical([stored.attributes, stored.owners, wanted])
 
-    applied(stored.attributes, stored.owners, wanted, stored.rule, "git")
+    apply_attributes(stored.attributes, stored.owners, wanted, stored.rule, "git")
 
     assert canonical([stored.attributes, stored.owners, wanted]) == before
 
@@ -270,25 +270,25 @@ def test_when_all_have_given_up_only_what_nobody_manages_is_left(stored):
 
 @given(histories(), maybe)
 def test_who_forces_takes_over_alone(stored, wanted):
-    outcome = applied(stored.attributes, stored.owners, wanted, stored.rule, "git")
+    outcome = apply_attributes(stored.attributes, stored.owners, wanted, stored.rule, "git")
 
-    for one in outcome.claimed:
+    for one in outcome.conflicts:
         assert outcome.owners.get(one.leaf, ["git"]) == ["git"]
 
 
 @given(histories(), maybe)
 def test_replacing_claims_exactly_what_of_others_would_differ(stored, wanted):
-    outcome = replaced(stored.attributes, stored.owners, wanted, stored.rule, "git")
+    outcome = replace_attributes(stored.attributes, stored.owners, wanted, stored.rule, "git")
 
     after = stated(wanted, stored.rule)
     differs = {leaf for leaf, text in stored.leaves.items() if after.get(leaf) != text}
-    assert {one.leaf for one in outcome.claimed} == differs & of_others(stored.owners, "git").keys()
+    assert {one.leaf for one in outcome.conflicts} == differs & of_others(stored.owners, "git").keys()
     assert outcome.attributes is wanted
 
 
 @given(histories(), documents)
 def test_replacing_manages_what_it_changes_and_leaves_the_rest_to_whom_it_belongs(stored, wanted):
-    outcome = replaced(stored.attributes, stored.owners, wanted, stored.rule, "git")
+    outcome = replace_attributes(stored.attributes, stored.owners, wanted, stored.rule, "git")
 
     for leaf, text in stated(wanted, stored.rule).items():
         unchanged = stored.leaves.get(leaf) == text
@@ -344,11 +344,13 @@ def test_a_manager_meets_another(case):
     stored = Stored(RULE)
     stored.apply("team", theirs)
 
-    outcome = applied(stored.attributes, stored.owners, mine, RULE, "git")
+    outcome = apply_attributes(stored.attributes, stored.owners, mine, RULE, "git")
 
     inner = next((name for name in ("items", "tags", "list", "whole") if name in theirs), None)
     assert outcome.attributes == ({inner: expected} if inner else expected)
-    assert [(one.leaf, one.managers) for one in outcome.claimed] == [(leaf, ("team",)) for leaf in overruled]
+    assert [(one.leaf, one.managers) for one in outcome.conflicts] == [
+        (leaf, ("team",)) for leaf in overruled
+    ]
 
 
 def test_a_name_that_only_one_wanted_stays_while_others_say_something_of_the_item():

@@ -1,85 +1,62 @@
-"""The fast path itself: an ASGI application that answers plain requests, and hands the others on."""
+"""The fast path of effective reads: answered from memory after a shared look at the revision."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Awaitable, Callable
 from concurrent.futures import Executor
 
 from django.conf import settings
 
-from controlplane.observability.request_ids import choose, new_request_id
-from controlplane.web.django_bridge import Receive, Scope, Send
-from controlplane.web.learned_headers import Header, Specimens
-from controlplane.web.request_metrics import Figures
-from overrides.api.effective.fast_path.answer_cache import Answers
-from overrides.api.effective.fast_path.requests import PlainRequest, PlainRequests
+from controlplane.web.django_bridge import Application, Receive, Scope, Send
+from controlplane.web.fast_path import FastAnswer, FastPath
+from controlplane.web.fast_requests import RequestHead, RequestHeads
+from controlplane.web.request_metrics import RequestMetrics
+from overrides.api.effective.fast_path.answer_cache import AnswerCache
+from overrides.api.effective.fast_path.requests import question_of
 from overrides.api.effective.fast_path.revision_check import RevisionCheck
-from overrides.api.effective.fast_path.snapshot import Place
-from overrides.api.effective.fast_path.token_cache import KnownTokens
+from overrides.api.effective.fast_path.snapshot import CacheEntry
+from overrides.api.effective.fast_path.token_cache import TokenCache
 
 ROUTE = "/api/v1/overrides/effective"
 _MIB = 1024 * 1024
-Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 
-class FastReads:
-    """django: who answers all that is not plain. pool: the threads where Django runs."""
+def plain_heads() -> RequestHeads:
+    return RequestHeads("GET", "HEAD", has_body=False)
+
+
+class FastReads(FastPath):
+    """pool: the threads where Django runs."""
 
     def __init__(self, django: Application, pool: Executor) -> None:
-        self._django = django
-        self._figures = Figures(ROUTE.removeprefix("/"))
-        self._answers = Answers(pool, self._figures, settings.EFFECTIVE_SNAPSHOT_MIB * _MIB)
-        self._tokens = KnownTokens(pool)
-        self._plain = PlainRequests()
-        self._specimens = Specimens()
-        self._check = RevisionCheck(self._answers.changed)
+        super().__init__(django, plain_heads(), RequestMetrics(ROUTE.removeprefix("/")))
+        self._answers = AnswerCache(pool, self._metrics, settings.EFFECTIVE_SNAPSHOT_MIB * _MIB)
+        self._tokens = TokenCache(pool)
+        self._check = RevisionCheck(self._answers.drop)
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        started = time.perf_counter()
-        request = self._plain.read(scope)
-        answer = None if request is None else await self._answer(request)
-        if answer is None:
-            self._figures.count("django")
-            if request is not None:
-                send = self._specimens.watching(send, secure=request.secure)
-            await self._django(scope, receive, send)
-            return
-        status, headers, body = answer
-        await send({"type": "http.response.start", "status": status, "headers": headers})
-        await send({"type": "http.response.body", "body": body})
-        self._figures.answered(scope["method"], status, time.perf_counter() - started)
+    async def answer(self, head: RequestHead, body: bytes, request_id: str) -> FastAnswer | None:
+        question = question_of(head.query)
+        state = None if question is None else await self._check.poll()
+        if question is None or state is None:
+            return None
+        token = self._tokens.ready(head.token_digest, state)
+        if token is None:
+            token = await self._tokens.look_up(head.secret, head.token_digest, state)
+        if token is None or not token.may_read(question.scope):
+            return None
+        entry = self._answers.ready(question.key) or await self._answers.compute(question)
+        return None if entry is None else _answer(entry, head.etag)
+
+    async def leave(self, scope: Scope, receive: Receive, send: Send) -> None:
+        self._metrics.count("django")
+        await super().leave(scope, receive, send)
 
     async def close(self) -> None:
-        self._figures.write()
+        self._metrics.write()
         await self._check.close()
 
-    async def _answer(self, request: PlainRequest) -> tuple[int, list[Header], bytes] | None:
-        """Status, headers and body; None where Django has the word."""
-        sight = await self._check.look()
-        if sight is None:
-            return None
-        token = self._tokens.ready(request.digest, sight)
-        if token is None:
-            token = await self._tokens.look_up(request.secret, request.digest, sight)
-        if token is None or not token.may_read(request.question.scope):
-            return None
-        found = self._answers.ready(request.question.key) or await self._answers.compute(request.question)
-        if found is None:
-            return None
-        status = 304 if request.held == found.etag else 200
-        learned = self._specimens.of(request.secure, status)
-        if learned is None:
-            return None
-        request_id = choose(request.request_id) if request.request_id else new_request_id()
-        return _dressed(found, status, learned, request_id)
 
-
-def _dressed(
-    found: Place, status: int, learned: list[Header], request_id: str
-) -> tuple[int, list[Header], bytes]:
-    headers = [*learned, (b"etag", found.etag), (b"x-request-id", request_id.encode())]
-    if status == 304:
-        return status, headers, b""
-    headers.append((b"content-length", str(len(found.body)).encode()))
-    return status, headers, found.body
+def _answer(entry: CacheEntry, client_etag: bytes | None) -> FastAnswer:
+    headers = [(b"etag", entry.etag)]
+    if client_etag == entry.etag:
+        return FastAnswer(304, b"", headers)
+    return FastAnswer(200, entry.body, headers)

@@ -24,7 +24,7 @@ def rung_of(scope: Scope) -> Rung:
 
 
 @dataclass(slots=True, eq=False)
-class Place:
+class CacheEntry:
     """Where an answer is, or will be. dropped: something that covers it changed since it was asked for."""
 
     key: Key
@@ -45,56 +45,56 @@ class Snapshot:
     def __init__(self, limit: int) -> None:
         self._limit = limit
         self._size = 0
-        self._ready: OrderedDict[Key, Place] = OrderedDict()
-        self._standing: dict[Rung, set[Place]] = {}
+        self._ready: OrderedDict[Key, CacheEntry] = OrderedDict()
+        self._entries_by_rung: dict[Rung, set[CacheEntry]] = {}
 
     def __len__(self) -> int:
         return len(self._ready)
 
-    def get(self, key: Key) -> Place | None:
-        place = self._ready.get(key)
-        if place is not None:
+    def get(self, key: Key) -> CacheEntry | None:
+        entry = self._ready.get(key)
+        if entry is not None:
             self._ready.move_to_end(key)
-        return place
+        return entry
 
-    def expect(self, key: Key, scope: Scope) -> Place:
-        """Make the place of an answer before it is computed, so that changes from now on drop it too."""
-        place = Place(key, tuple(rung_of(rung) for rung in scope.ladder()))
-        for rung in place.rungs:
-            self._standing.setdefault(rung, set()).add(place)
-        return place
+    def reserve(self, key: Key, scope: Scope) -> CacheEntry:
+        """Make the entry of an answer before it is computed, so that changes from now on drop it too."""
+        entry = CacheEntry(key, tuple(rung_of(rung) for rung in scope.ladder()))
+        for rung in entry.rungs:
+            self._entries_by_rung.setdefault(rung, set()).add(entry)
+        return entry
 
-    def fill(self, place: Place, body: bytes, etag: bytes) -> None:
+    def fill(self, entry: CacheEntry, body: bytes, etag: bytes) -> None:
         """Put the answer there, and keep it unless a change has overtaken it."""
-        place.body, place.etag = body, etag
-        if place.dropped:
+        entry.body, entry.etag = body, etag
+        if entry.dropped:
             return
-        place.ready = True
-        self._ready[place.key] = place
-        self._size += place.size
+        entry.ready = True
+        self._ready[entry.key] = entry
+        self._size += entry.size
         while self._size > self._limit:
-            self.forget(next(iter(self._ready.values())))
+            self.evict(next(iter(self._ready.values())))
 
-    def forget(self, place: Place) -> None:
+    def evict(self, entry: CacheEntry) -> None:
         """Take it away, ready or not."""
-        if place.dropped:
+        if entry.dropped:
             return
-        place.dropped = True
-        if place.ready:
-            del self._ready[place.key]
-            self._size -= place.size
-        for rung in place.rungs:
-            standing = self._standing[rung]
-            standing.discard(place)
-            if not standing:
-                del self._standing[rung]
+        entry.dropped = True
+        if entry.ready:
+            del self._ready[entry.key]
+            self._size -= entry.size
+        for rung in entry.rungs:
+            entries = self._entries_by_rung[rung]
+            entries.discard(entry)
+            if not entries:
+                del self._entries_by_rung[rung]
 
     def drop(self, changed: Scope) -> int:
         """Forget every answer that the changed scope covers; return how many were ready."""
-        standing = list(self._standing.get(rung_of(changed), ()))
-        for place in standing:
-            self.forget(place)
-        return sum(place.ready for place in standing)
+        entries = list(self._entries_by_rung.get(rung_of(changed), ()))
+        for entry in entries:
+            self.evict(entry)
+        return sum(entry.ready for entry in entries)
 
     def clear(self) -> int:
         return self.drop(Scope())

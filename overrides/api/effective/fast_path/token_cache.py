@@ -19,7 +19,7 @@ from controlplane.errors import NotAuthenticated
 from controlplane.identity.callers import Caller
 from controlplane.identity.roles import Action
 from controlplane.scopes import Scope
-from overrides.api.effective.fast_path.revision_connection import Sight
+from overrides.api.effective.fast_path.revision_connection import RevisionState
 
 _MOST_TOKENS = 20_000
 _MOST_SCOPES = 1_000
@@ -29,7 +29,7 @@ _DELAY_SECONDS = 1.0
 
 
 @dataclass(slots=True)
-class KnownToken:
+class CachedToken:
     """epoch: the access epoch that was seen before the token was looked up."""
 
     id: UUID
@@ -39,8 +39,8 @@ class KnownToken:
     used_at: float
     _readable: dict[Scope, bool] = field(default_factory=dict)
 
-    def holds(self, sight: Sight) -> bool:
-        return self.epoch == sight.access and (self.expires_at is None or self.expires_at > sight.now)
+    def holds(self, state: RevisionState) -> bool:
+        return self.epoch == state.access and (self.expires_at is None or self.expires_at > state.now)
 
     def may_read(self, scope: Scope) -> bool:
         allowed = self._readable.get(scope)
@@ -52,38 +52,38 @@ class KnownToken:
         return allowed
 
 
-class KnownTokens:
+class TokenCache:
     """Looked up in the pool's threads, one look-up for a token at a time."""
 
     def __init__(self, pool: Executor) -> None:
         self._pool = pool
-        self._known: dict[bytes, KnownToken] = {}
+        self._known: dict[bytes, CachedToken] = {}
         self._lookups: dict[bytes, asyncio.Task[None]] = {}
         self._used: set[UUID] = set()
 
-    def ready(self, digest: bytes, sight: Sight) -> KnownToken | None:
+    def ready(self, digest: bytes, state: RevisionState) -> CachedToken | None:
         """Return the token if it is kept, and still holds."""
         found = self._known.get(digest)
-        if found is None or not found.holds(sight):
+        if found is None or not found.holds(state):
             return None
-        if sight.now - found.used_at > _USE_PRECISION.total_seconds():
-            found.used_at = sight.now
+        if state.now - found.used_at > _USE_PRECISION.total_seconds():
+            found.used_at = state.now
             self._remember_use(found.id)
         return found
 
-    async def look_up(self, secret: bytes, digest: bytes, sight: Sight) -> KnownToken | None:
+    async def look_up(self, secret: bytes, digest: bytes, state: RevisionState) -> CachedToken | None:
         """Return the token if it is valid, else None."""
         lookup = self._lookups.get(digest)
         if lookup is None:
-            lookup = asyncio.create_task(self._look_up(secret, digest, sight))
+            lookup = asyncio.create_task(self._look_up(secret, digest, state))
             self._lookups[digest] = lookup
         await asyncio.shield(lookup)
-        return self.ready(digest, sight)
+        return self.ready(digest, state)
 
-    async def _look_up(self, secret: bytes, digest: bytes, sight: Sight) -> None:
+    async def _look_up(self, secret: bytes, digest: bytes, state: RevisionState) -> None:
         loop = asyncio.get_running_loop()
         try:
-            found = await loop.run_in_executor(self._pool, _authenticated, secret, sight)
+            found = await loop.run_in_executor(self._pool, _authenticated, secret, state)
         except Exception:  # Django meets the same, and says it
             self._known.pop(digest, None)
         else:
@@ -104,7 +104,7 @@ class KnownTokens:
         loop.run_in_executor(self._pool, _write_uses, used)
 
 
-def _authenticated(secret: bytes, sight: Sight) -> KnownToken:
+def _authenticated(secret: bytes, state: RevisionState) -> CachedToken:
     """In a thread, as Django would. Raises NotAuthenticated."""
     if not secret.isascii():
         raise NotAuthenticated("Not a token.")
@@ -115,7 +115,7 @@ def _authenticated(secret: bytes, sight: Sight) -> KnownToken:
     finally:
         close_old_connections()
     expires_at = None if token.expires_at is None else token.expires_at.timestamp()
-    return KnownToken(token.id, caller, sight.access, expires_at, sight.now)
+    return CachedToken(token.id, caller, state.access, expires_at, state.now)
 
 
 def _write_uses(used: set[UUID]) -> None:

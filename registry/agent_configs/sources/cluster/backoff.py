@@ -1,32 +1,32 @@
-"""How long to wait before the next try. Pure: chance is an argument."""
+"""Timing of requests to a cluster, with backoff; randomness is an argument. Pure."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-# Whatever a server asks for, it is asked again after this.
-_LONGEST_ASKED = 120.0
+# The maximum delay that a server's Retry-After can cause.
+_MAX_RETRY_AFTER = 120.0
 
 
 @dataclass(frozen=True, slots=True)
-class Pace:
-    """Seconds. first, longest: of waits; relist: at most between two lists; empty: before an empty list is
-    asked for again; watch: how long one watch is asked for; connect, answer: limits of one request.
+class WatchTiming:
+    """Durations in seconds. initial_delay, max_delay: of retries; relist_interval: maximum between two lists;
+    empty_list_delay: before an empty list is repeated; watch_seconds: of one watch.
     """
 
-    first: float = 0.5
-    longest: float = 30.0
-    relist: float = 300.0
-    empty: float = 2.0
-    watch: float = 240.0
-    connect: float = 5.0
-    answer: float = 30.0
+    initial_delay: float = 0.5
+    max_delay: float = 30.0
+    relist_interval: float = 300.0
+    empty_list_delay: float = 2.0
+    watch_seconds: float = 240.0
+    connect_timeout: float = 5.0
+    response_timeout: float = 30.0
 
-    def delay(self, failures: int, *, chance: float, asked: float = 0.0) -> float:
-        """Before the next try after so many failures: doubled each time, and half of it by chance (0 to 1),
-        so that watchers whom one fault hit do not come back together. asked: by the server (Retry-After).
+    def delay(self, failures: int, *, chance: float, retry_after: float = 0.0) -> float:
+        """Return the delay after a number of failures: doubled each time, half of it random (chance: 0 to 1), so
+        that watchers do not retry at the same time. retry_after: from the server.
         """
         if failures < 1:
             return 0.0
-        whole = min(self.first * 2.0 ** min(failures - 1, 30), self.longest)
-        return max(whole * (0.5 + chance / 2), min(asked, _LONGEST_ASKED))
+        whole = min(self.initial_delay * 2.0 ** min(failures - 1, 30), self.max_delay)
+        return max(whole * (0.5 + chance / 2), min(retry_after, _MAX_RETRY_AFTER))

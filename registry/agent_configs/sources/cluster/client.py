@@ -1,4 +1,4 @@
-"""A cluster through the official client. That is an extra and slow to import: only here, and late."""
+"""Access a cluster through the official client, an extra that is imported late because it is slow."""
 
 from __future__ import annotations
 
@@ -10,42 +10,42 @@ from importlib import import_module
 from typing import Any
 
 from controlplane.extras import is_installed, missing
-from registry.agent_configs.sources.cluster.backoff import Pace
-from registry.agent_configs.sources.cluster.objects import Expired, Garbled
+from registry.agent_configs.sources.cluster.backoff import WatchTiming
+from registry.agent_configs.sources.cluster.objects import MalformedResponse, VersionExpired
 from registry.agent_configs.sources.cluster.protocol import EVERYWHERE, ClusterError
 
 _EVENTS = "/apis/events.k8s.io/v1"
 _PAGE = 500
 _GONE = 410
-# Of an answer that refuses; more says nothing more.
-_MOST_OF_A_REFUSAL = 10_000
-_LONGEST_LIST = 256 << 20
-# A server ends a watch in time. One that hangs without a word is given up a little later.
+# Of an error response.
+_MAX_ERROR_BYTES = 10_000
+_MAX_LIST_BYTES = 256 << 20
+# A server ends a watch in time. A silent one is abandoned a little later.
 _SILENCE = 15.0
 _CHUNK = 1 << 16
 
 
 class KubernetesCluster:
-    """kubeconfig: a file; empty within a cluster. Raises ClusterError if it cannot be told where it is."""
+    """A Kubernetes cluster. kubeconfig: a file; empty inside the cluster. Raises ClusterError if not found."""
 
-    def __init__(self, kubeconfig: str, *, selector: str = "", pace: Pace | None = None) -> None:
+    def __init__(self, kubeconfig: str, *, selector: str = "", timing: WatchTiming | None = None) -> None:
         self.selector = selector
-        self.pace = pace or Pace()
-        self._api = _connected(kubeconfig)
+        self.timing = timing or WatchTiming()
+        self._api = _connect(kubeconfig)
 
     def list_page(self, namespace: str, *, more: str) -> Any:
         query = {"limit": str(_PAGE), **({"continue": more} if more else {}), **self._selected()}
-        with self._called("GET", _path(namespace), query=query) as response:
-            body = _read(response, _LONGEST_LIST)
+        with self._request("GET", _build_path(namespace), query=query) as response:
+            body = _read_body(response, _MAX_LIST_BYTES)
         try:
             return json.loads(body)
         except ValueError as error:
-            raise Garbled("A list is no JSON.") from error
+            raise MalformedResponse("The list is not valid JSON.") from error
 
     @contextmanager
     def watch(self, namespace: str, version: str) -> Iterator[Iterator[bytes]]:
-        """Watchers that began together must not end together."""
-        seconds = self.pace.watch * (1 + random.random() / 4)  # noqa: S311  (jitter)
+        """Open a watch of random length, so that watches that start together do not end together."""
+        seconds = self.timing.watch_seconds * (1 + random.random() / 4)  # noqa: S311  (jitter)
         query = {
             "watch": "true",
             "allowWatchBookmarks": "true",
@@ -54,22 +54,22 @@ class KubernetesCluster:
             **self._selected(),
         }
         silence = seconds + _SILENCE
-        with self._called("GET", _path(namespace), query=query, silence=silence) as response:
-            yield _chunks(response)
+        with self._request("GET", _build_path(namespace), query=query, silence=silence) as response:
+            yield _read_chunks(response)
 
     def create_event(self, namespace: str, event: Mapping[str, Any]) -> None:
-        with self._called("POST", f"{_EVENTS}/namespaces/{namespace}/events", body=event):
+        with self._request("POST", f"{_EVENTS}/namespaces/{namespace}/events", body=event):
             return
 
     def patch_event(self, namespace: str, name: str, patch: Mapping[str, Any]) -> None:
-        with self._called("PATCH", f"{_EVENTS}/namespaces/{namespace}/events/{name}", body=patch):
+        with self._request("PATCH", f"{_EVENTS}/namespaces/{namespace}/events/{name}", body=patch):
             return
 
     def _selected(self) -> dict[str, str]:
         return {"labelSelector": self.selector} if self.selector else {}
 
     @contextmanager
-    def _called(
+    def _request(
         self,
         method: str,
         path: str,
@@ -78,26 +78,26 @@ class KubernetesCluster:
         body: Mapping[str, Any] | None = None,
         silence: float | None = None,
     ) -> Iterator[Any]:
-        """The answer, whose body is not read yet. Raises Expired, ClusterError."""
+        """Yield the response with its body unread. Raises VersionExpired, ClusterError."""
         from kubernetes.client import ApiException
         from urllib3.exceptions import HTTPError
 
         try:
-            response = self._sent(method, path, query, body, silence or self.pace.answer)
+            response = self._send(method, path, query, body, silence or self.timing.response_timeout)
         except (ApiException, HTTPError, OSError, ValueError) as error:
-            raise ClusterError(_why(error)) from error
+            raise ClusterError(_describe_error(error)) from error
         try:
             if response.status >= 400:
-                raise _refusal(response)
+                raise _build_error(response)
             yield response
         except (HTTPError, OSError) as error:
-            raise ClusterError(_why(error)) from error
+            raise ClusterError(_describe_error(error)) from error
         finally:
-            # Not back to the pool: of a watch there may be more to come.
+            # Do not return the connection to the pool: a watch may still send data.
             with suppress(HTTPError, OSError):
                 response.close()
 
-    def _sent(
+    def _send(
         self,
         method: str,
         path: str,
@@ -114,17 +114,17 @@ class KubernetesCluster:
             body=dict(body) if body else None,
             auth_settings=["BearerToken"],
         )
-        timeout = (self.pace.connect, silence)
+        timeout = (self.timing.connect_timeout, silence)
         return self._api.call_api(*serialized, _request_timeout=timeout).response
 
 
-def _connected(kubeconfig: str) -> Any:
+def _connect(kubeconfig: str) -> Any:
     if not is_installed("kubernetes"):
         raise ClusterError(missing("kubernetes"))
     client: Any = import_module("kubernetes.client")
     config: Any = import_module("kubernetes.config")
     configuration = client.Configuration()
-    # Whoever asks decides how often.
+    # The caller decides about retries.
     configuration.retries = False
     configuration.keep_alive = True
     try:
@@ -133,49 +133,49 @@ def _connected(kubeconfig: str) -> Any:
         else:
             config.load_incluster_config(client_configuration=configuration)
     except (config.ConfigException, OSError) as error:
-        raise ClusterError(f"It is not known where the cluster is: {_why(error)}") from error
+        raise ClusterError(f"The cluster's address is unknown: {_describe_error(error)}") from error
     return client.ApiClient(configuration)
 
 
-def _path(namespace: str) -> str:
+def _build_path(namespace: str) -> str:
     where = "" if namespace == EVERYWHERE else f"/namespaces/{namespace}"
     return f"/api/v1{where}/configmaps"
 
 
-def _chunks(response: Any) -> Iterator[bytes]:
-    """What has come, as soon as it comes."""
+def _read_chunks(response: Any) -> Iterator[bytes]:
+    """Yield data as soon as it arrives."""
     while chunk := response.read1(_CHUNK):
         yield chunk
 
 
-def _read(response: Any, most: int) -> bytes:
-    """The whole body. Raises ClusterError if it is longer than anybody could want."""
+def _read_body(response: Any, most: int) -> bytes:
+    """Read the whole body. Raises ClusterError if it is too long."""
     parts, size = [], 0
     while part := response.read(_CHUNK):
         parts.append(part)
         size += len(part)
         if size > most:
-            raise ClusterError("The answer is too long.")
+            raise ClusterError("The response is too long.")
     return b"".join(parts)
 
 
-def _refusal(response: Any) -> Exception:
+def _build_error(response: Any) -> Exception:
     try:
-        said = json.loads(response.read(_MOST_OF_A_REFUSAL))
-        message = str(said.get("message") or said.get("reason") or response.reason)
+        body = json.loads(response.read(_MAX_ERROR_BYTES))
+        message = str(body.get("message") or body.get("reason") or response.reason)
     except (ValueError, AttributeError):
         message = str(response.reason)
     if response.status == _GONE:
-        return Expired(message[:300])
-    asked = response.headers.get("Retry-After", "")
+        return VersionExpired(message[:300])
+    retry_after = response.headers.get("Retry-After", "")
     return ClusterError(
-        f"the API server answered {response.status}: {message[:300]}",
+        f"the API server responded with {response.status}: {message[:300]}",
         status=response.status,
-        asked=float(asked) if asked.isdecimal() else 0.0,
+        retry_after=float(retry_after) if retry_after.isdecimal() else 0.0,
     )
 
 
-def _why(error: BaseException) -> str:
-    """Without what only a debugger wants to know."""
+def _describe_error(error: BaseException) -> str:
+    """Describe an error without internal details."""
     text = str(getattr(error, "reason", "") or error)
     return f"the API server cannot be reached: {type(error).__name__}: {text[:300]}"

@@ -1,6 +1,6 @@
-"""Removals that come one by one are judged together, once it is quiet. Pure: the clock is an argument.
+"""Collect single removals until no more arrive; the clock is an argument. Pure.
 
-A deletion of a whole namespace arrives as many single ones. Taken one by one, each would be few enough.
+Deleting a whole namespace arrives as many single removals, each of which is below the limit.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ from registry.agent_configs.documents.published import DocumentId
 
 
 @dataclass(frozen=True, slots=True)
-class Settling:
-    """What is gone, and since when nothing else is."""
+class RemovalDebounce:
+    """Removed documents, and when the last one was removed."""
 
-    gone: frozenset[DocumentId] = frozenset()
+    removed: frozenset[DocumentId] = frozenset()
     since: float = 0.0
 
-    def seen(self, gone: Iterable[DocumentId], *, now: float) -> Settling:
-        found = frozenset(gone)
-        return self if found == self.gone else Settling(found, now)
+    def update(self, gone: Iterable[DocumentId], *, now: float) -> RemovalDebounce:
+        document_ids = frozenset(gone)
+        return self if document_ids == self.removed else RemovalDebounce(document_ids, now)
 
-    def waiting(self, *, quiet: float, now: float) -> frozenset[DocumentId]:
-        """Those that must stay for now."""
-        return frozenset() if now - self.since >= quiet else self.gone
+    def pending_removals(self, *, quiet: float, now: float) -> frozenset[DocumentId]:
+        """Return the removals that must wait."""
+        return frozenset() if now - self.since >= quiet else self.removed

@@ -1,6 +1,6 @@
-"""What the authors of a ConfigMap are told by Kubernetes Events. Pure.
+"""Kubernetes Events for the authors of ConfigMaps. Pure.
 
-Messages are those that the API shows to the document's own organisation.
+Messages are those that the API shows to the document's organisation.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from typing import Any
 from registry.agent_configs.sources.cluster.objects import ConfigMap
 
 NORMAL, WARNING = "Normal", "Warning"
-# Kubernetes refuses more.
-_LONGEST_NOTE = 1024
+# Kubernetes rejects longer notes.
+_MAX_NOTE_LENGTH = 1024
 _CONTROLLER = "controlplane.flyte.org/agent-configs"
 _SHORTEST_SERIES = 2
-_OUT = ("Quarantined", "Suspected")
+_QUARANTINE_REASONS = ("Quarantined", "Suspected")
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,44 +30,48 @@ class Notice:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
-    """What became of a document. served: the generation that is, or 0. planes: how it stands there."""
+class DocumentOutcome:
+    """The outcome of publishing a document. served: the served generation, or 0. planes: status by data plane."""
 
     generation: int
     served: int
     errors: tuple[str, ...]
-    planes: Mapping[str, Standing] = field(default_factory=dict)
+    planes: Mapping[str, DataPlaneStatus] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
-    """In one data plane. accepted: the reason and the message of that condition."""
+class DataPlaneStatus:
+    """The status in one data plane. reason_and_message: of the condition Accepted."""
 
     is_accepted: bool
-    accepted: tuple[str, str]
+    reason_and_message: tuple[str, str]
     conflicts: tuple[str, ...]
 
 
-def notices_of(outcome: Outcome) -> list[Notice]:
-    """One for each thing to say; data planes that say the same are named together."""
+def build_notices(outcome: DocumentOutcome) -> list[Notice]:
+    """Build one notice per message; data planes with the same message share a notice."""
     if outcome.errors:
-        return [_invalid(outcome)]
-    said: defaultdict[tuple[str, str, str], list[str]] = defaultdict(list)
-    for plane, standing in sorted(outcome.planes.items()):
-        for one in _of_plane(standing):
-            said[one].append(plane)
-    if not said:
+        return [_invalid_notice(outcome)]
+    planes_by_message: defaultdict[tuple[str, str, str], list[str]] = defaultdict(list)
+    for plane, status in sorted(outcome.planes.items()):
+        for message in _plane_messages(status):
+            planes_by_message[message].append(plane)
+    if not planes_by_message:
         return [
-            Notice("Accepted", NORMAL, f"Generation {outcome.generation} is valid. No data plane takes it.")
+            Notice(
+                "Accepted",
+                NORMAL,
+                f"Generation {outcome.generation} is valid. No data plane accepts the team.",
+            )
         ]
     return [
-        Notice(reason, kind, _short(f"{', '.join(planes)}: {note}"))
-        for (reason, kind, note), planes in said.items()
+        Notice(reason, kind, _shorten(f"{', '.join(planes)}: {note}"))
+        for (reason, kind, note), planes in planes_by_message.items()
     ]
 
 
-def event_of(notice: Notice, config_map: ConfigMap, *, instance: str, now: datetime) -> dict[str, Any]:
-    """As events.k8s.io/v1 wants it. The name is the same for the same news, so that it is told once."""
+def build_event(notice: Notice, config_map: ConfigMap, *, instance: str, now: datetime) -> dict[str, Any]:
+    """Build an Event of events.k8s.io/v1. Equal notices have the same name, so each is sent once."""
     regarding = {
         "apiVersion": "v1",
         "kind": "ConfigMap",
@@ -90,39 +94,41 @@ def event_of(notice: Notice, config_map: ConfigMap, *, instance: str, now: datet
     }
 
 
-def series_of(count: int, *, now: datetime) -> dict[str, Any]:
-    """What changes in an Event that is told again."""
+def build_series(count: int, *, now: datetime) -> dict[str, Any]:
+    """Build the patch for a repeated Event."""
     return {"series": {"count": max(count, _SHORTEST_SERIES), "lastObservedTime": micro_time(now)}}
 
 
 def event_name(notice: Notice, config_map: ConfigMap) -> str:
-    said = "\0".join((config_map.uid, notice.reason, notice.note))
-    # 253 is the longest name of an object.
-    return f"{config_map.name[:230]}.{sha256(said.encode()).hexdigest()[:16]}"
+    identity = "\0".join((config_map.uid, notice.reason, notice.note))
+    # Object names have at most 253 characters.
+    return f"{config_map.name[:230]}.{sha256(identity.encode()).hexdigest()[:16]}"
 
 
 def micro_time(at: datetime) -> str:
-    """Kubernetes refuses a time without fractional digits."""
+    """Format a time with fractional digits, which Kubernetes requires."""
     return at.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
-def _invalid(outcome: Outcome) -> Notice:
+def _invalid_notice(outcome: DocumentOutcome) -> Notice:
     more = f" And {len(outcome.errors) - 1} more." if len(outcome.errors) > 1 else ""
-    served = f" Generation {outcome.served} is served on." if outcome.served else " Nothing of it is served."
-    room = _LONGEST_NOTE - len(more) - len(served)
-    return Notice("InvalidConfiguration", WARNING, f"{_short(outcome.errors[0], room)}{more}{served}")
+    served = (
+        f" Generation {outcome.served} is still served." if outcome.served else " No generation is served."
+    )
+    room = _MAX_NOTE_LENGTH - len(more) - len(served)
+    return Notice("InvalidConfiguration", WARNING, f"{_shorten(outcome.errors[0], room)}{more}{served}")
 
 
-def _of_plane(standing: Standing) -> Iterable[tuple[str, str, str]]:
-    reason, message = standing.accepted
-    if reason in _OUT:
+def _plane_messages(status: DataPlaneStatus) -> Iterable[tuple[str, str, str]]:
+    reason, message = status.reason_and_message
+    if reason in _QUARANTINE_REASONS:
         return [("Quarantined", WARNING, message)]
-    if standing.conflicts:
-        return [("Conflicted", WARNING, one) for one in standing.conflicts]
-    if standing.is_accepted:
+    if status.conflicts:
+        return [("Conflicted", WARNING, conflict) for conflict in status.conflicts]
+    if status.is_accepted:
         return [("Accepted", NORMAL, message or "accepted.")]
     return [(reason, WARNING, message or "not accepted.")]
 
 
-def _short(note: str, most: int = _LONGEST_NOTE) -> str:
+def _shorten(note: str, most: int = _MAX_NOTE_LENGTH) -> str:
     return note if len(note) <= most else f"{note[: most - 3]}..."

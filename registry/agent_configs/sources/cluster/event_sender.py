@@ -1,6 +1,6 @@
-"""Tell authors by Events on their ConfigMaps what became of them: once, not too fast, and never in the way.
+"""Send Events on ConfigMaps about their outcome: once, rate-limited and without blocking.
 
-A thread of its own sends them. What cannot be sent is dropped: the API and the console say the same.
+A separate thread sends them. Events that cannot be sent are dropped: the API and the console show the same.
 """
 
 from __future__ import annotations
@@ -17,66 +17,72 @@ from typing import Any
 import structlog
 
 from registry.agent_configs.models import AgentConfig, AgentConfigStatus, DataPlane
-from registry.agent_configs.sources.cluster.cache import View
+from registry.agent_configs.sources.cluster.cache import ConfigMapCache
 from registry.agent_configs.sources.cluster.event_messages import (
+    DataPlaneStatus,
+    DocumentOutcome,
     Notice,
-    Outcome,
-    Standing,
+    build_event,
+    build_notices,
+    build_series,
     event_name,
-    event_of,
-    notices_of,
-    series_of,
 )
 from registry.agent_configs.sources.cluster.objects import SOURCE as NAME
-from registry.agent_configs.sources.cluster.objects import ConfigMap, Expired, Garbled
+from registry.agent_configs.sources.cluster.objects import ConfigMap, MalformedResponse, VersionExpired
 from registry.agent_configs.sources.cluster.protocol import Cluster, ClusterError
 
 _CONFLICT = 409
 _TOO_MANY = 429
 _TRIES = 3
-_LONGEST_ASKED = 30.0
-_MOST_WAITING = 10_000
-_MOST_REMEMBERED = 50_000
-_MOST_CONFLICTS = 5
+_MAX_RETRY_AFTER = 30.0
+_MAX_QUEUED = 10_000
+_MAX_REMEMBERED = 50_000
+_MAX_CONFLICTS = 5
 log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class _News:
+class _QueuedEvent:
     notice: Notice
     config_map: ConfigMap
 
 
-class Teller(threading.Thread):
-    """per_second: how many Events at most."""
+class EventSender(threading.Thread):
+    """The thread that sends Events. per_second: maximum rate."""
 
     def __init__(
-        self, cluster: Cluster, view: View, *, instance: str, stop: threading.Event, per_second: float = 5.0
+        self,
+        cluster: Cluster,
+        cache: ConfigMapCache,
+        *,
+        instance: str,
+        stop: threading.Event,
+        per_second: float = 5.0,
     ) -> None:
         super().__init__(name="teller", daemon=True)
         self.cluster = cluster
-        self.view = view
+        self.cache = cache
         self.instance = instance
         self.stop = stop
         self.pause = 1 / per_second
-        self._queue: Queue[_News] = Queue(_MOST_WAITING)
-        self._told: OrderedDict[tuple[str, str], frozenset[str]] = OrderedDict()
+        self._queue: Queue[_QueuedEvent] = Queue(_MAX_QUEUED)
+        self._sent_names: OrderedDict[tuple[str, str], frozenset[str]] = OrderedDict()
         self._counts: Counter[str] = Counter()
 
-    def tell(self, config_map: ConfigMap, notices: Iterable[Notice]) -> None:
-        """Takes what is news since the last time. Returns at once."""
-        found = {event_name(one, config_map): one for one in notices}
+    def send(self, config_map: ConfigMap, notices: Iterable[Notice]) -> None:
+        """Queue notices that are new since the last call, without blocking."""
+        by_name = {event_name(notice, config_map): notice for notice in notices}
         key = (config_map.namespace, config_map.name)
-        before = self._told.pop(key, frozenset())
-        self._told[key] = frozenset(found)
-        if len(self._told) > _MOST_REMEMBERED:
-            self._told.popitem(last=False)
-        for name, one in found.items():
+        before = self._sent_names.pop(key, frozenset())
+        self._sent_names[key] = frozenset(by_name)
+        if len(self._sent_names) > _MAX_REMEMBERED:
+            self._sent_names.popitem(last=False)
+        for name, notice in by_name.items():
             if name not in before:
-                self._put(_News(one, config_map))
+                self._put(_QueuedEvent(notice, config_map))
 
     def drain(self, *, seconds: float) -> None:
-        """Wait until all that was taken is sent, or was tried."""
+        """Wait until all queued Events are sent or failed."""
         until = time.monotonic() + seconds
         while self._queue.unfinished_tasks and time.monotonic() < until:
             self.stop.wait(self.pause)
@@ -91,91 +97,99 @@ class Teller(threading.Thread):
             self._queue.task_done()
             self.stop.wait(self.pause)
 
-    def _put(self, news: _News) -> None:
+    def _put(self, news: _QueuedEvent) -> None:
         try:
             self._queue.put_nowait(news)
         except Full:
-            self.view.count("events_dropped")
+            self.cache.count("events_dropped")
 
-    def _send(self, news: _News) -> None:
+    def _send(self, news: _QueuedEvent) -> None:
         try:
-            self._try(news)
-            self.view.count("events")
-        except (ClusterError, Expired, Garbled) as error:
-            self.view.count("events_failed")
+            self._send_with_retries(news)
+            self.cache.count("events")
+        except (ClusterError, VersionExpired, MalformedResponse) as error:
+            self.cache.count("events_failed")
             log.warning("config_maps.event_failed", document=str(news.config_map.document), reason=str(error))
         except Exception as error:
-            self.view.count("events_failed")
+            self.cache.count("events_failed")
             log.error("config_maps.event_unforeseen", exc_info=error)
 
-    def _try(self, news: _News) -> None:
-        """The name makes it safe to try again where it is not known whether it arrived."""
+    def _send_with_retries(self, news: _QueuedEvent) -> None:
+        """Send with retries, which are safe because an Event's name identifies it."""
         for _ in range(_TRIES - 1):
             try:
                 return self._write(news)
             except ClusterError as error:
                 if error.status and error.status < _TOO_MANY:
                     raise
-                self.stop.wait(max(self.pause, min(error.asked, _LONGEST_ASKED)))
+                self.stop.wait(max(self.pause, min(error.retry_after, _MAX_RETRY_AFTER)))
         return self._write(news)
 
-    def _write(self, news: _News) -> None:
-        """Told before, by us or by a watcher before us: the Event that is there counts on."""
+    def _write(self, news: _QueuedEvent) -> None:
+        """Create the Event, or increase the count of one that this or an earlier watcher created."""
         namespace, now = news.config_map.namespace, datetime.now(UTC)
         name = event_name(news.notice, news.config_map)
         self._counts[name] += 1
         try:
-            event = event_of(news.notice, news.config_map, instance=self.instance, now=now)
+            event = build_event(news.notice, news.config_map, instance=self.instance, now=now)
             self.cluster.create_event(namespace, event)
         except ClusterError as error:
             if error.status != _CONFLICT:
                 raise
-            self.cluster.patch_event(namespace, name, series_of(self._counts[name], now=now))
+            self.cluster.patch_event(namespace, name, build_series(self._counts[name], now=now))
 
 
-class Newsroom:
-    """Looks what became of documents, where something may have changed since the last look."""
+class OutcomeReporter:
+    """Reports outcomes of documents that may have changed since the last report."""
 
-    def __init__(self, teller: Teller) -> None:
-        self.teller = teller
-        self._seen: Any = None
+    def __init__(self, sender: EventSender) -> None:
+        self.sender = sender
+        self._version: Any = None
 
-    def look(self, config_maps: Iterable[ConfigMap]) -> None:
-        by_document = {one.document: one for one in config_maps}
-        mark = (_mark(), frozenset(one.uid for one in by_document.values()))
-        if mark == self._seen:
+    def report(self, config_maps: Iterable[ConfigMap]) -> None:
+        by_document = {config_map.document: config_map for config_map in config_maps}
+        mark = (_outcomes_version(), frozenset(config_map.uid for config_map in by_document.values()))
+        if mark == self._version:
             return
-        for row, outcome in outcomes():
+        for row, outcome in load_outcomes():
             config_map = by_document.get(row.document_id)
             if config_map:
-                self.teller.tell(config_map, notices_of(outcome))
-        self._seen = mark
+                self.sender.send(config_map, build_notices(outcome))
+        self._version = mark
 
 
-def outcomes() -> Iterable[tuple[AgentConfig, Outcome]]:
-    statuses: dict[Any, dict[str, Standing]] = {}
-    for one in AgentConfigStatus.objects.filter(document__source=NAME).order_by("data_plane"):
-        statuses.setdefault(one.document_id, {})[one.data_plane_id] = _standing(one)
+def load_outcomes() -> Iterable[tuple[AgentConfig, DocumentOutcome]]:
+    statuses: dict[Any, dict[str, DataPlaneStatus]] = {}
+    for status in AgentConfigStatus.objects.filter(document__source=NAME).order_by("data_plane"):
+        statuses.setdefault(status.document_id, {})[status.data_plane_id] = _plane_status(status)
     rows = AgentConfig.objects.filter(source=NAME, deleted_at=None).defer("text", "content")
     for row in rows.order_by("team", "name"):
-        errors = tuple(_line(one) for one in row.diagnostics if one["severity"] == "error")
-        yield row, Outcome(row.generation, row.content_generation, errors, statuses.get(row.id, {}))
+        errors = tuple(
+            _describe_diagnostic(diagnostic)
+            for diagnostic in row.diagnostics
+            if diagnostic["severity"] == "error"
+        )
+        yield row, DocumentOutcome(row.generation, row.content_generation, errors, statuses.get(row.id, {}))
 
 
-def _mark() -> Any:
-    """Statuses change with a recompute alone, and documents with their generation."""
+def _outcomes_version() -> Any:
+    """Return a value that changes with recomputes, which change statuses, and with generations."""
     planes = tuple(DataPlane.objects.order_by("name").values_list("name", "inputs_digest"))
     rows = AgentConfig.objects.filter(source=NAME, deleted_at=None).order_by("id")
     return planes, hash(tuple(rows.values_list("id", "generation")))
 
 
-def _standing(row: AgentConfigStatus) -> Standing:
-    accepted: dict[str, Any] = next((one for one in row.conditions if one["type"] == "Accepted"), {})
-    said = (str(accepted.get("reason", "Unknown")), str(accepted.get("message", "")))
-    conflicts = tuple(one["message"] for one in row.conflicts[:_MOST_CONFLICTS])
-    return Standing(accepted.get("status") == "True", said, conflicts)
+def _plane_status(row: AgentConfigStatus) -> DataPlaneStatus:
+    accepted: dict[str, Any] = next(
+        (condition for condition in row.conditions if condition["type"] == "Accepted"), {}
+    )
+    reason_and_message = (str(accepted.get("reason", "Unknown")), str(accepted.get("message", "")))
+    conflicts = tuple(conflict["message"] for conflict in row.conflicts[:_MAX_CONFLICTS])
+    return DataPlaneStatus(accepted.get("status") == "True", reason_and_message, conflicts)
 
 
-def _line(one: dict[str, Any]) -> str:
-    where = f" ({one['file']} {one['line']}:{one['column']})" if one["line"] else ""
-    return f"{one['code']}: {one['message']}{where}"
+def _describe_diagnostic(diagnostic: dict[str, Any]) -> str:
+    where = (
+        f" ({diagnostic['file']} {diagnostic['line']}:{diagnostic['column']})" if diagnostic["line"] else ""
+    )
+    return f"{diagnostic['code']}: {diagnostic['message']}{where}"

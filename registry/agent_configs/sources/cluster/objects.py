@@ -1,7 +1,7 @@
-"""What a ConfigMap says of a document, and what a stream of changes says of ConfigMaps. Pure.
+"""Read documents from ConfigMaps, and changes from a watch. Pure.
 
-Who a document belongs to is the namespace that the API server put it in: whoever writes the text, the labels
-or the annotations has no say in it.
+A document's team is the namespace that the API server reports; text, labels and annotations cannot
+change it.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from registry.agent_configs.documents.envelopes import PREFIX
 from registry.agent_configs.documents.published import DocumentId
 
 SOURCE = "kubernetes"
-# Etcd takes 1.5 MiB; managed fields come on top.
+# etcd stores up to 1.5 MiB; managed fields are added.
 _LONGEST_LINE = 8 << 20
-_SAID = ("data", "binaryData", "immutable")
+_CONTENT_FIELDS = ("data", "binaryData", "immutable")
 _GONE = 410
 
 
-class Expired(Exception):
-    """The API server no longer knows what happened since the version that we have: list again."""
+class VersionExpired(Exception):
+    """The API server no longer has the changes since our version; list again."""
 
 
-class Garbled(Exception):
-    """An answer that is none. What it was to say is lost, so: list again."""
+class MalformedResponse(Exception):
+    """A response that cannot be parsed. Its changes are lost; list again."""
 
 
 class Kind(StrEnum):
@@ -40,7 +40,7 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ConfigMap:
-    """One ConfigMap, as far as we care. text: the document; what only bookkeeping changes is not in it."""
+    """The relevant content of a ConfigMap. text: the document, without bookkeeping metadata."""
 
     namespace: str
     name: str
@@ -55,7 +55,7 @@ class ConfigMap:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One line of a watch. config_map: None of a bookmark, and of what has another name than ours."""
+    """One line of a watch. config_map: None for bookmarks and for names without the prefix."""
 
     kind: Kind
     version: str
@@ -64,7 +64,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """One page of a list. more: the token of the next page; empty at the end."""
+    """One page of a list. more: the token of the next page, empty on the last."""
 
     config_maps: tuple[ConfigMap, ...]
     version: str
@@ -72,92 +72,96 @@ class Page:
 
 
 def read_page(value: Any) -> Page:
-    """Raises Garbled for what is no list of ConfigMaps with a version."""
-    metadata = _member(value, "metadata")
+    """Read a page. Raises MalformedResponse unless it is a list of ConfigMaps with a version."""
+    metadata = _require_member(value, "metadata")
     items = value.get("items")
     version = metadata.get("resourceVersion")
     # A server writes null for no items.
     if not isinstance(items, list | None) or not isinstance(version, str) or not version:
-        raise Garbled("This is no list of ConfigMaps.")
+        raise MalformedResponse("The response is not a list of ConfigMaps.")
     more = metadata.get("continue") or ""
-    found = (read_config_map(one) for one in items or ())
-    return Page(tuple(one for one in found if one), version, str(more))
+    config_maps = (read_config_map(item) for item in items or ())
+    return Page(tuple(config_map for config_map in config_maps if config_map), version, str(more))
 
 
 def read_config_map(value: Any) -> ConfigMap | None:
-    """None if its name is not ours. Raises Garbled."""
-    metadata = _member(value, "metadata")
+    """Read a ConfigMap, or return None if its name lacks the prefix. Raises MalformedResponse."""
+    metadata = _require_member(value, "metadata")
     name, namespace = metadata.get("name"), metadata.get("namespace")
     if not isinstance(name, str) or not isinstance(namespace, str) or not (name and namespace):
-        raise Garbled("A ConfigMap has a name and a namespace.")
+        raise MalformedResponse("A ConfigMap without name or namespace.")
     if not name.startswith(PREFIX):
         return None
     uid = str(metadata.get("uid") or "")
-    return ConfigMap(namespace, name, uid, _time(metadata.get("creationTimestamp")), _text(name, value))
+    return ConfigMap(
+        namespace, name, uid, _parse_time(metadata.get("creationTimestamp")), _build_text(name, value)
+    )
 
 
 def read_changes(chunks: Iterable[bytes]) -> Iterator[Change]:
-    """The changes in a stream of lines. A line that was cut at the end is as if it had not come.
+    """Yield the changes in a stream of lines, without an incomplete last line.
 
-    Raises Expired, Garbled.
+    Raises VersionExpired, MalformedResponse.
     """
-    for line in _lines(chunks):
+    for line in _split_lines(chunks):
         if line.strip():
-            yield _change(line)
+            yield _parse_change(line)
 
 
-def _lines(chunks: Iterable[bytes]) -> Iterator[bytes]:
+def _split_lines(chunks: Iterable[bytes]) -> Iterator[bytes]:
     rest = b""
     for chunk in chunks:
         *lines, rest = (rest + chunk).split(b"\n")
         yield from lines
         if len(rest) > _LONGEST_LINE:
-            raise Garbled("A line of the watch is too long.")
+            raise MalformedResponse("A line of the watch is too long.")
 
 
-def _change(line: bytes) -> Change:
+def _parse_change(line: bytes) -> Change:
     try:
-        said = json.loads(line)
+        event = json.loads(line)
     except ValueError as error:
-        raise Garbled("A line of the watch is no JSON.") from error
-    value = _member(said, "object")
-    if said.get("type") == "ERROR":
-        raise _error(value)
+        raise MalformedResponse("A line of the watch is not valid JSON.") from error
+    value = _require_member(event, "object")
+    if event.get("type") == "ERROR":
+        raise _parse_error(value)
     try:
-        kind = Kind(said.get("type"))
+        kind = Kind(event.get("type"))
     except ValueError as error:
-        raise Garbled("A line of the watch has an unknown type.") from error
-    version = _member(value, "metadata").get("resourceVersion")
+        raise MalformedResponse("A line of the watch has an unknown type.") from error
+    version = _require_member(value, "metadata").get("resourceVersion")
     if not isinstance(version, str) or not version:
-        raise Garbled("A line of the watch has no version.")
+        raise MalformedResponse("A line of the watch has no version.")
     return Change(kind, version, None if kind is Kind.BOOKMARK else read_config_map(value))
 
 
-def _error(status: Mapping[str, Any]) -> Exception:
+def _parse_error(status: Mapping[str, Any]) -> Exception:
     message = str(status.get("message") or status.get("reason") or "no reason given")[:300]
     is_gone = status.get("code") == _GONE or status.get("reason") in ("Expired", "Gone")
-    return Expired(message) if is_gone else Garbled(f"The watch ended with an error: {message}")
+    return (
+        VersionExpired(message) if is_gone else MalformedResponse(f"The watch ended with an error: {message}")
+    )
 
 
-def _member(value: Any, name: str) -> Mapping[str, Any]:
-    found = value.get(name) if isinstance(value, Mapping) else None
-    if not isinstance(found, Mapping):
-        raise Garbled(f"An object has no {name}.")
-    return found
+def _require_member(value: Any, name: str) -> Mapping[str, Any]:
+    member = value.get(name) if isinstance(value, Mapping) else None
+    if not isinstance(member, Mapping):
+        raise MalformedResponse(f"An object has no {name}.")
+    return member
 
 
-def _time(said: Any) -> datetime:
+def _parse_time(text: Any) -> datetime:
     try:
-        found = datetime.fromisoformat(said)
+        timestamp = datetime.fromisoformat(text)
     except (TypeError, ValueError):
         return datetime.now(UTC)
-    return found if found.tzinfo else found.replace(tzinfo=UTC)
+    return timestamp if timestamp.tzinfo else timestamp.replace(tzinfo=UTC)
 
 
-def _text(name: str, value: Mapping[str, Any]) -> str:
-    """Always the same for the same data. Items of a list say neither what they are nor of which version."""
-    said = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}}
-    said |= {one: value[one] for one in _SAID if value.get(one) is not None}
-    text = json.dumps(said, indent=1, sort_keys=True, ensure_ascii=False)
-    # Half a surrogate is no text that could be stored.
+def _build_text(name: str, value: Mapping[str, Any]) -> str:
+    """Build equal text for equal data. Items of a list have neither kind nor apiVersion."""
+    body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}}
+    body |= {field: value[field] for field in _CONTENT_FIELDS if value.get(field) is not None}
+    text = json.dumps(body, indent=1, sort_keys=True, ensure_ascii=False)
+    # A lone surrogate cannot be stored.
     return text.encode(errors="replace").decode()

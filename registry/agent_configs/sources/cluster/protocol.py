@@ -1,4 +1,4 @@
-"""What the control plane asks of a cluster. `client` does it for real."""
+"""The interface to a cluster; `client` implements it."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ EVERYWHERE = "*"
 
 
 class ClusterError(Exception):
-    """The API server refused, or could not be reached.
+    """The API server returned an error or could not be reached.
 
-    status: of HTTP; 0 if there was no answer. asked: seconds that it wants us to wait.
+    status: the HTTP status; 0 without a response. retry_after: seconds, from the server.
     """
 
-    def __init__(self, reason: str, *, status: int = 0, asked: float = 0.0) -> None:
+    def __init__(self, reason: str, *, status: int = 0, retry_after: float = 0.0) -> None:
         super().__init__(reason)
         self.status = status
-        self.asked = asked
+        self.retry_after = retry_after
 
 
 class Cluster(Protocol):
-    """Every call raises ClusterError; list and watch raise Expired, too. Namespaces may be EVERYWHERE."""
+    """All calls raise ClusterError; list and watch also VersionExpired. Namespaces may be EVERYWHERE."""
 
     def list_page(self, namespace: str, *, more: str) -> Any: ...
 

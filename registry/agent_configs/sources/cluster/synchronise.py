@@ -1,4 +1,4 @@
-"""Publish what is known of the cluster. Of all watchers one writes: who holds the advisory lock."""
+"""Publish the cache of the cluster. Only the watcher that holds the advisory lock publishes."""
 
 from __future__ import annotations
 
@@ -10,14 +10,23 @@ from django.db import connection, transaction
 from django.db.models import Q
 from django.db.models.functions import Now
 
+from controlplane.database.locks import AdvisoryLock
 from controlplane.identity.actors import system
 from registry.agent_configs.event_types import CLUSTER_CONFIRMED, CLUSTER_LOADED, CLUSTER_REFUSED
 from registry.agent_configs.source_models import AgentConfigCluster
-from registry.agent_configs.sources.cluster.cache import Seen
-from registry.agent_configs.sources.cluster.debounce import Settling
+from registry.agent_configs.sources.cluster.cache import CacheSnapshot
+from registry.agent_configs.sources.cluster.debounce import RemovalDebounce
 from registry.agent_configs.sources.cluster.objects import SOURCE as NAME
 from registry.agent_configs.sources.cluster.protocol import EVERYWHERE
-from registry.agent_configs.sources.follow import OFF, Found, Source, fail, follow, known_documents, state_of
+from registry.agent_configs.sources.follow import (
+    OFF,
+    Source,
+    SourceListing,
+    follow,
+    load_published_digests,
+    record_failure,
+    source_state,
+)
 
 SOURCE = Source(
     NAME,
@@ -29,10 +38,9 @@ SOURCE = Source(
     CLUSTER_CONFIRMED,
 )
 STANDBY = "standby"
-_LOCK = 7_402_116
-# A watcher writes every few seconds; without it nobody knows what the cluster says.
+# A watcher writes every few seconds; without it the cluster's state is unknown.
 SILENT_AFTER = timedelta(seconds=60)
-_HOLDS = """
+_HOLDS_LOCK = """
 SELECT CASE
   WHEN EXISTS (
     SELECT FROM pg_locks
@@ -45,56 +53,60 @@ END
 """
 
 
-def cluster_state() -> str:
+def get_cluster_state() -> str:
     if not settings.AGENT_CONFIGS_KUBERNETES_NAMESPACES:
         return OFF
-    return state_of(AgentConfigCluster.objects.get(id=1))
+    return source_state(AgentConfigCluster.objects.get(id=1))
 
 
 @transaction.atomic
-def store(seen: Seen, settling: Settling, *, watcher: str, now: float, quiet: float) -> tuple[str, Settling]:
-    """Publish what was seen, if this is the watcher that writes. now, quiet: seconds, of the same clock.
+def publish_snapshot(
+    snapshot: CacheSnapshot, debounce: RemovalDebounce, *, watcher: str, now: float, quiet: float
+) -> tuple[str, RemovalDebounce]:
+    """Publish the snapshot if this is the active watcher. now, quiet: seconds, of the same clock.
 
-    Whether it is, is asked in the transaction that writes: with a lost connection the lock is lost, too.
+    The lock is checked in the writing transaction, because a lost connection also loses the lock.
     """
     if not holds_lock():
-        return STANDBY, settling
-    known = known_documents(SOURCE)
-    found = _found(seen, {one.namespace for one in known})
-    settling = settling.seen(found.missing(known), now=now)
-    state = follow(SOURCE, replace(found, unsettled=settling.waiting(quiet=quiet, now=now)))
-    AgentConfigCluster.objects.filter(id=1).update(watcher=watcher, counts=seen.counts)
-    return state, settling
+        return STANDBY, debounce
+    published = load_published_digests(SOURCE)
+    listing = _build_listing(snapshot, {document_id.namespace for document_id in published})
+    debounce = debounce.update(listing.missing(published), now=now)
+    state = follow(SOURCE, replace(listing, unsettled=debounce.pending_removals(quiet=quiet, now=now)))
+    AgentConfigCluster.objects.filter(id=1).update(watcher=watcher, counts=snapshot.counts)
+    return state, debounce
 
 
 def holds_lock() -> bool:
-    """True if this connection has the watchers' lock, or got it now. It keeps it until it is closed."""
+    """True if this connection holds or acquires the watchers' lock, which it keeps until it is closed."""
     with connection.cursor() as cursor:
-        cursor.execute(_HOLDS, {"lock": _LOCK})
+        cursor.execute(_HOLDS_LOCK, {"lock": AdvisoryLock.AGENT_CONFIG_CLUSTER.value})
         return bool(cursor.fetchone()[0])
 
 
 @transaction.atomic
 def mark_silent_watcher() -> None:
-    """Say that nobody follows the cluster, where somebody should: documents stay, and look it."""
+    """Record a failure if no watcher reports although the cluster is followed; its documents stay."""
     late = Q(checked_at=None) | Q(checked_at__lt=Now() - SILENT_AFTER)
     silent = AgentConfigCluster.objects.filter(late, is_synced=True)
     if settings.AGENT_CONFIGS_KUBERNETES_NAMESPACES and silent.exists():
         seconds = int(SILENT_AFTER.total_seconds())
-        fail(SOURCE, f"No watcher has reported for {seconds} s: manage.py watch_agent_configs.")
+        record_failure(
+            SOURCE, f"No watcher has reported for {seconds} s. Start manage.py watch_agent_configs."
+        )
 
 
-def _found(seen: Seen, teams: set[str]) -> Found:
-    return Found(
-        {one.document: one.text for one in seen.config_maps},
-        unread=_unread(seen, teams),
-        created_at={one.document: one.created_at for one in seen.config_maps},
+def _build_listing(snapshot: CacheSnapshot, teams: set[str]) -> SourceListing:
+    return SourceListing(
+        {config_map.document: config_map.text for config_map in snapshot.config_maps},
+        unreadable_teams=_find_unread(snapshot, teams),
+        created_at={config_map.document: config_map.created_at for config_map in snapshot.config_maps},
     )
 
 
-def _unread(seen: Seen, teams: set[str]) -> dict[str, str]:
-    everywhere = seen.troubles.get(EVERYWHERE)
+def _find_unread(snapshot: CacheSnapshot, teams: set[str]) -> dict[str, str]:
+    everywhere = snapshot.errors.get(EVERYWHERE)
     if everywhere is None:
-        return seen.troubles
-    # A name that no namespace can have, so that the trouble is told even where nothing is known.
+        return snapshot.errors
+    # EVERYWHERE is no valid namespace; it shows the error even if nothing is published.
     return dict.fromkeys({EVERYWHERE, *teams}, everywhere)

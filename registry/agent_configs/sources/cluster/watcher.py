@@ -1,4 +1,4 @@
-"""The watcher: reflects the cluster, and publishes what it sees while no other watcher does."""
+"""The watcher reflects the cluster and publishes its documents while no other watcher does."""
 
 from __future__ import annotations
 
@@ -9,27 +9,27 @@ from collections.abc import Sequence
 import structlog
 from django.db import DatabaseError, InterfaceError, connection
 
-from registry.agent_configs.sources.cluster.backoff import Pace
-from registry.agent_configs.sources.cluster.cache import View
-from registry.agent_configs.sources.cluster.debounce import Settling
-from registry.agent_configs.sources.cluster.event_sender import Newsroom, Teller
-from registry.agent_configs.sources.cluster.health import Pulse
+from registry.agent_configs.sources.cluster.backoff import WatchTiming
+from registry.agent_configs.sources.cluster.cache import ConfigMapCache
+from registry.agent_configs.sources.cluster.debounce import RemovalDebounce
+from registry.agent_configs.sources.cluster.event_sender import EventSender, OutcomeReporter
+from registry.agent_configs.sources.cluster.health import WatcherHealth
 from registry.agent_configs.sources.cluster.protocol import Cluster
 from registry.agent_configs.sources.cluster.reflector import Reflector
-from registry.agent_configs.sources.cluster.synchronise import STANDBY, store
+from registry.agent_configs.sources.cluster.synchronise import STANDBY, publish_snapshot
 
-# Changes that come together are published together.
-_TOGETHER = 0.2
-# Without a change: so that everybody sees that somebody watches, and settled removals go.
-_ROUND = 3.0
-# Before the first listing of every namespace is through, nothing is published, but not for ever.
-_PATIENCE = 30.0
+# Changes within this time are published together.
+_BATCH_SECONDS = 0.2
+# Without changes: shows that the watcher is alive, and publishes settled removals.
+_MAX_ROUND_SECONDS = 3.0
+# Nothing is published before every namespace is listed, up to this time.
+_MAX_LISTING_SECONDS = 30.0
 OFFLINE, LISTING = "offline", "listing"
 log = structlog.get_logger(__name__)
 
 
 class Watcher:
-    """`start` begins to reflect; `step` publishes what was seen; `run` does so until `halt`."""
+    """Follow a cluster: `start` the reflectors, `step` to publish once, `run` until `halt`."""
 
     def __init__(
         self,
@@ -38,25 +38,26 @@ class Watcher:
         *,
         name: str,
         quiet: float = 5.0,
-        pace: Pace | None = None,
+        timing: WatchTiming | None = None,
         events: bool = True,
     ) -> None:
         self.name = name
         self.quiet = quiet
-        self.view = View(namespaces)
+        self.cache = ConfigMapCache(namespaces)
         self.stop = threading.Event()
-        self.pulse = Pulse()
-        self.settling = Settling()
+        self.health = WatcherHealth()
+        self.debounce = RemovalDebounce()
         self._state = ""
-        self._began = time.monotonic()
-        teller = Teller(cluster, self.view, instance=name, stop=self.stop) if events else None
-        self._newsroom = Newsroom(teller) if teller else None
-        pace = pace or Pace()
+        self._started_at = time.monotonic()
+        sender = EventSender(cluster, self.cache, instance=name, stop=self.stop) if events else None
+        self._reporter = OutcomeReporter(sender) if sender else None
+        timing = timing or WatchTiming()
         self.threads: list[threading.Thread] = [
-            Reflector(cluster, one, self.view, pace=pace, stop=self.stop) for one in namespaces
+            Reflector(cluster, namespace, self.cache, timing=timing, stop=self.stop)
+            for namespace in namespaces
         ]
-        if teller:
-            self.threads.append(teller)
+        if sender:
+            self.threads.append(sender)
 
     def start(self) -> None:
         for thread in self.threads:
@@ -64,29 +65,29 @@ class Watcher:
 
     def halt(self) -> None:
         self.stop.set()
-        self.view.changed.set()
+        self.cache.changed.set()
 
     def drain(self, *, seconds: float) -> None:
-        """Let authors be told of what was published."""
-        if self._newsroom:
-            self._newsroom.teller.drain(seconds=seconds)
+        """Wait until Events about published documents are sent."""
+        if self._reporter:
+            self._reporter.sender.drain(seconds=seconds)
 
     def run(self) -> None:
         while not self.stop.is_set():
-            self.view.changed.wait(_ROUND)
-            self.stop.wait(_TOGETHER)
+            self.cache.changed.wait(_MAX_ROUND_SECONDS)
+            self.stop.wait(_BATCH_SECONDS)
             state = self.step()
-            self.pulse.beat(is_ready=state not in (LISTING, OFFLINE))
+            self.health.record_step(is_ready=state not in (LISTING, OFFLINE))
 
     def step(self) -> str:
-        """One look at what was seen. Whatever goes wrong with the database, the next look tries again."""
-        # Before the look: what changes meanwhile is looked at next time.
-        self.view.changed.clear()
+        """Publish the cache once. After a database error the next step retries."""
+        # Before reading: changes during the step trigger the next one.
+        self.cache.changed.clear()
         try:
             state = self._step()
         except (DatabaseError, InterfaceError) as error:
             log.warning("config_maps.database", reason=str(error).strip()[:300])
-            # A broken connection has lost the lock, too.
+            # A broken connection has also lost the lock.
             connection.close_if_unusable_or_obsolete()
             state = OFFLINE
         if state != self._state:
@@ -95,11 +96,13 @@ class Watcher:
         return state
 
     def _step(self) -> str:
-        seen = self.view.seen()
+        snapshot = self.cache.snapshot()
         now = time.monotonic()
-        if not seen.is_complete and now - self._began < _PATIENCE:
+        if not snapshot.is_complete and now - self._started_at < _MAX_LISTING_SECONDS:
             return LISTING
-        state, self.settling = store(seen, self.settling, watcher=self.name, now=now, quiet=self.quiet)
-        if state != STANDBY and self._newsroom:
-            self._newsroom.look(seen.config_maps)
+        state, self.debounce = publish_snapshot(
+            snapshot, self.debounce, watcher=self.name, now=now, quiet=self.quiet
+        )
+        if state != STANDBY and self._reporter:
+            self._reporter.report(snapshot.config_maps)
         return state

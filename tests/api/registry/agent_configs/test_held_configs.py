@@ -6,7 +6,7 @@ import pytest
 
 from controlplane.access.models import Principal
 from registry.agent_configs.part_models import AgentConfigPart
-from registry.agent_configs.reconcile import look
+from registry.agent_configs.reconcile import reconcile
 from tests.api.registry.agent_configs.test_agent_configs import client, published, text
 from tests.integration.registry.agent_configs.publishing.test_team_parts import crowd
 
@@ -108,7 +108,7 @@ def test_a_large_configuration_is_refused_as_a_config_map_and_served_as_yaml(api
     for team in ("acme", "beta", "gamma", "delta", "epsilon"):
         said = text(team).replace(f"    - {team}_sensor\n", many.replace("task", team))
         assert published(api, team=team, said=said).status_code == 201
-    look()
+    reconcile()
 
     refused = api.get("data-planes/eu/config?format=configmap")
     assert (refused.status_code, refused.json()["code"]) == (409, "limit_reached")

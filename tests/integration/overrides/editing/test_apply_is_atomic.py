@@ -13,7 +13,7 @@ from controlplane.errors import ControlplaneError, VersionMismatch
 from controlplane.preconditions import Precondition
 from controlplane.scopes import Scope
 from overrides.editing.apply import ApplyOptions, apply_statements
-from overrides.editing.writes import Terms, get_override, put_override
+from overrides.editing.writes import WriteOptions, get_override, put_override
 from overrides.effective.effective import effective_many
 from overrides.models import Override, OverrideVersion, Revision
 from overrides.resolution.addresses import Address, Statement
@@ -86,13 +86,13 @@ def test_twenty_writers_with_if_match_lose_no_update():
     def add_one(_: int) -> None:
         while True:
             current = get_override(address)
-            terms = Terms(Precondition(versions=frozenset({current.version})))
+            options = WriteOptions(Precondition(versions=frozenset({current.version})))
             try:
                 put_override(
                     address,
                     {"max_parallelism": current.attributes["max_parallelism"] + 1},
                     actor=ACTOR,
-                    terms=terms,
+                    options=options,
                 )
                 return
             except VersionMismatch:

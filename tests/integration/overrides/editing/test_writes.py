@@ -10,7 +10,7 @@ from django.db import connections
 from controlplane.errors import ControlplaneError
 from controlplane.preconditions import Precondition
 from controlplane.scopes import Scope
-from overrides.editing.writes import Terms, get_override, put_override
+from overrides.editing.writes import WriteOptions, get_override, put_override
 from overrides.models import OverrideVersion
 from overrides.resolution.addresses import Address
 from tests.support.api_client import ACTOR
@@ -22,7 +22,7 @@ def write(number: int, precondition: Precondition | None) -> int | None:
     """Return the version that was written, or None if the write was refused."""
     try:
         override, _ = put_override(
-            ADDRESS, {"max_parallelism": number}, actor=ACTOR, terms=Terms(precondition)
+            ADDRESS, {"max_parallelism": number}, actor=ACTOR, options=WriteOptions(precondition)
         )
     except ControlplaneError:
         return None

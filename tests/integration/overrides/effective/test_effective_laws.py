@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 
 from controlplane.errors import ControlplaneError, UnknownGuardRail, UnknownOverride
 from controlplane.scopes import Level, Scope
-from overrides.editing.guard_rails import RailWrite, delete_rail, put_rail
+from overrides.editing.guard_rails import GuardRailSpec, delete_rail, put_rail
 from overrides.editing.writes import delete_override, patch_override, put_override
 from overrides.effective.effective import effective_attributes, effective_many
-from overrides.effective.results import Effective, EffectiveType
+from overrides.effective.results import EffectiveAttributes, EffectiveType
 from overrides.loading.revisions import current_revision
 from overrides.resolution.addresses import Address
 from overrides.resource_types import BUILT_IN
@@ -142,10 +142,10 @@ def histories(draw: Any) -> list[Write]:
 
 
 @st.composite
-def rails(draw: Any, name: str, names: list[str]) -> RailWrite:
+def rails(draw: Any, name: str, names: list[str]) -> GuardRailSpec:
     resource_type, scope = draw(st.sampled_from(names)), draw(st.sampled_from(SCOPES[:5]))
     pointer, rules = draw(st.sampled_from(RAILS[resource_type]))
-    return RailWrite(name, scope, resource_type, pointer, draw(st.sampled_from(rules)))
+    return GuardRailSpec(name, scope, resource_type, pointer, draw(st.sampled_from(rules)))
 
 
 def patched(document: Any, patch: Any) -> Any:
@@ -204,7 +204,7 @@ def reference_of(state: State, target: Scope, name: str) -> Reference:
         for at, attributes in state.items()
         if isinstance(at, Address) and at.resource_type == name
     ]
-    rails = [it for it in state.values() if isinstance(it, RailWrite) and it.resource_type == name]
+    rails = [it for it in state.values() if isinstance(it, GuardRailSpec) and it.resource_type == name]
     rules = {path: f"merge_by_key:{key}" for path, key in rule.keyed_lists.items()}
     return Reference(
         layers, rule.strategy, rules, [reference_rail(it) for it in rails], tuple(target.segments.values())
@@ -237,14 +237,14 @@ def got(found: EffectiveType, reference: Reference) -> list[Any]:
     ]
 
 
-def reference_rail(rail: RailWrite) -> Rail:
+def reference_rail(rail: GuardRailSpec) -> Rail:
     rule = dict(rail.rule)
     if level := rule.get("lock_below"):
         rule["lock_below"] = int(Level[level.upper()])
     return Rail(rail.name, tuple(rail.scope.segments.values()), tuple(rail.pointer.split("/")[1:]), rule)
 
 
-def shown(effective: Effective) -> dict[str, Any]:
+def shown(effective: EffectiveAttributes) -> dict[str, Any]:
     return {
         one.resource_type.name: (
             one.resolved.attributes,

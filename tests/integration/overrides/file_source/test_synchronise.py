@@ -401,7 +401,7 @@ def test_the_switch_back_is_refused_while_the_files_are_not_in_force(folder):
     (folder / "a.yaml").write_text("[")
     synchronise()
 
-    with pytest.raises(CommandError, match="not in force"):
+    with pytest.raises(CommandError, match="not in effect"):
         call_command("overrides_to_database")
 
 
@@ -411,7 +411,7 @@ def test_the_command_says_where_the_mistake_is(folder, capsys):
     with pytest.raises(CommandError, match="failing"):
         call_command("load_overrides")
 
-    assert "a.yaml:3:17: There is no type 'taskResource'" in capsys.readouterr().err
+    assert "a.yaml:3:17: Unknown resource type 'taskResource'" in capsys.readouterr().err
 
 
 @pytest.mark.django_db(transaction=True)

@@ -168,7 +168,9 @@ def test_pages_of_projects_are_followed_and_archived_ones_left_out(flyteadmin):
 
     assert findings.projects == {"flytesnacks": "Snacks"}
     assert findings.domains == {"development": "development", "qa": "Quality"}
-    assert ("project old", "It is archived.") in [(one.place, one.reason) for one in findings.skipped]
+    assert ("project old", "The project is archived.") in [
+        (one.place, one.reason) for one in findings.skipped
+    ]
     assert set(FlyteAdmin.seen) == {"Bearer secret-token"}
 
 

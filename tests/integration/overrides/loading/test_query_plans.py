@@ -11,8 +11,8 @@ from django.test.utils import CaptureQueriesContext
 from controlplane.scopes import Scope
 from overrides.editing.writes import put_override
 from overrides.effective.effective import effective_many
-from overrides.loading.current import load_standing
-from overrides.loading.related_rows import load_family
+from overrides.loading.current import load_current
+from overrides.loading.related_rows import load_related_rows
 from overrides.resolution.addresses import Address
 from tests.support.api_client import ACTOR
 
@@ -92,7 +92,7 @@ def test_a_batch_of_a_thousand_scopes_is_one_query_by_the_index(many):
 def test_the_family_of_a_change_at_any_level_but_the_broadest(many):
     project = Scope(project="p7")
     for scope in (project, Scope("development", "p7"), Scope("development", "p7", "w3"), LAUNCH_PLAN):
-        assert whole_tables_read(lambda scope=scope: load_family("task_resource", [scope])) == []
+        assert whole_tables_read(lambda scope=scope: load_related_rows("task_resource", [scope])) == []
 
 
 def test_what_stands_at_an_address(many):
@@ -101,7 +101,7 @@ def test_what_stands_at_an_address(many):
         Address("task_resource", Scope("staging", "p1", "w1")),
     ]
 
-    assert whole_tables_read(lambda: load_standing(addresses)) == []
+    assert whole_tables_read(lambda: load_current(addresses)) == []
 
 
 def test_a_whole_write(many):

@@ -22,7 +22,7 @@ from registry.environments.guarding import environment_id_of
 from registry.environments.models import Environment
 from registry.heartbeats.record import Heartbeat, record_heartbeat
 from registry.sweep import sweep
-from registry.sweep.expire import mark_some
+from registry.sweep.expire import expire_batch
 from tests.integration.registry.sweep.test_sweep import beat, expire, long_up, make_agents
 from tests.support.api_client import Api, token_for
 
@@ -233,7 +233,7 @@ def test_a_sweeper_that_slept_through_an_outage_marks_nobody():
     SweepRecord.objects.update(last_sweep_at=Now() - timedelta(seconds=31))
     policy = liveness_policy()
 
-    marked = mark_some(
+    marked = expire_batch(
         ("(0,0)", "(256,0)"), 100, seen=timezone.now(), grace=policy.grace(), gap=policies.outage_gap()
     )
 
@@ -420,7 +420,7 @@ def test_a_heartbeat_that_waited_for_the_sweep_sees_what_it_did():
             with transaction.atomic():
                 policy = liveness_policy()
                 between = ("(0,0)", "(256,0)")
-                marked, _ = mark_some(
+                marked, _ = expire_batch(
                     between, 9, seen=timezone.now(), grace=policy.grace(), gap=policies.outage_gap()
                 )
                 held.set()

@@ -7,14 +7,14 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from controlplane.events.event_filter import EVERYTHING, Right, Sight
-from controlplane.events.stream_protocol import Told, Watch, as_text, bookmark, watch_from
+from controlplane.events.event_filter import EVERYTHING, EventFilter, EventRight
+from controlplane.events.stream_protocol import StreamedEvent, Watch, as_text, bookmark, watch_from
 from controlplane.scopes import Scope
 
 HERE = Scope(project="p", domain="d")
 
 
-def told(**more: object) -> Told:
+def told(**more: object) -> StreamedEvent:
     facts: dict = {
         "seq": 1,
         "type": "a.b",
@@ -24,11 +24,11 @@ def told(**more: object) -> Told:
         "teams": (),
         "text": b"",
     }
-    return Told(**(facts | more))
+    return StreamedEvent(**(facts | more))
 
 
-def sight(*scopes: Scope, hidden: frozenset[str] = frozenset()) -> Sight:
-    return Sight((Right(frozenset({"a.b"}), scopes),), hidden)
+def sight(*scopes: Scope, hidden: frozenset[str] = frozenset()) -> EventFilter:
+    return EventFilter((EventRight(frozenset({"a.b"}), scopes),), hidden)
 
 
 def test_a_watcher_hears_what_it_asked_for_below_where_it_may_read():
@@ -42,7 +42,7 @@ def test_a_watcher_hears_what_it_asked_for_below_where_it_may_read():
     assert not watch.wants(told(scope=Scope(project="q")))
     assert not watch.wants(told(scope=Scope()))
     assert Watch(0, "me", EVERYTHING).wants(told())
-    assert not Watch(0, "me", Sight()).wants(told())
+    assert not Watch(0, "me", EventFilter()).wants(told())
 
 
 def test_a_watcher_hears_neither_other_types_nor_hidden_teams():

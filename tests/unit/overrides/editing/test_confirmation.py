@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from controlplane.scopes import Scope
 from overrides.editing.confirmation import PATTERN, Effect, confirmation_for, digest_of, objection_to
-from overrides.editing.removal_guard import Removals, wants_confirmation
+from overrides.editing.removal_guard import Removals, needs_confirmation
 from overrides.resolution.addresses import Address
 
 DIGEST = digest_of(["a"])
@@ -84,5 +84,5 @@ def test_a_digest_depends_on_every_part_and_has_the_form_of_the_parameter():
 
 @pytest.mark.parametrize(("count", "asks"), [(2, False), (19, False), (20, True)])
 def test_an_expected_removal_asks_only_if_it_is_large(count, asks):
-    assert wants_confirmation(removals(count, count, expected=True)) is asks
-    assert wants_confirmation(removals(count, count)) is True
+    assert needs_confirmation(removals(count, count, expected=True)) is asks
+    assert needs_confirmation(removals(count, count)) is True

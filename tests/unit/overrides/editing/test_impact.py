@@ -10,7 +10,7 @@ from hypothesis import event, given
 from hypothesis import strategies as st
 
 from controlplane.scopes import Level, Scope
-from overrides.editing.impact import Comparison, Rules, targets_of
+from overrides.editing.impact import Comparison, TypeRules, targets_of
 from overrides.resolution.merging import MergeRule, Strategy, canonical
 from overrides.resolution.rails import GuardRail
 from overrides.resolution.resolve import Layer, values_only
@@ -128,7 +128,7 @@ def test_no_target_is_out_of_reach_of_what_changed(change):
 @given(changes(), rails, defaults)
 def test_affected_is_what_comparing_the_values_everywhere_finds(change, guards, layers):
     before, after = change
-    comparison = Comparison(texts(before), texts(after), Rules(TASKS, guards, layers))
+    comparison = Comparison(texts(before), texts(after), TypeRules(TASKS, guards, layers))
 
     found = {
         one.scope: (canonical(one.before), canonical(one.after)) for one in comparison.affected(UNIVERSE)
@@ -148,7 +148,7 @@ def test_changed_rules_are_measured_as_comparing_the_values_everywhere_finds(cha
     """Rails, the merge rule and rows change in one transaction."""
     before, after = change
     replacing = dataclasses.replace(TASKS, rule=MergeRule(Strategy.REPLACE))
-    earlier, rules = Rules(TASKS, was, layers), Rules(replacing, now, layers)
+    earlier, rules = TypeRules(TASKS, was, layers), TypeRules(replacing, now, layers)
 
     affected = {
         it.scope: (canonical(it.before), canonical(it.after))
@@ -181,7 +181,7 @@ def test_only_rails_that_differ_count_as_changed_and_reach_all_that_they_govern(
 @given(changes(), rails)
 def test_errors_are_told_where_they_are_new_and_nowhere_else(change, guards):
     before, after = change
-    comparison = Comparison(texts(before), texts(after), Rules(TASKS, guards))
+    comparison = Comparison(texts(before), texts(after), TypeRules(TASKS, guards))
 
     for one in comparison.affected(UNIVERSE):
         was, is_now = (json.loads(resolved(rows, one.scope, rails=guards)) for rows in change)
@@ -194,7 +194,7 @@ def test_errors_are_told_where_they_are_new_and_nowhere_else(change, guards):
 def test_a_row_of_a_domain_and_one_of_a_project_meet_where_nothing_is_set():
     before = {Scope(domain="d"): {"defaults": {"cpu": "4"}}}
     after = {**before, Scope(project="p"): {"limits": {"cpu": "2"}}}
-    comparison = Comparison(texts(before), texts(after), Rules(TASKS))
+    comparison = Comparison(texts(before), texts(after), TypeRules(TASKS))
 
     wrong = [one.scope for one in comparison.affected(targets(before, after)) if one.errors]
 
@@ -218,6 +218,6 @@ def test_a_scope_that_resolves_to_nothing_is_never_wrong():
     resource_type = BUILT_IN["task_resource"]
     rows = {Scope(): {"defaults": {"cpu": "2"}, "limits": {"cpu": "2"}}}
 
-    (one,) = Comparison(texts(rows), {}, Rules(resource_type)).affected([Scope()])
+    (one,) = Comparison(texts(rows), {}, TypeRules(resource_type)).affected([Scope()])
 
     assert (one.after, one.errors) == ({}, ())

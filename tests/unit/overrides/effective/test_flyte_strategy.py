@@ -8,7 +8,7 @@ import pytest
 
 from controlplane.scopes import Scope
 from overrides.effective.flyte_strategy import as_flyte, project_config
-from overrides.effective.results import Effective, EffectiveType
+from overrides.effective.results import EffectiveAttributes, EffectiveType
 from overrides.resolution.resolve import Layer, resolve
 from overrides.resource_types import BUILT_IN
 from overrides.resource_types.flyte_defaults import CODE_DEFAULTS
@@ -34,7 +34,7 @@ def execution(
     found = layers(rows, *platform)
     one = BUILT_IN[kind]
     types = (EffectiveType(one, resolve(WORKFLOW, found, one.rule), (), tuple(found)),) if found else ()
-    answer = as_flyte(Effective(WORKFLOW, types, "x"), CODE, kind)
+    answer = as_flyte(EffectiveAttributes(WORKFLOW, types, "x"), CODE, kind)
     return dict(answer.types[0].resolved.attributes) if answer.types else None
 
 
@@ -131,7 +131,7 @@ def test_rows_that_flyte_has_not_and_nulls_play_no_part():
 
 
 def test_only_the_type_asked_for_is_answered_and_otherwise_all_that_apply():
-    nothing = Effective(WORKFLOW, (), "x")
+    nothing = EffectiveAttributes(WORKFLOW, (), "x")
 
     assert [one.resource_type.name for one in as_flyte(nothing, CODE).types] == ["task_resource", CONFIG]
     assert as_flyte(nothing, CODE, "execution_queue").types == ()

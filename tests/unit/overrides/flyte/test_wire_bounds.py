@@ -122,4 +122,4 @@ def test_what_protobuf_transports_and_json_cannot_hold_is_not_stored():
 
     for message in (too_long, not_a_number, deep):
         with pytest.raises(messages.NotOnTheWire):
-            messages.stated_in(message)
+            messages.read_message(message)

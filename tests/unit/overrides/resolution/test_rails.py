@@ -9,7 +9,7 @@ import pytest
 from controlplane.scopes import Level, Scope
 from overrides.resolution.merging import Combine, MergeRule, Strategy
 from overrides.resolution.rails import GuardRail
-from overrides.resolution.resolve import Layer, Resolved, resolve
+from overrides.resolution.resolve import Layer, Resolution, resolve
 
 GLOBAL, DOMAIN, PROJECT = Scope(), Scope(domain="prod"), Scope(project="p")
 PAIR, WORKFLOW = Scope("prod", "p"), Scope("prod", "p", "w")
@@ -32,11 +32,11 @@ def lock(path: str, level: Level = Level.PROJECT, scope: Scope = GLOBAL) -> Guar
 
 def answer(
     *layers: tuple[Scope, Any], rails: list[GuardRail], rule: MergeRule = MERGE, target: Scope = TARGET
-) -> Resolved:
+) -> Resolution:
     return resolve(target, [Layer(scope, document) for scope, document in layers], rule, rails)
 
 
-def refused(resolved: Resolved) -> list[tuple[str, Scope]]:
+def refused(resolved: Resolution) -> list[tuple[str, Scope]]:
     return [(one.pointer, one.source.scope) for one in resolved.refused]
 
 
@@ -69,7 +69,7 @@ def test_a_statement_is_refused_from_whichever_layer_it_comes(scope):
 
     assert refused(resolved) == [("/cpu", scope)]
     assert (resolved.refused[0].rail, resolved.refused[0].value) == (guard, "9")
-    assert "4 is the most allowed" in resolved.refused[0].because
+    assert "the maximum is 4" in resolved.refused[0].because
 
 
 def test_what_is_less_specific_then_applies():

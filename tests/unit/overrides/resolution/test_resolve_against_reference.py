@@ -18,7 +18,15 @@ from hypothesis import strategies as st
 from controlplane.scopes import Level, Scope
 from overrides.resolution.merging import Combine, MergeRule, Strategy
 from overrides.resolution.rails import GuardRail
-from overrides.resolution.resolve import Layer, Leaf, Removed, Resolved, admit, resolve, values_only
+from overrides.resolution.resolve import (
+    Layer,
+    Leaf,
+    RemovedLeaf,
+    Resolution,
+    applicable_layers,
+    resolve,
+    values_only,
+)
 from tests.support import reference_resolver as reference
 from tests.support.reference_resolver import Reference, canonical
 
@@ -181,7 +189,7 @@ class Case(NamedTuple):
         layers = [Layer(Scope(*it.scope), it.document, it, it.is_default) for it in self.layers]
         return Scope(*self.target), layers, self.rule, [guard_rail(rail) for rail in self.rails]
 
-    def resolve(self) -> Resolved:
+    def resolve(self) -> Resolution:
         return resolve(*self.arguments)
 
 
@@ -206,7 +214,7 @@ def cases(draw: Any) -> Case:
     return Case(layers, strategy, draw(rules) if strategy == "merge" else {}, draw(rails), target)
 
 
-def assert_same(resolved: Resolved, expected: Reference) -> None:
+def assert_same(resolved: Resolution, expected: Reference) -> None:
     layers, attributes = expected.layers, resolved.attributes
     leaves = [(expected.place_of(leaf.pointer, attributes), leaf) for leaf in resolved.leaves]
 
@@ -294,9 +302,9 @@ def test_what_is_refused_is_as_if_it_had_never_been_stated(case):
 def test_what_a_rail_let_through_breaks_no_rail(case):
     target, layers, rule, rails = case.arguments
 
-    admitted, _ = admit(target, layers, rule, rails)
+    admitted, _ = applicable_layers(target, layers, rule, rails)
 
-    assert admit(target, admitted, rule, rails) == (admitted, ())
+    assert applicable_layers(target, admitted, rule, rails) == (admitted, ())
 
 
 @some
@@ -307,5 +315,5 @@ def test_values_without_their_provenance_are_the_same_values(case):
     assert values_only(*case.arguments) == resolved.attributes
 
 
-def sources(found: Iterable[Leaf | Removed]) -> dict[str, tuple[Scope, bool]]:
+def sources(found: Iterable[Leaf | RemovedLeaf]) -> dict[str, tuple[Scope, bool]]:
     return {one.pointer: (one.source.scope, one.source.is_default) for one in found}

@@ -26,7 +26,7 @@ from http_message_signatures import HTTPMessageVerifier, InvalidSignature, Mappi
 from http_message_signatures.algorithms import ED25519
 
 from registry.agent_configs.delivery.signatures import COVERED, TAG, read_key
-from registry.agent_configs.reconcile import look
+from registry.agent_configs.reconcile import reconcile
 from tests.api.registry.agent_configs.test_agent_configs import published, text
 from tests.support.api_client import Api, token_for
 from tests.support.paths import ROOT
@@ -99,7 +99,7 @@ def test_agents_are_told_which_configuration_their_environment_has(api):
     beat = {"timestamp": "2026-11-21T09:30:00Z", "consumer_lag": 0}
 
     def told(agent: str) -> str:
-        look()
+        reconcile()
         return api.put(f"agents/{agent}/heartbeat", beat).json()["configuration_etag"]
 
     assert told(here) == ""

@@ -18,13 +18,13 @@ from registry.agent_configs.delivery.acknowledgements import (
     AckError,
     Acknowledgement,
     acknowledge,
-    tell_silent_planes,
+    alert_silent_planes,
 )
 from registry.agent_configs.delivery.data_planes import (
-    Described,
+    DataPlaneSpec,
     Format,
     approve,
-    configuration,
+    get_configuration,
     get_plane,
     put_plane,
 )
@@ -36,9 +36,14 @@ from registry.agent_configs.models import (
     ClaimRecord,
     DataPlane,
 )
-from registry.agent_configs.publishing.ownership_transfer import give_grant, release
-from registry.agent_configs.publishing.preview import Change, preview
-from registry.agent_configs.publishing.publish import Wanted, delete_document, get_document, put_document
+from registry.agent_configs.publishing.ownership_transfer import create_grant, release_claim
+from registry.agent_configs.publishing.preview import PreviewChange, preview_changes
+from registry.agent_configs.publishing.publish import (
+    DocumentSpec,
+    delete_document,
+    get_document,
+    put_document,
+)
 from registry.agent_configs.publishing.quarantine import quarantine, readmit
 from registry.agent_configs.publishing.recompute import recompute_all
 from registry.tasks import recompute_agent_configs
@@ -60,17 +65,17 @@ def name(team: str, document: str = "agents") -> DocumentId:
 
 
 def publish(team: str, said: str, document: str = "agents", **more):
-    return put_document(Wanted(name(team, document), said), actor=ACTOR, **more)[0]
+    return put_document(DocumentSpec(name(team, document), said), actor=ACTOR, **more)[0]
 
 
 @pytest.fixture
 def plane(db) -> str:
-    put_plane("eu", Described(), actor=ACTOR)
+    put_plane("eu", DataPlaneSpec(), actor=ACTOR)
     return "eu"
 
 
 def served(plane: str = "eu") -> str:
-    return configuration(get_plane(plane), Format.YAML).body
+    return get_configuration(get_plane(plane), Format.YAML).body
 
 
 def revision(plane: str = "eu") -> int:
@@ -138,9 +143,9 @@ def test_one_teams_worst_document_changes_nothing_for_others(plane, settings):
         with pytest.raises(InvalidAgentConfig):
             publish("evil", said)
         put_document(
-            Wanted(DocumentId("folder", "evil", "a.yaml"), said.replace("\x00", "?")),
+            DocumentSpec(DocumentId("folder", "evil", "a.yaml"), said.replace("\x00", "?")),
             actor=ACTOR,
-            refuse=False,
+            reject_invalid=False,
         )
 
     assert (served(), revision()) == before
@@ -181,7 +186,7 @@ def test_a_team_cannot_publish_without_end(plane, settings):
 
 
 def test_a_fault_in_one_data_plane_leaves_publication_and_other_planes_alone(plane):
-    put_plane("us", Described(), actor=ACTOR)
+    put_plane("us", DataPlaneSpec(), actor=ACTOR)
     publish("acme", text("acme-sensor", "acme_sensor"))
     before = served("eu")
     # Somebody wrote into the database by hand.
@@ -200,7 +205,7 @@ def test_the_winner_goes_and_the_loser_serves_within_the_same_recompute(plane):
     publish("beta", text("beta-sensor", "sensor_x"))
     assert "beta-sensor" not in served()
     assert condition("beta", "Conflicted")["status"] == "True"
-    release("acme", ClaimKind.TASK_TYPE, "sensor_x", actor=ACTOR)
+    release_claim("acme", ClaimKind.TASK_TYPE, "sensor_x", actor=ACTOR)
 
     assert '"sensor_x": "beta-sensor"' in served()
     assert condition("beta", "Conflicted")["status"] == "False"
@@ -224,7 +229,7 @@ def test_a_grant_outranks_age_and_withdrawn_it_gives_nothing_back(plane):
     publish("acme", text("acme-sensor", "sensor_x"))
     publish("beta", text("beta-sensor", "sensor_x"))
 
-    give_grant(Grant("beta", "sensor_*"), actor=ACTOR)
+    create_grant(Grant("beta", "sensor_*"), actor=ACTOR)
 
     assert '"sensor_x": "beta-sensor"' in served()
 
@@ -236,7 +241,7 @@ def test_in_granted_mode_nobody_serves_what_was_not_granted(plane, settings):
     assert condition("acme", "Accepted")["reason"] == "PartiallyAccepted"
     assert "not granted" in condition("acme", "Accepted")["message"]
 
-    give_grant(Grant("acme", "acme_*"), actor=ACTOR)
+    create_grant(Grant("acme", "acme_*"), actor=ACTOR)
 
     assert "acme-sensor" in served()
 
@@ -246,7 +251,7 @@ def test_a_removal_of_most_waits_and_is_let_go_by_its_digest_alone(plane):
         publish(f"team{number}", text(f"agent{number}", f"type{number}"))
     before = served()
 
-    put_plane("eu", Described(teams=("team0",)), actor=ACTOR)
+    put_plane("eu", DataPlaneSpec(teams=("team0",)), actor=ACTOR)
 
     held = get_plane("eu").held
     assert held["reasons"][0]["gate"] == "removes_too_much"
@@ -364,7 +369,7 @@ def test_of_many_suspects_the_culprit_is_found_by_halves_and_nobody_else_goes(pl
 
 
 def test_a_data_plane_that_rejects_everything_harms_no_other(plane):
-    put_plane("us", Described(), actor=ACTOR)
+    put_plane("us", DataPlaneSpec(), actor=ACTOR)
     publish("acme", text("acme-sensor", "acme_sensor"))
 
     ack(AckState.REJECTED)
@@ -389,7 +394,7 @@ def test_a_silent_data_plane_is_told_of_once(plane, settings):
     publish("acme", text("acme-sensor", "acme_sensor"))
     later = get_plane("eu").activated_at + timedelta(seconds=2)
 
-    assert [tell_silent_planes(now=later), tell_silent_planes(now=later)] == [1, 0]
+    assert [alert_silent_planes(now=later), alert_silent_planes(now=later)] == [1, 0]
 
     assert Event.objects.filter(type="agent_config_bundle.unacknowledged").count() == 1
 
@@ -426,12 +431,12 @@ def test_a_preview_equals_what_then_happens(plane):
     publish("acme", text("acme-sensor", "sensor_x"))
     said = text("beta-sensor", "sensor_x", "beta_sensor")
 
-    told = preview([Change(name("beta"), said)]).outcomes[0]
+    told = preview_changes([PreviewChange(name("beta"), said)]).outcomes[0]
     publish("beta", said)
 
     row = AgentConfigBundle.objects.latest("id")
     assert (told.digest, list(told.changes)) == (row.digest, row.changes)
-    reasons = {one.type.value: one.reason for one in told.standings[name("beta")].conditions}
+    reasons = {one.type.value: one.reason for one in told.statuses[name("beta")].conditions}
     assert condition("beta", "Accepted")["reason"] == reasons["Accepted"] == "PartiallyAccepted"
 
 
@@ -462,7 +467,7 @@ def in_threads(*works) -> list:
 def test_two_teams_that_claim_one_type_at_once_get_one_winner_everywhere(settings, at_once):
     settings.AGENT_CONFIGS_AT_ONCE = at_once
     for plane in ("eu", "us"):
-        put_plane(plane, Described(), actor=ACTOR)
+        put_plane(plane, DataPlaneSpec(), actor=ACTOR)
     works = [
         lambda team=f"team{number}": publish(team, text(f"{team}-sensor", "sensor_x")) for number in range(6)
     ]

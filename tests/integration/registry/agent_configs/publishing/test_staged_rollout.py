@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from registry.agent_configs.bundles.conditions import AckState
-from registry.agent_configs.delivery.data_planes import Described, approve, get_plane, put_plane
+from registry.agent_configs.delivery.data_planes import DataPlaneSpec, approve, get_plane, put_plane
 from tests.integration.registry.agent_configs.publishing.test_publish import (
     ack,
     condition,
@@ -20,7 +20,7 @@ from tests.support.api_client import ACTOR
 def planes(db):
     """A canary, and two that come after it, which all work with what they have."""
     for name, stage in (("a-late", 2), ("canary", 0), ("main", 1)):
-        put_plane(name, Described(stage=stage), actor=ACTOR)
+        put_plane(name, DataPlaneSpec(stage=stage), actor=ACTOR)
     settle("canary", "main", "a-late")
     publish("acme", text("acme-sensor", "acme_sensor"))
     settle("canary", "main", "a-late")
@@ -85,6 +85,6 @@ def test_a_degraded_or_silent_canary_stops_a_change_until_somebody_approves(plan
 def test_a_new_data_plane_is_given_something_at_once(planes):
     publish("beta", text("beta-sensor", "beta_sensor"))
 
-    put_plane("new", Described(stage=2), actor=ACTOR)
+    put_plane("new", DataPlaneSpec(stage=2), actor=ACTOR)
 
     assert "beta-sensor" in served("new")

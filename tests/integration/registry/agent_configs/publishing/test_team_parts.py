@@ -14,12 +14,12 @@ from controlplane.errors import LimitReached, TooManyAttempts, UnknownBundle
 from controlplane.events.models import Event
 from registry.agent_configs.bundles.conditions import AckState
 from registry.agent_configs.claims.grants import Grant
-from registry.agent_configs.delivery.data_planes import Described, approve, get_plane, put_plane
+from registry.agent_configs.delivery.data_planes import DataPlaneSpec, approve, get_plane, put_plane
 from registry.agent_configs.models import AgentConfig, DataPlane
 from registry.agent_configs.part_models import AgentConfigPace, AgentConfigPart
-from registry.agent_configs.publishing.ownership_transfer import give_grant
-from registry.agent_configs.publishing.preview import Change, preview
-from registry.agent_configs.publishing.publish import delete_document, forget_tombstones
+from registry.agent_configs.publishing.ownership_transfer import create_grant
+from registry.agent_configs.publishing.preview import PreviewChange, preview_changes
+from registry.agent_configs.publishing.publish import delete_document, delete_tombstones
 from registry.agent_configs.publishing.quarantine import quarantine, readmit
 from registry.agent_configs.publishing.recompute import recompute_all
 from tests.integration.registry.agent_configs.publishing.test_publish import (
@@ -36,7 +36,7 @@ from tests.support.api_client import ACTOR
 
 @pytest.fixture
 def plane(db) -> str:
-    put_plane("eu", Described(), actor=ACTOR)
+    put_plane("eu", DataPlaneSpec(), actor=ACTOR)
     return "eu"
 
 
@@ -138,7 +138,7 @@ def test_what_is_held_is_served_on_after_many_generations_and_after_deletion(pla
         cursor.execute("SELECT now()")
         now = cursor.fetchone()[0]
 
-    forget_tombstones(now=now)
+    delete_tombstones(now=now)
     DataPlane.objects.update(inputs_digest="")
     recompute_all(ACTOR)
 
@@ -241,7 +241,7 @@ def test_approvals_are_for_each_team(plane, settings):
     approve("eu", digest, actor=ACTOR)
 
     assert ("beta_2" in served(), "acme_3" in served(), held("beta")) == (True, False, [])
-    put_plane("eu", Described(platform={"pollInterval": "20s"}), actor=ACTOR)
+    put_plane("eu", DataPlaneSpec(platform={"pollInterval": "20s"}), actor=ACTOR)
     assert get_plane("eu").held["reasons"][0]["gate"] == "needs_approval"
 
 
@@ -269,12 +269,12 @@ def test_an_operators_mass_removal_still_holds_everything(plane, settings):
     publish("beta", text("beta-sensor", "beta_sensor", "beta_query"))
     assert condition("beta", "Programmed")["reason"] == "Pending"
     for team in ("acme", "beta", "gamma", "delta"):
-        give_grant(Grant(team, f"{team}_*"), actor=ACTOR)
+        create_grant(Grant(team, f"{team}_*"), actor=ACTOR)
     assert "beta_query" in served()
 
 
 def test_a_document_that_waits_with_the_whole_says_so(plane):
-    put_plane("late", Described(stage=1), actor=ACTOR)
+    put_plane("late", DataPlaneSpec(stage=1), actor=ACTOR)
     ack()
     publish("acme", text("acme-sensor", "acme_sensor"))
     ack()
@@ -303,11 +303,11 @@ def test_a_culprit_is_searched_while_another_team_is_held(plane):
 def test_a_preview_tells_its_own_team_that_it_would_be_held(plane):
     publish("acme", crowd("acme", 6))
 
-    (told,) = preview([Change(name("acme"), None)]).outcomes
-    (other,) = preview([Change(name("beta"), text("beta-sensor", "beta_sensor"))]).outcomes
+    (told,) = preview_changes([PreviewChange(name("acme"), None)]).outcomes
+    (other,) = preview_changes([PreviewChange(name("beta"), text("beta-sensor", "beta_sensor"))]).outcomes
 
-    assert [one.gate.value for one in told.held] == ["removes_too_much", "removes_too_much"]
-    assert other.held == ()
+    assert [one.gate.value for one in told.holds] == ["removes_too_much", "removes_too_much"]
+    assert other.holds == ()
 
 
 def test_bundles_from_before_parts_were_remembered_are_guarded_as_well(plane):
@@ -334,7 +334,7 @@ def test_recomputing_again_leaves_what_is_held_as_it_is(plane):
 @pytest.mark.django_db(transaction=True)
 def test_a_publication_does_not_wait_for_the_recompute_of_another_team():
     """Whoever holds the lock may take long: what is stored meanwhile takes effect with the next look."""
-    put_plane("eu", Described(), actor=ACTOR)
+    put_plane("eu", DataPlaneSpec(), actor=ACTOR)
     told = []
 
     def publish_beta():

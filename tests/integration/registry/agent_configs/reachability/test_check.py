@@ -13,11 +13,11 @@ import pytest
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 
 from controlplane.events.models import Event
-from registry.agent_configs.publishing.preview import Change, preview
+from registry.agent_configs.publishing.preview import PreviewChange, preview_changes
 from registry.agent_configs.publishing.recompute import recompute_all
 from registry.agent_configs.reachability.check import check_endpoints
 from registry.agent_configs.reachability.models import AgentEndpoint
-from registry.agent_configs.reachability.probe import Rules, probe
+from registry.agent_configs.reachability.probe import ProbeRules, probe
 from tests.integration.registry.agent_configs.publishing.test_publish import (  # noqa: F401
     condition,
     name,
@@ -29,7 +29,7 @@ from tests.integration.registry.agent_configs.publishing.test_publish import (  
 from tests.support.api_client import ACTOR
 
 HERE = [ipaddress.ip_network("127.0.0.0/8")]
-RULES = Rules(HERE, seconds=0.5)
+RULES = ProbeRules(HERE, seconds=0.5)
 
 
 class Agent:
@@ -85,7 +85,7 @@ def silent():
         yield server
 
 
-def asked(endpoint: str, *, insecure: bool = True, rules: Rules = RULES) -> tuple[str, str]:
+def asked(endpoint: str, *, insecure: bool = True, rules: ProbeRules = RULES) -> tuple[str, str]:
     found = probe(endpoint, insecure=insecure, rules=rules)
     return found.status.value, found.reason
 
@@ -114,7 +114,7 @@ def test_tls_is_checked_by_the_name_that_was_published(start, certificate, monke
     agent = start(tls=(key.read_bytes(), cert.read_bytes()))
     answers = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("127.0.0.1", agent.port))]
     monkeypatch.setattr(socket, "getaddrinfo", lambda *args, **options: answers)
-    trusting = Rules(HERE, seconds=0.5, roots=str(cert))
+    trusting = ProbeRules(HERE, seconds=0.5, roots=str(cert))
 
     assert asked(f"agent.test:{agent.port}", insecure=False, rules=trusting) == ("True", "Reachable")
     assert asked(f"other.test:{agent.port}", insecure=False, rules=trusting) == ("False", "TLSFailed")
@@ -131,15 +131,15 @@ def test_what_may_not_be_asked_is_never_connected_to(monkeypatch):
 
     monkeypatch.setattr(socket, "create_connection", refuse)
     for host in ("127.0.0.1", "169.254.169.254", "10.1.2.3", "[::1]", "168.63.129.16", "[::ffff:10.0.0.1]"):
-        assert asked(f"{host}:8000", rules=Rules()) == ("Unknown", "AddressNotAllowed")
-    assert asked("8.8.8.8:5432", rules=Rules(ports=((8000, 8999),))) == ("Unknown", "PortNotAllowed")
+        assert asked(f"{host}:8000", rules=ProbeRules()) == ("Unknown", "AddressNotAllowed")
+    assert asked("8.8.8.8:5432", rules=ProbeRules(ports=((8000, 8999),))) == ("Unknown", "PortNotAllowed")
     assert asked("k8s://agent.acme:grpc") == ("Unknown", "OnlyInCluster")
     assert asked("nobody.invalid:8000") == ("Unknown", "NotResolved")
     assert connected == []
 
     answers = iter([[(0, 0, 0, "", ("8.8.8.8", 8000))], [(0, 0, 0, "", ("127.0.0.1", 8000))]])
     monkeypatch.setattr(socket, "getaddrinfo", lambda *args, **options: next(answers))
-    assert asked("rebinding.test:8000", rules=Rules()) == ("False", "ConnectFailed")
+    assert asked("rebinding.test:8000", rules=ProbeRules()) == ("False", "ConnectFailed")
     assert connected == [("8.8.8.8", 8000)]
 
 
@@ -226,7 +226,7 @@ def test_the_policy_can_keep_new_documents_out_until_their_agents_answer(probing
     said = text("acme-sensor", "acme_sensor", endpoint=agent.endpoint, insecure="true")
     publish("acme", said)
     assert ("acme-sensor" in served(), condition("acme", "Accepted")["reason"]) == (False, "Unreachable")
-    (outcome,) = preview([Change(name("acme"), said)]).outcomes
+    (outcome,) = preview_changes([PreviewChange(name("acme"), said)]).outcomes
     assert not outcome.is_affected
 
     check_endpoints()

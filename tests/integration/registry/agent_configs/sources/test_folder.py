@@ -9,11 +9,17 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from controlplane.events.models import Event
-from registry.agent_configs.delivery.data_planes import Described, Format, configuration, get_plane, put_plane
+from registry.agent_configs.delivery.data_planes import (
+    DataPlaneSpec,
+    Format,
+    get_configuration,
+    get_plane,
+    put_plane,
+)
 from registry.agent_configs.documents.published import DocumentId
 from registry.agent_configs.models import AgentConfig, AgentConfigStatus
 from registry.agent_configs.publishing.publish import get_document
-from registry.agent_configs.sources.folder import folder_state, synchronise
+from registry.agent_configs.sources.folder import get_folder_row, synchronise
 from registry.tasks import recompute_agent_configs
 from tests.integration.registry.agent_configs.publishing.test_publish import text
 from tests.support.api_client import ACTOR
@@ -22,7 +28,7 @@ from tests.support.api_client import ACTOR
 @pytest.fixture
 def folder(db, settings, tmp_path) -> Path:
     settings.AGENT_CONFIGS_PATH = str(tmp_path)
-    put_plane("eu", Described(), actor=ACTOR)
+    put_plane("eu", DataPlaneSpec(), actor=ACTOR)
     return tmp_path
 
 
@@ -37,7 +43,7 @@ def look() -> str:
 
 
 def served() -> str:
-    return configuration(get_plane("eu"), Format.YAML).body
+    return get_configuration(get_plane("eu"), Format.YAML).body
 
 
 def test_a_file_is_a_document_of_the_team_whose_folder_it_lies_in(folder):
@@ -105,7 +111,7 @@ def test_an_empty_folder_waits_for_a_confirmation_of_what_would_go(folder):
     assert AgentConfig.objects.filter(deleted_at=None).count() == 4
     with pytest.raises(CommandError, match="awaiting_confirmation"):
         call_command("load_agent_configs")
-    call_command("load_agent_configs", confirm=folder_state().pending["digest"])
+    call_command("load_agent_configs", confirm=get_folder_row().pending["digest"])
 
     assert not AgentConfig.objects.filter(deleted_at=None).exists()
     # No team loses more than one agent, and the removal of all was confirmed.
@@ -151,7 +157,7 @@ def test_a_link_out_of_the_folder_is_not_read(folder, tmp_path_factory):
     look()
 
     assert not AgentConfig.objects.exists()
-    assert folder_state().problems == ["evil/agents.yaml: it is a link out of the folder"]
+    assert get_folder_row().problems == ["evil/agents.yaml: it is a link out of the folder"]
 
 
 def test_a_hostile_folder_does_not_keep_others_from_being_read(folder, settings):
@@ -166,7 +172,7 @@ def test_a_hostile_folder_does_not_keep_others_from_being_read(folder, settings)
     assert look() == "current"
 
     assert "acme-sensor" in served()
-    assert len(folder_state().problems) == 3
+    assert len(get_folder_row().problems) == 3
     valid = AgentConfig.objects.filter(is_valid=True).values_list("team", flat=True)
     assert list(valid) == ["acme"]
 

@@ -362,7 +362,7 @@ def test_a_fleet_that_returns_at_once_shares_a_transaction(web, token):
         web.beat(token, one)
     silence("unavailable")
     left, held = web.left_to_django, threading.Event()
-    web.router._heartbeats._returns._thread.submit(held.wait, 10)
+    web.router._heartbeats._recoveries._thread.submit(held.wait, 10)
     asked = [web.start(token, path_of(one), text(BEAT)) for one in agents]
     time.sleep(0.3)
     held.set()
@@ -718,7 +718,7 @@ def test_who_is_switched_off_between_its_heartbeat_and_its_permit_gets_none(web,
 def test_fast_heartbeats_are_counted(web, token, agent):
     web.fast(token, agent)
 
-    web.router._heartbeats._figures.write()
+    web.router._heartbeats._metrics.write()
 
     text = Api(token_for("viewer")).get("/metrics").content.decode()
     assert re.search(

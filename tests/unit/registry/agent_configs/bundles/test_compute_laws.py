@@ -9,18 +9,25 @@ from typing import Any
 from hypothesis import event, given
 from hypothesis import strategies as st
 
-from registry.agent_configs.bundles.compute import Recomputed, World, recompute
-from registry.agent_configs.bundles.differences import difference
-from registry.agent_configs.bundles.gates import Gates
-from registry.agent_configs.bundles.rendering import as_json, as_yaml, digest
+from registry.agent_configs.bundles.compute import RecomputeInputs, RecomputeResult, recompute
+from registry.agent_configs.bundles.differences import compare_bundles
+from registry.agent_configs.bundles.gates import GateLimits
+from registry.agent_configs.bundles.rendering import as_json, as_yaml, bundle_digest
 from registry.agent_configs.bundles.targets import Target
-from registry.agent_configs.claims.contests import Simultaneous
-from registry.agent_configs.claims.decide import Policy
-from registry.agent_configs.claims.grants import Grant, Mode, Ownership
-from registry.agent_configs.claims.relations import related
+from registry.agent_configs.claims.contests import TieRule
+from registry.agent_configs.claims.decide import ClaimPolicy
+from registry.agent_configs.claims.grants import Grant, Ownership, OwnershipMode
+from registry.agent_configs.claims.relations import find_related
 from registry.agent_configs.documents.content import Content, Deployment, Operation
 from registry.agent_configs.documents.dialects import Dialect
-from registry.agent_configs.documents.published import Canary, Claim, ClaimKind, Facts, Naming, Published
+from registry.agent_configs.documents.published import (
+    Canary,
+    Claim,
+    ClaimKind,
+    Naming,
+    PublishedDocument,
+    TaskTypeFacts,
+)
 from tests.support.agent_config_samples import NOW, published
 from tests.support.flyte_loader import LoadedConfig, LoadedDeployment, load
 
@@ -52,7 +59,7 @@ def contents(draw: st.DrawFn) -> Content:
 
 
 @st.composite
-def documents(draw: st.DrawFn, most: int = 6) -> list[Published]:
+def documents(draw: st.DrawFn, most: int = 6) -> list[PublishedDocument]:
     return [
         published(
             f"d{number}",
@@ -66,14 +73,14 @@ def documents(draw: st.DrawFn, most: int = 6) -> list[Published]:
     ]
 
 
-facts = st.builds(Facts, version=st.integers(0, 1), is_sync=st.booleans())
+facts = st.builds(TaskTypeFacts, version=st.integers(0, 1), is_sync=st.booleans())
 grants = st.builds(
     Grant,
     team=st.sampled_from(TEAMS),
     pattern=st.sampled_from([*TASK_TYPES, *AGENTS, "*", "t*"]),
     kind=st.sampled_from([ClaimKind.TASK_TYPE, ClaimKind.AGENT]),
 )
-modes = st.sampled_from([Mode.OPEN, Mode.OPEN, Mode.GRANTED])
+modes = st.sampled_from([OwnershipMode.OPEN, OwnershipMode.OPEN, OwnershipMode.GRANTED])
 ownerships = st.builds(Ownership, mode=modes, grants=st.lists(grants, max_size=3).map(tuple))
 targets = st.builds(
     Target,
@@ -84,7 +91,7 @@ targets = st.builds(
     ),
 )
 policies = st.builds(
-    Policy,
+    ClaimPolicy,
     naming=st.builds(Naming, namespaced_ids=st.booleans()),
     reserved_task_types=st.just(frozenset({"null"})),
     strict_endpoints=st.booleans(),
@@ -92,24 +99,27 @@ policies = st.builds(
 )
 # The laws are about claims: nothing is held for removing too much.
 worlds = st.builds(
-    World,
+    RecomputeInputs,
     documents=documents(),
     target=targets,
     ownership=ownerships,
     policy=policies,
-    gates=st.just(Gates(removal_count=1 << 30)),
+    gates=st.just(GateLimits(removal_count=1 << 30)),
 )
 
 
 def again(
-    world: World, documents: list[Published], before: Recomputed | None = None, **more: Any
-) -> Recomputed:
+    world: RecomputeInputs,
+    documents: list[PublishedDocument],
+    before: RecomputeResult | None = None,
+    **more: Any,
+) -> RecomputeResult:
     """Recompute for other documents; with what a recompute before left to be remembered."""
     remembered = {"history": before.history, "active": before.bundle} if before else {}
     return recompute(replace(world, documents=documents, **{**remembered, **more}), now=NOW)
 
 
-def fates(found: Recomputed, *, without: frozenset[Any] = frozenset()) -> dict[Any, Any]:
+def fates(found: RecomputeResult, *, without: frozenset[Any] = frozenset()) -> dict[Any, Any]:
     return {
         one.claim.order: (one.reason, one.winner and one.winner.order)
         for one in found.decision.verdicts
@@ -134,16 +144,16 @@ def test_deciding_again_changes_nothing(world):
 
     second = again(world, list(world.documents), first)
 
-    assert not first.held
+    assert not first.holds
     assert [one.accepted for one in first.decision.verdicts] == [
         one.accepted for one in second.decision.verdicts
     ]
-    assert digest(first.bundle) == digest(second.bundle)
+    assert bundle_digest(first.bundle) == bundle_digest(second.bundle)
     assert second.difference.is_empty
     assert second.history == first.history
 
 
-def best_granted(claim: Claim, world: World) -> bool:
+def best_granted(claim: Claim, world: RecomputeInputs) -> bool:
     """True if nobody was granted the name more closely than the claim's team."""
     closest = max(
         (one.specificity(claim.key.kind, claim.key.name) for one in world.ownership.grants), default=0
@@ -162,7 +172,7 @@ def endpoints(documents: Any, team: str, agent: str = "") -> set[str]:
     }
 
 
-def lodges(claim: Claim, team: str, world: World) -> bool:
+def lodges(claim: Claim, team: str, world: RecomputeInputs) -> bool:
     """True if the claim's agent shares an endpoint with a team: it depends on that team's settings there."""
     return bool(endpoints(world.documents, claim.team, claim.agent) & endpoints(world.documents, team))
 
@@ -186,7 +196,7 @@ def test_who_goes_takes_nothing_from_another_team(world, earlier, data):
 @given(worlds)
 def test_an_invalid_document_changes_nothing_for_others(world):
     invalid = published("invalid", "acme", age=9)
-    empty = Published(invalid.id, "acme", 1, None, invalid.created_at)
+    empty = PublishedDocument(invalid.id, "acme", 1, None, invalid.created_at)
 
     ours, theirs = again(world, list(world.documents)), again(world, [*world.documents, empty])
 
@@ -198,7 +208,7 @@ def test_a_document_is_decided_about_by_those_alone_that_it_has_to_do_with(world
     """What the webhook asks: of thousands of documents it loads a few."""
     one = data.draw(st.sampled_from(list(world.documents)))
     history = again(world, list(world.documents)).history
-    near = related(world.documents, [one])
+    near = find_related(world.documents, [one])
     few = [other for other in world.documents if other.id in near]
     event(f"{len(few)} of {len(world.documents)}")
 
@@ -224,8 +234,8 @@ def test_every_name_has_one_owner_and_every_loser_a_reason(world):
 
 @given(documents(4), ownerships)
 def test_losing_together_is_a_policy_that_keeps_every_law_of_order(found, ownership):
-    policy = Policy(simultaneous=Simultaneous.REJECT_BOTH)
-    world = World(found, Target(), ownership, policy=policy)
+    policy = ClaimPolicy(tie_rule=TieRule.REJECT_BOTH)
+    world = RecomputeInputs(found, Target(), ownership, policy=policy)
 
     first, second = again(world, found), again(world, found[::-1])
 
@@ -236,7 +246,7 @@ def test_losing_together_is_a_policy_that_keeps_every_law_of_order(found, owners
 @given(worlds)
 def test_a_data_plane_reads_exactly_what_is_meant(world):
     bundle = again(world, list(world.documents)).bundle
-    section = world.target.words.section
+    section = world.target.names.section
 
     for text in (as_yaml(bundle), as_json(bundle)):
         assert load(text, section=section) == meant(world, bundle)
@@ -246,13 +256,13 @@ def test_a_data_plane_reads_exactly_what_is_meant(world):
 def test_a_difference_is_empty_exactly_for_equal_bundles(world, others):
     ours, theirs = again(world, list(world.documents)).bundle, again(world, others).bundle
 
-    found = difference(ours, theirs)
+    found = compare_bundles(ours, theirs)
 
     if found.is_empty:
-        assert digest(ours) == digest(theirs)
-    if digest(ours) != digest(theirs):
+        assert bundle_digest(ours) == bundle_digest(theirs)
+    if bundle_digest(ours) != bundle_digest(theirs):
         assert not found.is_empty
-    assert difference(ours, ours).is_empty
+    assert compare_bundles(ours, ours).is_empty
 
 
 @given(worlds)
@@ -265,8 +275,8 @@ def test_a_name_that_comes_back_in_time_is_had_again(world):
     assert fates(back) == fates(again(world, list(world.documents), first))
 
 
-def meant(world: World, bundle: Any) -> LoadedConfig:
-    words = world.target.words
+def meant(world: RecomputeInputs, bundle: Any) -> LoadedConfig:
+    words = world.target.names
     agents = {
         name: LoadedDeployment(
             one.deployment.endpoint,

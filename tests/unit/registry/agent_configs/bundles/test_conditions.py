@@ -11,13 +11,13 @@ from registry.agent_configs.bundles.conditions import (
     Ack,
     AckState,
     Condition,
-    Probe,
+    ProbeResult,
     Situation,
-    conditions_of,
-    with_times,
+    build_conditions,
+    with_transition_times,
 )
 from registry.agent_configs.claims.decide import decide
-from registry.agent_configs.documents.published import Published
+from registry.agent_configs.documents.published import PublishedDocument
 from registry.agent_configs.documents.reading import Reading, read_document
 from tests.support.agent_config_samples import NOW, content, published
 from tests.unit.registry.agent_configs.bundles.test_rendering import bundle_of
@@ -26,7 +26,7 @@ ONE = published("one", generation=3)
 BROKEN = read_document("plugins: {agent-service: {agents: {a: {endpoint: 'x.y:1', defaultTimeout: 5}}}}")
 
 
-def situation(*others: Published, one: Published = ONE, **more) -> Situation:
+def situation(*others: PublishedDocument, one: PublishedDocument = ONE, **more) -> Situation:
     documents = [one, *others]
     standard = {
         "generation": one.generation,
@@ -40,7 +40,7 @@ def situation(*others: Published, one: Published = ONE, **more) -> Situation:
 def told(found: Situation) -> dict[str, tuple[str, str, int]]:
     return {
         one.type.value: (one.status.value, one.reason, one.observed_generation)
-        for one in conditions_of(found)
+        for one in build_conditions(found)
     }
 
 
@@ -93,7 +93,7 @@ def test_a_document_that_loses_something_is_partially_accepted_and_told_to_whom(
 
     assert told(found)["Accepted"] == ("True", "PartiallyAccepted", 3)
     assert told(found)["Conflicted"] == ("True", "TaskTypeConflict", 3)
-    (conflicted,) = (one for one in conditions_of(found) if one.type == "Conflicted")
+    (conflicted,) = (one for one in build_conditions(found) if one.type == "Conflicted")
     assert "cluster/other/winner of other" in conflicted.message
 
 
@@ -127,9 +127,9 @@ def test_a_source_that_cannot_be_read_makes_a_document_stale_and_nothing_else():
 @pytest.mark.parametrize(
     ("probe", "status", "reason"),
     [
-        (Probe(True, "cluster"), "True", "Reachable"),
-        (Probe(False, "cluster"), "False", "Unreachable"),
-        (Probe(None, message="no answer"), "Unknown", "NotProbed"),
+        (ProbeResult(True, "cluster"), "True", "Reachable"),
+        (ProbeResult(False, "cluster"), "False", "Unreachable"),
+        (ProbeResult(None, message="no answer"), "Unknown", "NotProbed"),
     ],
 )
 def test_reachability_has_three_states(probe, status, reason):
@@ -144,7 +144,7 @@ def test_every_data_plane_is_told_by_itself():
         Ack("d", AckState.DEGRADED, 3),
     ]
 
-    found = [one for one in conditions_of(situation(acks=acks)) if one.type == "Applied"]
+    found = [one for one in build_conditions(situation(acks=acks)) if one.type == "Applied"]
 
     assert [(one.data_plane, one.status, one.reason, one.observed_generation) for one in found] == [
         ("a", "True", "Applied", 3),
@@ -156,10 +156,10 @@ def test_every_data_plane_is_told_by_itself():
 
 def test_the_time_of_a_transition_stays_while_the_status_does():
     later, last = NOW + timedelta(hours=1), NOW + timedelta(hours=2)
-    first = with_times(conditions_of(situation()), (), now=NOW)
+    first = with_transition_times(build_conditions(situation()), (), now=NOW)
 
-    same = with_times(conditions_of(situation(probe=Probe(True))), first, now=later)
-    other = with_times(conditions_of(situation(generation=4, reading=BROKEN)), same, now=last)
+    same = with_transition_times(build_conditions(situation(probe=ProbeResult(True))), first, now=later)
+    other = with_transition_times(build_conditions(situation(generation=4, reading=BROKEN)), same, now=last)
 
     def times(found: tuple[Condition, ...]):
         return {one.type.value: one.last_transition_at for one in found}
@@ -173,6 +173,6 @@ def test_a_message_never_grows_without_bound():
     routes = {f"task_{number}": "one" for number in range(100)}
     winner = published("winner", "other", content(dict.fromkeys(routes, "b")), age=5)
 
-    found = conditions_of(situation(winner, one=published("one", said=content(routes))))
+    found = build_conditions(situation(winner, one=published("one", said=content(routes))))
 
     assert max(len(one.message) for one in found) == 1000

@@ -6,13 +6,17 @@ from dataclasses import replace
 
 import pytest
 
-from registry.agent_configs.bundles.compute import World, recompute
-from registry.agent_configs.bundles.differences import difference, seen_by, summary
-from registry.agent_configs.bundles.gates import Gate, Gates, held_by
-from registry.agent_configs.bundles.rendering import configuration, digest
+from registry.agent_configs.bundles.compute import RecomputeInputs, recompute
+from registry.agent_configs.bundles.differences import (
+    compare_bundles,
+    redact_difference,
+    summarize_difference,
+)
+from registry.agent_configs.bundles.gates import Gate, GateLimits, find_holds
+from registry.agent_configs.bundles.rendering import bundle_digest, render_configuration
 from registry.agent_configs.bundles.targets import Target
-from registry.agent_configs.documents.dialects import WORDS, Dialect
-from registry.agent_configs.documents.schema import misreadings
+from registry.agent_configs.documents.dialects import NAMES_BY_DIALECT, Dialect
+from registry.agent_configs.documents.schema import find_misreadings
 from tests.support.agent_config_samples import NOW, agent, content, published
 from tests.unit.registry.agent_configs.bundles.test_rendering import bundle_of
 
@@ -24,35 +28,37 @@ def gates(found):
 
 
 def test_a_good_bundle_passes():
-    assert held_by(bundle_of(*MANY), None) == ()
+    assert find_holds(bundle_of(*MANY), None) == ()
 
 
 def test_a_bundle_that_loses_most_of_everything_waits():
     before, after = bundle_of(*MANY), bundle_of(*MANY[:2])
 
-    assert gates(held_by(after, before)) == [Gate.REMOVES_TOO_MUCH, Gate.REMOVES_TOO_MUCH]
-    assert "4 of 6 agents" in held_by(after, before)[0].message
-    assert held_by(after, before, approved=frozenset({digest(after)})) == ()
-    assert held_by(bundle_of(*MANY[:3]), before) == ()
+    assert gates(find_holds(after, before)) == [Gate.REMOVES_TOO_MUCH, Gate.REMOVES_TOO_MUCH]
+    assert "4 of 6 agents" in find_holds(after, before)[0].message
+    assert find_holds(after, before, approved=frozenset({bundle_digest(after)})) == ()
+    assert find_holds(bundle_of(*MANY[:3]), before) == ()
 
 
 def test_few_may_go_however_great_their_share():
-    assert held_by(bundle_of(), bundle_of(*MANY[:2])) == ()
+    assert find_holds(bundle_of(), bundle_of(*MANY[:2])) == ()
 
 
 def test_every_change_can_need_an_approval():
-    careful = Gates(approval_required=True)
+    careful = GateLimits(approval_required=True)
     before, after = bundle_of(MANY[0]), bundle_of(*MANY[:2])
 
-    assert gates(held_by(after, before, careful)) == [Gate.NEEDS_APPROVAL]
-    assert held_by(before, before, careful) == ()
-    assert held_by(after, before, careful, frozenset({digest(after)})) == ()
+    assert gates(find_holds(after, before, careful)) == [Gate.NEEDS_APPROVAL]
+    assert find_holds(before, before, careful) == ()
+    assert find_holds(after, before, careful, frozenset({bundle_digest(after)})) == ()
 
 
 def test_a_bundle_has_a_size_that_no_approval_changes():
     bundle = bundle_of(*MANY)
 
-    assert gates(held_by(bundle, None, Gates(bytes=100), frozenset({digest(bundle)}))) == [Gate.TOO_LARGE]
+    assert gates(find_holds(bundle, None, GateLimits(bytes=100), frozenset({bundle_digest(bundle)}))) == [
+        Gate.TOO_LARGE
+    ]
 
 
 @pytest.mark.parametrize(
@@ -74,14 +80,14 @@ def test_a_bundle_has_a_size_that_no_approval_changes():
 def test_what_flyte_would_misread_in_the_platforms_settings_is_held(platform, pointer):
     bundle = bundle_of(*MANY, platform=platform)
 
-    (held,) = held_by(bundle, None)
+    (held,) = find_holds(bundle, None)
 
     assert held.gate is Gate.MISREAD
     assert held.message.endswith(f"/plugins/agent-service/{pointer}.")
 
 
 def test_the_platform_cannot_route_task_types_itself():
-    (held,) = held_by(bundle_of(MANY[0], platform={"agentForTaskTypes": []}), None)
+    (held,) = find_holds(bundle_of(MANY[0], platform={"agentForTaskTypes": []}), None)
 
     assert held.gate is Gate.MISREAD
 
@@ -98,21 +104,21 @@ def test_the_platform_cannot_route_task_types_itself():
     ],
 )
 def test_the_schema_finds_what_rendering_must_never_write(change, pointer):
-    document = configuration(bundle_of(MANY[0]))
+    document = render_configuration(bundle_of(MANY[0]))
     document["plugins"]["agent-service"] |= change
 
-    assert f"/plugins/agent-service{pointer}" in misreadings(document, WORDS[Dialect.AGENT])
+    assert f"/plugins/agent-service{pointer}" in find_misreadings(document, NAMES_BY_DIALECT[Dialect.AGENT])
 
 
 def test_the_schema_finds_defaults_that_stop_propeller():
-    document = configuration(bundle_of(MANY[0]))
+    document = render_configuration(bundle_of(MANY[0]))
     where = "/tasks/task-plugins/default-for-task-types"
 
     for defaults in ([{"t": "spark"}], [{"T": "agent-service"}]):
         document["tasks"] = {"task-plugins": {"default-for-task-types": defaults}}
-        assert misreadings(document, WORDS[Dialect.AGENT]) == (f"{where}/0",)
+        assert find_misreadings(document, NAMES_BY_DIALECT[Dialect.AGENT]) == (f"{where}/0",)
     document["tasks"] = {"task-plugins": {"default-for-task-types": {"t": "agent-service"}}}
-    assert misreadings(document, WORDS[Dialect.AGENT]) == (where,)
+    assert find_misreadings(document, NAMES_BY_DIALECT[Dialect.AGENT]) == (where,)
 
 
 def test_a_difference_names_agents_and_task_types():
@@ -125,9 +131,9 @@ def test_a_difference_names_agents_and_task_types():
         published("comes", "third", content({"w": "c"})),
     ]
 
-    found = difference(bundle_of(*before), bundle_of(*after))
+    found = compare_bundles(bundle_of(*before), bundle_of(*after))
 
-    assert summary(found) == (
+    assert summarize_difference(found) == (
         "+ agent c",
         "- agent b",
         "~ agent a: defaultTimeout, endpoint",
@@ -151,12 +157,12 @@ def test_what_belongs_to_hidden_teams_alone_is_not_told():
         published("stays", "acme", content({"t": "a", "v": "a"}, {"a": agent("x.y:2")})),
         published("comes", "third", content({"w": "c"})),
     )
-    found = difference(before, after)
+    found = compare_bundles(before, after)
 
     def told(*hidden):
-        return summary(seen_by(found, before, after, frozenset(hidden)))
+        return summarize_difference(redact_difference(found, before, after, frozenset(hidden)))
 
-    assert told() == summary(found)
+    assert told() == summarize_difference(found)
     assert told("other", "third") == (
         "~ agent a: endpoint",
         "> task type v: another organisation -> a, another organisation -> acme",
@@ -167,7 +173,7 @@ def test_what_belongs_to_hidden_teams_alone_is_not_told():
 
 
 def test_a_first_bundle_is_a_difference_too():
-    found = difference(None, bundle_of(MANY[0]))
+    found = compare_bundles(None, bundle_of(MANY[0]))
 
     assert (found.agents_added, [one.task_type for one in found.task_types_added]) == (("d0",), ["d0_task"])
 
@@ -176,20 +182,20 @@ def test_what_the_platform_changes_needs_a_restart():
     before = bundle_of(MANY[0])
     target = Target(platform={"pollInterval": "20s"}, enabled_plugins=("agent-service",))
 
-    found = difference(before, replace(before, target=target))
+    found = compare_bundles(before, replace(before, target=target))
 
     assert found.platform_changed == found.restarts == ("pollInterval", "enabled-plugins")
 
 
 def test_what_is_held_is_not_remembered_as_given_out():
-    world = World(MANY, Target())
+    world = RecomputeInputs(MANY, Target())
     first = recompute(world, now=NOW)
     less = replace(world, documents=MANY[:1], active=first.bundle, history=first.history)
 
     held = recompute(less, now=NOW)
     again = recompute(replace(world, history=held.history, active=first.bundle), now=NOW)
 
-    assert held.held
+    assert held.holds
     assert all(one.established for one in held.history.values())
-    assert digest(again.bundle) == digest(first.bundle)
-    assert not again.held
+    assert bundle_digest(again.bundle) == bundle_digest(first.bundle)
+    assert not again.holds

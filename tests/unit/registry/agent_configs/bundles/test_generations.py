@@ -7,7 +7,13 @@ from datetime import timedelta
 
 import pytest
 
-from registry.agent_configs.bundles.generations import Generation, Patience, is_flapping, served, suspects
+from registry.agent_configs.bundles.generations import (
+    Generation,
+    GenerationPolicy,
+    find_served_generation,
+    find_suspects,
+    is_flapping,
+)
 from registry.agent_configs.claims.decide import decide
 from registry.agent_configs.documents.reading import Reading
 from tests.support.agent_config_samples import NOW, content, published
@@ -20,20 +26,22 @@ GOOD = Generation(1, content({"t": "a"}), NOW - timedelta(hours=1))
 def test_a_valid_update_is_served_at_once():
     said = content({"t": "b"})
 
-    assert served(2, Reading(said), GOOD, patience=Patience(), now=NOW) == Generation(2, said, NOW)
+    assert find_served_generation(2, Reading(said), GOOD, policy=GenerationPolicy(), now=NOW) == Generation(
+        2, said, NOW
+    )
 
 
 @pytest.mark.parametrize(
     ("age", "is_served"), [(None, True), (timedelta(hours=1), True), (timedelta(minutes=59), False)]
 )
 def test_an_invalid_update_leaves_the_last_good_one_while_patience_lasts(age, is_served):
-    found = served(2, BROKEN, GOOD, patience=Patience(last_good=age), now=NOW)
+    found = find_served_generation(2, BROKEN, GOOD, policy=GenerationPolicy(max_last_good_age=age), now=NOW)
 
     assert found == (GOOD if is_served else None)
 
 
 def test_an_invalid_first_generation_is_not_served():
-    assert served(1, BROKEN, None, patience=Patience(), now=NOW) is None
+    assert find_served_generation(1, BROKEN, None, policy=GenerationPolicy(), now=NOW) is None
 
 
 @pytest.mark.parametrize(("changes", "flaps"), [(10, False), (11, True)])
@@ -41,7 +49,7 @@ def test_too_many_changes_of_late_are_flapping(changes, flaps):
     of_late = [NOW - timedelta(minutes=9)] * changes
     long_ago = [NOW - timedelta(minutes=10)] * 50
 
-    assert is_flapping([*of_late, *long_ago], patience=Patience(), now=NOW) is flaps
+    assert is_flapping([*of_late, *long_ago], policy=GenerationPolicy(), now=NOW) is flaps
 
 
 def test_only_what_changed_since_a_bundle_was_taken_is_suspected():
@@ -50,8 +58,8 @@ def test_only_what_changed_since_a_bundle_was_taken_is_suspected():
 
     rejected = bundle_of(same, replace(changed, generation=2), new)
 
-    assert suspects(applied, rejected) == {changed.id, new.id}
-    assert suspects(None, applied) == {same.id, changed.id}
+    assert find_suspects(applied, rejected) == {changed.id, new.id}
+    assert find_suspects(None, applied) == {same.id, changed.id}
 
 
 def test_an_update_that_lessens_a_conflict_loses_nothing_new():

@@ -10,15 +10,15 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 from registry.agent_configs.bundles.bundle import Bundle
-from registry.agent_configs.bundles.compute import World, recompute
-from registry.agent_configs.bundles.gates import Gate, Gates
+from registry.agent_configs.bundles.compute import RecomputeInputs, recompute
+from registry.agent_configs.bundles.gates import Gate, GateLimits
 from registry.agent_configs.bundles.targets import Target
 from registry.agent_configs.bundles.team_parts import part_digest
-from registry.agent_configs.claims.contests import Simultaneous
-from registry.agent_configs.claims.decide import Policy
+from registry.agent_configs.claims.contests import TieRule
+from registry.agent_configs.claims.decide import ClaimPolicy
 from registry.agent_configs.documents.content import Content, Deployment
 from registry.agent_configs.documents.dialects import Dialect
-from registry.agent_configs.documents.published import Naming, Published
+from registry.agent_configs.documents.published import Naming, PublishedDocument
 from tests.support.agent_config_samples import NOW, published
 
 # What the other team has from the beginning: the hostile team claims this too, and loses.
@@ -32,7 +32,7 @@ configs = st.sampled_from(["", '{"a": 1}', f'{{"a": "{"x" * 3000}"}}'])
 
 
 @st.composite
-def documents(draw: st.DrawFn, team: str, names: dict[str, str], most: int = 3) -> list[Published]:
+def documents(draw: st.DrawFn, team: str, names: dict[str, str], most: int = 3) -> list[PublishedDocument]:
     """What a team publishes in one round; none is a deletion of everything."""
     found = []
     for number in range(draw(st.integers(0, most))):
@@ -50,7 +50,7 @@ def documents(draw: st.DrawFn, team: str, names: dict[str, str], most: int = 3) 
 
 
 @st.composite
-def rounds(draw: st.DrawFn) -> list[tuple[list[Published], list[Published]]]:
+def rounds(draw: st.DrawFn) -> list[tuple[list[PublishedDocument], list[PublishedDocument]]]:
     """What ours and the hostile team have published, round by round. In the first, ours is alone."""
     agents = {name: Deployment(place, True) for name, place in FIRST.items()}
     routes = {f"{name}.{kind}": name for name in FIRST for kind in range(3)}
@@ -66,7 +66,7 @@ def rounds(draw: st.DrawFn) -> list[tuple[list[Published], list[Published]]]:
 
 
 gates = st.builds(
-    Gates,
+    GateLimits,
     bytes=st.sampled_from([12_000, 1 << 20]),
     removal_share=st.sampled_from([0.0, 0.5]),
     removal_count=st.integers(1, 4),
@@ -75,9 +75,9 @@ gates = st.builds(
     team_agents=st.integers(3, 12),
 )
 policies = st.builds(
-    Policy,
+    ClaimPolicy,
     naming=st.builds(Naming, namespaced_ids=switches),
-    simultaneous=st.sampled_from(Simultaneous),
+    tie_rule=st.sampled_from(TieRule),
     strict_endpoints=switches,
     flag=switches,
 )
@@ -102,7 +102,9 @@ def part_of(bundle: Bundle | None, team: str) -> Any:
     return agents, routes
 
 
-def play(world: World, played: list[tuple[list[Published], list[Published]]]) -> list[Outcome]:
+def play(
+    world: RecomputeInputs, played: list[tuple[list[PublishedDocument], list[PublishedDocument]]]
+) -> list[Outcome]:
     outcomes = []
     for number, (ours, hostile) in enumerate(played):
         at = NOW + timedelta(hours=number)
@@ -111,21 +113,21 @@ def play(world: World, played: list[tuple[list[Published], list[Published]]]) ->
             # Ours is approved as soon as it asks; the hostile team never is.
             now = replace(now, approved=frozenset({part_digest("ours", sorted_by_id(ours))}))
         found = recompute(now, now=at)
-        if world.active is None and {one.gate for one in found.held} == {Gate.NEEDS_APPROVAL}:
+        if world.active is None and {one.gate for one in found.holds} == {Gate.NEEDS_APPROVAL}:
             found = recompute(replace(now, gates=replace(world.gates, approval_required=False)), now=at)
-        is_held = any(one.team == "ours" for one in found.division.held)
-        if not found.held:
+        is_held = any(one.team == "ours" for one in found.division.held_parts)
+        if not found.holds:
             world = replace(world, active=found.bundle, parts=found.division.parts)
         world = replace(world, history=found.history)
-        outcomes.append(Outcome(part_of(world.active, "ours"), is_held, bool(found.held)))
+        outcomes.append(Outcome(part_of(world.active, "ours"), is_held, bool(found.holds)))
     return outcomes
 
 
-def sorted_by_id(documents: list[Published]) -> list[Published]:
+def sorted_by_id(documents: list[PublishedDocument]) -> list[PublishedDocument]:
     return sorted(documents, key=lambda one: one.id)
 
 
-worlds = st.builds(World, documents=st.just(()), target=targets, policy=policies, gates=gates)
+worlds = st.builds(RecomputeInputs, documents=st.just(()), target=targets, policy=policies, gates=gates)
 
 
 @settings(max_examples=25)

@@ -9,21 +9,27 @@ import yaml
 
 from controlplane.formats.go_durations import MINUTE, SECOND
 from registry.agent_configs.bundles.bundle import Bundle
-from registry.agent_configs.bundles.compute import Recomputed, World, recompute
-from registry.agent_configs.bundles.rendering import as_config_map, as_json, as_yaml, configuration, digest
+from registry.agent_configs.bundles.compute import RecomputeInputs, RecomputeResult, recompute
+from registry.agent_configs.bundles.rendering import (
+    as_config_map,
+    as_json,
+    as_yaml,
+    bundle_digest,
+    render_configuration,
+)
 from registry.agent_configs.bundles.targets import Target
-from registry.agent_configs.claims.decide import Policy
+from registry.agent_configs.claims.decide import ClaimPolicy
 from registry.agent_configs.documents.content import Content, Operation
 from registry.agent_configs.documents.dialects import Dialect
-from registry.agent_configs.documents.published import Canary, Facts, Naming
+from registry.agent_configs.documents.published import Canary, Naming, TaskTypeFacts
 from registry.agent_configs.documents.reading import read_document
 from tests.support.agent_config_samples import NOW, agent, content, published
 from tests.support.flyte_loader import LoadedDeployment, load
 from tests.unit.registry.agent_configs.documents.test_reading import CORRECTED_1, CORRECTED_2
 
 
-def recomputed(*documents, **target) -> Recomputed:
-    return recompute(World(documents, Target(**target)), now=NOW)
+def recomputed(*documents, **target) -> RecomputeResult:
+    return recompute(RecomputeInputs(documents, Target(**target)), now=NOW)
 
 
 def bundle_of(*documents, **target) -> Bundle:
@@ -38,7 +44,7 @@ def test_the_corrected_samples_of_the_rfc_make_one_bundle():
 
     found = recomputed(*documents)
 
-    assert not found.held
+    assert not found.holds
     assert not found.decision.dropped
     assert as_yaml(found.bundle) == (
         """\
@@ -97,12 +103,12 @@ def test_all_formats_say_the_same():
 
     assert list(config_map["data"]) == ["agent_service.yaml"]
     assert config_map["metadata"]["annotations"] == {
-        "controlplane/sha256": digest(bundle),
+        "controlplane/sha256": bundle_digest(bundle),
         "controlplane/revision": "7",
     }
     assert load(config_map["data"]["agent_service.yaml"]) == load(as_yaml(bundle)) == load(as_json(bundle))
     assert load(as_yaml(bundle)).supported_task_types == ["1.10", "no"]
-    assert json.loads(as_json(bundle)) == configuration(bundle)
+    assert json.loads(as_json(bundle)) == render_configuration(bundle)
 
 
 @pytest.mark.parametrize(
@@ -119,13 +125,13 @@ def test_without_claims_something_is_supported_still(dialect, placeholders):
 @pytest.mark.parametrize(
     ("facts", "release", "dialect", "mapped"),
     [
-        (Facts(), (1, 16, 0), Dialect.AGENT, True),
-        (Facts(is_sync=True), (1, 16, 0), Dialect.AGENT, False),
-        (Facts(version=1), (1, 16, 0), Dialect.CONNECTOR, False),
-        (Facts(is_sync=True), (1, 15, 3), Dialect.AGENT, True),
-        (Facts(version=1), (1, 15, 3), Dialect.AGENT, True),
-        (Facts(is_sync=True), (2, 0, 0), Dialect.CONNECTOR_V2, True),
-        (Facts(version=1), (2, 0, 0), Dialect.CONNECTOR_V2, False),
+        (TaskTypeFacts(), (1, 16, 0), Dialect.AGENT, True),
+        (TaskTypeFacts(is_sync=True), (1, 16, 0), Dialect.AGENT, False),
+        (TaskTypeFacts(version=1), (1, 16, 0), Dialect.CONNECTOR, False),
+        (TaskTypeFacts(is_sync=True), (1, 15, 3), Dialect.AGENT, True),
+        (TaskTypeFacts(version=1), (1, 15, 3), Dialect.AGENT, True),
+        (TaskTypeFacts(is_sync=True), (2, 0, 0), Dialect.CONNECTOR_V2, True),
+        (TaskTypeFacts(version=1), (2, 0, 0), Dialect.CONNECTOR_V2, False),
     ],
 )
 def test_a_mapping_is_left_out_where_it_would_hide_what_is_discovered(facts, release, dialect, mapped):
@@ -173,9 +179,9 @@ def test_an_agent_that_lost_everything_is_left_out_and_an_idle_one_is_not():
 
 def test_ids_that_carry_their_team_already_keep_their_settings():
     one = published("one", "acme", content({"t": "x", "u": "acme--x"}))
-    policy = Policy(naming=Naming(namespaced_ids=True))
+    policy = ClaimPolicy(naming=Naming(namespaced_ids=True))
 
-    bundle = recompute(World([one], Target(), policy=policy), now=NOW).bundle
+    bundle = recompute(RecomputeInputs([one], Target(), policy=policy), now=NOW).bundle
 
     endpoints = {name: each.deployment.endpoint for name, each in bundle.agents.items()}
     assert endpoints == {"acme--x": "x.svc:8000", "acme--acme--x": "acme--x.svc:8000"}
@@ -190,7 +196,7 @@ def test_what_the_platform_sets_is_part_of_the_document():
     found = recomputed(published("one"), platform=platform)
 
     config = load(as_yaml(found.bundle))
-    assert not found.held
+    assert not found.holds
     assert config.poll_interval == 30 * SECOND
     assert config.default_agent == LoadedDeployment("k8s://flyteagent.flyte:8000", True)
 
@@ -198,7 +204,11 @@ def test_what_the_platform_sets_is_part_of_the_document():
 def test_where_a_claim_comes_from_does_not_change_the_document():
     one, other = published("one"), published("other", said=published("one").content)
 
-    assert digest(bundle_of(one)) == digest(bundle_of(other)) == digest(bundle_of(one, other))
+    assert (
+        bundle_digest(bundle_of(one))
+        == bundle_digest(bundle_of(other))
+        == bundle_digest(bundle_of(one, other))
+    )
     assert [str(one.document) for one in bundle_of(one, other).inputs] == [
         "cluster/acme/one",
         "cluster/acme/other",

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from registry.agent_configs.bundles.gates import Gate, held_by
-from registry.agent_configs.bundles.rendering import digest
-from registry.agent_configs.bundles.rollout import Progress, waits_for
+from registry.agent_configs.bundles.gates import Gate, find_holds
+from registry.agent_configs.bundles.rendering import bundle_digest
+from registry.agent_configs.bundles.rollout import StageProgress, find_unsettled_planes
 from tests.support.agent_config_samples import published
 from tests.unit.registry.agent_configs.bundles.test_rendering import bundle_of
 
 PLANES = [
-    Progress("canary-1", 0, True),
-    Progress("canary-2", 0, False),
-    Progress("eu", 1, False),
-    Progress("us", 1, True),
+    StageProgress("canary-1", 0, True),
+    StageProgress("canary-2", 0, False),
+    StageProgress("eu", 1, False),
+    StageProgress("us", 1, True),
 ]
 
 
@@ -30,18 +30,18 @@ PLANES = [
     ],
 )
 def test_a_stage_waits_for_a_share_of_all_earlier_ones(stage, percent, expected):
-    assert waits_for(stage, PLANES, percent=percent) == expected
+    assert find_unsettled_planes(stage, PLANES, percent=percent) == expected
 
 
 def test_only_a_change_waits_and_an_approval_overrules_it():
     before, after = bundle_of(published("a")), bundle_of(published("a"), published("b"))
 
-    (held,) = held_by(after, before, waits_for=["canary-1", "canary-2"])
+    (held,) = find_holds(after, before, waits_for=["canary-1", "canary-2"])
     assert (held.gate, held.message) == (
         Gate.EARLIER_STAGE,
         "It waits until canary-1 and 1 more of an earlier stage work with theirs.",
     )
-    assert held_by(after, before) == ()
-    assert held_by(before, before, waits_for=["canary-1"]) == ()
-    assert held_by(after, None, waits_for=["canary-1"]) == ()
-    assert held_by(after, before, None, frozenset({digest(after)}), waits_for=["canary-1"]) == ()
+    assert find_holds(after, before) == ()
+    assert find_holds(before, before, waits_for=["canary-1"]) == ()
+    assert find_holds(after, None, waits_for=["canary-1"]) == ()
+    assert find_holds(after, before, None, frozenset({bundle_digest(after)}), waits_for=["canary-1"]) == ()

@@ -8,17 +8,24 @@ from datetime import timedelta
 import pytest
 
 from controlplane.errors import InvalidRequest
-from registry.agent_configs.claims.contests import Simultaneous
-from registry.agent_configs.claims.decide import Decision, Policy, decide, is_remembered
-from registry.agent_configs.claims.grants import Grant, Mode, Ownership, Release, Transfer, transferred
-from registry.agent_configs.claims.history import GRACE, History, fresh, remembered
+from registry.agent_configs.claims.contests import TieRule
+from registry.agent_configs.claims.decide import ClaimPolicy, Decision, decide, is_remembered
+from registry.agent_configs.claims.grants import (
+    Grant,
+    Ownership,
+    OwnershipMode,
+    Release,
+    Transfer,
+    apply_transfer,
+)
+from registry.agent_configs.claims.history import GRACE, History, drop_expired, update_history
 from registry.agent_configs.claims.observations import Subject
-from registry.agent_configs.claims.verdicts import Because, Reason, for_reader
+from registry.agent_configs.claims.verdicts import DecidingRule, Reason, redact_verdict
 from registry.agent_configs.documents.dialects import Dialect
-from registry.agent_configs.documents.published import Canary, ClaimKind, Facts, Naming
+from registry.agent_configs.documents.published import Canary, ClaimKind, Naming, TaskTypeFacts
 from tests.support.agent_config_samples import NOW, agent, content, fates, named, published, task, verdict
 
-V2 = Policy(naming=Naming(Dialect.CONNECTOR_V2))
+V2 = ClaimPolicy(naming=Naming(Dialect.CONNECTOR_V2))
 
 
 def after(decision: Decision, history: History | None = None, *, now=NOW, activated: bool = True) -> History:
@@ -26,7 +33,7 @@ def after(decision: Decision, history: History | None = None, *, now=NOW, activa
     dropped = [one.claim for one in decision.dropped if is_remembered(one.claim)]
     accepted += [one.claim for one in decision.endpoints if one.accepted]
     dropped += [one.claim for one in decision.endpoints if not one.accepted]
-    return remembered(history or {}, accepted, dropped, now=now, activated=activated)
+    return update_history(history or {}, accepted, dropped, now=now, activated=activated)
 
 
 def test_a_document_alone_has_what_it_claims():
@@ -42,9 +49,9 @@ def test_the_older_document_wins_and_the_loser_is_told_who_and_why():
     decision = decide([newer, older])
 
     lost = verdict(decision, newer, task("t"))
-    assert (lost.reason, lost.because, lost.winner.team) == (
+    assert (lost.reason, lost.rule, lost.winner.team) == (
         Reason.TASK_TYPE_CONFLICT,
-        Because.CREATED,
+        DecidingRule.CREATED,
         "acme",
     )
     assert lost.message == "The task type t is with cluster/acme/older of acme: that document is older."
@@ -70,7 +77,7 @@ def test_an_agent_that_loses_its_id_loses_its_task_types():
 def test_ids_can_carry_their_team():
     same = [published("one", "acme", content({"t": "a"})), published("two", "other", content({"u": "a"}))]
 
-    decision = decide(same, policy=Policy(naming=Naming(namespaced_ids=True)))
+    decision = decide(same, policy=ClaimPolicy(naming=Naming(namespaced_ids=True)))
 
     assert {one.claim.agent for one in decision.verdicts} == {"acme--a", "other--a"}
     assert not decision.dropped
@@ -97,7 +104,7 @@ def test_two_documents_of_one_team_conflict_too():
 def test_a_reserved_task_type_is_nobodys():
     document = published("one", "acme", content({"noop": "a"}))
 
-    decision = decide([document], policy=Policy(reserved_task_types=frozenset({"noop"})))
+    decision = decide([document], policy=ClaimPolicy(reserved_task_types=frozenset({"noop"})))
 
     assert verdict(decision, document, task("noop")).reason is Reason.RESERVED_TASK_TYPE
 
@@ -109,7 +116,7 @@ class TestOwnership:
     def test_a_grant_beats_age(self):
         decision = decide([self.older, self.newer], Ownership(grants=(Grant("other", "acme_*"),)))
 
-        assert verdict(decision, self.older, task("acme_t")).because is Because.GRANT
+        assert verdict(decision, self.older, task("acme_t")).rule is DecidingRule.GRANT
 
     def test_an_exact_grant_beats_a_pattern(self):
         grants = (Grant("acme", "acme_*"), Grant("other", "acme_t"))
@@ -124,7 +131,7 @@ class TestOwnership:
         assert not decision.dropped
 
     def test_where_grants_are_needed_others_get_nothing(self):
-        ownership = Ownership(Mode.GRANTED, (Grant("other", "acme_*"),))
+        ownership = Ownership(OwnershipMode.GRANTED, (Grant("other", "acme_*"),))
 
         decision = decide([self.older, self.newer], ownership)
 
@@ -155,16 +162,16 @@ class TestOwnership:
 
         assert not decide([self.older], ownership, history).dropped
         decision = decide([self.older, self.newer], ownership, history)
-        assert verdict(decision, self.older, task("acme_t")).because is Because.RELEASED
+        assert verdict(decision, self.older, task("acme_t")).rule is DecidingRule.RELEASED
 
     def test_a_transfer_moves_an_established_name_at_once(self):
         documents = [self.older, self.newer]
-        ownership = Ownership(Mode.GRANTED, (Grant("acme", "acme_t"), Grant("other", "other_*")))
+        ownership = Ownership(OwnershipMode.GRANTED, (Grant("acme", "acme_t"), Grant("other", "other_*")))
         before = decide(documents, ownership)
         order = Transfer(ClaimKind.TASK_TYPE, "acme_t", "acme", "other")
 
         claims = [one.claim for one in before.verdicts]
-        decision = decide(documents, transferred(ownership, order, claims), after(before))
+        decision = decide(documents, apply_transfer(ownership, order, claims), after(before))
 
         assert verdict(before, self.older, task("acme_t")).accepted
         assert verdict(decision, self.newer, task("acme_t")).accepted
@@ -174,15 +181,15 @@ class TestOwnership:
         order = Transfer(ClaimKind.TASK_TYPE, "acme_t", "acme", "other")
 
         with pytest.raises(InvalidRequest, match="publishes no claim"):
-            transferred(Ownership(), order, [one.claim for one in decide([self.older]).verdicts])
+            apply_transfer(Ownership(), order, [one.claim for one in decide([self.older]).verdicts])
 
     def test_a_transfer_from_somebody_who_has_nothing_is_refused(self):
         order = Transfer(ClaimKind.TASK_TYPE, "acme_t", "akme", "other")
         claims = [one.claim for one in decide([self.older, self.newer]).verdicts]
 
         with pytest.raises(InvalidRequest, match="akme has neither"):
-            transferred(Ownership(), order, claims)
-        assert transferred(Ownership(grants=(Grant("akme", "acme_t"),)), order, claims).grants == (
+            apply_transfer(Ownership(), order, claims)
+        assert apply_transfer(Ownership(grants=(Grant("akme", "acme_t"),)), order, claims).grants == (
             Grant("other", "acme_t"),
         )
 
@@ -196,14 +203,14 @@ class TestHistory:
 
         decision = decide([self.first, self.older], history=history)
 
-        assert verdict(decision, self.older, task("t")).because is Because.ESTABLISHED
+        assert verdict(decision, self.older, task("t")).rule is DecidingRule.ESTABLISHED
 
     def test_what_was_accepted_but_never_given_out_is_still_older(self):
         history = after(decide([self.first]), activated=False)
 
         decision = decide([self.first, self.older], history=history)
 
-        assert verdict(decision, self.older, task("t")).because is Because.OLDEST
+        assert verdict(decision, self.older, task("t")).rule is DecidingRule.OLDEST
 
     def test_the_loser_is_promoted_when_the_winner_goes(self):
         history = after(decide([self.first, self.older]))
@@ -218,10 +225,12 @@ class TestHistory:
         history = after(decide([self.older], history=history), history, now=NOW + timedelta(hours=1))
         recreated = replace(self.first, created_at=NOW + timedelta(hours=2))
 
-        decision = decide([recreated, self.older], history=fresh(history, now=NOW + timedelta(hours=2)))
+        decision = decide(
+            [recreated, self.older], history=drop_expired(history, now=NOW + timedelta(hours=2))
+        )
 
         assert verdict(decision, recreated, task("t")).accepted
-        late = fresh(history, now=NOW + timedelta(hours=1) + GRACE + timedelta(seconds=1))
+        late = drop_expired(history, now=NOW + timedelta(hours=1) + GRACE + timedelta(seconds=1))
         assert verdict(decide(both, history=late), self.older, task("t")).accepted
 
     def test_a_team_that_renames_its_document_keeps_its_claims(self):
@@ -329,7 +338,7 @@ class TestEndpoints:
         decision = decide([moved, self.ours], history=history)
 
         assert {one.reason for one in decision.of(moved.id)} == {Reason.ENDPOINT_SETTINGS_MISMATCH}
-        assert verdict(decision, moved, named("b")).because is Because.ESTABLISHED
+        assert verdict(decision, moved, named("b")).rule is DecidingRule.ESTABLISHED
 
     def test_the_owner_may_change_its_settings_and_a_sharer_depends_on_it(self):
         sharer = self.theirs("other", insecure=True)
@@ -355,28 +364,28 @@ class TestEndpoints:
         decision = decide([self.ours, theirs], ownership, after(decide([self.ours, theirs])))
 
         assert all(one.accepted for one in decision.of(theirs.id))
-        assert verdict(decision, self.ours, named("a")).because is Because.GRANT
+        assert verdict(decision, self.ours, named("a")).rule is DecidingRule.GRANT
 
     def test_a_grant_of_an_agents_id_is_none_of_its_endpoint(self):
         theirs = self.theirs("other")
         ownership = Ownership(grants=(Grant("other", "b", ClaimKind.AGENT),))
 
-        for policy in (Policy(), Policy(strict_endpoints=True)):
+        for policy in (ClaimPolicy(), ClaimPolicy(strict_endpoints=True)):
             decision = decide([self.ours, theirs], ownership, policy=policy)
             assert all(one.accepted for one in decision.of(self.ours.id))
 
     def test_strictly_the_younger_loses_its_agent(self):
         theirs = self.theirs("other", insecure=True)
 
-        decision = decide([self.ours, theirs], policy=Policy(strict_endpoints=True))
+        decision = decide([self.ours, theirs], policy=ClaimPolicy(strict_endpoints=True))
 
         assert {one.reason for one in decision.of(theirs.id)} == {Reason.ENDPOINT_CONFLICT}
-        assert not decide([self.ours, self.theirs("acme")], policy=Policy(strict_endpoints=True)).dropped
+        assert not decide([self.ours, self.theirs("acme")], policy=ClaimPolicy(strict_endpoints=True)).dropped
 
 
 class TestVersionsAndCanaries:
     first = published("first", "acme", content({"t": "a"}), age=2)
-    second = published("second", "other", content({"t": "b"}), facts={"t": Facts(version=1)})
+    second = published("second", "other", content({"t": "b"}), facts={"t": TaskTypeFacts(version=1)})
     canary = published("canary", "acme", content({"t": "c"}), canary=Canary("search", "staging"))
 
     def test_versions_are_told_apart_by_the_newest_dialect_alone(self):
@@ -397,17 +406,17 @@ class TestPolicies:
     both = (published("one", "acme", content({"t": "a"})), published("two", "other", content({"t": "b"})))
 
     def test_conflicts_can_be_flagged_for_review(self):
-        decision = decide(self.both, policy=Policy(flag=True))
+        decision = decide(self.both, policy=ClaimPolicy(flag=True))
 
         assert [one.claim.document.name for one in decision.reviews] == ["two"]
         assert verdict(decision, self.both[0], task("t")).accepted
 
     def test_two_that_come_first_at_once_can_both_be_rejected(self):
-        policy = Policy(simultaneous=Simultaneous.REJECT_BOTH)
+        policy = ClaimPolicy(tie_rule=TieRule.REJECT_BOTH)
 
         decision = decide(self.both, policy=policy)
 
-        assert [one.because for one in decision.dropped] == [Because.SIMULTANEOUS] * 2
+        assert [one.rule for one in decision.dropped] == [DecidingRule.SIMULTANEOUS] * 2
         assert not decide(self.both[:1], policy=policy).dropped
         assert decide(
             self.both, Ownership(grants=(Grant("two", "t"), Grant("acme", "t"))), policy=policy
@@ -422,7 +431,7 @@ def test_who_lost_to_a_stranger_learns_no_names():
 
     lost = verdict(decide([ours, theirs]), ours, task("t"))
 
-    assert "secret" in for_reader(lost, "b").message
-    assert for_reader(lost, "a").message == (
+    assert "secret" in redact_verdict(lost, "b").message
+    assert redact_verdict(lost, "a").message == (
         "The task type t is with another organisation's document: that document is older."
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from registry.agent_configs.claims.relations import names_of, related
+from registry.agent_configs.claims.relations import claimable_names, find_related
 from tests.support.agent_config_samples import agent, content, published
 
 
@@ -21,24 +21,24 @@ def test_a_name_or_a_team_relates_over_any_number_of_steps():
         elsewhere,
     ]
 
-    assert names(related(documents, [wanted])) == [
+    assert names(find_related(documents, [wanted])) == [
         "of-a-rivals-team",
         "rival",
         "rivals-rival",
         "same-team",
     ]
-    assert names(related(documents, [elsewhere])) == ["elsewhere"]
+    assert names(find_related(documents, [elsewhere])) == ["elsewhere"]
 
 
 def test_an_endpoint_relates_in_whatever_capitals():
     one = published("one", "acme", content({"t": "a"}, {"a": agent("X.y:1")}))
     other = published("other", "beta", content({"u": "b"}, {"b": agent("x.y:1")}))
 
-    assert names(related([other], [one])) == ["other"]
+    assert names(find_related([other], [one])) == ["other"]
 
 
 def test_names_are_those_that_a_claim_could_have():
-    assert set(names_of([published("d", "acme", content({"t": "a"}))])) == {
+    assert set(claimable_names([published("d", "acme", content({"t": "a"}))])) == {
         "t",
         "a",
         "acme--a",

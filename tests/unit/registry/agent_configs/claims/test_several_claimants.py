@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import timedelta
 
-from registry.agent_configs.claims.decide import Policy, decide
+from registry.agent_configs.claims.decide import ClaimPolicy, decide
 from registry.agent_configs.claims.grants import Grant, Ownership
-from registry.agent_configs.claims.history import Standing
+from registry.agent_configs.claims.history import RememberedClaim
 from registry.agent_configs.claims.observations import Subject
 from registry.agent_configs.claims.verdicts import Reason
-from registry.agent_configs.documents.published import ClaimKind, Facts
+from registry.agent_configs.documents.published import ClaimKind, TaskTypeFacts
 from tests.support.agent_config_samples import NOW, agent, content, named, published, task, verdict
 from tests.unit.registry.agent_configs.bundles.test_rendering import bundle_of
 from tests.unit.registry.agent_configs.claims.test_decide import after
@@ -49,8 +49,8 @@ def test_a_team_keeps_what_it_established_in_whatever_document():
     renamed = published("renamed", "acme", content({"t": "a"}))
     waiting = published("waiting", "other", content({"t": "b"}), age=9)
     history = {
-        ("acme", task("t")): Standing(published("gone").id, NOW, established=True),
-        ("other", task("t")): Standing(waiting.id, NOW - timedelta(hours=1)),
+        ("acme", task("t")): RememberedClaim(published("gone").id, NOW, established=True),
+        ("other", task("t")): RememberedClaim(waiting.id, NOW - timedelta(hours=1)),
     }
 
     assert verdict(decide([renamed, waiting], history=history), renamed, task("t")).accepted
@@ -69,7 +69,7 @@ def test_a_document_that_lost_its_agent_does_not_use_its_teams_other_one():
 
 def test_a_shared_task_type_is_sync_if_anybody_knows_it():
     said = content({"t": "a"})
-    knowing = published("knowing", "acme", said, facts={"t": Facts(is_sync=True)})
+    knowing = published("knowing", "acme", said, facts={"t": TaskTypeFacts(is_sync=True)})
 
     assert bundle_of(published("first", "acme", said, age=9), knowing).mappings == {}
 
@@ -78,7 +78,7 @@ def test_teams_that_may_not_share_an_endpoint_may_not_by_saying_the_same():
     said = content({"t": "a"})
     first, second = published("first", "acme", said, age=9), published("second", "other", said)
 
-    strict = decide([first, second], policy=Policy(strict_endpoints=True))
+    strict = decide([first, second], policy=ClaimPolicy(strict_endpoints=True))
 
     assert verdict(strict, second, named("a")).reason is Reason.ENDPOINT_CONFLICT
     assert verdict(strict, first, named("a")).accepted

@@ -7,29 +7,35 @@ from datetime import timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from registry.agent_configs.documents.change_rate import Budget, Pace, is_busy, retry_after, spent
+from registry.agent_configs.documents.change_rate import (
+    ChangeBudget,
+    ChangeRate,
+    exceeds_burst,
+    retry_after,
+    spend_one_change,
+)
 from tests.support.agent_config_samples import NOW
 
-PACE = Pace(changes=3, window=timedelta(seconds=30))
+PACE = ChangeRate(changes=3, window=timedelta(seconds=30))
 
 
 def test_a_burst_is_accepted_up_to_the_limit_and_then_one_by_one():
     budget = None
     for _ in range(3):
-        budget = spent(budget, pace=PACE, now=NOW)
+        budget = spend_one_change(budget, rate=PACE, now=NOW)
     assert budget is not None
 
-    assert spent(budget, pace=PACE, now=NOW) is None
-    assert retry_after(budget, pace=PACE, now=NOW) == 10
-    assert spent(budget, pace=PACE, now=NOW + timedelta(seconds=9)) is None
-    assert spent(budget, pace=PACE, now=NOW + timedelta(seconds=10)) is not None
+    assert spend_one_change(budget, rate=PACE, now=NOW) is None
+    assert retry_after(budget, rate=PACE, now=NOW) == 10
+    assert spend_one_change(budget, rate=PACE, now=NOW + timedelta(seconds=9)) is None
+    assert spend_one_change(budget, rate=PACE, now=NOW + timedelta(seconds=10)) is not None
 
 
 def test_a_team_is_busy_after_a_burst_and_not_for_ever():
-    budget = spent(spent(None, pace=PACE, now=NOW), pace=PACE, now=NOW)
+    budget = spend_one_change(spend_one_change(None, rate=PACE, now=NOW), rate=PACE, now=NOW)
 
-    assert is_busy(budget, pace=PACE, burst=1)
-    assert not is_busy(budget, pace=PACE, burst=2)
+    assert exceeds_burst(budget, rate=PACE, burst=1)
+    assert not exceeds_burst(budget, rate=PACE, burst=2)
 
 
 @given(st.lists(st.integers(0, 40), max_size=60))
@@ -38,7 +44,7 @@ def test_no_window_has_more_than_the_limit_twice(waits):
     accepted, budget, at = [], None, NOW
     for seconds in waits:
         at += timedelta(seconds=seconds)
-        after = spent(budget, pace=PACE, now=at)
+        after = spend_one_change(budget, rate=PACE, now=at)
         if after:
             accepted.append(at)
             budget = after
@@ -48,6 +54,6 @@ def test_no_window_has_more_than_the_limit_twice(waits):
 
 
 def test_a_clock_that_goes_back_gives_nothing():
-    budget = Budget(0.0, NOW)
+    budget = ChangeBudget(0.0, NOW)
 
-    assert spent(budget, pace=PACE, now=NOW - timedelta(hours=1)) is None
+    assert spend_one_change(budget, rate=PACE, now=NOW - timedelta(hours=1)) is None

@@ -6,24 +6,24 @@ import pytest
 
 from registry.agent_configs.bundles.conditions import Status
 from registry.agent_configs.reachability.judge import (
-    NEVER,
+    NEVER_PROBED,
     Outcome,
-    Patience,
-    judged,
-    seconds_to_next,
-    together,
+    ProbeThresholds,
+    combine_outcomes,
+    judge_outcome,
+    seconds_until_next_probe,
 )
 
 UP = Outcome(Status.TRUE, "Reachable")
 DOWN = Outcome(Status.FALSE, "ConnectFailed", "refused")
 UNKNOWN = Outcome(Status.UNKNOWN, "NotResolved")
-PATIENCE = Patience(failures=3, successes=2)
+PATIENCE = ProbeThresholds(failures=3, successes=2)
 
 
 def after(*found: Outcome):
-    finding = NEVER
+    finding = NEVER_PROBED
     for one in found:
-        finding = judged(finding, one, PATIENCE)
+        finding = judge_outcome(finding, one, PATIENCE)
     return finding
 
 
@@ -62,12 +62,18 @@ def test_the_reason_is_that_of_the_last_probe_that_says_the_same():
     [((UP,), 60), ((UP, DOWN), 15), ((DOWN,) * 3, 60), ((DOWN,) * 10, 120), ((DOWN,) * 500, 480)],
 )
 def test_doubts_are_cleared_soon_and_what_is_away_is_asked_less_often(found, seconds):
-    assert seconds_to_next(after(*found), 60, 0.5) == pytest.approx(seconds)
-    assert seconds_to_next(after(*found), 60, 0.0) == pytest.approx(0.8 * seconds)
+    assert seconds_until_next_probe(after(*found), 60, 0.5) == pytest.approx(seconds)
+    assert seconds_until_next_probe(after(*found), 60, 0.0) == pytest.approx(0.8 * seconds)
 
 
 def test_a_document_is_as_reachable_as_its_worst_agent():
-    assert together([]) is None
-    assert together([UP, UP]).reachable is True
-    assert (together([UP, UNKNOWN]).reachable, together([UP, UNKNOWN]).reason) == (None, "NotResolved")
-    assert (together([UNKNOWN, UP, DOWN]).reachable, together([DOWN]).message) == (False, "refused")
+    assert combine_outcomes([]) is None
+    assert combine_outcomes([UP, UP]).reachable is True
+    assert (combine_outcomes([UP, UNKNOWN]).reachable, combine_outcomes([UP, UNKNOWN]).reason) == (
+        None,
+        "NotResolved",
+    )
+    assert (combine_outcomes([UNKNOWN, UP, DOWN]).reachable, combine_outcomes([DOWN]).message) == (
+        False,
+        "refused",
+    )

@@ -22,6 +22,7 @@ from controlplane.identity.roles import Role
 from controlplane.scopes import Scope
 from overrides.api.effective.fast_path import answer_cache
 from overrides.api.effective.fast_path import revision_connection as looking
+from overrides.api.effective.fast_path.handler import plain_heads
 from overrides.models import Domain, Project
 from tests.support.api_client import ACTOR, Api, make_principal, make_project, token_for
 from tests.support.asgi_client import Worker, close_connections
@@ -377,7 +378,7 @@ def test_a_look_that_began_before_a_request_is_not_taken_for_it(web, token, put,
     put("1")
     web.warm(token)
     looked, go_on = threading.Event(), threading.Event()
-    real = looking.LookConnection.look
+    real = looking.RevisionConnection.poll
 
     async def slow(self):
         sight = await real(self)
@@ -386,7 +387,7 @@ def test_a_look_that_began_before_a_request_is_not_taken_for_it(web, token, put,
             await asyncio.sleep(0.01)
         return sight
 
-    monkeypatch.setattr(looking.LookConnection, "look", slow)
+    monkeypatch.setattr(looking.RevisionConnection, "poll", slow)
     early = web.worker.start("GET", READ, Authorization=f"Bearer {token}")
     looked.wait(5)
     put("2")
@@ -508,7 +509,7 @@ def test_without_the_check_django_answers(web, token, put, monkeypatch):
     async def refuse():
         raise OSError("planted")
 
-    monkeypatch.setattr(looking.LookConnection, "open", refuse)
+    monkeypatch.setattr(looking.RevisionConnection, "open", refuse)
     end_look_connections()
     put("2")
 
@@ -558,7 +559,7 @@ def test_plain_http_is_refused_where_tls_is_wanted(web, token, put, settings):
     put("1")
     settings.SECURE_SSL_REDIRECT = True
     settings.SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
-    web.router._effective._plain = type(web.router._effective._plain)()
+    web.router._effective._heads = plain_heads()
     for _ in range(3):
         ours = [
             web.read(token, X_Forwarded_Proto=said).status

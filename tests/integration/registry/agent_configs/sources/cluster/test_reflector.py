@@ -8,14 +8,22 @@ import time
 
 import pytest
 
-from registry.agent_configs.sources.cluster.backoff import Pace
-from registry.agent_configs.sources.cluster.cache import View
+from registry.agent_configs.sources.cluster.backoff import WatchTiming
+from registry.agent_configs.sources.cluster.cache import ConfigMapCache
 from registry.agent_configs.sources.cluster.client import KubernetesCluster
 from registry.agent_configs.sources.cluster.protocol import EVERYWHERE, ClusterError
 from registry.agent_configs.sources.cluster.reflector import Reflector
 from tests.support.fake_kubernetes import PREFIX, FakeKubernetes
 
-PACE = Pace(first=0.01, longest=0.05, relist=300, empty=0.01, watch=60, connect=1, answer=1)
+PACE = WatchTiming(
+    initial_delay=0.01,
+    max_delay=0.05,
+    relist_interval=300,
+    empty_list_delay=0.01,
+    watch_seconds=60,
+    connect_timeout=1,
+    response_timeout=1,
+)
 
 
 def wait_for(claim, seconds: float = 20.0) -> None:
@@ -35,28 +43,28 @@ def cluster(tmp_path):
 class Followed:
     def __init__(self, cluster: FakeKubernetes, namespace: str = "acme", selector: str = "", **pace) -> None:
         self.cluster = cluster
-        self.view = View([namespace])
+        self.view = ConfigMapCache([namespace])
         self.stop = threading.Event()
-        wanted = Pace(**{**{name: getattr(PACE, name) for name in PACE.__slots__}, **pace})
-        client = KubernetesCluster(str(cluster.kubeconfig), selector=selector, pace=wanted)
-        self.reflector = Reflector(client, namespace, self.view, pace=wanted, stop=self.stop)
+        wanted = WatchTiming(**{**{name: getattr(PACE, name) for name in PACE.__slots__}, **pace})
+        client = KubernetesCluster(str(cluster.kubeconfig), selector=selector, timing=wanted)
+        self.reflector = Reflector(client, namespace, self.view, timing=wanted, stop=self.stop)
         self.reflector.start()
 
     @property
     def names(self) -> set[str]:
-        return {one.name.removeprefix(PREFIX) for one in self.view.seen().config_maps}
+        return {one.name.removeprefix(PREFIX) for one in self.view.snapshot().config_maps}
 
     @property
     def texts(self) -> set[str]:
-        return {json.loads(one.text)["data"]["agents.yaml"] for one in self.view.seen().config_maps}
+        return {json.loads(one.text)["data"]["agents.yaml"] for one in self.view.snapshot().config_maps}
 
     @property
     def troubles(self) -> str:
-        return " ".join(self.view.seen().troubles.values())
+        return " ".join(self.view.snapshot().errors.values())
 
     @property
     def counts(self) -> dict[str, int]:
-        return self.view.seen().counts
+        return self.view.snapshot().counts
 
     def watches(self) -> None:
         """Wait until it is listed, and a watch is under way."""
@@ -125,7 +133,7 @@ def test_all_namespaces_at_once(cluster, follow):
     seen = follow(EVERYWHERE)
     seen.watches()
 
-    assert {one.namespace for one in seen.view.seen().config_maps} == {"acme", "beta"}
+    assert {one.namespace for one in seen.view.snapshot().config_maps} == {"acme", "beta"}
 
 
 def test_a_long_list_comes_in_pages(cluster, follow):

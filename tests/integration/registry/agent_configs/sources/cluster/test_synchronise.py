@@ -18,15 +18,21 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from controlplane.events.models import Event
-from controlplane.local.ports import free_port
-from registry.agent_configs.delivery.data_planes import Described, Format, configuration, get_plane, put_plane
+from controlplane.local.programs import free_port
+from registry.agent_configs.delivery.data_planes import (
+    DataPlaneSpec,
+    Format,
+    get_configuration,
+    get_plane,
+    put_plane,
+)
 from registry.agent_configs.documents.published import DocumentId
 from registry.agent_configs.models import AgentConfig, AgentConfigStatus
-from registry.agent_configs.publishing.publish import Wanted, get_document, put_document
+from registry.agent_configs.publishing.publish import DocumentSpec, get_document, put_document
 from registry.agent_configs.source_models import AgentConfigCluster
-from registry.agent_configs.sources.cluster.backoff import Pace
+from registry.agent_configs.sources.cluster.backoff import WatchTiming
 from registry.agent_configs.sources.cluster.client import KubernetesCluster
-from registry.agent_configs.sources.cluster.synchronise import STANDBY, cluster_state, mark_silent_watcher
+from registry.agent_configs.sources.cluster.synchronise import STANDBY, get_cluster_state, mark_silent_watcher
 from registry.agent_configs.sources.cluster.watcher import Watcher
 from registry.tasks import recompute_agent_configs
 from tests.integration.registry.agent_configs.publishing.test_publish import text
@@ -71,7 +77,7 @@ def cluster(tmp_path, settings):
 
 @pytest.fixture
 def plane(db):
-    put_plane("eu", Described(), actor=ACTOR)
+    put_plane("eu", DataPlaneSpec(), actor=ACTOR)
     yield
     # Tests share one connection, which would keep the watchers' lock.
     with connection.cursor() as cursor:
@@ -82,10 +88,10 @@ def plane(db):
 def watch(cluster, plane):
     made: list[Watcher] = []
 
-    def start(*namespaces: str, pace: Pace = PACE, **more) -> Watcher:
+    def start(*namespaces: str, pace: WatchTiming = PACE, **more) -> Watcher:
         names = namespaces or ("acme", "beta")
-        reader = KubernetesCluster(str(cluster.kubeconfig), pace=pace)
-        made.append(Watcher(reader, names, name=f"watcher-{len(made)}", pace=pace, **{"quiet": 0, **more}))
+        reader = KubernetesCluster(str(cluster.kubeconfig), timing=pace)
+        made.append(Watcher(reader, names, name=f"watcher-{len(made)}", timing=pace, **{"quiet": 0, **more}))
         made[-1].start()
         return made[-1]
 
@@ -115,7 +121,7 @@ def steps(watcher: Watcher, claim, seconds: float = 5.0) -> None:
 
 
 def served() -> str:
-    return configuration(get_plane("eu"), Format.YAML).body
+    return get_configuration(get_plane("eu"), Format.YAML).body
 
 
 def row() -> AgentConfigCluster:
@@ -132,7 +138,7 @@ def test_a_config_map_is_a_document_of_the_team_whose_namespace_it_is_in(cluster
     assert found.changed_by == "system:agent_config_cluster"
     assert found.created_at == datetime.fromisoformat("2026-01-01T00:01:41+00:00")
     assert "acme-sensor" in served()
-    assert cluster_state() == "current"
+    assert get_cluster_state() == "current"
     assert row().watcher == "watcher-0"
 
 
@@ -186,14 +192,14 @@ def test_a_cluster_that_is_away_removes_nothing_and_says_so(cluster, watch):
     steps(watcher, published)
 
     with cluster.down():
-        steps(watcher, lambda: cluster_state() == "failing")
+        steps(watcher, lambda: get_cluster_state() == "failing")
         recompute_agent_configs()
         assert "acme-sensor" in served()
         status = AgentConfigStatus.objects.get(document__team="acme")
         assert [one["status"] for one in status.conditions if one["type"] == "Stale"] == ["True"]
         assert "cannot be reached" in row().problems[0]
 
-    steps(watcher, lambda: cluster_state() == "current")
+    steps(watcher, lambda: get_cluster_state() == "current")
 
 
 def test_a_namespace_that_is_forbidden_keeps_its_documents_while_others_are_followed(cluster, watch):
@@ -203,12 +209,12 @@ def test_a_namespace_that_is_forbidden_keeps_its_documents_while_others_are_foll
     # Another watcher begins, and may not read what the first one could.
     cluster.fail("list", times=1000, status=403)
     blind = watch("acme")
-    steps(blind, lambda: cluster_state() == "failing")
+    steps(blind, lambda: get_cluster_state() == "failing")
 
     assert published().keys() == {"acme/sensors"}
     assert "403" in row().problems[0]
     cluster.heal()
-    steps(blind, lambda: cluster_state() == "current")
+    steps(blind, lambda: get_cluster_state() == "current")
 
 
 def test_one_config_map_that_goes_takes_its_document_with_it(cluster, watch):
@@ -234,15 +240,15 @@ def test_a_mass_deletion_waits_for_a_confirmation_of_what_would_go(cluster, watc
     for number in range(4):
         cluster.delete("acme", f"n{number}")
         left = 3 - number
-        wait_for(lambda left=left: len(watcher.view.seen().config_maps) == left)
+        wait_for(lambda left=left: len(watcher.cache.snapshot().config_maps) == left)
         watcher.step()
-    steps(watcher, lambda: cluster_state() == "awaiting_confirmation")
+    steps(watcher, lambda: get_cluster_state() == "awaiting_confirmation")
 
     assert len(published()) == 4
     assert len(row().pending["documents"]) == 4
     call_command("watch_agent_configs", confirm=row().pending["digest"])
     steps(watcher, lambda: not published())
-    assert cluster_state() == "current"
+    assert get_cluster_state() == "current"
 
 
 def test_a_config_map_that_is_deleted_and_made_again_in_a_moment_never_goes(cluster, watch):
@@ -251,10 +257,10 @@ def test_a_config_map_that_is_deleted_and_made_again_in_a_moment_never_goes(clus
     steps(watcher, published)
 
     cluster.delete("acme", "sensors")
-    wait_for(lambda: not watcher.view.seen().config_maps)
+    wait_for(lambda: not watcher.cache.snapshot().config_maps)
     watcher.step()
     cluster.apply("acme", "sensors", text("acme-sensor", "acme_sensor"))
-    wait_for(lambda: watcher.view.seen().config_maps)
+    wait_for(lambda: watcher.cache.snapshot().config_maps)
     watcher.step()
 
     assert AgentConfig.objects.get().generation == 1
@@ -319,10 +325,10 @@ def test_of_two_watchers_one_writes_and_the_other_takes_over_when_it_is_gone(clu
     try:
         wait_for(published)
         second = watch()
-        wait_for(lambda: second.view.seen().is_complete)
+        wait_for(lambda: second.cache.snapshot().is_complete)
         assert [second.step() for _ in range(5)] == [STANDBY] * 5
         assert row().watcher == "watcher-0"
-        wait_for(lambda: first.watcher.pulse.is_ready)
+        wait_for(lambda: first.watcher.health.is_ready)
     finally:
         first.end()
     cluster.apply("acme", "more", text("more-agent", "more"))
@@ -411,15 +417,15 @@ def test_a_silent_watcher_is_told_and_nothing_goes(cluster, watch):
         cursor.execute("UPDATE registry_agentconfigcluster SET checked_at = now() - interval '61 seconds'")
     mark_silent_watcher()
 
-    assert cluster_state() == "failing"
+    assert get_cluster_state() == "failing"
     assert "No watcher has reported" in row().problems[0]
     assert "acme-sensor" in served()
     watcher.step()
-    assert cluster_state() == "current"
+    assert get_cluster_state() == "current"
 
 
 def test_authors_are_told_once_by_events_what_became_of_their_config_map(cluster, watch):
-    put_document(Wanted(DocumentId("api", "first", "a"), text("first-agent", "taken")), actor=ACTOR)
+    put_document(DocumentSpec(DocumentId("api", "first", "a"), text("first-agent", "taken")), actor=ACTOR)
     cluster.apply("acme", "good", text("acme-sensor", "acme_sensor"))
     cluster.apply("acme", "bad", "plugins: [")
     cluster.apply("beta", "rival", text("beta-sensor", "taken"))
@@ -456,10 +462,10 @@ def test_events_that_cannot_be_written_keep_nothing_from_being_published(cluster
     cluster.apply("acme", "good", text("acme-sensor", "acme_sensor"))
     watcher = watch()
 
-    steps(watcher, lambda: watcher.view.seen().counts.get("events_failed"))
+    steps(watcher, lambda: watcher.cache.snapshot().counts.get("events_failed"))
 
     assert "acme-sensor" in served()
-    assert cluster_state() == "current"
+    assert get_cluster_state() == "current"
 
 
 def test_the_command_lists_once_and_says_what_is_wrong(cluster, plane, settings, capsys, monkeypatch):

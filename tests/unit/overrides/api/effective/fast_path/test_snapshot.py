@@ -23,9 +23,9 @@ def key_of(scope: Scope, resource_type: str = ""):
 
 
 def keep(snapshot: Snapshot, scope: Scope, resource_type: str = "", body: bytes = b"x"):
-    place = snapshot.expect(key_of(scope, resource_type), scope)
-    snapshot.fill(place, body, b'"e"')
-    return place
+    entry = snapshot.reserve(key_of(scope, resource_type), scope)
+    snapshot.fill(entry, body, b'"e"')
+    return entry
 
 
 @given(st.lists(scopes(), unique=True), scopes())
@@ -51,30 +51,30 @@ def test_nothing_is_left_behind(kept, changed):
 
     snapshot.clear()
 
-    assert (len(snapshot), snapshot._size, snapshot._standing) == (0, 0, {})
+    assert (len(snapshot), snapshot._size, snapshot._entries_by_rung) == (0, 0, {})
 
 
 def test_an_answer_that_a_change_has_overtaken_is_not_kept():
     snapshot = Snapshot(ROOMY)
     scope = Scope(project="a", domain="b")
-    place = snapshot.expect(key_of(scope), scope)
+    entry = snapshot.reserve(key_of(scope), scope)
 
     snapshot.drop(Scope(project="a"))
-    snapshot.fill(place, b"old", b'"e"')
+    snapshot.fill(entry, b"old", b'"e"')
 
     assert snapshot.get(key_of(scope)) is None
-    assert place.body == b"old"
+    assert entry.body == b"old"
 
 
 def test_a_change_elsewhere_leaves_what_is_being_computed():
     snapshot = Snapshot(ROOMY)
     scope = Scope(project="a", domain="b")
-    place = snapshot.expect(key_of(scope), scope)
+    entry = snapshot.reserve(key_of(scope), scope)
 
     snapshot.drop(Scope(project="b"))
-    snapshot.fill(place, b"good", b'"e"')
+    snapshot.fill(entry, b"good", b'"e"')
 
-    assert snapshot.get(key_of(scope)) is place
+    assert snapshot.get(key_of(scope)) is entry
 
 
 def test_the_longest_unused_goes_when_there_is_no_room():
@@ -92,7 +92,7 @@ def test_the_longest_unused_goes_when_there_is_no_room():
 def test_an_answer_larger_than_all_room_is_not_kept():
     snapshot = Snapshot(5_000)
 
-    place = keep(snapshot, Scope(), body=b"x" * 6000)
+    entry = keep(snapshot, Scope(), body=b"x" * 6000)
 
     assert snapshot.get(key_of(Scope())) is None
-    assert (len(place.body), len(snapshot), snapshot._size) == (6000, 0, 0)
+    assert (len(entry.body), len(snapshot), snapshot._size) == (6000, 0, 0)

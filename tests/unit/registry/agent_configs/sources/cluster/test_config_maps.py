@@ -15,21 +15,21 @@ from hypothesis import strategies as st
 
 from registry.agent_configs.documents.published import DocumentId
 from registry.agent_configs.documents.reading import read_document
-from registry.agent_configs.sources.cluster.backoff import Pace
-from registry.agent_configs.sources.cluster.cache import View
-from registry.agent_configs.sources.cluster.debounce import Settling
+from registry.agent_configs.sources.cluster.backoff import WatchTiming
+from registry.agent_configs.sources.cluster.cache import ConfigMapCache
+from registry.agent_configs.sources.cluster.debounce import RemovalDebounce
 from registry.agent_configs.sources.cluster.event_messages import (
+    DataPlaneStatus,
+    DocumentOutcome,
     Notice,
-    Outcome,
-    Standing,
-    event_of,
-    notices_of,
+    build_event,
+    build_notices,
 )
-from registry.agent_configs.sources.cluster.health import Pulse, serve
+from registry.agent_configs.sources.cluster.health import WatcherHealth, serve_probes
 from registry.agent_configs.sources.cluster.objects import (
-    Expired,
-    Garbled,
     Kind,
+    MalformedResponse,
+    VersionExpired,
     read_changes,
     read_config_map,
     read_page,
@@ -88,7 +88,7 @@ def test_a_stream_says_the_same_however_it_is_cut_into_chunks(data):
 
 @given(st.binary(max_size=200))
 def test_no_bytes_break_the_reader_in_another_way_than_by_saying_so(noise):
-    with suppress(Expired, Garbled):
+    with suppress(VersionExpired, MalformedResponse):
         list(read_changes([line("ADDED", raw()), noise + b"\n"]))
 
 
@@ -107,26 +107,26 @@ def test_no_bytes_break_the_reader_in_another_way_than_by_saying_so(noise):
     )
 )
 def test_no_page_breaks_the_reader_in_another_way_than_by_saying_so(value):
-    with suppress(Garbled):
+    with suppress(MalformedResponse):
         read_page(value)
 
 
 @pytest.mark.parametrize("status", [{"code": 410}, {"reason": "Expired"}, {"reason": "Gone", "code": 0}])
 def test_an_error_of_the_stream_that_says_gone_is_the_other_form_of_410(status):
-    with pytest.raises(Expired):
+    with pytest.raises(VersionExpired):
         list(read_changes([line("ERROR", {"kind": "Status", **status})]))
 
 
 def test_a_line_without_an_end_is_not_collected_for_ever():
     endless = (b"x" * (1 << 20) for _ in range(100))
 
-    with pytest.raises(Garbled, match="too long"):
+    with pytest.raises(MalformedResponse, match="too long"):
         list(read_changes(endless))
 
 
 @given(st.integers(1, 10_000), st.floats(0, 1))
 def test_waits_grow_to_a_limit_and_never_vanish(failures, chance):
-    pace = Pace(first=0.5, longest=30)
+    pace = WatchTiming(initial_delay=0.5, max_delay=30)
 
     found = pace.delay(failures, chance=chance)
 
@@ -136,60 +136,65 @@ def test_waits_grow_to_a_limit_and_never_vanish(failures, chance):
 
 @pytest.mark.parametrize(("asked", "waited"), [(0, 0.25), (7, 7), (9999, 120)])
 def test_what_the_server_asks_for_is_waited_for_within_reason(asked, waited):
-    assert Pace().delay(1, chance=0, asked=asked) == waited
+    assert WatchTiming().delay(1, chance=0, retry_after=asked) == waited
 
 
 def test_removals_wait_until_no_other_comes():
     a, b = DocumentId("kubernetes", "acme", "a"), DocumentId("kubernetes", "acme", "b")
 
-    one = Settling().seen([a], now=100)
-    both = one.seen([a, b], now=104)
+    one = RemovalDebounce().update([a], now=100)
+    both = one.update([a, b], now=104)
 
-    assert one.waiting(quiet=5, now=104) == {a}
-    assert both.seen([a, b], now=106) == both
-    assert both.waiting(quiet=5, now=108) == {a, b}
-    assert both.waiting(quiet=5, now=109) == frozenset()
+    assert one.pending_removals(quiet=5, now=104) == {a}
+    assert both.update([a, b], now=106) == both
+    assert both.pending_removals(quiet=5, now=108) == {a, b}
+    assert both.pending_removals(quiet=5, now=109) == frozenset()
 
 
-def standing(accepted: bool = True, reason: str = "Accepted", message: str = "", conflicts=()) -> Standing:
-    return Standing(accepted, (reason, message), tuple(conflicts))
+def standing(
+    accepted: bool = True, reason: str = "Accepted", message: str = "", conflicts=()
+) -> DataPlaneStatus:
+    return DataPlaneStatus(accepted, (reason, message), tuple(conflicts))
 
 
 @pytest.mark.parametrize(
     ("outcome", "expected"),
     [
-        (Outcome(1, 1, ()), [("Accepted", "Normal", "Generation 1 is valid. No data plane takes it.")]),
         (
-            Outcome(1, 1, (), {"eu": standing(), "us": standing()}),
+            DocumentOutcome(1, 1, ()),
+            [("Accepted", "Normal", "Generation 1 is valid. No data plane takes it.")],
+        ),
+        (
+            DocumentOutcome(1, 1, (), {"eu": standing(), "us": standing()}),
             [("Accepted", "Normal", "eu, us: accepted.")],
         ),
         (
-            Outcome(2, 1, ("A: x.", "B: y.")),
+            DocumentOutcome(2, 1, ("A: x.", "B: y.")),
             [("InvalidConfiguration", "Warning", "A: x. And 1 more. Generation 1 is served on.")],
         ),
         (
-            Outcome(1, 0, ("A: x.",)),
+            DocumentOutcome(1, 0, ("A: x.",)),
             [("InvalidConfiguration", "Warning", "A: x. Nothing of it is served.")],
         ),
         (
-            Outcome(1, 1, (), {"eu": standing(False, "x", "", ["It is taken."]), "us": standing()}),
+            DocumentOutcome(1, 1, (), {"eu": standing(False, "x", "", ["It is taken."]), "us": standing()}),
             [("Conflicted", "Warning", "eu: It is taken."), ("Accepted", "Normal", "us: accepted.")],
         ),
         (
-            Outcome(1, 1, (), {"eu": standing(False, "Quarantined", "It floods.")}),
+            DocumentOutcome(1, 1, (), {"eu": standing(False, "Quarantined", "It floods.")}),
             [("Quarantined", "Warning", "eu: It floods.")],
         ),
     ],
 )
 def test_what_authors_are_told(outcome, expected):
-    assert [(one.reason, one.type, one.note) for one in notices_of(outcome)] == expected
+    assert [(one.reason, one.type, one.note) for one in build_notices(outcome)] == expected
 
 
 def test_an_event_is_one_that_kubernetes_takes():
     config_map = read_config_map(raw(name=f"{NAME}{'x' * 200}"))
-    (notice,) = notices_of(Outcome(1, 0, ("x" * 5000,)))
+    (notice,) = build_notices(DocumentOutcome(1, 0, ("x" * 5000,)))
 
-    event = event_of(notice, config_map, instance="host" * 100, now=WHEN)
+    event = build_event(notice, config_map, instance="host" * 100, now=WHEN)
 
     assert event["eventTime"] == "2026-01-01T00:00:00.000000Z"
     assert len(event["note"]) == 1024
@@ -201,7 +206,7 @@ def test_an_event_is_one_that_kubernetes_takes():
 def test_other_news_or_another_object_have_an_event_of_their_own():
     config_map, again = read_config_map(raw()), read_config_map(raw())
     names = {
-        event_of(Notice("Accepted", "Normal", note), one, instance="i", now=WHEN)["metadata"]["name"]
+        build_event(Notice("Accepted", "Normal", note), one, instance="i", now=WHEN)["metadata"]["name"]
         for note in ("a", "b")
         for one in (config_map, again)
     }
@@ -210,28 +215,30 @@ def test_other_news_or_another_object_have_an_event_of_their_own():
 
 
 def test_a_namespace_that_was_never_listed_is_a_trouble():
-    view = View(["acme", "beta"])
+    view = ConfigMapCache(["acme", "beta"])
     view.replace("acme", [read_config_map(raw())])
 
-    seen = view.seen()
+    seen = view.snapshot()
 
-    assert seen.troubles == {"beta": "namespace beta: it was not listed yet."}
+    assert seen.errors == {"beta": "namespace beta: it was not listed yet."}
     assert not seen.is_complete
-    view.fail("beta", "forbidden")
-    assert view.seen().is_complete
-    view.well("beta")
-    assert not view.seen().is_complete
-    assert View([EVERYWHERE]).seen().troubles == {EVERYWHERE: "all namespaces: it was not listed yet."}
+    view.record_error("beta", "forbidden")
+    assert view.snapshot().is_complete
+    view.clear_error("beta")
+    assert not view.snapshot().is_complete
+    assert ConfigMapCache([EVERYWHERE]).snapshot().errors == {
+        EVERYWHERE: "all namespaces: it was not listed yet."
+    }
 
 
 def test_the_kubelet_is_told_whether_the_watcher_is_alive_and_ready():
-    pulse = Pulse()
-    server = serve(pulse, 0)
+    pulse = WatcherHealth()
+    server = serve_probes(pulse, 0)
     try:
         assert [_asked(server, path) for path in ("/livez", "/readyz", "/else")] == [200, 503, 404]
-        pulse.beat(is_ready=True)
+        pulse.record_step(is_ready=True)
         assert _asked(server, "/readyz") == 200
-        pulse.beat_at -= 1000
+        pulse.last_step_at -= 1000
         assert [_asked(server, path) for path in ("/livez", "/readyz")] == [503, 503]
     finally:
         server.shutdown()

@@ -1,0 +1,106 @@
+"""Natural batching: whatever comes while one batch is under way forms the next.
+
+Nobody waits for a timer: a batch begins as soon as a worker is free.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+import structlog
+
+# After a failure Django answers for a moment, so that requests do not queue for a database that is away.
+PAUSE_SECONDS = 0.25
+Question = TypeVar("Question")
+Answer = TypeVar("Answer")
+log = structlog.get_logger(__name__)
+
+
+@dataclass(slots=True)
+class _Request(Generic[Question, Answer]):
+    question: Question
+    answer: asyncio.Future[Answer | None]
+
+
+class NaturalBatches(Generic[Question, Answer]):
+    """Answer questions in batches.
+
+    work: answers a batch, in its order, with None for what somebody else must answer.
+    most: questions of a batch. patience: seconds that a batch may take; None where it cannot be given up.
+    workers: batches under way at a time. name: for the log.
+    """
+
+    def __init__(
+        self,
+        work: Callable[[Sequence[Question]], Awaitable[Sequence[Answer | None]]],
+        *,
+        most: int,
+        patience: float | None,
+        name: str,
+        workers: int = 1,
+    ) -> None:
+        self._work = work
+        self._most = most
+        self._patience = patience
+        self._name = name
+        self._idle_workers = workers
+        self._queue: deque[_Request[Question, Answer]] = deque()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._starting = False
+        self._paused_until = 0.0
+
+    async def ask(self, question: Question) -> Answer | None:
+        """Return the answer of a batch that began after this call; None if somebody else must answer."""
+        loop = asyncio.get_running_loop()
+        if loop.time() < self._paused_until:
+            return None
+        request: _Request[Question, Answer] = _Request(question, loop.create_future())
+        self._queue.append(request)
+        if self._idle_workers and not self._starting:
+            self._start(loop)
+        return await request.answer
+
+    async def close(self) -> None:
+        """Finish what is under way."""
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def _start(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Start a worker in the next turn of the loop: what else this turn brings comes along."""
+        self._starting = True
+        self._idle_workers -= 1
+        task = loop.create_task(self._serve())
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _serve(self) -> None:
+        """Answer one batch after the other until the queue is empty."""
+        self._starting = False
+        try:
+            while self._queue:
+                await self._serve_batch()
+        finally:
+            self._idle_workers += 1
+
+    async def _serve_batch(self) -> None:
+        size = min(self._most, len(self._queue))
+        batch = [self._queue.popleft() for _ in range(size)]
+        answers: Sequence[Answer | None] = [None] * size
+        try:
+            answers = await self._answers([request.question for request in batch])
+        finally:
+            for request, answer in zip(batch, answers, strict=True):
+                if not request.answer.done():  # its client may have gone
+                    request.answer.set_result(answer)
+
+    async def _answers(self, questions: Sequence[Question]) -> Sequence[Answer | None]:
+        try:
+            async with asyncio.timeout(self._patience):
+                return await self._work(questions)
+        except Exception as error:  # whatever it is, Django answers meanwhile
+            log.warning("batch.failed", batches=self._name, error=str(error).strip() or type(error).__name__)
+            self._paused_until = asyncio.get_running_loop().time() + PAUSE_SECONDS
+            return [None] * len(questions)

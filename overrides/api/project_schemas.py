@@ -1,0 +1,90 @@
+"""Schemas of projects and domains."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rest_framework import serializers
+
+from controlplane.api.fields import StrictSerializer, Text
+from overrides.models import Domain, Project, ProjectState
+from overrides.projects import ProjectFields
+
+STATES = [(label, label) for label in ProjectState.labels]
+
+
+def _labels() -> serializers.DictField:
+    return serializers.DictField(
+        child=serializers.CharField(allow_blank=True, trim_whitespace=False, max_length=63),
+        required=False,
+        help_text="Kubernetes labels of executions; at most 16.",
+    )
+
+
+class ProjectWrite(StrictSerializer):
+    id = Text(max_length=63, help_text="Lower-case letters, digits and inner hyphens.")
+    name = Text(max_length=64, required=False, default="", allow_blank=True)
+    description = Text(max_length=300, required=False, default="", allow_blank=True, lines=True)
+    labels = _labels()
+    state = serializers.ChoiceField(choices=STATES, required=False, default="active")
+
+
+class ProjectPatch(StrictSerializer):
+    name = Text(max_length=64, required=False)
+    description = Text(max_length=300, required=False, allow_blank=True, lines=True)
+    labels = _labels()
+    state = serializers.ChoiceField(choices=STATES, required=False)
+
+
+class ProjectRead(serializers.Serializer[Any]):
+    id = serializers.CharField()
+    name = serializers.CharField()
+    description = serializers.CharField()
+    labels = serializers.DictField(child=serializers.CharField(), help_text="Kubernetes labels.")
+    state = serializers.ChoiceField(
+        choices=STATES, help_text="Archived projects are hidden in Flyte's lists."
+    )
+    created_at = serializers.DateTimeField()
+    updated_at = serializers.DateTimeField()
+
+
+class ProjectPage(serializers.Serializer[Any]):
+    items = ProjectRead(many=True)
+    next_cursor = serializers.CharField(allow_null=True)
+
+
+class DomainWrite(StrictSerializer):
+    id = Text(max_length=63, help_text="Lower-case letters, digits and inner hyphens.")
+    name = Text(max_length=64, required=False, default="", allow_blank=True)
+
+
+class DomainRead(serializers.Serializer[Any]):
+    id = serializers.CharField()
+    name = serializers.CharField()
+    created_at = serializers.DateTimeField()
+
+
+class DomainPage(serializers.Serializer[Any]):
+    items = DomainRead(many=True)
+    next_cursor = serializers.CharField(allow_null=True)
+
+
+def show_project(project: Project) -> dict[str, Any]:
+    state = ProjectState(project.state).label
+    columns = {
+        name: getattr(project, name) for name in ("id", "name", "description", "created_at", "updated_at")
+    }
+    return dict(ProjectRead({**columns, "labels": project.labels or {}, "state": state}).data)
+
+
+def project_fields(body: dict[str, Any], *, state: str | None) -> ProjectFields:
+    return ProjectFields(
+        body.get("name"),
+        body.get("description"),
+        body.get("labels"),
+        None if state is None else ProjectState(ProjectState.labels.index(state)),
+    )
+
+
+def show_domain(domain: Domain) -> dict[str, Any]:
+    return dict(DomainRead(domain).data)
