@@ -213,9 +213,9 @@ def _reserve(name: str, port: int, *, pause: Callable[[float], None]) -> Reserve
         pause(0.1)
 
 
-def _flyte(port: int) -> str:
+def _flyte_address(port: int) -> str:
     if not is_installed("flyte"):
-        return "not served: the extra `flyte` is not installed"
+        return "Not served: the extra `flyte` is not installed"
     return f"127.0.0.1:{port}    (gRPC, for flytectl and flytekit)"
 
 
@@ -225,7 +225,7 @@ def banner(folder: Path, options: Options, seconds: float) -> str:
     return _TEXT.format(
         seconds=seconds,
         address=f"http://127.0.0.1:{options.port}",
-        flyte=_flyte(options.grpc_port),
+        flyte=_flyte_address(options.grpc_port),
         folder=path,
         token=quote(f"{path}/admin.token"),
         scope=_DEMO_SCOPE if options.demo else _BARE_SCOPE,
