@@ -3,12 +3,12 @@ FROM python:3.11-slim AS builder
 ENV PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACHE_DIR=1
 RUN python -m venv /venv
 WORKDIR /app
-# runtime, or kubernetes: the same with what manage.py watch_agent_configs needs.
-ARG EXTRA=runtime
-COPY requirements/runtime.txt requirements/kubernetes.txt requirements/
+# runtime has all extras; core has none: no Flyte API, no probes of agents, no watch_agent_configs, no uvloop.
+ARG REQUIREMENTS=runtime
+COPY requirements/runtime.txt requirements/core.txt requirements/
 # To build behind a mirror, mount pip's own settings: docker build --secret id=pip,src=pip.conf
 RUN --mount=type=secret,id=pip,target=/etc/pip.conf,required=false \
-    /venv/bin/pip install --require-hashes --only-binary :all: -r requirements/${EXTRA}.txt
+    /venv/bin/pip install --require-hashes --only-binary :all: -r requirements/${REQUIREMENTS}.txt
 COPY manage.py openapi.yaml ./
 COPY controlplane/ controlplane/
 COPY overrides/ overrides/

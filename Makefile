@@ -105,11 +105,12 @@ bench-agent-configs: .venv/.dev ## Benchmark agent configurations (BENCH_ARGS="-
 
 lock: $(UV) .venv/.created ## Update requirements/ to the newest allowed versions, with hashes
 	echo "uv" | $(UV) pip compile $(LOCK_FLAGS) - -o requirements/bootstrap.txt
-	$(UV) pip compile $(LOCK_FLAGS) pyproject.toml -o requirements/runtime.txt
-	$(UV) pip compile $(LOCK_FLAGS) --extra kubernetes -c requirements/runtime.txt pyproject.toml -o requirements/kubernetes.txt
-	$(UV) pip compile $(LOCK_FLAGS) --extra embedded -c requirements/runtime.txt pyproject.toml -o requirements/embedded.txt
-	$(UV) pip compile $(LOCK_FLAGS) --extra embedded --extra dev -c requirements/embedded.txt -c requirements/kubernetes.txt pyproject.toml -o requirements/dev.txt
+	$(UV) pip compile $(LOCK_FLAGS) $(EXTRAS) pyproject.toml -o requirements/runtime.txt
+	$(UV) pip compile $(LOCK_FLAGS) -c requirements/runtime.txt pyproject.toml -o requirements/core.txt
+	$(UV) pip compile $(LOCK_FLAGS) $(EXTRAS) --extra embedded -c requirements/runtime.txt pyproject.toml -o requirements/embedded.txt
+	$(UV) pip compile $(LOCK_FLAGS) --extra dev -c requirements/embedded.txt pyproject.toml -o requirements/dev.txt
 	@if command -v npm >/dev/null; then $(BIN)/python sdk/generate.py lock; else echo "npm not found: keeping sdk/typescript/package-lock.json."; fi
+EXTRAS := --extra flyte --extra kubernetes --extra uvloop
 LOCK_FLAGS := --quiet --upgrade --universal --python-version 3.11 --generate-hashes --no-header --no-annotate
 
 clean: ## Delete the environment and caches; keep DATA_DIR

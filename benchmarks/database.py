@@ -32,10 +32,10 @@ _KEYS = {
 
 def script(projects: int) -> str:
     """Our statement with the parameters written as expressions, for pgbench's prepared mode."""
-    from overrides.loading.layers import _FACTS_AND_ROWS, _ROWS_NOW  # Django must be set up
+    from overrides.loading.layers import _LAYERS, _ROWS_NOW  # Django must be set up
 
-    statement = _FACTS_AND_ROWS.format(rows=_ROWS_NOW)
-    statement = re.sub(r"%\((\w+)\)s", lambda match: f"({_KEYS[match[1]]})", statement)
+    statement = _LAYERS.format(rows=_ROWS_NOW)
+    statement = re.sub(r"%\((\w+)\)s", lambda found: f"({_KEYS[found[1]]})", statement)
     return (
         f"\\set project random(0, {projects - 1})\n\\set domain random(1, 3)\n\\set workflow random(0, 29)\n"
         f"{' '.join(statement.split())};\n"

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from benchmarks.machine import SERVER_CPUS
 from controlplane.local import Services, start_services
-from controlplane.local.ports import free_port
+from controlplane.local.programs import free_port
 
 ROOT = Path(__file__).resolve().parents[1]
 WORKERS = 3

@@ -5,5 +5,5 @@ from controlplane.celery import app as celery_app
 
 __all__ = ["__version__", "celery_app"]
 
-# As in pyproject.toml: an image holds the code and no installed distribution that could tell.
+# The same as in pyproject.toml: an image contains the code, but no installed distribution with a version.
 __version__ = "0.1.0"

@@ -1,4 +1,4 @@
-"""The Celery application. Tasks are doors: `<app>/tasks.py`, ids in, one function called."""
+"""The Celery application. Tasks in `<app>/tasks.py` take ids and call one function."""
 
 import os
 

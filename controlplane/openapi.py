@@ -1,4 +1,4 @@
-"""The API's own description: the committed openapi.yaml, and pages that show it from local files."""
+"""The OpenAPI document: the committed openapi.yaml, and viewers without external files."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _FILE = Path(__file__).resolve().parents[1] / "openapi.yaml"
 
 
 def document(request: HttpRequest) -> HttpResponse:
-    """Serve the file that is committed: what people read is what was tested."""
+    """Return the committed file, so that the served document is the tested one."""
     return HttpResponse(_text(), content_type="application/yaml")
 
 
@@ -23,20 +23,20 @@ def _text() -> bytes:
     return _FILE.read_bytes()
 
 
-# Both viewers put computed styles on their elements; scripts still come from our own files only.
-_relaxed = csp_update({"style-src": ["'unsafe-inline'"], "worker-src": ["blob:"]})
+# Both viewers use inline styles. Scripts are still allowed only from our own files.
+_relaxed_csp = csp_update({"style-src": ["'unsafe-inline'"], "worker-src": ["blob:"]})
 
 
-@method_decorator(_relaxed, name="dispatch")
+@method_decorator(_relaxed_csp, name="dispatch")
 class Docs(SpectacularSwaggerSplitView):
-    """Swagger UI. The split view keeps its script in a file of its own, as our CSP wants."""
+    """Swagger UI. The split view has its script in a separate file, as required by our CSP."""
 
     url_name = "openapi"
 
 
-@method_decorator(_relaxed, name="dispatch")
+@method_decorator(_relaxed_csp, name="dispatch")
 class Redoc(SpectacularRedocView):
-    """Redoc, with our own head: the original fetches fonts from outside."""
+    """Redoc with our own head, since the original loads external fonts."""
 
     url_name = "openapi"
     template_name = "controlplane/redoc.html"

@@ -1,8 +1,7 @@
-"""Requests to addresses that users supply, guarded against SSRF (reliability.md 3.5).
+"""Outgoing requests to URLs that users supply, with protection against SSRF.
 
-The host is resolved once, every address that it has is checked, and the connection goes to the very
-address that was checked: a name that answers differently the second time gains nothing. Redirects are
-not followed.
+The host is resolved once, all its addresses are checked, and the connection uses a checked address, so that
+DNS rebinding has no effect. Redirects are not followed.
 """
 
 from __future__ import annotations
@@ -28,25 +27,26 @@ _NOT_PUBLIC = tuple(
         ipaddress.ip_network,
         (
             *("0.0.0.0/8", "10.0.0.0/8", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12", "192.168.0.0/16"),
-            # Shared by providers for their customers (RFC 6598).
+            # Shared address space of providers (RFC 6598).
             "100.64.0.0/10",
-            # Protocol assignments, relays of 6to4, benchmarks, documentation.
+            # Protocol assignments, 6to4 relays, benchmarks, documentation.
             *("192.0.0.0/24", "192.88.99.0/24", "198.18.0.0/15"),
             *("192.0.2.0/24", "198.51.100.0/24", "203.0.113.0/24"),
-            # Multicast; reserved, with broadcast.
+            # Multicast; reserved, including broadcast.
             *("224.0.0.0/4", "240.0.0.0/4"),
-            # Azure's machine agent, at a public address that leads nowhere else.
+            # Azure's machine agent, at a public address that is internal to Azure.
             "168.63.129.16/32",
             # Protocol assignments, with Teredo; documentation.
             *("2001::/23", "2001:db8::/32", "3fff::/20"),
         ),
     )
 )
-# Whatever is assigned to hosts. Outside are loopback, local and site-local addresses (fec0::/10),
-# multicast, and forms that hide an IPv4 address: ::a.b.c.d, ::ffff:0:a.b.c.d, local NAT64 (64:ff9b:1::/48).
+# All addresses assigned to hosts. Outside are loopback, local and site-local addresses (fec0::/10),
+# multicast, and forms that embed an IPv4 address: ::a.b.c.d, ::ffff:0:a.b.c.d, local NAT64 (64:ff9b:1::/48).
 _GLOBAL_UNICAST = ipaddress.ip_network("2000::/3")
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
-# The second half of an address that tunnels IPv4 within a site (RFC 5214), with either value of one bit.
+# Start of the interface id of addresses that tunnel IPv4 within a site (RFC 5214), for both values of one
+# bit.
 _ISATAP = (0x00005EFE, 0x02005EFE)
 _SECONDS = 10.0
 _MAX_BYTES = 16 * 1024 * 1024
@@ -54,7 +54,7 @@ _MAX_BYTES = 16 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Where a request may go. address: the checked one."""
+    """The checked target of a request. address: the checked address of the host."""
 
     scheme: str
     host: str
@@ -78,7 +78,7 @@ def is_allowed(address: Address, allowed: Sequence[Network]) -> bool:
 
 
 def _embedded(address: ipaddress.IPv6Address) -> ipaddress.IPv4Address | None:
-    """The IPv4 address to which a gateway or the kernel would send."""
+    """Return the embedded IPv4 address, to which a gateway or the kernel would send."""
     last = ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
     if address in _NAT64 or (int(address) >> 32) & 0xFFFFFFFF in _ISATAP:
         return last
@@ -90,55 +90,56 @@ def _is_in(address: Address, networks: Sequence[Network]) -> bool:
 
 
 def check_target(url: str, allowed: Sequence[Network]) -> Target:
-    """Say where a request to the URL goes. Raises InvalidRequest if it may not, RemoteFailed if unknown."""
+    """Return the target of a URL. Raises InvalidRequest if it is not allowed, RemoteFailed if unknown."""
     try:
         parts = urlsplit(url)
         port = parts.port or {"http": 80, "https": 443}.get(parts.scheme, 0)
     except ValueError as error:
-        raise _refused(f"The URL cannot be read: {error}.") from error
+        raise _rejection(f"The URL is malformed: {error}.") from error
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise _refused("A URL begins with https:// or http:// and names a host.")
+        raise _rejection("The URL must begin with https:// or http:// and contain a host.")
     if parts.username or parts.password:
-        raise _refused("A URL may not hold a name or password. Send a token instead.")
+        raise _rejection("The URL must not contain a user name or password. Send a token instead.")
     path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-    if any(ord(one) <= 32 or ord(one) > 126 for one in path + parts.hostname):
-        raise _refused("A URL is plain ASCII, without spaces.")
+    if any(ord(character) <= 32 or ord(character) > 126 for character in path + parts.hostname):
+        raise _rejection("The URL must be ASCII without spaces.")
     addresses = resolve(parts.hostname, port)
-    if not all(is_allowed(ipaddress.ip_address(one), allowed) for one in addresses):
-        raise _refused(
-            f"{parts.hostname} is an address within our own networks, which we do not ask. "
-            "An operator can allow it: OUTGOING_ALLOWED_NETWORKS."
+    if not all(is_allowed(ipaddress.ip_address(address), allowed) for address in addresses):
+        raise _rejection(
+            f"{parts.hostname} resolves to a private address, to which the server sends no requests."
+            " The operator can allow it with OUTGOING_ALLOWED_NETWORKS."
         )
     return Target(parts.scheme, parts.hostname, port, path, addresses[0])
 
 
 def fetch(url: str, *, headers: Mapping[str, str], max_bytes: int = _MAX_BYTES) -> bytes:
-    """GET the URL and return its body. Raises InvalidRequest, RemoteFailed; both without any header."""
+    """GET the URL and return the body. Raises InvalidRequest, RemoteFailed, neither with any header."""
     target = check_target(url, allowed_networks())
     connection = _connection(target)
     until = time.monotonic() + 3 * _SECONDS
     try:
         connection.request("GET", target.path, headers={**headers, "Host": _host_header(target)})
-        answer = connection.getresponse()
-        body = _read(answer, until, max_bytes)
+        response = connection.getresponse()
+        body = _read(response, until, max_bytes)
     except (OSError, http.client.HTTPException) as error:
         reason = str(error) or type(error).__name__
-        raise RemoteFailed(f"{target.host} did not answer as HTTP: {reason}.") from error
+        raise RemoteFailed(f"{target.host} did not send a valid HTTP response: {reason}.") from error
     finally:
         connection.close()
-    if answer.status != http.client.OK:
+    if response.status != http.client.OK:
         raise RemoteFailed(
-            f"{target.host} answered {answer.status} for {target.path[:200]}.", status_there=answer.status
+            f"{target.host} responded with {response.status} for {target.path[:200]}.",
+            status_there=response.status,
         )
     return body
 
 
 def allowed_networks() -> list[Network]:
-    return [ipaddress.ip_network(one, strict=False) for one in settings.OUTGOING_ALLOWED_NETWORKS]
+    return [ipaddress.ip_network(network, strict=False) for network in settings.OUTGOING_ALLOWED_NETWORKS]
 
 
 class _Pinned(http.client.HTTPConnection):
-    """Connects to the checked address, whatever the name says by now."""
+    """Connects to the checked address, without resolving the name again."""
 
     target: Target
 
@@ -159,29 +160,29 @@ def _host_header(target: Target) -> str:
     return host if target.port in (80, 443) else f"{host}:{target.port}"
 
 
-def _read(answer: http.client.HTTPResponse, until: float, max_bytes: int) -> bytes:
-    """Whole, but neither endless nor slower than anybody would wait."""
+def _read(response: http.client.HTTPResponse, until: float, max_bytes: int) -> bytes:
+    """Return the whole body. Raises OSError if it is too large or takes too long."""
     chunks: list[bytes] = []
     size = 0
-    while chunk := answer.read1(64 * 1024):
+    while chunk := response.read1(64 * 1024):
         size += len(chunk)
         if size > max_bytes:
-            raise OSError(f"its answer has more than {max_bytes} bytes")
+            raise OSError(f"the response has more than {max_bytes} bytes")
         if time.monotonic() > until:
-            raise OSError("its answer took too long")
+            raise OSError("the response took too long")
         chunks.append(chunk)
     return b"".join(chunks)
 
 
 def resolve(host: str, port: int) -> list[str]:
-    """All addresses of a host. Raises RemoteFailed."""
+    """Return all addresses of a host. Raises RemoteFailed."""
     try:
-        found: Sequence[Any] = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        entries: Sequence[Any] = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:
-        raise RemoteFailed(f"The name {host[:200]} cannot be resolved.") from error
-    # A zone (`%eth0`) belongs to link-local addresses alone.
-    return [str(one[4][0]).partition("%")[0] for one in found]
+        raise RemoteFailed(f"The host name {host[:200]} cannot be resolved. Check its spelling.") from error
+    # Only link-local addresses have a zone (`%eth0`).
+    return [str(entry[4][0]).partition("%")[0] for entry in entries]
 
 
-def _refused(message: str) -> InvalidRequest:
+def _rejection(message: str) -> InvalidRequest:
     return InvalidRequest(message, errors=[FieldError("/flyteadmin/url", "address_refused", message)])

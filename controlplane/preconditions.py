@@ -1,6 +1,6 @@
-"""Optimistic concurrency: may this write go ahead, given the version that stands? Pure.
+"""Optimistic concurrency: preconditions of writes on the current version. Pure.
 
-RFC 9110 section 13 (If-Match, If-None-Match) and RFC 6585 (428), over integer versions.
+Implements RFC 9110 section 13 (If-Match, If-None-Match) and RFC 6585 (428) for integer versions.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from controlplane.errors import VersionMismatch, VersionRequired
 
 @dataclass(frozen=True, slots=True)
 class Precondition:
-    """What the caller knows of the object it writes.
+    """The version that a write expects.
 
-    versions: the versions it accepts; None if it named none. any_version: it said `If-Match: *`.
-    must_be_new: it said `If-None-Match: *`.
+    versions: accepted versions; None without If-Match. any_version: `If-Match: *`.
+    must_be_new: `If-None-Match: *`.
     """
 
     versions: frozenset[int] | None = None
@@ -23,14 +23,14 @@ class Precondition:
     must_be_new: bool = False
 
     @property
-    def given(self) -> bool:
+    def is_set(self) -> bool:
         return self.versions is not None or self.any_version or self.must_be_new
 
 
 def check(precondition: Precondition | None, current: int | None) -> None:
-    """Pass, or raise VersionRequired or VersionMismatch. `current` is None where nothing stands.
+    """Raise VersionRequired or VersionMismatch if the check fails. `current` is None if nothing exists.
 
-    Without a precondition everything passes: for callers inside the house, such as seeding.
+    None as precondition always passes, for internal callers such as seeding.
     """
     if precondition is None:
         return
@@ -41,22 +41,27 @@ def check(precondition: Precondition | None, current: int | None) -> None:
 
 
 def _check_absent(precondition: Precondition) -> None:
-    if precondition.given and not precondition.must_be_new:
-        raise VersionMismatch("There is nothing here to match: it was deleted, or never set.")
+    if precondition.is_set and not precondition.must_be_new:
+        raise VersionMismatch(
+            "If-Match does not match: the object was deleted or never existed. Read it again."
+        )
 
 
 def _check_version(precondition: Precondition, current: int) -> None:
     etag = f"v{current}"
     if precondition.must_be_new:
-        raise VersionMismatch(f'It exists already, at version "{etag}".', current=etag)
+        raise VersionMismatch(
+            f'The object already exists, at version "{etag}". Read it, and send its ETag in If-Match.',
+            current=etag,
+        )
     if precondition.any_version:
         return
     if precondition.versions is None:
         raise VersionRequired(
-            f'It exists, at version "{etag}". Read it, then send If-Match with the ETag you got.',
+            f'The object exists, at version "{etag}". Read it, and send its ETag in If-Match.',
             current=etag,
         )
     if current not in precondition.versions:
         raise VersionMismatch(
-            f'It is at version "{etag}" now. Read it again and redo your change.', current=etag
+            f'The object is now at version "{etag}". Read it again, and repeat your change.', current=etag
         )

@@ -1,7 +1,7 @@
-"""Scopes: where something applies, from the whole installation down to one launch plan. Pure.
+"""Scopes: where an override applies, from the whole installation down to one launch plan. Pure.
 
-Six shapes are legal. DOMAIN and PROJECT are siblings below GLOBAL, so a scope is no plain path:
-it covers another when each segment that it names is equal there.
+There are six valid shapes. DOMAIN and PROJECT are siblings below GLOBAL, so a scope is not a simple path: it
+covers another scope if all its non-empty segments are equal there.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from controlplane.errors import FieldError, InvalidScope
 
 SEGMENTS = ("domain", "project", "workflow", "launch_plan")
 # People name the project before the domain.
-_AS_SAID = ("project", "domain", "workflow", "launch_plan")
-# The width of Flyte's columns (flyte-attributes.md 3.1).
+_DISPLAY_ORDER = ("project", "domain", "workflow", "launch_plan")
+# The width of Flyte's columns.
 MAX_SEGMENT_LENGTH = 255
 
 
@@ -33,7 +33,7 @@ class Level(IntEnum):
 
 LEVEL_NAMES = [(level.name.lower(), level.name.lower()) for level in Level]
 
-# Which segments are filled at each level: the whole of what makes a shape legal.
+# The valid shapes: the non-empty segments of each level.
 SHAPES: dict[frozenset[str], Level] = {
     frozenset(): Level.GLOBAL,
     frozenset({"domain"}): Level.DOMAIN,
@@ -46,7 +46,7 @@ SHAPES: dict[frozenset[str], Level] = {
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """A place in the ladder. An empty segment means "any". Raises InvalidScope."""
+    """A scope. An empty segment means "any". Raises InvalidScope."""
 
     domain: str = ""
     project: str = ""
@@ -57,13 +57,13 @@ class Scope:
         for name, value in zip(SEGMENTS, self.path, strict=True):
             if value:
                 _check_segment(name, value)
-        # As SHAPES has it, without building a set: a test compares the two.
+        # The same as SHAPES, without building a set. A test compares the two.
         if (self.launch_plan and not self.workflow) or (self.workflow and not (self.project and self.domain)):
             raise _illegal_shape({name for name, value in self.segments.items() if value})
 
     @property
     def level(self) -> Level:
-        # As SHAPES has it, again.
+        # The same as SHAPES.
         if self.workflow:
             return Level.LAUNCH_PLAN if self.launch_plan else Level.WORKFLOW
         if self.project:
@@ -80,9 +80,9 @@ class Scope:
         return dict(zip(SEGMENTS, self.path, strict=True))
 
     def covers(self, other: Scope) -> bool:
-        """True if what is set here is inherited by (or is at) `other`.
+        """True if `other` inherits overrides of this scope, or is this scope.
 
-        `ScopedQuerySet` says the same in SQL; a property test compares the two.
+        `ScopedQuerySet` is the same in SQL; a property test compares the two.
         """
         return (
             self.project in ("", other.project)
@@ -92,54 +92,56 @@ class Scope:
         )
 
     def ladder(self) -> tuple[Scope, ...]:
-        """Every scope that covers this one, least specific first, this one last."""
+        """Return all scopes that cover this one, from the least specific to this one."""
         upper = _upper_rungs(self.domain, self.project)
         if not self.workflow:
             return upper
         if not self.launch_plan:
             return (*upper, self)
-        return (*upper, _trusted(self.domain, self.project, self.workflow), self)
+        return (*upper, _unchecked(self.domain, self.project, self.workflow), self)
 
     def at(self, level: Level) -> Scope:
-        """The rung of the ladder at this level."""
+        """Return the scope of the ladder at this level."""
         return self if level is self.level else next(rung for rung in self.ladder() if rung.level is level)
 
     def joined(self, other: Scope) -> Scope | None:
-        """The least specific scope that both cover; None where they name different things."""
+        """Return the least specific scope that both cover; None if their segments differ."""
         filled = {}
         for name in SEGMENTS:
-            mine, theirs = getattr(self, name), getattr(other, name)
-            if mine and theirs and mine != theirs:
+            own, theirs = getattr(self, name), getattr(other, name)
+            if own and theirs and own != theirs:
                 return None
-            filled[name] = mine or theirs
-        # Two legal shapes that do not contradict each other always make a third.
-        return _trusted(**filled)
+            filled[name] = own or theirs
+        # Two valid shapes without different segments always combine to a valid shape.
+        return _unchecked(**filled)
 
     def __str__(self) -> str:
-        said = [f"{name}={value}" for name, value in zip(_AS_SAID, by_project(self), strict=True) if value]
-        return " ".join(said) or "global"
+        segments = [
+            f"{name}={value}" for name, value in zip(_DISPLAY_ORDER, by_project(self), strict=True) if value
+        ]
+        return " ".join(segments) or "global"
 
 
 def by_project(scope: Scope) -> tuple[str, str, str, str]:
-    """The order of our indexes: project first, which tells rows apart best."""
+    """Return the segments in the order of the indexes: project first, the most selective one."""
     return (scope.project, scope.domain, scope.workflow, scope.launch_plan)
 
 
 @lru_cache(maxsize=8192)
 def _upper_rungs(domain: str, project: str) -> tuple[Scope, ...]:
-    """The rungs down to a project in a domain: ten thousand scopes have a few of them in common."""
-    rungs = [_trusted()]
+    """Return the ladder down to a project and domain, cached because many scopes share it."""
+    rungs = [_unchecked()]
     if domain:
-        rungs.append(_trusted(domain))
+        rungs.append(_unchecked(domain))
     if project:
-        rungs.append(_trusted("", project))
+        rungs.append(_unchecked("", project))
     if domain and project:
-        rungs.append(_trusted(domain, project))
+        rungs.append(_unchecked(domain, project))
     return tuple(rungs)
 
 
-def _trusted(domain: str = "", project: str = "", workflow: str = "", launch_plan: str = "") -> Scope:
-    """A scope of segments that were checked before: checking costs more than all the rest of a ladder."""
+def _unchecked(domain: str = "", project: str = "", workflow: str = "", launch_plan: str = "") -> Scope:
+    """Return a scope of valid segments without checks, which would cost more than the rest of a ladder."""
     scope = object.__new__(Scope)
     object.__setattr__(scope, "domain", domain)
     object.__setattr__(scope, "project", project)
@@ -151,23 +153,25 @@ def _trusted(domain: str = "", project: str = "", workflow: str = "", launch_pla
 def _check_segment(name: str, value: str) -> None:
     if len(value) > MAX_SEGMENT_LENGTH:
         raise _invalid(name, "too_long", f"{name} is longer than {MAX_SEGMENT_LENGTH} characters.")
-    # Control characters, lone surrogates and the like: Postgres refuses some, people see none.
-    # isprintable says no to some harmless ones too, but its yes is quick and sure.
-    if not value.isprintable() and any(unicodedata.category(one).startswith("C") for one in value):
-        raise _invalid(name, "unprintable", f"{name} has a character that cannot be printed.")
+    # Control characters, lone surrogates and the like: Postgres rejects some, and all are invisible.
+    # isprintable also rejects some harmless ones, but is a fast and safe first check.
+    if not value.isprintable() and any(
+        unicodedata.category(character).startswith("C") for character in value
+    ):
+        raise _invalid(name, "unprintable", f"{name} contains a non-printable character.")
     if value != value.strip():
         raise _invalid(name, "spaces", f"{name} begins or ends with a space.")
 
 
 def _illegal_shape(filled: set[str]) -> InvalidScope:
-    wanted = {"workflow": {"project", "domain"}, "launch_plan": {"project", "domain", "workflow"}}
+    required = {"workflow": {"project", "domain"}, "launch_plan": {"project", "domain", "workflow"}}
     deepest = "launch_plan" if "launch_plan" in filled else "workflow"
-    missing = sorted(wanted[deepest] - filled)
+    missing = sorted(required[deepest] - filled)
     return _invalid(
         missing[0],
         "required",
-        f"A {deepest} also needs: {', '.join(missing)}.",
-        hint="Name them, or leave it out.",
+        f"A {deepest} also requires: {', '.join(missing)}.",
+        hint=f"Add {' and '.join(missing)}, or omit {deepest}.",
     )
 
 

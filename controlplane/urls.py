@@ -1,4 +1,4 @@
-"""All routes. Every path of the API lies below /api/v1/."""
+"""All routes. The paths of the API are below /api/v1/."""
 
 from django.urls import URLPattern, URLResolver, include, path
 
@@ -7,9 +7,22 @@ from controlplane.endpoints.access.urls import urlpatterns as access
 from controlplane.endpoints.events import views as events
 from controlplane.endpoints.observability import Metrics
 from controlplane.endpoints.problem_pages import problem_type, problem_types
-from overrides.flyte.urls import unanswered as flyte_unanswered
+from controlplane.extras import is_installed
 
-api: list[URLPattern | URLResolver] = [
+Routes = list[URLPattern | URLResolver]
+
+
+def _flyte_routes() -> tuple[Routes, Routes]:
+    """Before and after our own; none without the extra."""
+    if not is_installed("flyte"):
+        return [], []
+    from overrides.flyte.urls import unanswered, urlpatterns
+
+    return [*urlpatterns], [*unanswered]
+
+
+flyte, flyte_unanswered = _flyte_routes()
+api: Routes = [
     *access,
     path("events", events.EventCollection.as_view()),
     path("event-types", events.EventTypeCollection.as_view()),
@@ -25,7 +38,7 @@ urlpatterns = [
     path("metrics", Metrics.as_view()),
     path("problems", problem_types),
     path("problems/<slug:code>", problem_type),
-    path("", include("overrides.flyte.urls")),
+    *flyte,
     path("api/v1/", include(api)),
     path("api/v1alpha1/", include("registry.api.dcm.urls")),
     path("", include("console.urls")),

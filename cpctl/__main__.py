@@ -1,4 +1,4 @@
-"""`python -m cpctl`."""
+"""Entry point of `python -m cpctl`."""
 
 from cpctl.main import main
 

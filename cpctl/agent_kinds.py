@@ -1,8 +1,8 @@
-"""The kinds of things that have to do with agents."""
+"""Kinds of objects related to agents."""
 
 from __future__ import annotations
 
-from cpctl.columns import Kind, field, moment, words
+from cpctl.columns import Kind, field, timestamp, words
 from cpctl.output import Column, Item
 
 AGENT = Kind(
@@ -14,12 +14,12 @@ AGENT = Kind(
         field("STATE", "health_status"),
         field("LATE"),
         words("SERVICES", "service_types"),
-        moment("LAST HEARTBEAT", "last_heartbeat"),
+        timestamp("LAST HEARTBEAT", "last_heartbeat"),
         field("ID", "agent_id", wide=True),
         field("COST", "cost", wide=True),
         field("LAG", "consumer_lag", wide=True),
         field("REASON", "state_reason", wide=True),
-        moment("SINCE", "state_since", wide=True),
+        timestamp("SINCE", "state_since", wide=True),
     ),
     ("agent", "ag"),
     frozenset({"health_status", "environment", "service_type", "selector", "q", "sort"}),
@@ -51,7 +51,7 @@ JOIN_TOKEN = Kind(
         field("NAME"),
         field("ADMITS", "name_pattern"),
         field("USES LEFT", "uses_left"),
-        moment("EXPIRES AT", "expires_at"),
+        timestamp("EXPIRES AT", "expires_at"),
         field("REVOKED"),
         field("ENVIRONMENT", wide=True),
         field("APPROVAL", "needs_approval", wide=True),
@@ -76,7 +76,7 @@ AGENT_CONFIG = Kind(
         field("SERVED", "served_generation"),
         field("VALID"),
         field("CHANGED BY", "changed_by"),
-        moment("CHANGED AT", "changed_at"),
+        timestamp("CHANGED AT", "changed_at"),
         field("SOURCE", wide=True),
     ),
     ("agent-config", "ac"),
@@ -107,7 +107,7 @@ BUNDLE = Kind(
     (
         field("DATA PLANE", "data_plane"),
         field("REVISION"),
-        moment("CREATED AT", "created_at"),
+        timestamp("CREATED AT", "created_at"),
         field("CREATED BY", "created_by"),
         words("CHANGES", "changes"),
         field("DIGEST", wide=True),
@@ -142,7 +142,7 @@ CLAIM = Kind(
         field("TEAM"),
         field("DOCUMENT"),
         field("ESTABLISHED"),
-        moment("SINCE", "first_accepted_at", wide=True),
+        timestamp("SINCE", "first_accepted_at", wide=True),
     ),
     ("claim",),
     frozenset({"data_plane", "team"}),
@@ -156,8 +156,10 @@ CONFLICT = Kind(
         field("DATA PLANE", "data_plane"),
         field("TEAM"),
         field("DOCUMENT"),
-        Column("LOST", lambda item: "; ".join(_lost(one) for one in item["conflicts"])),
-        Column("WHY", lambda item: " ".join(one["message"] for one in item["conflicts"]), wide=True),
+        Column("LOST", lambda item: "; ".join(_lost(conflict) for conflict in item["conflicts"])),
+        Column(
+            "WHY", lambda item: " ".join(conflict["message"] for conflict in item["conflicts"]), wide=True
+        ),
     ),
     ("conflict",),
     frozenset({"data_plane", "team"}),
@@ -194,6 +196,6 @@ KINDS = (
 
 
 def _lost(conflict: Item) -> str:
-    """Which name, and to whom; who may not know sees the reason."""
+    """Return the lost name and its winner, or the reason if the winner is hidden."""
     to = conflict["winner_team"] or conflict["reason"]
     return f"{conflict['kind']} {conflict['name']} to {to}"

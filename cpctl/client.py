@@ -1,6 +1,7 @@
-"""The one place that speaks HTTP: pages, retries, idempotency keys, ETags, problem documents.
+"""HTTP client: pages, retries, idempotency keys, ETags and problem documents.
 
-Not the generated client: importing that takes 0.4 s, and models of one version are not those of another.
+It does not use the generated client, whose import takes 0.4 s and whose models depend on the server's
+version.
 """
 
 from __future__ import annotations
@@ -32,27 +33,27 @@ Trace = Callable[[str], None]
 
 
 class Headers(dict[str, str]):
-    """Headers by any case: proxies change it."""
+    """Case-insensitive headers, since proxies change the case."""
 
-    def __init__(self, told: Message | None = None) -> None:
-        super().__init__({name.lower(): value for name, value in told.items()} if told else {})
+    def __init__(self, message: Message | None = None) -> None:
+        super().__init__({name.lower(): value for name, value in message.items()} if message else {})
 
     def of(self, name: str) -> str:
         return self.get(name.lower(), "")
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class Response:
     status: int
     headers: Headers
     body: bytes
 
     def json(self) -> Any:
-        """The body. Raises Unreachable: who does not answer in JSON is no control plane."""
+        """Return the body as JSON. Raises Unreachable if the server is not a control plane."""
         try:
             return json.loads(self.body)
         except ValueError as error:
-            message = "What answered is no control plane."
+            message = "The server did not respond with JSON, so it is not a control plane. Check its address."
             raise Unreachable(message, hint="cpctl config get-contexts") from error
 
     @property
@@ -65,33 +66,35 @@ class Answer:
 
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
-    """urllib would send the token along to wherever it is told to go."""
+    """Disables redirects, since urllib would send the token to their target."""
 
     def redirect_request(self, *arguments: Any, **named: Any) -> None:
         return None
 
 
 class Api:
-    """A server, as somebody. Every call raises ApiError or Unreachable."""
+    """A server with credentials. Every call raises ApiError or Unreachable."""
 
     def __init__(self, context: Context, *, trace: Trace = lambda line: None, tries: bool = True) -> None:
         if urlsplit(context.server).scheme not in ("http", "https"):
-            raise UsageError(f"{context.server!r} is no address such as https://controlplane.example.com.")
+            raise UsageError(
+                f"{context.server!r} is not a server URL. Use one such as https://controlplane.example.com."
+            )
         self.context = context
         self._trace = trace
         self._tries = tries
         self._opener = urllib.request.build_opener(_NoRedirects)
 
-    def get(self, path: str, query: Query | None = None, *, accept: str = JSON) -> Answer:
+    def get(self, path: str, query: Query | None = None, *, accept: str = JSON) -> Response:
         return self.send("GET", path, query=query, headers={"Accept": accept})
 
-    def post(self, path: str, body: Any = None, *, query: Query | None = None, media: str = JSON) -> Answer:
-        """A POST that happens once, however often it must be sent."""
+    def post(self, path: str, body: Any = None, *, query: Query | None = None, media: str = JSON) -> Response:
+        """Send a POST that takes effect once, even if it is retried."""
         headers = {"Idempotency-Key": str(uuid.uuid4())}
         return self.send("POST", path, body, query=query, headers=headers, media=media)
 
     def items(self, path: str, query: Query | None = None, *, most: int | None = None) -> Iterator[Any]:
-        """Every item of a list, page by page."""
+        """Yield all items of a list, page by page."""
         return chain.from_iterable(self.pages(path, query, most=most))
 
     def pages(
@@ -102,21 +105,21 @@ class Api:
         most: int | None = None,
         cursor: str = "cursor",
     ) -> Iterator[list[Any]]:
-        """Every page of a list; the last one is cut where there would be more items than `most`.
+        """Yield the pages of a list, with `most` items in total.
 
-        cursor: the parameter that asks for the next page, which the answer names with `next_` before it.
+        cursor: the parameter for the next page. The response has it with the prefix `next_`.
         """
-        asked = {"limit": 200 if most is None else min(most, 200), **(query or {})}
+        parameters = {"limit": 200 if most is None else min(most, 200), **(query or {})}
 
         def page(place: str) -> tuple[list[Any], str]:
-            answer = self.get(path, {**asked, cursor: place}).json()
+            answer = self.get(path, {**parameters, cursor: place}).json()
             return answer["items"], str(answer.get(f"next_{cursor}") or "")
 
         left = most
         for items in every_page(page):
-            found = list(items)[:left]
-            yield found
-            if left is not None and (left := left - len(found)) <= 0:
+            page_items = list(items)[:left]
+            yield page_items
+            if left is not None and (left := left - len(page_items)) <= 0:
                 return
 
     def send(
@@ -129,23 +132,23 @@ class Api:
         headers: Mapping[str, str] | None = None,
         media: str = JSON,
         timeout: float = _SECONDS,
-    ) -> Answer:
-        """Send it, again if need be. body: text as it is, anything else as JSON."""
+    ) -> Response:
+        """Send a request, with retries. body: text is sent unchanged, anything else as JSON."""
         request = self.request(method, path, body, query=query, headers=headers, media=media)
         again = repeatable(method, headers or {})
         tried = 0
         while True:
             tried += 1
-            answer = self._once(request, timeout)
+            answer = self._send_once(request, timeout)
             after = answer.headers.of("Retry-After")
             wait = pause(tried, answer.status, again=again, retry_after=after, luck=random.random())  # noqa: S311  (jitter)
             if wait is None or not self._tries:
                 return _checked(answer, self.context.server)
-            self._trace(f"* trying again in {wait:.1f} s")
+            self._trace(f"* retry in {wait:.1f} s")
             time.sleep(wait)
 
     def open(self, request: urllib.request.Request, timeout: float) -> http.client.HTTPResponse:
-        """The open connection, for streams. Raises what urllib raises."""
+        """Return an open response for streams. Raises urllib's errors."""
         opened: http.client.HTTPResponse = self._opener.open(request, timeout=timeout)
         return opened
 
@@ -160,51 +163,55 @@ class Api:
         media: str = JSON,
     ) -> urllib.request.Request:
         data = None if body is None else (body if isinstance(body, str) else json.dumps(body)).encode()
-        sent = {"Accept": JSON, "User-Agent": f"cpctl/{VERSION}", **(headers or {})}
+        all_headers = {"Accept": JSON, "User-Agent": f"cpctl/{VERSION}", **(headers or {})}
         if data is not None:
-            sent["Content-Type"] = media
+            all_headers["Content-Type"] = media
         if self.context.token:
-            sent["Authorization"] = f"Bearer {self.context.token}"
+            all_headers["Authorization"] = f"Bearer {self.context.token}"
         url = f"{self.context.server}/api/v1/{path}{_query(query or {})}"
-        return urllib.request.Request(url, data, sent, method=method)  # noqa: S310  # checked above
+        return urllib.request.Request(url, data, all_headers, method=method)  # noqa: S310  # checked above
 
-    def _once(self, request: urllib.request.Request, timeout: float) -> Answer:
-        """One try. Status 0: nobody answered, and the body says why."""
+    def _send_once(self, request: urllib.request.Request, timeout: float) -> Response:
+        """Send a request once. Status 0 means no response, with the reason as body."""
         began = time.monotonic()
         try:
             with self.open(request, timeout) as response:
-                answer = Answer(response.status, Headers(response.headers), response.read())
+                answer = Response(response.status, Headers(response.headers), response.read())
         except urllib.error.HTTPError as error:
             with error:
-                answer = Answer(error.code, Headers(error.headers), error.read())
+                answer = Response(error.code, Headers(error.headers), error.read())
         except (OSError, http.client.HTTPException) as error:
-            answer = Answer(
+            answer = Response(
                 0, Headers(), str(getattr(error, "reason", error) or type(error).__name__).encode()
             )
         took = (time.monotonic() - began) * 1000
-        seen = answer.headers.of("X-Request-ID") or (answer.text if not answer.status else "")
-        self._trace(f"> {request.method} {request.full_url}\n< {answer.status} in {took:.0f} ms {seen}")
+        detail = answer.headers.of("X-Request-ID") or (answer.text if not answer.status else "")
+        self._trace(f"> {request.method} {request.full_url}\n< {answer.status} in {took:.0f} ms {detail}")
         return answer
 
 
 def _query(query: Query) -> str:
-    said = {
+    parameters = {
         name: str(value).lower() if isinstance(value, bool) else value
         for name, value in query.items()
         if value is not None and value is not False and value != ""
     }
-    return f"?{urlencode(said)}" if said else ""
+    return f"?{urlencode(parameters)}" if parameters else ""
 
 
-def _checked(answer: Answer, server: str) -> Answer:
+def _checked(answer: Response, server: str) -> Response:
     if 200 <= answer.status < 300 or answer.status == 304:
         return answer
     if answer.status == 0:
-        raise Unreachable(f"{server} cannot be reached: {answer.text}.", hint="cpctl doctor")
+        raise Unreachable(f"Cannot reach {server}: {answer.text}.", hint="cpctl doctor")
     try:
         problem = json.loads(answer.body)
     except ValueError:
         problem = None
     if not isinstance(problem, dict):
-        problem = {"detail": f"{server} answered {answer.status}, and not as a control plane does."}
+        problem = {
+            "detail": (
+                f"{server} responded with {answer.status}, but is not a control plane. Check its address."
+            )
+        }
     raise ApiError(answer.status, problem)

@@ -1,4 +1,4 @@
-"""What a kind of things is to `get`, and the columns that kinds share."""
+"""Kinds of objects for `get`, and their columns."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ def field(title: str, name: str = "", *, wide: bool = False) -> Column:
     return Column(title, lambda item: item.get(key), wide)
 
 
-def moment(title: str, name: str, *, wide: bool = False) -> Column:
-    """A time to the second: what a person compares."""
+def timestamp(title: str, name: str, *, wide: bool = False) -> Column:
+    """Return a column with a time, rounded to seconds."""
     return Column(title, lambda item: _seconds(item.get(name)), wide)
 
 
@@ -33,9 +33,9 @@ def _seconds(at: Any) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """filters: parameters that its list takes. key: what one is asked for by; empty if it cannot be.
+    """A kind of objects. filters: parameters of its list. key: field to get an object by; empty if none.
 
-    in_parts: the slashes of a name are those of its path.
+    in_parts: slashes in a name separate segments of its path.
     """
 
     name: str

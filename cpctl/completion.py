@@ -1,4 +1,4 @@
-"""Names for the shell's completion: from the server, kept for a while, and never slow or loud."""
+"""Names for shell completion, from the server with a cache, without delays or error messages."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def domains(ctx: typer.Context, incomplete: str) -> list[str]:
 
 
 def names(ctx: typer.Context, incomplete: str) -> list[str]:
-    """Names of the kind that was typed before."""
+    """Return names of the kind on the command line."""
     return _quietly(lambda: _names_of(ctx, str(ctx.params.get("kind") or ""), incomplete))
 
 
@@ -69,11 +69,11 @@ def _names_of(ctx: typer.Context, kind_name: str, incomplete: str) -> list[str]:
         return []
     if kind.key == "resource_type":
         return types(ctx, incomplete)
-    return _starting(incomplete, _known(ctx, kind.path, kind.label))
+    return _starting(incomplete, _cached_names(ctx, kind.path, kind.label))
 
 
 def _names(ctx: typer.Context, path: str, key: str, incomplete: str) -> list[str]:
-    return _quietly(lambda: _starting(incomplete, _known(ctx, path, itemgetter(key))))
+    return _quietly(lambda: _starting(incomplete, _cached_names(ctx, path, itemgetter(key))))
 
 
 def _starting(incomplete: str, names: list[str]) -> list[str]:
@@ -81,32 +81,32 @@ def _starting(incomplete: str, names: list[str]) -> list[str]:
 
 
 def _quietly(find: Callable[[], list[str]]) -> list[str]:
-    """No names is better than an error in the middle of what somebody types."""
+    """Return no names in case of an error, which would disturb the command line."""
     try:
         return find()
     except Exception:
         return []
 
 
-def _known(ctx: typer.Context, path: str, name_of: Callable[[Any], str]) -> list[str]:
+def _cached_names(ctx: typer.Context, path: str, name_of: Callable[[Any], str]) -> list[str]:
     from cpctl.session import SESSION
 
-    # While completing, no command runs, so nobody has taken the options that stand before it.
-    said = ctx.find_root().params
-    SESSION.context, SESSION.server = said.get("context") or "", said.get("server") or ""
-    # Standard input is the person's keyboard now.
-    SESSION.token_file = (said.get("token_file") or "").removeprefix("-")
+    # During completion no command runs, so the global options have not been processed.
+    parameters = ctx.find_root().params
+    SESSION.context, SESSION.server = parameters.get("context") or "", parameters.get("server") or ""
+    # Standard input is the keyboard during completion.
+    SESSION.token_file = (parameters.get("token_file") or "").removeprefix("-")
     context = SESSION.chosen()
-    place = _cache_file(f"{context.server} {hash_of(context.token)} {path}")
-    if place.exists() and time.time() - place.stat().st_mtime < _KEPT_SECONDS:
-        return list(json.loads(place.read_text()))
-    answer = SESSION.api(context, tries=False).send(
+    cache = _cache_file(f"{context.server} {hash_of(context.token)} {path}")
+    if cache.exists() and time.time() - cache.stat().st_mtime < _KEPT_SECONDS:
+        return list(json.loads(cache.read_text()))
+    response = SESSION.api(context, tries=False).send(
         "GET", path, query={} if path == "resource-types" else {"limit": 200}, timeout=_BUDGET_SECONDS
     )
-    found: list[str] = [name_of(item) for item in answer.json()["items"]]
-    place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    place.write_text(json.dumps(found))
-    return found
+    names: list[str] = [name_of(item) for item in response.json()["items"]]
+    cache.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    cache.write_text(json.dumps(names))
+    return names
 
 
 def hash_of(text: str) -> str:

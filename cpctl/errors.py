@@ -1,4 +1,4 @@
-"""What can go wrong, each with its exit code. Errors of the API keep their code and request id."""
+"""Errors with their exit codes. Errors of the API keep their code and request id."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from cpctl.exits import Exit
 
 
 class CpctlError(Exception):
-    """Base. `hint` is the next command to try."""
+    """Base class of all errors. `hint` is the next command to try."""
 
     exit = Exit.USAGE
 
@@ -23,7 +23,7 @@ class CpctlError(Exception):
 
 
 class UsageError(CpctlError):
-    """The command cannot be carried out as it was given."""
+    """Invalid command, option or input."""
 
 
 class Declined(CpctlError):
@@ -43,11 +43,11 @@ class Unreachable(CpctlError):
 
 
 class ApiError(CpctlError):
-    """A problem document (RFC 9457). Branch on `code`, never on words."""
+    """A problem document (RFC 9457). Rely on `code`, not on the texts."""
 
     def __init__(self, status: int, problem: Mapping[str, Any]) -> None:
         super().__init__(
-            str(problem.get("detail") or problem.get("title") or f"The server answered {status}.")
+            str(problem.get("detail") or problem.get("title") or f"The server responded with {status}.")
         )
         self.status = status
         self.problem = problem
@@ -57,12 +57,12 @@ class ApiError(CpctlError):
         self.hint = _HINTS.get(self.code, "")
 
     @property
-    def exit(self) -> Exit:  # type: ignore[override]  # a fact of the class elsewhere, of the answer here
+    def exit(self) -> Exit:  # type: ignore[override]  # depends on the response here
         return _exit_of(self.status)
 
     def lines(self) -> list[str]:
-        told = [self.message, *(_line(one) for one in self.errors)]
-        return [*told, f"(code {self.code}, request {self.request_id})"]
+        lines = [self.message, *(_line(error) for error in self.errors)]
+        return [*lines, f"(code {self.code}, request {self.request_id})"]
 
 
 _BY_STATUS = {
@@ -78,9 +78,9 @@ _BY_STATUS = {
 _HINTS = {
     "not_authenticated": "cpctl login SERVER --token-file FILE",
     "permission_denied": "cpctl whoami",
-    "managed_elsewhere": "say who you are with --manager NAME, or take it over with --force",
-    "confirmation_required": "look at the plan with a dry run, then add --confirm with what it names",
-    "version_mismatch": "read it again: somebody changed it meanwhile",
+    "managed_elsewhere": "set your manager with --manager NAME, or take ownership with --force",
+    "confirmation_required": "review the plan with a dry run, then add the --confirm value that it shows",
+    "version_mismatch": "read it again: it has changed since you read it",
     "unknown_project": "cpctl get projects",
     "unknown_domain": "cpctl get domains",
     "unknown_resource_type": "cpctl get resource-types",
@@ -93,7 +93,7 @@ def _exit_of(status: int) -> Exit:
 
 
 def _line(error: Mapping[str, Any]) -> str:
-    """One thing that is wrong: where, what, and what would be right."""
+    """Return one field error with its position, message, hint and allowed values."""
     place = f"{error.get('file', '')}:{error['line']}: " if error.get("line") else ""
     hint = f" {error['hint']}" if error.get("hint") else ""
     allowed = f" Allowed: {', '.join(map(str, error['allowed']))}." if error.get("allowed") else ""

@@ -1,4 +1,4 @@
-"""Follow the event log: a stream that goes on where it broke, and misses nothing."""
+"""Event streams: follow the event log, and resume a broken stream without missing events."""
 
 from __future__ import annotations
 
@@ -16,41 +16,41 @@ from cpctl.portable.streams import SILENCE_SECONDS, follow
 
 
 def last_seq(api: Api) -> int:
-    """The number after which everything is still to come."""
-    # Nothing is about such an object, so the answer is short, and tells how far the log goes.
+    """Return the number of the last event."""
+    # No event has this object type, so that the response contains only the last number.
     page = api.get("events", {"limit": 1, "object_type": "none"}).json()
     return int(page["next_after"])
 
 
 def poll(api: Api, query: Mapping[str, Any], *, after: int, seconds: float) -> tuple[list[Any], int]:
-    """What happened after this number, at latest when so much time has passed, and the next number."""
+    """Return the events after this number, waiting up to `seconds` for the first, and the last number."""
     wait = max(1, min(20, int(seconds)))
-    asked = {**query, "after": after, "wait": wait}
-    page = api.send("GET", "events", query=asked, timeout=wait + 10).json()
+    parameters = {**query, "after": after, "wait": wait}
+    page = api.send("GET", "events", query=parameters, timeout=wait + 10).json()
     return page["items"], int(page["next_after"])
 
 
 def watch(api: Api, query: Mapping[str, Any], *, after: int) -> Iterator[Any]:
-    """Yield events after this number as they happen, for ever."""
+    """Yield events after this number as they occur. The stream never ends."""
     return follow(
         lambda seq: _lines(api, query, seq),
         after=after,
         breaks=(OSError, http.client.HTTPException),
-        rest=lambda failed, error: _rest(api, failed, error),
+        rest=lambda failed, error: _wait_before_retry(api, failed, error),
     )
 
 
-def _rest(api: Api, failed: int, error: Exception) -> None:
-    """Wait before coming back. Raises ApiError or Unreachable where that would not help."""
+def _wait_before_retry(api: Api, failed: int, error: Exception) -> None:
+    """Wait before reconnecting. Raises ApiError or Unreachable if a retry would not help."""
     status, retry_after = 0, ""
     if isinstance(error, urllib.error.HTTPError):
         status, retry_after = error.code, error.headers.get("Retry-After", "")
         error.close()
     wait = pause(failed, status, again=True, retry_after=retry_after, luck=random.random())  # noqa: S311  (jitter)
     if wait is None:
-        # Asked in the ordinary way, the server says what is wrong.
+        # A normal request returns the error.
         api.get("events", {"limit": 1})
-        raise ApiError(status, {"detail": f"The stream of events broke: {error}."})
+        raise ApiError(status, {"detail": f"The event stream failed: {error}."})
     time.sleep(wait)
 
 

@@ -1,9 +1,9 @@
-"""The kinds of things that `get` shows."""
+"""Kinds of objects for `get`."""
 
 from __future__ import annotations
 
 from cpctl.agent_kinds import KINDS as AGENT_KINDS
-from cpctl.columns import SCOPE, Kind, field, moment, words
+from cpctl.columns import SCOPE, Kind, field, timestamp, words
 from cpctl.errors import UsageError
 from cpctl.scopes import scope_text
 
@@ -15,7 +15,7 @@ _OVERRIDE = Kind(
         SCOPE,
         field("VERSION"),
         field("CHANGED BY", "changed_by"),
-        moment("CHANGED AT", "changed_at"),
+        timestamp("CHANGED AT", "changed_at"),
         field("VALUES", "attributes", wide=True),
         field("MESSAGE", "change_message", wide=True),
         field("DECLARED IN", "declared_in", wide=True),
@@ -82,7 +82,7 @@ KINDS = (
         "overrides/revisions",
         (
             field("REVISION"),
-            moment("MADE AT", "made_at"),
+            timestamp("MADE AT", "made_at"),
             field("MADE BY", "made_by"),
             field("CHANGES"),
             field("MESSAGE", "change_message"),
@@ -104,8 +104,8 @@ KINDS = (
             field("PRINCIPAL"),
             field("NAME"),
             field("HINT"),
-            moment("EXPIRES AT", "expires_at"),
-            moment("REVOKED AT", "revoked_at", wide=True),
+            timestamp("EXPIRES AT", "expires_at"),
+            timestamp("REVOKED AT", "revoked_at", wide=True),
         ),
         ("token",),
         key="",
@@ -118,8 +118,8 @@ KINDS = (
             field("PRINCIPAL"),
             field("BROWSER"),
             field("ADDRESS"),
-            moment("LAST USED AT", "last_used_at"),
-            moment("CREATED AT", "created_at", wide=True),
+            timestamp("LAST USED AT", "last_used_at"),
+            timestamp("CREATED AT", "created_at", wide=True),
         ),
         ("session",),
         key="",
@@ -135,7 +135,7 @@ KINDS = (
         "audit",
         "audit",
         (
-            moment("AT", "at"),
+            timestamp("AT", "at"),
             field("ACTOR"),
             field("ACTION"),
             field("OBJECT", "object_id"),
@@ -149,7 +149,7 @@ KINDS = (
 )
 EVENT_COLUMNS = (
     field("SEQ"),
-    moment("AT", "at"),
+    timestamp("AT", "at"),
     field("TYPE"),
     field("OBJECT", "object_id"),
     SCOPE,
@@ -162,4 +162,4 @@ def kind_named(name: str) -> Kind:
     for kind in KINDS:
         if name.replace("_", "-") in (kind.name, *kind.aliases):
             return kind
-    raise UsageError(f"There is no kind {name!r}. Known: {', '.join(kind.name for kind in KINDS)}.")
+    raise UsageError(f"Unknown kind {name!r}. Kinds: {', '.join(kind.name for kind in KINDS)}.")

@@ -1,4 +1,4 @@
-"""The ladder of one value: every rung from the platform's default down to the scope asked about. Pure."""
+"""Ladders: where each value is set, from the platform default down to a scope. Pure."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from cpctl.scopes import LADDER, rung_scope, scope_text
 
 @dataclass(frozen=True, slots=True)
 class Rung:
-    """fate: applies, shadowed, removed, refused, or nothing where it is not set."""
+    """One scope of the ladder. fate: applies, shadowed, removes it, refused, or empty if it is not set."""
 
     place: str
     value: str
@@ -21,7 +21,7 @@ class Rung:
 
 
 def rungs(scope: Mapping[str, str], stated: Mapping[str, Rung], *, silent: bool) -> list[Rung]:
-    """The rungs that reach this scope, least specific first. silent: those that say nothing too."""
+    """Return the rungs that cover the scope, least specific first. silent: also those without a value."""
     places = ["platform default"] if "platform default" in stated else []
     for level in LADDER:
         if (reached := rung_scope(level, scope)) is not None:
@@ -30,21 +30,21 @@ def rungs(scope: Mapping[str, str], stated: Mapping[str, Rung], *, silent: bool)
 
 
 def stated_by_pointer(effective: Item) -> dict[str, dict[str, Rung]]:
-    """What each rung says about each leaf of one type."""
-    found: dict[str, dict[str, Rung]] = {}
+    """Return the rungs of each leaf of one resource type, by pointer."""
+    ladders: dict[str, dict[str, Rung]] = {}
     for pointer, rung in _stated(effective):
-        # A value that a rail refuses is said once more as its own kind; the refusal tells more.
-        found.setdefault(pointer, {}).setdefault(rung.place, rung)
-    return found
+        # A value that a guard rail refuses also appears elsewhere; the refusal is more informative.
+        ladders.setdefault(pointer, {}).setdefault(rung.place, rung)
+    return ladders
 
 
 def _stated(effective: Item) -> Iterator[tuple[str, Rung]]:
-    for one in effective["refused"]:
-        yield one["pointer"], _rung(one["source"], one["value"], "refused", one["why_not"])
+    for value in effective["refused"]:
+        yield value["pointer"], _rung(value["source"], value["value"], "refused", value["why_not"])
     for leaf in effective["leaves"]:
         yield leaf["pointer"], _rung(leaf["source"], leaf["value"], "applies", _who(leaf["source"]))
-    for one in effective["removed"]:
-        yield one["pointer"], _rung(one["source"], None, "removes it", _who(one["source"]))
+    for value in effective["removed"]:
+        yield value["pointer"], _rung(value["source"], None, "removes it", _who(value["source"]))
     for leaf in [*effective["leaves"], *effective["removed"]]:
         for lost in leaf["shadowed"]:
             detail = f"{lost['because'].replace('_', ' ')}; {_who(lost['source'])}"
@@ -59,8 +59,8 @@ def _rung(source: Item, value: Any, fate: str, detail: str) -> Rung:
 def _who(source: Item) -> str:
     if source["kind"] != "override":
         return source["declared_in"] or ""
-    said = f"v{source['version']} by {source['changed_by']} {str(source['changed_at'])[:10]}"
-    return f"{said} “{source['change_message']}”" if source["change_message"] else said
+    text = f"v{source['version']} by {source['changed_by']} {str(source['changed_at'])[:10]}"
+    return f"{text} “{source['change_message']}”" if source["change_message"] else text
 
 
 _MARKS = {
@@ -74,16 +74,16 @@ _MARKS = {
 def ladder_lines(title: str, ladder: Sequence[Rung], paint: Paint) -> list[str]:
     places = max(len(rung.place) for rung in ladder)
     values = max(len(rung.value) for rung in ladder)
-    told = [paint("bold", title)]
+    lines = [paint("bold", title)]
     for rung in ladder:
         mark, style = _MARKS.get(rung.fate, (" ", "dim"))
         value = paint(style, rung.value) + " " * (values - len(rung.value))
         line = GAP.join((f"  {mark} {rung.place.ljust(places)}", value, f"{rung.fate} {rung.detail}".strip()))
-        told.append(line.rstrip())
-    return told
+        lines.append(line.rstrip())
+    return lines
 
 
 def pointer_of(words: str) -> tuple[str, str]:
-    """`taskResources.limits.cpu` or `task_resource/limits/cpu` as (type, pointer)."""
+    """Return type and pointer of `taskResources.limits.cpu` or `task_resource/limits/cpu`."""
     name, _, rest = words.replace("/", ".").partition(".")
     return name, "/" + rest.replace(".", "/") if rest else ""

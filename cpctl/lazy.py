@@ -1,6 +1,6 @@
-"""The commands by name: each is imported and built only when somebody runs or completes it.
+"""Commands by name. Each is imported and built only when it is run or completed.
 
-Building all of them for `--help` costs as much as starting Python and importing typer together.
+Building all of them for `--help` takes as long as starting Python and importing typer.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ import typer
 from typer.core import TyperGroup
 
 
-class Listed(NamedTuple):
-    """Where a command is, and what `--help` says of it."""
+class CommandEntry(NamedTuple):
+    """A command's module and attribute, and its text in `--help`."""
 
     module: str
     attribute: str
@@ -21,48 +21,54 @@ class Listed(NamedTuple):
 
 
 COMMANDS = {
-    "get": Listed("get", "get", "List things, or show one."),
-    "describe": Listed("get", "describe", "Show everything about one thing."),
-    "explain": Listed("explain", "explain", "Show what applies at a scope, from where, and what lost."),
-    "diff": Listed("apply", "diff", "Show what `apply` would change."),
-    "apply": Listed("apply", "apply", "Set what documents say, all or nothing."),
-    "edit": Listed("edit", "edit", "Edit the document of a scope in $VISUAL or $EDITOR."),
-    "history": Listed("history", "history", "Show the versions of one override, or all revisions."),
-    "blame": Listed("history", "blame", "Show who set each value of an override, and since when."),
-    "rollback": Listed("history", "rollback", "Go back to a version or a revision."),
-    "export": Listed("export_import", "export", "Write everything that is set, as YAML that `apply` takes."),
-    "import": Listed("export_import", "imports", "Bring settings over from Flyte."),
-    "overrides": Listed(
-        "overrides_and_types", "overrides", "Overrides: delete, compare, and where they come from."
+    "get": CommandEntry("get", "get", "List objects, or get one by name."),
+    "describe": CommandEntry("get", "describe", "Show all details of one object."),
+    "explain": CommandEntry("explain", "explain", "Explain the effective values at a scope."),
+    "diff": CommandEntry("apply", "diff", "Show the changes that `apply` would make."),
+    "apply": CommandEntry("apply", "apply", "Apply documents in one transaction."),
+    "edit": CommandEntry("edit", "edit", "Edit a scope's document in $VISUAL or $EDITOR."),
+    "history": CommandEntry("history", "history", "List the versions of an override, or all revisions."),
+    "blame": CommandEntry("history", "blame", "Show who last changed each value of an override, and when."),
+    "rollback": CommandEntry("history", "rollback", "Roll back to a version or revision."),
+    "export": CommandEntry("export_import", "export", "Export overrides, types and guard rails as YAML."),
+    "import": CommandEntry("export_import", "imports", "Import overrides from Flyte."),
+    "overrides": CommandEntry(
+        "overrides_and_types", "overrides", "Delete and compare overrides, and manage their source."
     ),
-    "projects": Listed("scopes", "projects", "Projects: list, create, change."),
-    "domains": Listed("scopes", "domains", "Domains: list, create."),
-    "resource-types": Listed(
-        "overrides_and_types", "resource_types", "Resource types: create, update, delete."
+    "projects": CommandEntry("scopes", "projects", "List, create and update projects."),
+    "domains": CommandEntry("scopes", "domains", "List and create domains."),
+    "resource-types": CommandEntry(
+        "overrides_and_types", "resource_types", "Create, update and delete resource types."
     ),
-    "guard-rails": Listed("overrides_and_types", "guard_rails", "Guard rails: set, delete."),
-    "agents": Listed("agents", "agents", "Agents: list, show, watch, drain, approve and more."),
-    "agent-configs": Listed("agent_configs", "agent_configs", "Publish, preview, conflicts, bundles."),
-    "task-types": Listed("task_types_and_audit", "task_types", "Task types, and which agents serve them."),
-    "events": Listed("events_and_wait", "events", "Show what happened, the newest first."),
-    "wait": Listed("events_and_wait", "wait", "Wait until a field has a value."),
-    "audit": Listed("task_types_and_audit", "audit", "Show who did what."),
-    "principals": Listed("principals", "principals", "Principals: list, create, switch off and on."),
-    "tokens": Listed("principals", "tokens", "Tokens: list, create, revoke."),
-    "sessions": Listed("sessions", "sessions", "Console sessions: list, end."),
-    "roles": Listed("principals", "roles", "Roles: who has which where; grant, revoke."),
-    "login": Listed("access", "login", "Keep a server and a token, after trying them."),
-    "logout": Listed("access", "logout", "Forget the token of the context."),
-    "whoami": Listed("access", "whoami", "Show who you are, and what you may do where."),
-    "can-i": Listed("access", "can_i", "Ask whether you may do something."),
-    "config": Listed("access", "config", "Contexts: which server, and who you are there."),
-    "doctor": Listed("doctor", "doctor", "Check configuration, address, clock, versions and permissions."),
-    "completion": Listed("completion", "completion", "Print the shell's completion script."),
+    "guard-rails": CommandEntry("overrides_and_types", "guard_rails", "Set and delete guard rails."),
+    "agents": CommandEntry("agents", "agents", "List, show, watch, drain, approve and retire agents."),
+    "agent-configs": CommandEntry(
+        "agent_configs", "agent_configs", "Publish and preview agent configurations, manage their bundles."
+    ),
+    "task-types": CommandEntry(
+        "task_types_and_audit", "task_types", "List task types and the agents that serve them."
+    ),
+    "events": CommandEntry("events_and_wait", "events", "List events, newest first."),
+    "wait": CommandEntry("events_and_wait", "wait", "Wait until a field has a value."),
+    "audit": CommandEntry("task_types_and_audit", "audit", "List audit records, newest first."),
+    "principals": CommandEntry("principals", "principals", "List, create, disable and enable principals."),
+    "tokens": CommandEntry("principals", "tokens", "List, create and revoke tokens."),
+    "sessions": CommandEntry("sessions", "sessions", "List and end console sessions."),
+    "roles": CommandEntry("principals", "roles", "List, grant and revoke roles."),
+    "login": CommandEntry("access", "login", "Check and save a server and a token."),
+    "logout": CommandEntry("access", "logout", "Delete the token of the current context."),
+    "whoami": CommandEntry("access", "whoami", "Show the current principal and its roles."),
+    "can-i": CommandEntry("access", "can_i", "Check whether an action is allowed."),
+    "config": CommandEntry("access", "config", "Manage contexts: servers and tokens."),
+    "doctor": CommandEntry(
+        "doctor", "doctor", "Check configuration, address, clock, versions and permissions."
+    ),
+    "completion": CommandEntry("completion", "completion", "Print the completion script of a shell."),
 }
 
 
 class LazyGroup(TyperGroup):
-    """Knows the names of its commands, and makes them one by one."""
+    """A command group that builds its commands on demand."""
 
     def list_commands(self, ctx: Any) -> list[str]:
         return list(COMMANDS)
@@ -74,7 +80,7 @@ class LazyGroup(TyperGroup):
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         if args[0] not in COMMANDS:
-            # Whoever mistyped a name is told the nearest of all.
+            # To suggest the nearest name for a mistyped one.
             self.commands.update({name: self.get_command(ctx, name) for name in COMMANDS})
         return super().resolve_command(ctx, args)
 
@@ -84,17 +90,17 @@ class LazyGroup(TyperGroup):
 
 
 def build(name: str) -> Any:
-    """The command, as typer makes it from a function or a group."""
+    """Return the command that typer builds from a function or group."""
     listed = COMMANDS[name]
-    found = getattr(import_module(f"cpctl.commands.{listed.module}"), listed.attribute)
+    command = getattr(import_module(f"cpctl.commands.{listed.module}"), listed.attribute)
     holder = typer.Typer(rich_markup_mode=None, add_completion=False)
-    # With a callback typer makes a group of what holds but one command.
+    # With a callback, typer also builds a group for a single command.
     holder.callback()(lambda: None)
-    if isinstance(found, typer.Typer):
-        holder.add_typer(found, name=name)
+    if isinstance(command, typer.Typer):
+        holder.add_typer(command, name=name)
     else:
-        holder.command(name)(found)
+        holder.command(name)(command)
     group: Any = typer.main.get_command(holder)
-    from cpctl.commands.output_options import with_languages
+    from cpctl.commands.output_options import with_jq
 
-    return with_languages(group.commands[name])
+    return with_jq(group.commands[name])

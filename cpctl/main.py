@@ -1,4 +1,4 @@
-"""The program: options before the command, the commands, and errors as exit codes."""
+"""The program: global options, commands, and exit codes for errors."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ app = typer.Typer(
     name="cpctl",
     cls=LazyGroup,
     help=(
-        "The command line of Controlplane: what applies where, and why; which agents are alive.\n\n"
+        "The command line of Controlplane: manage overrides, agents and agent configurations.\n\n"
         "\b\n"
         "cpctl login http://localhost:8000 --token-file .data/admin.token\n"
         "cpctl get overrides -p flytesnacks\n"
@@ -27,7 +27,7 @@ app = typer.Typer(
         "cpctl apply -f settings/ -R --yes\n"
         "cpctl get agents --watch"
     ),
-    # Rich help takes longer to import than all of cpctl.
+    # Rich help takes longer to import than cpctl itself.
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     no_args_is_help=True,
@@ -35,8 +35,8 @@ app = typer.Typer(
 )
 
 
-def _version(said: bool) -> None:
-    if said:
+def _version(requested: bool) -> None:
+    if requested:
         say(f"cpctl {VERSION}")
         raise typer.Exit
 
@@ -46,30 +46,34 @@ def before(
     *,
     context: Annotated[
         str,
-        typer.Option(envvar="CPCTL_CONTEXT", help="Which context.", autocompletion=completion.contexts),
+        typer.Option(envvar="CPCTL_CONTEXT", help="Context to use.", autocompletion=completion.contexts),
     ] = "",
-    server: Annotated[str, typer.Option(envvar="CPCTL_SERVER", help="Another server.")] = "",
+    server: Annotated[
+        str, typer.Option(envvar="CPCTL_SERVER", help="Server URL, instead of the context's.")
+    ] = "",
     token_file: Annotated[
-        str, typer.Option(envvar="CPCTL_TOKEN_FILE", help="A file with the token; - is stdin.")
+        str, typer.Option(envvar="CPCTL_TOKEN_FILE", help="File with the token; - for standard input.")
     ] = "",
-    color: Annotated[str, typer.Option(help="auto, always or never.")] = "auto",
-    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Say only what was asked for.")] = False,
-    no_input: Annotated[bool, typer.Option("--no-input", help="Never ask.")] = False,
-    debug: Annotated[bool, typer.Option("--debug", help="Tell each request; never the token.")] = False,
-    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True)] = False,
+    color: Annotated[str, typer.Option(help="Colors: auto, always or never.")] = "auto",
+    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Print only results.")] = False,
+    no_input: Annotated[bool, typer.Option("--no-input", help="Never prompt.")] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Log each request, without the token.")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
 ) -> None:
     SESSION.context, SESSION.server, SESSION.token_file = context, server, token_file
     if color not in ("auto", "always", "never"):
-        raise UsageError("--color is auto, always or never.")
+        raise UsageError("Invalid --color. Use auto, always or never.")
     SESSION.color, SESSION.quiet, SESSION.no_input, SESSION.debug = color, quiet, no_input, debug
 
 
 def main() -> None:
-    """Run, and end with a code of cpctl.exits."""
+    """Run a command, and exit with a code of cpctl.exits."""
     try:
         app(prog_name="cpctl")
     except CpctlError as error:
-        sys.exit(_tell(error))
+        sys.exit(_print_error(error))
     except BrokenPipeError:
         forget_output()
         sys.exit(Exit.OK)
@@ -79,12 +83,13 @@ def main() -> None:
         if SESSION.debug:
             raise
         note(
-            f"error: cpctl itself failed: {type(error).__name__}: {error}. Please report what --debug shows."
+            f"error: Internal error in cpctl: {type(error).__name__}: {error}. Please report it with"
+            " the output of --debug."
         )
         sys.exit(Exit.BUG)
 
 
-def _tell(error: CpctlError) -> int:
+def _print_error(error: CpctlError) -> int:
     paint = paint_for(SESSION.color, sys.stderr)
     first, *more = error.lines()
     note(paint("red", "error: ") + first)

@@ -1,4 +1,4 @@
-"""How answers are shown. Tables are for people and may change; JSON and YAML are as the API says them."""
+"""Output formats. Tables are for people and may change; JSON and YAML are as in the API."""
 
 from __future__ import annotations
 
@@ -46,7 +46,8 @@ Format.TABLE, Format.WIDE = Format("table"), Format("wide")
 Format.JSON, Format.YAML = Format("json"), Format("yaml")
 Format.NAME, Format.CSV = Format("name"), Format("csv")
 FORMATS = {
-    one.name: one for one in (Format.TABLE, Format.WIDE, Format.JSON, Format.YAML, Format.NAME, Format.CSV)
+    output_format.name: output_format
+    for output_format in (Format.TABLE, Format.WIDE, Format.JSON, Format.YAML, Format.NAME, Format.CSV)
 }
 
 
@@ -59,7 +60,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Paint:
-    """Colour, or none: by --color, NO_COLOR, CPCTL_NO_COLOR, and whether somebody looks."""
+    """Colors, according to --color, NO_COLOR, CPCTL_NO_COLOR and whether the output is a terminal."""
 
     on: bool
 
@@ -68,21 +69,21 @@ class Paint:
 
 
 def signed(line: str, paint: Paint) -> str:
-    """A change that begins with its sign."""
+    """Return a line with a change in the color of its sign."""
     style = {"+": "green", "-": "red", "~": "yellow"}.get(line[:1])
     return paint(style, line) if style else line
 
 
-def wants_colour(said: str, environment: Mapping[str, str], *, terminal: bool) -> bool:
-    if said in ("always", "never"):
-        return said == "always"
+def wants_color(option: str, environment: Mapping[str, str], *, terminal: bool) -> bool:
+    if option in ("always", "never"):
+        return option == "always"
     if environment.get("NO_COLOR") or environment.get("CPCTL_NO_COLOR"):
         return False
     return terminal and environment.get("TERM") != "dumb"
 
 
-def paint_for(said: str, stream: IO[str]) -> Paint:
-    return Paint(wants_colour(said, os.environ, terminal=stream.isatty()))
+def paint_for(option: str, stream: IO[str]) -> Paint:
+    return Paint(wants_color(option, os.environ, terminal=stream.isatty()))
 
 
 def say(*lines: str) -> None:
@@ -91,12 +92,12 @@ def say(*lines: str) -> None:
 
 
 def forget_output() -> None:
-    """Nobody reads standard output any more: without this Python complains about it when it exits."""
+    """Discard further output after the reader has left, or Python would report an error at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def note(text: str) -> None:
-    """For people, on standard error, so that what is piped stays clean."""
+    """Print a message to standard error, so that it does not end up in pipes."""
     sys.stderr.write(text + "\n")
 
 
@@ -111,7 +112,7 @@ def as_yaml(value: Any) -> str:
 
 
 def as_cell(value: Any) -> str:
-    """A fact in a table: nothing, yes and no for people."""
+    """Return a value for a table, with yes and no for booleans."""
     if value is None:
         return ""
     if isinstance(value, bool):
@@ -120,14 +121,14 @@ def as_cell(value: Any) -> str:
 
 
 def as_text(value: Any) -> str:
-    """A value that somebody set: words as they are, the rest as compact JSON."""
+    """Return a value as text: strings unchanged, anything else as compact JSON."""
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-    # What the server tells may hold anything: a terminal must not obey it.
+    # Values may contain anything, so that control characters must not reach the terminal.
     return "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text)
 
 
 def table(columns: Sequence[Column], items: Iterable[Item], *, headers: bool = True) -> list[str]:
-    """Lines with aligned columns. The last one is not padded."""
+    """Return lines with aligned columns, without padding of the last one."""
     rows = [[as_cell(column.value(item)) for column in columns] for item in items]
     if headers:
         rows.insert(0, [column.title for column in columns])
@@ -138,7 +139,7 @@ def table(columns: Sequence[Column], items: Iterable[Item], *, headers: bool = T
 
 
 def as_csv(columns: Sequence[Column], items: Iterable[Item], *, headers: bool = True) -> list[str]:
-    """Every column, the wide ones too: whoever loads it can leave some out."""
+    """Return CSV with all columns, including the wide ones."""
     import csv
     from io import StringIO
 
@@ -158,15 +159,15 @@ def listing(
     name_of: Callable[[Item], str],
     headers: bool = True,
 ) -> list[str]:
-    """A list in the format that was asked for."""
+    """Return a list in the given format."""
     if how.is_whole:
         return document({"items": items}, how)
     if how is Format.NAME:
         return [name_of(item) for item in items]
     if how is Format.CSV:
         return as_csv(columns, items, headers=headers)
-    shown = [column for column in columns if how is Format.WIDE or not column.wide]
-    return table(shown, items, headers=headers)
+    columns_shown = [column for column in columns if how is Format.WIDE or not column.wide]
+    return table(columns_shown, items, headers=headers)
 
 
 def document(value: Any, how: Format) -> list[str]:
@@ -176,8 +177,8 @@ def document(value: Any, how: Format) -> list[str]:
     return [as_json(value) if how is Format.JSON else as_yaml(value)]
 
 
-def one_of_many(value: Any, how: Format) -> list[str]:
-    """One object of those that keep coming: on one line, or as one YAML document."""
+def stream_item(value: Any, how: Format) -> list[str]:
+    """Return one object of a stream: JSON on one line, or a YAML document."""
     if how is Format.JSON:
         return [json.dumps(value, ensure_ascii=False)]
     return [*(["---"] if how is Format.YAML else []), *document(value, how)]

@@ -1,4 +1,4 @@
-"""Print a list page by page, as its pages come: one page is in memory at a time."""
+"""Output of lists page by page, with one page in memory at a time."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ Page = Sequence[Item]
 
 
 def print_pages(chunks: Iterable[str]) -> None:
-    """Write each chunk at once: a reader downstream gets the first page before the second is asked for.
+    """Write each chunk immediately, so that a pipe gets the first page before the second is requested.
 
-    Ends early when the reader does, as in `cpctl get agents | head`.
+    Stops when the reader does, as in `cpctl get agents | head`.
     """
     try:
         for chunk in chunks:
@@ -45,7 +45,9 @@ def chunks(
         return chain.from_iterable(_lines(name_of(item) for item in page) for page in pages)
     if how is Format.CSV:
         return _csv(columns, pages, headers=headers)
-    return _table([one for one in columns if how is Format.WIDE or not one.wide], pages, headers=headers)
+    return _table(
+        [column for column in columns if how is Format.WIDE or not column.wide], pages, headers=headers
+    )
 
 
 def _lines(lines: Iterable[str]) -> Iterator[str]:
@@ -55,10 +57,10 @@ def _lines(lines: Iterable[str]) -> Iterator[str]:
 
 
 def _json(pages: Iterable[Page]) -> Iterator[str]:
-    """The bytes of `json.dumps({"items": [...]}, indent=2)`."""
+    """Yield the same text as `json.dumps({"items": [...]}, indent=2)`."""
     before, after = '{\n  "items": [\n', '{\n  "items": []\n}\n'
     for page in filter(None, pages):
-        # JSON escapes line breaks in texts: what is left belongs to the layout.
+        # JSON escapes line breaks in strings: the remaining ones are layout.
         items = (json.dumps(item, indent=2, ensure_ascii=False).replace("\n", "\n    ") for item in page)
         yield before + ",\n".join(f"    {item}" for item in items)
         before, after = ",\n", "\n  ]\n}\n"
@@ -66,7 +68,7 @@ def _json(pages: Iterable[Page]) -> Iterator[str]:
 
 
 def _yaml(pages: Iterable[Page]) -> Iterator[str]:
-    """A sequence in a mapping begins at the mapping's own column, so pages can follow one another."""
+    """Yield YAML. Sequences in a mapping are not indented, so that pages can be concatenated."""
     first = True
     for page in filter(None, pages):
         yield ("items:\n" if first else "") + as_yaml(list(page)) + "\n"
@@ -82,7 +84,7 @@ def _csv(columns: Sequence[Column], pages: Iterable[Page], *, headers: bool) -> 
 
 
 def _table(columns: Sequence[Column], pages: Iterable[Page], *, headers: bool) -> Iterator[str]:
-    """The first page decides the widths. A longer cell of a later page shifts the rest of its row."""
+    """Yield table rows with the widths of the first page. Longer cells of later pages shift their row."""
     widths: list[int] = []
     for page in pages:
         rows: list[list[str]] = [[as_cell(column.value(item)) for column in columns] for item in page]
@@ -98,7 +100,7 @@ def _row(cells: Sequence[str], widths: Sequence[int]) -> str:
 
 
 def first_and_rest(pages: Iterable[Page]) -> tuple[Page, Iterator[Any]]:
-    """The first page, and all pages with it: to know whether there is anything before printing."""
+    """Return the first page and an iterator over all pages, to detect an empty list before printing."""
     coming = iter(pages)
     first = next(coming, [])
     return first, chain([first], coming)

@@ -1,4 +1,4 @@
-"""Words of HTTP that commands need before anything is sent: they cost no import of it."""
+"""Media types and path segments, which commands use without importing the HTTP client."""
 
 from urllib.parse import quote
 
@@ -6,5 +6,5 @@ JSON, YAML = "application/json", "application/yaml"
 
 
 def segment(name: str) -> str:
-    """A name as one segment of a path."""
+    """Return the name as a segment of a URL path."""
     return quote(name, safe="")

@@ -1,4 +1,4 @@
-"""A plan as people read it: what differs, and which effective values change. Pure."""
+"""Plans as text: changes of overrides and of effective values. Pure."""
 
 from __future__ import annotations
 
@@ -10,31 +10,33 @@ from cpctl.scopes import scope_text
 
 _SIGNS = {"created": ("+", "green"), "deleted": ("-", "red"), "updated": ("~", "yellow")}
 _CHANGES = ("created", "updated", "deleted")
-# The API lists so many changes of a plan, and counts all.
+# Maximum number of changes that the API lists in a plan.
 _MOST_LISTED = 1000
 
 
 def is_empty(plan: Item) -> bool:
-    """Is there nothing to do?"""
+    """True if the plan changes nothing."""
     return not _made(plan) and not _counted(plan["summary"]) and not plan.get("digest")
 
 
 def differs(plan: Item) -> bool:
-    """Does any value differ? An update that only changes who manages a value differs in nothing."""
+    """True if any value changes, not only the manager of a value."""
     changes = plan["changes"]
     if len(changes) >= _MOST_LISTED:
         return True
-    return bool(_made(plan)) or any(one["differences"] or one["change"] != "updated" for one in changes)
+    return bool(_made(plan)) or any(
+        change["differences"] or change["change"] != "updated" for change in changes
+    )
 
 
 def summary_line(plan: Item) -> str:
-    said = plan["summary"]
-    counts = ", ".join(f"{said[name]} {name}" for name in ("created", "updated", "deleted", "unchanged"))
+    summary = plan["summary"]
+    counts = ", ".join(f"{summary[name]} {name}" for name in ("created", "updated", "deleted", "unchanged"))
     return f"{counts}; effective values change at {plan['affected_scopes']} scopes."
 
 
 def plan_lines(plan: Item, paint: Paint, *, managers: bool = True) -> list[str]:
-    """The plan, and how to confirm it. managers: also what changes only in who manages it."""
+    """Return the plan and how to confirm it. managers: also list changes of managers only."""
     lines = [_signed(made, f"{made['kind']} {made['name']}", paint) for made in _made(plan)]
     for change in plan["changes"]:
         lines += _change_lines(change, paint, managers=managers)
@@ -49,14 +51,14 @@ def plan_lines(plan: Item, paint: Paint, *, managers: bool = True) -> list[str]:
 
 
 def confirm_lines(plan: Item) -> list[str]:
-    """What the server asks to confirm, if it does."""
+    """Return how to confirm the plan, if the server requires it."""
     if not plan.get("confirm"):
         return []
-    return [f"{plan['confirm_reason']} To confirm it, add --confirm {plan['confirm']}"]
+    return [f"{plan['confirm_reason']} To confirm, add --confirm {plan['confirm']}"]
 
 
 def confirmation(plan: Item) -> Any:
-    """What confirms all of a plan that a person has seen. Older servers know only the number."""
+    """Return the value that confirms the whole plan. Older servers know only the number."""
     return plan.get("digest") or plan["affected_scopes"]
 
 
@@ -65,7 +67,7 @@ def _change_lines(change: Item, paint: Paint, *, managers: bool) -> list[str]:
     if only_manager and not managers:
         return []
     title = _signed(change, f"{change['resource_type']} {scope_text(change['scope'])}", paint)
-    note = ["    only who manages it"] if only_manager else []
+    note = ["    only the manager"] if only_manager else []
     return [title, *note, *difference_lines(change["differences"], paint)]
 
 
@@ -75,7 +77,7 @@ def _not_listed(plan: Item) -> list[str]:
 
 
 def _kept_out_lines(values: list[Item], paint: Paint) -> list[str]:
-    lines = ["", "Stored values that guard rails keep from applying:"] if values else []
+    lines = ["", "Stored values that guard rails block:"] if values else []
     for value in values:
         place = f"{value['resource_type']} {scope_text(value['scope'])} {value['leaf']}"
         reason = f"{value['rail']}: {value['why_not']}"
@@ -84,22 +86,22 @@ def _kept_out_lines(values: list[Item], paint: Paint) -> list[str]:
 
 
 def difference_lines(differences: list[Item], paint: Paint) -> list[str]:
-    told = []
-    for one in differences:
-        if "before" in one:
-            told.append(paint("red", f"    - {one['leaf']}: {as_text(one['before'])}"))
-        if "after" in one:
-            told.append(paint("green", f"    + {one['leaf']}: {as_text(one['after'])}"))
-    return told
+    lines = []
+    for difference in differences:
+        if "before" in difference:
+            lines.append(paint("red", f"    - {difference['leaf']}: {as_text(difference['before'])}"))
+        if "after" in difference:
+            lines.append(paint("green", f"    + {difference['leaf']}: {as_text(difference['after'])}"))
+    return lines
 
 
 def _made(plan: Item) -> list[Item]:
-    """What is created or changed besides overrides; what stands already is listed by the API too."""
-    return [one for one in plan["installation"] if one["change"] != "unchanged"]
+    """Return created and changed objects besides overrides. The API also lists unchanged ones."""
+    return [entry for entry in plan["installation"] if entry["change"] != "unchanged"]
 
 
-def _signed(one: Item, what: str, paint: Paint) -> str:
-    sign, style = _SIGNS.get(one["change"], ("?", "yellow"))
+def _signed(change: Item, what: str, paint: Paint) -> str:
+    sign, style = _SIGNS.get(change["change"], ("?", "yellow"))
     return paint(style, f"{sign} {what}")
 
 

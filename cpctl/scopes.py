@@ -1,4 +1,4 @@
-"""Scopes as people write and read them."""
+"""Scopes on the command line and in output."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ LADDER = ("global", "domain", "project", "project_domain", "workflow", "launch_p
 
 
 def scope_query(project: str, domain: str, workflow: str, launch_plan: str) -> dict[str, str]:
-    """The scope as query parameters. Only the six legal shapes."""
+    """Return the scope as query parameters. Raises UsageError for an invalid combination."""
     if workflow and not (project and domain):
-        raise UsageError("A workflow needs its project and domain.", hint="add -p PROJECT -d DOMAIN")
+        raise UsageError("A workflow requires a project and a domain.", hint="add -p PROJECT -d DOMAIN")
     if launch_plan and not workflow:
-        raise UsageError("A launch plan needs its workflow.", hint="add -w WORKFLOW")
+        raise UsageError("A launch plan requires a workflow.", hint="add -w WORKFLOW")
     named = zip(SEGMENTS, (project, domain, workflow, launch_plan), strict=True)
     return {segment: name for segment, name in named if name}
 
@@ -24,12 +24,12 @@ def scope_query(project: str, domain: str, workflow: str, launch_plan: str) -> d
 def scope_text(scope: Mapping[str, Any] | None) -> str:
     if scope is None:
         return ""
-    said = [f"{segment}={scope[segment]}" for segment in SEGMENTS if scope.get(segment)]
-    return " ".join(said) or "global"
+    segments = [f"{segment}={scope[segment]}" for segment in SEGMENTS if scope.get(segment)]
+    return " ".join(segments) or "global"
 
 
 def rung_scope(level: str, scope: Mapping[str, str]) -> dict[str, str] | None:
-    """The scope of one rung on the ladder down to `scope`; None if the ladder does not reach it."""
+    """Return the scope of a level of the ladder to `scope`; None if it has no such level."""
     needs = {
         "global": (),
         "domain": ("domain",),

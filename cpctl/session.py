@@ -1,4 +1,4 @@
-"""What one run of cpctl knows: the options before the command, and from them the client."""
+"""State of one run: global options, and the client created from them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Session:
-    """Set once by the options before the command (cpctl.main)."""
+    """The global options, which cpctl.main sets once."""
 
     context: str = ""
     server: str = ""
@@ -32,7 +32,7 @@ class Session:
         return load(config_path())
 
     def chosen(self) -> Context:
-        # Once: a token from standard input can be read only once.
+        # Cached, because a token can be read from standard input only once.
         if self._chosen is None:
             self._chosen = self._choose()
         return self._chosen
@@ -58,18 +58,18 @@ class Session:
             note(text)
 
     def confirm(self, question: str, *, yes: bool) -> None:
-        """Go on only if somebody says so. Without a terminal nobody is asked. Raises Declined."""
+        """Ask for confirmation. Raises Declined, and UsageError without a terminal."""
         context = self.chosen()
         if yes:
             return
         if self.no_input or not sys.stdin.isatty():
-            raise UsageError("There is no terminal to ask at.", hint="say --yes")
-        wanted = context.name if context.production else "y"
-        typed = f"type {wanted!r} to go on" if context.production else "y/N"
+            raise UsageError("Cannot ask for confirmation without a terminal.", hint="add --yes")
+        expected = context.name if context.production else "y"
+        typed = f"type {expected!r} to continue" if context.production else "y/N"
         sys.stderr.write(f"{context.name or context.server}: {question} [{typed}] ")
         sys.stderr.flush()
-        said = sys.stdin.readline().strip()
-        if said != wanted and not (wanted == "y" and said.lower() == "yes"):
+        answer = sys.stdin.readline().strip()
+        if answer != expected and not (expected == "y" and answer.lower() == "yes"):
             raise Declined("Nothing was changed.")
 
 

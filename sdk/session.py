@@ -16,7 +16,7 @@ from typing import Any
 import httpx
 
 from .client import AuthenticatedClient
-from .portable.conflicts import over_what_was_seen
+from .portable.conflicts import retry_on_conflict
 from .portable.paging import every_item
 from .portable.retries import pause, repeatable
 from .portable.streams import SILENCE_SECONDS, Reader, follow
@@ -95,7 +95,7 @@ def update_with_etag(read: Callable[[], Any], write: Callable[[Any, str], Any]) 
     def attempt(seen: Any) -> Any:
         return checked(write(checked(seen), seen.headers["ETag"]))
 
-    return over_what_was_seen(read(), attempt, lambda seen: read(), too_late=_came_first)
+    return retry_on_conflict(read(), attempt, lambda current: read(), is_conflict=_came_first)
 
 
 def watch(client: AuthenticatedClient, *, after: int | None = None, **filters: str) -> Iterator[Any]:

@@ -20,8 +20,7 @@ from django.db.models.signals import post_migrate
 from controlplane.database import roles
 from controlplane.database.roles import WEB, WORKER
 from controlplane.local import Services
-from controlplane.local.ports import free_port
-from controlplane.local.programs import Program, start, stop_all, tail
+from controlplane.local.programs import Program, free_port, start, stop_all, tail
 from tests.support.api_client import Api, token_for
 from tests.support.paths import ROOT
 from tests.support.properties import load_profile

@@ -10,15 +10,15 @@ class AccessConfig(AppConfig):
     name = "controlplane.access"
 
     def ready(self) -> None:
-        from controlplane.access import event_types  # noqa: F401  (they register themselves)
+        from controlplane.access import event_types  # noqa: F401  (registers event types)
 
         post_migrate.connect(_grant_rights_on_tables, sender=self)
 
 
 def _grant_rights_on_tables(using: str, **arguments: Any) -> None:
-    """After every `migrate`: a new table may be one of those that web and worker may not change."""
+    """Grant rights on tables after every `migrate`, since web and worker may not change all new tables."""
     from controlplane.database.roles import grant
 
-    if "plan" in arguments:  # which a flush lacks
+    if "plan" in arguments:  # a flush has none
         with atomic(using), connections[using].cursor() as cursor:
             grant(cursor)

@@ -20,15 +20,15 @@ from redis.retry import Retry
 
 _PREFIX = "cp:count:"
 _TIMEOUT_SECONDS = 0.25
-# After a failure Valkey is left alone for so long, so that requests do not each wait for the timeout.
+# Valkey is not called for so long after a failure, so that requests do not each wait for the timeout.
 _PAUSE_SECONDS = 2.0
-# Guessed names must not fill the memory.
+# Guessed user names must not exhaust the memory.
 _MOST_LOCAL = 10_000
 log = structlog.get_logger(__name__)
 
 
 def add(keys: Sequence[str], seconds: int, amount: int = 1) -> list[int]:
-    """Add to each counter and return the new values. A counter is forgotten `seconds` after its start."""
+    """Add to each counter and return the new values. A counter expires `seconds` after its first use."""
     if _valkey.is_paused():
         return _local.add(keys, seconds, amount)
     try:
@@ -39,7 +39,7 @@ def add(keys: Sequence[str], seconds: int, amount: int = 1) -> list[int]:
 
 
 def forget(keys: Sequence[str]) -> None:
-    """Set counters back to 0. A counter that cannot be reached ends by itself."""
+    """Reset counters to 0. A counter in an unreachable Valkey expires by itself."""
     _local.forget(keys)
     if _valkey.is_paused():
         return
@@ -50,7 +50,7 @@ def forget(keys: Sequence[str]) -> None:
 
 
 class LocalCounters:
-    """The counters of one process. clock: seconds that only rise. most: counters that are kept at a time."""
+    """Counters of one process. clock: monotonic seconds. most: maximum number of counters."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic, most: int = _MOST_LOCAL) -> None:
         self._clock = clock
@@ -73,11 +73,11 @@ class LocalCounters:
         if ends_at <= now:
             count, ends_at = 0, now + seconds
         elif key not in self._counts:
-            self._make_room(now)
+            self._evict(now)
         self._counts[key] = (count + amount, ends_at)
         return count + amount
 
-    def _make_room(self, now: float) -> None:
+    def _evict(self, now: float) -> None:
         if len(self._counts) < self._most:
             return
         current = {key: entry for key, entry in self._counts.items() if entry[1] > now}
@@ -86,7 +86,7 @@ class LocalCounters:
 
 
 class _Pause:
-    """Whether Valkey failed a moment ago."""
+    """A pause of calls to Valkey after a failure."""
 
     def __init__(self) -> None:
         self._until = 0.0

@@ -1,4 +1,4 @@
-"""Record a mutation: one audit row and one event, in the transaction of the change or not at all."""
+"""Audit log: each mutation writes one audit row and one event, in the transaction of the change."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from controlplane.events.types import EventType
 from controlplane.identity.actors import Actor
 from controlplane.scopes import SEGMENTS, Scope
 
-_OF_ACTION = ("actor_id", "actor", "action", "object_type", "object_id")
+_ACTION_FIELDS = ("actor_id", "actor", "action", "object_type", "object_id")
 
 
 @dataclass(frozen=True, slots=True)
 class Mutation:
-    """One of many mutations in one transaction; the members are as in `record`."""
+    """One of many mutations in a transaction. Its fields are the parameters of `record`."""
 
     event_type: EventType
     object_id: str
@@ -31,8 +31,8 @@ class Mutation:
 
 
 @dataclass(frozen=True, slots=True)
-class Deed:
-    """A mutation, what kind of thing it changed, and who did it."""
+class AuditEntry:
+    """A mutation with the type of the changed object and the actor."""
 
     object_type: str
     mutation: Mutation
@@ -41,39 +41,45 @@ class Deed:
 
 def record_many(object_type: str, mutations: Sequence[Mutation], *, actor: Actor) -> None:
     """Write audit rows and events of many mutations by one actor, each with one COPY."""
-    record_deeds([Deed(object_type, one, actor) for one in mutations])
+    record_entries([AuditEntry(object_type, mutation, actor) for mutation in mutations])
 
 
-def record_deeds(deeds: Sequence[Deed]) -> None:
+def record_entries(entries: Sequence[AuditEntry]) -> None:
     """Write audit rows and events of mutations by many actors, each with one COPY."""
     if not connection.in_atomic_block:
-        raise RuntimeError("mutations were recorded outside of a transaction")
+        raise RuntimeError("Mutations must be recorded within a transaction.")
     copy_rows(
         AuditRecord,
-        (*_OF_ACTION, *SEGMENTS, "before", "after", "reason", "request_id"),
-        (_audited(one.object_type, one.mutation, one.actor) for one in deeds),
+        (*_ACTION_FIELDS, *SEGMENTS, "before", "after", "reason", "request_id"),
+        (_audit_row(entry.object_type, entry.mutation, entry.actor) for entry in entries),
     )
-    log.append_each([_told(one.object_type, one.mutation, one.actor) for one in deeds])
+    log.append_each([_event_entry(entry.object_type, entry.mutation, entry.actor) for entry in entries])
 
 
-def _audited(object_type: str, done: Mutation, actor: Actor) -> tuple[Any, ...]:
+def _audit_row(object_type: str, mutation: Mutation, actor: Actor) -> tuple[Any, ...]:
     return (
         actor.principal_id,
         actor.name,
-        done.event_type.name,
+        mutation.event_type.name,
         object_type,
-        done.object_id,
-        *done.scope.path,
-        as_json(done.before),
-        as_json(done.after),
+        mutation.object_id,
+        *mutation.scope.path,
+        as_json(mutation.before),
+        as_json(mutation.after),
         actor.reason,
         actor.request_id,
     )
 
 
-def _told(object_type: str, done: Mutation, actor: Actor) -> log.Entry:
+def _event_entry(object_type: str, mutation: Mutation, actor: Actor) -> log.Entry:
     return log.Entry(
-        done.event_type, object_type, done.object_id, done.data, actor.name, done.scope, actor.request_id
+        mutation.event_type,
+        object_type,
+        mutation.object_id,
+        mutation.data,
+        actor.name,
+        mutation.scope,
+        actor.request_id,
     )
 
 
@@ -88,9 +94,9 @@ def record(
     data: Mapping[str, Any],
     scope: Scope = Scope(),
 ) -> None:
-    """Write both. `before` and `after` are the object as the API shows it, without secrets."""
+    """Write an audit row and an event. before, after: the object as in the API, without secrets."""
     if not connection.in_atomic_block:
-        raise RuntimeError(f"{event_type.name} was recorded outside of a transaction")
+        raise RuntimeError(f"{event_type.name} must be recorded within a transaction.")
     AuditRecord.objects.create(
         actor_id=actor.principal_id,
         actor=actor.name,

@@ -1,4 +1,4 @@
-"""DRF's doors: who sent this request? By bearer token, by console session, or nobody (trials)."""
+"""Authentication classes for DRF: bearer token, console session, or anonymous (trials only)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from controlplane.access.models import Principal, Token
 from controlplane.errors import NotAuthenticated
 from controlplane.identity.callers import ANONYMOUS_READER, Caller
 
-# Written at most this often per token: "last used" is for people, not worth a write per request.
+# Minimum time between two writes per token: "last used" is not worth a write per request.
 _LAST_USED_PRECISION = timedelta(minutes=1)
 _SCHEME = "bearer"
 
@@ -33,7 +33,7 @@ class TokenAuthentication(authentication.BaseAuthentication):
 
 
 class SessionAuthentication(authentication.SessionAuthentication):
-    """The console's session cookie, with DRF's CSRF check on every write."""
+    """The console's session cookie, with DRF's CSRF check for every write."""
 
     def authenticate(self, request: Request) -> tuple[Caller, None] | None:
         principal = getattr(request._request, "user", None)
@@ -44,7 +44,7 @@ class SessionAuthentication(authentication.SessionAuthentication):
 
 
 class AnonymousReadAuthentication(authentication.BaseAuthentication):
-    """Only where ANONYMOUS_READ is on, and only for reading."""
+    """Anonymous reads, if ANONYMOUS_READ is on."""
 
     def authenticate(self, request: Request) -> tuple[Caller, None] | None:
         if settings.ANONYMOUS_READ and request.method in ("GET", "HEAD"):
@@ -53,35 +53,39 @@ class AnonymousReadAuthentication(authentication.BaseAuthentication):
 
 
 def caller_by_header(header: str) -> tuple[Caller, Token]:
-    """Who sent `Bearer cp_pat_…`? Raises NotAuthenticated."""
+    """Return the caller and token for an Authorization header. Raises NotAuthenticated."""
     scheme, _, secret = header.partition(" ")
     if scheme.lower() != _SCHEME:
-        raise NotAuthenticated("Send your token as: Authorization: Bearer cp_pat_…")
+        raise NotAuthenticated(
+            "The Authorization header is not a bearer token. Send: Authorization: Bearer cp_pat_…"
+        )
     token = find_token(secret.strip())
     return caller_for(token.principal), token
 
 
 def find_token(secret: str) -> Token:
-    """Return the valid token with this secret. Raises NotAuthenticated, saying what is wrong.
+    """Return the valid token with this secret. Raises NotAuthenticated with the reason.
 
-    Whoever holds the secret may know that it expired; anybody else learns nothing.
+    The reason reveals nothing to a client without the secret.
     """
     if not tokens.looks_like_token(secret):
-        raise NotAuthenticated("This is no token of ours, or a character is missing. Check what you sent.")
+        raise NotAuthenticated(
+            "Invalid token: it is malformed or incomplete. Check that you sent the whole token."
+        )
     if secret.startswith(tokens.Prefix.JOIN):
         raise NotAuthenticated(
-            "A join token opens POST /api/v1/agents:join alone. Use the token you got there."
+            "Join tokens are valid only for POST /api/v1/agents:join. Use the token that it returned."
         )
-    found = Token.objects.filter(digest=tokens.digest(secret))
-    token = found.select_related("principal").annotate(now=Now()).first()
+    tokens_with_secret = Token.objects.filter(digest=tokens.digest(secret))
+    token = tokens_with_secret.select_related("principal").annotate(now=Now()).first()
     if token is None:
-        raise NotAuthenticated("This token is not known here. It may belong to another installation.")
+        raise NotAuthenticated("Unknown token. It may belong to another installation.")
     if token.revoked_at is not None:
-        raise NotAuthenticated("This token was revoked. Make a new one.")
+        raise NotAuthenticated("This token was revoked. Create a new one.")
     if token.expires_at is not None and token.expires_at <= token.now:
-        raise NotAuthenticated("This token has expired. Make a new one.")
+        raise NotAuthenticated("This token has expired. Create a new one.")
     if not token.principal.is_active:
-        raise NotAuthenticated("The principal of this token is switched off.")
+        raise NotAuthenticated("The principal of this token is disabled.")
     _remember_use(token, token.now)
     return token
 
@@ -92,6 +96,6 @@ def _remember_use(token: Token, now: datetime) -> None:
 
 
 def caller_for(principal: Principal) -> Caller:
-    """Load the grants: one query, on every request, so that a revoked role is gone at once."""
+    """Return the caller with the principal's current grants, so that a revoked role has no effect at once."""
     grants = tuple(binding.grant for binding in principal.role_bindings.all())
     return Caller(principal.id, principal.name, principal.kind, grants)

@@ -1,4 +1,4 @@
-"""Enrol many agents at once: each gets a principal, the role of an agent and a token of its own."""
+"""Enrol many agents at once: each gets its own principal, agent role and token."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from uuid import UUID
 from django.contrib.auth.hashers import make_password
 
 from controlplane.access import event_types, tokens
-from controlplane.access.audit import Deed, Mutation
+from controlplane.access.audit import AuditEntry, Mutation
 from controlplane.access.models import Principal, PrincipalKind, RoleBinding, Token
-from controlplane.access.principals import shown_binding, shown_principal
+from controlplane.access.principals import binding_state, principal_state
 from controlplane.database.bulk import copy_rows
 from controlplane.identity.actors import Actor
 from controlplane.identity.roles import Role
 from controlplane.ids import uuid7
 from controlplane.scopes import SEGMENTS, Scope
 
-_TOKEN_NAME = "agent"  # noqa: S105  (what lists call it)
+_TOKEN_NAME = "agent"  # noqa: S105  (a name, not a secret)
 
 
 def _new_secret() -> str:
@@ -27,7 +27,7 @@ def _new_secret() -> str:
 
 @dataclass(frozen=True, slots=True)
 class Enrolment:
-    """name: of the new principal. actor: who lets it in. secret: told once, and stored as a digest."""
+    """A new principal. actor: who enrols it. secret: returned once, stored as a digest."""
 
     name: str
     actor: Actor
@@ -42,66 +42,75 @@ class Enrolment:
 
 
 def enrol(enrolments: Sequence[Enrolment]) -> None:
-    """Write principals and tokens. Needs a transaction that goes on with `bind` and records `deeds_of`."""
+    """Insert principals and tokens. The transaction must also call `bind_roles` and record the entries."""
     copy_rows(
         Principal,
         ("id", "name", "kind", "is_active", "password"),
-        ((one.id, one.name, PrincipalKind.AGENT.value, True, make_password(None)) for one in enrolments),
+        (
+            (enrolment.id, enrolment.name, PrincipalKind.AGENT.value, True, make_password(None))
+            for enrolment in enrolments
+        ),
     )
     copy_rows(
         Token,
         ("id", "principal_id", "name", "hint", "digest"),
         (
-            (one.token_id, one.id, _TOKEN_NAME, tokens.hint(one.secret), tokens.digest(one.secret))
-            for one in enrolments
+            (
+                enrolment.token_id,
+                enrolment.id,
+                _TOKEN_NAME,
+                tokens.hint(enrolment.secret),
+                tokens.digest(enrolment.secret),
+            )
+            for enrolment in enrolments
         ),
     )
 
 
-def bind(enrolments: Sequence[Enrolment]) -> None:
-    """Give the roles. The last statement of its transaction: it takes the one row of the access epoch."""
+def bind_roles(enrolments: Sequence[Enrolment]) -> None:
+    """Insert the role bindings, last in the transaction: the statement locks the row of the access epoch."""
     copy_rows(
         RoleBinding,
         ("id", "principal_id", "role", *SEGMENTS),
-        ((one.binding_id, one.id, Role.AGENT.value, *Scope().path) for one in enrolments),
+        ((enrolment.binding_id, enrolment.id, Role.AGENT.value, *Scope().path) for enrolment in enrolments),
     )
 
 
-def deeds_of(one: Enrolment) -> Iterable[Deed]:
-    """What the audit log and followers are told of an enrolment."""
-    principal = Principal(id=one.id, name=one.name, kind=PrincipalKind.AGENT.value)
-    binding = RoleBinding(id=one.binding_id, principal=principal, role=Role.AGENT.value)
-    hint = tokens.hint(one.secret)
-    yield Deed(
+def audit_entries(enrolment: Enrolment) -> Iterable[AuditEntry]:
+    """Return the audit entries of an enrolment."""
+    principal = Principal(id=enrolment.id, name=enrolment.name, kind=PrincipalKind.AGENT.value)
+    binding = RoleBinding(id=enrolment.binding_id, principal=principal, role=Role.AGENT.value)
+    hint = tokens.hint(enrolment.secret)
+    yield AuditEntry(
         "principal",
         Mutation(
             event_types.PRINCIPAL_CREATED,
-            one.name,
+            enrolment.name,
             None,
-            shown_principal(principal),
-            {"principal": one.name, "kind": principal.kind},
+            principal_state(principal),
+            {"principal": enrolment.name, "kind": principal.kind},
         ),
-        one.actor,
+        enrolment.actor,
     )
-    yield Deed(
+    yield AuditEntry(
         "role_binding",
         Mutation(
             event_types.ROLE_BOUND,
-            str(one.binding_id),
+            str(enrolment.binding_id),
             None,
-            shown_binding(binding),
-            {"principal": one.name, "role": binding.role, "scope": str(binding.scope)},
+            binding_state(binding),
+            {"principal": enrolment.name, "role": binding.role, "scope": str(binding.scope)},
         ),
-        one.actor,
+        enrolment.actor,
     )
-    yield Deed(
+    yield AuditEntry(
         "token",
         Mutation(
             event_types.TOKEN_CREATED,
-            str(one.token_id),
+            str(enrolment.token_id),
             None,
-            {"principal": one.name, "name": _TOKEN_NAME, "hint": hint},
-            {"principal": one.name, "token_id": str(one.token_id)},
+            {"principal": enrolment.name, "name": _TOKEN_NAME, "hint": hint},
+            {"principal": enrolment.name, "token_id": str(enrolment.token_id)},
         ),
-        one.actor,
+        enrolment.actor,
     )

@@ -1,4 +1,4 @@
-"""The facts that access announces. Never a secret among them."""
+"""Event types of access. None contains a secret."""
 
 from controlplane.events.audiences import declare_audience
 from controlplane.events.types import TEXT, register
@@ -11,28 +11,28 @@ declare_audience("role", Action.ACCESS_READ)
 
 PRINCIPAL_CREATED = register(
     "principal.created",
-    "Somebody or something can be given roles now.",
+    "A principal was created.",
     principal=TEXT,
     kind=TEXT,
 )
 PRINCIPAL_CHANGED = register(
     "principal.changed",
-    "A principal was switched on or off.",
+    "A principal was enabled or disabled.",
     principal=TEXT,
     is_active={"type": "boolean"},
 )
-TOKEN_CREATED = register("token.created", "A token was made.", principal=TEXT, token_id=TEXT)
-TOKEN_REVOKED = register("token.revoked", "A token stopped working.", principal=TEXT, token_id=TEXT)
-PASSWORD_CHANGED = register("principal.password_changed", "A person has a new password.", principal=TEXT)
+TOKEN_CREATED = register("token.created", "A token was created.", principal=TEXT, token_id=TEXT)
+TOKEN_REVOKED = register("token.revoked", "A token was revoked.", principal=TEXT, token_id=TEXT)
+PASSWORD_CHANGED = register("principal.password_changed", "A person's password was changed.", principal=TEXT)
 SESSION_ENDED = register(
     "session.ended",
-    "A session of the console was ended before its time.",
+    "A console session was ended before it expired.",
     principal=TEXT,
     session_id=TEXT,
 )
 ROLE_BOUND = register(
-    "role.bound", "A principal got a role at a scope.", principal=TEXT, role=TEXT, scope=TEXT
+    "role.bound", "A principal was granted a role at a scope.", principal=TEXT, role=TEXT, scope=TEXT
 )
 ROLE_UNBOUND = register(
-    "role.unbound", "A principal lost a role at a scope.", principal=TEXT, role=TEXT, scope=TEXT
+    "role.unbound", "A principal's role at a scope was removed.", principal=TEXT, role=TEXT, scope=TEXT
 )

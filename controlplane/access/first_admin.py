@@ -1,4 +1,4 @@
-"""The first administrator of an installation on one machine, and the files that hold its secrets."""
+"""The first administrator of an installation on one machine, and the files with its secrets."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _ACTOR = system("setup")
 
 @transaction.atomic
 def ensure_admin(folder: Path) -> None:
-    """Make `admin` if it is missing, and see that `admin.token` and `admin.password` work.
+    """Create `admin` if it is missing, and ensure that `admin.token` and `admin.password` are valid.
 
-    Both files have mode 0600. A file that was removed is made anew, with a new secret.
+    Both files have mode 0600. A deleted file is created again, with a new secret.
     """
     admin = Principal.objects.filter(name=ADMIN).first()
     if admin is None:
@@ -43,7 +43,7 @@ def ensure_admin(folder: Path) -> None:
 
 
 def write_secret(path: Path, secret: str) -> None:
-    """Write a file that only its owner can read, from its first moment on."""
+    """Write a file that only its owner can read, with that mode from its creation on."""
     path.unlink(missing_ok=True)
     with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
         file.write(secret + "\n")

@@ -1,4 +1,4 @@
-"""Create tokens on behalf of a caller, and revoke tokens with all that were created with them."""
+"""Create tokens on behalf of a caller, and revoke tokens with all their descendants."""
 
 from __future__ import annotations
 
@@ -16,24 +16,30 @@ from controlplane.access import audit, event_types, principals
 from controlplane.access.audit import Mutation
 from controlplane.access.authentication import caller_for
 from controlplane.access.models import Principal, Token
-from controlplane.access.token_lifetimes import Creation, Policy, Wanted, expiry_of, outlives_its_issuer
+from controlplane.access.token_lifetimes import (
+    Creation,
+    Policy,
+    RequestedExpiry,
+    expiry_of,
+    outlives_its_issuer,
+)
 from controlplane.errors import NotAuthenticated, PermissionDenied, UnknownToken
 from controlplane.identity.actors import Actor
 from controlplane.identity.callers import Caller
 from controlplane.identity.roles import Action, missing_rights
 
-# What else ends with tokens: each is called with their ids, in the transaction that revokes them.
+# Each is called with the ids of revoked tokens, in the transaction that revokes them.
 _on_revocation: list[Callable[[Sequence[UUID], Actor], None]] = []
 
 
-def on_revocation(end: Callable[[Sequence[UUID], Actor], None]) -> None:
-    """Have `end` called for tokens that are revoked, when an app is ready."""
-    _on_revocation.append(end)
+def on_revocation(handler: Callable[[Sequence[UUID], Actor], None]) -> None:
+    """Register a handler that ends whatever depends on revoked tokens. Apps call it when they are ready."""
+    _on_revocation.append(handler)
 
 
 @dataclass(frozen=True, slots=True)
 class Issuer:
-    """token_id: of the token that the caller uses; None for a session."""
+    """The caller who creates a token. token_id: of the token in use; None for a session."""
 
     caller: Caller
     token_id: UUID | None = None
@@ -41,11 +47,11 @@ class Issuer:
 
 @transaction.atomic
 def issue_token(
-    principal: Principal, name: str, wanted: Wanted, *, issuer: Issuer, actor: Actor
+    principal: Principal, name: str, requested: RequestedExpiry, *, issuer: Issuer, actor: Actor
 ) -> tuple[Token, str]:
-    """Create a token that has no more rights than its issuer, and does not outlive it.
+    """Create a token with at most its issuer's rights, which expires no later than its issuer's token.
 
-    Raises InvalidRequest, PermissionDenied, NotAuthenticated if the issuer's token has just been revoked.
+    Raises InvalidRequest, PermissionDenied, and NotAuthenticated if the issuer's token was just revoked.
     """
     parent = lock_token(issuer.token_id) if issuer.token_id else None
     _check_rights(principal, issuer.caller)
@@ -54,7 +60,7 @@ def issue_token(
         created_with_ends_at=parent.expires_at if parent else None,
         may_be_endless=issuer.caller.verdict(Action.ACCESS_WRITE).allowed,
     )
-    expires_at = expiry_of(wanted, creation, lifetime_policy())
+    expires_at = expiry_of(requested, creation, lifetime_policy())
     return principals.create_token(
         principal, name=name, expires_at=expires_at, actor=actor, parent_id=issuer.token_id
     )
@@ -62,9 +68,9 @@ def issue_token(
 
 @transaction.atomic
 def renew_token(used: Token, *, name: str, actor: Actor) -> str:
-    """Create the successor of a token that its holder uses: it expires as that one, and has the same issuer.
+    """Create the successor of the token in use, with the same expiry and the same issuer.
 
-    Returns the secret. Raises NotAuthenticated if the token, or its own issuer, was just revoked.
+    Returns the secret. Raises NotAuthenticated if the token or its issuer was just revoked.
     """
     if used.parent_id:
         lock_token(used.parent_id)
@@ -80,9 +86,9 @@ def renew_token(used: Token, *, name: str, actor: Actor) -> str:
 
 
 def check_within(expires_at: datetime, token_id: UUID, pointer: str) -> None:
-    """Check what is created with a token, in the transaction that creates it.
+    """Check the expiry of an object that is created with a token, in the transaction that creates it.
 
-    Raises InvalidRequest if it would outlive the token, NotAuthenticated if that was just revoked.
+    Raises InvalidRequest if it would outlive the token, NotAuthenticated if the token was just revoked.
     """
     limit = lock_token(token_id).expires_at
     if limit is not None and expires_at > limit:
@@ -95,26 +101,26 @@ def lifetime_policy() -> Policy:
 
 @transaction.atomic
 def revoke_token(token_id: UUID, *, of: UUID | None, actor: Actor) -> None:
-    """Revoke a token and all that were created with it, at any depth; once more changes nothing.
+    """Revoke a token and all its descendants. Revoking it again changes nothing.
 
-    of: limits it to the tokens of one principal. Raises UnknownToken.
+    of: the principal whose tokens may be revoked; None for all. Raises UnknownToken.
     """
     matching = Token.objects.filter(id=token_id, **({"principal_id": of} if of else {}))
     level = _lock(matching)
     if not level:
-        raise UnknownToken("There is no such token, or it is not yours.")
+        raise UnknownToken("The token does not exist, or it is not yours.")
     while level := [token for token in level if token.revoked_at is None]:
         ids = [token.id for token in level]
         Token.objects.filter(id__in=ids).update(revoked_at=Now())
         audit.record_many("token", [_revocation(token) for token in level], actor=actor)
-        for end in _on_revocation:
-            end(ids, actor)
-        # Only now: a token that was being created with one of these has been committed or refused.
+        for handler in _on_revocation:
+            handler(ids, actor)
+        # Only now, when a token that was being created with one of these is committed or rejected.
         level = _lock(Token.objects.filter(parent__in=ids))
 
 
 def count_descendants(token_id: UUID) -> int:
-    """The number of valid tokens that were created with this one, at any depth."""
+    """Return the number of valid descendants: tokens created with this one, at any depth."""
     count, level = 0, [token_id]
     while level:
         level = list(Token.objects.filter(parent__in=level, revoked_at=None).values_list("id", flat=True))
@@ -127,16 +133,16 @@ def _lock(tokens: QuerySet[Token]) -> list[Token]:
 
 
 def lock_token(token_id: UUID) -> Token:
-    """Return the token that a caller uses, as it is now. Raises NotAuthenticated if it is not valid any more.
+    """Lock and return the token in use. Raises NotAuthenticated if it is no longer valid.
 
-    Whoever revokes it waits for this transaction, or this one waits for them.
+    A revocation waits for this transaction, or this transaction waits for the revocation.
     """
-    found = Token.objects.select_for_update(no_key=True, of=("self",)).select_related("principal")
-    token = found.annotate(now=Now()).filter(id=token_id).first()
+    rows = Token.objects.select_for_update(no_key=True, of=("self",)).select_related("principal")
+    token = rows.annotate(now=Now()).filter(id=token_id).first()
     if token is None or token.revoked_at is not None or not token.principal.is_active:
-        raise NotAuthenticated("The token that you use was revoked. Create a new one.")
+        raise NotAuthenticated("Your token was revoked. Create a new one.")
     if token.expires_at is not None and token.expires_at <= token.now:
-        raise NotAuthenticated("The token that you use has expired. Create a new one.")
+        raise NotAuthenticated("Your token has expired. Create a new one.")
     return token
 
 
@@ -146,18 +152,19 @@ def _check_rights(principal: Principal, issuer: Caller) -> None:
     missing = missing_rights(caller_for(principal).grants, issuer.grants)
     if missing:
         raise PermissionDenied(
-            f"{principal.name} has rights that you do not have: {', '.join(missing)}.",
+            f"You cannot create a token for {principal.name}, who has permissions that you lack:"
+            f" {', '.join(missing)}.",
             action=Action.ACCESS_WRITE.value,
         )
 
 
 def _revocation(token: Token) -> Mutation:
-    shown = {"principal": token.principal.name, "name": token.name}
+    state = {"principal": token.principal.name, "name": token.name}
     return Mutation(
         event_types.TOKEN_REVOKED,
         str(token.id),
-        {**shown, "revoked": False},
-        {**shown, "revoked": True},
+        {**state, "revoked": False},
+        {**state, "revoked": True},
         {"principal": token.principal.name, "token_id": str(token.id)},
     )
 

@@ -1,4 +1,4 @@
-"""Who: principals, their tokens and roles, and the audit log of what they did."""
+"""Tables of principals, their tokens, sessions and roles, and the audit log."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class PrincipalManager(BaseUserManager["Principal"]):
 
 
 class Principal(AbstractBaseUser):
-    """Somebody or something that can be allowed to do things."""
+    """A person, service or agent that can be granted roles."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     name = models.CharField(max_length=63, unique=True)
@@ -53,9 +53,9 @@ class Principal(AbstractBaseUser):
 
 
 class Token(models.Model):
-    """A secret that stands for a principal. Only its SHA-256 is kept.
+    """A secret that authenticates a principal. Only its SHA-256 digest is stored.
 
-    parent: the token that it was created with; it ends no later than that, and is revoked with it.
+    parent: the token with which it was created. It expires no later than its parent and is revoked with it.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
@@ -67,7 +67,7 @@ class Token(models.Model):
     expires_at = models.DateTimeField(null=True)
     revoked_at = models.DateTimeField(null=True)
     last_used_at = models.DateTimeField(null=True)
-    # Few tokens have one: the index is declared below, without the others.
+    # Few tokens have a parent: the partial index below omits the rest.
     parent = models.ForeignKey(
         "self", null=True, on_delete=models.CASCADE, related_name="children", db_index=False
     )
@@ -82,9 +82,9 @@ class Token(models.Model):
 
 
 class Session(models.Model):
-    """A browser that is logged in to the console. Only the SHA-256 of its cookie is kept.
+    """A browser that is logged in to the console. Only the SHA-256 digest of its cookie is stored.
 
-    data: as Django signs it. address: that it was used from last. browser: such as "Firefox on Linux".
+    data: signed by Django. address: of its last use. browser: such as "Firefox on Linux".
     """
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
@@ -102,7 +102,7 @@ class Session(models.Model):
 
 
 class RoleBinding(models.Model):
-    """A principal has a role at a scope and everywhere below it."""
+    """A role of a principal at a scope and below it."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     principal = models.ForeignKey(Principal, on_delete=models.CASCADE, related_name="role_bindings")
@@ -135,11 +135,11 @@ class RoleBinding(models.Model):
 
 
 class AuditRecord(models.Model):
-    """One mutation: who did what to what, before and after. Written with it, never changed."""
+    """One mutation: its actor, its object before and after. Written with it, never changed."""
 
     id = models.BigAutoField(primary_key=True)
     at = models.DateTimeField(db_default=Now(), editable=False)
-    actor_id: UUID | None = models.UUIDField(null=True)  # type: ignore[assignment]  # no key: it outlives the principal
+    actor_id: UUID | None = models.UUIDField(null=True)  # type: ignore[assignment]  # no foreign key: it outlives the principal
     actor = models.CharField(max_length=63)
     action = models.CharField(max_length=63)
     object_type = models.CharField(max_length=63)
@@ -160,7 +160,7 @@ class AuditRecord(models.Model):
             models.Index(fields=["object_type", "object_id", "id"], name="audit_by_object"),
             models.Index(fields=["actor", "id"], name="audit_by_actor"),
             models.Index(fields=["request_id"], name="audit_by_request"),
-            # Rows come in the order of their times: a few pages of index, and next to nothing to write.
+            # Rows are inserted in the order of their times, so that this index is small and cheap to update.
             BrinIndex(fields=["at"], name="audit_by_time", autosummarize=True),
         ]
 

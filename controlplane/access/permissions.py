@@ -1,4 +1,4 @@
-"""DRF's door to the policy: every view declares the action of each of its methods, or is refused."""
+"""Permission checks for DRF: every view declares the action of each of its methods, or is refused."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from controlplane.errors import NotAuthenticated, PermissionDenied
 from controlplane.identity.callers import Caller
 from controlplane.identity.roles import FOR_EVERYONE, INSTALLATION_WIDE, Action
 
-if TYPE_CHECKING:  # rest_framework.views itself imports this file, by its settings
+if TYPE_CHECKING:  # rest_framework.views imports this file through its settings
     from rest_framework.views import APIView
 
 log = structlog.get_logger(__name__)
 
 
 class DeclaredAction(BasePermission):
-    """The first of two checks: may the caller do this anywhere? The view asks again for the scope."""
+    """Check whether the caller may do this at any scope. The view then checks the requested scope."""
 
     def has_permission(self, request: Request, view: APIView) -> bool:
         action = declared_action(view, request.method or "")
         if action is None:
-            return True  # no such method: DRF answers 405 right after this
+            return True  # no such method: DRF then responds 405
         caller = request.user
         if not isinstance(caller, Caller):
-            raise NotAuthenticated("Send a token: Authorization: Bearer cp_pat_…")
+            raise NotAuthenticated("Authentication is required. Send a token: Authorization: Bearer cp_pat_…")
         if not may_somewhere(caller, action):
             log.info("access.denied", principal=caller.name, action=action.value)
             raise PermissionDenied(caller.verdict(action).reason, action=action.value)
@@ -41,11 +41,11 @@ def may_somewhere(caller: Caller, action: Action) -> bool:
 
 
 def declared_action(view: APIView, method: str) -> Action | None:
-    """Return the action that the view declares; None for a method that it does not have."""
+    """Return the action that the view declares; None for an unsupported method."""
     method = "GET" if method == "HEAD" else method
     if not hasattr(view, method.lower()) or method == "OPTIONS":
         return None
     actions: dict[str, Action] = getattr(view, "actions", {})
     if method not in actions:
-        raise PermissionDenied("This operation declares no permission, so nobody has it.")
+        raise PermissionDenied("This operation declares no permission, so nobody may use it.")
     return actions[method]

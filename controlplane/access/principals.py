@@ -1,4 +1,4 @@
-"""Principals, their roles and tokens: every change of who may do what."""
+"""Changes of principals, their roles and tokens."""
 
 from __future__ import annotations
 
@@ -29,17 +29,20 @@ _NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._@-]{0,61}[A-Za-z0-9])?")
 
 def get_principal(name: str) -> Principal:
     """Return the principal with this name. Raises UnknownPrincipal."""
-    found = Principal.objects.filter(name=name).first()
-    if found is None:
-        raise UnknownPrincipal(f"There is no principal {name[:80]!r}.")
-    return found
+    principal = Principal.objects.filter(name=name).first()
+    if principal is None:
+        raise UnknownPrincipal(f"The principal {name[:80]!r} does not exist.")
+    return principal
 
 
 @transaction.atomic
 def create_principal(name: str, *, kind: str, actor: Actor, password: str = "") -> Principal:
-    """Add a principal without roles. Only people get a password. Raises NameTaken, InvalidRequest."""
+    """Create a principal without roles. Only people have passwords. Raises NameTaken, InvalidRequest."""
     if not _NAME.fullmatch(name):
-        message = "A name has letters, digits and inner . _ @ -, 63 at most."
+        message = (
+            "The name must have 1 to 63 letters, digits or . _ @ -, and must begin and end with a"
+            " letter or digit."
+        )
         raise InvalidRequest(message, errors=[FieldError("/name", "malformed", message)])
     principal = Principal(name=name, kind=kind)
     if password:
@@ -50,14 +53,14 @@ def create_principal(name: str, *, kind: str, actor: Actor, password: str = "") 
         with transaction.atomic():
             principal.save(force_insert=True)
     except IntegrityError as error:
-        raise NameTaken(f"There is a principal {name!r} already.") from error
+        raise NameTaken(f"The principal {name!r} already exists. Choose another name.") from error
     audit.record(
         event_types.PRINCIPAL_CREATED,
         "principal",
         name,
         actor=actor,
         before=None,
-        after=shown_principal(principal),
+        after=principal_state(principal),
         data={"principal": name, "kind": kind},
     )
     return principal
@@ -65,23 +68,23 @@ def create_principal(name: str, *, kind: str, actor: Actor, password: str = "") 
 
 @transaction.atomic
 def set_active(name: str, *, is_active: bool, actor: Actor) -> Principal:
-    """Switch a principal on or off; off, its tokens and sessions stop working at once."""
+    """Enable or disable a principal. Tokens and sessions of a disabled principal stop working at once."""
     principal = Principal.objects.select_for_update().filter(name=name).first()
     if principal is None:
-        raise UnknownPrincipal(f"There is no principal {name[:80]!r}.")
+        raise UnknownPrincipal(f"The principal {name[:80]!r} does not exist.")
     if principal.is_active == is_active:
         return principal
-    before = shown_principal(principal)
+    before = principal_state(principal)
     principal.is_active = is_active
     principal.save(update_fields=["is_active"])
-    _keep_an_administrator()
+    _check_administrator_remains()
     audit.record(
         event_types.PRINCIPAL_CHANGED,
         "principal",
         name,
         actor=actor,
         before=before,
-        after=shown_principal(principal),
+        after=principal_state(principal),
         data={"principal": name, "is_active": is_active},
     )
     return principal
@@ -96,9 +99,9 @@ def create_token(
     actor: Actor,
     parent_id: UUID | None = None,
 ) -> tuple[Token, str]:
-    """Create a token. The secret is returned here and never again.
+    """Create a token. Its secret is returned only here.
 
-    parent_id: of the token that it is created with. For requests of callers there is `issuing.issue_token`.
+    parent_id: of the token with which it is created. For requests of callers, use `issue_tokens.issue_token`.
     """
     prefix = tokens.Prefix.AGENT if principal.kind == PrincipalKind.AGENT else tokens.Prefix.PERSONAL
     secret = tokens.new_token(prefix)
@@ -130,36 +133,39 @@ def create_token(
 
 @transaction.atomic
 def bind_role(principal: Principal, role: Role, scope: Scope, *, actor: Actor) -> RoleBinding:
-    """Give a role at a scope and below it. Raises NameTaken if the principal has it there."""
+    """Grant a role at a scope and below it. Raises NameTaken if the principal already has it there."""
     binding = RoleBinding(principal=principal, role=role.value, **scope.segments)
     try:
         with transaction.atomic():
             binding.save(force_insert=True)
     except IntegrityError as error:
-        raise NameTaken(f"{principal.name} is {role} at {scope} already.") from error
+        raise NameTaken(f"{principal.name} already has the role {role} at {scope}.") from error
     binding.refresh_from_db()
-    _record_binding(event_types.ROLE_BOUND, binding, actor=actor, before=None, after=shown_binding(binding))
+    _record_binding(event_types.ROLE_BOUND, binding, actor=actor, before=None, after=binding_state(binding))
     return binding
 
 
 @transaction.atomic
 def unbind_role(binding_id: UUID, *, actor: Actor) -> None:
-    """Take a role away. Raises UnknownRoleBinding, LastAdministrator."""
-    found = RoleBinding.objects.select_for_update(of=("self",)).select_related("principal")
-    binding = found.filter(id=binding_id).first()
+    """Remove a role binding. Raises UnknownRoleBinding, LastAdministrator."""
+    rows = RoleBinding.objects.select_for_update(of=("self",)).select_related("principal")
+    binding = rows.filter(id=binding_id).first()
     if binding is None:
-        raise UnknownRoleBinding("There is no such role binding.")
+        raise UnknownRoleBinding("The role binding does not exist.")
     RoleBinding.objects.filter(id=binding_id).delete()
-    _keep_an_administrator()
-    _record_binding(event_types.ROLE_UNBOUND, binding, actor=actor, before=shown_binding(binding), after=None)
+    _check_administrator_remains()
+    _record_binding(event_types.ROLE_UNBOUND, binding, actor=actor, before=binding_state(binding), after=None)
 
 
-def _keep_an_administrator() -> None:
-    """Refuse to lock everybody out. The locked rows make two such changes wait for each other."""
+def _check_administrator_remains() -> None:
+    """Raise LastAdministrator if none is left. The locks serialize concurrent changes."""
     administrators = RoleBinding.objects.filter(role=Role.ADMIN.value, **Scope().segments)
-    left = administrators.filter(principal__is_active=True).select_for_update()
-    if not list(left):
-        raise LastAdministrator("Then nobody could administer everything. Bind another administrator first.")
+    remaining = administrators.filter(principal__is_active=True).select_for_update()
+    if not list(remaining):
+        raise LastAdministrator(
+            "This would remove the last administrator. Give the role admin at the global scope to"
+            " another principal first."
+        )
 
 
 def _record_binding(
@@ -170,7 +176,7 @@ def _record_binding(
     before: dict[str, Any] | None,
     after: dict[str, Any] | None,
 ) -> None:
-    said = {"principal": binding.principal.name, "role": binding.role, "scope": str(binding.scope)}
+    data = {"principal": binding.principal.name, "role": binding.role, "scope": str(binding.scope)}
     audit.record(
         event_type,
         "role_binding",
@@ -178,12 +184,12 @@ def _record_binding(
         actor=actor,
         before=before,
         after=after,
-        data=said,
+        data=data,
         scope=binding.scope,
     )
 
 
-def shown_binding(binding: RoleBinding) -> dict[str, Any]:
+def binding_state(binding: RoleBinding) -> dict[str, Any]:
     return {
         "principal": binding.principal.name,
         "role": binding.role,
@@ -191,5 +197,5 @@ def shown_binding(binding: RoleBinding) -> dict[str, Any]:
     }
 
 
-def shown_principal(principal: Principal) -> dict[str, Any]:
+def principal_state(principal: Principal) -> dict[str, Any]:
     return {"name": principal.name, "kind": principal.kind, "is_active": principal.is_active}

@@ -1,7 +1,7 @@
-"""How long a new token lives. Pure.
+"""Lifetimes of new tokens. Pure.
 
-A token never outlives the token that it was created with. Tokens that never expire are for administrators to
-create, with a session or with a token that never expires itself.
+A token never outlives the token with which it was created. Only administrators can create tokens that never
+expire, with a session or with a token that never expires.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ _LEEWAY = timedelta(minutes=5)
 
 
 class Unspecified(Enum):
-    """The value of an expiry that the request does not mention."""
+    """The value of an expiry that the request omits."""
 
     EXPIRY = "expiry"
 
 
-Wanted = datetime | None | Unspecified
+RequestedExpiry = datetime | None | Unspecified
 
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """default: where no expiry is given."""
+    """Limits of lifetimes. default: for requests without an expiry."""
 
     default: timedelta
     longest: timedelta
@@ -35,7 +35,7 @@ class Policy:
 
 @dataclass(frozen=True, slots=True)
 class Creation:
-    """now: the database's clock. created_with_ends_at: the expiry of the token used, None without one.
+    """Context of a new token. now: the database's clock. created_with_ends_at: expiry of the token in use.
 
     may_be_endless: the caller is an administrator.
     """
@@ -45,27 +45,29 @@ class Creation:
     may_be_endless: bool
 
 
-def expiry_of(wanted: Wanted, creation: Creation, policy: Policy) -> datetime | None:
-    """Return when the token expires; None: never. Raises InvalidRequest for what cannot be had."""
-    if isinstance(wanted, Unspecified):
+def expiry_of(requested: RequestedExpiry, creation: Creation, policy: Policy) -> datetime | None:
+    """Return when the token expires; None: never. Raises InvalidRequest if the expiry is not allowed."""
+    if isinstance(requested, Unspecified):
         return _default(creation, policy)
     limit = creation.created_with_ends_at
-    if wanted is not None and wanted <= creation.now:
-        raise _refusal("in_the_past", f"{_shown(wanted)} is in the past. Choose a later expiry.")
-    if limit is not None and (wanted is None or wanted > limit):
+    if requested is not None and requested <= creation.now:
+        raise _refusal("in_the_past", f"{_format_time(requested)} is in the past. Choose a later expiry.")
+    if limit is not None and (requested is None or requested > limit):
         raise outlives_its_issuer(limit, "/expires_at")
-    if wanted is None and not creation.may_be_endless:
-        message = "Only an administrator can create a token that never expires. Choose an expiry."
+    if requested is None and not creation.may_be_endless:
+        message = "Only administrators can create tokens that never expire. Choose an expiry."
         raise _refusal("endless", message)
-    if wanted is not None and wanted > creation.now + policy.longest + _LEEWAY:
-        message = f"A token lives for at most {policy.longest.days} days. Choose an earlier expiry."
+    if requested is not None and requested > creation.now + policy.longest + _LEEWAY:
+        message = f"Tokens can be valid for at most {policy.longest.days} days. Choose an earlier expiry."
         raise _refusal("too_late", message)
-    return wanted
+    return requested
 
 
 def outlives_its_issuer(limit: datetime, pointer: str) -> InvalidRequest:
-    """Return the error for what would live longer than the token that it is created with."""
-    message = f"The token that you use expires at {_shown(limit)}; what it creates cannot live longer."
+    """Return the error for an object that would outlive the token with which it is created."""
+    message = (
+        f"Your token expires at {_format_time(limit)}, and what you create with it cannot be valid longer."
+    )
     return _refusal("outlives_its_issuer", f"{message} Choose an earlier expiry.", pointer)
 
 
@@ -80,5 +82,5 @@ def _refusal(code: str, message: str, pointer: str = "/expires_at") -> InvalidRe
     return InvalidRequest(message, errors=[FieldError(pointer, code, message)])
 
 
-def _shown(at: datetime) -> str:
+def _format_time(at: datetime) -> str:
     return f"{at:%Y-%m-%d %H:%M:%S} UTC"

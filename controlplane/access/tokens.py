@@ -1,7 +1,7 @@
-"""API tokens: how they are made, recognised and stored. Pure.
+"""API tokens: their format, checksum and digest. Pure.
 
-A token is a prefix that says what it is, 256 random bits and a checksum, so that scanners find
-leaked ones and a typing error is told apart from a revoked token (reliability.md 3.5).
+A token is a prefix for its kind, 256 random bits and a checksum, so that secret scanners can find leaked
+tokens and a typing error can be distinguished from a revoked token.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _CHECKSUM_LENGTH = 6  # 62**6 > 2**32
 class Prefix(StrEnum):
     PERSONAL = "cp_pat_"
     AGENT = "cp_agt_"
-    # Nobody's: it lets one agent in, or a few (registry.joining.join).
+    # Belongs to no principal: it admits one or a few agents (registry.joining.join).
     JOIN = "cp_joi_"
 
 
@@ -29,24 +29,24 @@ def new_token(prefix: Prefix) -> str:
 
 
 def looks_like_token(text: str) -> bool:
-    """True if the text has a known prefix and a right checksum; says nothing about validity."""
-    known = any(text.startswith(prefix) for prefix in Prefix)
-    right_length = len(text) == len(Prefix.PERSONAL) + _SECRET_LENGTH + _CHECKSUM_LENGTH
+    """True if the text has a known prefix and a correct checksum, whether or not the token exists."""
+    has_prefix = any(text.startswith(prefix) for prefix in Prefix)
+    has_length = len(text) == len(Prefix.PERSONAL) + _SECRET_LENGTH + _CHECKSUM_LENGTH
     return (
-        known
-        and right_length
+        has_prefix
+        and has_length
         and text.isascii()
         and _checksum(text[:-_CHECKSUM_LENGTH]) == text[-_CHECKSUM_LENGTH:]
     )
 
 
 def digest(token: str) -> bytes:
-    """SHA-256: a slow hash is for passwords; 256 random bits cannot be guessed. 32 bytes."""
+    """Return the SHA-256 digest. 256 random bits need no slow hash, unlike passwords."""
     return hashlib.sha256(token.encode()).digest()
 
 
 def hint(token: str) -> str:
-    """The part that lists show, to tell tokens apart: the prefix and four characters."""
+    """Return the start of the token, which lists show: the prefix and four characters."""
     return token[: len(Prefix.PERSONAL) + 4]
 
 

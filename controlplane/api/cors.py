@@ -1,7 +1,7 @@
-"""Cross-origin requests: pages of other origins, such as a Flyte console, may call the API.
+"""CORS: lets pages of other origins, such as a Flyte console, call the API.
 
-Around the whole ASGI application and not in Django, because fast paths answer beside Django. Preflights are
-judged as FlyteAdmin judges them (gorilla/handlers 1.5.1). Source: https://fetch.spec.whatwg.org/#http-cors-protocol
+It wraps the whole ASGI application, because fast paths bypass Django. Preflights are checked as in FlyteAdmin
+(gorilla/handlers 1.5.1). Source: https://fetch.spec.whatwg.org/#http-cors-protocol
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from controlplane.web.django_bridge import Application, Message, Receive, Scope,
 ANY = "*"
 _PATHS = ("/api/", "/healthcheck")
 _METHODS = frozenset(("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"))
-# A page may send these without asking (the Fetch standard's safelist), or our API reads them.
+# Headers in the Fetch standard's safelist, and those that our API reads.
 _HEADERS = (
     *("accept", "accept-language", "content-language", "origin", "content-type"),
     *("authorization", "flyte-authorization", "idempotency-key", "if-match", "if-none-match", "x-request-id"),
@@ -27,7 +27,7 @@ Header = tuple[bytes, bytes]
 
 @dataclass(frozen=True, slots=True)
 class CorsRules:
-    """Who may call. origins: `scheme://host[:port]`, or `*`. headers: what pages may send, in lower case."""
+    """Allowed callers. origins: `scheme://host[:port]` or `*`. headers: allowed ones, in lower case."""
 
     origins: frozenset[str]
     headers: frozenset[str] = field(default=frozenset(_HEADERS))
@@ -36,24 +36,24 @@ class CorsRules:
         return bool(origin) and (ANY in self.origins or origin in self.origins)
 
     def granted(self, origin: str) -> list[Header]:
-        """What every answer to an allowed origin says."""
+        """Return the headers of every response to an allowed origin."""
         if ANY in self.origins:
-            # No credentials: browsers refuse them together with a star.
+            # No credentials: browsers reject them in combination with `*`.
             return [(b"access-control-allow-origin", b"*")]
         return [
             (b"access-control-allow-origin", origin.encode("latin-1")),
             (b"access-control-allow-credentials", b"true"),
         ]
 
-    def preflight(self, origin: str, method: str | None, wanted: str) -> tuple[int, list[Header]]:
-        """Status and headers of the answer to OPTIONS. wanted: Access-Control-Request-Headers."""
+    def preflight(self, origin: str, method: str | None, requested: str) -> tuple[int, list[Header]]:
+        """Return status and headers for OPTIONS. requested: Access-Control-Request-Headers."""
         if not self.allows(origin):
             return 200, []
         if method is None:
             return 400, []
         if method not in _METHODS:
             return 405, []
-        names = [name for part in wanted.split(",") if (name := part.strip().lower())]
+        names = [name for part in requested.split(",") if (name := part.strip().lower())]
         if not self.headers.issuperset(names):
             return 403, []
         allowed = [(b"access-control-allow-methods", method.encode())]
@@ -63,11 +63,11 @@ class CorsRules:
 
 
 def parse_origins(text: str) -> frozenset[str]:
-    """Read CORS_ALLOWED_ORIGINS. Raises ValueError for what can be no origin."""
+    """Parse CORS_ALLOWED_ORIGINS. Raises ValueError for an invalid origin."""
     origins = frozenset(part.strip() for part in text.split(",") if part.strip())
-    wrong = sorted(one for one in origins if one != ANY and not _ORIGIN.fullmatch(one))
-    if wrong:
-        raise ValueError(f"{wrong[0]!r} is not an origin such as https://console.example.com, nor *")
+    invalid = sorted(origin for origin in origins if origin != ANY and not _ORIGIN.fullmatch(origin))
+    if invalid:
+        raise ValueError(f"{invalid[0]!r} is neither an origin such as https://console.example.com nor *")
     return origins
 
 
@@ -76,7 +76,7 @@ def rules_of(origins: Iterable[str], headers: Iterable[str]) -> CorsRules:
 
 
 class Cors:
-    """The application, with the headers that let other origins call it. Without rules it changes nothing."""
+    """Adds CORS headers to an application's responses. Without allowed origins it changes nothing."""
 
     def __init__(self, application: Application, rules: CorsRules) -> None:
         self._application = application
@@ -86,17 +86,17 @@ class Cors:
         if not self._rules.origins or scope["type"] != "http" or not scope["path"].startswith(_PATHS):
             await self._application(scope, receive, send)
             return
-        sent = {name: value.decode("latin-1") for name, value in scope["headers"]}
-        origin = sent.get(b"origin", "")
+        request_headers = {name: value.decode("latin-1") for name, value in scope["headers"]}
+        origin = request_headers.get(b"origin", "")
         if scope["method"] == "OPTIONS":
-            asked = sent.get(b"access-control-request-method")
-            wanted = sent.get(b"access-control-request-headers", "")
-            status, headers = self._rules.preflight(origin, asked, wanted)
-            headers = [*headers, *self._varies(), (b"content-length", b"0")]
+            method = request_headers.get(b"access-control-request-method")
+            requested = request_headers.get(b"access-control-request-headers", "")
+            status, headers = self._rules.preflight(origin, method, requested)
+            headers = [*headers, *self._vary_header(), (b"content-length", b"0")]
             await send({"type": "http.response.start", "status": status, "headers": headers})
             await send({"type": "http.response.body", "body": b""})
             return
-        added = self._varies()
+        added = self._vary_header()
         if self._rules.allows(origin):
             added = [*added, *self._rules.granted(origin), (b"access-control-expose-headers", _EXPOSED)]
 
@@ -107,6 +107,6 @@ class Cors:
 
         await self._application(scope, receive, send_with)
 
-    def _varies(self) -> list[Header]:
-        """The answer differs by origin, unless every origin gets the same."""
+    def _vary_header(self) -> list[Header]:
+        """Return the Vary header, unless every origin gets the same response."""
         return [] if ANY in self._rules.origins else [(b"vary", b"Origin")]

@@ -1,4 +1,4 @@
-"""The base of every view, and the frame of every mutation: one transaction, idempotency, dry run."""
+"""Base class of all views, and the wrapper of all mutations: transaction, idempotency, dry run."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ _TRUE = {"true", "1"}
 
 
 class Endpoint(APIView):
-    """A view of ours. `actions` says, per method, what the caller must be allowed to do."""
+    """Base class of views. `actions` declares the required permission of each method."""
 
     actions: ClassVar[dict[str, Action]] = {}
     # OpenAPI: per method, errors that do not follow from its parameters and body (controlplane.api.schema).
     problems: ClassVar[dict[str, tuple[type[ControlplaneError], ...]]] = {}
-    # OpenAPI: the headers that this view's writes understand (controlplane.api.schema).
+    # Whether the view supports ETags; controlplane.api.schema documents their headers.
     has_versions: ClassVar[bool] = False
-    # Off where a digest of the body would help to guess a secret in it.
+    # Whether to support Idempotency-Key. Off if a digest of the body would help to guess a secret in it.
     takes_keys: ClassVar[bool] = True
-    # Bodies up to MAX_BUNDLE_BYTES instead of MAX_BODY_BYTES.
+    # Whether bodies can have up to MAX_BUNDLE_BYTES instead of MAX_BODY_BYTES.
     takes_bundles: ClassVar[bool] = False
-    # Two views may not share an operation; OPTIONS would tell nothing that openapi.yaml does not.
+    # Without OPTIONS: openapi.yaml describes the operations.
     http_method_names = ("get", "head", "post", "put", "patch", "delete")
     throttle_classes = (CallerThrottle, AnonymousThrottle)
-    # Methods without a limit of requests: a whole fleet may come at once, with one token or from one address.
+    # Methods without a rate limit: a whole fleet may call them at once, with one token or from one address.
     unlimited_methods: ClassVar[frozenset[str]] = frozenset()
 
     def get_throttles(self) -> list[Any]:
@@ -50,7 +50,7 @@ class Endpoint(APIView):
         try:
             super().initial(request, *args, **kwargs)
         except NotAuthenticated:
-            # DRF counts only requests that it lets in; guessed tokens count too.
+            # DRF counts only authenticated requests; guessed tokens must count too.
             if request.method not in self.unlimited_methods:
                 count_anonymous(request._request)
             raise
@@ -65,25 +65,29 @@ class Endpoint(APIView):
 
 
 class MutationQuery(Query):
-    """What every mutation takes."""
+    """Query parameters of every mutation."""
 
     dry_run = serializers.BooleanField(
         required=False,
         default=False,
-        help_text="Do everything but keep it; answers as the real call would.",
+        help_text="Validate and respond as usual, but do not save the change.",
     )
 
 
 class ReasonedQuery(MutationQuery):
-    """For mutations whose reason goes into the audit log and the history."""
+    """Query parameters of mutations whose reason is recorded in the audit log and the history."""
 
     change_message = serializers.CharField(
-        required=False, default="", allow_blank=True, max_length=500, help_text="Why. Kept in the audit log."
+        required=False,
+        default="",
+        allow_blank=True,
+        max_length=500,
+        help_text="Reason for the change, recorded in the audit log.",
     )
 
 
 def mutation(handler: Callable[..., Any]) -> Callable[..., Any]:
-    """Run a view method in one transaction that keeps all or nothing."""
+    """Run a view method in one transaction."""
 
     @wraps(handler)
     def run(view: Endpoint, request: Request, **path: Any) -> Any:
@@ -94,19 +98,19 @@ def mutation(handler: Callable[..., Any]) -> Callable[..., Any]:
                 return earlier
             response = handler(view, request, **path)
             if claimed:
-                idempotency.keep(claimed, response, getattr(response, "shown_again", response.data))
+                idempotency.store(claimed, response, getattr(response, "replayed_body", response.data))
             if dry_run:
                 transaction.set_rollback(True)
                 response["Dry-Run"] = "true"
         return response
 
-    run.is_mutation = True  # type: ignore[attr-defined]  # the schema asks for it
+    run.is_mutation = True  # type: ignore[attr-defined]  # read by the schema
     return run
 
 
 def caller_of(request: Request) -> Caller:
     caller = request.user
-    assert isinstance(caller, Caller)  # DeclaredAction let nobody else pass
+    assert isinstance(caller, Caller)  # DeclaredAction rejects all others
     return caller
 
 

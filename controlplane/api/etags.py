@@ -1,4 +1,4 @@
-"""ETags and the headers that compare them. Strong ones only: weak tags can never match If-Match."""
+"""ETags and conditional headers. Only strong tags: weak tags never match If-Match."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ def version_etag(version: int) -> str:
 
 
 def parse_precondition(request: Request) -> Precondition:
-    """Read If-Match and If-None-Match. Raises InvalidRequest if one cannot be read."""
+    """Parse If-Match and If-None-Match. Raises InvalidRequest if one is malformed."""
     must_be_new = _must_be_new(request.headers.get("If-None-Match"))
     if_match = request.headers.get("If-Match")
     if if_match is None:
         return Precondition(must_be_new=must_be_new)
     if must_be_new:
-        raise _bad("If-Match", "If-Match and If-None-Match exclude each other.")
+        raise _malformed("If-Match", "If-Match and If-None-Match cannot be combined. Send only one of them.")
     if if_match.strip() == "*":
         return Precondition(any_version=True)
     return Precondition(versions=frozenset(_versions(if_match)))
 
 
 def respond(request: Request, data: object, *, etag: str) -> Response:
-    """Answer a read: 304 where the client holds this very answer."""
-    sent = request.headers.get("If-None-Match", "")
+    """Return the response of a read: 304 if the client has the current version."""
+    if_none_match = request.headers.get("If-None-Match", "")
     headers = {"ETag": etag, "Cache-Control": "private, no-cache"}
-    if sent.strip() == "*" or etag in (f'"{tag}"' for _, tag in _TAG.findall(sent)):
+    if if_none_match.strip() == "*" or etag in (f'"{tag}"' for _, tag in _TAG.findall(if_none_match)):
         return Response(status=304, headers=headers)
     return Response(data, headers=headers)
 
@@ -45,27 +45,27 @@ def _must_be_new(header: str | None) -> bool:
     if header is None:
         return False
     if header.strip() != "*":
-        raise _bad(
+        raise _malformed(
             "If-None-Match",
-            "On a write only `If-None-Match: *` has a meaning: create, never replace.",
+            "Writes support only `If-None-Match: *`, which creates and never replaces.",
         )
     return True
 
 
 def _versions(header: str) -> list[int]:
     if not _LIST.fullmatch(header):
-        raise _bad(
+        raise _malformed(
             "If-Match",
-            'If-Match is not a list of ETags. Send the ETag that you read, quotes included: "v7".',
+            'If-Match is not a list of ETags. Send the ETag from your last read, including quotes: "v7".',
         )
-    found = []
+    versions = []
     for weak, tag in _TAG.findall(header):
         version = _VERSION.fullmatch(tag)
-        # Any other tag is well-formed and simply does not match (RFC 9110 13.1.1).
+        # Any other tag is well-formed and does not match (RFC 9110 13.1.1).
         if version and not weak:
-            found.append(int(version[1]))
-    return found
+            versions.append(int(version[1]))
+    return versions
 
 
-def _bad(header: str, message: str) -> InvalidRequest:
+def _malformed(header: str, message: str) -> InvalidRequest:
     return InvalidRequest(message, errors=[FieldError(f"header:{header}", "malformed", message)])

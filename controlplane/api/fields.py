@@ -1,4 +1,4 @@
-"""Serializer bases and fields that take JSON at its word: no coercion, no unknown names."""
+"""Serializer bases and fields for strict JSON: no coercion, no unknown names."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rest_framework.request import Request
 
 from controlplane.errors import FieldError, InvalidRequest
 
-# The framework's texts show Python's words for JSON: True, None, dict.
+# DRF's texts use Python's terms for JSON: True, None, dict.
 serializers.ChoiceField.default_error_messages["invalid_choice"] = "This is not one of the allowed values."
 serializers.ListField.default_error_messages["not_a_list"] = "This must be a list."
 serializers.DictField.default_error_messages["not_a_dict"] = "This must be an object."
@@ -21,8 +21,8 @@ serializers.ListSerializer.default_error_messages["not_a_list"] = "This must be 
 
 
 class StrictSerializer(serializers.Serializer[Any]):
-    # Refuses unknown members and names the nearest known one. A comment and no docstring: drf-spectacular
-    # would repeat an inherited docstring as the description of every request schema.
+    # Rejects unknown fields and suggests the nearest valid name. This is a comment because drf-spectacular
+    # would repeat a docstring as the description of every request schema.
 
     def to_internal_value(self, data: Any) -> Any:
         unknown = self._unknown(data) if isinstance(data, Mapping) else {}
@@ -37,59 +37,59 @@ class StrictSerializer(serializers.Serializer[Any]):
         return value
 
     def _unknown(self, data: Mapping[str, Any]) -> dict[str, list[Any]]:
-        known = [name for name, field in self.fields.items() if not field.read_only]
+        writable = [name for name, field in self.fields.items() if not field.read_only]
         return {
-            name: [serializers.ErrorDetail(unknown_name(name, known), code="unknown_field")]
+            name: [serializers.ErrorDetail(unknown_name(name, writable), code="unknown_field")]
             for name in data
-            if name not in known
+            if name not in writable
         }
 
 
-def unknown_name(name: str, known: list[str]) -> str:
-    nearest = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
+def unknown_name(name: str, valid_names: list[str]) -> str:
+    nearest = difflib.get_close_matches(name, valid_names, n=1, cutoff=0.5)
     if nearest:
-        return f"There is no {name[:80]!r} here. Did you mean {nearest[0]!r}?"
-    return f"There is no {name[:80]!r} here. Known: {', '.join(sorted(known)) or 'none'}."
+        return f"Unknown name {name[:80]!r}. Did you mean {nearest[0]!r}?"
+    return f"Unknown name {name[:80]!r}. Valid names: {', '.join(sorted(valid_names)) or 'none'}."
 
 
 def parse_body(serializer: type[StrictSerializer], request: Request) -> dict[str, Any]:
-    """Return the validated body. Raises InvalidRequest's DRF twin with every error at once."""
+    """Return the validated body. Raises DRF's ValidationError with all errors."""
     parsed = serializer(data=request.data)
     parsed.is_valid(raise_exception=True)
     return dict(parsed.validated_data)
 
 
 class Query(serializers.Serializer[Any]):
-    """Base of the query parameters of one operation. Unknown and repeated parameters are errors."""
+    """Base class for query parameters. Unknown and repeated parameters are errors."""
 
     @classmethod
     def parse(cls, request: Request) -> dict[str, Any]:
-        sent = request.query_params
+        parameters = request.query_params
         fields = cls().fields
-        found = [
+        errors = [
             FieldError(f"?{name}", "unknown_parameter", unknown_name(name, list(fields)))
-            for name in sent
+            for name in parameters
             if name not in fields
         ]
-        found += [
-            FieldError(f"?{name}", "repeated_parameter", f"{name} is given more than once.")
-            for name in sent
-            if len(sent.getlist(name)) > 1
+        errors += [
+            FieldError(f"?{name}", "repeated_parameter", f"The parameter {name} is repeated. Send it once.")
+            for name in parameters
+            if len(parameters.getlist(name)) > 1
         ]
-        parsed = cls(data={name: sent[name] for name in sent if name in fields})
+        parsed = cls(data={name: parameters[name] for name in parameters if name in fields})
         if not parsed.is_valid():
-            found += [
-                FieldError(f"?{name}", str(one.code), str(one))
+            errors += [
+                FieldError(f"?{name}", str(message.code), str(message))
                 for name, details in parsed.errors.items()
-                for one in details
+                for message in details
             ]
-        if found:
-            raise InvalidRequest(" ".join(error.message for error in found[:3]), errors=found)
+        if errors:
+            raise InvalidRequest(" ".join(error.message for error in errors[:3]), errors=errors)
         return dict(parsed.validated_data)
 
 
 class Text(serializers.CharField):
-    """A JSON string and nothing else; spaces are kept, characters that cannot be printed refused."""
+    """A JSON string. Keeps spaces, rejects control characters."""
 
     def __init__(self, *, lines: bool = False, **options: Any) -> None:
         self._lines = lines
@@ -100,16 +100,18 @@ class Text(serializers.CharField):
         if not isinstance(data, str):
             self.fail("invalid")
         text = super().to_internal_value(data)
-        harmless = "\n\t" if self._lines else ""
-        if any(unicodedata.category(one).startswith("C") and one not in harmless for one in text):
+        allowed = "\n\t" if self._lines else ""
+        if any(
+            unicodedata.category(character).startswith("C") and character not in allowed for character in text
+        ):
             raise serializers.ValidationError(
-                "It has a character that cannot be printed.", code="unprintable"
+                "The text contains a non-printable character.", code="unprintable"
             )
         return text
 
 
 class Whole(serializers.IntegerField):
-    """A JSON integer: no string, no boolean, no 5.0."""
+    """A JSON integer: not a string, a boolean or 5.0."""
 
     def to_internal_value(self, data: Any) -> int:
         if not isinstance(data, int) or isinstance(data, bool):
@@ -118,7 +120,7 @@ class Whole(serializers.IntegerField):
 
 
 class Flag(serializers.BooleanField):
-    """JSON true or false, not "yes" and not 1."""
+    """JSON true or false, not "yes" or 1."""
 
     def to_internal_value(self, data: Any) -> bool:
         if not isinstance(data, bool):
@@ -127,12 +129,12 @@ class Flag(serializers.BooleanField):
 
 
 class Instant(serializers.DateTimeField):
-    """An RFC 3339 time with its offset, within the years that Postgres and Python share."""
+    """An RFC 3339 time with an offset, in the range that Postgres and Python support."""
 
     def to_internal_value(self, data: Any) -> Any:
         if not isinstance(data, str) or not _has_offset(data):
             raise serializers.ValidationError(
-                "Give an RFC 3339 time with its offset, such as 2026-11-21T09:30:00Z.",
+                "Use an RFC 3339 time with an offset, such as 2026-11-21T09:30:00Z.",
                 code="invalid",
             )
         try:
@@ -145,7 +147,7 @@ def _has_offset(text: str) -> bool:
     return text[-1:] in "Zz" or text[-6:-5] in ("+", "-")
 
 
-_NOT_A_FIELD = "non_field_errors"
+_NON_FIELD = "non_field_errors"
 
 
 def field_errors(detail: Any, pointer: str = "") -> list[FieldError]:
@@ -155,13 +157,13 @@ def field_errors(detail: Any, pointer: str = "") -> list[FieldError]:
 def _walk(detail: Any, pointer: str) -> Iterator[FieldError]:
     if isinstance(detail, dict):
         for name, below in detail.items():
-            yield from _walk(below, pointer if name == _NOT_A_FIELD else f"{pointer}/{_escape(str(name))}")
-    elif isinstance(detail, list) and any(isinstance(one, dict | list) for one in detail):
+            yield from _walk(below, pointer if name == _NON_FIELD else f"{pointer}/{_escape(str(name))}")
+    elif isinstance(detail, list) and any(isinstance(entry, dict | list) for entry in detail):
         for index, below in enumerate(detail):
             yield from _walk(below, f"{pointer}/{index}")
     elif isinstance(detail, list):
-        for one in detail:
-            yield from _walk(one, pointer)
+        for entry in detail:
+            yield from _walk(entry, pointer)
     elif isinstance(detail, FieldError):
         yield detail
     else:

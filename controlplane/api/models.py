@@ -1,4 +1,4 @@
-"""Idempotency keys: what was answered to a POST, kept for a day."""
+"""Idempotency keys: responses to POST requests, kept for a day."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from django.db.models.functions import Now
 
 
 class IdempotencyKey(models.Model):
-    """Written in the transaction of the effect, so one cannot be there without the other."""
+    """The key and response of a request, written in the transaction of the request's effect."""
 
     principal_id = models.UUIDField()
     route = models.CharField(max_length=255)

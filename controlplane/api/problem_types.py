@@ -1,6 +1,6 @@
-"""What each problem code means and what to do about it: the text behind a problem's `type`. Pure.
+"""Explanations of problem codes: what each means and how to solve it. Pure.
 
-Codes of our own errors are in `controlplane.errors`; the others are what the framework and the server answer.
+Codes of our own errors are in `controlplane.errors`; the others come from the framework and the server.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """meaning: what happened. next_step: what the caller does now. Each is one or two sentences."""
+    """One or two sentences each. meaning: what happened. next_step: what the caller should do."""
 
     meaning: str
     next_step: str
@@ -21,7 +21,7 @@ _LIST_THEM = "Check the spelling against the list; `detail` names the closest ma
 _ASK_ADMIN = "Ask an administrator of the scope for a role that allows it."
 
 EXPLANATIONS: dict[str, Explanation] = {
-    "invalid_request": Explanation("The body or the query parameters are not valid.", _SEE_ERRORS),
+    "invalid_request": Explanation("The body or a query parameter is invalid.", _SEE_ERRORS),
     "malformed_body": Explanation(
         "The body is not valid JSON or YAML, is nested too deeply, or has too many values.",
         "Check the line and column in `errors`, and the Content-Type header.",
@@ -32,10 +32,10 @@ EXPLANATIONS: dict[str, Explanation] = {
     ),
     "invalid_cursor": Explanation(
         "The page cursor is damaged or belongs to another list or filter.",
-        "Start again without `cursor`, and pass on `next_cursor` unchanged.",
+        "Start again without `cursor`, and send each `next_cursor` back unchanged.",
     ),
     "invalid_scope": Explanation(
-        "The combination of domain, project, workflow and launch plan is not a scope.",
+        "The combination of domain, project, workflow and launch plan is not a valid scope.",
         "A workflow needs a project and a domain; a launch plan needs a workflow.",
     ),
     "invalid_attributes": Explanation("The attributes do not match their resource type.", _SEE_ERRORS),
@@ -44,21 +44,21 @@ EXPLANATIONS: dict[str, Explanation] = {
         "Set it at one of the levels in `allowed`.",
     ),
     "inherited_conflict": Explanation(
-        "The change is valid by itself, but with inherited values some scopes would resolve to something "
-        "invalid.",
-        "Look at the scopes in `scopes`, and change the inherited value or the override there first.",
+        "The change is valid by itself, but in combination with inherited values some scopes would"
+        " have invalid effective values.",
+        "Check the scopes in `scopes`, and change the inherited value or the override there first.",
     ),
     "guard_rail_broken": Explanation(
         "A guard rail limits or locks the field at this scope.",
-        "Stay within the limit that `errors` names, or ask whoever manages the guard rail to change it.",
+        "Stay within the limit in `errors`, or ask whoever manages the guard rail to change it.",
     ),
     "invalid_type_definition": Explanation(
-        "The definition of the resource type is not valid, or its schema cannot be compiled.", _SEE_ERRORS
+        "The definition of the resource type is invalid, or its schema cannot be compiled.", _SEE_ERRORS
     ),
-    "invalid_provider": Explanation("The service provider's registration is not valid.", _SEE_ERRORS),
+    "invalid_provider": Explanation("The service provider's registration is invalid.", _SEE_ERRORS),
     "confirmation_required": Explanation(
-        "The change affects many scopes or removes much, so it has to be confirmed.",
-        "Review the plan with dry_run=true, then send the request again with the `confirm` value it shows.",
+        "The change affects many scopes or removes many objects, so it requires confirmation.",
+        "Review the plan with dry_run=true, then send the request again with its `confirm` value.",
     ),
     "not_authenticated": Explanation(
         "The request has no valid token or session.",
@@ -66,7 +66,7 @@ EXPLANATIONS: dict[str, Explanation] = {
     ),
     "permission_denied": Explanation("You do not have permission for this action at this scope.", _ASK_ADMIN),
     "insecure_transport": Explanation(
-        "Tokens are accepted over HTTPS only.", "Send the request to the https:// address of the server."
+        "Tokens are accepted only over HTTPS.", "Send the request to the https:// address of the server."
     ),
     "not_found": Explanation(
         "The resource does not exist, or you do not have permission to read it.",
@@ -80,26 +80,26 @@ EXPLANATIONS: dict[str, Explanation] = {
         "The resource type does not exist.", "List the types with GET /api/v1/resource-types."
     ),
     "unknown_override": Explanation(
-        "Nothing is set at exactly this scope; it may inherit values from above.",
-        "Read what applies with GET /api/v1/overrides/effective.",
+        "There is no override at exactly this scope. The scope may still inherit values.",
+        "Read the effective values with GET /api/v1/overrides/effective.",
     ),
     "unknown_version": Explanation(
         "The version or revision does not exist or is no longer kept.",
-        "List the versions that exist with the history of the override.",
+        "List the existing versions in the history of the override.",
     ),
     "unknown_guard_rail": Explanation("The guard rail does not exist.", _LIST_THEM),
     "unknown_agent": Explanation(
-        "The agent does not exist, was removed, or is outside your permissions.",
-        "List the agents with GET /api/v1/agents. An agent that gets this answer joins again.",
+        "The agent does not exist, was deleted, or you do not have permission to read it.",
+        "List the agents with GET /api/v1/agents. An agent that gets this response must join again.",
     ),
     "unknown_join_token": Explanation(
         "The join token does not exist or was deleted.", "Create a new one with POST /api/v1/join-tokens."
     ),
     "agent_retired": Explanation(
-        "The agent was retired, so its heartbeats are not accepted any more.",
+        "The agent was retired, so its heartbeats are no longer accepted.",
         "Stop the agent. To bring the environment back, join as a new agent.",
     ),
-    "unknown_provider": Explanation("The agent has no such service provider.", _LIST_THEM),
+    "unknown_provider": Explanation("The service provider does not exist at this agent.", _LIST_THEM),
     "unknown_task_type": Explanation("No agent serves or publishes this task type.", _LIST_THEM),
     "unknown_environment": Explanation("No agent has registered for this environment.", _LIST_THEM),
     "unknown_agent_config": Explanation("The agent configuration document does not exist.", _LIST_THEM),
@@ -110,7 +110,7 @@ EXPLANATIONS: dict[str, Explanation] = {
         "The bundle does not exist or is no longer kept.", "List the bundles of the data plane."
     ),
     "invalid_agent_config": Explanation(
-        "The agent configuration document cannot be published as it is.", _SEE_ERRORS
+        "The agent configuration document is invalid and cannot be published.", _SEE_ERRORS
     ),
     "unknown_principal": Explanation("The person, service or agent does not exist.", _LIST_THEM),
     "unknown_token": Explanation(
@@ -118,90 +118,97 @@ EXPLANATIONS: dict[str, Explanation] = {
     ),
     "unknown_role_binding": Explanation("The role binding does not exist.", _LIST_THEM),
     "conflict": Explanation(
-        "The request conflicts with the present state.", "Read the resource again, then decide."
+        "The request conflicts with the current state of the resource.",
+        "Read the resource again, and adapt the request.",
     ),
     "duplicate_instance": Explanation(
         "Another process with the same agent name and credential sends heartbeats.",
-        "Stop one of the two, or register again after `Retry-After` seconds if the other one was stopped.",
+        "Stop one of the two processes. If the other one is already stopped, register again after"
+        " `Retry-After` seconds.",
     ),
-    "name_taken": Explanation("The name is in use already.", "Choose another name, or update what exists."),
+    "name_taken": Explanation(
+        "The name is already in use.", "Choose another name, or update the existing resource."
+    ),
     "service_type_taken": Explanation(
-        "Another provider of this agent serves the service type.",
+        "Another provider of this agent already serves the service type.",
         "Remove the service type from the other provider first.",
     ),
     "last_administrator": Explanation(
-        "The change would leave nobody who can administer the installation.",
+        "The change would leave the installation without an administrator.",
         "Give another principal the role admin first.",
     ),
     "still_in_use": Explanation(
-        "Something else depends on it, or stored values would become invalid.",
-        "Change or remove what `errors` or `detail` names first.",
+        "Other resources depend on it, or stored values would become invalid.",
+        "Change or delete the resources in `errors` or `detail` first.",
     ),
     "patch_failed": Explanation(
-        "A JSON Patch names a location that does not exist, or one of its tests failed. Nothing was changed.",
-        "Read the override again and make a new patch from what is set now.",
+        "A location in the JSON Patch does not exist, or one of its tests failed. Nothing was changed.",
+        "Read the override again, and create a new patch from its current values.",
     ),
     "managed_elsewhere": Explanation(
         "Other managers own some of the fields in the request.",
-        "Change the fields where they are managed, or take them over with force=true.",
+        "Change the fields through their manager, or take ownership with force=true.",
     ),
     "source_is_read_only": Explanation(
         "Overrides are read from files, so the API cannot change them.",
-        "Change the file that `detail` names, or set OVERRIDES_SOURCE=db.",
+        "Change the file named in `detail`, or set OVERRIDES_SOURCE=db.",
     ),
     "limit_reached": Explanation(
-        "A limit on the number or size of resources is reached.",
-        "Remove what is not needed, or ask the operator to raise the limit.",
+        "A limit on the number or size of resources has been reached.",
+        "Delete resources that you no longer need, or ask the operator to raise the limit.",
     ),
     "idempotency_key_in_flight": Explanation(
-        "A request with the same Idempotency-Key has not finished.",
-        "Wait a moment, then repeat the same request with the same key.",
+        "A request with the same Idempotency-Key is still running.",
+        "Wait a second, then send the same request with the same key again.",
     ),
     "idempotency_key_reused": Explanation(
         "The Idempotency-Key was used for a different request.", "Use a new key for each new request."
     ),
     "version_mismatch": Explanation(
-        "The resource changed after you read it, so If-Match does not match.",
-        "Read it again, apply your change to the new version, and send the new ETag.",
+        "The resource has changed since you read it, so If-Match does not match.",
+        "Read it again, apply your change to the current version, and send its ETag in If-Match.",
     ),
     "version_required": Explanation(
-        "The resource exists, and replacing or deleting it needs If-Match.",
+        "The resource exists, and replacing or deleting it requires If-Match.",
         "Read it first, and send its ETag in If-Match.",
     ),
     "remote_failed": Explanation(
-        "A remote server that the request depends on did not answer correctly.",
-        "Check the remote server's address and status, then repeat the request.",
+        "A remote server did not respond as expected.",
+        "Check the remote server's address and status, then send the request again.",
     ),
     "events_gone": Explanation(
-        "Events after this position were deleted when their retention ended.",
-        "Read the present state of the resources, then follow events from now on.",
+        "The events after this position have expired and were deleted.",
+        "Read the current state of the resources, then follow events from now on.",
     ),
     "too_many_attempts": Explanation(
-        "Too many attempts in a short time.", "Wait for the seconds in Retry-After before you try again."
+        "You sent too many requests or attempts in a short time.",
+        "Wait for the seconds in Retry-After before you try again.",
     ),
     "internal_error": Explanation(
-        "The server failed unexpectedly; a change was either made completely or not at all.",
-        "Repeat the request. If it fails again, give the operator the `request_id`.",
+        "An unexpected error occurred on the server. A change was made either completely or not at all.",
+        "Send the request again. If it fails again, give the `request_id` to the operator.",
     ),
     "database_unavailable": Explanation(
-        "The database did not answer in time, and nothing was changed.",
-        "Repeat the request after the seconds in Retry-After.",
+        "The database did not respond in time. Nothing was changed.",
+        "Send the request again after the seconds in Retry-After.",
     ),
-    "bad_request": Explanation("The request could not be read.", "Check its syntax and headers."),
+    "bad_request": Explanation("The request is malformed.", "Check its syntax and headers."),
     "unauthorized": Explanation("The request is not authenticated.", "Send a valid bearer token."),
     "forbidden": Explanation("You do not have permission for this request.", _ASK_ADMIN),
     "method_not_allowed": Explanation(
-        "The resource exists, and does not support this method.",
-        "Use one of the methods in the header Allow.",
+        "The resource does not support this method.",
+        "Use one of the methods in the Allow header.",
     ),
     "not_acceptable": Explanation(
-        "The server cannot answer in the media type that Accept names.", "Accept application/json."
+        "The server cannot respond in a media type that the Accept header allows.",
+        "Send Accept: application/json.",
     ),
     "unsupported_media_type": Explanation(
-        "The endpoint does not read bodies of this media type.",
-        "Send JSON with Content-Type: application/json; some endpoints also read application/yaml.",
+        "The endpoint does not support bodies of this media type.",
+        "Send JSON with Content-Type: application/json. Some endpoints also support application/yaml.",
     ),
     "too_many_requests": Explanation(
-        "You sent more requests than are allowed.", "Wait for the seconds in Retry-After."
+        "You sent too many requests in a short time.",
+        "Wait for the seconds in Retry-After before you try again.",
     ),
 }

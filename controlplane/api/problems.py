@@ -1,4 +1,4 @@
-"""Problem documents (RFC 9457): the one place that knows both our errors and HTTP."""
+"""Problem documents (RFC 9457): the mapping from errors to HTTP responses."""
 
 from __future__ import annotations
 
@@ -81,18 +81,18 @@ STATUS_BY_ERROR: dict[type[errors.ControlplaneError], HTTPStatus] = {
 
 
 def problem_response(exc: Exception, context: dict[str, Any]) -> Response | None:
-    """DRF's exception handler. None means a bug, which Django logs and answers 500."""
+    """Return the response for an exception, for DRF. None means a bug, for which Django responds 500."""
     if isinstance(exc, errors.ControlplaneError):
-        # Answering instead of re-raising would otherwise commit what was written so far.
+        # Without it, the transaction would be committed, since the exception is handled here.
         set_rollback()
-        return _ours(exc)
+        return _own_error_response(exc)
     if isinstance(exc, OperationalError | InterfaceError):
         set_rollback()
         log.warning("database.unavailable", error=str(exc).strip())
-        return _unavailable()
+        return _database_unavailable_response()
     if isinstance(exc, exceptions.APIException):
         set_rollback()
-        return _frameworks(exc)
+        return _framework_error_response(exc)
     return None
 
 
@@ -102,92 +102,96 @@ def problem(
     title: str,
     detail: str,
     *,
-    found: tuple[errors.FieldError, ...] = (),
+    field_errors: tuple[errors.FieldError, ...] = (),
     members: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Return the document. `members` are extension members (RFC 9457 section 3.2)."""
+    """Return a problem document. members: extension members (RFC 9457 section 3.2)."""
     return {
         "type": f"/problems/{code}",
         "title": title,
         "status": int(status),
         "code": code,
         "detail": detail,
-        "errors": [{k: v for k, v in asdict(one).items() if v or k == "pointer"} for one in found],
+        "errors": [{k: v for k, v in asdict(error).items() if v or k == "pointer"} for error in field_errors],
         "request_id": current_request_id(),
         **(members or {}),
     }
 
 
 def plain_response(error: errors.ControlplaneError) -> HttpResponse:
-    """The same for code outside of DRF: middleware and Django's own error views."""
+    """Return the response for an error outside of DRF: in middleware and Django's error views."""
     status = STATUS_BY_ERROR[type(error)]
     document = problem(
-        status, error.code, error.title, error.detail, found=error.errors, members=error.members
+        status, error.code, error.title, error.detail, field_errors=error.errors, members=error.members
     )
     return JsonResponse(document, status=status, content_type=CONTENT_TYPE)
 
 
 def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """handler404: a problem document, for pages too, since a console page never links to nothing."""
+    """Return a problem document for an unknown path: Django's handler404."""
     return plain_response(
-        errors.NotFound(f"There is nothing at {request.path}. The API is described at /api/v1/docs.")
+        errors.NotFound(f"{request.path} does not exist. See the API reference at /api/v1/docs.")
     )
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """handler400: what Django itself refuses, above all a Host that is not ours."""
+    """Return a problem document for a request that Django rejects, such as an unknown Host: handler400."""
     if isinstance(exception, DisallowedHost):
         return plain_response(
             errors.InvalidRequest(
-                "We do not answer to the host name that you used. Its operator can add it to ALLOWED_HOSTS.",
-                errors=[errors.FieldError("header:Host", "unknown_host", "It is not in ALLOWED_HOSTS.")],
+                "The host name of the request is not allowed. Ask the operator to add it to ALLOWED_HOSTS.",
+                errors=[
+                    errors.FieldError("header:Host", "unknown_host", "The host name is not in ALLOWED_HOSTS.")
+                ],
             )
         )
-    return plain_response(errors.InvalidRequest("The request could not be read."))
+    return plain_response(errors.InvalidRequest("The request is malformed."))
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    """handler500. The cause is in the log under the request's id, never in the answer."""
+    """Return a problem document for a bug: handler500. Only the log has the cause, under the request id."""
     document = problem(
         500,
         "internal_error",
         "Internal Server Error",
-        "Tell your operator the request_id; the log has the cause.",
+        "An unexpected error occurred. Give the request_id to your operator, who finds the cause in the log.",
     )
     return JsonResponse(document, status=500, content_type=CONTENT_TYPE)
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
     return plain_response(
-        errors.PermissionDenied("The form's CSRF token is missing or old. Reload the page and send it again.")
+        errors.PermissionDenied(
+            "The form's CSRF token is missing or expired. Reload the page and submit the form again."
+        )
     )
 
 
-def _ours(exc: errors.ControlplaneError) -> Response:
+def _own_error_response(exc: errors.ControlplaneError) -> Response:
     status = STATUS_BY_ERROR[type(exc)]
-    document = problem(status, exc.code, exc.title, exc.detail, found=exc.errors, members=exc.members)
+    document = problem(status, exc.code, exc.title, exc.detail, field_errors=exc.errors, members=exc.members)
     headers = {"WWW-Authenticate": "Bearer"} if status == HTTPStatus.UNAUTHORIZED else {}
     if (seconds := exc.members.get("retry_after")) is not None:
         headers["Retry-After"] = str(seconds)
     return Response(document, status=status, content_type=CONTENT_TYPE, headers=headers)
 
 
-def _unavailable() -> Response:
+def _database_unavailable_response() -> Response:
     document = problem(
         503,
         "database_unavailable",
         "Service Unavailable",
-        "The database did not answer in time. Nothing was changed.",
+        "The database did not respond in time, and nothing was changed. Try again.",
     )
     headers = {"Retry-After": _RETRY_AFTER_SECONDS}
     return Response(document, status=503, content_type=CONTENT_TYPE, headers=headers)
 
 
-def _frameworks(exc: exceptions.APIException) -> Response:
+def _framework_error_response(exc: exceptions.APIException) -> Response:
     if isinstance(exc, exceptions.ValidationError):
-        return _ours(
+        return _own_error_response(
             errors.InvalidRequest(
-                "The request is not valid; `errors` lists all that is wrong.",
+                "The request is invalid. Correct the errors listed in `errors`.",
                 errors=field_errors(exc.detail),
             )
         )

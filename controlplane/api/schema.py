@@ -1,4 +1,4 @@
-"""What drf-spectacular cannot know: permissions, headers, problem documents."""
+"""Additions to drf-spectacular's schema: permissions, headers, problem documents."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from drf_spectacular.utils import OpenApiParameter
 
 from controlplane.api.problems import CONTENT_TYPE, STATUS_BY_ERROR
 
-_WORDS = {
+_DESCRIPTIONS = {
     400: "The request is invalid; `errors` lists each mistake.",
     401: "The token is missing or invalid.",
-    403: "The caller lacks the permission; `detail` names the roles that have it.",
+    403: "The caller lacks the required permission; `detail` names the roles that have it.",
     404: "The object does not exist, or the caller may not read it.",
     409: "The request conflicts with the current state.",
-    410: "The object was removed for good; `detail` says how to go on.",
-    412: "The object changed since it was read.",
+    410: "The object was permanently removed; `detail` explains what to do next.",
+    412: "The object has changed since it was read.",
     413: "The body is too large.",
     415: "The content type of the body is not supported.",
-    422: "The request is well-formed but cannot be carried out.",
+    422: "The request is well-formed, but its content is invalid.",
     428: "Send `If-Match` with the ETag of the object.",
     429: "Too many requests from this token or address; try again after `Retry-After` seconds.",
     503: "The database is not available; try again after `Retry-After` seconds.",
@@ -28,29 +28,32 @@ _METHODS = {"get", "post", "put", "patch", "delete"}
 
 
 class OperationSchema(AutoSchema):
-    """Adds the headers that an operation understands, and what it wants its caller to be allowed."""
+    """Adds the supported headers and the required permission of each operation."""
 
     def get_override_parameters(self) -> list[Any]:
         parameters: list[Any] = list(super().get_override_parameters())
-        # A long question may be sent as POST too; asking twice needs no key.
+        # Some POST operations only read, and need no key.
         handler = getattr(self.view, self.method.lower(), None)
         takes_keys = getattr(self.view, "takes_keys", True)
         if self.method == "POST" and getattr(handler, "is_mutation", False) and takes_keys:
             parameters.append(
                 _header(
                     "Idempotency-Key",
-                    "Makes retries safe: requests with the same key take effect once. Kept for 24 h.",
+                    "Makes retries safe: requests with the same key take effect only once. Keys are"
+                    " kept for 24 hours.",
                 )
             )
         if getattr(self.view, "has_versions", False):
             if self.method == "GET":
                 parameters.append(
-                    _header("If-None-Match", "The ETag of your copy: 304 if the copy is current.")
+                    _header("If-None-Match", "ETag of your copy. The response is 304 if the copy is current.")
                 )
             else:
-                parameters.append(_header("If-Match", 'The ETag of the object as you read it, such as "v7".'))
+                parameters.append(
+                    _header("If-Match", 'ETag of the object as you last read it, such as "v7".')
+                )
             if self.method == "PUT":
-                parameters.append(_header("If-None-Match", "`*`: create only, never replace."))
+                parameters.append(_header("If-None-Match", "`*`: create the object, never replace it."))
         return parameters
 
     def get_operation(self, *args: Any, **kwargs: Any) -> dict[str, Any] | None:
@@ -64,8 +67,8 @@ class OperationSchema(AutoSchema):
                 _add_problem(operation, 429)
         return operation
 
-    def get_description(self) -> str:  # type: ignore[override]  # as drf-spectacular has it
-        """Only what `extend_schema` says: docstrings of views are for readers of the code."""
+    def get_description(self) -> str:  # type: ignore[override]  # as in drf-spectacular
+        """Return no description: only `extend_schema` sets one, docstrings are for readers of the code."""
         return ""
 
     def get_auth(self) -> list[dict[str, list[str]]]:
@@ -76,11 +79,13 @@ class OperationSchema(AutoSchema):
 
 
 def describe_problems(result: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
-    """Add the problem document and, to each operation, the statuses that it can answer."""
+    """Add the problem schemas, and to each operation its possible error statuses."""
     components = result.setdefault("components", {})
     components.setdefault("schemas", {}).update(_SCHEMAS)
     components["securitySchemes"] = _SECURITY
-    components["responses"] = {_name(status): _response(words) for status, words in _WORDS.items()}
+    components["responses"] = {
+        _name(status): _response(description) for status, description in _DESCRIPTIONS.items()
+    }
     for methods in result["paths"].values():
         for method, operation in methods.items():
             if method in _METHODS:
@@ -93,16 +98,16 @@ def describe_problems(result: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
 
 
 def _statuses(operation: dict[str, Any]) -> set[int]:
-    """What follows from the parameters and the body; the rest is declared in `Endpoint.problems`."""
+    """Return the statuses that follow from parameters and body; `Endpoint.problems` declares the rest."""
     statuses = {400, 401, 403, 503}
     parameters = {parameter["name"]: parameter["in"] for parameter in operation.get("parameters", [])}
     if "path" in parameters.values():
         statuses.add(404)
-    if "project" in parameters:  # a scope: unknown, or of an illegal shape
+    if "project" in parameters:  # a scope, which may be unknown or invalid
         statuses |= {404, 422}
     if "requestBody" in operation:
         statuses |= {413, 415}
-    if "Idempotency-Key" in parameters:  # in flight, or used with another body
+    if "Idempotency-Key" in parameters:  # in use, or used with another body
         statuses |= {409, 422}
     if "If-Match" in parameters:
         statuses |= {412, 428}
@@ -115,7 +120,7 @@ def _add_problem(operation: dict[str, Any], status: int) -> None:
 
 
 def _headers(operation: dict[str, Any]) -> set[str]:
-    return {one["name"] for one in operation.get("parameters", []) if one["in"] == "header"}
+    return {parameter["name"] for parameter in operation.get("parameters", []) if parameter["in"] == "header"}
 
 
 def _header(name: str, description: str) -> OpenApiParameter:
@@ -126,29 +131,31 @@ def _name(status: int) -> str:
     return f"Problem{int(status)}"
 
 
-def _response(words: str) -> dict[str, Any]:
+def _response(description: str) -> dict[str, Any]:
     schema = {"$ref": "#/components/schemas/Problem"}
-    return {"description": words, "content": {CONTENT_TYPE: {"schema": schema}}}
+    return {"description": description, "content": {CONTENT_TYPE: {"schema": schema}}}
 
 
 _SECURITY = {
     "token": {
         "type": "http",
         "scheme": "bearer",
-        "description": "A token created with `POST /api/v1/tokens`.",
+        "description": "Token created with `POST /api/v1/tokens`.",
     },
     "session": {
         "type": "apiKey",
         "in": "cookie",
         "name": "__Host-cp-session",
-        "description": "The session of the web console; writes need its CSRF token too.",
+        "description": "Session of the web console. Writes also require its CSRF token.",
     },
 }
 _TEXT = {"type": "string"}
 _SCHEMAS: dict[str, Any] = {
     "Problem": {
         "type": "object",
-        "description": "A problem document (RFC 9457). `code` is stable: branch on it, never on the texts.",
+        "description": (
+            "Problem document (RFC 9457). `code` is stable: clients should rely on it, not on the texts."
+        ),
         "properties": {
             "type": _TEXT,
             "title": _TEXT,
@@ -162,11 +169,11 @@ _SCHEMAS: dict[str, Any] = {
     },
     "FieldError": {
         "type": "object",
-        "description": "One mistake in the request.",
+        "description": "An error in one field of the request.",
         "properties": {
             "pointer": {
                 **_TEXT,
-                "description": "JSON Pointer into the body; `?name` for a query parameter.",
+                "description": "JSON Pointer into the body, or `?name` for a query parameter.",
             },
             "code": _TEXT,
             "message": _TEXT,

@@ -1,4 +1,4 @@
-"""Scopes in the API: as query parameters and as a member of answers."""
+"""Scopes in the API: query parameters and schemas."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ def _segment(help_text: str) -> serializers.CharField:
 
 
 class ScopeQuery(Query):
-    """A scope. Six shapes are legal; leave all four out for the global scope."""
+    """A scope in query parameters. Omit all four for the global scope."""
 
-    project = _segment("Project. Empty means any.")
-    domain = _segment("Domain. Empty means any.")
-    workflow = _segment("Workflow; needs project and domain.")
-    launch_plan = _segment("Launch plan; needs project, domain and workflow.")
+    project = _segment("Project. Empty: any project.")
+    domain = _segment("Domain. Empty: any domain.")
+    workflow = _segment("Workflow. Requires project and domain.")
+    launch_plan = _segment("Launch plan. Requires project, domain and workflow.")
 
 
 class ScopeWrite(StrictSerializer):
-    """A scope in a body. Leave all four out for everything."""
+    """A scope. Omit all four fields for the global scope."""
 
     project = Text(required=False, default="", allow_blank=True, max_length=MAX_SEGMENT_LENGTH)
     domain = Text(required=False, default="", allow_blank=True, max_length=MAX_SEGMENT_LENGTH)
@@ -40,7 +40,7 @@ class ScopeWrite(StrictSerializer):
 
 
 class ScopeRead(serializers.Serializer[Any]):
-    """Where something applies. An empty segment means any."""
+    """A scope. An empty field means any."""
 
     level = serializers.ChoiceField(choices=LEVEL_NAMES)
     project = serializers.CharField()
@@ -50,7 +50,7 @@ class ScopeRead(serializers.Serializer[Any]):
 
 
 def scope_from(query: dict[str, Any]) -> Scope:
-    """Raises InvalidScope."""
+    """Return the scope of parsed query parameters. Raises InvalidScope."""
     return Scope(**{name: query[name] for name in SEGMENTS})
 
 

@@ -1,4 +1,4 @@
-"""Limits of requests in a minute: for each token or person, and for each address without a valid token."""
+"""Requests per minute: limits for each token or person, and for each address without a valid token."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from controlplane.identity.callers import Caller
 from controlplane.web.client_address import address_of, source_of
 
 _SECONDS = 60
-_PORTIONS = 200
-# Tokens of which a process keeps counts.
+_BATCHES = 200
+# Maximum number of keys that a process counts.
 _MOST_KEYS = 10_000
 
 
 class CallerThrottle(BaseThrottle):
-    """Counts requests with a token by the token, and those with a session by its person."""
+    """Counts requests by token, and those of console sessions by person."""
 
     def allow_request(self, request: Request, view: APIView) -> bool:
         """Raises TooManyAttempts."""
@@ -37,7 +37,7 @@ class CallerThrottle(BaseThrottle):
 
 
 class AnonymousThrottle(BaseThrottle):
-    """Counts requests that no token or session vouches for, by address."""
+    """Counts requests without a valid token or session, by address."""
 
     def allow_request(self, request: Request, view: APIView) -> bool:
         """Raises TooManyAttempts."""
@@ -53,31 +53,31 @@ def count_token(token: Token) -> None:
 
 
 def count_anonymous(request: HttpRequest) -> None:
-    """Count a request that no token or session vouches for. Raises TooManyAttempts."""
+    """Count a request without a valid token or session. Raises TooManyAttempts."""
     source = source_of(address_of(request))
     _count("address", source, settings.THROTTLE_ANONYMOUS_PER_MINUTE, "your address without a valid token")
 
 
 class RequestCounter:
-    """Counts requests in this process, and takes the counts to all processes' counters in portions.
+    """Counts requests in this process, and adds them to the shared counters in batches.
 
-    A portion is half a percent of the limit: a request rarely waits for Valkey, and small limits are exact.
+    A batch is half a percent of the limit: a request rarely waits for Valkey, and small limits are exact.
     """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._minute = 0
-        # For each key: not taken yet, and the last count of all processes.
+        # For each key: requests not yet added to the shared counter, and its last value.
         self._counts: dict[str, tuple[int, int]] = {}
 
     def add(self, key: str, minute: int, most: int) -> int:
-        """Count a request; return how many there were in this minute, as far as this process knows."""
+        """Count a request, and return the number in this minute as far as this process knows."""
         with self._lock:
             if minute != self._minute or len(self._counts) > _MOST_KEYS:
                 self._minute, self._counts = minute, {}
             waiting, total = self._counts.get(key, (0, 0))
             waiting += 1
-            is_due = waiting >= most // _PORTIONS
+            is_due = waiting >= most // _BATCHES
             self._counts[key] = (0 if is_due else waiting, total)
         if not is_due:
             return total + waiting
@@ -89,7 +89,7 @@ class RequestCounter:
 
 
 def seconds_left(now: float) -> int:
-    """Seconds until the minute that contains `now` is over, at least 1."""
+    """Return the seconds until the current minute ends, at least 1."""
     return max(1, _SECONDS - int(now % _SECONDS))
 
 
@@ -99,7 +99,7 @@ def _count(kind: str, key: str, most: int, who: str) -> None:
     now = time.time()
     if _requests.add(f"{kind}:{key}", int(now // _SECONDS), most) > most:
         wait = seconds_left(now)
-        detail = f"More than {most} requests in a minute from {who}. Try again in {wait} seconds."
+        detail = f"More than {most} requests per minute from {who}. Try again in {wait} seconds."
         raise TooManyAttempts(detail, retry_after=wait)
 
 

@@ -1,4 +1,4 @@
-"""`since` and `order` of lists that hold records over time."""
+"""The parameters `since` and `order` of lists of events and other timed records."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from rest_framework import serializers
 from controlplane.api.fields import Instant
 
 ASCENDING, DESCENDING = "asc", "desc"
-ORDERS = [(one, one) for one in (ASCENDING, DESCENDING)]
+ORDERS = [(order, order) for order in (ASCENDING, DESCENDING)]
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 _DURATION = re.compile(r"(?:[0-9]{1,6}[smhdw]){1,5}")
 _PART = re.compile(r"([0-9]+)([smhdw])")
-# Longer than any log is kept; what adds up to more is a typing mistake.
+# Longer than any retention; a longer duration is a typing mistake.
 _LONGEST = timedelta(days=36_500)
-HELP = "Only what is newer: a duration such as `30m`, `2h` or `7d`, or an RFC 3339 time."
-_MALFORMED = "Give a duration such as 30m, 2h or 7d, or an RFC 3339 time such as 2026-11-21T09:30:00Z."
+HELP = "Only records since then: a duration such as `30m`, `2h` or `7d`, or an RFC 3339 time."
+_MALFORMED = "Use a duration such as 30m, 2h or 7d, or an RFC 3339 time such as 2026-11-21T09:30:00Z."
 
 
 class SinceField(serializers.CharField):
@@ -42,7 +42,7 @@ class SinceField(serializers.CharField):
 
 
 def newer_than(since: timedelta | datetime) -> Q:
-    """Records whose `at` is not older than this. Durations count back from the database's clock."""
+    """Return a filter for records since then. Durations count back from the database's clock."""
     return Q(at__gte=Now() - since if isinstance(since, timedelta) else since)
 
 

@@ -1,6 +1,6 @@
-"""The demo: three projects, overrides on every level, six agents. Used by docs, screenshots and tests.
+"""Demo data: three projects, overrides on every level, six agents. Used by docs, screenshots and tests.
 
-The task resources and execution config of flytesnacks are the example of RFC 3749.
+The task resources and execution config of flytesnacks are the example in RFC 3749.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ from registry.joining.register import register
 from registry.joining.registration import Registration
 
 AGENTS_PRINCIPAL = "demo-agents"
-_ACTOR = Actor(None, "system:demo", reason="Part of the demo.")
+_ACTOR = Actor(None, "system:demo", reason="Demo data.")
 
 _PROJECTS = {
-    "flytesnacks": "Examples that people copy.",
+    "flytesnacks": "Example workflows.",
     "recommender": "Trains and serves recommendations.",
     "billing": "Nightly invoices.",
 }
@@ -92,7 +92,7 @@ _OVERRIDES: list[tuple[str, Scope, dict[str, Any]]] = [
     ),
 ]
 
-# Name, environment, service types, cost, seconds since it was last heard.
+# Name, environment, service types, cost, seconds since the last heartbeat.
 _AGENTS: list[tuple[str, str, tuple[str, ...], Cost, int]] = [
     ("dev-laptop-1", "development", ("container",), Cost.LOW, 2),
     ("prod-eu-1", "production-eu", ("vm", "container", "cluster"), Cost.HIGH, 5),
@@ -105,7 +105,7 @@ _AGENTS: list[tuple[str, str, tuple[str, ...], Cost, int]] = [
 
 @transaction.atomic
 def seed() -> bool:
-    """Load the demo; False if it is there already."""
+    """Load the demo data. Return False if they already exist."""
     try:
         with transaction.atomic():
             for project, description in _PROJECTS.items():
@@ -120,8 +120,8 @@ def seed() -> bool:
     return True
 
 
-def new_agents_token() -> str:
-    """A fresh token for the demo agents; the ones before are revoked. Raises UnknownPrincipal."""
+def create_agents_token() -> str:
+    """Return a new token for the demo agents and revoke the earlier ones. Raises UnknownPrincipal."""
     principal = principals.get_principal(AGENTS_PRINCIPAL)
     for token in Token.objects.filter(principal=principal, revoked_at=None):
         issue_tokens.revoke_token(token.id, of=None, actor=_ACTOR)
@@ -135,5 +135,7 @@ def _seed_agents(principal: Principal) -> None:
     for name, environment, service_types, cost, silent in _AGENTS:
         registration = Registration(name, environment, service_types, cost, f"dcm.agent.{name}", None)
         agent, _ = register(registration, actor=actor, any_agent=False, policy=policy)
-        heard = Now() - timedelta(seconds=silent)
-        Lease.objects.filter(agent=agent).update(renewed_at=heard, expires_at=heard + policy.lease)
+        last_heartbeat = Now() - timedelta(seconds=silent)
+        Lease.objects.filter(agent=agent).update(
+            renewed_at=last_heartbeat, expires_at=last_heartbeat + policy.lease
+        )

@@ -1,4 +1,4 @@
-"""The API's figures for Prometheus."""
+"""HTTP endpoint for Prometheus metrics."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from controlplane.observability.metrics import exposition
 
 
 class Metrics(Endpoint):
-    """For Prometheus, with `authorization: credentials_file`. A viewer of everything may read it."""
+    """Metrics for Prometheus, with a token. Requires the role viewer at the global scope."""
 
     actions = {"GET": Action.METRICS_READ}
     schema = None

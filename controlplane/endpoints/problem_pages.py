@@ -1,4 +1,4 @@
-"""The pages behind the `type` of problem documents: for everybody, without a token."""
+"""Pages for the `type` URLs of problem documents, readable without a token."""
 
 from __future__ import annotations
 
@@ -13,32 +13,32 @@ from controlplane import errors
 from controlplane.api.problem_types import EXPLANATIONS
 from controlplane.api.problems import STATUS_BY_ERROR
 
-# Codes that no class of ours has.
-_OTHERS = {
+# Codes without an error class.
+_OTHER_STATUSES = {
     "internal_error": HTTPStatus.INTERNAL_SERVER_ERROR,
     "database_unavailable": HTTPStatus.SERVICE_UNAVAILABLE,
 }
-_CLASSES: dict[str, type[errors.ControlplaneError]] = {one.code: one for one in STATUS_BY_ERROR}
+_CLASSES: dict[str, type[errors.ControlplaneError]] = {error.code: error for error in STATUS_BY_ERROR}
 
 
 @require_safe
 def problem_type(request: HttpRequest, code: str) -> HttpResponse:
-    """Explain one code."""
+    """Return the explanation of one problem code."""
     if code not in EXPLANATIONS:
         raise Http404
-    explained = describe(code)
-    return _answer(request, [explained], explained)
+    explanation = describe(code)
+    return _answer(request, [explanation], explanation)
 
 
 @require_safe
 def problem_types(request: HttpRequest) -> HttpResponse:
-    """Explain all codes."""
-    every = [describe(code) for code in sorted(EXPLANATIONS)]
-    return _answer(request, every, {"items": every})
+    """Return the explanations of all problem codes."""
+    explanations = [describe(code) for code in sorted(EXPLANATIONS)]
+    return _answer(request, explanations, {"items": explanations})
 
 
 def describe(code: str) -> dict[str, Any]:
-    """Return code, title, status, meaning and next step."""
+    """Return the problem type: code, title, status, meaning and next step."""
     status, title = _status_and_title(code)
     explanation = EXPLANATIONS[code]
     return {
@@ -54,16 +54,16 @@ def describe(code: str) -> dict[str, Any]:
 def _status_and_title(code: str) -> tuple[HTTPStatus, str]:
     if kind := _CLASSES.get(code):
         return STATUS_BY_ERROR[kind], kind.title
-    status = _OTHERS.get(code) or HTTPStatus[code.upper()]
+    status = _OTHER_STATUSES.get(code) or HTTPStatus[code.upper()]
     return status, status.phrase
 
 
-def _answer(request: HttpRequest, shown: list[dict[str, Any]], document: dict[str, Any]) -> HttpResponse:
+def _answer(request: HttpRequest, problems: list[dict[str, Any]], document: dict[str, Any]) -> HttpResponse:
     if "text/html" not in request.headers.get("Accept", ""):
         response: HttpResponse = JsonResponse(document)
     else:
-        # Without the request: the page needs neither a session nor the database.
-        response = HttpResponse(get_template("controlplane/problems.html").render({"problems": shown}))
+        # Without the request, so that the page needs neither a session nor the database.
+        response = HttpResponse(get_template("controlplane/problems.html").render({"problems": problems}))
     response["Cache-Control"] = "public, max-age=3600"
     response["Vary"] = "Accept"
     return response

@@ -217,7 +217,7 @@ class NameTaken(Conflict):
 
 
 class DuplicateInstance(Conflict):
-    """agent_id, instance: who was refused, for whoever notes it. The answer has `retry_after` in seconds."""
+    """agent_id, instance: of the rejected process. The response has `retry_after` in seconds."""
 
     code = "duplicate_instance"
     title = "Duplicate agent instance"

@@ -1,4 +1,4 @@
-"""The root of all errors. Pure."""
+"""Base class of all errors. Pure."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from controlplane.errors.field_error import FieldError
 
 
 class ControlplaneError(Exception):
-    """The root. `code` is part of the API: never rename one."""
+    """Base class of all errors. `code` is part of the API: never rename one."""
 
     code: ClassVar[str] = "error"
     title: ClassVar[str] = "Error"

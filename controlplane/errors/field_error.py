@@ -1,4 +1,4 @@
-"""One thing that is wrong with an input. Pure."""
+"""Errors in single fields. Pure."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class FieldError:
-    """One thing that is wrong with the input.
+    """An error in one field of the input.
 
-    pointer: RFC 6901, from the root of the body; for a query parameter its name after `?`.
-    code: a stable word. hint: what to do instead. allowed: the legal values, where they are few.
-    line, column: in a text that was sent, from 1; 0 where that means nothing.
+    pointer: JSON Pointer (RFC 6901) into the body; for a query parameter, `?` and its name.
+    code: stable identifier. hint: what to do instead. allowed: valid values, if there are few.
+    line, column: position in the input, from 1; 0 if unknown.
     """
 
     pointer: str

@@ -1,7 +1,7 @@
-"""Who may read the events of each kind of object. Pure.
+"""Audiences: permissions to read the events of each kind of object. Pure.
 
-The kind is the part of an event type's name before the dot. A kind that nobody has declared is for
-administrators alone, so that a forgotten declaration hides events instead of showing them.
+The kind is the part of an event type's name before the dot. Only administrators can read undeclared kinds, so
+that a forgotten declaration hides events instead of exposing them.
 """
 
 from __future__ import annotations
@@ -10,27 +10,27 @@ from dataclasses import dataclass
 
 from controlplane.identity.roles import Action
 
-# Members of an event's data that name a team: whoever may not read the team may not read the event.
+# Fields of an event's data that name a team: the event is readable only to readers of the team.
 TEAM_MEMBERS = ("team", "from_team", "to_team")
 
 
 @dataclass(frozen=True, slots=True)
 class Audience:
-    """The action that reads objects of a kind; `event.read` is needed as well.
+    """The action required to read objects of a kind, in addition to `event.read`.
 
-    holds_all_teams: the data may quote what any team publishes.
+    holds_all_teams: the data may quote publications of any team.
     """
 
     action: Action
     holds_all_teams: bool = False
 
 
-NOBODY_ELSE = Audience(Action.AUDIT_READ)
+ADMINISTRATORS = Audience(Action.AUDIT_READ)
 _DECLARED: dict[str, Audience] = {}
 
 
 def declare_audience(kind: str, action: Action, *, holds_all_teams: bool = False) -> None:
-    """Say who reads the events of a kind of object. Raises ValueError if it is declared already."""
+    """Declare the audience of a kind of object. Raises ValueError if it is already declared."""
     if kind in _DECLARED:
         raise ValueError(f"the audience of {kind} is declared twice")
     _DECLARED[kind] = Audience(action, holds_all_teams)
@@ -41,8 +41,8 @@ def kind_of(event_type: str) -> str:
 
 
 def audience_of(event_type: str) -> Audience:
-    """The audience of an event type, by its name."""
-    return _DECLARED.get(kind_of(event_type), NOBODY_ELSE)
+    """Return the audience of the event type with this name."""
+    return _DECLARED.get(kind_of(event_type), ADMINISTRATORS)
 
 
 def declared_kinds() -> frozenset[str]:

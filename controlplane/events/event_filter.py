@@ -1,4 +1,4 @@
-"""What a caller may read of the event log, as data. Pure."""
+"""Event filters: the part of the event log that a caller may read. Pure."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from controlplane.scopes import Scope
 
 
 @dataclass(frozen=True, slots=True)
-class Right:
-    """Events of these types are readable at and below these scopes."""
+class EventRight:
+    """Permission to read events of these types at and below these scopes."""
 
     types: frozenset[str]
     scopes: tuple[Scope, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Sight:
-    """What a caller may read. everything: no event is withheld."""
+class EventFilter:
+    """The events that a caller may read. everything: all of them."""
 
-    rights: tuple[Right, ...] = ()
+    rights: tuple[EventRight, ...] = ()
     hidden_teams: frozenset[str] = frozenset()
     everything: bool = False
 
@@ -31,15 +31,15 @@ class Sight:
         if self.everything:
             return True
         allowed = any(
-            event_type in right.types and any(one.covers(scope) for one in right.scopes)
+            event_type in right.types and any(readable.covers(scope) for readable in right.scopes)
             for right in self.rights
         )
         return allowed and self.hidden_teams.isdisjoint(teams)
 
     def as_json(self) -> dict[str, Any]:
-        """For `sight_from`."""
+        """Return the filter as JSON for `event_filter_from`."""
         rights = [
-            {"types": sorted(right.types), "scopes": [one.segments for one in right.scopes]}
+            {"types": sorted(right.types), "scopes": [readable.segments for readable in right.scopes]}
             for right in self.rights
         ]
         return {
@@ -49,18 +49,18 @@ class Sight:
         }
 
 
-EVERYTHING = Sight(everything=True)
+EVERYTHING = EventFilter(everything=True)
 
 
-def sight_from(sent: Mapping[str, Any]) -> Sight:
-    """Read what `Sight.as_json` wrote."""
+def event_filter_from(document: Mapping[str, Any]) -> EventFilter:
+    """Return the filter from the JSON of `EventFilter.as_json`."""
     rights = tuple(
-        Right(frozenset(one["types"]), tuple(Scope(**scope) for scope in one["scopes"]))
-        for one in sent["rights"]
+        EventRight(frozenset(right["types"]), tuple(Scope(**scope) for scope in right["scopes"]))
+        for right in document["rights"]
     )
-    return Sight(rights, frozenset(sent["hidden_teams"]), sent["everything"])
+    return EventFilter(rights, frozenset(document["hidden_teams"]), document["everything"])
 
 
 def teams_in(data: Mapping[str, Any]) -> tuple[str, ...]:
-    """The teams that an event's data names."""
+    """Return the teams in an event's data."""
     return tuple(data[member] for member in TEAM_MEMBERS if isinstance(data.get(member), str))

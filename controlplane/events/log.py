@@ -1,7 +1,7 @@
-"""Append to the event log, and follow it.
+"""The event log: append events and follow them.
 
-Appending happens in the transaction of the change and takes no lock that another writer could
-meet. Numbering happens when somebody reads: docs/adr/0008 has the reasoning.
+Events are appended in the transaction of the change, without a lock that could block other writers. They are
+numbered when somebody reads. For the reasons, see docs/adr/0008.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from controlplane.events.types import EventType
 from controlplane.ids import uuid7
 from controlplane.scopes import SEGMENTS, Scope
 
-# So many are numbered at most in one go: the lock on the counter stays short.
-_NUMBERED_AT_ONCE = 5000
+# Maximum number of events per numbering, to keep the lock on the counter short.
+_NUMBERING_BATCH = 5000
 
 
 def append(
@@ -33,9 +33,9 @@ def append(
     scope: Scope = Scope(),
     request_id: str = "",
 ) -> None:
-    """Write one event. Must be called inside the transaction of the change that it tells of."""
+    """Write an event, in the transaction of the change that it reports."""
     if not connection.in_atomic_block:
-        raise RuntimeError(f"{event_type.name} was recorded outside of a transaction")
+        raise RuntimeError(f"{event_type.name} must be recorded within a transaction.")
     types.check(event_type, data)
     Event.objects.create(
         type=event_type.name,
@@ -50,7 +50,7 @@ def append(
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """An event as `append` takes it, to append many."""
+    """An event for `append_each`, with the parameters of `append`."""
 
     event_type: EventType
     object_type: str
@@ -63,23 +63,23 @@ class Entry:
 
 def append_each(entries: Sequence[Entry]) -> None:
     """Write many events with one COPY."""
-    for one in entries:
-        types.check(one.event_type, one.data)
+    for entry in entries:
+        types.check(entry.event_type, entry.data)
     copy_rows(
         Event,
         ("id", "type", "object_type", "object_id", *SEGMENTS, "actor", "request_id", "data"),
         (
             (
                 uuid7(),
-                one.event_type.name,
-                one.object_type,
-                one.object_id,
-                *one.scope.path,
-                one.actor,
-                one.request_id,
-                as_json(one.data),
+                entry.event_type.name,
+                entry.object_type,
+                entry.object_id,
+                *entry.scope.path,
+                entry.actor,
+                entry.request_id,
+                as_json(entry.data),
             )
-            for one in entries
+            for entry in entries
         ),
     )
 
@@ -91,7 +91,7 @@ def append_many(
     actor: str,
     request_id: str = "",
 ) -> None:
-    """Write many events of one kind of object: type, object id, data and scope of each."""
+    """Write many events for one type of object: event type, object id, data and scope of each."""
     append_each(
         [
             Entry(event_type, object_type, object_id, data, actor, scope, request_id)
@@ -101,29 +101,29 @@ def append_many(
 
 
 def follow(after: int) -> EventQuerySet:
-    """Events numbered above `after`, in order, everything committed so far included."""
+    """Return the events after this number in ascending order, including all committed events."""
     number_committed()
     return Event.objects.numbered_after(after)
 
 
 def last_number() -> int:
-    """The highest number that was ever given, after numbering what is committed."""
+    """Return the highest number after numbering all committed events."""
     number_committed()
     return last_given()
 
 
 def last_given() -> int:
-    """The same without numbering: what has no number yet gets a higher one."""
+    """Return the highest number without numbering: later numbers are higher."""
     return int(Numbering.objects.get(id=1).last_seq)
 
 
 def number_committed() -> int:
-    """Give every committed event its number; return how many got one."""
+    """Number all committed events; return how many were numbered."""
     total = 0
     while Event.objects.filter(seq__isnull=True).exists():
         numbered = _number_some()
         total += numbered
-        if numbered < _NUMBERED_AT_ONCE:
+        if numbered < _NUMBERING_BATCH:
             break
     return total
 
@@ -131,15 +131,15 @@ def number_committed() -> int:
 @transaction.atomic
 def _number_some() -> int:
     with connection.cursor() as cursor:
-        # Whoever waits here sees, once it is its turn, all that the one before has numbered:
-        # under READ COMMITTED the next statement takes a new snapshot.
+        # A transaction that waits here then sees all events numbered by the one before: under READ COMMITTED
+        # the next statement has a new snapshot.
         cursor.execute("SELECT last_seq FROM events_numbering WHERE id = 1 FOR UPDATE")
-        cursor.execute(_NUMBER, {"limit": _NUMBERED_AT_ONCE})
+        cursor.execute(_NUMBER, {"limit": _NUMBERING_BATCH})
         return int(cursor.fetchone()[0])
 
 
-# `position` is drawn while the writer holds the lock of the object it changes, so for one object
-# its order is the order of the changes.
+# `position` is assigned while the writer holds the lock of the changed object, so that its order is the order
+# of the object's changes.
 _NUMBER = """
 WITH pending AS (
     SELECT position, row_number() OVER (ORDER BY position) AS n

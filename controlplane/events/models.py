@@ -1,4 +1,4 @@
-"""The event log: facts in the past tense, append-only. docs/adr/0008 says how followers miss none."""
+"""The event log: append-only facts in the past tense. For how followers miss none, see docs/adr/0008."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ class EventQuerySet(ScopedQuerySet["Event"]):
         return self.filter(seq__gt=seq).order_by("seq")
 
     def numbered_before(self, seq: int | None) -> EventQuerySet:
-        """Numbered below `seq`, the newest first; None means all."""
+        """Return events with a lower number, newest first; None: all numbered events."""
         rows = self.filter(seq__lt=seq) if seq else self.exclude(seq=None)
         return rows.order_by("-seq")
 
 
 class Event(models.Model):
-    """One fact. `seq` is empty until the numbering gives the committed event its place."""
+    """One event. `seq` is null until the committed event is numbered."""
 
     position = models.BigAutoField(primary_key=True)
     id = models.UUIDField(default=uuid7, unique=True, editable=False)
@@ -48,7 +48,7 @@ class Event(models.Model):
                 fields=["position"], name="event_not_numbered", condition=models.Q(seq__isnull=True)
             ),
             models.Index(fields=["object_type", "object_id", "seq"], name="event_by_object"),
-            # Rows come in the order of their times: a few pages of index, and next to nothing to write.
+            # Rows are inserted in the order of their times, so that this index is small and cheap to update.
             BrinIndex(fields=["at"], name="event_by_time", autosummarize=True),
         ]
 
@@ -57,7 +57,7 @@ class Event(models.Model):
 
 
 class Numbering(models.Model):
-    """One row: the last number given. Locking it makes the numbering single-handed."""
+    """A single row with the last number. Its lock serializes the numbering."""
 
     id = models.SmallIntegerField(primary_key=True, default=1)
     last_seq = models.BigIntegerField(default=0)

@@ -1,4 +1,4 @@
-"""What a watcher wants to hear, and server-sent events as text. Pure.
+"""Watches of the event log, and server-sent events as text. Pure.
 
 Format: WHATWG HTML, "Server-sent events".
 """
@@ -12,45 +12,45 @@ from typing import Any
 
 import msgspec
 
-from controlplane.events.event_filter import Sight, sight_from
+from controlplane.events.event_filter import EventFilter, event_filter_from
 from controlplane.scopes import Scope
 
 
 @dataclass(frozen=True, slots=True)
 class Watch:
-    """after: the last number that was sent already. wait: seconds of a long poll; 0 for a stream.
+    """A request to follow events. after: the last number sent. wait: seconds of a long poll; 0 for a stream.
 
-    sight: what the watcher may read. principal: whose watch it is.
+    filter: events that the watcher may read. principal: id of the watcher.
     """
 
     after: int
     principal: str
-    sight: Sight
+    filter: EventFilter
     type: str = ""
     object_type: str = ""
     object_id: str = ""
     wait: int = 0
 
     def header(self) -> str:
-        return json.dumps({**asdict(self), "sight": self.sight.as_json()})
+        return json.dumps({**asdict(self), "filter": self.filter.as_json()})
 
-    def wants(self, told: Told) -> bool:
+    def wants(self, event: StreamedEvent) -> bool:
         return (
-            self.type in ("", told.type)
-            and self.object_type in ("", told.object_type)
-            and self.object_id in ("", told.object_id)
-            and self.sight.shows(told.type, told.scope, told.teams)
+            self.type in ("", event.type)
+            and self.object_type in ("", event.object_type)
+            and self.object_id in ("", event.object_id)
+            and self.filter.shows(event.type, event.scope, event.teams)
         )
 
 
 def watch_from(header: bytes) -> Watch:
-    said = json.loads(header)
-    return Watch(**{**said, "sight": sight_from(said["sight"])})
+    document = json.loads(header)
+    return Watch(**{**document, "filter": event_filter_from(document["filter"])})
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """An event, ready to be sent. teams: that it names. text: as a server-sent event."""
+class StreamedEvent:
+    """An event for streams. teams: named in its data. text: the event as a server-sent event."""
 
     seq: int
     type: str
@@ -62,10 +62,10 @@ class Told:
 
 
 def as_text(seq: int, name: str, data: Mapping[str, Any]) -> bytes:
-    """One server-sent event. JSON has no line breaks, so one `data:` line holds it."""
+    """Return a server-sent event. JSON has no line breaks, so that one `data:` line suffices."""
     return b"id: %d\nevent: %s\ndata: %s\n\n" % (seq, name.encode(), msgspec.json.encode(data))
 
 
 def bookmark(seq: int) -> bytes:
-    """Nothing happened, up to here: a client that comes back with this number misses nothing."""
+    """Return a bookmark: a client that reconnects with this number misses no events."""
     return as_text(seq, "bookmark", {"seq": seq})

@@ -1,4 +1,4 @@
-"""Event types: each registered once, with its meaning in one line and a JSON Schema of its data. Pure."""
+"""Event types: each is registered once, with its meaning and the JSON Schema of its data. Pure."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from controlplane.formats.json_schema import Validator, compile_schema
 
-# JSON Schemas of what most data are made of.
+# JSON Schemas of common fields.
 TEXT: dict[str, Any] = {"type": "string"}
 INTEGER: dict[str, Any] = {"type": "integer"}
 INTEGER_OR_NULL: dict[str, Any] = {"type": ["integer", "null"]}
@@ -36,7 +36,7 @@ def register(name: str, meaning: str, /, **properties: Mapping[str, Any]) -> Eve
         "additionalProperties": False,
     }
     if name in _REGISTERED:
-        raise ValueError(f"the event type {name} is registered twice")
+        raise ValueError(f"The event type {name} is registered twice.")
     _VALIDATORS[name] = compile_schema(schema)
     _REGISTERED[name] = EventType(name, meaning, schema)
     return _REGISTERED[name]
@@ -47,5 +47,5 @@ def registered() -> list[EventType]:
 
 
 def check(event_type: EventType, data: Mapping[str, Any]) -> None:
-    """Raise jsonschema_rs.ValidationError if the data is not what the type promises."""
+    """Raise jsonschema_rs.ValidationError if the data does not match the type's schema."""
     _VALIDATORS[event_type.name].validate(data)

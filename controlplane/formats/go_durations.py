@@ -1,4 +1,4 @@
-"""Durations as Go reads and writes them, in whole nanoseconds. Pure."""
+"""Durations in Go's format, in whole nanoseconds. Pure."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ MILLISECOND = 1000 * MICROSECOND
 SECOND = 1000 * MILLISECOND
 MINUTE = 60 * SECOND
 HOUR = 60 * MINUTE
-# The micro sign and the Greek letter: Go takes both.
+# Go accepts both the micro sign and the Greek letter.
 _UNITS = {
     "ns": 1,
     "us": MICROSECOND,
@@ -26,7 +26,7 @@ _PIECE = re.compile("([0-9]+)?(?:\\.([0-9]*))?(ns|us|\u00b5s|\u03bcs|ms|s|m|h)",
 
 
 def parse(text: str) -> int:
-    """Nanoseconds, by the rules of Go's time.ParseDuration. Raises ValueError."""
+    """Return the nanoseconds by the rules of Go's time.ParseDuration. Raises ValueError."""
     unsigned = text[1:] if text[:1] in ("-", "+") else text
     if unsigned == "0":
         return 0
@@ -34,17 +34,17 @@ def parse(text: str) -> int:
     while at < len(unsigned):
         piece = _PIECE.match(unsigned, at)
         if piece is None or not (piece[1] or piece[2]):
-            raise ValueError(f"{text[:40]!r} is no duration")
+            raise ValueError(f"{text[:40]!r} is not a duration")
         total += _nanoseconds(piece[1] or "0", piece[2] or "", _UNITS[piece[3]])
         at = piece.end()
     if not unsigned or total > _LONGEST:
-        raise ValueError(f"{text[:40]!r} is no duration")
+        raise ValueError(f"{text[:40]!r} is not a duration")
     return -total if text.startswith("-") else total
 
 
 @lru_cache(maxsize=1024)
 def write(nanoseconds: int) -> str:
-    """The duration as Go writes it: 90 seconds are `1m30s`."""
+    """Return the duration as Go writes it: `1m30s` for 90 seconds."""
     if nanoseconds < 0:
         return f"-{write(-nanoseconds)}"
     if nanoseconds < SECOND:
@@ -58,9 +58,9 @@ def write(nanoseconds: int) -> str:
 
 
 def _nanoseconds(whole: str, fraction: str, unit: int) -> int:
-    # More digits mean less than a nanosecond, or more than 290 years. Long texts of digits are slow.
+    # Further digits are below a nanosecond or above 290 years, and long integers are slow to parse.
     if len(whole.lstrip("0")) > 19:
-        raise ValueError("this is longer than Go can count")
+        raise ValueError("the duration exceeds the maximum of Go")
     fraction = fraction[:18]
     return int(whole) * unit + (int(fraction) * unit // 10 ** len(fraction) if fraction else 0)
 

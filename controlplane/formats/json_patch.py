@@ -1,7 +1,7 @@
-"""JSON Patch (RFC 6902) on JSON values, with the JSON Pointers of RFC 6901. Pure.
+"""JSON Patch (RFC 6902) with JSON Pointers (RFC 6901). Pure.
 
-All operations apply, in their order, or none does. Members of an operation that the RFC does not know are
-ignored, as it demands.
+All operations are applied in order, or none is. Unknown members of an operation are ignored, as the RFC
+requires.
 """
 
 from __future__ import annotations
@@ -14,43 +14,43 @@ from typing import Any
 from controlplane.errors import FieldError, InvalidRequest, PatchFailed
 
 MAX_OPERATIONS = 1000
-# Copies of copies grow without bound otherwise: twenty operations would make a million values.
+# Copies of copies would otherwise grow without bound: twenty operations could create a million values.
 _MOST_ADDED = 100_000
-# As deep as a body may be.
+# The same depth as for bodies.
 _MOST_DEPTH = 32
 
 
 def apply_patch(document: Any, operations: Any) -> Any:
-    """Return the patched document; the one given stays as it is.
+    """Return the patched document, and leave the original unchanged.
 
-    Raises InvalidRequest for what is no patch, and PatchFailed where a location does not exist, a `test`
-    fails or the result grows too large. Errors point into the patch.
+    Raises InvalidRequest for a malformed patch, and PatchFailed if a location does not exist, a `test` fails
+    or the result is too large. Errors point into the patch.
     """
     if not isinstance(operations, list) or len(operations) > MAX_OPERATIONS:
-        message = f"A JSON Patch is a list of at most {MAX_OPERATIONS} operations."
+        message = f"A JSON Patch must be a list of at most {MAX_OPERATIONS} operations."
         raise InvalidRequest(message, errors=[FieldError("", "wrong_type", message)])
-    # All are read before the first is applied: a malformed patch is malformed whatever it would meet.
-    read = [_read(number, operation) for number, operation in enumerate(operations)]
-    patching = _Patching(deepcopy(document))
-    for operation in read:
-        patching.apply(operation)
-    return patching.document
+    # All operations are validated before the first is applied.
+    parsed = [_read(number, operation) for number, operation in enumerate(operations)]
+    application = _Application(deepcopy(document))
+    for operation in parsed:
+        application.apply(operation)
+    return application.document
 
 
-def equal(one: Any, other: Any) -> bool:
+def equal(left: Any, right: Any) -> bool:
     """JSON equality (RFC 6902 section 4.6): numbers by value, objects in any order, and true is not 1."""
-    if isinstance(one, bool) or isinstance(other, bool):
-        return one is other
-    if isinstance(one, Mapping) and isinstance(other, Mapping):
-        return one.keys() == other.keys() and all(equal(one[name], other[name]) for name in one)
-    if isinstance(one, list) and isinstance(other, list):
-        return len(one) == len(other) and all(map(equal, one, other))
-    return bool(one == other)
+    if isinstance(left, bool) or isinstance(right, bool):
+        return left is right
+    if isinstance(left, Mapping) and isinstance(right, Mapping):
+        return left.keys() == right.keys() and all(equal(left[name], right[name]) for name in left)
+    if isinstance(left, list) and isinstance(right, list):
+        return len(left) == len(right) and all(map(equal, left, right))
+    return bool(left == right)
 
 
 @dataclass(frozen=True, slots=True)
 class _Operation:
-    """pointer: where it stands in the patch. source: `from`, as steps."""
+    """One operation. pointer: its location in the patch. source: the steps of `from`."""
 
     pointer: str
     name: str
@@ -63,7 +63,7 @@ class _Operation:
 
 
 @dataclass(slots=True)
-class _Patching:
+class _Application:
     document: Any
     added: int = 0
 
@@ -83,20 +83,20 @@ class _Patching:
     def _replace(self, operation: _Operation) -> None:
         self._value_at(operation, "path", operation.path)
         if operation.path:
-            self._take(operation, operation.path)
+            self._delete(operation, operation.path)
         self._add(operation, deepcopy(operation.value))
 
     def _remove(self, operation: _Operation) -> None:
         self._value_at(operation, "path", operation.path)
-        self._take(operation, operation.path)
+        self._delete(operation, operation.path)
 
     def _move(self, operation: _Operation) -> None:
         value = self._value_at(operation, "from", operation.source)
         if operation.source == operation.path:
             return
         if operation.path[: len(operation.source)] == operation.source:
-            raise operation.failed("path", "A value cannot move into itself. Choose another path.")
-        self._take(operation, operation.source)
+            raise operation.failed("path", "A value cannot be moved into itself. Choose another path.")
+        self._delete(operation, operation.source)
         self._add(operation, value)
 
     def _copy(self, operation: _Operation) -> None:
@@ -105,7 +105,10 @@ class _Patching:
     def _test(self, operation: _Operation) -> None:
         if not equal(self._value_at(operation, "path", operation.path), operation.value):
             where = _pointer(operation.path)
-            message = f"The value at {where} is not the one tested for. Read it again and make a new patch."
+            message = (
+                f"The value at {where} does not match the test. Read the override again and create a"
+                " new patch."
+            )
             raise operation.failed("value", message)
 
     def _add(self, operation: _Operation, value: Any) -> None:
@@ -122,8 +125,8 @@ class _Patching:
             raise _missing(operation, "path", operation.path)
         parent.insert(index, value)
 
-    def _take(self, operation: _Operation, path: tuple[str, ...]) -> None:
-        """Remove what is known to exist."""
+    def _delete(self, operation: _Operation, path: tuple[str, ...]) -> None:
+        """Remove an existing value."""
         parent, step = self._parent(operation, "path", path)
         del parent[step if isinstance(parent, dict) else int(step)]
 
@@ -146,16 +149,17 @@ class _Patching:
         return value
 
     def _count(self, operation: _Operation, value: Any) -> None:
-        """Bound what operations add: the number of values and, with their places, how deep they stand."""
+        """Check the number of added values and their depth in the document."""
         depth, level = len(operation.path), [value]
         while level:
             self.added += len(level)
             depth += 1
             if self.added > _MOST_ADDED or depth > _MOST_DEPTH:
                 raise operation.failed(
-                    "path", "The patch adds too many values, or nests them too deep. Split it."
+                    "path",
+                    "The patch adds too many values or nests them too deeply. Split it into several patches.",
                 )
-            level = [below for it in level for below in _members(it)]
+            level = [member for container in level for member in _members(container)]
 
 
 def _members(value: Any) -> Sequence[Any]:
@@ -167,40 +171,42 @@ def _members(value: Any) -> Sequence[Any]:
 def _read(number: int, operation: Any) -> _Operation:
     pointer = f"/{number}"
     if not isinstance(operation, dict):
-        raise _malformed(pointer, "wrong_type", "An operation is an object.")
+        raise _malformed(pointer, "wrong_type", "An operation must be an object.")
     name = operation.get("op")
-    if not isinstance(name, str) or name not in _NEEDS:
-        raise _malformed(f"{pointer}/op", "not_allowed", f"op is one of: {', '.join(_NEEDS)}.")
-    for member in ("path", *_NEEDS[name]):
+    if not isinstance(name, str) or name not in _REQUIRED_MEMBERS:
+        raise _malformed(
+            f"{pointer}/op", "not_allowed", f"op must be one of: {', '.join(_REQUIRED_MEMBERS)}."
+        )
+    for member in ("path", *_REQUIRED_MEMBERS[name]):
         if member not in operation:
-            raise _malformed(f"{pointer}/{member}", "required", f"The operation {name} needs {member}.")
+            raise _malformed(f"{pointer}/{member}", "required", f"The operation {name} requires {member}.")
     path = _steps(f"{pointer}/path", operation["path"])
-    source = _steps(f"{pointer}/from", operation["from"]) if "from" in _NEEDS[name] else ()
+    source = _steps(f"{pointer}/from", operation["from"]) if "from" in _REQUIRED_MEMBERS[name] else ()
     if name == "remove" and not path:
         raise _malformed(f"{pointer}/path", "not_allowed", "The whole document cannot be removed.")
     return _Operation(pointer, name, path, source, operation.get("value"))
 
 
 def _steps(pointer: str, text: Any) -> tuple[str, ...]:
-    """The steps of a JSON Pointer."""
-    if not isinstance(text, str) or (text and not text.startswith("/")) or not _escaped_well(text):
-        example = "such as /attributes/limits/cpu; ~0 stands for ~, and ~1 for /"
-        raise _malformed(pointer, "malformed", f"It must be a JSON Pointer, {example}.")
+    """Return the steps of a JSON Pointer."""
+    if not isinstance(text, str) or (text and not text.startswith("/")) or not _is_well_escaped(text):
+        example = "such as /attributes/limits/cpu; escape ~ as ~0 and / as ~1"
+        raise _malformed(pointer, "malformed", f"The value must be a JSON Pointer, {example}.")
     return tuple(step.replace("~1", "/").replace("~0", "~") for step in text.split("/")[1:])
 
 
-def _escaped_well(text: str) -> bool:
+def _is_well_escaped(text: str) -> bool:
     return "~" not in text.replace("~0", "").replace("~1", "")
 
 
 def _index(step: str) -> int | None:
-    """The index that a step names; leading zeros and signs make none."""
+    """Return the index in a step; None for other text, signs and leading zeros."""
     plain = step.isascii() and step.isdecimal() and len(step) < 10
     return int(step) if plain and (step == "0" or not step.startswith("0")) else None
 
 
 def _missing(operation: _Operation, member: str, path: tuple[str, ...]) -> PatchFailed:
-    message = f"There is nothing at {_pointer(path)}. Read the override again and make a new patch."
+    message = f"{_pointer(path)} does not exist. Read the override again and create a new patch."
     return operation.failed(member, message)
 
 
@@ -213,8 +219,8 @@ def _malformed(pointer: str, code: str, message: str) -> InvalidRequest:
     return InvalidRequest(message, errors=[FieldError(pointer, code, message)])
 
 
-# What an operation needs beside its path.
-_NEEDS: dict[str, tuple[str, ...]] = {
+# Required members of each operation in addition to path.
+_REQUIRED_MEMBERS: dict[str, tuple[str, ...]] = {
     "add": ("value",),
     "remove": (),
     "replace": ("value",),

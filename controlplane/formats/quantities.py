@@ -1,6 +1,6 @@
-"""Amounts: numbers, and quantities as Kubernetes writes them. Pure.
+"""Numbers and Kubernetes quantities. Pure.
 
-The grammar is that of apimachinery's resource/quantity.go, without a sign: we set amounts.
+The grammar is that of apimachinery's resource/quantity.go without a sign.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _SCALES = {**_DECIMAL, **_BINARY}
 
 
 def amount(value: Any) -> Decimal | None:
-    """Return what the number or quantity amounts to; None if it is neither.
+    """Return the number or quantity as a decimal; None if it is neither.
 
     "500m" is 0.5, "2Gi" is 2147483648, "1E" is 10**18 and "1E3" is 1000.
     """
@@ -32,10 +32,10 @@ def amount(value: Any) -> Decimal | None:
         return None
     if isinstance(value, int | float):
         return Decimal(str(value))
-    found = _QUANTITY.fullmatch(value) if isinstance(value, str) and len(value) <= 64 else None
-    if found is None:
+    match = _QUANTITY.fullmatch(value) if isinstance(value, str) and len(value) <= 64 else None
+    if match is None:
         return None
-    digits, suffix = Decimal(found[1]), found[2] or ""
+    digits, suffix = Decimal(match[1]), match[2] or ""
     if suffix in _SCALES:
         return digits * _SCALES[suffix]
     return digits * Decimal(10) ** int(suffix[1:])

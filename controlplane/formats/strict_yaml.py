@@ -1,8 +1,8 @@
-"""YAML in and out: YAML 1.2's core schema, without what makes YAML dangerous or surprising. Pure.
+"""Strict YAML: the core schema of YAML 1.2 without dangerous or surprising features. Pure.
 
-Refused: anchors and aliases (a few lines can mean gigabytes), tags, repeated names, names that are not
-text, deep nesting, NUL and other characters that cannot be stored. `no`, `on` and `1_000` are texts, as
-YAML 1.2 says. JSON is YAML, so JSON is read as well.
+Rejected are anchors and aliases (a few lines can expand to gigabytes), tags, repeated names, names that are
+not strings, deep nesting, NUL and other characters that cannot be stored. `no`, `on` and `1_000` are strings,
+as in YAML 1.2. JSON is valid YAML, so it is accepted too.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import yaml
 from controlplane.errors import FieldError, MalformedBody
 
 MAX_DEPTH = 32
-# Names and values of one stream together. 15,000 overrides have as many; reading them takes seconds.
+# Names and values of a stream. 15,000 overrides have as many, and take seconds to parse.
 MAX_NODES = 500_000
 Position = tuple[int, int]
 _ABSENT: Any = object()
@@ -31,51 +31,51 @@ _INTEGER = re.compile(r"[-+]?[0-9]+")
 _BASED = re.compile(r"0o[0-7]+|0x[0-9a-fA-F]+")
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
 _NOT_FINITE = re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
-# As hexadecimal this has nearly as many digits as Python turns into a text (4300).
+# In hexadecimal this has nearly as many digits as Python converts to decimal (4300).
 _LONGEST_INTEGER = 3500
-# What YAML forbids, and NEL, LS and PS: libyaml takes those for line breaks (YAML 1.1), and folds them.
+# Characters that YAML forbids, and NEL, LS and PS, which libyaml folds as line breaks (YAML 1.1).
 _UNREADABLE = re.compile("[^\t\n\r\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _BREAK = re.compile(r"\r\n|\r|\n")
 
 
 def load(text: str) -> Any:
-    """Return the one document. Raises MalformedBody with line and column."""
+    """Return the only document. Raises MalformedBody with line and column."""
     documents = load_all(text)
     if len(documents) != 1:
-        raise MalformedBody(f"One YAML document is wanted here, not {len(documents)}.")
+        raise MalformedBody(f"Expected one YAML document, got {len(documents)}.")
     return documents[0]
 
 
 def load_all(text: str) -> list[Any]:
-    """Return every document of the stream that is not empty. Raises MalformedBody."""
+    """Return all non-empty documents of the stream. Raises MalformedBody."""
     return [value for value, _ in _documents(text, positions=False) if value is not None]
 
 
 def positions(text: str) -> list[dict[str, Position]]:
-    """Line and column, from 1, of every value of every document that is not empty, by JSON Pointer.
+    """Return the line and column, from 1, of every value in each non-empty document, by JSON Pointer.
 
-    A second pass, for errors only: keeping positions costs more than reading.
+    This is a second pass, only for errors: tracking positions costs more than parsing.
     """
     return [places for value, places in _documents(text, positions=True) if value is not None]
 
 
 def dump(document: Any) -> str:
-    """Return the document as YAML: members in their order, texts quoted where any YAML would misread them."""
+    """Return the document as YAML, in its order, with strings quoted that YAML 1.1 or 1.2 would misread."""
     return dump_all([document])
 
 
 def dump_all(documents: Iterable[Any]) -> str:
-    """The same for several documents, separated by `---`."""
-    found = list(documents)
+    """Return several documents as YAML, separated by `---`."""
+    values = list(documents)
     return str(
         yaml.dump_all(
-            found,
+            values,
             Dumper=_Dumper,
             sort_keys=False,
             allow_unicode=True,
             default_flow_style=False,
             width=110,
-            explicit_start=len(found) > 1,
+            explicit_start=len(values) > 1,
         )
     )
 
@@ -90,25 +90,25 @@ def located(error: FieldError, places: Sequence[dict[str, Position]]) -> FieldEr
 
 
 def nearest(pointer: str, places: Mapping[str, Position]) -> Position:
-    """The place of the value, or of the nearest thing around it; names may be in either casing."""
+    """Return the position of the value or its nearest parent; names can be in snake or camel case."""
     at = ""
     for step in pointer.split("/")[1:]:
         spelled = (f"{at}/{step}", f"{at}/{_camel(step)}")
-        found = next((one for one in spelled if one in places), None)
-        if found is None:
+        match = next((spelling for spelling in spelled if spelling in places), None)
+        if match is None:
             break
-        at = found
+        at = match
     return places.get(at, (0, 0))
 
 
 def _camel(name: str) -> str:
-    first, *others = name.split("_")
-    return first + "".join(other[:1].upper() + other[1:] for other in others)
+    first, *rest = name.split("_")
+    return first + "".join(other[:1].upper() + other[1:] for other in rest)
 
 
 @dataclass(slots=True)
 class _Open:
-    """A mapping or sequence that has not ended. `name` is the name that waits for its value."""
+    """An open mapping or sequence. `name` is the name whose value comes next."""
 
     value: Any
     pointer: str
@@ -117,7 +117,7 @@ class _Open:
 
 @dataclass(slots=True)
 class _Builder:
-    """Makes plain values of parser events, without recursion: a hostile depth costs no stack."""
+    """Builds values from parser events without recursion, so that a hostile depth uses no stack."""
 
     keep_positions: bool
     stack: list[_Open] = field(default_factory=list)
@@ -135,10 +135,10 @@ class _Builder:
             case yaml.MappingEndEvent() | yaml.SequenceEndEvent():
                 self.stack.pop()
             case yaml.AliasEvent():
-                raise _malformed(event, "Aliases (*name) are not understood. Write the value out.")
+                raise _malformed(event, "Aliases (*name) are not supported. Write out the value.")
 
     def scalar(self, event: Any) -> None:
-        _refuse_marks(event)
+        _reject_marks(event)
         text = event.value
         if self.stack and isinstance(self.stack[-1].value, dict) and self.stack[-1].name is _ABSENT:
             self._name(text, event)
@@ -146,11 +146,11 @@ class _Builder:
         self._place(_plain(text, event) if event.implicit[0] else _storable(text, event), event)
 
     def begin(self, event: Any, value: Any) -> None:
-        _refuse_marks(event)
+        _reject_marks(event)
         if self.stack and isinstance(self.stack[-1].value, dict) and self.stack[-1].name is _ABSENT:
-            raise _malformed(event, "A name must be a text, not a list or an object.")
+            raise _malformed(event, "A name must be a string, not a list or an object.")
         if len(self.stack) >= MAX_DEPTH:
-            raise _malformed(event, f"This is nested deeper than {MAX_DEPTH} levels.")
+            raise _malformed(event, f"The YAML is nested deeper than {MAX_DEPTH} levels.")
         pointer = self._place(value, event)
         self.stack.append(_Open(value, pointer))
 
@@ -158,13 +158,13 @@ class _Builder:
         open_ = self.stack[-1]
         name = _storable(text, event)
         if name in open_.value:
-            raise _malformed(event, f"The name {name[:80]!r} stands twice in one object.")
+            raise _malformed(event, f"The name {name[:80]!r} is repeated in one object.")
         if name == "<<" and event.implicit[0]:
-            raise _malformed(event, "Merge keys (<<) are not understood. Write the members out.")
+            raise _malformed(event, "Merge keys (<<) are not supported. Write out the fields.")
         open_.name = name
 
     def _place(self, value: Any, event: Any) -> str:
-        """Put the value where it belongs; return its pointer."""
+        """Add the value to its parent and return its pointer."""
         if not self.stack:
             self.root, pointer = value, ""
         elif isinstance(self.stack[-1].value, dict):
@@ -182,8 +182,8 @@ class _Builder:
 
 
 def _documents(text: str, *, positions: bool) -> Iterator[tuple[Any, dict[str, Position]]]:
-    _refuse_unreadable(text)
-    _refuse_too_many(text)
+    _reject_unreadable(text)
+    _reject_too_many(text)
     builder = _Builder(positions)
     try:
         for event in yaml.parse(text, Loader=yaml.CSafeLoader):
@@ -197,7 +197,7 @@ def _documents(text: str, *, positions: bool) -> Iterator[tuple[Any, dict[str, P
 
 
 def _plain(text: str, event: Any) -> Any:
-    """A scalar without quotes, by the core schema (YAML 1.2.2, 10.3.2)."""
+    """Return the value of an unquoted scalar by the core schema (YAML 1.2.2, 10.3.2)."""
     if text in _WORDS:
         return _WORDS[text]
     if (plain := _INTEGER.fullmatch(text)) or _BASED.fullmatch(text):
@@ -209,34 +209,36 @@ def _plain(text: str, event: Any) -> Any:
             raise _malformed(event, f"The number {text[:40]} is too large.")
         return number
     if _NOT_FINITE.fullmatch(text):
-        raise _malformed(event, f"{text} is no number that JSON has.")
+        raise _malformed(event, f"{text} is not a number in JSON.")
     return _storable(text, event)
 
 
 def _storable(text: str, event: Any) -> str:
-    if "\x00" in text or (not text.isascii() and any("\ud800" <= one <= "\udfff" for one in text)):
-        raise _malformed(event, "A text has a NUL character or half of a surrogate pair.")
+    if "\x00" in text or (
+        not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text)
+    ):
+        raise _malformed(event, "A string contains a NUL character or a lone surrogate.")
     return text
 
 
-def _refuse_marks(event: Any) -> None:
+def _reject_marks(event: Any) -> None:
     if event.anchor is not None:
-        raise _malformed(event, "Anchors (&name) are not understood. Write the value out where it is meant.")
+        raise _malformed(event, "Anchors (&name) are not supported. Write out the value where it is used.")
     is_text = isinstance(event, yaml.ScalarEvent) and event.tag == "tag:yaml.org,2002:str"
     if event.tag is not None and not is_text:
-        raise _malformed(event, "Tags (!name) are not understood.")
+        raise _malformed(event, "Tags (!name) are not supported. Remove the tag.")
 
 
-def _refuse_unreadable(text: str) -> None:
-    if found := _UNREADABLE.search(text):
-        lines = _BREAK.split(text[: found.start()])
-        message = f"The character U+{ord(found[0]):04X} cannot stand in YAML as it is."
+def _reject_unreadable(text: str) -> None:
+    if match := _UNREADABLE.search(text):
+        lines = _BREAK.split(text[: match.start()])
+        message = f"The character U+{ord(match[0]):04X} is not allowed in YAML. Escape it in a quoted string."
         raise _at(len(lines), len(lines[-1]) + 1, message)
 
 
-def _refuse_too_many(text: str) -> None:
-    """Count before anything is built, which takes a quarter of the time."""
-    if len(text) <= MAX_NODES:  # each has a character, or one that sets it apart from the next
+def _reject_too_many(text: str) -> None:
+    """Count names and values before building, which takes a quarter of the time."""
+    if len(text) <= MAX_NODES:  # each takes at least one character, or a separator
         return
     nodes = depth = 0
     try:
@@ -250,7 +252,7 @@ def _refuse_too_many(text: str) -> None:
             if depth > MAX_DEPTH:  # libyaml takes quadratic time for these
                 return
     except yaml.YAMLError:
-        return  # whoever reads it says what is wrong, and where
+        return  # the parser then reports the error with its position
 
 
 def _malformed(event: Any, message: str) -> MalformedBody:
@@ -259,8 +261,8 @@ def _malformed(event: Any, message: str) -> MalformedBody:
 
 def _from_yaml(error: yaml.YAMLError) -> MalformedBody:
     mark = getattr(error, "problem_mark", None)
-    problem = getattr(error, "problem", None) or getattr(error, "reason", None) or "it cannot be read"
-    return _at(mark.line + 1 if mark else 0, mark.column + 1 if mark else 0, f"This is not YAML: {problem}.")
+    problem = getattr(error, "problem", None) or getattr(error, "reason", None) or "it cannot be parsed"
+    return _at(mark.line + 1 if mark else 0, mark.column + 1 if mark else 0, f"Invalid YAML: {problem}.")
 
 
 def _at(line: int, column: int, message: str) -> MalformedBody:
@@ -275,14 +277,14 @@ def _escaped(name: str) -> str:
 
 
 class _Dumper(yaml.CSafeDumper):
-    """Quotes what YAML 1.1 or YAML 1.2 would read as something else than a text."""
+    """Quotes strings that YAML 1.1 or 1.2 would read as another type."""
 
     def ignore_aliases(self, data: Any) -> bool:
         return True
 
 
 def _text(dumper: Any, text: str) -> Any:
-    """Several lines stand as they are: a file within a ConfigMap must be readable."""
+    """Represent a string, with several lines as a block, so that a file in a ConfigMap is readable."""
     style = '"' if _UNREADABLE.search(text) else "|" if "\n" in text else None
     return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
 

@@ -1,10 +1,10 @@
-"""Names against patterns in which `*` stands for any characters. Pure."""
+"""Wildcard patterns, in which `*` matches any characters. Pure."""
 
 
 def matches(pattern: str, name: str) -> bool:
-    """Return whether the whole name matches, in time linear in both for any number of `*`.
+    """True if the whole name matches, in linear time for any number of `*`.
 
-    A regular expression would backtrack: thirty `*` and a name of sixty characters take it years.
+    A regular expression would backtrack: for thirty `*` and a name of sixty characters, it would take years.
     """
     first, *inner = pattern.split("*")
     if not inner:
@@ -15,8 +15,8 @@ def matches(pattern: str, name: str) -> bool:
         return False
     at = len(first)
     for part in inner:
-        found = name.find(part, at, end)
-        if found < 0:
+        position = name.find(part, at, end)
+        if position < 0:
             return False
-        at = found + len(part)
+        at = position + len(part)
     return True

@@ -1,4 +1,4 @@
-"""The actor of a change: who does it, in which request, and why. Passed down to every mutation."""
+"""Actors of changes: the principal, request and reason, passed to every mutation."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from uuid import UUID
 
 @dataclass(frozen=True, slots=True)
 class Actor:
-    """`principal_id` is None for the system itself: sweeps, seeding, commands."""
+    """The actor of a change. `principal_id` is None for the system itself: sweeps, seeding, commands."""
 
     principal_id: UUID | None
     name: str
@@ -17,5 +17,5 @@ class Actor:
 
 
 def system(part: str) -> Actor:
-    """The control plane acting by itself; `part` says which part of it."""
+    """Return the actor for a part of the control plane itself."""
     return Actor(None, f"system:{part}")

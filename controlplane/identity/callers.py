@@ -1,4 +1,4 @@
-"""The caller of a request: a principal with its grants, as views and pages use it."""
+"""Callers of requests: principals with their grants."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from controlplane.scopes import Scope
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who asks. `principal_id` is None only for the anonymous reader of a trial installation."""
+    """The caller of a request. `principal_id` is None only for the anonymous reader of a trial."""
 
     principal_id: UUID | None
     name: str
     kind: str
     grants: tuple[Grant, ...]
 
-    # DRF and django_structlog ask a user for these.
+    # Read by DRF and django_structlog.
     is_authenticated = True
     is_active = True
 
@@ -32,21 +32,21 @@ class Caller:
         return decide(self.grants, action, scope)
 
     def require(self, action: Action, scope: Scope = Scope()) -> None:
-        """Raise PermissionDenied unless the caller may do this there."""
+        """Raise PermissionDenied unless the caller may perform the action at the scope."""
         verdict = self.verdict(action, scope)
         if not verdict.allowed:
             raise PermissionDenied(verdict.reason, action=action.value)
 
     def scopes_for(self, action: Action) -> list[Scope]:
-        """The scopes below which the caller may do this: what its lists show."""
+        """Return the scopes at and below which the caller may perform the action."""
         return scopes_where(self.grants, action)
 
     def require_somewhere(self, action: Action) -> list[Scope]:
-        """The scopes below which the caller may do this. Raise PermissionDenied if there is none."""
-        found = self.scopes_for(action)
-        if not found:
+        """Return the scopes below which the caller may perform the action, or raise PermissionDenied."""
+        scopes = self.scopes_for(action)
+        if not scopes:
             self.require(action)
-        return found
+        return scopes
 
     def actor(self, request_id: str, reason: str = "") -> Actor:
         return Actor(self.principal_id, self.name, request_id, reason)

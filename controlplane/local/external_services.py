@@ -1,4 +1,4 @@
-"""Services that the operator brings along, named by DATABASE_URL, REDIS_URL and NATS_URL."""
+"""External services of the operator, in DATABASE_URL, REDIS_URL and NATS_URL."""
 
 from __future__ import annotations
 
@@ -9,41 +9,41 @@ from urllib.parse import urlsplit
 
 import psycopg
 
+from controlplane.local.data_folder import read_environment
 from controlplane.local.errors import CannotStart
-from controlplane.local.saved_environment import read_environment
 from controlplane.local.services import SETTING
 
 _TIMEOUT_SECONDS = 3
 
 
-def operators_words(environ: Mapping[str, str], notes: Iterable[Path]) -> dict[str, str]:
-    """What the operator said, without what settings/dev.py has added to it.
+def operator_environment(environ: Mapping[str, str], saved_files: Iterable[Path]) -> dict[str, str]:
+    """Return the operator's environment variables, without those that settings/dev.py added.
 
-    It reads the notes that a running or killed `make up` left. They name that one's services: taken
-    for the operator's, a second start would wait for the dead, or share the database of the living.
+    Those come from the saved files of a running or killed `make up`. If its services were taken for the
+    operator's, a second start would wait for stopped services or share the database of running ones.
     """
-    noted = {pair for note in notes for pair in read_environment(note).items()}
-    return {name: value for name, value in environ.items() if (name, value) not in noted}
+    saved = {pair for file in saved_files for pair in read_environment(file).items()}
+    return {name: value for name, value in environ.items() if (name, value) not in saved}
 
 
-def given_services(words: Mapping[str, str]) -> dict[str, str]:
-    """DATABASE_URL and so on, as far as they are set. NAME_FILE goes before NAME, as in the settings."""
-    given = {}
+def external_urls(environ: Mapping[str, str]) -> dict[str, str]:
+    """Return the settings for external services. NAME_FILE has precedence over NAME, as in the settings."""
+    urls = {}
     for name in SETTING.values():
-        value = _content(words[f"{name}_FILE"]) if words.get(f"{name}_FILE") else words.get(name)
+        value = _content(environ[f"{name}_FILE"]) if environ.get(f"{name}_FILE") else environ.get(name)
         if value:
-            given[name] = value
-    return given
+            urls[name] = value
+    return urls
 
 
-def check_reachable(given: Mapping[str, str]) -> None:
-    """Raises CannotStart if one of them does not answer."""
-    for name, url in given.items():
-        trouble = _TROUBLE[name](url)
-        if trouble:
+def check_reachable(urls: Mapping[str, str]) -> None:
+    """Raise CannotStart if one of the services is not usable."""
+    for name, url in urls.items():
+        problem = _CHECKS[name](url)
+        if problem:
             raise CannotStart(
-                f"{name} is set, but nothing usable answers at {_without_password(url)}: {trouble}\n"
-                f"Start that service, or unset {name} to get a built-in one."
+                f"{name} is set, but the service at {_without_password(url)} is not usable: {problem}\n"
+                f"Start the service, or unset {name} to use the built-in one."
             )
 
 
@@ -51,10 +51,10 @@ def _content(file: str) -> str:
     try:
         return Path(file).read_text().strip()
     except OSError as error:
-        raise CannotStart(f"{file} cannot be read: {error.strerror}") from error
+        raise CannotStart(f"Cannot read {file}: {error.strerror}.") from error
 
 
-def _trouble_with_postgres(url: str) -> str | None:
+def _postgres_problem(url: str) -> str | None:
     try:
         psycopg.connect(url, connect_timeout=_TIMEOUT_SECONDS).close()
     except psycopg.Error as error:
@@ -62,7 +62,7 @@ def _trouble_with_postgres(url: str) -> str | None:
     return None
 
 
-def _trouble_with_redis(url: str) -> str | None:
+def _redis_problem(url: str) -> str | None:
     from celery import Celery
 
     options = {"socket_connect_timeout": _TIMEOUT_SECONDS, "socket_timeout": _TIMEOUT_SECONDS}
@@ -71,25 +71,25 @@ def _trouble_with_redis(url: str) -> str | None:
         with app.connection_for_write() as connection:
             connection.ensure_connection(max_retries=1, interval_start=0, timeout=_TIMEOUT_SECONDS)
             connection.channel()
-    except Exception as error:  # the broker's client raises its own kinds
+    except Exception as error:  # the broker's client has its own exceptions
         return str(error) or type(error).__name__
     return None
 
 
-def _trouble_with_nats(url: str) -> str | None:
+def _nats_problem(url: str) -> str | None:
     from controlplane.messaging.nats import server_answers
 
     try:
-        answers = server_answers(url, timeout=_TIMEOUT_SECONDS)
+        is_usable = server_answers(url, timeout=_TIMEOUT_SECONDS)
     except (ValueError, asyncio.CancelledError) as error:
         return str(error)
-    return None if answers else "no answer, or it does not accept the user"
+    return None if is_usable else "it does not respond or rejects the user"
 
 
-_TROUBLE = {
-    "DATABASE_URL": _trouble_with_postgres,
-    "REDIS_URL": _trouble_with_redis,
-    "NATS_URL": _trouble_with_nats,
+_CHECKS = {
+    "DATABASE_URL": _postgres_problem,
+    "REDIS_URL": _redis_problem,
+    "NATS_URL": _nats_problem,
 }
 
 

@@ -1,4 +1,4 @@
-"""`make up`: everything on one machine, from an empty folder to a running control plane."""
+"""`make up`: start all services on one machine, from an empty folder to a running control plane."""
 
 from __future__ import annotations
 
@@ -10,24 +10,55 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from shlex import quote
 
 from controlplane.database.roles import MIGRATOR, ROLES
-from controlplane.local import external_services, processes, readiness
-from controlplane.local.banner import greeting
-from controlplane.local.data_folder import data_folder, secret_key
+from controlplane.local import external_services, programs
+from controlplane.local.data_folder import (
+    data_folder,
+    environment_file,
+    private_folder,
+    secret_key,
+    volatile_folder,
+    write_environment,
+)
 from controlplane.local.errors import CannotStart, StopRequested
-from controlplane.local.health_probe import Probe
-from controlplane.local.leftover_processes import MARK, stop_orphans
-from controlplane.local.ports import ReservedPort, is_served
-from controlplane.local.private_files import private_folder
-from controlplane.local.programs import run_to_end, start, tail
-from controlplane.local.saved_environment import environment_file, write_environment
-from controlplane.local.services import ALL, SETTING, Services, start_services
-from controlplane.local.supervisor import Supervisor
-from controlplane.local.volatile_folder import volatile_folder
+from controlplane.local.leftover_processes import MARK, stop_leftovers
+from controlplane.local.programs import ReservedPort, is_listening, run_to_end, start, tail
+from controlplane.local.services import (
+    ALL,
+    SETTING,
+    Services,
+    start_services,
+    wait_until,
+    web_answers,
+    worker_answers,
+)
+from controlplane.local.supervisor import Probe, Supervisor
 
-# A connection that has just ended can hold a port without anybody listening there.
+# A recently closed connection can occupy a port without a listener.
 _RELEASE_SECONDS = 5.0
+
+
+_TEXT = """
+Ready in {seconds:.1f} s.
+
+  Console   {address}/    (API: {address}/api/v1/docs)
+  Flyte     127.0.0.1:{grpc_port}    (gRPC, for flytectl and flytekit)
+  Login     User admin, password in {folder}/admin.password
+  Token     {folder}/admin.token
+  Logs      {folder}/logs/
+
+Try these commands:
+
+  export TOKEN=$(cat {token})
+  curl -s -H "Authorization: Bearer $TOKEN" "{address}/api/v1/me"
+  curl -s -H "Authorization: Bearer $TOKEN" "{address}/api/v1/overrides/effective?{scope}"
+
+Ctrl-C stops everything."""
+_DEMO_SCOPE = "project=flytesnacks&domain=development&workflow=MyExampleWorkflow"
+# This domain exists in every installation.
+_BARE_SCOPE = "domain=development"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,26 +67,26 @@ class Options:
     port: int
     grpc_port: int
     demo: bool
-    # Of silence, after which a web worker is ended; twice as many for the whole web process. 0: never.
+    # Seconds of silence after which a web worker is stopped; twice as long for the web process. 0: never.
     hang_seconds: int = 30
 
 
 def launch(options: Options, say: Callable[[str], None]) -> int:
-    """Run until told to stop; return the exit code."""
+    """Run until stopped, and return the exit code."""
     supervisor = Supervisor(say)
     try:
         with supervisor.listening(), data_folder(options.data_dir) as folder:
             _Launch(options, folder, supervisor, say).run()
     except StopRequested:
         say("Stopped.")
-    except (CannotStart, OSError) as error:  # such as a full disk: its own words are clear
+    except (CannotStart, OSError) as error:  # such as a full disk, with a clear message
         say(f"Cannot start: {error}")
         return 1
     return 0
 
 
 class _Launch:
-    """The steps, in order. What a step leaves behind is undone in reverse, whatever happens."""
+    """The steps of a start in order. At the end, they are always undone in reverse."""
 
     def __init__(
         self, options: Options, folder: Path, supervisor: Supervisor, say: Callable[[str], None]
@@ -64,72 +95,79 @@ class _Launch:
         self.folder = folder
         self.supervisor = supervisor
         self.say = say
-        self.began = time.monotonic()
+        self.started_at = time.monotonic()
 
     def run(self) -> None:
         with ExitStack() as undo:
-            if stop_orphans(self.folder, pause=self.supervisor.pause):
-                self.say("Stopped what an earlier run, killed, had left.")
+            if stop_leftovers(self.folder, pause=self.supervisor.pause):
+                self.say("Stopped leftover processes of an earlier run.")
             for name, port in (("PORT", self.options.port), ("FLYTE_GRPC_PORT", self.options.grpc_port)):
                 undo.callback(_reserve(name, port, pause=self.supervisor.pause).release)
-            given_urls = self._given()
-            services = self._start_services(given_urls, undo)
-            databases = services.database_urls() or dict.fromkeys(ROLES, given_urls["DATABASE_URL"])
-            urls = {**services.environment, **given_urls, "DATABASE_URL": databases[MIGRATOR]}
+            external = self._external_urls()
+            services = self._start_services(external, undo)
+            databases = services.database_urls() or dict.fromkeys(ROLES, external["DATABASE_URL"])
+            urls = {**services.environment, **external, "DATABASE_URL": databases[MIGRATOR]}
             volatile = undo.enter_context(volatile_folder(self.folder))
             environment = self._environment(urls, volatile, undo)
             self._prepare(environment)
             undo.callback(lambda: self.supervisor.stop(self.supervisor.names() - set(ALL)))
             self._start_processes(environment, databases, schedule=volatile / "beat-schedule")
-            seconds = time.monotonic() - self.began
-            self.say(greeting(self.folder, self.options, seconds))
+            seconds = time.monotonic() - self.started_at
+            self.say(banner(self.folder, self.options, seconds))
             self.supervisor.watch()
 
-    def _given(self) -> dict[str, str]:
-        notes = [environment_file(Path(os.environ.get("DATA_DIR", ".data"))), environment_file(self.folder)]
-        urls = external_services.given_services(external_services.operators_words(os.environ, notes))
+    def _external_urls(self) -> dict[str, str]:
+        saved_files = [
+            environment_file(Path(os.environ.get("DATA_DIR", ".data"))),
+            environment_file(self.folder),
+        ]
+        urls = external_services.external_urls(
+            external_services.operator_environment(os.environ, saved_files)
+        )
         for name in urls:
-            self.say(f"Using the service that {name} names.")
+            self.say(f"Using the external service in {name}.")
         external_services.check_reachable(urls)
         return urls
 
-    def _start_services(self, given_urls: Mapping[str, str], undo: ExitStack) -> Services:
-        wanted = [name for name in ALL if SETTING[name] not in given_urls]
-        self.say(f"Starting {', '.join(wanted) or 'no service of our own'} ...")
-        services = start_services(self.folder, durable=True, wanted=wanted, pause=self.supervisor.pause)
-        undo.callback(lambda: services.stop(hurry=self.supervisor.in_a_hurry))
+    def _start_services(self, external: Mapping[str, str], undo: ExitStack) -> Services:
+        names = [name for name in ALL if SETTING[name] not in external]
+        self.say(f"Starting {', '.join(names) or 'no built-in services'} ...")
+        services = start_services(self.folder, durable=True, names=names, pause=self.supervisor.pause)
+        undo.callback(lambda: services.stop(hurry=self.supervisor.is_hurried))
         for name, running in services.running.items():
             self.supervisor.adopt(name, running, again=partial(services.start, name))
         return services
 
     def _environment(self, urls: Mapping[str, str], volatile: Path, undo: ExitStack) -> dict[str, str]:
-        """What every process of ours is told; partly noted for `manage.py` in other windows."""
-        told = {**urls, "SECRET_KEY": secret_key(self.folder), "PORT": str(self.options.port)}
-        note = write_environment(self.folder, told)
-        undo.callback(lambda: note.unlink(missing_ok=True))
+        """Return the environment of all processes, and save a part for `manage.py` in other terminals."""
+        shared = {**urls, "SECRET_KEY": secret_key(self.folder), "PORT": str(self.options.port)}
+        file = write_environment(self.folder, shared)
+        undo.callback(lambda: file.unlink(missing_ok=True))
         return {
-            **told,
+            **shared,
             "FLYTE_GRPC_PORT": str(self.options.grpc_port),
             "DJANGO_SETTINGS_MODULE": "controlplane.settings.dev",
             "DATA_DIR": str(self.folder),
-            "PYTHONPATH": str(processes.ROOT),
+            "PYTHONPATH": str(programs.ROOT),
             "PROMETHEUS_MULTIPROC_DIR": str(private_folder(volatile / "metrics")),
             MARK: str(self.folder),
-            **processes.bytecode(self.folder),
+            **programs.bytecode_environment(self.folder),
         }
 
     def _prepare(self, environment: Mapping[str, str]) -> None:
         self.say("Preparing the database ...")
-        program = processes.prepare(self.folder, environment, demo=self.options.demo)
+        program = programs.prepare_program(self.folder, environment, demo=self.options.demo)
         program.log.unlink(missing_ok=True)
         if run_to_end(program, pause=self.supervisor.pause):
-            raise CannotStart(f"the database could not be prepared. {program.log}:\n{tail(program.log, 20)}")
+            raise CannotStart(
+                f"The database could not be prepared. End of {program.log}:\n{tail(program.log, 20)}"
+            )
 
     def _start_processes(
         self, environment: Mapping[str, str], databases: Mapping[str, str], *, schedule: Path
     ) -> None:
         port, worker = self.options.port, f"up-{self.options.port}@{os.getpid()}"
-        programs = processes.long_running(
+        long_running = programs.long_running_programs(
             self.folder,
             environment,
             databases,
@@ -138,23 +176,26 @@ class _Launch:
             worker=worker,
             demo=self.options.demo,
         )
-        self.say("Starting web, Flyte's gRPC port, worker and beat ...")
-        running = {one.name: self.supervisor.start(one.name, partial(start, one)) for one in programs}
-        checks: dict[str, Callable[[], bool]] = {
-            "web": lambda: readiness.web_answers(f"http://127.0.0.1:{port}/readyz"),
-            "worker": lambda: readiness.worker_answers(environment["REDIS_URL"], worker),
-            "beat": running["beat"].alive,
-            "flyte-grpc": lambda: is_served(self.options.grpc_port),
+        self.say(f"Starting {', '.join(program.name for program in long_running)} ...")
+        running = {
+            program.name: self.supervisor.start(program.name, partial(start, program))
+            for program in long_running
         }
-        for name, ready in checks.items():
-            readiness.wait_until(ready, running[name], pause=self.supervisor.pause)
+        checks: dict[str, Callable[[], bool]] = {
+            "web": lambda: web_answers(f"http://127.0.0.1:{port}/readyz"),
+            "worker": lambda: worker_answers(environment["REDIS_URL"], worker),
+            "beat": running["beat"].alive,
+            "flyte-grpc": lambda: is_listening(self.options.grpc_port),
+        }
+        for name in checks.keys() & running.keys():
+            wait_until(checks[name], running[name], pause=self.supervisor.pause)
         if self.options.hang_seconds:
             web = Probe(f"http://127.0.0.1:{port}/livez", seconds=2 * self.options.hang_seconds)
             self.supervisor.probe("web", web)
 
 
 def _reserve(name: str, port: int, *, pause: Callable[[float], None]) -> ReservedPort:
-    """Keep a port of ours from now on: nobody can take it while the rest starts. Raises CannotStart."""
+    """Reserve a port while the other services start. Raises CannotStart."""
     deadline = time.monotonic() + _RELEASE_SECONDS
     while True:
         try:
@@ -162,8 +203,23 @@ def _reserve(name: str, port: int, *, pause: Callable[[float], None]) -> Reserve
         except OSError as error:
             if error.errno != errno.EADDRINUSE:
                 raise CannotStart(
-                    f"Port {port} cannot be used: {error.strerror}. Choose another: make up {name}=8100"
+                    f"Cannot use port {port}: {error.strerror}. Choose another port: make up {name}=8100"
                 ) from error
-        if is_served(port) or time.monotonic() > deadline:
-            raise CannotStart(f"Port {port} is taken. Choose another: make up {name}={port + 1}")
+        if is_listening(port) or time.monotonic() > deadline:
+            raise CannotStart(
+                f"Port {port} is already in use. Choose another port: make up {name}={port + 1}"
+            )
         pause(0.1)
+
+
+def banner(folder: Path, options: Options, seconds: float) -> str:
+    working_directory = Path.cwd()
+    path = str(folder.relative_to(working_directory) if folder.is_relative_to(working_directory) else folder)
+    return _TEXT.format(
+        seconds=seconds,
+        address=f"http://127.0.0.1:{options.port}",
+        grpc_port=options.grpc_port,
+        folder=path,
+        token=quote(f"{path}/admin.token"),
+        scope=_DEMO_SCOPE if options.demo else _BARE_SCOPE,
+    )

@@ -1,4 +1,4 @@
-"""NATS with JetStream on loopback, with a password; its streams lie in the data folder."""
+"""NATS with JetStream on loopback, with a password and its streams in the data folder."""
 
 from __future__ import annotations
 
@@ -11,9 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from controlplane.local.binaries import nats_server
-from controlplane.local.ports import ReservedPort
-from controlplane.local.private_files import private_folder, write_private
-from controlplane.local.programs import Program
+from controlplane.local.data_folder import private_folder, write_private
+from controlplane.local.programs import Program, ReservedPort
 
 _USER = "controlplane"
 
@@ -40,7 +39,7 @@ class Nats:
             "authorization": {"user": _USER, "password": self.password},
             "jetstream": {
                 "store_dir": str(self.folder),
-                # By default it acknowledges first and writes two minutes later (reliability.md 1.1).
+                # By default, it acknowledges messages up to two minutes before it syncs them to disk.
                 "sync_interval": "always" if self.durable else "2m",
             },
         }
@@ -51,14 +50,14 @@ class Nats:
         return Program(self.name, command, self.log, directory=self.folder)
 
     def ready(self) -> bool:
-        """It greets with INFO once it listens, JetStream included."""
+        """True once it sends INFO, which it does after JetStream has started."""
         try:
             with socket.create_connection(("127.0.0.1", self.port.number), timeout=1) as connection:
                 return connection.recv(4096).startswith(b"INFO ")
         except OSError:
             return False
 
-    def clear_away(self) -> None:
+    def clean_up(self) -> None:
         self.port.release()
 
     @property

@@ -1,11 +1,14 @@
-"""Postgres on a private Unix socket: the record of everything, kept durably unless told otherwise."""
+"""Postgres on a private Unix socket, durable by default."""
 
 from __future__ import annotations
 
 import contextlib
+import hashlib
+import os
 import re
 import shutil
 import signal
+import tempfile
 import time
 from collections.abc import Callable
 from functools import cached_property
@@ -16,10 +19,10 @@ import psycopg
 
 from controlplane.database.roles import establish
 from controlplane.local.binaries import postgres_home
+from controlplane.local.data_folder import stable_private_folder
 from controlplane.local.errors import CannotStart
-from controlplane.local.privileges import Disguise, choose_disguise, take_over
+from controlplane.local.privileges import UserSwitch, change_owner, choose_user_switch
 from controlplane.local.programs import Program, run_to_end, tail
-from controlplane.local.socket_folder import socket_folder
 
 USER = "controlplane"
 DATABASE = "controlplane"
@@ -35,7 +38,7 @@ _TUNING = {
     "timezone": "UTC",
     "log_timezone": "UTC",
 }
-# Only for tests: a crash of the machine loses the folder anyway.
+# Only for tests, which do not need their data after a crash.
 _NOT_DURABLE = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
 _DURABLE = {"fsync": "on", "synchronous_commit": "on", "full_page_writes": "on"}
 _INITDB = (
@@ -43,15 +46,18 @@ _INITDB = (
     # The wheel is built without ICU.
     *("--encoding=UTF8", "--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8"),
 )
-# No process has this number: the kernel's largest is 2^22.
-_NOBODY = "2147483647"
+# Not a valid process id: the kernel's maximum is 2^22.
+_NO_PROCESS = "2147483647"
+
+
+_LONGEST_PATH = 80
 
 
 class Postgres:
-    """One server on one data folder. `prepare` makes the folder ready, `program` says how to start it."""
+    """A server with its data folder. `prepare` prepares the folder, `program` returns how to start it."""
 
     name = "postgres"
-    # It gives up at once where sessions of a killed predecessor have not ended yet.
+    # It exits immediately while sessions of a killed predecessor still run.
     retries = 5
 
     def __init__(self, data: Path, log: Path, *, durable: bool) -> None:
@@ -62,27 +68,27 @@ class Postgres:
 
     @property
     def url(self) -> str:
-        """As the superuser, for those who create databases and roles."""
+        """The URL for the superuser, to create databases and roles."""
         return self._url(DATABASE)
 
     def url_for(self, role: str) -> str:
         return self._url(DATABASE, role)
 
     def establish_roles(self) -> None:
-        """Create the roles of controlplane.database.roles; hand over tables of an older version."""
+        """Create the roles of controlplane.database.roles, and give them the tables of an older version."""
         with psycopg.connect(self.url) as connection, connection.cursor() as cursor:
             cursor.execute("SET lock_timeout = '10s'")
-            # On this socket nobody needs a password: only its owner reaches it.
+            # Only the owner can access this socket, so that no password is needed.
             establish(cursor, passwords={})
 
     def prepare(self, *, pause: Callable[[float], None] = time.sleep) -> None:
-        """Make the data folder on first use; clear away what a killed server left."""
+        """Create the data folder on first use, and clean up after a killed server."""
         if not self.data.exists():
             self._initialise(pause)
-        take_over(self.data, self._disguise.owner)
+        change_owner(self.data, self._user_switch.owner)
         for stale in self.sockets.glob(".s.PGSQL.*"):
             stale.unlink(missing_ok=True)
-        disown(self.data / "postmaster.pid")
+        clear_process_id(self.data / "postmaster.pid")
 
     def program(self) -> Program:
         durability = _DURABLE if self.durable else _NOT_DURABLE
@@ -91,60 +97,74 @@ class Postgres:
         return self._program("postgres", "-D", str(self.data), *options)
 
     def ready(self) -> bool:
-        """True once it takes connections; makes our database the first time."""
+        """True once it accepts connections. Creates the database the first time."""
         try:
             with psycopg.connect(self._url("postgres"), autocommit=True, connect_timeout=2) as connection:
-                known = connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", [DATABASE])
-                if not known.fetchone():
+                databases = connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", [DATABASE])
+                if not databases.fetchone():
                     connection.execute(f"CREATE DATABASE {DATABASE}")
         except psycopg.OperationalError:
             return False
         return True
 
-    def clear_away(self) -> None:
-        """After it has stopped: leave nothing in /tmp."""
-        with contextlib.suppress(OSError):  # not empty: something still uses it
+    def clean_up(self) -> None:
+        """Delete the socket folder after the server has stopped."""
+        with contextlib.suppress(OSError):  # not empty: still in use
             self.sockets.rmdir()
 
     @cached_property
-    def _disguise(self) -> Disguise:
-        return choose_disguise(postgres_home() / "bin" / "initdb", self.data.parent)
+    def _user_switch(self) -> UserSwitch:
+        return choose_user_switch(postgres_home() / "bin" / "initdb", self.data.parent)
 
     def _initialise(self, pause: Callable[[float], None]) -> None:
-        """Under another name until it is whole: who is interrupted here starts afresh next time."""
+        """Create the data folder under another name until it is complete, for interrupted starts."""
         draft = self.data.with_name(f"{self.data.name}.new")
         shutil.rmtree(draft, ignore_errors=True)
         draft.mkdir(mode=0o700, parents=True)
-        take_over(draft, self._disguise.owner)
+        change_owner(draft, self._user_switch.owner)
         extra = () if self.durable else ("--no-sync",)
         if run_to_end(self._program("initdb", "-D", str(draft), *_INITDB, *extra), pause=pause):
-            raise CannotStart(f"initdb failed. Its log, {self.log}, ends with:\n{tail(self.log, 20)}")
+            raise CannotStart(f"initdb failed. End of {self.log}:\n{tail(self.log, 20)}")
         draft.rename(self.data)
 
     def _program(self, binary: str, *arguments: str) -> Program:
         return Program(
             self.name,
-            (*self._disguise.prefix, str(postgres_home() / "bin" / binary), *arguments),
+            (*self._user_switch.prefix, str(postgres_home() / "bin" / binary), *arguments),
             self.log,
             environment={"LC_ALL": "C", "TZ": "UTC"},
-            # SIGINT is "fast": end sessions, write a checkpoint. SIGTERM would wait for every client.
+            # SIGINT is a fast shutdown, with a checkpoint. On SIGTERM it would wait for all clients to
+            # disconnect.
             stop_signal=signal.SIGINT,
             withheld=("PG", "LC_", "LANG"),
         )
 
     def _url(self, database: str, user: str = USER) -> str:
-        # The port too, or the operator's PGPORT would look for another socket.
+        # With the port, or the operator's PGPORT would select another socket.
         return f"postgresql://{user}@/{database}?host={quote(str(self.sockets), safe='')}&port={_PORT}"
 
 
-def disown(pid_file: Path) -> None:
-    """Name no process in a stale pid file. The caller knows that no server runs on its folder.
+def clear_process_id(pid_file: Path) -> None:
+    """Remove the process id from a stale pid file. The caller ensures that no server uses the folder.
 
-    The number may by now be a zombie or any other process, and Postgres would refuse to start.
-    The rest stays: from it Postgres finds out whether sessions of the dead server live on.
+    The id may have been reused, and Postgres would refuse to start. The rest of the file stays: Postgres uses
+    it to detect remaining sessions of the dead server.
     """
     try:
         content = pid_file.read_text()
     except FileNotFoundError:
         return
-    pid_file.write_text(re.sub(r"\A\d+", _NOBODY, content))
+    pid_file.write_text(re.sub(r"\A\d+", _NO_PROCESS, content))
+
+
+def socket_folder(data: Path) -> Path:
+    """Return a private folder for the socket, the same at each start unless somebody else owns it.
+
+    Its path is short, because the kernel allows about 100 characters.
+    """
+    base = Path("/tmp") if os.access("/tmp", os.W_OK | os.X_OK) else Path(tempfile.gettempdir())  # noqa: S108
+    name = hashlib.sha256(os.fsencode(data)).hexdigest()[:12]
+    path = base / f"cp-{os.geteuid()}-{name}"
+    if len(os.fsencode(path)) > _LONGEST_PATH:
+        raise CannotStart(f"The path {path} is too long for a socket. Set TMPDIR to a shorter path.")
+    return stable_private_folder(base, path.name)

@@ -1,7 +1,7 @@
-"""Postgres refuses to run as root. What to put in front of it when we are, found by trying.
+"""User switches: commands that let Postgres run when `make up` is root, since Postgres refuses to be root.
 
-Either way it can reach what root can, so a data folder below /root works and the permissions of no
-folder above ours are touched.
+With each of them it has the same access to files as root, so that a data folder below /root works without
+changing the permissions of parent folders.
 """
 
 from __future__ import annotations
@@ -17,34 +17,34 @@ from controlplane.local.errors import CannotStart
 
 
 @dataclass(frozen=True, slots=True)
-class Disguise:
-    """prefix: in front of each Postgres command. owner: user id that its folder must belong to."""
+class UserSwitch:
+    """A command prefix for Postgres. owner: user id of the data folder."""
 
     prefix: tuple[str, ...]
     owner: int
 
 
-def choose_disguise(initdb: Path, folder: Path) -> Disguise:
-    """The first way to run Postgres' programs that can also write to `folder`. Raises CannotStart."""
-    plain = Disguise((), os.geteuid())
+def choose_user_switch(initdb: Path, folder: Path) -> UserSwitch:
+    """Return the first switch with which Postgres runs and can write to `folder`. Raises CannotStart."""
+    plain = UserSwitch((), os.geteuid())
     if os.geteuid() != 0 and _name_of(os.geteuid()):
         return plain
-    for disguise in _disguises():
+    for disguise in _user_switches():
         if _works(disguise, initdb, folder):
             return disguise
     if os.geteuid() == 0:
         raise CannotStart(
-            "Postgres does not run as root, and neither `unshare --user` nor `setpriv` lets it do so here. "
-            "Start as an ordinary user, or set DATABASE_URL to a Postgres of your own."
+            "Postgres does not run as root, and neither `unshare --user` nor `setpriv` works here."
+            " Start as an unprivileged user, or set DATABASE_URL to your own Postgres."
         )
     raise CannotStart(
-        f"the user id {os.geteuid()} has no entry in /etc/passwd, and Postgres needs one. "
-        "Add the entry, start as another user, or set DATABASE_URL to a Postgres of your own."
+        f"Postgres needs an entry in /etc/passwd for the user id {os.geteuid()}. Add the entry, start"
+        " as another user, or set DATABASE_URL to your own Postgres."
     )
 
 
-def take_over(folder: Path, owner: int) -> None:
-    """Let everything in `folder` belong to `owner`: the way that worked last time may be another."""
+def change_owner(folder: Path, owner: int) -> None:
+    """Change the owner of everything in `folder`, because an earlier start may have used another switch."""
     if folder.stat().st_uid == owner:
         return
     for place, folders, files in os.walk(folder):
@@ -53,28 +53,28 @@ def take_over(folder: Path, owner: int) -> None:
     os.chown(folder, owner, -1)
 
 
-def _disguises() -> Iterator[Disguise]:
-    user = _ordinary_user()
-    # Seen from inside an ordinary user; seen from outside still who we are.
-    yield Disguise(("unshare", "--user", f"--map-user={user}", f"--map-group={user}"), os.geteuid())
+def _user_switches() -> Iterator[UserSwitch]:
+    user = _unprivileged_user()
+    # An unprivileged user inside the namespace, the current user outside.
+    yield UserSwitch(("unshare", "--user", f"--map-user={user}", f"--map-group={user}"), os.geteuid())
     if os.geteuid() == 0:
-        # Containers often forbid the above. Another user, who may still enter every folder.
+        # Containers often forbid the above. This is another user with access to all folders.
         only = "-all,+dac_override"
-        yield Disguise(
+        yield UserSwitch(
             (
                 *("setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups"),
                 *(f"--inh-caps={only}", f"--ambient-caps={only}", f"--bounding-set={only}"),
-                # Else access(2), by which initdb looks for its fellows, ignores the capability.
+                # Otherwise access(2), with which initdb searches for its programs, ignores the capability.
                 "--securebits=+no_setuid_fixup",
-                # A change of user makes the kernel forget it.
+                # A change of user would reset it.
                 *("--pdeathsig", "keep"),
             ),
             user,
         )
 
 
-def _works(disguise: Disguise, initdb: Path, folder: Path) -> bool:
-    # `--show` asks for the user's name and finds its fellow programs, but writes nothing.
+def _works(disguise: UserSwitch, initdb: Path, folder: Path) -> bool:
+    # `--show` reads the user name and searches for other programs, but writes nothing.
     probe = 'test -w "$1" && exec "$2" --show -D "$1/probe"'
     command = (*disguise.prefix, "sh", "-c", probe, "sh", str(folder), str(initdb))
     try:
@@ -83,10 +83,10 @@ def _works(disguise: Disguise, initdb: Path, folder: Path) -> bool:
         return False
 
 
-def _ordinary_user() -> int:
-    """`nobody`, or where that is missing anyone who has a name: Postgres asks for one."""
-    others = (entry.pw_uid for entry in pwd.getpwall() if entry.pw_uid != 0)
-    return 65534 if _name_of(65534) else next(others, 65534)
+def _unprivileged_user() -> int:
+    """Return the id of `nobody`, or of any user with a name, which Postgres requires."""
+    users = (entry.pw_uid for entry in pwd.getpwall() if entry.pw_uid != 0)
+    return 65534 if _name_of(65534) else next(users, 65534)
 
 
 def _name_of(user: int) -> str | None:

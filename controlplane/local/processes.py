@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from controlplane.database.roles import WEB, WORKER
+from controlplane.extras import is_installed
 from controlplane.local.programs import Program
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -54,9 +55,10 @@ def long_running(
     commands: dict[str, tuple[str, ...]] = {
         "web": (*_WEB, "--port", str(port), "controlplane.asgi:application"),
         "worker": (*_CELERY, "worker", *_ALONE, "--hostname", worker),
-        "flyte-grpc": (*_MANAGE, "flyte_grpc"),
         "beat": (*_CELERY, "beat", "--schedule", str(schedule), "--pidfile", "", "--loglevel", "WARNING"),
     }
+    if is_installed("flyte"):
+        commands["flyte-grpc"] = (*_MANAGE, "flyte_grpc")
     if demo:
         commands["demo-agents"] = (*_MANAGE, "demo_agents", "--url", f"http://127.0.0.1:{port}")
     return [

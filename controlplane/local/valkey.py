@@ -1,4 +1,4 @@
-"""Valkey on loopback, with a password, keeping nothing on disk: it may lose everything at any moment."""
+"""Valkey on loopback, with a password and without persistence."""
 
 from __future__ import annotations
 
@@ -9,9 +9,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from controlplane.local.binaries import valkey_server
-from controlplane.local.ports import ReservedPort
-from controlplane.local.private_files import private_folder, write_private
-from controlplane.local.programs import Program
+from controlplane.local.data_folder import private_folder, write_private
+from controlplane.local.programs import Program, ReservedPort
 
 
 class Valkey:
@@ -29,8 +28,8 @@ class Valkey:
         return f"redis://:{self.password}@127.0.0.1:{self.port.number}/0"
 
     def prepare(self, *, pause: Callable[[float], None] = time.sleep) -> None:
-        # In a file: a command line can be read by every user of the machine. No path in it: none
-        # needs quoting then. The title is how a later supervisor knows that it is ours.
+        # In a file, because all users can read a command line. Without paths, which would need quoting. By
+        # the title, a later supervisor can identify the process.
         write_private(
             self._config,
             f"bind 127.0.0.1\nport {self.port.number}\nrequirepass {self.password}\n"
@@ -43,9 +42,9 @@ class Valkey:
         return Program(self.name, command, self.log, directory=self.folder)
 
     def ready(self) -> bool:
-        return _answers(self.port.number, f"AUTH {self.password}\r\nPING\r\n".encode(), b"+PONG")
+        return _responds(self.port.number, f"AUTH {self.password}\r\nPING\r\n".encode(), b"+PONG")
 
-    def clear_away(self) -> None:
+    def clean_up(self) -> None:
         self.port.release()
 
     @property
@@ -53,13 +52,13 @@ class Valkey:
         return private_folder(self.folder) / "server.conf"
 
 
-def _answers(port: int, question: bytes, answer: bytes) -> bool:
+def _responds(port: int, request: bytes, reply: bytes) -> bool:
     try:
         with socket.create_connection(("127.0.0.1", port), timeout=1) as connection:
-            connection.sendall(question)
-            said = b""
-            while answer not in said and (more := connection.recv(4096)):
-                said += more
+            connection.sendall(request)
+            received = b""
+            while reply not in received and (more := connection.recv(4096)):
+                received += more
     except OSError:
         return False
-    return answer in said
+    return reply in received

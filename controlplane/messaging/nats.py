@@ -1,4 +1,4 @@
-"""NATS JetStream. Nothing outside this file imports the client; messages leave through the outbox."""
+"""NATS JetStream. Only this module imports its client; messages are sent through the outbox."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from nats.errors import Error as NatsError
 
 
 def server_answers(url: str, *, timeout: float) -> bool:
-    """True if the server at `url` accepts us and answers within `timeout` seconds."""
+    """True if the server accepts a connection and responds within `timeout` seconds."""
     try:
         asyncio.run(asyncio.wait_for(_round_trip(url, timeout), timeout))
     except (NatsError, OSError, TimeoutError):
@@ -26,4 +26,4 @@ async def _round_trip(url: str, timeout: float) -> None:
 
 
 async def _ignore(error: Exception) -> None:
-    """The connection attempt raises what it met; the client's default would log it once more."""
+    """Ignore the error, which `connect` raises too; the client's default would also log it."""

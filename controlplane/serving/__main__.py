@@ -1,7 +1,7 @@
-"""Run granian with its own options, and end workers that hang.
+"""Run granian with its own options, and stop hung workers.
 
-With `--respawn-failed-workers` granian starts another worker for one that has ended. It does not notice one
-that runs and answers nothing: stopped by a signal, or stuck in a call that never returns.
+With `--respawn-failed-workers`, granian replaces workers that exit. It does not detect hung workers, which
+are stopped by a signal or stuck in a call that never returns.
 """
 
 from granian.cli import entrypoint

@@ -1,4 +1,4 @@
-"""A thread beside granian's main loop that ends workers which hang. granian then starts others."""
+"""A thread beside granian's main loop that stops hung workers, which granian then replaces."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from threading import Thread
 from controlplane.observability.hung_workers import add_silence, hung_workers, patience
 from controlplane.serving.worker_signals import open_receiver, receive
 
-_LOOK_SECONDS = 0.5
-# For the stacks of its threads to reach the log; who cannot even do that is killed.
+_CHECK_SECONDS = 0.5
+# Time to log the stacks of all threads before the worker is killed.
 _ABORT_SECONDS = 2.0
 
 
 def watch_workers(seconds: float) -> None:
-    """Watch from now on. seconds: how long a worker may be silent."""
+    """Start to watch. seconds: the longest silence of a worker."""
     watcher = _Watcher(open_receiver(), seconds)
     Thread(target=watcher.run, name="watcher", daemon=True).start()
 
@@ -34,17 +34,17 @@ class _Watcher:
         self._restarts: list[float] = []
 
     def run(self) -> None:
-        looked = time.monotonic()
+        checked_at = time.monotonic()
         while True:
             heard = self._listen()
             now = time.monotonic()
-            counted = add_silence(self._silences, heard, elapsed=now - looked)
-            self._silences = {worker: silence for worker, silence in counted.items() if _is_ours(worker)}
-            looked = now
+            counted = add_silence(self._silences, heard, elapsed=now - checked_at)
+            self._silences = {worker: silence for worker, silence in counted.items() if _is_child(worker)}
+            checked_at = now
             self._end_hung(now)
 
     def _listen(self) -> set[int]:
-        until = time.monotonic() + _LOOK_SECONDS
+        until = time.monotonic() + _CHECK_SECONDS
         heard = set()
         while (left := until - time.monotonic()) > 0:
             worker = receive(self._receiver, seconds=left)
@@ -55,7 +55,7 @@ class _Watcher:
     def _end_hung(self, now: float) -> None:
         allowed = patience(self._seconds, restarts=self._restarts, now=now)
         for worker in hung_workers(self._silences, patience=allowed):
-            _log(f"Web worker {worker} did not respond for {allowed:g} s and was ended.", worker=worker)
+            _log(f"Web worker {worker} did not respond for {allowed:g} s and was stopped.", worker=worker)
             self._restarts.append(now)
             _end(worker)
 
@@ -63,19 +63,19 @@ class _Watcher:
 def _end(worker: int) -> None:
     _send(worker, signal.SIGABRT)
     until = time.monotonic() + _ABORT_SECONDS
-    while _is_ours(worker) and time.monotonic() < until:
+    while _is_child(worker) and time.monotonic() < until:
         time.sleep(0.05)
     _send(worker, signal.SIGKILL)
 
 
 def _send(worker: int, number: signal.Signals) -> None:
     with contextlib.suppress(ProcessLookupError):
-        if _is_ours(worker):
+        if _is_child(worker):
             os.kill(worker, number)
 
 
-def _is_ours(process: int) -> bool:
-    """Whether it is a living child of this process: its number cannot be another's then."""
+def _is_child(process: int) -> bool:
+    """True for a running child of this process, whose process id cannot have been reused."""
     try:
         fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
     except OSError:
@@ -84,6 +84,6 @@ def _is_ours(process: int) -> bool:
 
 
 def _log(event: str, **facts: int) -> None:
-    """One line of JSON, as the workers' own log; written at once, as a fork may come at any moment."""
+    """Write a line of JSON, as in the workers' log, unbuffered because the process may fork at any time."""
     at = datetime.now(UTC).isoformat()
     os.write(2, json.dumps({"event": event, **facts, "level": "error", "timestamp": at}).encode() + b"\n")

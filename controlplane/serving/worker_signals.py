@@ -1,7 +1,7 @@
-"""A sign of life from the event loop of each worker, once a second, to the process that watches it.
+"""Signs of life from the event loop of each worker to the watching process, once per second.
 
-By datagrams on an abstract socket: nothing is written to a disk that may be full, and the kernel vouches for
-the sender's process id.
+They are datagrams on an abstract socket: nothing is written to a disk that may be full, and the kernel
+guarantees the sender's process id.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _CREDENTIALS = struct.Struct("3i")
 
 
 def open_receiver() -> socket.socket:
-    """Bind the receiving end and note its address in the environment, for the workers."""
+    """Bind the receiving socket and store its address in the environment for the workers."""
     receiver = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC)
     receiver.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
     os.environ[ADDRESS] = f"controlplane-pulses-{secrets.token_hex(16)}"
@@ -30,18 +30,18 @@ def open_receiver() -> socket.socket:
 
 
 def receive(receiver: socket.socket, *, seconds: float) -> int | None:
-    """Process id of a worker that gave a sign of life; None if none did within `seconds`."""
+    """Return the process id of a worker that sent a sign of life; None if none did within `seconds`."""
     receiver.settimeout(seconds)
     try:
         _, ancillary, _, _ = receiver.recvmsg(1, socket.CMSG_SPACE(_CREDENTIALS.size))
-    except OSError:  # the time is over
+    except OSError:  # timeout
         return None
-    sent = [data for level, kind, data in ancillary if kind == socket.SCM_CREDENTIALS]
-    return _CREDENTIALS.unpack(sent[0])[0] if sent else None
+    credentials = [data for level, kind, data in ancillary if kind == socket.SCM_CREDENTIALS]
+    return _CREDENTIALS.unpack(credentials[0])[0] if credentials else None
 
 
 async def send_pulses() -> None:
-    """Send until cancelled. Does nothing in a process that nobody watches."""
+    """Send signs of life until cancelled, if the process is watched."""
     address = os.environ.get(ADDRESS)
     if not address:
         return
@@ -49,13 +49,13 @@ async def send_pulses() -> None:
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sender:
         sender.setblocking(False)
         while True:
-            with contextlib.suppress(OSError):  # the watcher is gone or behind
+            with contextlib.suppress(OSError):  # the watcher has exited or is behind
                 sender.sendto(b"1", f"\0{address}")
             await asyncio.sleep(INTERVAL_SECONDS)
 
 
 def _show_stacks_when_aborted() -> None:
-    """The log says where a worker hung. Its memory, with secrets in it, is not dumped."""
+    """Log the stacks of a hung worker. Its memory, which contains secrets, is not dumped."""
     faulthandler.enable()
-    _, most = resource.getrlimit(resource.RLIMIT_CORE)
-    resource.setrlimit(resource.RLIMIT_CORE, (0, most))
+    _, hard_limit = resource.getrlimit(resource.RLIMIT_CORE)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, hard_limit))

@@ -1,4 +1,4 @@
-"""Logins, request limits and lifetimes of tokens."""
+"""Logins, request limits and token lifetimes."""
 
 from ipaddress import IPv4Network, IPv6Network, ip_network
 
@@ -28,61 +28,66 @@ TRUSTED_PROXIES = env.parsed(
     "TRUSTED_PROXIES",
     _networks,
     default="",
-    meaning="Addresses and networks of your reverse proxies, comma-separated, such as `10.0.0.0/8`. Their"
-    " `X-Forwarded-For` is believed; that of anybody else is ignored.",
+    meaning="Addresses and networks of your reverse proxies, comma-separated, such as `10.0.0.0/8`."
+    " `X-Forwarded-For` is honored only from these addresses.",
 )
 LOGIN_FAILURES_PER_ADDRESS = env.integer(
     "LOGIN_FAILURES_PER_ADDRESS",
     default=100,
     minimum=1,
-    meaning="Failed logins in five minutes after which an address is refused; for IPv6 its /64 network.",
+    meaning="Failed logins from one address within five minutes after which further logins are refused."
+    " IPv6 addresses count by their /64 network.",
 )
 LOGIN_FAILURES_PER_NAME = env.integer(
     "LOGIN_FAILURES_PER_NAME",
     default=50,
     minimum=1,
-    meaning="The same for one user name, from all addresses. From one address it is 10.",
+    meaning="Failed logins for one user name within five minutes, from all addresses, after which further"
+    " logins are refused. From a single address, the limit is 10.",
 )
 LOGIN_FAILURES_IN_ALL = env.integer(
     "LOGIN_FAILURES_IN_ALL",
     default=1000,
     minimum=1,
-    meaning="The same for all names and addresses together. Browsers that logged in before are not affected.",
+    meaning="Failed logins within five minutes, for all user names and addresses together, after which"
+    " further logins are refused. Browsers that have logged in before are not affected.",
 )
 LOGIN_REQUESTS_PER_ADDRESS = env.integer(
     "LOGIN_REQUESTS_PER_ADDRESS",
     default=120,
-    meaning="Requests to the login page of one address, in a minute and web worker; more are answered 429 at"
-    " once. 0: no limit.",
+    meaning="Requests to the login page per address, minute and web worker; further requests get 429"
+    " immediately. 0 disables the limit.",
 )
 PASSWORD_THREADS = 2
 PASSWORD_QUEUE = env.integer(
     "PASSWORD_QUEUE",
     default=32,
-    meaning="Logins and password changes of each web worker that wait for a thread; more are answered 503.",
+    meaning="Logins and password changes that may wait for a thread in each web worker; further ones get"
+    " 503.",
 )
 PASSWORD_HASHERS = ["controlplane.access.login.password_hash.BackgroundPBKDF2"]
 THROTTLE_CALLER_PER_MINUTE = env.integer(
     "THROTTLE_CALLER_PER_MINUTE",
     default=6000,
-    meaning="API requests of one token, or of one person in the console, in a minute; more are answered 429."
-    " Calls of Flyte's clients count too."
-    " Heartbeats, registrations, joins and cached effective reads do not count. 0: no limit.",
+    meaning="API requests per minute of one token, or of one person in the console; further requests get"
+    " 429. Calls from Flyte clients count too. Heartbeats, registrations, joins and cached"
+    " effective reads do not count. 0 disables the limit.",
 )
 THROTTLE_ANONYMOUS_PER_MINUTE = env.integer(
     "THROTTLE_ANONYMOUS_PER_MINUTE",
     default=600,
-    meaning="The same for one address without a valid token.",
+    meaning="API requests per minute from one address without a valid token; further requests get 429.",
 )
 TOKEN_DEFAULT_DAYS = env.integer(
     "TOKEN_DEFAULT_DAYS",
     default=90,
     minimum=1,
-    meaning="Lifetime of a new token whose `expires_at` is not given.",
+    meaning="Lifetime in days of a new token without `expires_at`.",
 )
 TOKEN_MAX_DAYS = env.integer(
     "TOKEN_MAX_DAYS",
     default=365,
     minimum=1,
-    meaning="Longest lifetime of a new token. Only administrators can create tokens that never expire.",
+    meaning="Maximum lifetime in days of a new token. Only administrators can create tokens that never"
+    " expire.",
 )

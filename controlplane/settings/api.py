@@ -17,17 +17,17 @@ MAX_BODY_BYTES = env.integer(
     "MAX_BODY_BYTES",
     default=1024 * 1024,
     minimum=1024,
-    meaning="Largest request body, in bytes. More is answered 413.",
+    meaning="Maximum size of a request body in bytes; larger requests get 413.",
 )
 MAX_BUNDLE_BYTES = env.integer(
     "MAX_BUNDLE_BYTES",
     default=8 * 1024 * 1024,
     minimum=1024,
-    meaning="The same for bundles of many documents, such as `POST /api/v1/overrides:apply`.",
+    meaning="Maximum size in bytes of requests with many documents, such as `POST /api/v1/overrides:apply`.",
 )
-# Deeper documents than this are attacks or mistakes; they are refused before they are parsed.
+# Deeper documents are attacks or mistakes; they are rejected before they are parsed.
 MAX_JSON_DEPTH = 32
-# Django's own limit stands above ours, so that the clearer error is the one people see.
+# Django's own limit is above ours, so that people see our clearer error.
 DATA_UPLOAD_MAX_MEMORY_SIZE = 2 * max(MAX_BODY_BYTES, MAX_BUNDLE_BYTES)
 
 REST_FRAMEWORK: dict[str, Any] = {
@@ -49,10 +49,11 @@ REST_FRAMEWORK: dict[str, Any] = {
 SPECTACULAR_SETTINGS: dict[str, Any] = {
     "TITLE": "Controlplane",
     "VERSION": "1",
-    "DESCRIPTION": "Hierarchical overrides (what applies here, and why) and the agent registry (who can do "
-    "this, and are they alive). See docs/guides in the repository for tutorials.",
+    "DESCRIPTION": "Hierarchical overrides (which value applies at a scope, and why) and the agent registry"
+    " (which agents exist, what they can do, and whether they are alive). For tutorials, see"
+    " docs/guides in the repository.",
     "CONTACT": {"name": "Controlplane maintainers"},
-    # Of this description and of the clients that are generated from it, so that users may publish theirs.
+    # For this document and the clients generated from it, so that users may publish theirs.
     "LICENSE": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
     # Relative first: the viewers that this server shows try operations against itself.
     "SERVERS": [
@@ -61,18 +62,18 @@ SPECTACULAR_SETTINGS: dict[str, Any] = {
     ],
     "TAGS": [
         {"name": "overrides", "description": "Settings at a scope, and the effective values that result."},
-        {"name": "overrides documents", "description": "Apply, export and import many overrides at once."},
+        {"name": "overrides documents", "description": "Apply, export and import many overrides."},
         {"name": "history of overrides", "description": "Versions, revisions, comparisons and rollbacks."},
-        {"name": "source of overrides", "description": "Overrides that are read from files."},
+        {"name": "source of overrides", "description": "Overrides read from files."},
         {"name": "guard rails", "description": "Locks and limits that overrides must respect."},
-        {"name": "resource types", "description": "The kinds of settings, built in and of operators."},
-        {"name": "projects and domains", "description": "The scopes that overrides are set for."},
-        {"name": "agents", "description": "Registration, heartbeats, life cycle and service providers."},
-        {"name": "joining", "description": "Join tokens, with which agents register themselves."},
+        {"name": "resource types", "description": "Kinds of settings, built-in and defined by operators."},
+        {"name": "projects and domains", "description": "Scopes for which overrides are set."},
+        {"name": "agents", "description": "Registration, heartbeats, lifecycle and service providers."},
+        {"name": "joining", "description": "Join tokens that let agents register themselves."},
         {"name": "agent configurations", "description": "Documents that teams publish for data planes."},
-        {"name": "data planes", "description": "The consumers of agent configurations, and their bundles."},
-        {"name": "events", "description": "What happened, as a list, a long poll or a stream."},
-        {"name": "audit", "description": "Who changed what, when and why."},
+        {"name": "data planes", "description": "Consumers of agent configurations, and their bundles."},
+        {"name": "events", "description": "Events, as a list, a long poll or a stream."},
+        {"name": "audit", "description": "Records of who changed what, when and why."},
         {"name": "access", "description": "Principals, tokens and role bindings."},
     ],
     "OAS_VERSION": "3.1.0",

@@ -1,4 +1,4 @@
-"""Everything that dev, test and production share: the composition of the concerns beside this file."""
+"""Settings shared by dev, test and production: they combine the other modules of this package."""
 
 from pathlib import Path
 
@@ -21,8 +21,8 @@ from controlplane.settings.web import *
 
 BASE_DIR = Path(__file__).resolve().parents[2]
 
-# One list drives INSTALLED_APPS and MIGRATION_MODULES, so no app can be in one and missing in the
-# other: Django would then create no tables, without a word. See docs/adr/0005.
+# One list drives INSTALLED_APPS and MIGRATION_MODULES: for an app that is only in the first, Django would
+# silently create no tables. See docs/adr/0005.
 APPS_WITH_TABLES = [
     "controlplane.access",
     "controlplane.api",
@@ -41,7 +41,7 @@ INSTALLED_APPS = [
     "rest_framework",
     "drf_spectacular",
     "drf_spectacular_sidecar",
-    # Only its static files: htmx.
+    # Only for its static files: htmx.
     "django_htmx",
     *APPS_WITH_TABLES,
     *APPS_WITHOUT_TABLES,

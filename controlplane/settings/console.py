@@ -1,4 +1,4 @@
-"""Pages: templates, static files, where to log in."""
+"""The console: templates, static files and the login page."""
 
 from pathlib import Path
 
@@ -21,7 +21,7 @@ STATIC_ROOT = Path(
     env.text(
         "STATIC_ROOT",
         default="/srv/static",
-        meaning="Folder that `manage.py collectstatic` fills and production serves.",
+        meaning="Folder that `manage.py collectstatic` fills and from which production serves static files.",
     )
 )
 WHITENOISE_USE_FINDERS = False

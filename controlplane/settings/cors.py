@@ -1,4 +1,4 @@
-"""Which pages of other origins may call the API."""
+"""CORS: web pages of other origins that may call the API."""
 
 from controlplane.api.cors import parse_origins
 from controlplane.settings import environment as env
@@ -10,12 +10,12 @@ CORS_ALLOWED_ORIGINS = env.parsed(
     parse_origins,
     default="",
     meaning=(
-        "Origins whose pages may call the API, separated by commas, such as `https://console.example.com`; "
-        "`*` for every origin, without cookies. Empty: none."
+        "Origins whose pages may call the API, comma-separated, such as `https://console.example.com`."
+        " `*`: every origin, without cookies. Empty: none."
     ),
 )
 CORS_ALLOWED_HEADERS = env.names(
     "CORS_ALLOWED_HEADERS",
     default="",
-    meaning="Headers that those pages may send besides the ones that the API reads, separated by commas.",
+    meaning="Headers that those pages may send in addition to the ones that the API reads, comma-separated.",
 )

@@ -1,4 +1,4 @@
-"""Postgres: the record of everything."""
+"""Postgres: the system of record."""
 
 from typing import Any
 
@@ -13,24 +13,25 @@ __all__ = ["DATABASES"]
 _DATABASE_URL = env.text(
     "DATABASE_URL",
     default="postgresql:///controlplane",
-    meaning="Postgres, as postgresql://user:password@host:port/name?sslmode=verify-full.",
+    meaning="URL of Postgres, as postgresql://user:password@host:port/name?sslmode=verify-full.",
 )
 _MAX_AGE = env.integer(
     "DATABASE_CONN_MAX_AGE",
     default=60,
-    meaning="Seconds that a connection is kept for the next request. 0 costs two thirds of the speed.",
+    meaning="Seconds for which a connection is kept for further requests. 0 reduces the throughput by two"
+    " thirds.",
 )
-# A request that takes longer is answered 503, so that one bad query cannot hold all the threads.
+# A longer request gets 503, so that one bad query cannot occupy all threads.
 _STATEMENT_TIMEOUT = env.integer(
     "DATABASE_STATEMENT_TIMEOUT_MS",
     default=5000,
-    meaning="Milliseconds after which Postgres gives up on one statement. 0 means never.",
+    meaning="Milliseconds after which Postgres cancels a statement. 0: never.",
 )
-# Shorter than the statement timeout, so that a lock storm is told apart from a slow query.
+# Shorter than the statement timeout, so that lock contention can be told apart from a slow query.
 _LOCK_TIMEOUT = env.integer(
     "DATABASE_LOCK_TIMEOUT_MS",
     default=2000,
-    meaning="Milliseconds that a statement waits for a lock. 0 means for ever.",
+    meaning="Milliseconds that a statement waits for a lock. 0: no limit.",
 )
 _IDLE_TIMEOUT_MS = 30_000
 
@@ -45,20 +46,20 @@ _DJANGO_NAMES = {
 
 def _database(url: str) -> dict[str, Any]:
     try:
-        said: dict[str, Any] = dict(conninfo_to_dict(url))
+        parameters: dict[str, Any] = dict(conninfo_to_dict(url))
     except ProgrammingError as error:
-        raise ImproperlyConfigured(f"DATABASE_URL cannot be used: {error}") from error
+        raise ImproperlyConfigured(f"DATABASE_URL is invalid: {error}") from error
     limits = (
         f"-c statement_timeout={_STATEMENT_TIMEOUT} -c lock_timeout={_LOCK_TIMEOUT}"
         f" -c idle_in_transaction_session_timeout={_IDLE_TIMEOUT_MS}"
     )
-    said["options"] = f"{said.get('options') or ''} {limits}".strip()
-    said.setdefault("connect_timeout", 5)
-    known = {ours: said.pop(theirs, "") for theirs, ours in _DJANGO_NAMES.items()}
+    parameters["options"] = f"{parameters.get('options') or ''} {limits}".strip()
+    parameters.setdefault("connect_timeout", 5)
+    django_settings = {setting: parameters.pop(parameter, "") for parameter, setting in _DJANGO_NAMES.items()}
     return {
         "ENGINE": "django.db.backends.postgresql",
-        **known,
-        "OPTIONS": said,
+        **django_settings,
+        "OPTIONS": parameters,
         "CONN_MAX_AGE": _MAX_AGE,
         "CONN_HEALTH_CHECKS": True,
     }

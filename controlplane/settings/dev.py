@@ -1,23 +1,23 @@
-"""One machine, plain HTTP on loopback: what `make up` and manage.py use.
+"""Development: one machine, plain HTTP on loopback. `make up` and manage.py use these settings.
 
-While `make up` runs, the file DATA_DIR/run/environment says where its services are, so that
-`manage.py shell` in another window meets the same database.
+While `make up` runs, the file DATA_DIR/run/environment holds the URLs of its services, so that
+`manage.py shell` in another terminal uses the same database.
 """
 
 import os
 from pathlib import Path
 
-from controlplane.local.saved_environment import environment_file, read_environment
+from controlplane.local.data_folder import environment_file, read_environment
 
 DATA_DIR = Path(os.environ.get("DATA_DIR", ".data"))
 
 
 for _name, _value in read_environment(environment_file(DATA_DIR)).items():
     os.environ.setdefault(_name, _value)
-# Good enough to look at --help; `make up` makes a real one for this machine.
+# Enough for --help; `make up` creates a real key for this machine.
 os.environ.setdefault("SECRET_KEY", "not-a-secret-and-not-for-use-outside-this-machine-1234567890")
 os.environ.setdefault("ALLOWED_HOSTS", "localhost,127.0.0.1,[::1]")
-# Whoever tries it out publishes at once; in production a team serves what it was granted.
+# For a trial, anybody can publish immediately; in production a team serves only what it was granted.
 os.environ.setdefault("AGENT_CONFIGS_MODE", "open")
 
 from controlplane.settings.base import *
@@ -28,8 +28,8 @@ SESSION_COOKIE_SECURE = False
 SESSION_COOKIE_NAME = "cp-session"
 CSRF_COOKIE_SECURE = False
 CSRF_COOKIE_NAME = "cp-csrf"
-# No collectstatic step between an edit and the page.
+# No collectstatic after an edit.
 WHITENOISE_USE_FINDERS = True
 STORAGES["staticfiles"] = {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}
-# A folder that exists: WhiteNoise warns of any other.
+# An existing folder: WhiteNoise warns about a missing one.
 STATIC_ROOT = BASE_DIR / "console" / "static"

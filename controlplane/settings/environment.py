@@ -1,6 +1,6 @@
-"""Read settings from the environment, loudly, and remember each for the settings page of the docs.
+"""Read settings from environment variables, fail on invalid ones, and record each for docs/settings.md.
 
-`NAME_FILE` may name a file that holds the value of `NAME`, so that secrets can be mounted.
+`NAME_FILE` may be the path of a file with the value of `NAME`, so that secrets can be mounted.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _FALSE = {"0", "false", "no", "off", ""}
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """One setting of ours, as docs/settings.md shows it. `default` is None where it is required."""
+    """A setting as docs/settings.md shows it. `default` is None if the setting is required."""
 
     name: str
     default: str | None
@@ -47,7 +47,7 @@ def integer(name: str, *, default: int | None, meaning: str, minimum: int = 0) -
 
 
 def parsed(name: str, parse: Callable[[str], T], *, default: str | None, meaning: str) -> T:
-    """Read anything else; `parse` raises ValueError for what cannot be used."""
+    """Read a value of any other type. `parse` raises ValueError for an invalid value."""
     return _read(name, parse, default, meaning)
 
 
@@ -56,7 +56,7 @@ def boolean(name: str, *, default: bool, meaning: str) -> bool:
 
 
 def names(name: str, *, default: str | None, meaning: str) -> list[str]:
-    """Read a comma-separated list; empty members are dropped."""
+    """Read a comma-separated list without its empty items."""
     return _read(
         name,
         lambda raw: [part.strip() for part in raw.split(",") if part.strip()],
@@ -71,15 +71,15 @@ def _read(name: str, parse: Callable[[str], T], default: str | None, meaning: st
     if raw is None:
         raw = default
     if raw is None:
-        raise ImproperlyConfigured(f"{name} is not set: {meaning} Set {name} or {name}_FILE.")
+        raise ImproperlyConfigured(f"{name} is required but not set. Set {name} or {name}_FILE: {meaning}")
     try:
         return parse(raw)
     except ValueError as error:
-        raise ImproperlyConfigured(f"{name} cannot be used: {error}.") from error
+        raise ImproperlyConfigured(f"{name} is invalid: {error}.") from error
 
 
 def _raw(name: str) -> str | None:
-    """Return what the environment says; an empty string counts as not said."""
+    """Return the variable's value, or None if it is unset or empty."""
     path = os.environ.get(f"{name}_FILE")
     if not path:
         return os.environ.get(name) or None

@@ -1,4 +1,4 @@
-"""Logs: one JSON line per event on standard output, in UTC, with the request's id."""
+"""Logs: one JSON line per event on standard output, in UTC, with the request id."""
 
 from typing import Any
 
@@ -15,8 +15,10 @@ __all__ = [
     "LOGGING",
 ]
 
-_FORMAT = env.text("LOG_FORMAT", default="json", meaning="`json` for machines or `console` for people.")
-_LEVEL = env.text("LOG_LEVEL", default="INFO", meaning="Least severe level that is written.")
+_FORMAT = env.text(
+    "LOG_FORMAT", default="json", meaning="Log format: `json` for machines, `console` for people."
+)
+_LEVEL = env.text("LOG_LEVEL", default="INFO", meaning="Minimum severity of log lines.")
 
 _SHARED: list[Any] = [
     structlog.contextvars.merge_contextvars,
@@ -32,11 +34,11 @@ structlog.configure(
 )
 
 DJANGO_STRUCTLOG_CELERY_ENABLED = True
-# A client's mistake is not our warning: an operator is woken by these levels.
+# A client error is no warning for us: these levels alert an operator.
 DJANGO_STRUCTLOG_STATUS_4XX_LOG_LEVEL = 20
 # One line per request is enough.
 DJANGO_STRUCTLOG_STATUS_START_LOG_LEVEL = 10
-# By then RequestIdMiddleware has replaced any id that could do harm.
+# RequestIdMiddleware has already replaced unsafe ids.
 DJANGO_STRUCTLOG_TRUST_UPSTREAM_REQUEST_ID = True
 DJANGO_STRUCTLOG_TRUST_UPSTREAM_CORRELATION_ID = False
 
@@ -55,7 +57,7 @@ LOGGING: dict[str, Any] = {
     "handlers": {"out": {"class": "logging.StreamHandler", "formatter": "line"}},
     "root": {"handlers": ["out"], "level": _LEVEL},
     "loggers": {
-        # It repeats, without the request's id, what django_structlog says.
+        # Repeats, without the request id, what django_structlog logs.
         "django.request": {"level": "CRITICAL"},
         "django.security.DisallowedHost": {"level": "CRITICAL"},
     },

@@ -1,4 +1,4 @@
-"""Requests that we send to addresses that users supply."""
+"""Outgoing requests to addresses that users supply."""
 
 import ipaddress
 
@@ -16,5 +16,6 @@ OUTGOING_ALLOWED_NETWORKS = env.parsed(
     "OUTGOING_ALLOWED_NETWORKS",
     _networks,
     default="",
-    meaning="Private networks that users may name in URLs, such as 10.1.0.0/16. Public ones always may.",
+    meaning="Private networks that URLs supplied by users may point to, comma-separated, such as"
+    " 10.1.0.0/16. Public addresses are always allowed.",
 )

@@ -1,4 +1,4 @@
-"""Where overrides come from, and what guards their changes."""
+"""Overrides: their source, and the confirmation of large changes."""
 
 from controlplane.settings import environment as env
 
@@ -21,26 +21,28 @@ OVERRIDES_SOURCE = env.parsed(
     "OVERRIDES_SOURCE",
     _source,
     default="db",
-    meaning="`db`: overrides are changed through the API. `file`: the folder OVERRIDES_PATH is the truth.",
+    meaning="`db`: overrides are changed through the API. `file`: overrides are read from the folder"
+    " OVERRIDES_PATH.",
 )
 OVERRIDES_PATH = env.text(
     "OVERRIDES_PATH",
     default="",
-    meaning="With OVERRIDES_SOURCE=file: the folder with the documents, the same for every process.",
+    meaning="Folder with the documents if OVERRIDES_SOURCE=file. It must be the same for every process.",
 )
 OVERRIDES_RELOAD_SECONDS = env.integer(
     "OVERRIDES_RELOAD_SECONDS",
     default=5,
     minimum=1,
-    meaning="With OVERRIDES_SOURCE=file: how often the folder is looked at.",
+    meaning="Seconds between two checks of the folder if OVERRIDES_SOURCE=file.",
 )
 PLATFORM_DEFAULTS_PATH = env.text(
     "PLATFORM_DEFAULTS_PATH",
     default="",
-    meaning="A YAML file with the platform's own defaults, below everything that is set. Read at start.",
+    meaning="YAML file with the platform's defaults, which apply where no override does. Read at startup.",
 )
 CONFIRM_ABOVE_SCOPES = env.integer(
     "CONFIRM_ABOVE_SCOPES",
     default=1000,
-    meaning="A change of what applies at more scopes than this wants `confirm=<count>`. 0 means never.",
+    meaning="Number of scopes above which a change of their effective values requires `confirm=<count>`."
+    " 0: never.",
 )

@@ -1,4 +1,4 @@
-"""Probes of published agents' endpoints: docs/adr/0034 has the reasons."""
+"""Probes of published agents' endpoints. For the reasons, see docs/adr/0034."""
 
 from controlplane.settings import environment as env
 
@@ -18,70 +18,73 @@ _POLICIES = ("off", "warn", "gate-new")
 
 def _policy(raw: str) -> str:
     if raw not in _POLICIES:
-        raise ValueError(f"{raw!r} is none of {', '.join(_POLICIES)}")
+        raise ValueError(f"{raw!r} is not one of {', '.join(_POLICIES)}")
     return raw
 
 
 def _ports(raw: str) -> list[tuple[int, int]]:
-    found = []
-    for part in filter(None, (one.strip() for one in raw.split(","))):
+    ranges = []
+    for part in filter(None, (item.strip() for item in raw.split(","))):
         first, _, last = part.partition("-")
         low, high = int(first), int(last or first)
         if not 1 <= low <= high <= 65535:
-            raise ValueError(f"{part!r} is no port, and no range of them")
-        found.append((low, high))
-    return found
+            raise ValueError(f"{part!r} is neither a port nor a range of ports")
+        ranges.append((low, high))
+    return ranges
 
 
 AGENT_PROBES = env.parsed(
     "AGENT_PROBES",
     _policy,
     default="warn",
-    meaning="`warn`: tell which published agents do not answer. `gate-new`: and leave new documents out"
-    " until their agents answer, or cannot be asked from here. `off`: ask none.",
+    meaning="`warn`: report published agents that do not respond. `gate-new`: also hold back new documents"
+    " until their agents respond or turn out to be unreachable from here. `off`: no probes.",
 )
 AGENT_PROBE_PORTS = env.parsed(
     "AGENT_PROBE_PORTS",
     _ports,
     default="80,443,8000-9999,30000-32767,50000-50099",
-    meaning="Ports that are probed, such as 443,8000-8999. Leave those of databases out.",
+    meaning="Ports that may be probed, such as `443,8000-8999`. Omit the ports of databases.",
 )
 AGENT_PROBE_SECONDS = env.integer(
     "AGENT_PROBE_SECONDS",
     default=60,
     minimum=1,
-    meaning="How often an endpoint is probed, give or take a fifth; up to eight times as rarely while it is"
-    " away for long.",
+    meaning="Seconds between two probes of an endpoint, plus or minus 20 %; up to eight times as long"
+    " while the endpoint stays unreachable.",
 )
 AGENT_PROBE_LOOK_SECONDS = env.integer(
     "AGENT_PROBE_LOOK_SECONDS",
     default=5,
     minimum=1,
-    meaning="How often it is looked which endpoints are due.",
+    meaning="Seconds between two checks for endpoints that are due for a probe.",
 )
 AGENT_PROBES_AT_ONCE = env.integer(
-    "AGENT_PROBES_AT_ONCE", default=16, minimum=1, meaning="Endpoints that are probed at the same time."
+    "AGENT_PROBES_AT_ONCE",
+    default=16,
+    minimum=1,
+    meaning="Maximum number of endpoints probed at the same time.",
 )
 AGENT_PROBE_TIMEOUT_SECONDS = env.integer(
     "AGENT_PROBE_TIMEOUT_SECONDS",
     default=2,
     minimum=1,
-    meaning="For so long a probe waits for a connection, a handshake or an answer.",
+    meaning="Seconds that a probe waits for a connection, a handshake or a response.",
 )
 AGENT_PROBE_FAILURES = env.integer(
     "AGENT_PROBE_FAILURES",
     default=3,
     minimum=1,
-    meaning="After so many probes in a row that fail, an endpoint counts as away.",
+    meaning="Consecutive failed probes after which an endpoint is unreachable.",
 )
 AGENT_PROBE_SUCCESSES = env.integer(
     "AGENT_PROBE_SUCCESSES",
     default=2,
     minimum=1,
-    meaning="After so many that succeed, one that was away is back.",
+    meaning="Consecutive successful probes after which an unreachable endpoint is reachable again.",
 )
 AGENT_PROBE_ROOTS = env.text(
     "AGENT_PROBE_ROOTS",
     default="",
-    meaning="A PEM file of certificates that probes trust instead of the machine's own.",
+    meaning="PEM file with the certificates that probes trust, instead of the system's.",
 )

@@ -1,4 +1,4 @@
-"""Production: everything as base says. What must be told is told by the environment, or we do not start."""
+"""Production: the base settings. Startup fails if a required environment variable is missing."""
 
 from django.core.exceptions import ImproperlyConfigured
 
@@ -7,5 +7,6 @@ from controlplane.settings.security import SECRET_KEY
 
 if len(SECRET_KEY) < 50:
     raise ImproperlyConfigured(
-        "SECRET_KEY is too short. Make one with: python -c 'import secrets; print(secrets.token_urlsafe(50))'"
+        "SECRET_KEY is shorter than 50 characters. Generate one with: python -c 'import secrets;"
+        " print(secrets.token_urlsafe(50))'"
     )

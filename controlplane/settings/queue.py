@@ -1,4 +1,4 @@
-"""Valkey or Redis (queue and cache), Celery and NATS: carriers that may lose everything at any moment."""
+"""Valkey or Redis (queue and cache), Celery and NATS: services whose data may be lost at any time."""
 
 from typing import Any
 
@@ -29,19 +29,20 @@ __all__ = [
 REDIS_URL = env.text(
     "REDIS_URL",
     default="redis://127.0.0.1:6379/0",
-    meaning="Valkey or Redis, as redis://:password@host:port/0. Holds the task queue and the cache.",
+    meaning="URL of Valkey or Redis, as redis://:password@host:port/0. It holds the task queue and the"
+    " cache.",
 )
 NATS_URL = env.text(
     "NATS_URL",
     default="nats://127.0.0.1:4222",
-    meaning="NATS with JetStream, as nats://user:password@host:port.",
+    meaning="URL of NATS with JetStream, as nats://user:password@host:port.",
 )
 
 CACHES = {
     "default": {
         "BACKEND": "django.core.cache.backends.redis.RedisCache",
         "LOCATION": REDIS_URL,
-        # No request may hang on the cache: without it we only know less.
+        # No request may hang on the cache, which is only an optimization.
         "OPTIONS": {"socket_timeout": 0.5, "socket_connect_timeout": 0.5},
     }
 }
@@ -57,9 +58,9 @@ CELERY_TASK_TIME_LIMIT = 300
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_BROKER_TRANSPORT_OPTIONS = {
-    # Above the longest task (CELERY_TASK_TIME_LIMIT), or a running task is handed out again.
+    # Longer than CELERY_TASK_TIME_LIMIT, or a running task would be delivered again.
     "visibility_timeout": 360,
-    # With these two a killed worker's task comes back within the timeout; by default it took 104 s.
+    # With these two, a killed worker's task is delivered again within the timeout; by default it took 104 s.
     "unacked_restore_interval": 2,
     "unacked_restore_throttle": 1,
     "socket_timeout": 5,
@@ -67,21 +68,21 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {
     "socket_keepalive": True,
 }
 
-_LOOK_AT_FILES = {
-    "look at the folder that overrides come from": {
+_FILE_SOURCE_SCHEDULE = {
+    "synchronise overrides with their folder": {
         "task": "overrides.synchronise_source",
         "schedule": OVERRIDES_RELOAD_SECONDS,
         "options": {"expires": OVERRIDES_RELOAD_SECONDS},
     },
 }
-# `expires` is shorter than the period: after an outage no backlog of sweeps is worked off.
+# `expires` never exceeds the period, so that an outage leaves no backlog of sweeps.
 CELERY_BEAT_SCHEDULE: dict[str, dict[str, Any]] = {
     "mark silent agents unavailable": {
         "task": "registry.sweep_leases",
         "schedule": SWEEP_INTERVAL_SECONDS,
         "options": {"expires": SWEEP_INTERVAL_SECONDS},
     },
-    "bring agent configurations to their data planes": {
+    "recompute agent configurations for data planes": {
         "task": "registry.recompute_agent_configs",
         "schedule": AGENT_CONFIGS_RECOMPUTE_SECONDS,
         "options": {"expires": AGENT_CONFIGS_RECOMPUTE_SECONDS},
@@ -91,20 +92,20 @@ CELERY_BEAT_SCHEDULE: dict[str, dict[str, Any]] = {
         "schedule": AGENT_PROBE_LOOK_SECONDS,
         "options": {"expires": AGENT_PROBE_LOOK_SECONDS},
     },
-    "note that tokens of beating agents are in use": {
+    "record token usage of agents that send heartbeats": {
         "task": "registry.note_token_uses",
         "schedule": 600,
         "options": {"expires": 500},
     },
-    "end drains, retire and remove agents": {
+    "finish drains, retire and delete agents": {
         "task": "registry.tend_agents",
         "schedule": 60,
         "options": {"expires": 50},
     },
-    "forget idempotency keys after their day": {
+    "delete expired idempotency keys": {
         "task": "api.purge_idempotency_keys",
         "schedule": 3600,
         "options": {"expires": 3000},
     },
-    **(_LOOK_AT_FILES if OVERRIDES_SOURCE == "file" else {}),
+    **(_FILE_SOURCE_SCHEDULE if OVERRIDES_SOURCE == "file" else {}),
 }

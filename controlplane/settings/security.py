@@ -1,4 +1,4 @@
-"""Keys, hosts, cookies, headers. Relaxed only in dev.py and test.py, never tightened elsewhere."""
+"""Keys, hosts, cookies and headers. Only dev.py and test.py relax them; nothing tightens them elsewhere."""
 
 from typing import Any
 
@@ -41,15 +41,15 @@ DEBUG = False
 SECRET_KEY = env.text(
     "SECRET_KEY",
     default=None,
-    meaning="At least 50 random characters that sign sessions and page cursors.",
+    meaning="At least 50 random characters, to sign sessions and page cursors.",
 )
 SECRET_KEY_FALLBACKS = env.names(
     "SECRET_KEY_FALLBACKS",
     default="",
-    meaning="Former secret keys, comma-separated, accepted while you rotate.",
+    meaning="Former secret keys, comma-separated, still accepted during a rotation.",
 )
 ALLOWED_HOSTS = env.names(
-    "ALLOWED_HOSTS", default=None, meaning="Host names that we answer to, comma-separated."
+    "ALLOWED_HOSTS", default=None, meaning="Host names at which the server may be called, comma-separated."
 )
 CSRF_TRUSTED_ORIGINS = env.names(
     "CSRF_TRUSTED_ORIGINS",
@@ -59,7 +59,7 @@ CSRF_TRUSTED_ORIGINS = env.names(
 ANONYMOUS_READ = env.boolean(
     "ANONYMOUS_READ",
     default=False,
-    meaning="Let anyone read everything without a token. For trials only.",
+    meaning="Allow anyone to read everything without a token. Only for trials.",
 )
 
 AUTH_USER_MODEL = "access.Principal"
@@ -83,12 +83,12 @@ CSRF_COOKIE_NAME = "__Host-cp-csrf"
 CSRF_COOKIE_SECURE = True
 CSRF_FAILURE_VIEW = "controlplane.api.problems.csrf_failure"
 
-# Only pages are redirected to TLS. A client that sent its token in the clear must learn of it,
-# so plain HTTP on the API is refused (controlplane.api.transport), not redirected.
+# Only pages are redirected to TLS. A client that sent its token unencrypted must notice it, so the API
+# rejects plain HTTP (controlplane.api.transport) instead of redirecting.
 SECURE_SSL_REDIRECT = env.boolean(
     "SECURE_SSL_REDIRECT",
     default=True,
-    meaning="Send browsers that come by plain HTTP to HTTPS.",
+    meaning="Redirect browsers from plain HTTP to HTTPS.",
 )
 SECURE_REDIRECT_EXEMPT = [r"^api/", r"^metrics$"]
 SECURE_PROXY_SSL_HEADER: tuple[str, str] | None = (
@@ -96,7 +96,7 @@ SECURE_PROXY_SSL_HEADER: tuple[str, str] | None = (
     if env.boolean(
         "BEHIND_TLS_PROXY",
         default=False,
-        meaning="Trust X-Forwarded-Proto. Only behind a proxy that sets it itself.",
+        meaning="Trust X-Forwarded-Proto. Set it only behind a proxy that sets this header itself.",
     )
     else None
 )

@@ -1,7 +1,7 @@
-"""Tests: as dev, with a cheap password hash. The suite itself says where its services are."""
+"""Tests: the dev settings with a cheap password hash. The test suite sets the URLs of its services."""
 
 from controlplane.settings.dev import *
 
 ALLOWED_HOSTS = ["localhost", "127.0.0.1", "testserver"]
-# Real hashing costs 0.2 s a log-in on purpose.
+# Real hashing deliberately takes 0.2 s per login.
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]

@@ -1,4 +1,4 @@
-"""The web process: the threads that run Django, and what the fast paths beside them may keep."""
+"""The web process: threads that run Django, and limits for its caches and event streams."""
 
 from controlplane.settings import environment as env
 
@@ -15,31 +15,32 @@ WEB_THREADS = env.integer(
     "WEB_THREADS",
     default=4,
     minimum=1,
-    meaning="Threads of each web worker that run Django, each with a database connection of its own.",
+    meaning="Threads of each web worker that run Django, each with its own database connection.",
 )
 WEB_QUEUE = env.integer(
     "WEB_QUEUE",
     default=64,
     minimum=1,
-    meaning="Requests of each web worker that are read and wait for such a thread. The others wait unread.",
+    meaning="Requests that each web worker reads ahead while they wait for a thread. Further requests wait"
+    " unread.",
 )
 WEB_HANG_SECONDS = env.integer(
     "WEB_HANG_SECONDS",
     default=30,
-    meaning="Seconds without a sign of life after which a web worker is ended and another started. 0: never.",
+    meaning="Seconds without a sign of life after which a web worker is stopped and replaced. 0: never.",
 )
 EFFECTIVE_SNAPSHOT_MIB = env.integer(
     "EFFECTIVE_SNAPSHOT_MIB",
     default=64,
-    meaning="Memory of each web worker for ready answers about effective values. 0: none is kept.",
+    meaning="Memory in MiB per web worker for cached responses with effective values. 0: no cache.",
 )
 WATCHERS_PER_WORKER = env.integer(
     "WATCHERS_PER_WORKER",
     default=5000,
-    meaning="Streams and long polls of events that one web worker holds open; more are answered 429.",
+    meaning="Event streams and long polls that one web worker holds open; further ones get 429.",
 )
 WATCHERS_PER_PRINCIPAL = env.integer(
     "WATCHERS_PER_PRINCIPAL",
     default=100,
-    meaning="The same for one principal.",
+    meaning="Event streams and long polls per principal in one web worker; further ones get 429.",
 )

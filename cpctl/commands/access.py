@@ -1,4 +1,4 @@
-"""`login`, `logout`, `whoami`, `can-i`, and `config`."""
+"""The commands `login`, `logout`, `whoami`, `can-i` and `config`."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from cpctl.output import Column, Format, document, listing, say
 from cpctl.scopes import scope_text
 from cpctl.session import SESSION
 
-config = typer.Typer(help="Contexts: which server, and who you are there.", no_args_is_help=True)
+config = typer.Typer(help="Manage contexts: servers and tokens.", no_args_is_help=True)
 Name = Annotated[str, typer.Argument(metavar="NAME", autocompletion=completion.contexts)]
-TokenFile = Annotated[str, typer.Option("--token-file", help="A file with the token; - is standard input.")]
+TokenFile = Annotated[str, typer.Option("--token-file", help="File with the token; - for standard input.")]
 _COLUMNS = (
     Column("CURRENT", lambda item: "*" if item["current"] else ""),
     Column("NAME", lambda item: item["name"]),
@@ -30,12 +30,12 @@ _COLUMNS = (
 
 
 def login(
-    server: Annotated[str, typer.Argument(metavar="URL")],
-    name: Annotated[str, typer.Option("--name", help="What to call it.")] = "default",
+    server: Annotated[str, typer.Argument(metavar="URL", help="URL of the server.")],
+    name: Annotated[str, typer.Option("--name", help="Name of the context.")] = "default",
     token_file: TokenFile = "",
-    production: Annotated[bool, typer.Option(help="Changes want its name typed.")] = False,
+    production: Annotated[bool, typer.Option(help="Require typing its name for changes.")] = False,
 ) -> None:
-    """Keep a server and a token, after trying them. The token comes from a file or a hidden prompt.
+    """Check and save a server and a token. The token is read from a file or a hidden prompt.
 
     \b
     cpctl login http://localhost:8000 --token-file .data/admin.token
@@ -43,26 +43,26 @@ def login(
     context = Context(name, server.rstrip("/"), _token(token_file), production)
     who = SESSION.api(context).get("me").json()
     path = config_path()
-    kept = SESSION.config().with_context(context)
-    save(replace(kept, current=name), path)
-    SESSION.tell(f"You are {who['name']} at {context.server}. The context {name!r} is kept in {path}.")
+    config_with_context = SESSION.config().with_context(context)
+    save(replace(config_with_context, current=name), path)
+    SESSION.tell(f"Logged in to {context.server} as {who['name']}. Context {name!r} saved in {path}.")
 
 
 def logout() -> None:
-    """Forget the token of the context. It stays valid: revoke it at the server if it was lost.
+    """Delete the token of the current context. The token stays valid until it is revoked.
 
     \b
     cpctl logout
     """
     context = SESSION.chosen()
     if not context.name:
-        raise UsageError("There is no context to log out of.")
+        raise UsageError("There is no context to log out from.")
     save(SESSION.config().with_context(replace(context, token="")), config_path())
-    SESSION.tell(f"The token of {context.name!r} is forgotten.")
+    SESSION.tell(f"Token of {context.name!r} deleted from the configuration.")
 
 
 def whoami(output: options.Output = Format.TABLE) -> None:
-    """Show who you are, and what you may do where.
+    """Show the current principal and its roles.
 
     \b
     cpctl whoami
@@ -80,13 +80,13 @@ def whoami(output: options.Output = Format.TABLE) -> None:
 
 def can_i(
     *,
-    action: Annotated[str, typer.Argument(metavar="ACTION", help="Such as override.write.")],
+    action: Annotated[str, typer.Argument(metavar="ACTION", help="Action, such as override.write.")],
     project: options.Project = "",
     domain: options.Domain = "",
     workflow: options.Workflow = "",
     launch_plan: options.LaunchPlan = "",
 ) -> None:
-    """Ask whether you may do something. Exits 4 if not.
+    """Check whether an action is allowed. Exits with 4 if not.
 
     \b
     cpctl can-i override.write -p flytesnacks
@@ -100,13 +100,13 @@ def can_i(
 
 @config.command("get-contexts")
 def get_contexts(output: options.Output = Format.TABLE, no_headers: options.NoHeaders = False) -> None:
-    """List the contexts. Tokens are never shown.
+    """List contexts, without their tokens.
 
     \b
     cpctl config get-contexts
     """
-    known = SESSION.config()
-    items = [_shown(one, current=known.current) for one in known.contexts.values()]
+    saved = SESSION.config()
+    items = [_context_row(context, current=saved.current) for context in saved.contexts.values()]
     for line in listing(
         _COLUMNS, items, how=output, name_of=lambda item: str(item["name"]), headers=not no_headers
     ):
@@ -115,7 +115,7 @@ def get_contexts(output: options.Output = Format.TABLE, no_headers: options.NoHe
 
 @config.command("current-context")
 def current_context() -> None:
-    """Say which context is used.
+    """Print the current context.
 
     \b
     cpctl config current-context
@@ -125,34 +125,34 @@ def current_context() -> None:
 
 @config.command("use-context")
 def use_context(name: Name) -> None:
-    """Use a context from now on.
+    """Switch to a context.
 
     \b
     cpctl config use-context production
     """
-    known = SESSION.config()
-    known.named(name)
-    save(replace(known, current=name), config_path())
-    SESSION.tell(f"Now in {name!r}.")
+    saved = SESSION.config()
+    saved.named(name)
+    save(replace(saved, current=name), config_path())
+    SESSION.tell(f"Switched to {name!r}.")
 
 
 @config.command("set-context")
 def set_context(
     name: Name,
-    server: Annotated[str, typer.Option(help="Its address.")] = "",
+    server: Annotated[str, typer.Option(help="URL of the server.")] = "",
     token_file: TokenFile = "",
-    production: Annotated[bool | None, typer.Option(help="Changes want its name typed.")] = None,
+    production: Annotated[bool | None, typer.Option(help="Require typing its name for changes.")] = None,
 ) -> None:
-    """Make or change a context, without asking the server.
+    """Create or update a context, without contacting the server.
 
     \b
     cpctl config set-context production --server https://controlplane.example.com --production
     """
-    known = SESSION.config()
-    before = known.contexts.get(name)
+    saved = SESSION.config()
+    before = saved.contexts.get(name)
     if before is None and not server:
         raise UsageError(
-            "A new context needs a server.", hint=f"cpctl config set-context {name} --server URL"
+            "A new context requires a server.", hint=f"cpctl config set-context {name} --server URL"
         )
     context = before or Context(name, "")
     if server and server.rstrip("/") != context.server:
@@ -161,12 +161,12 @@ def set_context(
         context = replace(context, token=read_token(token_file))
     if production is not None:
         context = replace(context, production=production)
-    save(replace(known.with_context(context), current=known.current or name), config_path())
+    save(replace(saved.with_context(context), current=saved.current or name), config_path())
 
 
 @config.command("delete-context")
 def delete_context(name: Name) -> None:
-    """Forget a context and its token.
+    """Delete a context and its token.
 
     \b
     cpctl config delete-context staging
@@ -174,7 +174,7 @@ def delete_context(name: Name) -> None:
     save(SESSION.config().without(name), config_path())
 
 
-def _shown(context: Context, *, current: str) -> dict[str, Any]:
+def _context_row(context: Context, *, current: str) -> dict[str, Any]:
     return {
         "name": context.name,
         "server": context.server,
@@ -188,7 +188,9 @@ def _token(file: str) -> str:
     if file or SESSION.token_file:
         return read_token(file or SESSION.token_file)
     if SESSION.no_input or not sys.stdin.isatty():
-        raise UsageError("There is no terminal to ask at.", hint="say --token-file FILE, or --token-file -")
+        raise UsageError(
+            "Cannot prompt for the token without a terminal.", hint="add --token-file FILE, or --token-file -"
+        )
     import getpass
 
     return getpass.getpass("Token: ").strip()

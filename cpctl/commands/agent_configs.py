@@ -1,4 +1,4 @@
-"""`agent-configs`: what teams publish, and what data planes are given."""
+"""The commands `agent-configs`: documents that teams publish for data planes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ from cpctl.output import Format, document, say, signed
 from cpctl.paths import YAML, segment
 from cpctl.session import SESSION
 
-agent_configs = typer.Typer(help="Publish, preview, conflicts, bundles.", no_args_is_help=True)
+agent_configs = typer.Typer(
+    help="Publish and preview agent configurations, manage their bundles.", no_args_is_help=True
+)
 agent_configs.add_typer(bundles.bundle, name="bundle")
 agent_configs.add_typer(bundles.planes, name="planes")
 agent_configs.add_typer(teams_and_grants.teams, name="teams")
@@ -28,18 +30,20 @@ agent_configs.command("hand-over")(claims.hand_over)
 agent_configs.command("release")(claims.release)
 Document = Annotated[
     str,
-    typer.Argument(metavar="TEAM/NAME", help="Such as acme/sensors.", autocompletion=completion.documents),
+    typer.Argument(
+        metavar="TEAM/NAME", help="Document, such as acme/sensors.", autocompletion=completion.documents
+    ),
 ]
 File = Annotated[str, typer.Option("-f", "--file", help="File, or - for standard input.")]
-Source = Annotated[str, typer.Option(help="Where it is from, such as folder.")]
+Source = Annotated[str, typer.Option(help="Source of the document, such as folder.")]
 
 
 @agent_configs.command("list")
 def list_documents(
     *,
     team: options.Team = "",
-    source: Annotated[str, typer.Option(help="Only from there, such as api.")] = "",
-    invalid: Annotated[bool, typer.Option("--invalid", help="Only those with mistakes.")] = False,
+    source: Annotated[str, typer.Option(help="Filter by source, such as api.")] = "",
+    invalid: Annotated[bool, typer.Option("--invalid", help="Only invalid documents.")] = False,
     output: options.Output = Format.TABLE,
     no_headers: options.NoHeaders = False,
 ) -> None:
@@ -54,41 +58,41 @@ def list_documents(
 
 @agent_configs.command("get")
 def get_document(name: Document, *, output: options.Output = Format.TABLE) -> None:
-    """Print a document as it was published; with -o json all that is known of it.
+    """Print a document as published; with -o json, all details.
 
     \b
     cpctl agent-configs get acme/sensors
     """
-    found = SESSION.api().get(_path(name)).json()
-    say(*(document(found, output) if output.is_whole else [found["text"].rstrip("\n")]))
+    row = SESSION.api().get(_path(name)).json()
+    say(*(document(row, output) if output.is_whole else [row["text"].rstrip("\n")]))
 
 
 @agent_configs.command()
 def validate(name: Document, *, file: File, output: options.Output = Format.TABLE) -> None:
-    """Check a document, and change nothing. Exits 2 if it is wrong.
+    """Validate a document without publishing it. Exits with 2 if it is invalid.
 
     \b
     cpctl agent-configs validate acme/sensors -f agents.yaml
     """
-    found = _previewed(name, _text(file))["documents"][0]
-    _show(found, output, _mistakes(found, file))
-    if found["verdict"] == "invalid":
+    result = _previewed(name, _text(file))["documents"][0]
+    _show(result, output, _mistakes(result, file))
+    if result["verdict"] == "invalid":
         raise typer.Exit(Exit.USAGE)
 
 
 @agent_configs.command()
 def preview(name: Document, *, file: File, output: options.Output = Format.TABLE) -> None:
-    """Show what publishing would do in each data plane. Exits 1 if something changes, 2 if it is wrong.
+    """Show the changes in each data plane. Exits with 1 if there are changes, 2 if the document is invalid.
 
     \b
     cpctl agent-configs preview acme/sensors -f agents.yaml
     """
-    found = _previewed(name, _text(file))
-    own = found["documents"][0]
-    _show(found, output, [*_mistakes(own, file), *_outcomes(found)])
-    if own["verdict"] == "invalid":
+    result = _previewed(name, _text(file))
+    document = result["documents"][0]
+    _show(result, output, [*_mistakes(document, file), *_outcomes(result)])
+    if document["verdict"] == "invalid":
         raise typer.Exit(Exit.USAGE)
-    if any(one["affected"] for one in found["data_planes"]):
+    if any(plane["affected"] for plane in result["data_planes"]):
         raise typer.Exit(Exit.DIFFERS)
 
 
@@ -102,18 +106,18 @@ def publish(
     yes: options.Yes = False,
     output: options.Output = Format.TABLE,
 ) -> None:
-    """Publish a document over the one that stands. Shows what it would do, and asks.
+    """Publish a document, after showing its changes and asking for confirmation.
 
     \b
     cpctl agent-configs publish acme/sensors -f agents.yaml --yes
     """
     text = _text(file)
-    terms = options.Decision(message, dry_run, yes)
-    headers = change_options.over_what_stands(_path(name))
+    change = options.ChangeOptions(message, dry_run, yes)
+    headers = change_options.precondition_headers(_path(name))
     for line in _outcomes(_previewed(name, text)):
         SESSION.tell(line)
-    terms.ask(f"Publish {name}?")
-    answer = SESSION.api().send("PUT", _path(name), text, query=terms.query(), headers=headers, media=YAML)
+    change.ask(f"Publish {name}?")
+    answer = SESSION.api().send("PUT", _path(name), text, query=change.query(), headers=headers, media=YAML)
     get.show(AGENT_CONFIG, [answer.json()], output)
 
 
@@ -125,19 +129,19 @@ def delete(
     dry_run: options.DryRun = False,
     yes: options.Yes = False,
 ) -> None:
-    """Take a document away. Its names become free.
+    """Delete a document and free its names.
 
     \b
     cpctl agent-configs delete acme/sensors
     """
     api = SESSION.api()
-    terms = options.Decision(message, dry_run, yes)
+    change = options.ChangeOptions(message, dry_run, yes)
     etag = api.get(_path(name)).etag
     for line in _outcomes(_previewed(name, None)):
         SESSION.tell(line)
-    terms.ask(f"Delete {name}?")
-    api.send("DELETE", _path(name), query=terms.query(), headers={"If-Match": etag})
-    terms.tell(f"{name} is deleted.")
+    change.ask(f"Delete {name}?")
+    api.send("DELETE", _path(name), query=change.query(), headers={"If-Match": etag})
+    change.tell(f"{name} deleted.")
 
 
 @agent_configs.command()
@@ -145,18 +149,18 @@ def quarantine(
     name: Document,
     *,
     source: Source = "api",
-    message: Annotated[str, typer.Option("-m", "--message", help="Why. Its authors read it.")] = "",
+    message: Annotated[str, typer.Option("-m", "--message", help="Reason, shown to its authors.")] = "",
     dry_run: options.DryRun = False,
     yes: options.Yes = False,
 ) -> None:
-    """Serve a document no more, until it is readmitted.
+    """Stop serving a document until it is readmitted.
 
     \b
     cpctl agent-configs quarantine acme/sensors -m "It overloads the poll"
     """
     team, document = _named(name)
     body = {"team": team, "name": document, "source": source, **({"message": message} if message else {})}
-    teams_and_grants.stop(body, "quarantine", options.Decision(message, dry_run, yes))
+    teams_and_grants.stop(body, "quarantine", options.ChangeOptions(message, dry_run, yes))
 
 
 @agent_configs.command()
@@ -168,48 +172,48 @@ def readmit(
     dry_run: options.DryRun = False,
     yes: options.Yes = False,
 ) -> None:
-    """Serve a document again that was quarantined.
+    """Serve a quarantined document again.
 
     \b
     cpctl agent-configs readmit acme/sensors
     """
     team, document = _named(name)
     body = {"team": team, "name": document, "source": source}
-    teams_and_grants.stop(body, "readmit", options.Decision(message, dry_run, yes))
+    teams_and_grants.stop(body, "readmit", options.ChangeOptions(message, dry_run, yes))
 
 
 @agent_configs.command()
 def status(name: Document, *, output: options.Output = Format.TABLE) -> None:
-    """Show how a document stands in every data plane.
+    """Show the status of a document in each data plane.
 
     \b
     cpctl agent-configs status acme/sensors
     """
-    found = SESSION.api().get(_path(name)).json()
-    _show(found, output, _standing(found))
+    row = SESSION.api().get(_path(name)).json()
+    _show(row, output, _standing(row))
 
 
-def _named(said: str) -> tuple[str, str]:
-    team, _, name = said.partition("/")
+def _named(text: str) -> tuple[str, str]:
+    team, _, name = text.partition("/")
     if not team or not name:
-        raise UsageError(f"{said!r} is not TEAM/NAME.", hint="cpctl agent-configs list")
+        raise UsageError(f"{text!r} is not TEAM/NAME.", hint="cpctl agent-configs list")
     return team, name
 
 
-def _path(said: str) -> str:
-    team, name = _named(said)
+def _path(text: str) -> str:
+    team, name = _named(text)
     return f"agent-configs/{segment(team)}/{segment(name)}"
 
 
 def _text(file: str) -> str:
-    found = files.texts([file])
-    if len(found) > 1:
-        raise UsageError(f"{file} holds {len(found)} documents; each has a name of its own: say which file.")
-    return found[0][1]
+    texts = files.texts([file])
+    if len(texts) > 1:
+        raise UsageError(f"{file} contains {len(texts)} documents. Specify the file of one document.")
+    return texts[0][1]
 
 
-def _previewed(said: str, text: str | None) -> Any:
-    team, name = _named(said)
+def _previewed(name_text: str, text: str | None) -> Any:
+    team, name = _named(name_text)
     body = {"items": [{"team": team, "name": name, "text": text}]}
     return SESSION.api().post("agent-configs:preview", body).json()
 
@@ -218,36 +222,38 @@ def _show(value: Any, how: Format, lines: list[str]) -> None:
     say(*(document(value, how) if how.is_whole else lines))
 
 
-def _mistakes(found: Any, file: str) -> list[str]:
-    told = [
-        f"{file}:{one['line']}:{one['column']}: {one['code']}: {one['message']} {one['hint']}".rstrip()
-        for one in found["diagnostics"]
-    ]
-    return [*told, f"{found['team']}/{found['name']}: {found['verdict']}"]
+def _mistakes(result: Any, file: str) -> list[str]:
+    lines = [_mistake(file, diagnostic) for diagnostic in result["diagnostics"]]
+    return [*lines, f"{result['team']}/{result['name']}: {result['verdict']}"]
 
 
-def _outcomes(found: Any) -> list[str]:
-    """What each data plane would be given."""
-    told = []
-    for plane in found["data_planes"]:
-        told.append(f"{plane['data_plane']}: {'changes' if plane['affected'] else 'stays'}")
-        told += [f"  {signed(line, SESSION.paint())}" for line in plane["changes"]]
-        told += [f"  held: {one['message']}" for one in plane["held"]]
-        told += [f"  {line}" for one in plane["documents"] for line in _lost(one["conflicts"])]
-    return told
+def _mistake(file: str, entry: Any) -> str:
+    place = f"{file}:{entry['line']}:{entry['column']}"
+    return f"{place}: {entry['code']}: {entry['message']} {entry['hint']}".rstrip()
 
 
-def _standing(found: Any) -> list[str]:
-    told = list(_mistakes({**found, "verdict": "valid" if found["valid"] else "invalid"}, found["name"]))
-    for plane in found["data_planes"]:
-        told.append(plane["data_plane"])
-        told += [
-            f"  {one['type']}: {one['status']} {one['reason']} {one['message']}".rstrip()
-            for one in plane["conditions"]
+def _outcomes(result: Any) -> list[str]:
+    """Return the changes in each data plane."""
+    lines = []
+    for plane in result["data_planes"]:
+        lines.append(f"{plane['data_plane']}: {'changes' if plane['affected'] else 'unchanged'}")
+        lines += [f"  {signed(line, SESSION.paint())}" for line in plane["changes"]]
+        lines += [f"  held: {entry['message']}" for entry in plane["held"]]
+        lines += [f"  {line}" for entry in plane["documents"] for line in _lost(entry["conflicts"])]
+    return lines
+
+
+def _standing(row: Any) -> list[str]:
+    lines = list(_mistakes({**row, "verdict": "valid" if row["valid"] else "invalid"}, row["name"]))
+    for plane in row["data_planes"]:
+        lines.append(plane["data_plane"])
+        lines += [
+            f"  {entry['type']}: {entry['status']} {entry['reason']} {entry['message']}".rstrip()
+            for entry in plane["conditions"]
         ]
-        told += [f"  {line}" for line in _lost(plane["conflicts"])]
-    return told
+        lines += [f"  {line}" for line in _lost(plane["conflicts"])]
+    return lines
 
 
 def _lost(conflicts: list[Any]) -> Iterator[str]:
-    return (f"lost {one['kind']} {one['name']}: {one['message']}" for one in conflicts)
+    return (f"lost {conflict['kind']} {conflict['name']}: {conflict['message']}" for conflict in conflicts)

@@ -1,4 +1,4 @@
-"""`agents`: look at agents, and decide what they may do."""
+"""The commands `agents`: list, show, drain, approve and retire agents."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from cpctl.commands import get, join_tokens_and_guards, options, providers
 from cpctl.output import Format, say
 from cpctl.session import SESSION
 
-agents = typer.Typer(help="Agents: list, show, watch, drain, approve and more.", no_args_is_help=True)
+agents = typer.Typer(help="List, show, watch, drain, approve and retire agents.", no_args_is_help=True)
 agents.add_typer(join_tokens_and_guards.guards, name="guards")
 agents.add_typer(join_tokens_and_guards.join_tokens, name="join-tokens")
 agents.add_typer(providers.providers, name="providers")
 agents.command("summary")(providers.summary)
 Name = Annotated[str, typer.Argument(metavar="NAME", autocompletion=completion.agents)]
-Environment = Annotated[str, typer.Option(help="Only agents of this environment.")]
+Environment = Annotated[str, typer.Option(help="Filter by environment.")]
 
 
 @agents.command("list")
@@ -49,7 +49,7 @@ def list_agents(
 
 @agents.command("watch")
 def watch_agents(*, environment: Environment = "", output: options.Output = Format.TABLE) -> None:
-    """List agents, and go on with those that change.
+    """List agents, then those that change.
 
     \b
     cpctl agents watch --environment prod-eu-west-1
@@ -61,7 +61,7 @@ def watch_agents(*, environment: Environment = "", output: options.Output = Form
 @agents.command("get", hidden=True)
 @agents.command("describe", hidden=True)
 def show_agent(name: Name, *, output: options.Output = Format.YAML) -> None:
-    """Show everything about one agent.
+    """Show all details of an agent.
 
     \b
     cpctl agents show prod-eu-1
@@ -73,20 +73,20 @@ def show_agent(name: Name, *, output: options.Output = Format.YAML) -> None:
 def drain(
     name: Name,
     *,
-    reason: Annotated[str, typer.Option(help="Why; the agent is told.")],
-    until: Annotated[str, typer.Option(help="When it ends by itself, as an RFC 3339 time.")] = "",
+    reason: Annotated[str, typer.Option(help="Reason, sent to the agent.")],
+    until: Annotated[str, typer.Option(help="End of the drain, as an RFC 3339 time.")] = "",
     message: options.Message = "",
     dry_run: options.DryRun = False,
     yes: options.Yes = False,
     output: options.Output = Format.TABLE,
 ) -> None:
-    """Give an agent no more work. It outlives restarts and silence, and ends with `resume`.
+    """Drain an agent: it gets no more work, even after restarts and silence, until `resume`.
 
     \b
     cpctl agents drain prod-eu-1 --reason "Kernel update"
     """
     body = {"reason": reason, **({"until": until} if until else {})}
-    _decide("drain", name, body, options.Decision(message, dry_run, yes), output)
+    _decide("drain", name, body, options.ChangeOptions(message, dry_run, yes), output)
 
 
 @agents.command("set-lease")
@@ -99,12 +99,14 @@ def set_lease(
     yes: options.Yes = False,
     output: options.Output = Format.TABLE,
 ) -> None:
-    """Set how long an agent counts as alive after a heartbeat, or unset it.
+    """Set or unset an agent's lease: how long it counts as alive after a heartbeat.
 
     \b
     cpctl agents set-lease prod-eu-1 1800
     """
-    _decide("set-lease", name, {"lease_seconds": seconds}, options.Decision(message, dry_run, yes), output)
+    _decide(
+        "set-lease", name, {"lease_seconds": seconds}, options.ChangeOptions(message, dry_run, yes), output
+    )
 
 
 @agents.command("set-environment-lease")
@@ -121,12 +123,12 @@ def set_environment_lease(
     \b
     cpctl agents set-environment-lease prod-eu-west-1 1800
     """
-    terms = options.Decision(message, dry_run, yes)
+    change = options.ChangeOptions(message, dry_run, yes)
     lease = f"{seconds} s" if seconds else "the default"
-    terms.ask(f"Set the lease of agents in {environment} to {lease}?")
+    change.ask(f"Set the lease of agents in {environment} to {lease}?")
     body = {"environment": environment, "lease_seconds": seconds}
-    SESSION.api().post("agents:set-environment-lease", body, query=terms.query())
-    terms.tell(f"The lease of agents in {environment} is {lease}.")
+    SESSION.api().post("agents:set-environment-lease", body, query=change.query())
+    change.tell(f"Lease of agents in {environment}: {lease}.")
 
 
 @agents.command()
@@ -138,12 +140,12 @@ def resume(
     yes: options.Yes = False,
     output: options.Output = Format.TABLE,
 ) -> None:
-    """Give a drained agent work again.
+    """End the drain of an agent.
 
     \b
     cpctl agents resume prod-eu-1
     """
-    _decide("resume", name, None, options.Decision(message, dry_run, yes), output)
+    _decide("resume", name, None, options.ChangeOptions(message, dry_run, yes), output)
 
 
 @agents.command()
@@ -155,12 +157,12 @@ def approve(
     yes: options.Yes = False,
     output: options.Output = Format.TABLE,
 ) -> None:
-    """Let an agent in that waits for it.
+    """Approve an agent that is waiting for approval.
 
     \b
     cpctl agents approve prod-eu-2
     """
-    _decide("approve", name, None, options.Decision(message, dry_run, yes), output)
+    _decide("approve", name, None, options.ChangeOptions(message, dry_run, yes), output)
 
 
 @agents.command()
@@ -172,12 +174,12 @@ def deregister(
     yes: options.Yes = False,
     output: options.Output = Format.TABLE,
 ) -> None:
-    """Say goodbye for an agent. It may come back.
+    """Deregister an agent. It can register again.
 
     \b
     cpctl agents deregister prod-eu-2
     """
-    _decide("deregister", name, None, options.Decision(message, dry_run, yes), output)
+    _decide("deregister", name, None, options.ChangeOptions(message, dry_run, yes), output)
 
 
 @agents.command()
@@ -189,12 +191,12 @@ def retire(
     yes: options.Yes = False,
     output: options.Output = Format.TABLE,
 ) -> None:
-    """Send an agent away. Its token ends.
+    """Retire an agent and revoke its token.
 
     \b
     cpctl agents retire prod-eu-3 -m "Hardware is returned"
     """
-    _decide("retire", name, None, options.Decision(message, dry_run, yes), output)
+    _decide("retire", name, None, options.ChangeOptions(message, dry_run, yes), output)
 
 
 @agents.command()
@@ -205,15 +207,15 @@ def rotate(
     dry_run: options.DryRun = False,
     yes: options.Yes = False,
 ) -> None:
-    """Give an agent a new token, and print it. It is shown once.
+    """Create a new token for an agent and print it. It is shown only once.
 
     \b
     cpctl agents rotate prod-eu-1 --yes > agent.token
     """
-    terms = options.Decision(message, dry_run, yes)
-    done = _sent("rotate", name, None, terms)
+    change = options.ChangeOptions(message, dry_run, yes)
+    done = _perform("rotate", name, None, change)
     if dry_run:
-        return terms.tell("a new token.")
+        return change.tell("a new token would be created.")
     return say(done["token"])
 
 
@@ -221,30 +223,30 @@ def rotate(
 def remove(
     name: Name,
     *,
-    force: Annotated[bool, typer.Option("--force", help="Even if it has not left.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Also if it is not retired.")] = False,
     message: options.Message = "",
     dry_run: options.DryRun = False,
     yes: options.Yes = False,
 ) -> None:
-    """Forget an agent that has left.
+    """Delete the record of a retired agent.
 
     \b
     cpctl agents remove prod-eu-3
     """
-    terms = options.Decision(message, dry_run, yes)
+    change = options.ChangeOptions(message, dry_run, yes)
     api = SESSION.api()
     agent = get.find(api, AGENT, name)
-    terms.ask(f"Remove {agent['name']}?")
-    api.send("DELETE", f"agents/{agent['agent_id']}", query={**terms.query(), "force": force})
-    terms.tell(f"{agent['name']} is removed.")
+    change.ask(f"Remove {agent['name']}?")
+    api.send("DELETE", f"agents/{agent['agent_id']}", query={**change.query(), "force": force})
+    change.tell(f"{agent['name']} removed.")
 
 
-def _decide(verb: str, name: str, body: Any, terms: options.Decision, how: Format) -> None:
-    get.show(AGENT, [_sent(verb, name, body, terms)], how)
+def _decide(verb: str, name: str, body: Any, change: options.ChangeOptions, how: Format) -> None:
+    get.show(AGENT, [_perform(verb, name, body, change)], how)
 
 
-def _sent(verb: str, name: str, body: Any, terms: options.Decision) -> Any:
+def _perform(verb: str, name: str, body: Any, change: options.ChangeOptions) -> Any:
     api = SESSION.api()
     agent = get.find(api, AGENT, name)
-    terms.ask(f"{verb.capitalize()} {agent['name']}, which is {agent['health_status']}?")
-    return api.post(f"agents/{agent['agent_id']}:{verb}", body, query=terms.query()).json()
+    change.ask(f"{verb.capitalize()} {agent['name']}, which is {agent['health_status']}?")
+    return api.post(f"agents/{agent['agent_id']}:{verb}", body, query=change.query()).json()

@@ -1,4 +1,4 @@
-"""`apply` and `diff`: documents from files against the server."""
+"""The commands `apply` and `diff`: compare and apply override documents."""
 
 from __future__ import annotations
 
@@ -19,11 +19,14 @@ from cpctl.plans import confirmation, differs, is_empty, plan_lines, summary_lin
 from cpctl.session import SESSION
 
 Paths = Annotated[list[str], typer.Option("-f", "--file", help="File, folder, or - for standard input.")]
-Deep = Annotated[bool, typer.Option("-R", "--recursive", help="Look into sub-folders too.")]
-Prune = Annotated[bool, typer.Option("--prune", help="Take out what this manager states no more.")]
+Deep = Annotated[bool, typer.Option("-R", "--recursive", help="Search subfolders too.")]
+Prune = Annotated[
+    bool, typer.Option("--prune", help="Delete values of this manager that are missing in the documents.")
+]
 
 Replace = Annotated[
-    bool, typer.Option("--replace", help="Also take out what is set at these scopes and not stated.")
+    bool,
+    typer.Option("--replace", help="Delete all values at these scopes that are missing in the documents."),
 ]
 
 
@@ -45,11 +48,11 @@ def apply(
     force: options.Force = False,
     confirm: options.Confirm = "",
     message: options.Message = "",
-    dry_run: Annotated[Dry, typer.Option(help="client: only read the files. server: only plan.")] = Dry.NONE,
+    dry_run: Annotated[Dry, typer.Option(help="client: only parse the files. server: only plan.")] = Dry.NONE,
     yes: options.Yes = False,
     output: options.Output = Format.TABLE,
 ) -> None:
-    """Set what documents say, all or nothing. Shows the plan and asks first.
+    """Apply documents in one transaction, after showing the plan and asking for confirmation.
 
     \b
     cpctl apply -f billing.yaml
@@ -59,34 +62,36 @@ def apply(
     """
     bundle = files.read(file, deep=recursive)
     if dry_run is Dry.CLIENT:
-        return say(f"{len(files.documents(bundle))} documents can be read.")
+        return say(f"{len(files.documents(bundle))} documents parsed.")
     _check_prune(manager, prune=prune)
-    terms = options.Terms(message, manager, force, confirm)
+    change = options.WriteOptions(message, manager, force, confirm)
     if replace:
         return _replace(
-            bundle, terms, dry_run=dry_run is Dry.SERVER, yes=yes, alone=not (prune or project or domain)
+            bundle, change, dry_run=dry_run is Dry.SERVER, yes=yes, alone=not (prune or project or domain)
         )
     scope = options.scope_of((project, domain, "", ""))
-    query = terms.query(prune=prune, **scope)
+    query = change.query(prune=prune, **scope)
     plan = planned(bundle, query)
     _show(plan, output)
     if dry_run is Dry.SERVER or is_empty(plan):
         return None
-    SESSION.confirm(f"Apply this? It reaches {plan['affected_scopes']} scopes.", yes=yes)
+    SESSION.confirm(f"Apply this? It affects {plan['affected_scopes']} scopes.", yes=yes)
     if not yes:
-        # Whoever agreed at the terminal has seen this plan.
+        # The plan was confirmed at the terminal.
         query["confirm"] = confirmation(plan)
     done = _send(bundle, query)
     return SESSION.tell(f"Applied as revision {done['revision']}: {summary_line(done)}")
 
 
-def _replace(bundle: files.Bundle, terms: options.Terms, *, alone: bool, dry_run: bool, yes: bool) -> None:
+def _replace(
+    bundle: files.Bundle, change: options.WriteOptions, *, alone: bool, dry_run: bool, yes: bool
+) -> None:
     if not alone:
-        raise UsageError("--replace goes by the scopes of the documents: without --prune, -p and -d.")
+        raise UsageError("--replace uses the scopes in the documents. Omit --prune, -p and -d.")
     from cpctl.commands.replace import replace_documents
 
     with _places(bundle.place):
-        replace_documents(bundle, terms, dry_run=dry_run, yes=yes)
+        replace_documents(bundle, change, dry_run=dry_run, yes=yes)
 
 
 def diff(
@@ -100,7 +105,7 @@ def diff(
     force: options.Force = False,
     output: options.Output = Format.TABLE,
 ) -> None:
-    """Show what `apply` would change. Exits 0 if nothing, 1 if something, 2 or more on an error.
+    """Show the changes that `apply` would make. Exits with 0 if none, 1 if some, 2 or more on an error.
 
     \b
     cpctl diff -f billing.yaml
@@ -109,7 +114,7 @@ def diff(
     bundle = files.read(file, deep=recursive)
     _check_prune(manager, prune=prune)
     scope = options.scope_of((project, domain, "", ""))
-    plan = planned(bundle, options.Terms("", manager, force).query(prune=prune, **scope))
+    plan = planned(bundle, options.WriteOptions("", manager, force).query(prune=prune, **scope))
     _show(plan, output, managers=False)
     if differs(plan):
         raise typer.Exit(Exit.DIFFERS)
@@ -117,19 +122,19 @@ def diff(
 
 def _check_prune(manager: str, *, prune: bool) -> None:
     if prune and not manager:
-        raise UsageError("--prune takes out what a manager stated before: say which, with --manager.")
+        raise UsageError("--prune deletes values of a manager. Add --manager NAME.")
 
 
 def planned(bundle: files.Bundle, query: dict[str, Any]) -> Any:
     return _send(bundle, {**query, "dry_run": True})
 
 
-def go_on(plan: Any, question: str, how: Format, *, yes: bool) -> bool:
-    """Show a plan and ask. False: there is nothing to do."""
+def confirm_plan(plan: Any, question: str, how: Format, *, yes: bool) -> bool:
+    """Show a plan and ask for confirmation. Return False if it is empty."""
     _show(plan, how)
     if is_empty(plan):
         return False
-    SESSION.confirm(f"{question} It reaches {plan['affected_scopes']} scopes.", yes=yes)
+    SESSION.confirm(f"{question} It affects {plan['affected_scopes']} scopes.", yes=yes)
     return True
 
 
@@ -146,13 +151,13 @@ def _show(plan: Any, how: Format, *, managers: bool = True) -> None:
 
 
 def _send(bundle: files.Bundle, query: dict[str, Any]) -> Any:
-    with waiting("Reading and comparing" if query.get("dry_run") else "Applying"), _places(bundle.place):
+    with waiting("Comparing" if query.get("dry_run") else "Applying"), _places(bundle.place):
         return SESSION.api().post("overrides:apply", bundle.text, query=query, media=YAML).json()
 
 
 @contextmanager
 def waiting(what: str) -> Iterator[None]:
-    """Something that moves while a long call runs, if somebody looks at the terminal."""
+    """Show progress during a long call, if the output is a terminal."""
     import sys
 
     if SESSION.quiet or not sys.stderr.isatty():
@@ -166,15 +171,15 @@ def waiting(what: str) -> Iterator[None]:
 
 @contextmanager
 def _places(place: Callable[[int], tuple[str, int]]) -> Iterator[None]:
-    """The server counts lines of the whole; people want the file and its line."""
+    """Replace line numbers of the whole text by files and their lines in errors."""
     try:
         yield
     except ApiError as error:
-        found = []
-        for one in error.errors:
-            said = dict(one)
-            if said.get("line"):
-                said["file"], said["line"] = place(int(said["line"]))
-            found.append(said)
-        error.errors = found
+        errors = []
+        for field_error in error.errors:
+            located = dict(field_error)
+            if located.get("line"):
+                located["file"], located["line"] = place(int(located["line"]))
+            errors.append(located)
+        error.errors = errors
         raise

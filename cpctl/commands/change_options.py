@@ -1,4 +1,4 @@
-"""Changes that many commands share: put over what stands, create, delete."""
+"""Changes shared by many commands: create, replace and delete."""
 
 from __future__ import annotations
 
@@ -16,22 +16,24 @@ from cpctl.paths import segment
 from cpctl.session import SESSION
 
 File = Annotated[str, typer.Option("-f", "--file", help="File, or - for standard input.")]
-Id = Annotated[str, typer.Argument(metavar="ID")]
+Id = Annotated[str, typer.Argument(metavar="ID", help="Id, as shown by `list`.")]
 
 
-def create(kind: Kind, body: Any, terms: options.Decision, how: Format, *, asked: str) -> None:
-    terms.ask(asked)
-    made = SESSION.api().post(kind.path, body, query=terms.query()).json()
+def create(kind: Kind, body: Any, change: options.ChangeOptions, how: Format, *, question: str) -> None:
+    change.ask(question)
+    made = SESSION.api().post(kind.path, body, query=change.query()).json()
     get.show(kind, [made], how)
 
 
-def create_secret(kind: Kind, body: Any, terms: options.Decision, how: Format, *, asked: str) -> None:
-    """Make what has a token, and print that alone: it is shown once."""
-    terms.ask(asked)
-    made = SESSION.api().post(kind.path, body, query=terms.query()).json()
+def create_secret(
+    kind: Kind, body: Any, change: options.ChangeOptions, how: Format, *, question: str
+) -> None:
+    """Create an object with a token, and print only the token, which is shown once."""
+    change.ask(question)
+    made = SESSION.api().post(kind.path, body, query=change.query()).json()
     if how.is_whole:
         say(*document(made, how))
-    elif not terms.dry_run:
+    elif not change.dry_run:
         say(made["token"])
 
 
@@ -39,35 +41,37 @@ def put(
     kind: Kind,
     name: str,
     body: Mapping[str, Any],
-    terms: options.Decision,
+    change: options.ChangeOptions,
     how: Format,
     **more: Any,
 ) -> None:
-    """Put it over what stands now, or where nothing stands."""
-    headers = over_what_stands(place_of(kind, name))
-    terms.ask(f"Set {name}?" if "If-Match" in headers else f"Create {name}?")
-    query = {**terms.query(), **more}
-    answer = SESSION.api().send("PUT", place_of(kind, name), body, query=query, headers=headers)
+    """Create the object, or replace its current version."""
+    headers = precondition_headers(path_of(kind, name))
+    change.ask(f"Set {name}?" if "If-Match" in headers else f"Create {name}?")
+    query = {**change.query(), **more}
+    answer = SESSION.api().send("PUT", path_of(kind, name), body, query=query, headers=headers)
     get.show(kind, [answer.json()], how)
 
 
-def delete(path: str, name: str, terms: options.Decision, query: Mapping[str, Any] | None = None) -> None:
-    """Delete what was seen, and not what somebody put there meanwhile."""
+def delete(
+    path: str, name: str, change: options.ChangeOptions, query: Mapping[str, Any] | None = None
+) -> None:
+    """Delete the current version of the object."""
     api = SESSION.api()
     etag = api.get(path, query).etag
-    terms.ask(f"Delete {name}?")
-    api.send("DELETE", path, query={**(query or {}), **terms.query()}, headers={"If-Match": etag})
-    terms.tell(f"{name} is deleted.")
+    change.ask(f"Delete {name}?")
+    api.send("DELETE", path, query={**(query or {}), **change.query()}, headers={"If-Match": etag})
+    change.tell(f"{name} deleted.")
 
 
-def take_back(path: str, what: str, terms: options.Decision) -> None:
-    """End what has an id and no versions, such as a token."""
-    terms.ask(f"End {what}?")
-    SESSION.api().send("DELETE", path, query=terms.query())
-    terms.tell(f"{what[0].upper()}{what[1:]} is ended.")
+def delete_by_id(path: str, what: str, change: options.ChangeOptions, *, verb: str, done: str) -> None:
+    """Delete an object without versions, such as a token."""
+    change.ask(f"{verb} {what}?")
+    SESSION.api().send("DELETE", path, query=change.query())
+    change.tell(f"{what[0].upper()}{what[1:]} is {done}.")
 
 
-def over_what_stands(path: str) -> dict[str, str]:
+def precondition_headers(path: str) -> dict[str, str]:
     try:
         return {"If-Match": SESSION.api().get(path).etag}
     except ApiError as error:
@@ -76,8 +80,8 @@ def over_what_stands(path: str) -> dict[str, str]:
         return {"If-None-Match": "*"}
 
 
-def standing(path: str) -> dict[str, Any]:
-    """What stands there; nothing if nothing does."""
+def current_object(path: str) -> dict[str, Any]:
+    """Return the current object; empty if it does not exist."""
     try:
         return dict(SESSION.api().get(path).json())
     except ApiError as error:
@@ -86,18 +90,18 @@ def standing(path: str) -> dict[str, Any]:
         return {}
 
 
-def place_of(kind: Kind, name: str) -> str:
+def path_of(kind: Kind, name: str) -> str:
     return f"{kind.path}/{segment(name)}"
 
 
 def object_in(file: str) -> dict[str, Any]:
-    """The one object that a file holds. Raises UsageError."""
-    found = files.documents(files.read([file]))
-    if len(found) != 1 or not isinstance(found[0], dict):
-        raise UsageError(f"{file} does not hold one object.")
-    return found[0]
+    """Return the only object in a file. Raises UsageError."""
+    documents = files.documents(files.read([file]))
+    if len(documents) != 1 or not isinstance(documents[0], dict):
+        raise UsageError(f"{file} must contain exactly one object.")
+    return documents[0]
 
 
-def said(**values: Any) -> dict[str, Any]:
-    """Those that were given."""
+def non_empty(**values: Any) -> dict[str, Any]:
+    """Return the values that are not empty."""
     return {name: value for name, value in values.items() if value not in ("", None, [])}

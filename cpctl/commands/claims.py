@@ -1,4 +1,4 @@
-"""`agent-configs conflicts|claims|hand-over|release`: which team has which name."""
+"""The commands `agent-configs conflicts|claims|hand-over|release`: names claimed by teams."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from cpctl.commands import get, options
 from cpctl.output import Format
 from cpctl.session import SESSION
 
-ClaimKind = Annotated[str, typer.Argument(metavar="KIND", help="task_type or agent.")]
-ClaimName = Annotated[str, typer.Argument(metavar="NAME", help="Such as acme_sensor.")]
+ClaimKind = Annotated[str, typer.Argument(metavar="KIND", help="Kind of name: task_type or agent.")]
+ClaimName = Annotated[str, typer.Argument(metavar="NAME", help="Name, such as acme_sensor.")]
 
 
 def list_conflicts(
@@ -22,7 +22,7 @@ def list_conflicts(
     output: options.Output = Format.TABLE,
     no_headers: options.NoHeaders = False,
 ) -> None:
-    """List who lost which name to whom.
+    """List rejected claims with their winners.
 
     \b
     cpctl agent-configs conflicts --data-plane eu-1
@@ -38,7 +38,7 @@ def list_claims(
     output: options.Output = Format.TABLE,
     no_headers: options.NoHeaders = False,
 ) -> None:
-    """List who has which name.
+    """List accepted claims.
 
     \b
     cpctl agent-configs claims --team acme
@@ -50,29 +50,29 @@ def hand_over(
     kind: ClaimKind,
     name: ClaimName,
     *,
-    giver: Annotated[str, typer.Option("--from", help="The team that has it.")],
-    taker: Annotated[str, typer.Option("--to", help="The team that shall have it.")],
+    giver: Annotated[str, typer.Option("--from", help="Team that holds the name.")],
+    taker: Annotated[str, typer.Option("--to", help="Team that gets the name.")],
     message: options.Message = "",
     dry_run: options.DryRun = False,
     yes: options.Yes = False,
 ) -> None:
-    """Give a name of one team to another.
+    """Transfer a name from one team to another.
 
     \b
     cpctl agent-configs hand-over task_type acme_sensor --from acme --to sensors
     """
     body = {"kind": kind, "name": name, "from_team": giver, "to_team": taker}
-    terms = options.Decision(message, dry_run, yes)
-    terms.ask(f"Give {kind} {name} of {giver} to {taker}?")
-    SESSION.api().post("agent-config-claims:transfer", body, query=terms.query())
-    terms.tell(f"{kind} {name} is with {taker}.")
+    change = options.ChangeOptions(message, dry_run, yes)
+    change.ask(f"Transfer {kind} {name} from {giver} to {taker}?")
+    SESSION.api().post("agent-config-claims:transfer", body, query=change.query())
+    change.tell(f"{kind} {name} transferred to {taker}.")
 
 
 def release(
     kind: ClaimKind,
     name: ClaimName,
     *,
-    team: Annotated[str, typer.Option(help="The team that has it.")],
+    team: Annotated[str, typer.Option(help="Team that holds the name.")],
     message: options.Message = "",
     dry_run: options.DryRun = False,
     yes: options.Yes = False,
@@ -82,8 +82,8 @@ def release(
     \b
     cpctl agent-configs release task_type acme_sensor --team sensors
     """
-    terms = options.Decision(message, dry_run, yes)
-    terms.ask(f"Give up {kind} {name} of {team}?")
+    change = options.ChangeOptions(message, dry_run, yes)
+    change.ask(f"Release {kind} {name} of {team}?")
     body = {"kind": kind, "name": name, "team": team}
-    SESSION.api().post("agent-config-claims:release", body, query=terms.query())
-    terms.tell(f"{kind} {name} is free.")
+    SESSION.api().post("agent-config-claims:release", body, query=change.query())
+    change.tell(f"{kind} {name} released.")

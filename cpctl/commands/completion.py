@@ -1,4 +1,4 @@
-"""`completion`: what shells need to complete commands and live names."""
+"""The command `completion`: shell completion of commands and names."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from cpctl.output import say
 _SHELLS = ("bash", "zsh", "fish")
 
 
-def completion(shell: Annotated[str, typer.Argument(help="bash, zsh or fish.")]) -> None:
-    """Print the shell's completion script: source <(cpctl completion bash).
+def completion(shell: Annotated[str, typer.Argument(help="Shell: bash, zsh or fish.")]) -> None:
+    """Print the completion script of a shell. To load it: source <(cpctl completion bash).
 
     \b
     cpctl completion bash > cpctl.bash
@@ -21,5 +21,5 @@ def completion(shell: Annotated[str, typer.Argument(help="bash, zsh or fish.")])
     from typer._completion_shared import get_completion_script
 
     if shell not in _SHELLS:
-        raise UsageError(f"There is completion for {', '.join(_SHELLS)}.")
+        raise UsageError(f"Unsupported shell. Use one of {', '.join(_SHELLS)}.")
     say(get_completion_script(prog_name="cpctl", complete_var="_CPCTL_COMPLETE", shell=shell))

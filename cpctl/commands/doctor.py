@@ -1,4 +1,4 @@
-"""`doctor`: is everything between you and the server as it should be?"""
+"""The command `doctor`: checks of the configuration and the connection to the server."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from cpctl.output import Format, document, say
 from cpctl.session import SESSION
 
 if TYPE_CHECKING:
-    from cpctl.client import Answer
+    from cpctl.client import Response
 
 _SKEW_SECONDS = 30
 _HERE = ("localhost", "127.0.0.1", "::1")
@@ -32,25 +32,25 @@ class Finding:
     good: bool
     detail: str
 
-    def shown(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, Any]:
         return {"check": self.check, "good": self.good, "detail": self.detail}
 
 
 def doctor(output: options.Output = Format.TABLE) -> None:
-    """Check configuration, address, clock, versions and permissions. Exits 1 if something is wrong.
+    """Check configuration, address, clock, versions and permissions. Exits with 1 if a check fails.
 
     \b
     cpctl doctor
     """
-    found = list(_findings())
+    findings = list(_findings())
     if output.is_whole:
-        say(*document({"items": [one.shown() for one in found]}, output))
+        say(*document({"items": [finding.as_json() for finding in findings]}, output))
     else:
         paint = SESSION.paint()
-        for one in found:
-            mark = paint("green", "ok  ") if one.good else paint("red", "BAD ")
-            say(f"{mark} {one.check}: {one.detail}")
-    if not all(one.good for one in found):
+        for finding in findings:
+            mark = paint("green", "ok  ") if finding.good else paint("red", "BAD ")
+            say(f"{mark} {finding.check}: {finding.detail}")
+    if not all(finding.good for finding in findings):
         raise typer.Exit(Exit.DIFFERS)
 
 
@@ -64,23 +64,25 @@ def _findings() -> Iterator[Finding]:
     yield Finding("context", True, f"{context.name or '(none)'} at {context.server}")
     yield encrypted(context.server)
     api = SESSION.api(context)
-    answer, finding = _asked("server", lambda: api.get("version"), lambda one: _version(one.json()))
+    answer, finding = _check_call(
+        "server", lambda: api.get("version"), lambda response: _version(response.json())
+    )
     yield finding
     if answer is None:
         return
     yield clock(answer.headers.of("Date"), datetime.now(UTC))
-    yield _asked("identity", lambda: api.get("me"), lambda one: str(one.json()["name"]))[1]
-    yield _asked("overrides", lambda: api.get("overrides", {"limit": 1}), lambda one: "may be read")[1]
-    yield _asked("events", lambda: api.get("events", {"limit": 1}), lambda one: "may be followed")[1]
+    yield _check_call("identity", lambda: api.get("me"), lambda response: str(response.json()["name"]))[1]
+    yield _check_call("overrides", lambda: api.get("overrides", {"limit": 1}), lambda response: "readable")[1]
+    yield _check_call("events", lambda: api.get("events", {"limit": 1}), lambda response: "readable")[1]
 
 
 def private(path: Path) -> Finding:
-    """Nobody but its owner may read what holds tokens."""
+    """Check that only its owner can read the configuration, which contains tokens."""
     if not path.exists():
         return Finding("configuration", True, f"{path} does not exist yet")
     open_to_others = path.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO)
     if open_to_others:
-        return Finding("configuration", False, f"others can read {path}. Try: chmod 600 {path}")
+        return Finding("configuration", False, f"other users can read {path}. Try: chmod 600 {path}")
     return Finding("configuration", True, str(path))
 
 
@@ -88,30 +90,30 @@ def encrypted(server: str) -> Finding:
     parts = urlsplit(server)
     if parts.scheme == "https" or parts.hostname in _HERE:
         return Finding("encryption", True, parts.scheme)
-    return Finding("encryption", False, "the token travels in the clear: use https")
+    return Finding("encryption", False, "the token is sent unencrypted; use https")
 
 
-def clock(said: str, now: datetime) -> Finding:
-    """This machine's clock against the server's."""
+def clock(server_date: str, now: datetime) -> Finding:
+    """Compare the clocks of this machine and the server."""
     from email.utils import parsedate_to_datetime
 
     try:
-        apart = (now - parsedate_to_datetime(said)).total_seconds()
+        apart = (now - parsedate_to_datetime(server_date)).total_seconds()
     except (TypeError, ValueError):
-        return Finding("clock", True, "the server does not tell the time")
+        return Finding("clock", True, "the server sends no time")
     return Finding("clock", abs(apart) <= _SKEW_SECONDS, f"{apart:+.0f} s from the server's")
 
 
-def _asked(
-    check: str, ask: Callable[[], Answer], told: Callable[[Answer], str]
-) -> tuple[Answer | None, Finding]:
+def _check_call(
+    check: str, ask: Callable[[], Response], describe: Callable[[Response], str]
+) -> tuple[Response | None, Finding]:
     try:
         answer = ask()
-        return answer, Finding(check, True, told(answer))
+        return answer, Finding(check, True, describe(answer))
     except CpctlError as error:
         return None, Finding(check, False, f"{error.message} Try: {error.hint or 'cpctl --debug doctor'}")
 
 
-def _version(said: Any) -> str:
-    known = said.get("control_plane_version", said)
-    return f"version {known.get('Version') or known.get('version') or 'unknown'}"
+def _version(body: Any) -> str:
+    versions = body.get("control_plane_version", body)
+    return f"version {versions.get('Version') or versions.get('version') or 'unknown'}"

@@ -1,4 +1,4 @@
-"""`edit`: one scope's document in your editor, put back only over what you have seen."""
+"""The command `edit`: edit a scope's document in an editor, and merge concurrent changes."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from cpctl.exits import Exit
 from cpctl.merging import three_way
 from cpctl.output import as_yaml, say
 from cpctl.paths import YAML
-from cpctl.portable.conflicts import over_what_was_seen
+from cpctl.portable.conflicts import retry_on_conflict
 from cpctl.session import SESSION
 
 if TYPE_CHECKING:
-    from cpctl.client import Answer, Api
+    from cpctl.client import Api, Response
 
 
 class EditConflict(CpctlError):
@@ -39,7 +39,7 @@ def edit(
     dry_run: options.DryRun = False,
     yes: options.Yes = False,
 ) -> None:
-    """Edit the document of a scope in $VISUAL or $EDITOR. Who changed it meanwhile loses nothing.
+    """Edit a scope's document in $VISUAL or $EDITOR. Concurrent changes are merged.
 
     \b
     cpctl edit -p flytesnacks -d development -w train
@@ -47,94 +47,98 @@ def edit(
     command = _editor()
     scope = options.scope_of((project, domain, workflow, launch_plan))
     api = SESSION.api()
-    seen = api.get("overrides/document", scope, accept=YAML)
-    place = _draft(seen.text)
+    current = api.get("overrides/document", scope, accept=YAML)
+    place = _draft(current.text)
     try:
         text = _edited(command, place)
-        if text != seen.text:
-            terms = options.Terms(message, manager, force, confirm).query()
-            _put(api, _Edit(scope, terms, seen, text), dry_run=dry_run, yes=yes)
+        if text != current.text:
+            change = options.WriteOptions(message, manager, force, confirm).query()
+            _put(api, _Edit(scope, change, current, text), dry_run=dry_run, yes=yes)
     except BaseException:
-        SESSION.tell(f"What you wrote is kept in {place}.")
+        SESSION.tell(f"Your edit is saved in {place}.")
         raise
     place.unlink()
-    if text == seen.text:
+    if text == current.text:
         raise Declined("Nothing was changed.")
 
 
 @dataclass(frozen=True, slots=True)
 class _Edit:
-    """A text that shall stand in place of one that was seen."""
+    """An edit of the document that was read."""
 
     scope: Mapping[str, str]
-    terms: Mapping[str, Any]
-    seen: Answer
+    change: Mapping[str, Any]
+    current: Response
     text: str
 
 
 def _put(api: Api, edited: _Edit, *, dry_run: bool, yes: bool) -> None:
-    """Put it back. Where somebody came first, take both changes, unless they contradict each other."""
+    """Save the edit. Merge it with concurrent changes, unless they conflict."""
 
     def attempt(edit: _Edit) -> None:
         _send(api, edit, dry_run=True)
-        show_difference(edit.seen.text, edit.text)
+        show_difference(edit.current.text, edit.text)
         if dry_run:
             return None
         SESSION.confirm("Save this?", yes=yes)
         _send(api, edit, dry_run=False)
         return SESSION.tell("Saved.")
 
-    def look_again(edit: _Edit) -> _Edit:
+    def read_again(edit: _Edit) -> _Edit:
         theirs = api.get("overrides/document", edit.scope, accept=YAML)
-        both = replace(edit, seen=theirs, text=_merged(edit.seen.text, edit.text, theirs.text))
-        SESSION.tell("Somebody changed it meanwhile. Both changes are taken.")
+        both = replace(edit, current=theirs, text=_merged(edit.current.text, edit.text, theirs.text))
+        SESSION.tell("The document has changed in the meantime. Both changes are merged.")
         return both
 
-    over_what_was_seen(edited, attempt, look_again, too_late=_came_first)
+    retry_on_conflict(edited, attempt, read_again, is_conflict=_is_version_conflict)
 
 
-def _came_first(error: Exception) -> bool:
+def _is_version_conflict(error: Exception) -> bool:
     return isinstance(error, ApiError) and error.code == "version_mismatch"
 
 
 def _send(api: Api, edited: _Edit, *, dry_run: bool) -> None:
-    query = {**edited.scope, **edited.terms, "dry_run": dry_run}
-    headers = {"If-Match": edited.seen.etag}
+    query = {**edited.scope, **edited.change, "dry_run": dry_run}
+    headers = {"If-Match": edited.current.etag}
     api.send("PUT", "overrides/document", edited.text, query=query, headers=headers, media=YAML)
 
 
 def show_difference(before: str, after: str) -> None:
-    """What changes from one text of a document to the other."""
+    """Print the difference between two versions of a document."""
     import difflib
 
     paint = SESSION.paint()
-    # The status is the server's report, not a part of what is put back.
+    # The status is reported by the server and is not part of the edit.
     was, now = (text.partition("\nstatus:")[0].splitlines() for text in (before, after))
     for line in list(difflib.unified_diff(was, now, lineterm="", n=2))[2:]:
         style = {"+": "green", "-": "red"}.get(line[:1])
         say(paint(style, line) if style else line)
 
 
-def _merged(base: str, mine: str, theirs: str) -> str:
+def _merged(base: str, own: str, theirs: str) -> str:
     import yaml
 
-    was, wanted, now = (yaml.safe_load(text) for text in (base, mine, theirs))
-    # What the server reports about the document is nobody's edit.
-    for one in (was, wanted, now):
-        one.pop("status", None)
-    merged, conflicts = three_way(was, wanted, now)
+    was, edited, now = (yaml.safe_load(text) for text in (base, own, theirs))
+    # The status is reported by the server and is not part of an edit.
+    for version in (was, edited, now):
+        version.pop("status", None)
+    merged, conflicts = three_way(was, edited, now)
     if conflicts:
-        raise EditConflict(f"Somebody else changed the same: {', '.join(conflicts)}.", hint="cpctl edit")
+        raise EditConflict(
+            f"Your edit conflicts with a concurrent change of {', '.join(conflicts)}. Edit the document"
+            " again.",
+            hint="cpctl edit",
+        )
     return as_yaml(merged) + "\n"
 
 
 def _editor() -> list[str]:
-    said = os.environ.get("VISUAL") or os.environ.get("EDITOR")
-    if not said:
+    editor = os.environ.get("VISUAL") or os.environ.get("EDITOR")
+    if not editor:
         raise UsageError("Neither VISUAL nor EDITOR is set.", hint="EDITOR=vi cpctl edit …")
     import shlex
 
-    return shlex.split(said)
+    return shlex.split(editor)
 
 
 def _draft(text: str) -> Path:
@@ -147,7 +151,7 @@ def _draft(text: str) -> Path:
 
 
 def _edited(command: list[str], place: Path) -> str:
-    """What the editor left, readable as YAML. Raises UsageError."""
+    """Return the edited text, checked to be YAML. Raises UsageError."""
     import subprocess
 
     import yaml
@@ -156,14 +160,14 @@ def _edited(command: list[str], place: Path) -> str:
     try:
         ended = subprocess.run([*command, str(place)], check=False).returncode
     except OSError as error:
-        raise UsageError(f"The editor cannot be started: {error}.") from error
+        raise UsageError(f"Cannot start the editor: {error}.") from error
     if ended != 0:
-        raise UsageError(f"The editor ended with {ended}; nothing was sent.")
+        raise UsageError(f"The editor exited with {ended}. Nothing was changed.")
     text = place.read_text()
     try:
-        said = yaml.safe_load(text)
+        document = yaml.safe_load(text)
     except yaml.YAMLError as error:
-        raise UsageError(f"What you wrote is not YAML: {error}.") from error
-    if not isinstance(said, dict):
-        raise UsageError("What you wrote is no document.")
+        raise UsageError(f"The edited text is not valid YAML: {error}.") from error
+    if not isinstance(document, dict):
+        raise UsageError("The edited text is not a document.")
     return text

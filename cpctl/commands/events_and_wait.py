@@ -1,4 +1,4 @@
-"""`events` and `wait`."""
+"""The commands `events` and `wait`."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from cpctl.commands import options
 from cpctl.commands.get import KindName, find, show_pages
 from cpctl.errors import TimedOut, UsageError
 from cpctl.kinds import EVENT_COLUMNS, kind_named
-from cpctl.output import GAP, Format, as_cell, as_text, listing, one_of_many, say
+from cpctl.output import GAP, Format, as_cell, as_text, listing, say, stream_item
 from cpctl.session import SESSION
 
 if TYPE_CHECKING:
     from cpctl.client import Api
 
-# What people say, and what the API calls it.
+# Aliases of the API's field names.
 _FIELDS = {"state": "health_status"}
 
 
@@ -30,12 +30,10 @@ events = typer.Typer()
 # Without --since and --limit.
 _EVENTS = 50
 _EVENT = Kind("events", "events", EVENT_COLUMNS, key="seq")
-_After = Annotated[
-    int | None, typer.Option(min=0, help="The last number that you have: what follows it, the oldest first.")
-]
-_Type = Annotated[str, typer.Option(help="Only of this type, such as agent.registered.")]
-_ObjectType = Annotated[str, typer.Option(help="Only about such objects, such as agent.")]
-_ObjectId = Annotated[str, typer.Option(help="Only about this object.")]
+_After = Annotated[int | None, typer.Option(min=0, help="Events after this number, oldest first.")]
+_Type = Annotated[str, typer.Option(help="Filter by event type, such as agent.registered.")]
+_ObjectType = Annotated[str, typer.Option(help="Filter by object type, such as agent.")]
+_ObjectId = Annotated[str, typer.Option(help="Filter by object id.")]
 
 
 @events.callback(invoke_without_command=True)
@@ -48,11 +46,11 @@ def show_events(
     object_type: _ObjectType = "",
     object_id: _ObjectId = "",
     limit: options.Limit = None,
-    watch: Annotated[bool, typer.Option("--watch", help="Go on as they happen.")] = False,
+    watch: Annotated[bool, typer.Option("--watch", help="Follow new events.")] = False,
     output: options.Output = Format.TABLE,
     no_headers: options.NoHeaders = False,
 ) -> None:
-    """Show what happened, the newest first. The last 50 events, or all since a time.
+    """List events, newest first: the last 50, or all since a time.
 
     \b
     cpctl events --since 2h --object-type agent
@@ -74,7 +72,7 @@ def show_events(
 
 
 def _following(api: Api, query: dict[str, Any], after: int, most: int) -> Iterator[list[Any]]:
-    """Pages of what follows a number, the oldest first, until there is no more for now."""
+    """Yield pages of existing events after a number, oldest first."""
     while most > 0:
         page = api.get("events", {**query, "after": after, "limit": min(most, 200)}).json()
         yield page["items"]
@@ -93,7 +91,7 @@ def watch_events(
     object_id: _ObjectId = "",
     output: options.Output = Format.TABLE,
 ) -> None:
-    """Follow what happens: from now on, since a time, or after a number.
+    """Follow events: from now on, since a time, or after a number.
 
     \b
     cpctl events watch --type agent.unavailable
@@ -105,35 +103,43 @@ def watch_events(
 
 @events.command("types")
 def list_types(*, output: options.Output = Format.TABLE, no_headers: options.NoHeaders = False) -> None:
-    """List the types of events, and what each means.
+    """List event types with their meaning.
 
     \b
     cpctl events types
     """
-    # They come in one answer, and know no pages.
-    found = SESSION.api().get("event-types").json()["items"]
-    say(*listing(_TYPES, found, how=output, name_of=lambda one: str(one["name"]), headers=not no_headers))
+    # This list has no pages.
+    types = SESSION.api().get("event-types").json()["items"]
+    say(
+        *listing(
+            _TYPES,
+            types,
+            how=output,
+            name_of=lambda event_type: str(event_type["name"]),
+            headers=not no_headers,
+        )
+    )
 
 
 def wait(
     *,
     kind: KindName,
     name: Annotated[str, typer.Argument(metavar="NAME", autocompletion=completion.names)],
-    condition: Annotated[str, typer.Option("--for", help="FIELD=VALUE, such as state=ready.")],
-    timeout: Annotated[float, typer.Option(min=0, help="Seconds.")] = 60.0,
+    condition: Annotated[str, typer.Option("--for", help="Condition FIELD=VALUE, such as state=ready.")],
+    timeout: Annotated[float, typer.Option(min=0, help="Timeout in seconds.")] = 60.0,
 ) -> None:
-    """Wait until a field has a value. Exits 6 if it does not come about in time.
+    """Wait until a field has a value. Exits with 6 after the timeout.
 
     \b
     cpctl wait agent my-agent --for=state=ready --timeout 120
     """
-    wanted = kind_named(kind)
+    object_kind = kind_named(kind)
     field, _, value = condition.partition("=")
-    if not field or not value or not wanted.object_type:
+    if not field or not value or not object_kind.object_type:
         raise UsageError(
-            "Say what to wait for, as FIELD=VALUE.", hint="cpctl wait agent NAME --for=state=ready"
+            "Specify the condition as FIELD=VALUE.", hint="cpctl wait agent NAME --for=state=ready"
         )
-    _wait(SESSION.api(), wanted, name, (_FIELDS.get(field, field), value), time.monotonic() + timeout)
+    _wait(SESSION.api(), object_kind, name, (_FIELDS.get(field, field), value), time.monotonic() + timeout)
     SESSION.tell(f"{name}: {condition}")
 
 
@@ -145,12 +151,12 @@ def _wait(api: Api, kind: Kind, name: str, condition: tuple[str, str], until: fl
     while True:
         item = find(api, kind, name)
         if field not in item:
-            raise UsageError(f"{kind.name} have no {field!r}. They have: {', '.join(item)}.")
+            raise UsageError(f"Unknown field {field!r} of {kind.name}. Fields: {', '.join(item)}.")
         if as_text(item[field]) == value:
             return
         left = until - time.monotonic()
         if left <= 0:
-            raise TimedOut(f"{name} has {field} {as_text(item[field])!r}, not {value!r}.")
+            raise TimedOut(f"Timed out: {name} has {field} {as_text(item[field])!r}, not {value!r}.")
         _, after = event_stream.poll(api, {"object_type": kind.object_type}, after=after, seconds=left)
 
 
@@ -167,8 +173,8 @@ def _watch(query: dict[str, Any], after: int | None, how: Format) -> None:
 
 def _lines(event: Any, how: Format) -> list[str]:
     if how.is_whole:
-        return one_of_many(event, how)
+        return stream_item(event, how)
     if how is Format.NAME:
         return [str(event["seq"])]
-    shown = [column for column in EVENT_COLUMNS if how is Format.WIDE or not column.wide]
-    return [GAP.join(as_cell(column.value(event)) for column in shown)]
+    columns = [column for column in EVENT_COLUMNS if how is Format.WIDE or not column.wide]
+    return [GAP.join(as_cell(column.value(event)) for column in columns)]

@@ -1,4 +1,4 @@
-"""`explain`: what applies at a scope, and why, as a ladder."""
+"""The command `explain`: effective values at a scope with the scopes that set them."""
 
 from __future__ import annotations
 
@@ -21,17 +21,19 @@ def explain(
     *,
     what: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[effective] [TYPE[.FIELD…]]", help="Such as taskResources.limits.cpu."),
+        typer.Argument(
+            metavar="[effective] [TYPE[.FIELD…]]", help="Value to explain, such as taskResources.limits.cpu."
+        ),
     ] = None,
     project: options.Project = "",
     domain: options.Domain = "",
     workflow: options.Workflow = "",
     launch_plan: options.LaunchPlan = "",
     as_of: options.AsOf = "",
-    flyte: Annotated[bool, typer.Option("--flyte", help="By FlyteAdmin's rules.")] = False,
+    flyte: Annotated[bool, typer.Option("--flyte", help="Apply FlyteAdmin's rules.")] = False,
     output: options.Output = Format.TABLE,
 ) -> None:
-    """Show what applies at a scope, from where, and what lost.
+    """Explain the effective values at a scope: which scopes set them, and which values they shadow.
 
     \b
     cpctl explain -p flytesnacks -d development -w train
@@ -44,10 +46,10 @@ def explain(
     answer = api.get("overrides/effective", {**query, "strategy": "flyte" if flyte else ""}).json()
     if output.is_whole:
         return say(*document(answer, output))
-    shown = any([_show_type(one, scope, pointer) for one in answer["items"]])
-    if not shown and pointer:
-        raise NotFound(f"Nothing sets {name}{pointer} at {scope_text(scope)} or above.")
-    if not shown:
+    any_printed = any([_show_type(effective, scope, pointer) for effective in answer["items"]])
+    if not any_printed and pointer:
+        raise NotFound(f"{name}{pointer} is not set at {scope_text(scope)} or above.")
+    if not any_printed:
         SESSION.tell(f"Nothing is set at {scope_text(scope)} or above.")
     return None
 
@@ -56,27 +58,30 @@ def _path(what: list[str]) -> str:
     words = what[1:] if what[:1] == ["effective"] else what
     if len(words) > 1:
         raise UsageError(
-            "Explain one value, one type, or all.", hint="cpctl explain taskResources.limits.cpu"
+            "Specify one value, one type, or nothing to explain all.",
+            hint="cpctl explain taskResources.limits.cpu",
         )
     return words[0] if words else ""
 
 
 def _below(leaf: str, pointer: str) -> bool:
-    """Documents say maxParallelism where the API says max_parallelism: both are right here."""
-    here, wanted = (text.replace("_", "").lower() for text in (leaf, pointer))
-    return here == wanted or here.startswith(wanted.rstrip("/") + "/")
+    """True if the leaf is at or below the pointer, in snake or camel case."""
+    here, searched = (text.replace("_", "").lower() for text in (leaf, pointer))
+    return here == searched or here.startswith(searched.rstrip("/") + "/")
 
 
-def _show_type(one: dict[str, Any], scope: dict[str, str], pointer: str) -> bool:
-    """Print the values at and below the pointer, and what is wrong with them; False if there are none."""
-    shown = False
-    for leaf, stated in stated_by_pointer(one).items():
+def _show_type(effective: dict[str, Any], scope: dict[str, str], pointer: str) -> bool:
+    """Print the values at and below the pointer, with warnings. Return False if there are none."""
+    any_printed = False
+    for leaf, stated in stated_by_pointer(effective).items():
         if _below(leaf, pointer):
-            shown = _show(f"{one['resource_type']} {leaf}", rungs(scope, stated, silent=bool(pointer)))
-    for warning in one.get("warnings", ()):
+            any_printed = _show(
+                f"{effective['resource_type']} {leaf}", rungs(scope, stated, silent=bool(pointer))
+            )
+    for warning in effective.get("warnings", ()):
         if _below(warning["pointer"], pointer):
-            say(f"Warning: {one['resource_type']} {warning['pointer']}: {warning['message']}")
-    return shown
+            say(f"Warning: {effective['resource_type']} {warning['pointer']}: {warning['message']}")
+    return any_printed
 
 
 def _show(title: str, ladder: list[Rung]) -> bool:
@@ -87,12 +92,12 @@ def _show(title: str, ladder: list[Rung]) -> bool:
 
 
 def _type_named(api: Api, name: str) -> str:
-    """The type by its name, or by the key that documents use for it."""
+    """Return the type's name, given its name or its key in documents."""
     if not name:
         return ""
     types: list[Any] = api.get("resource-types").json()["items"]
-    for one in types:
-        if name in (one["name"], one["document_key"]):
-            return str(one["name"])
-    known = ", ".join(str(one["name"]) for one in types)
-    raise NotFound(f"There is no resource type {name!r}. Known: {known}.")
+    for resource_type in types:
+        if name in (resource_type["name"], resource_type["document_key"]):
+            return str(resource_type["name"])
+    names = ", ".join(str(resource_type["name"]) for resource_type in types)
+    raise NotFound(f"Unknown resource type {name!r}. Resource types: {names}.")

@@ -1,4 +1,4 @@
-"""`export` and `import`: everything out, and Flyte's settings in."""
+"""The commands `export` and `import`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import typer
 
 from cpctl import files
 from cpctl.commands import options
-from cpctl.commands.apply import go_on, waiting
+from cpctl.commands.apply import confirm_plan, waiting
 from cpctl.contexts import read_token
 from cpctl.errors import UsageError
 from cpctl.output import Format, say
@@ -17,9 +17,11 @@ from cpctl.paths import YAML
 from cpctl.plans import confirmation
 from cpctl.session import SESSION
 
-imports = typer.Typer(help="Bring settings over from Flyte.", no_args_is_help=True)
-Prune = Annotated[bool, typer.Option("--prune", help="Remove what the manager states no more.")]
-Create = Annotated[bool, typer.Option("--create-projects", help="Register projects that are missing.")]
+imports = typer.Typer(help="Import overrides from Flyte.", no_args_is_help=True)
+Prune = Annotated[
+    bool, typer.Option("--prune", help="Delete values of the manager that are no longer in the source.")
+]
+Create = Annotated[bool, typer.Option("--create-projects", help="Create missing projects.")]
 
 
 class Layout(StrEnum):
@@ -29,18 +31,20 @@ class Layout(StrEnum):
 
 def export(
     *,
-    layout: Annotated[Layout, typer.Option("--format", help="How to lay it out.")] = Layout.DOCUMENTS,
+    layout: Annotated[Layout, typer.Option("--format", help="Format of the output.")] = Layout.DOCUMENTS,
     project: options.Project = "",
     domain: options.Domain = "",
     workflow: options.Workflow = "",
     launch_plan: options.LaunchPlan = "",
-    manager: Annotated[str, typer.Option("--manager", help="Only values that this manager manages.")] = "",
+    manager: Annotated[str, typer.Option("--manager", help="Filter by manager of the values.")] = "",
     as_of: options.AsOf = "",
-    output: Annotated[str, typer.Option("-o", "--output", help="A file; else standard output.")] = "",
+    output: Annotated[
+        str, typer.Option("-o", "--output", help="File to write. Default: standard output.")
+    ] = "",
 ) -> None:
-    """Write everything that is set, as YAML that `apply` takes. The same content gives the same bytes.
+    """Export overrides, types and guard rails as YAML for `apply`. The output is deterministic.
 
-    With a scope or a manager: only overrides, at or below that scope or of that manager.
+    With a scope or manager, only overrides are exported: at or below the scope, or of the manager.
 
     \b
     cpctl export -o overrides.yaml
@@ -59,8 +63,10 @@ def export(
 @imports.command("flyteadmin")
 def import_flyteadmin(
     *,
-    url: Annotated[str, typer.Argument(help="Such as https://flyte.example.com.")],
-    flyte_token_file: Annotated[str, typer.Option(help="A file with a token for it; - is stdin.")] = "",
+    url: Annotated[str, typer.Argument(help="URL of FlyteAdmin, such as https://flyte.example.com.")],
+    flyte_token_file: Annotated[
+        str, typer.Option(help="File with a token for FlyteAdmin; - for standard input.")
+    ] = "",
     manager: options.Manager = "import",
     create_projects: Create = False,
     prune: Prune = False,
@@ -77,17 +83,17 @@ def import_flyteadmin(
     cpctl import flyteadmin https://flyte.example.com --dry-run
     """
     token = read_token(flyte_token_file) if flyte_token_file else ""
-    wanted = _wanted(manager, create_projects=create_projects, prune=prune, force=force)
-    body = {**wanted, "flyteadmin": {"url": url, "token": token}}
+    import_options = _import_options(manager, create_projects=create_projects, prune=prune, force=force)
+    body = {**import_options, "flyteadmin": {"url": url, "token": token}}
     _import(body, message, output, confirm=confirm, dry_run=dry_run, yes=yes)
 
 
 @imports.command("flytectl-files")
 def import_flytectl_files(
     *,
-    file: Annotated[list[str], typer.Argument(help="Files of flytectl, or folders with them.")],
-    kind: Annotated[str, typer.Option(help="Of all files, where their keys do not tell.")] = "",
-    recursive: Annotated[bool, typer.Option("-R", "--recursive", help="Look into sub-folders too.")] = False,
+    file: Annotated[list[str], typer.Argument(help="Files of flytectl, or folders with such files.")],
+    kind: Annotated[str, typer.Option(help="Kind of all files, if their keys are ambiguous.")] = "",
+    recursive: Annotated[bool, typer.Option("-R", "--recursive", help="Search subfolders too.")] = False,
     manager: options.Manager = "import",
     create_projects: Create = False,
     prune: Prune = False,
@@ -98,20 +104,20 @@ def import_flytectl_files(
     yes: options.Yes = False,
     output: options.Output = Format.TABLE,
 ) -> None:
-    """Import files as `flytectl update … --attrFile` takes them.
+    """Import attribute files of `flytectl update … --attrFile`.
 
     \b
     cpctl import flytectl-files tra.yaml --create-projects
     """
     texts = dict(files.texts(file, deep=recursive))
-    wanted = _wanted(manager, create_projects=create_projects, prune=prune, force=force)
-    body = {**wanted, "flytectl_files": texts, **({"kind": kind} if kind else {})}
+    import_options = _import_options(manager, create_projects=create_projects, prune=prune, force=force)
+    body = {**import_options, "flytectl_files": texts, **({"kind": kind} if kind else {})}
     _import(body, message, output, confirm=confirm, dry_run=dry_run, yes=yes)
 
 
-def _wanted(manager: str, **flags: bool) -> dict[str, Any]:
+def _import_options(manager: str, **flags: bool) -> dict[str, Any]:
     if not manager:
-        raise UsageError("An import needs a manager.")
+        raise UsageError("An import requires --manager.")
     return {"manager": manager, **flags}
 
 
@@ -121,13 +127,13 @@ def _import(
     api = SESSION.api()
     query = {"change_message": message, "confirm": confirm}
     with waiting("Reading"):
-        found = api.post("overrides:import", body, query={**query, "dry_run": True}).json()
-    for one in found["skipped"]:
-        SESSION.tell(f"Left out: {one['place']}: {one['reason']}")
-    if not go_on(found["plan"], "Import this?", how, yes=yes or dry_run) or dry_run:
+        preview = api.post("overrides:import", body, query={**query, "dry_run": True}).json()
+    for skipped in preview["skipped"]:
+        SESSION.tell(f"Skipped: {skipped['place']}: {skipped['reason']}")
+    if not confirm_plan(preview["plan"], "Import this?", how, yes=yes or dry_run) or dry_run:
         return
     if not yes:
-        query["confirm"] = confirmation(found["plan"])
+        query["confirm"] = confirmation(preview["plan"])
     with waiting("Importing"):
         done = api.post("overrides:import", body, query=query).json()
     SESSION.tell(f"Imported as revision {done['plan']['revision']}.")

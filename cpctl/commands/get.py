@@ -1,4 +1,4 @@
-"""`get` and `describe`: read anything."""
+"""The commands `get` and `describe`: read objects of any kind."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from cpctl.columns import Kind
 from cpctl.commands import options, output_options
 from cpctl.errors import NotFound, UsageError
 from cpctl.kinds import kind_named
-from cpctl.output import FORMATS, Format, document, one_of_many, say, table
+from cpctl.output import FORMATS, Format, document, say, stream_item, table
 from cpctl.page_output import chunks, first_and_rest, print_pages
 from cpctl.paths import YAML, segment
 from cpctl.scopes import scope_text
@@ -37,21 +37,23 @@ def get(
     resource_type: Annotated[
         str, typer.Option("--type", help="Resource type.", autocompletion=completion.types)
     ] = "",
-    level: Annotated[str, typer.Option(help="Only overrides at this level, such as project.")] = "",
-    manager: Annotated[str, typer.Option("--manager", help="Only overrides that this manager manages.")] = "",
-    changed_by: Annotated[str, typer.Option(help="Only overrides that this principal changed last.")] = "",
-    search: Annotated[str, typer.Option("--search", help="Only overrides and agents with this text.")] = "",
+    level: Annotated[str, typer.Option(help="Filter overrides by level, such as project.")] = "",
+    manager: Annotated[str, typer.Option("--manager", help="Filter overrides by manager.")] = "",
+    changed_by: Annotated[
+        str, typer.Option(help="Filter overrides by the principal who last changed them.")
+    ] = "",
+    search: Annotated[str, typer.Option("--search", help="Filter overrides and agents by text.")] = "",
     sort: options.Sort = "",
-    environment: Annotated[str, typer.Option(help="Only agents of this environment.")] = "",
+    environment: Annotated[str, typer.Option(help="Filter agents by environment.")] = "",
     service_type: options.ServiceType = "",
     state: options.State = "",
     selector: options.Selector = "",
     output: output_options.OutputOrFile = Format.TABLE,
     no_headers: options.NoHeaders = False,
     limit: options.Limit = None,
-    watch: Annotated[bool, typer.Option("--watch", help="Go on, and show what changes.")] = False,
+    watch: Annotated[bool, typer.Option("--watch", help="Follow changes.")] = False,
 ) -> None:
-    """List things, or show one.
+    """List objects, or get one by name.
 
     \b
     cpctl get overrides -p flytesnacks -d development
@@ -60,12 +62,12 @@ def get(
     cpctl get agents --state unavailable -o name
     cpctl get projects flytesnacks -o json
     """
-    wanted = kind_named(kind)
+    object_kind = kind_named(kind)
     names = (project, domain, workflow, launch_plan)
     if output.file:
-        return _to_file(wanted, names, as_of, output.file)
+        return _to_file(object_kind, names, as_of, output.file)
     if name:
-        return _one(wanted, name, names, as_of, output)
+        return _show_one(object_kind, name, names, as_of, output)
     filters = {
         **dict(zip(("project", "domain", "workflow", "launch_plan"), names, strict=True)),
         **{"as_of": as_of, "resource_type": resource_type, "level": level},
@@ -73,10 +75,12 @@ def get(
         **{"environment": environment, "service_type": service_type, "health_status": state},
         "selector": selector,
     }
-    query = _filters(wanted, filters)
+    query = _filters(object_kind, filters)
     if watch:
-        return _watch(SESSION.api(), wanted, query, output)
-    return show_pages(wanted, _pages(SESSION.api(), wanted, query, limit), output, headers=not no_headers)
+        return _watch(SESSION.api(), object_kind, query, output)
+    return show_pages(
+        object_kind, _pages(SESSION.api(), object_kind, query, limit), output, headers=not no_headers
+    )
 
 
 def describe(
@@ -90,13 +94,13 @@ def describe(
     as_of: options.AsOf = "",
     output: options.Output = Format.YAML,
 ) -> None:
-    """Show everything about one thing.
+    """Show all details of one object.
 
     \b
     cpctl describe agent prod-eu-1
     cpctl describe override task_resource -p flytesnacks -d development
     """
-    _one(kind_named(kind), name, (project, domain, workflow, launch_plan), as_of, output)
+    _show_one(kind_named(kind), name, (project, domain, workflow, launch_plan), as_of, output)
 
 
 def list_of(
@@ -115,7 +119,7 @@ def show(kind: Kind, items: Sequence[Any], how: Format, *, headers: bool = True)
 
 
 def show_pages(kind: Kind, pages: Iterable[Sequence[Any]], how: Format, *, headers: bool = True) -> None:
-    """Print a list while its pages come."""
+    """Print a list page by page."""
     first, coming = first_and_rest(pages)
     if not first and how in (Format.TABLE, Format.WIDE):
         return SESSION.tell(f"No {kind.name} found.")
@@ -123,14 +127,14 @@ def show_pages(kind: Kind, pages: Iterable[Sequence[Any]], how: Format, *, heade
 
 
 def find(api: Api, kind: Kind, name: str, query: dict[str, Any] | None = None) -> Any:
-    """One thing. Agents are asked for by id, and found by name too."""
+    """Return one object by its key. Agents are found by id or name."""
     if kind.name == "agents" and not is_id(name):
         for agent in api.items(kind.path, {"q": name}):
             if agent["name"] == name:
                 return agent
-        raise NotFound(f"There is no agent {name!r}.", hint="cpctl get agents")
+        raise NotFound(f"The agent {name!r} does not exist.", hint="cpctl get agents")
     if not kind.key:
-        raise UsageError(f"There is no asking for one of {kind.name}.", hint=f"cpctl get {kind.name}")
+        raise UsageError(f"{kind.name} cannot be read one by one.", hint=f"cpctl get {kind.name}")
     place = "/".join(segment(part) for part in name.split("/")) if kind.in_parts else segment(name)
     return api.get(f"{kind.path}/{place}", query).json()
 
@@ -139,23 +143,23 @@ def is_id(name: str) -> bool:
     return len(name) == 36 and name.count("-") == 4
 
 
-def _filters(kind: Kind, said: dict[str, str]) -> dict[str, str]:
-    """The filters that were given. Raises UsageError where the kind does not take one."""
-    given = {name: value for name, value in said.items() if value}
-    if strange := [name for name in given if name not in kind.filters]:
-        shown = ", ".join(one.replace("_", "-") for one in strange)
-        raise UsageError(f"{kind.name} cannot be filtered by {shown}.")
-    return given
+def _filters(kind: Kind, filters: dict[str, str]) -> dict[str, str]:
+    """Return the filters that are set. Raises UsageError if the kind does not support one."""
+    set_filters = {name: value for name, value in filters.items() if value}
+    if strange := [name for name in set_filters if name not in kind.filters]:
+        names = ", ".join(filter_name.replace("_", "-") for filter_name in strange)
+        raise UsageError(f"{kind.name} cannot be filtered by {names}.")
+    return set_filters
 
 
 def _pages(api: Api, kind: Kind, query: dict[str, str], limit: int | None = None) -> Iterable[list[Any]]:
     if kind.name == "resource-types":
-        # They come in one answer, and know no pages.
+        # This list has no pages.
         return [list(api.get(kind.path, query).json()["items"])[:limit]]
     return api.pages(kind.path, query, most=limit)
 
 
-def _one(kind: Kind, name: str, names: Sequence[str], as_of: str, how: Format) -> None:
+def _show_one(kind: Kind, name: str, names: Sequence[str], as_of: str, how: Format) -> None:
     query: dict[str, Any] = {}
     if kind.name == "overrides":
         query = {**options.scope_of(names), "as_of": as_of}
@@ -167,46 +171,48 @@ def _one(kind: Kind, name: str, names: Sequence[str], as_of: str, how: Format) -
 
 
 def _to_file(kind: Kind, names: Sequence[str], as_of: str, path: str) -> None:
-    """The overrides document of a scope, as Flyte's RFC 3749 has it, into a file."""
+    """Write the overrides document of a scope (RFC 3749) to a file."""
     from cpctl import files
 
     if kind.name != "overrides" or not path.endswith((".yaml", ".yml", ".json")):
-        known = ", ".join(FORMATS)
-        raise UsageError(f"-o takes {known}; for overrides also a file that ends in .yaml or .json.")
+        formats = ", ".join(FORMATS)
+        raise UsageError(
+            f"Invalid -o. Use one of {formats}; for overrides also a file that ends with .yaml or .json."
+        )
     scope = options.scope_of(names)
     accept = "application/json" if path.endswith(".json") else YAML
     answer = SESSION.api().get("overrides/document", {**scope, "as_of": as_of}, accept=accept)
     files.write(answer.text, path)
-    SESSION.tell(f"What applies at {scope_text(scope)} was written to {path}.")
+    SESSION.tell(f"Document of {scope_text(scope)} written to {path}.")
 
 
 def _watch(api: Api, kind: Kind, query: dict[str, str], how: Format) -> None:
-    """Show all, and each thing again when it changed."""
+    """Print all objects, then those that change."""
     import sys
 
     from cpctl import event_stream
 
     if not kind.object_type:
         raise UsageError(f"{kind.name} cannot be watched.", hint="cpctl events --watch")
-    # The number before the list: what changes between the two is then told twice, and not missed.
+    # Read the number before the list: a change between the two is then printed twice, but not missed.
     after = event_stream.last_seq(api)
     items = list(chain.from_iterable(_pages(api, kind, query)))
-    known = {kind.label(item): item for item in items}
+    printed = {kind.label(item): item for item in items}
     for item in items:
         _show_changed(kind, item, how)
     sys.stdout.flush()
     for _ in event_stream.watch(api, {"object_type": kind.object_type}, after=after):
         for item in chain.from_iterable(_pages(api, kind, query)):
-            if known.get(kind.label(item)) != item:
-                known[kind.label(item)] = item
+            if printed.get(kind.label(item)) != item:
+                printed[kind.label(item)] = item
                 _show_changed(kind, item, how)
         sys.stdout.flush()
 
 
 def _show_changed(kind: Kind, item: Any, how: Format) -> None:
-    """One line each, or one YAML document."""
+    """Print an object as a line or a YAML document."""
     if how.is_whole:
-        say(*one_of_many(item, how))
+        say(*stream_item(item, how))
     else:
-        shown = [column for column in kind.columns if how is Format.WIDE or not column.wide]
-        say(kind.label(item) if how is Format.NAME else table(shown, [item], headers=False)[0])
+        columns = [column for column in kind.columns if how is Format.WIDE or not column.wide]
+        say(kind.label(item) if how is Format.NAME else table(columns, [item], headers=False)[0])

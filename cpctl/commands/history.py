@@ -1,4 +1,4 @@
-"""`history`, `blame` and `rollback`."""
+"""The commands `history`, `blame` and `rollback`."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Annotated, Any
 import typer
 
 from cpctl import completion
-from cpctl.columns import field, moment
+from cpctl.columns import field, timestamp
 from cpctl.commands import options
-from cpctl.commands.apply import go_on
+from cpctl.commands.apply import confirm_plan
 from cpctl.errors import UsageError
 from cpctl.kinds import kind_named
 from cpctl.output import Format, say
@@ -23,7 +23,7 @@ MaybeType = Annotated[str, typer.Argument(metavar="[TYPE]", autocompletion=compl
 _VERSIONS = (
     field("VERSION"),
     field("REVISION"),
-    moment("CHANGED AT", "changed_at"),
+    timestamp("CHANGED AT", "changed_at"),
     field("CHANGED BY", "changed_by"),
     field("MESSAGE", "change_message"),
     field("VALUES", "attributes", wide=True),
@@ -32,7 +32,7 @@ _BLAME = (
     field("POINTER"),
     field("VALUE"),
     field("VERSION"),
-    moment("CHANGED AT", "changed_at"),
+    timestamp("CHANGED AT", "changed_at"),
     field("CHANGED BY", "changed_by"),
     field("MESSAGE", "change_message"),
 )
@@ -45,11 +45,11 @@ def history(
     domain: options.Domain = "",
     workflow: options.Workflow = "",
     launch_plan: options.LaunchPlan = "",
-    limit: Annotated[int, typer.Option(min=1, help="At most so many.")] = 50,
+    limit: Annotated[int, typer.Option(min=1, help="Maximum number of entries.")] = 50,
     diff: Annotated[str, typer.Option(help="Compare two versions, such as 1..3.")] = "",
     output: options.Output = Format.TABLE,
 ) -> None:
-    """Show the versions of one override, or all revisions.
+    """List the versions of an override, or all revisions.
 
     \b
     cpctl history task_resource -p flytesnacks -d development
@@ -60,7 +60,7 @@ def history(
     scope = options.scope_of((project, domain, workflow, launch_plan))
     if not resource_type:
         if scope or diff:
-            raise UsageError("Say which resource type.", hint="cpctl get resource-types")
+            raise UsageError("Specify a resource type.", hint="cpctl get resource-types")
         kind = kind_named("revisions")
         return _show(kind.columns, api.pages(kind.path, most=limit), output, "revision")
     path = f"overrides/{segment(resource_type)}/versions"
@@ -79,7 +79,7 @@ def blame(
     as_of: options.AsOf = "",
     output: options.Output = Format.TABLE,
 ) -> None:
-    """Show who set each value of an override, and since when.
+    """Show who last changed each value of an override, and when.
 
     \b
     cpctl blame task_resource -p flytesnacks -d development
@@ -92,8 +92,10 @@ def blame(
 def rollback(
     *,
     resource_type: MaybeType = "",
-    to_version: Annotated[int | None, typer.Option(min=1, help="Of one override: its version.")] = None,
-    to_revision: Annotated[int | None, typer.Option(min=0, help="Of a scope and all below it.")] = None,
+    to_version: Annotated[int | None, typer.Option(min=1, help="Version of one override.")] = None,
+    to_revision: Annotated[
+        int | None, typer.Option(min=0, help="Revision of a scope and all scopes below it.")
+    ] = None,
     project: options.Project = "",
     domain: options.Domain = "",
     workflow: options.Workflow = "",
@@ -106,7 +108,7 @@ def rollback(
     yes: options.Yes = False,
     output: options.Output = Format.TABLE,
 ) -> None:
-    """Go back to a version or a revision. It becomes a new one, and history stays.
+    """Roll back to a version or revision. This creates a new version and keeps the history.
 
     \b
     cpctl rollback task_resource --to-version 3 -p flytesnacks -d development
@@ -114,10 +116,10 @@ def rollback(
     """
     path, body = _target(resource_type, to_version, to_revision)
     scope = options.scope_of((project, domain, workflow, launch_plan))
-    query = options.Terms(message, manager, force, confirm).query(**scope)
+    query = options.WriteOptions(message, manager, force, confirm).query(**scope)
     api = SESSION.api()
     plan = api.post(path, body, query={**query, "dry_run": True}).json()
-    if not go_on(plan, "Roll back?", output, yes=yes or dry_run) or dry_run:
+    if not confirm_plan(plan, "Roll back?", output, yes=yes or dry_run) or dry_run:
         return
     if not yes:
         query["confirm"] = confirmation(plan)
@@ -126,21 +128,21 @@ def rollback(
 
 
 def _target(resource_type: str, version: int | None, revision: int | None) -> tuple[str, dict[str, Any]]:
-    """The path and body of what was asked for. Raises UsageError where that is unclear."""
+    """Return path and body of the rollback. Raises UsageError for contradictory options."""
     if (version is None) == (revision is None):
-        raise UsageError("Say either --to-version or --to-revision.", hint="cpctl history")
+        raise UsageError("Specify either --to-version or --to-revision.", hint="cpctl history")
     if revision is not None:
         only = {"resource_type": resource_type} if resource_type else {}
         return "overrides:rollback", {"to_revision": revision, **only}
     if not resource_type:
-        raise UsageError("A version belongs to one resource type: name it.")
+        raise UsageError("--to-version requires a resource type.")
     return f"overrides/{segment(resource_type)}:rollback", {"to_version": version}
 
 
-def _compare(path: str, scope: dict[str, str], said: str) -> None:
-    first, _, second = said.partition("..")
+def _compare(path: str, scope: dict[str, str], versions: str) -> None:
+    first, _, second = versions.partition("..")
     if not (first.isdecimal() and second.isdecimal()):
-        raise UsageError("Two versions are written so: 1..3.")
+        raise UsageError("Specify two versions as in 1..3.")
     answer = SESSION.api().get(f"{path}/{first}/diff/{second}", scope).json()
     for line in difference_lines(answer["differences"], SESSION.paint()):
         say(line)

@@ -1,4 +1,4 @@
-"""`agents guards` and `agents join-tokens`: the fleet as a whole, and who may come in."""
+"""The commands `agents guards` and `agents join-tokens`."""
 
 from __future__ import annotations
 
@@ -13,13 +13,18 @@ from cpctl.output import Format
 from cpctl.session import SESSION
 
 guards = typer.Typer(
-    help="Fleet guards: what stops a mass of agents from being given up.", no_args_is_help=True
+    help="Manage fleet guards, which prevent marking many agents unavailable at once.", no_args_is_help=True
 )
-join_tokens = typer.Typer(help="Join tokens: what lets agents in.", no_args_is_help=True)
+join_tokens = typer.Typer(
+    help="Manage join tokens, with which agents register themselves.", no_args_is_help=True
+)
 
 
 LeaseSeconds = Annotated[
-    int | None, typer.Argument(metavar="[SECONDS]", min=1, help="Three intervals or more; none: unset it.")
+    int | None,
+    typer.Argument(
+        metavar="[SECONDS]", min=1, help="Lease of at least three intervals. Omit it to unset the lease."
+    ),
 ]
 
 
@@ -32,11 +37,11 @@ class Ruling(StrEnum):
 @guards.command("list")
 def list_guards(
     *,
-    engaged: Annotated[bool, typer.Option("--engaged", help="Only those that hold.")] = False,
+    engaged: Annotated[bool, typer.Option("--engaged", help="Only engaged guards.")] = False,
     output: options.Output = Format.TABLE,
     no_headers: options.NoHeaders = False,
 ) -> None:
-    """List the guards, one for each environment and one for the fleet.
+    """List fleet guards: one for each environment, and one for the fleet.
 
     \b
     cpctl agents guards list --engaged
@@ -46,30 +51,32 @@ def list_guards(
 
 @guards.command()
 def overrule(
-    ruling: Annotated[Ruling, typer.Argument(help="engage, lift, or none to let it judge again.")],
-    environment: Annotated[str, typer.Argument(metavar="[ENVIRONMENT]", help="None: the fleet.")] = "",
+    ruling: Annotated[Ruling, typer.Argument(help="engage, lift, or none for the automatic decision.")],
+    environment: Annotated[
+        str, typer.Argument(metavar="[ENVIRONMENT]", help="Default: the whole fleet.")
+    ] = "",
     *,
-    seconds: Annotated[int, typer.Option(min=1, help="How long.")] = 900,
+    seconds: Annotated[int, typer.Option(min=1, help="Duration in seconds.")] = 900,
     message: options.Message = "",
     dry_run: options.DryRun = False,
     yes: options.Yes = False,
     output: options.Output = Format.TABLE,
 ) -> None:
-    """Decide in a guard's place, for a while.
+    """Override the decision of a fleet guard for a limited time.
 
     \b
     cpctl agents guards overrule lift prod-eu-west-1
     """
-    terms = options.Decision(message, dry_run, yes)
-    terms.ask(f"Overrule the guard of {environment or 'the fleet'}: {ruling}?")
+    change = options.ChangeOptions(message, dry_run, yes)
+    change.ask(f"Set the guard of {environment or 'the fleet'} to {ruling}?")
     body = {"environment": environment, "ruling": ruling, "seconds": seconds}
-    done = SESSION.api().post("fleet-guards:overrule", body, query=terms.query()).json()
+    done = SESSION.api().post("fleet-guards:overrule", body, query=change.query()).json()
     get.show(FLEET_GUARD, [done], output)
 
 
 @join_tokens.command("list")
 def list_join_tokens(*, output: options.Output = Format.TABLE, no_headers: options.NoHeaders = False) -> None:
-    """List join tokens; never their secrets.
+    """List join tokens, without their secrets.
 
     \b
     cpctl agents join-tokens list
@@ -79,32 +86,36 @@ def list_join_tokens(*, output: options.Output = Format.TABLE, no_headers: optio
 
 @join_tokens.command("create")
 def create_join_token(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="What to call it.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Name of the join token.")],
     *,
-    name_pattern: Annotated[str, typer.Option(help="Whom it admits, such as 'prod-eu-*'.")],
-    environment: Annotated[str, typer.Option(help="Only agents of this environment.")] = "",
-    service_type: Annotated[list[str] | None, typer.Option(help="Only these services; repeat it.")] = None,
-    uses: Annotated[int, typer.Option(min=1, help="How often.")] = 1,
-    seconds: Annotated[int, typer.Option("--expires-in", min=60, help="Seconds until it ends.")] = 3600,
-    needs_approval: Annotated[bool, typer.Option("--needs-approval", help="Agents wait for it.")] = False,
-    may_take_over: Annotated[bool, typer.Option("--may-take-over", help="Take names that exist.")] = False,
+    name_pattern: Annotated[str, typer.Option(help="Pattern for agent names, such as 'prod-eu-*'.")],
+    environment: Annotated[str, typer.Option(help="Environment of the agents.")] = "",
+    service_type: Annotated[list[str] | None, typer.Option(help="Allowed service type. Repeatable.")] = None,
+    uses: Annotated[int, typer.Option(min=1, help="Number of uses.")] = 1,
+    seconds: Annotated[int, typer.Option("--expires-in", min=60, help="Seconds until it expires.")] = 3600,
+    needs_approval: Annotated[
+        bool, typer.Option("--needs-approval", help="Agents wait for approval.")
+    ] = False,
+    may_take_over: Annotated[
+        bool, typer.Option("--may-take-over", help="Allow agents to take over existing names.")
+    ] = False,
     dry_run: options.DryRun = False,
     yes: options.Yes = False,
     output: options.Output = Format.TABLE,
 ) -> None:
-    """Make a join token, and print it. It is shown once.
+    """Create a join token and print it. It is shown only once.
 
     \b
     cpctl agents join-tokens create "eu fleet" --name-pattern "eu-*" --uses 10 --yes > join.token
     """
-    terms = options.Decision("", dry_run, yes)
+    change = options.ChangeOptions("", dry_run, yes)
     body = {
         **{"name": name, "name_pattern": name_pattern, "environment": environment, "uses": uses},
         **{"expires_in_seconds": seconds, "service_types": service_type or []},
         **{"needs_approval": needs_approval, "may_take_over": may_take_over},
     }
-    asked = f"Let agents in that are called {name_pattern}, {uses} times?"
-    change_options.create_secret(JOIN_TOKEN, body, terms, output, asked=asked)
+    question = f"Create a join token for {uses} agents named {name_pattern}?"
+    change_options.create_secret(JOIN_TOKEN, body, change, output, question=question)
 
 
 @join_tokens.command("revoke")
@@ -115,10 +126,16 @@ def revoke_join_token(
     dry_run: options.DryRun = False,
     yes: options.Yes = False,
 ) -> None:
-    """Let nobody in with it any more. Agents that came stay.
+    """Revoke a join token. Agents that joined with it stay registered.
 
     \b
     cpctl agents join-tokens revoke 019a9f5e-7c00-7000-8000-000000000031
     """
-    terms = options.Decision(message, dry_run, yes)
-    change_options.take_back(change_options.place_of(JOIN_TOKEN, token), f"the join token {token}", terms)
+    change = options.ChangeOptions(message, dry_run, yes)
+    change_options.delete_by_id(
+        change_options.path_of(JOIN_TOKEN, token),
+        f"the join token {token}",
+        change,
+        verb="Revoke",
+        done="revoked",
+    )

@@ -1,4 +1,4 @@
-"""How commands show answers: `-o`, and beside it `--jq` and `--template`."""
+"""How commands show answers: `-o`, and beside it `--jq`."""
 
 from __future__ import annotations
 
@@ -10,44 +10,48 @@ from typer.core import TyperOption
 from cpctl.errors import UsageError
 from cpctl.output import FORMATS, Format
 
-_KEY = "cpctl.picked"
-_LANGUAGES = {
-    "jq": "Show only what this expression of jq finds, such as '.items[].name'.",
-    "template": "Fill this in, such as '{{range .items}}{{.name}} {{end}}'.",
-}
+_KEY = "cpctl.jq"
+# kubectl has them. As the name of a file they would be a surprise.
+_OF_KUBECTL = ("jsonpath=", "jsonpath-as-json=", "go-template=", "custom-columns=")
 
 
-def how(said: Any) -> Format:
+def how(text: Any) -> Format:
     """Raises UsageError for what is no format."""
-    found = how_or_file(said)
-    if found.file:
-        known = ", ".join([*FORMATS, "jsonpath=EXPRESSION"])
-        raise UsageError(f"There is no output {said!r}. Known: {known}.")
-    return found
+    output = how_or_file(text)
+    if output.file:
+        raise _unknown(text)
+    return output
 
 
-def how_or_file(said: Any) -> Format:
-    if isinstance(said, Format):
-        return said
-    if said.startswith("jsonpath="):
-        return _picked("jsonpath", said.removeprefix("jsonpath="))
-    return FORMATS.get(said) or Format(said)
+def how_or_file(text: Any) -> Format:
+    if isinstance(text, Format):
+        return text
+    if text.startswith(_OF_KUBECTL):
+        raise _unknown(text)
+    return FORMATS.get(text) or Format(text)
 
 
-def _chosen(ctx: typer.Context, said: Format) -> Format:
-    """What `--jq` or `--template` pick goes before what `-o` is by itself."""
+def _unknown(text: str) -> UsageError:
+    return UsageError(f"There is no output {text!r}. Known: {', '.join(FORMATS)}; --jq picks parts.")
+
+
+def _chosen(ctx: typer.Context, output: Format) -> Format:
+    """What `--jq` picks goes before what `-o` is by itself."""
     picked: Format | None = ctx.meta.get(_KEY)
-    if picked and (said.pick or said.file):
-        raise UsageError("Say one of -o jsonpath=, --jq, --template and a file.")
-    return picked or said
+    if picked and output.file:
+        raise UsageError("Use either --jq or a file.")
+    return picked or output
 
 
 def _formats(incomplete: str) -> list[str]:
-    return [name for name in [*FORMATS, "jsonpath="] if name.startswith(incomplete)]
+    return [name for name in FORMATS if name.startswith(incomplete)]
 
 
-_SHOWN = "table|wide|json|yaml|name|csv|jsonpath=…"
-_named: dict[str, Any] = {"callback": _chosen, "metavar": _SHOWN, "autocompletion": _formats}
+_named: dict[str, Any] = {
+    "callback": _chosen,
+    "metavar": "|".join(FORMATS),
+    "autocompletion": _formats,
+}
 Output = Annotated[Format, typer.Option("-o", "--output", parser=how, help="How to show it.", **_named)]
 OutputOrFile = Annotated[
     Format,
@@ -57,35 +61,30 @@ OutputOrFile = Annotated[
 ]
 
 
-def with_languages(command: Any) -> Any:
-    """The command, and all below it, with `--jq` and `--template` wherever an answer is shown."""
+def with_jq(command: Any) -> Any:
+    """The command, and all below it, with `--jq` wherever an answer is shown."""
     for below in getattr(command, "commands", {}).values():
-        with_languages(below)
-    if any(getattr(one.type, "func", None) in (how, how_or_file) for one in command.params):
-        command.params += [_option(language, told) for language, told in _LANGUAGES.items()]
+        with_jq(below)
+    if any(getattr(option.type, "func", None) in (how, how_or_file) for option in command.params):
+        command.params.append(_jq_option())
     return command
 
 
-def _option(language: str, told: str) -> TyperOption:
-    def keep(ctx: typer.Context, param: Any, said: str | None) -> None:
-        if said is None:
-            return
-        if _KEY in ctx.meta:
-            raise UsageError("Say one of -o jsonpath=, --jq and --template.")
-        ctx.meta[_KEY] = _picked(language, said)
-
+def _jq_option() -> TyperOption:
     # Eager: it is read before -o.
     return TyperOption(
-        param_decls=[f"--{language}"],
+        param_decls=["--jq"],
         metavar="EXPRESSION",
-        help=told,
-        callback=keep,
+        help="Show only what this expression of jq finds, such as '.items[].name'.",
+        callback=_keep,
         is_eager=True,
         expose_value=False,
     )
 
 
-def _picked(language: str, said: str) -> Format:
-    from cpctl.selectors.select import pick_by
+def _keep(ctx: typer.Context, param: Any, program: str | None) -> None:
+    if program is None:
+        return
+    from cpctl.jq_filter import jq_filter
 
-    return Format(language, pick_by(language, said))
+    ctx.meta[_KEY] = Format("jq", jq_filter(program))

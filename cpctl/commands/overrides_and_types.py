@@ -1,4 +1,4 @@
-"""`resource-types`, `guard-rails` and `overrides`: what may be set, and what is."""
+"""The commands `resource-types`, `guard-rails` and `overrides`."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from cpctl.plans import difference_lines
 from cpctl.scopes import scope_text
 from cpctl.session import SESSION
 
-resource_types = typer.Typer(help="Resource types: create, update, delete.", no_args_is_help=True)
-guard_rails = typer.Typer(help="Guard rails: set, delete.", no_args_is_help=True)
-overrides = typer.Typer(help="Overrides: delete, compare, and where they come from.", no_args_is_help=True)
+resource_types = typer.Typer(help="Create, update and delete resource types.", no_args_is_help=True)
+guard_rails = typer.Typer(help="Set and delete guard rails.", no_args_is_help=True)
+overrides = typer.Typer(help="Delete and compare overrides, and manage their source.", no_args_is_help=True)
 Rail = Annotated[str, typer.Argument(metavar="NAME")]
 
 
@@ -31,16 +31,16 @@ def create_type(
     yes: options.Yes = False,
     output: options.Output = Format.TABLE,
 ) -> None:
-    """Create a resource type, as the file describes it.
+    """Create a resource type from a file.
 
     \b
     cpctl resource-types create -f workflow-priority.yaml
     """
     body = change_options.object_in(file)
-    terms = options.Decision(message, dry_run, yes)
+    change = options.ChangeOptions(message, dry_run, yes)
     question = f"Create the resource type {body.get('name', '')}?"
     kind = kind_named("resource-types")
-    planned_changes.create(kind, body, terms, output, confirm=confirm, question=question)
+    planned_changes.create(kind, body, change, output, confirm=confirm, question=question)
 
 
 @resource_types.command("update")
@@ -54,14 +54,14 @@ def update_type(
     yes: options.Yes = False,
     output: options.Output = Format.TABLE,
 ) -> None:
-    """Set a resource type to what the file describes. What is stored must still fit.
+    """Replace a resource type by the one in a file. Stored values must stay valid.
 
     \b
     cpctl resource-types update workflow_priority -f workflow-priority.yaml
     """
-    terms = options.Decision(message, dry_run, yes)
+    change = options.ChangeOptions(message, dry_run, yes)
     body = change_options.object_in(file)
-    planned_changes.put(kind_named("resource-types"), name, body, terms, output, confirm=confirm)
+    planned_changes.put(kind_named("resource-types"), name, body, change, output, confirm=confirm)
 
 
 @resource_types.command("delete")
@@ -73,13 +73,13 @@ def delete_type(
     dry_run: options.DryRun = False,
     yes: options.Yes = False,
 ) -> None:
-    """Delete a resource type that nothing uses.
+    """Delete an unused resource type.
 
     \b
     cpctl resource-types delete workflow_priority
     """
-    terms = options.Decision(message, dry_run, yes)
-    planned_changes.delete(change_options.place_of(kind_named("resource-types"), name), name, terms, confirm)
+    change = options.ChangeOptions(message, dry_run, yes)
+    planned_changes.delete(change_options.path_of(kind_named("resource-types"), name), name, change, confirm)
 
 
 @guard_rails.command("set")
@@ -88,7 +88,7 @@ def set_rail(
     *,
     file: change_options.File,
     accept_existing: Annotated[
-        bool, typer.Option("--accept-existing", help="Even if overrides break it already.")
+        bool, typer.Option("--accept-existing", help="Allow existing overrides that violate it.")
     ] = False,
     confirm: options.Confirm = "",
     message: options.Message = "",
@@ -96,15 +96,15 @@ def set_rail(
     yes: options.Yes = False,
     output: options.Output = Format.TABLE,
 ) -> None:
-    """Set a guard rail to what the file describes.
+    """Create or replace a guard rail from a file.
 
     \b
     cpctl guard-rails set cpu-cap -f cpu-cap.yaml
     """
     body = {"name": name, **change_options.object_in(file)}
-    terms = options.Decision(message, dry_run, yes)
+    change = options.ChangeOptions(message, dry_run, yes)
     more = {"accept_existing": accept_existing, "confirm": confirm}
-    planned_changes.put(kind_named("guard-rails"), name, body, terms, output, **more)
+    planned_changes.put(kind_named("guard-rails"), name, body, change, output, **more)
 
 
 @guard_rails.command("delete")
@@ -121,8 +121,8 @@ def delete_rail(
     \b
     cpctl guard-rails delete cpu-cap
     """
-    terms = options.Decision(message, dry_run, yes)
-    planned_changes.delete(change_options.place_of(kind_named("guard-rails"), name), name, terms, confirm)
+    change = options.ChangeOptions(message, dry_run, yes)
+    planned_changes.delete(change_options.path_of(kind_named("guard-rails"), name), name, change, confirm)
 
 
 @overrides.command("delete")
@@ -147,55 +147,55 @@ def delete_override(
     """
     scope = options.scope_of((project, domain, workflow, launch_plan))
     api = SESSION.api()
-    path = change_options.place_of(kind_named("overrides"), resource_type)
+    path = change_options.path_of(kind_named("overrides"), resource_type)
     etag = api.get(path, scope).etag
-    terms = options.Decision(message, dry_run, yes)
-    terms.ask(f"Delete {resource_type} at {scope_text(scope)}?")
-    query = options.Terms(message, manager, force, confirm).query(dry_run=dry_run, **scope)
+    change = options.ChangeOptions(message, dry_run, yes)
+    change.ask(f"Delete {resource_type} at {scope_text(scope)}?")
+    query = options.WriteOptions(message, manager, force, confirm).query(dry_run=dry_run, **scope)
     api.send("DELETE", path, query=query, headers={"If-Match": etag})
-    terms.tell(f"{resource_type} at {scope_text(scope)} is deleted.")
+    change.tell(f"{resource_type} at {scope_text(scope)} deleted.")
 
 
 @overrides.command("compare")
 def compare_revisions(
     *,
-    first: Annotated[int, typer.Option("--from", min=0, help="The earlier revision; 0: the beginning.")],
-    second: Annotated[int | None, typer.Option("--to", help="The later one; else now.")] = None,
+    first: Annotated[int, typer.Option("--from", min=0, help="Earlier revision; 0 for the beginning.")],
+    second: Annotated[int | None, typer.Option("--to", help="Later revision. Default: now.")] = None,
     project: options.Project = "",
     domain: options.Domain = "",
     output: options.Output = Format.TABLE,
 ) -> None:
-    """Show what differs between two revisions, in values. Exits 1 if something does.
+    """Show the values that differ between two revisions. Exits with 1 if there are differences.
 
     \b
     cpctl overrides compare --from 2 --to 12 -p flytesnacks
     """
     query = {**options.scope_of((project, domain, "", "")), "from": str(first), "to": second}
-    found = list(SESSION.api().items("overrides/diff", query))
-    say(*(document({"items": found}, output) if output.is_whole else _differences(found)))
-    if found:
+    changes = list(SESSION.api().items("overrides/diff", query))
+    say(*(document({"items": changes}, output) if output.is_whole else _differences(changes)))
+    if changes:
         raise typer.Exit(Exit.DIFFERS)
 
 
 @overrides.command("source")
 def show_source(*, output: options.Output = Format.YAML) -> None:
-    """Show where overrides come from, and what is wrong there.
+    """Show the source of overrides and its errors.
 
     \b
     cpctl overrides source
     """
-    found = SESSION.api().get("overrides/source").json()
-    say(*document(found, output if output.is_whole else Format.YAML))
+    source = SESSION.api().get("overrides/source").json()
+    say(*document(source, output if output.is_whole else Format.YAML))
 
 
 @overrides.command("confirm")
 def confirm_source(
     *,
-    digest: Annotated[str, typer.Option(help="Of the files that you looked at.")] = "",
+    digest: Annotated[str, typer.Option(help="Digest of the reviewed files.")] = "",
     dry_run: options.DryRun = False,
     yes: options.Yes = False,
 ) -> None:
-    """Confirm files that remove many overrides.
+    """Confirm the removal of many overrides from files.
 
     \b
     cpctl overrides confirm
@@ -203,18 +203,18 @@ def confirm_source(
     api = SESSION.api()
     pending = api.get("overrides/source").json()["pending"]
     if not pending:
-        raise UsageError("Nothing waits to be confirmed.", hint="cpctl overrides source")
+        raise UsageError("No change is waiting for confirmation.", hint="cpctl overrides source")
     SESSION.tell(document(pending, Format.YAML)[0])
-    terms = options.Decision("", dry_run, yes)
-    terms.ask("Let this take effect?")
+    change = options.ChangeOptions("", dry_run, yes)
+    change.ask("Apply this change?")
     body = {"digest": digest or pending["digest"]}
-    api.post("overrides/source:confirm", body, query=terms.query())
-    terms.tell("It takes effect.")
+    api.post("overrides/source:confirm", body, query=change.query())
+    change.tell("Change confirmed.")
 
 
-def _differences(found: list[Any]) -> list[str]:
-    told = []
-    for one in found:
-        told.append(f"{one['resource_type']} {scope_text(one['scope'])}")
-        told += difference_lines(one["differences"], SESSION.paint())
-    return told
+def _differences(changes: list[Any]) -> list[str]:
+    lines = []
+    for override in changes:
+        lines.append(f"{override['resource_type']} {scope_text(override['scope'])}")
+        lines += difference_lines(override["differences"], SESSION.paint())
+    return lines

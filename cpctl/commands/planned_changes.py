@@ -1,4 +1,4 @@
-"""Changes of guard rails and resource types: shown as a plan, asked about, sent."""
+"""Changes of guard rails and resource types, with a plan and confirmation."""
 
 from __future__ import annotations
 
@@ -16,55 +16,55 @@ Send = Callable[[Mapping[str, Any]], Any]
 
 
 def create(
-    kind: Kind, body: Any, terms: options.Decision, how: Format, *, confirm: str, question: str
+    kind: Kind, body: Any, change: options.ChangeOptions, how: Format, *, confirm: str, question: str
 ) -> None:
-    """Create what has a plan."""
+    """Create an object after confirmation of its plan."""
 
     def send(query: Mapping[str, Any]) -> Any:
-        asked = {**terms.query(), "confirm": confirm, **query}
-        return SESSION.api().post(kind.path, body, query=asked).json()
+        question = {**change.query(), "confirm": confirm, **query}
+        return SESSION.api().post(kind.path, body, query=question).json()
 
-    _send_planned(send, kind, terms, how, question)
+    _send_planned(send, kind, change, how, question)
 
 
 def put(
-    kind: Kind, name: str, body: Mapping[str, Any], terms: options.Decision, how: Format, **more: Any
+    kind: Kind, name: str, body: Mapping[str, Any], change: options.ChangeOptions, how: Format, **more: Any
 ) -> None:
-    """Put it over what stands now, or where nothing stands."""
-    path = change_options.place_of(kind, name)
-    headers = change_options.over_what_stands(path)
+    """Create or replace an object after confirmation of its plan."""
+    path = change_options.path_of(kind, name)
+    headers = change_options.precondition_headers(path)
 
     def send(query: Mapping[str, Any]) -> Any:
-        asked = {**terms.query(), **more, **query}
-        return SESSION.api().send("PUT", path, body, query=asked, headers=headers).json()
+        question = {**change.query(), **more, **query}
+        return SESSION.api().send("PUT", path, body, query=question, headers=headers).json()
 
     question = f"Set {name}?" if "If-Match" in headers else f"Create {name}?"
-    _send_planned(send, kind, terms, how, question)
+    _send_planned(send, kind, change, how, question)
 
 
-def delete(path: str, name: str, terms: options.Decision, confirm: str) -> None:
-    """Delete what was seen, and not what somebody put there meanwhile."""
+def delete(path: str, name: str, change: options.ChangeOptions, confirm: str) -> None:
+    """Delete the current version of an object after confirmation of its plan."""
     api = SESSION.api()
     headers = {"If-Match": api.get(path).etag}
-    plan = api.send("DELETE", path, query={**terms.query(), "dry_run": True}, headers=headers).json()
+    plan = api.send("DELETE", path, query={**change.query(), "dry_run": True}, headers=headers).json()
     show_plan(plan, Format.TABLE)
-    if terms.dry_run:
+    if change.dry_run:
         return
-    terms.ask(f"Delete {name}?")
-    agreed = {"confirm": confirm if terms.yes else confirmation(plan)}
-    api.send("DELETE", path, query={**terms.query(), **agreed}, headers=headers)
-    terms.tell(f"{name} is deleted.")
+    change.ask(f"Delete {name}?")
+    agreed = {"confirm": confirm if change.yes else confirmation(plan)}
+    api.send("DELETE", path, query={**change.query(), **agreed}, headers=headers)
+    change.tell(f"{name} deleted.")
 
 
-def _send_planned(send: Send, kind: Kind, terms: options.Decision, how: Format, question: str) -> None:
-    """Send a dry run, show its plan and ask, then send it. send: takes what is added to the query."""
+def _send_planned(send: Send, kind: Kind, change: options.ChangeOptions, how: Format, question: str) -> None:
+    """Send a dry run, show its plan, ask for confirmation, then send the change."""
     planned = send({"dry_run": True})
-    if terms.dry_run:
+    if change.dry_run:
         return _show_dry_run(kind, planned, how)
     if not how.is_whole:
         show_plan(planned["plan"], Format.TABLE)
-    terms.ask(question)
-    done = send({} if terms.yes else {"confirm": confirmation(planned["plan"])})
+    change.ask(question)
+    done = send({} if change.yes else {"confirm": confirmation(planned["plan"])})
     return get.show(kind, [done], how)
 
 

@@ -1,4 +1,4 @@
-"""`principals`, `tokens` and `roles`: who may come in, and what they may do."""
+"""The commands `principals`, `tokens` and `roles`."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from cpctl.output import Format
 from cpctl.scopes import scope_text
 from cpctl.session import SESSION
 
-principals = typer.Typer(help="Principals: list, create, switch off and on.", no_args_is_help=True)
-tokens = typer.Typer(help="Tokens: list, create, revoke.", no_args_is_help=True)
-roles = typer.Typer(help="Roles: who has which where; grant, revoke.", no_args_is_help=True)
+principals = typer.Typer(help="List, create, disable and enable principals.", no_args_is_help=True)
+tokens = typer.Typer(help="List, create and revoke tokens.", no_args_is_help=True)
+roles = typer.Typer(help="List, grant and revoke roles.", no_args_is_help=True)
 Name = Annotated[str, typer.Argument(metavar="NAME")]
-Only = Annotated[str, typer.Option("--principal", help="Only theirs.")]
+Only = Annotated[str, typer.Option("--principal", help="Filter by principal.")]
 
 
 class PrincipalKind(StrEnum):
@@ -40,49 +40,53 @@ def list_principals(*, output: options.Output = Format.TABLE, no_headers: option
 def create_principal(
     name: Name,
     *,
-    kind: Annotated[PrincipalKind, typer.Option(help="person or service.")],
-    password_file: Annotated[str, typer.Option(help="For the console: a file, or - for stdin.")] = "",
+    kind: Annotated[PrincipalKind, typer.Option(help="Kind: person or service.")],
+    password_file: Annotated[
+        str, typer.Option(help="File with the password for the console; - for standard input.")
+    ] = "",
     dry_run: options.DryRun = False,
     yes: options.Yes = False,
     output: options.Output = Format.TABLE,
 ) -> None:
-    """Create a principal. It may do nothing until it is granted a role.
+    """Create a principal. It has no permissions until it is granted a role.
 
     \b
     cpctl principals create ci-billing --kind service
     cpctl roles grant ci-billing editor -p billing
     """
     password = read_token(password_file) if password_file else ""
-    body = change_options.said(name=name, kind=kind, password=password)
-    terms = options.Decision("", dry_run, yes)
-    change_options.create(kind_named("principals"), body, terms, output, asked=f"Create the {kind} {name}?")
+    body = change_options.non_empty(name=name, kind=kind, password=password)
+    change = options.ChangeOptions("", dry_run, yes)
+    change_options.create(
+        kind_named("principals"), body, change, output, question=f"Create the {kind} {name}?"
+    )
 
 
 @principals.command("disable")
 def disable_principal(name: Name, *, dry_run: options.DryRun = False, yes: options.Yes = False) -> None:
-    """Switch a principal off: its tokens and sessions stop working.
+    """Disable a principal. Its tokens and sessions stop working.
 
     \b
     cpctl principals disable ci-billing
     """
-    _switch(name, options.Decision("", dry_run, yes), on=False)
+    _switch(name, options.ChangeOptions("", dry_run, yes), on=False)
 
 
 @principals.command("enable")
 def enable_principal(name: Name, *, dry_run: options.DryRun = False, yes: options.Yes = False) -> None:
-    """Switch a principal on again.
+    """Enable a principal.
 
     \b
     cpctl principals enable ci-billing
     """
-    _switch(name, options.Decision("", dry_run, yes), on=True)
+    _switch(name, options.ChangeOptions("", dry_run, yes), on=True)
 
 
 @tokens.command("list")
 def list_tokens(
     *, principal: Only = "", output: options.Output = Format.TABLE, no_headers: options.NoHeaders = False
 ) -> None:
-    """List tokens; never their secrets.
+    """List tokens, without their secrets.
 
     \b
     cpctl tokens list --principal ci-billing
@@ -92,41 +96,47 @@ def list_tokens(
 
 @tokens.command("create")
 def create_token(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="What it is for.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Purpose of the token.")],
     *,
-    principal: Annotated[str, typer.Option(help="Whose it is; else yours.")] = "",
-    expires_at: Annotated[str, typer.Option(help="An RFC 3339 time, or `never`; else 90 days.")] = "",
+    principal: Annotated[str, typer.Option(help="Owner of the token. Default: you.")] = "",
+    expires_at: Annotated[
+        str, typer.Option(help="Expiry: an RFC 3339 time, or `never`. Default: 90 days.")
+    ] = "",
     dry_run: options.DryRun = False,
     yes: options.Yes = False,
     output: options.Output = Format.TABLE,
 ) -> None:
-    """Create a token, and print it. It is shown once.
+    """Create a token and print it. It is shown only once.
 
-    It expires no later than the token that you use, and is revoked with it.
+    It expires no later than the token in use, and is revoked with it.
 
     \b
     cpctl tokens create "GitHub Actions" --principal ci-billing --yes > ci.token
     """
-    body = change_options.said(name=name, principal=principal, expires_at=expires_at)
+    body = change_options.non_empty(name=name, principal=principal, expires_at=expires_at)
     if expires_at == "never":
         body["expires_at"] = None
-    terms = options.Decision("", dry_run, yes)
-    asked = f"Make a token of {principal or 'yours'}?"
-    change_options.create_secret(kind_named("tokens"), body, terms, output, asked=asked)
+    change = options.ChangeOptions("", dry_run, yes)
+    question = f"Create a token for {principal or 'yourself'}?"
+    change_options.create_secret(kind_named("tokens"), body, change, output, question=question)
 
 
 @tokens.command("revoke")
 def revoke_token(
     token: change_options.Id, *, dry_run: options.DryRun = False, yes: options.Yes = False
 ) -> None:
-    """End a token at once.
+    """Revoke a token.
 
     \b
     cpctl tokens revoke 019a9f5e-7c00-7000-8000-000000000031
     """
-    terms = options.Decision("", dry_run, yes)
-    change_options.take_back(
-        change_options.place_of(kind_named("tokens"), token), f"the token {token}", terms
+    change = options.ChangeOptions("", dry_run, yes)
+    change_options.delete_by_id(
+        change_options.path_of(kind_named("tokens"), token),
+        f"the token {token}",
+        change,
+        verb="Revoke",
+        done="revoked",
     )
 
 
@@ -134,7 +144,7 @@ def revoke_token(
 def list_roles(
     *, principal: Only = "", output: options.Output = Format.TABLE, no_headers: options.NoHeaders = False
 ) -> None:
-    """List who has which role where.
+    """List role bindings.
 
     \b
     cpctl roles list --principal ci-billing
@@ -146,7 +156,7 @@ def list_roles(
 def grant_role(
     *,
     principal: Name,
-    role: Annotated[str, typer.Argument(metavar="ROLE", help="Such as viewer, editor or admin.")],
+    role: Annotated[str, typer.Argument(metavar="ROLE", help="Role, such as viewer, editor or admin.")],
     project: options.Project = "",
     domain: options.Domain = "",
     workflow: options.Workflow = "",
@@ -155,36 +165,40 @@ def grant_role(
     yes: options.Yes = False,
     output: options.Output = Format.TABLE,
 ) -> None:
-    """Give a principal a role at a scope and all below it.
+    """Grant a principal a role at a scope and below it.
 
     \b
     cpctl roles grant ci-billing editor -p billing -d production
     """
     scope = options.scope_of((project, domain, workflow, launch_plan))
-    terms = options.Decision("", dry_run, yes)
-    asked = f"Make {principal} {role} at {scope_text(scope)}?"
+    change = options.ChangeOptions("", dry_run, yes)
+    question = f"Grant {principal} the role {role} at {scope_text(scope)}?"
     body: dict[str, Any] = {"principal": principal, "role": role, "scope": scope}
-    change_options.create(kind_named("role-bindings"), body, terms, output, asked=asked)
+    change_options.create(kind_named("role-bindings"), body, change, output, question=question)
 
 
 @roles.command("revoke")
 def revoke_role(
     binding: change_options.Id, *, dry_run: options.DryRun = False, yes: options.Yes = False
 ) -> None:
-    """Take a role back, by the id that `list` shows.
+    """Revoke a role by the id of its binding.
 
     \b
     cpctl roles revoke 019a9f5e-7c00-7000-8000-000000000031
     """
-    terms = options.Decision("", dry_run, yes)
-    change_options.take_back(
-        change_options.place_of(kind_named("role-bindings"), binding), f"the role {binding}", terms
+    change = options.ChangeOptions("", dry_run, yes)
+    change_options.delete_by_id(
+        change_options.path_of(kind_named("role-bindings"), binding),
+        f"the role binding {binding}",
+        change,
+        verb="Revoke",
+        done="revoked",
     )
 
 
-def _switch(name: str, terms: options.Decision, *, on: bool) -> None:
-    state = "on" if on else "off"
-    terms.ask(f"Switch {name} {state}?")
-    path = change_options.place_of(kind_named("principals"), name)
-    SESSION.api().send("PATCH", path, {"is_active": on}, query=terms.query())
-    terms.tell(f"{name} is switched {state}.")
+def _switch(name: str, change: options.ChangeOptions, *, on: bool) -> None:
+    verb = "enable" if on else "disable"
+    change.ask(f"{verb.capitalize()} {name}?")
+    path = change_options.path_of(kind_named("principals"), name)
+    SESSION.api().send("PATCH", path, {"is_active": on}, query=change.query())
+    change.tell(f"{name} {verb}d.")

@@ -1,4 +1,4 @@
-"""`agents providers` and `agents summary`: what agents can do, and how many there are."""
+"""The commands `agents providers` and `agents summary`."""
 
 from __future__ import annotations
 
@@ -8,25 +8,25 @@ import typer
 
 from cpctl import completion
 from cpctl.agent_kinds import AGENT
-from cpctl.columns import Kind, field, moment
+from cpctl.columns import Kind, field, timestamp
 from cpctl.commands import change_options, get, options
 from cpctl.output import Format, document, listing, say
 from cpctl.paths import segment
 from cpctl.session import SESSION
 
-providers = typer.Typer(help="Service providers of an agent.", no_args_is_help=True)
+providers = typer.Typer(help="Manage service providers of an agent.", no_args_is_help=True)
 Agent = Annotated[str, typer.Argument(metavar="AGENT", autocompletion=completion.agents)]
-Provider = Annotated[str, typer.Argument(metavar="PROVIDER", help="Its id.")]
+Provider = Annotated[str, typer.Argument(metavar="PROVIDER", help="Id of the provider.")]
 _PROVIDERS = (
     field("ID"),
     field("SERVICE", "service_type"),
     field("STATUS"),
     field("ENDPOINT"),
     field("REASON", "status_reason", wide=True),
-    moment("SINCE", "status_since", wide=True),
+    timestamp("SINCE", "status_since", wide=True),
 )
 _HISTORY = (
-    moment("AT", "at"),
+    timestamp("AT", "at"),
     field("FROM", "old_status"),
     field("TO", "new_status"),
     field("REASON"),
@@ -42,7 +42,7 @@ def list_providers(
     output: options.Output = Format.TABLE,
     no_headers: options.NoHeaders = False,
 ) -> None:
-    """List the providers of an agent.
+    """List the service providers of an agent.
 
     \b
     cpctl agents providers list prod-eu-1
@@ -52,16 +52,16 @@ def list_providers(
 
 @providers.command("show")
 def show_provider(agent: Agent, provider: Provider, *, output: options.Output = Format.YAML) -> None:
-    """Show everything about one provider.
+    """Show all details of a provider.
 
     \b
     cpctl agents providers show prod-eu-1 019a9f5e-7c00-7000-8000-000000000031
     """
-    found = get.find(SESSION.api(), _kind(agent), provider)
+    row = get.find(SESSION.api(), _kind(agent), provider)
     if output.is_whole:
-        say(*document(found, output))
+        say(*document(row, output))
     else:
-        get.show(_kind(agent), [found], output)
+        get.show(_kind(agent), [row], output)
 
 
 @providers.command("history")
@@ -72,12 +72,12 @@ def provider_history(
     output: options.Output = Format.TABLE,
     no_headers: options.NoHeaders = False,
 ) -> None:
-    """List how the status of a provider changed.
+    """List the status changes of a provider.
 
     \b
     cpctl agents providers history prod-eu-1 019a9f5e-7c00-7000-8000-000000000031
     """
-    path = f"{change_options.place_of(_kind(agent), provider)}/history"
+    path = f"{change_options.path_of(_kind(agent), provider)}/history"
     get.list_of(Kind("changes", path, _HISTORY, key="at"), {}, output, headers=not no_headers)
 
 
@@ -90,14 +90,18 @@ def remove_provider(
     dry_run: options.DryRun = False,
     yes: options.Yes = False,
 ) -> None:
-    """Forget a provider. Its agent may register it again.
+    """Delete a provider. Its agent can register it again.
 
     \b
     cpctl agents providers remove prod-eu-1 019a9f5e-7c00-7000-8000-000000000031
     """
-    terms = options.Decision(message, dry_run, yes)
-    change_options.take_back(
-        change_options.place_of(_kind(agent), provider), f"the provider {provider}", terms
+    change = options.ChangeOptions(message, dry_run, yes)
+    change_options.delete_by_id(
+        change_options.path_of(_kind(agent), provider),
+        f"the provider {provider}",
+        change,
+        verb="Delete",
+        done="deleted",
     )
 
 
@@ -107,15 +111,18 @@ def summary(*, output: options.Output = Format.TABLE, no_headers: options.NoHead
     \b
     cpctl agents summary
     """
-    found: Any = SESSION.api().get("agents:summary").json()
+    counts: Any = SESSION.api().get("agents:summary").json()
     if output.is_whole:
-        return say(*document(found, output))
-    rows = [_row("all", found), *(_row(one["environment"], one) for one in found["environments"])]
+        return say(*document(counts, output))
+    rows = [
+        _row("all", counts),
+        *(_row(environment["environment"], environment) for environment in counts["environments"]),
+    ]
     lines = listing(
         _ENVIRONMENTS,
         rows,
         how=output,
-        name_of=lambda one: str(one["environment"]),
+        name_of=lambda environment: str(environment["environment"]),
         headers=not no_headers,
     )
     return say(*lines)
@@ -127,5 +134,5 @@ def _row(environment: str, counted: Any) -> dict[str, Any]:
 
 
 def _kind(agent: str) -> Kind:
-    found = agent if get.is_id(agent) else get.find(SESSION.api(), AGENT, agent)["agent_id"]
-    return Kind("providers", f"{AGENT.path}/{segment(found)}/providers", _PROVIDERS, key="id")
+    agent_id = agent if get.is_id(agent) else get.find(SESSION.api(), AGENT, agent)["agent_id"]
+    return Kind("providers", f"{AGENT.path}/{segment(agent_id)}/providers", _PROVIDERS, key="id")

@@ -1,4 +1,4 @@
-"""`apply --replace`: documents that stand for all that is set at their scopes."""
+"""The option `apply --replace`: documents that replace all overrides at their scopes."""
 
 from __future__ import annotations
 
@@ -21,40 +21,42 @@ _KEYS = ("project", "domain", "workflow", "launchPlan")
 
 @dataclass(frozen=True, slots=True)
 class _Put:
-    """A document over the one that was seen."""
+    """A document that replaces the one that was read."""
 
     scope: Mapping[str, str]
     text: str
     etag: str
 
-    def send(self, terms: options.Terms, *, dry_run: bool) -> str:
-        """What the server makes of it."""
-        query = {**self.scope, **terms.query(dry_run=dry_run)}
+    def send(self, change: options.WriteOptions, *, dry_run: bool) -> str:
+        """Send the document and return the server's version of it."""
+        query = {**self.scope, **change.query(dry_run=dry_run)}
         headers = {"If-Match": self.etag, "Accept": YAML}
         answer = SESSION.api().send("PUT", _PATH, self.text, query=query, headers=headers, media=YAML)
         return answer.text
 
 
-def replace_documents(bundle: files.Bundle, terms: options.Terms, *, dry_run: bool, yes: bool) -> None:
-    """Put each document in place of what is set at its scope. All are tried before the first is put."""
+def replace_documents(
+    bundle: files.Bundle, change: options.WriteOptions, *, dry_run: bool, yes: bool
+) -> None:
+    """Replace the overrides at each document's scope. All are tested before the first is replaced."""
     puts = []
     for document in files.documents(bundle):
         scope = _scope(document)
-        seen = SESSION.api().get(_PATH, scope, accept=YAML)
-        one = _Put(scope, as_yaml(document), seen.etag)
+        current = SESSION.api().get(_PATH, scope, accept=YAML)
+        put = _Put(scope, as_yaml(document), current.etag)
         say(f"overrides {scope_text(scope)}")
-        show_difference(seen.text, one.send(terms, dry_run=True))
-        puts.append(one)
+        show_difference(current.text, put.send(change, dry_run=True))
+        puts.append(put)
     if dry_run:
         return
-    SESSION.confirm(f"Replace what is set at {len(puts)} scopes?", yes=yes)
-    for one in puts:
-        one.send(terms, dry_run=False)
-        SESSION.tell(f"Replaced: {scope_text(one.scope)}")
+    SESSION.confirm(f"Replace the overrides at {len(puts)} scopes?", yes=yes)
+    for put in puts:
+        put.send(change, dry_run=False)
+        SESSION.tell(f"Replaced: {scope_text(put.scope)}")
 
 
 def _scope(document: Any) -> dict[str, str]:
     if not isinstance(document, dict) or document.get("kind") != "overrides":
-        raise UsageError("--replace takes documents of kind overrides alone.")
+        raise UsageError("--replace supports only documents of the kind overrides.")
     project, domain, workflow, launch_plan = (str(document.get(key) or "") for key in _KEYS)
     return scope_query(project, domain, workflow, launch_plan)

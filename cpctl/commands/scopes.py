@@ -1,4 +1,4 @@
-"""`projects` and `domains`: what scopes are made of."""
+"""The commands `projects` and `domains`."""
 
 from __future__ import annotations
 
@@ -15,13 +15,15 @@ from cpctl.kinds import kind_named
 from cpctl.output import Format
 from cpctl.session import SESSION
 
-projects = typer.Typer(help="Projects: list, create, change.", no_args_is_help=True)
-domains = typer.Typer(help="Domains: list, create.", no_args_is_help=True)
-NewId = Annotated[str, typer.Argument(metavar="ID", help="Lower-case letters, digits, inner hyphens.")]
+projects = typer.Typer(help="List, create and update projects.", no_args_is_help=True)
+domains = typer.Typer(help="List and create domains.", no_args_is_help=True)
+NewId = Annotated[
+    str, typer.Argument(metavar="ID", help="Id of lower-case letters, digits and inner hyphens.")
+]
 Project = Annotated[str, typer.Argument(metavar="ID", autocompletion=completion.projects)]
-Title = Annotated[str, typer.Option("--name", help="What people call it.")]
-Description = Annotated[str, typer.Option(help="What it is.")]
-Labels = Annotated[list[str] | None, typer.Option("--label", help="Such as team=ml; repeat it.")]
+Title = Annotated[str, typer.Option("--name", help="Display name.")]
+Description = Annotated[str, typer.Option(help="Description.")]
+Labels = Annotated[list[str] | None, typer.Option("--label", help="Label, such as team=ml. Repeatable.")]
 
 
 class State(StrEnum):
@@ -55,9 +57,11 @@ def create_project(
     \b
     cpctl projects create recommender --label team=ml
     """
-    body = change_options.said(id=project, name=name, description=description, labels=_labels(label))
-    terms = options.Decision("", dry_run, yes)
-    change_options.create(kind_named("projects"), body, terms, output, asked=f"Create the project {project}?")
+    body = change_options.non_empty(id=project, name=name, description=description, labels=_labels(label))
+    change = options.ChangeOptions("", dry_run, yes)
+    change_options.create(
+        kind_named("projects"), body, change, output, question=f"Create the project {project}?"
+    )
 
 
 @projects.command("update")
@@ -67,25 +71,29 @@ def update_project(
     name: Title = "",
     description: Description = "",
     label: Labels = None,
-    state: Annotated[State | None, typer.Option(help="archived projects run nothing.")] = None,
+    state: Annotated[
+        State | None, typer.Option(help="State: active, or archived to stop executions.")
+    ] = None,
     dry_run: options.DryRun = False,
     yes: options.Yes = False,
     output: options.Output = Format.TABLE,
 ) -> None:
-    """Change the name, description or labels of a project. Labels are replaced as a whole.
+    """Update a project's name, description, state or labels. All labels are replaced.
 
     \b
     cpctl projects update recommender --label team=ml
     cpctl projects update recommender --state archived
     """
-    body = change_options.said(name=name, description=description, labels=_labels(label), state=state)
+    body = change_options.non_empty(name=name, description=description, labels=_labels(label), state=state)
     if not body:
-        raise UsageError("Say what shall change.", hint=f"cpctl projects update {project} --name NAME")
+        raise UsageError(
+            "Specify at least one field to change.", hint=f"cpctl projects update {project} --name NAME"
+        )
     kind = kind_named("projects")
-    terms = options.Decision("", dry_run, yes)
-    terms.ask(f"Change the project {project}?")
-    path = change_options.place_of(kind, project)
-    done: Any = SESSION.api().send("PATCH", path, body, query=terms.query()).json()
+    change = options.ChangeOptions("", dry_run, yes)
+    change.ask(f"Update the project {project}?")
+    path = change_options.path_of(kind, project)
+    done: Any = SESSION.api().send("PATCH", path, body, query=change.query()).json()
     get.show(kind, [done], output)
 
 
@@ -113,13 +121,15 @@ def create_domain(
     \b
     cpctl domains create qa --name "Quality assurance"
     """
-    body = change_options.said(id=domain, name=name)
-    terms = options.Decision("", dry_run, yes)
-    change_options.create(kind_named("domains"), body, terms, output, asked=f"Create the domain {domain}?")
+    body = change_options.non_empty(id=domain, name=name)
+    change = options.ChangeOptions("", dry_run, yes)
+    change_options.create(
+        kind_named("domains"), body, change, output, question=f"Create the domain {domain}?"
+    )
 
 
 def _labels(written: Sequence[str] | None) -> dict[str, str] | None:
-    pairs = [one.partition("=") for one in written or ()]
+    pairs = [label.partition("=") for label in written or ()]
     if wrong := [key for key, sign, _ in pairs if not (key and sign)]:
-        raise UsageError(f"{wrong[0]!r} is not KEY=VALUE.")
+        raise UsageError(f"Invalid label {wrong[0]!r}. Use KEY=VALUE.")
     return {key: value for key, _, value in pairs} or None

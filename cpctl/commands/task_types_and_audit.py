@@ -1,4 +1,4 @@
-"""`task-types` and `audit`: lists that are asked for often."""
+"""The commands `task-types` and `audit`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import typer
 
 from cpctl import completion
 from cpctl.agent_kinds import TASK_TYPE
-from cpctl.columns import Kind, field, moment
+from cpctl.columns import Kind, field, timestamp
 from cpctl.commands import get, options
 from cpctl.kinds import kind_named
 from cpctl.output import Format
@@ -16,19 +16,19 @@ from cpctl.paths import segment
 
 # Without --since and --limit.
 _RECORDS = 200
-task_types = typer.Typer(help="Task types, and which agents serve them.", no_args_is_help=True)
+task_types = typer.Typer(help="List task types and the agents that serve them.", no_args_is_help=True)
 _COLUMNS = (
     field("AGENT"),
     field("ENVIRONMENT"),
     field("VERSION"),
     field("STATE", "health_status"),
-    moment("SINCE", "since", wide=True),
+    timestamp("SINCE", "since", wide=True),
 )
 
 
 @task_types.command("list")
 def list_task_types(*, output: options.Output = Format.TABLE, no_headers: options.NoHeaders = False) -> None:
-    """List task types, and how many agents serve each.
+    """List task types with the number of agents that serve them.
 
     \b
     cpctl task-types list
@@ -40,7 +40,7 @@ def list_task_types(*, output: options.Output = Format.TABLE, no_headers: option
 def show_task_type(
     name: Annotated[str, typer.Argument(metavar="NAME", autocompletion=completion.task_types)],
     *,
-    version: Annotated[str, typer.Option(help="Only this version.")] = "",
+    version: Annotated[str, typer.Option(help="Filter by version.")] = "",
     output: options.Output = Format.TABLE,
     no_headers: options.NoHeaders = False,
 ) -> None:
@@ -55,16 +55,16 @@ def show_task_type(
 
 def audit(
     *,
-    actor: Annotated[str, typer.Option(help="Only what they did.")] = "",
-    object_type: Annotated[str, typer.Option(help="Only to such objects, such as override.")] = "",
-    object_id: Annotated[str, typer.Option(help="Only to this object.")] = "",
-    request: Annotated[str, typer.Option(help="Only with this request.")] = "",
+    actor: Annotated[str, typer.Option(help="Filter by actor.")] = "",
+    object_type: Annotated[str, typer.Option(help="Filter by object type, such as override.")] = "",
+    object_id: Annotated[str, typer.Option(help="Filter by object id.")] = "",
+    request: Annotated[str, typer.Option(help="Filter by request id.")] = "",
     since: options.Since = "",
     limit: options.Limit = None,
     output: options.Output = Format.TABLE,
     no_headers: options.NoHeaders = False,
 ) -> None:
-    """Show who did what, the newest first: the last 200 records, or all since a time.
+    """List audit records, newest first: the last 200, or all since a time.
 
     \b
     cpctl audit --since 2h
@@ -72,5 +72,5 @@ def audit(
     """
     query = {"actor": actor, "object_type": object_type, "object_id": object_id, "request_id": request}
     most = limit or (None if since else _RECORDS)
-    found = {**query, "since": since}
-    get.list_of(kind_named("audit"), found, output, headers=not no_headers, limit=most)
+    filters = {**query, "since": since}
+    get.list_of(kind_named("audit"), filters, output, headers=not no_headers, limit=most)

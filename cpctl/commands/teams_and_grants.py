@@ -1,4 +1,4 @@
-"""`agent-configs teams`, `grants` and `sources`, and documents that are stopped: who may publish what."""
+"""The commands `agent-configs teams`, `grants` and `sources`, and quarantine of documents."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from typing import Annotated, Any
 import typer
 
 from cpctl.agent_kinds import GRANT, TEAM
-from cpctl.columns import Kind, field, moment
+from cpctl.columns import Kind, field, timestamp
 from cpctl.commands import change_options, get, options
 from cpctl.errors import UsageError
 from cpctl.output import Column, Format, say
 from cpctl.session import SESSION
 
-teams = typer.Typer(help="Teams that publish.", no_args_is_help=True)
-grants = typer.Typer(help="Grants: names that only one team may claim.", no_args_is_help=True)
-sources = typer.Typer(help="Sources that are followed: folders and clusters.", no_args_is_help=True)
+teams = typer.Typer(help="Manage publishing teams.", no_args_is_help=True)
+grants = typer.Typer(help="Manage grants: names that only one team can claim.", no_args_is_help=True)
+sources = typer.Typer(help="Manage sources of documents: folders and clusters.", no_args_is_help=True)
 TeamName = Annotated[str, typer.Argument(metavar="TEAM")]
 _SOURCE = Kind(
     "sources",
@@ -26,8 +26,8 @@ _SOURCE = Kind(
         field("STATE"),
         field("PROBLEMS", "problem_count"),
         Column("PENDING", lambda item: len((item["pending"] or {}).get("documents", ()))),
-        moment("CHECKED AT", "checked_at"),
-        moment("LOADED AT", "loaded_at", wide=True),
+        timestamp("CHECKED AT", "checked_at"),
+        timestamp("LOADED AT", "loaded_at", wide=True),
     ),
     key="source",
 )
@@ -40,7 +40,7 @@ class ClaimKind(StrEnum):
 
 @teams.command("list")
 def list_teams(*, output: options.Output = Format.TABLE, no_headers: options.NoHeaders = False) -> None:
-    """List teams, and who publishes for each.
+    """List teams with their publishers.
 
     \b
     cpctl agent-configs teams list
@@ -53,30 +53,32 @@ def set_team(
     team: TeamName,
     *,
     publisher: Annotated[
-        list[str] | None, typer.Option(help="Who publishes for it; repeat it. Else as it is.")
+        list[str] | None, typer.Option(help="Publisher of the team. Repeatable. Default: unchanged.")
     ] = None,
-    organisation: Annotated[str | None, typer.Option(help="Whose team it is. Else as it is.")] = None,
+    organisation: Annotated[
+        str | None, typer.Option(help="Organisation of the team. Default: unchanged.")
+    ] = None,
     message: options.Message = "",
     dry_run: options.DryRun = False,
     yes: options.Yes = False,
     output: options.Output = Format.TABLE,
 ) -> None:
-    """Create a team, or change who publishes for it.
+    """Create or update a team and its publishers.
 
     \b
     cpctl agent-configs teams set acme --publisher acme-ci --publisher ada
     """
-    stands = change_options.standing(change_options.place_of(TEAM, team))
+    current = change_options.current_object(change_options.path_of(TEAM, team))
     body: dict[str, Any] = {
-        "publishers": publisher or stands.get("publishers", []),
-        "organisation": stands.get("organisation", "") if organisation is None else organisation,
+        "publishers": publisher or current.get("publishers", []),
+        "organisation": current.get("organisation", "") if organisation is None else organisation,
     }
-    change_options.put(TEAM, team, body, options.Decision(message, dry_run, yes), output)
+    change_options.put(TEAM, team, body, options.ChangeOptions(message, dry_run, yes), output)
 
 
 @grants.command("list")
 def list_grants(*, output: options.Output = Format.TABLE, no_headers: options.NoHeaders = False) -> None:
-    """List which names belong to which team.
+    """List grants.
 
     \b
     cpctl agent-configs grants list
@@ -87,22 +89,22 @@ def list_grants(*, output: options.Output = Format.TABLE, no_headers: options.No
 @grants.command("give")
 def give_grant(
     team: TeamName,
-    pattern: Annotated[str, typer.Argument(metavar="PATTERN", help="A name, or such as 'acme_*'.")],
+    pattern: Annotated[str, typer.Argument(metavar="PATTERN", help="Name or pattern, such as 'acme_*'.")],
     *,
-    kind: Annotated[ClaimKind, typer.Option(help="Of what the names are.")] = ClaimKind.TASK_TYPE,
+    kind: Annotated[ClaimKind, typer.Option(help="Kind of the names.")] = ClaimKind.TASK_TYPE,
     message: options.Message = "",
     dry_run: options.DryRun = False,
     yes: options.Yes = False,
     output: options.Output = Format.TABLE,
 ) -> None:
-    """Let nobody but a team claim these names.
+    """Grant names to a team, so that only this team can claim them.
 
     \b
     cpctl agent-configs grants give acme "acme_*"
     """
     body = {"team": team, "kind": kind, "pattern": pattern}
-    terms = options.Decision(message, dry_run, yes)
-    change_options.create(GRANT, body, terms, output, asked=f"Give {kind} {pattern} to {team}?")
+    change = options.ChangeOptions(message, dry_run, yes)
+    change_options.create(GRANT, body, change, output, question=f"Grant {kind} {pattern} to {team}?")
 
 
 @grants.command("withdraw")
@@ -113,18 +115,20 @@ def withdraw_grant(
     dry_run: options.DryRun = False,
     yes: options.Yes = False,
 ) -> None:
-    """Take a grant back, by the id that `list` shows.
+    """Withdraw a grant by its id.
 
     \b
     cpctl agent-configs grants withdraw 019a9f5e-7c00-7000-8000-000000000031
     """
-    terms = options.Decision(message, dry_run, yes)
-    change_options.take_back(change_options.place_of(GRANT, grant), f"the grant {grant}", terms)
+    change = options.ChangeOptions(message, dry_run, yes)
+    change_options.delete_by_id(
+        change_options.path_of(GRANT, grant), f"the grant {grant}", change, verb="Withdraw", done="withdrawn"
+    )
 
 
 @sources.command("list")
 def list_sources(*, output: options.Output = Format.TABLE, no_headers: options.NoHeaders = False) -> None:
-    """List the sources, and what waits to be confirmed.
+    """List sources, and removals that wait for confirmation.
 
     \b
     cpctl agent-configs sources list
@@ -134,9 +138,9 @@ def list_sources(*, output: options.Output = Format.TABLE, no_headers: options.N
 
 @sources.command("confirm")
 def confirm_source(
-    source: Annotated[str, typer.Argument(metavar="SOURCE", help="folder or kubernetes.")],
+    source: Annotated[str, typer.Argument(metavar="SOURCE", help="Source: folder or kubernetes.")],
     *,
-    digest: Annotated[str, typer.Option(help="Of the removal that you looked at.")] = "",
+    digest: Annotated[str, typer.Option(help="Digest of the reviewed removal.")] = "",
     message: options.Message = "",
     dry_run: options.DryRun = False,
     yes: options.Yes = False,
@@ -146,26 +150,30 @@ def confirm_source(
     \b
     cpctl agent-configs sources confirm kubernetes
     """
-    pending = next((one["pending"] for one in _sources() if one["source"] == source), None)
+    pending = next(
+        (source_status["pending"] for source_status in _sources() if source_status["source"] == source), None
+    )
     if not pending:
-        raise UsageError(f"Nothing waits at {source}.", hint="cpctl agent-configs sources list")
+        raise UsageError(
+            f"No removal in {source} is waiting for confirmation.", hint="cpctl agent-configs sources list"
+        )
     for document in pending["documents"]:
         SESSION.tell(f"- {document}")
-    terms = options.Decision(message, dry_run, yes)
-    terms.ask(f"Let {len(pending['documents'])} documents go?")
+    change = options.ChangeOptions(message, dry_run, yes)
+    change.ask(f"Remove {len(pending['documents'])} documents?")
     body = {"source": source, "digest": digest or pending["digest"]}
-    SESSION.api().post("agent-config-sources:confirm", body, query=terms.query())
-    terms.tell("They are gone.")
+    SESSION.api().post("agent-config-sources:confirm", body, query=change.query())
+    change.tell("Removal confirmed.")
 
 
-def stop(body: dict[str, Any], verb: str, terms: options.Decision) -> None:
+def stop(body: dict[str, Any], verb: str, change: options.ChangeOptions) -> None:
     """Quarantine a document, or readmit it."""
     name = f"{body['team']}/{body['name']}"
-    terms.ask(f"{verb.capitalize()} {name}?")
-    done = SESSION.api().post(f"agent-configs:{verb}", body, query=terms.query()).json()
-    say(f"{name}: {'quarantined' if done['quarantines'] else 'admitted'}")
+    change.ask(f"{verb.capitalize()} {name}?")
+    done = SESSION.api().post(f"agent-configs:{verb}", body, query=change.query()).json()
+    say(f"{name}: {'quarantined' if done['quarantines'] else 'readmitted'}")
 
 
 def _sources() -> list[Any]:
-    # They come in one answer, and know no pages.
+    # This list has no pages.
     return list(SESSION.api().get(_SOURCE.path).json()["items"])

@@ -1,28 +1,28 @@
-"""Changes that may meet those of others."""
+"""Retries of changes that conflict with concurrent changes."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import TypeVar
 
-Seen = TypeVar("Seen")
-Done = TypeVar("Done")
-MEETINGS = 5
+Current = TypeVar("Current")
+Result = TypeVar("Result")
+ATTEMPTS = 5
 
 
-def over_what_was_seen(
-    seen: Seen,
-    attempt: Callable[[Seen], Done],
-    look_again: Callable[[Seen], Seen],
+def retry_on_conflict(
+    current: Current,
+    attempt: Callable[[Current], Result],
+    read_again: Callable[[Current], Current],
     *,
-    too_late: Callable[[Exception], bool],
-) -> Done:
-    """Attempt a change over what was seen. Where somebody came first, look again and attempt it over that."""
-    for _ in range(MEETINGS - 1):
+    is_conflict: Callable[[Exception], bool],
+) -> Result:
+    """Attempt a change of the current state. After a conflict, read it again and retry."""
+    for _ in range(ATTEMPTS - 1):
         try:
-            return attempt(seen)
+            return attempt(current)
         except Exception as error:
-            if not too_late(error):
+            if not is_conflict(error):
                 raise
-        seen = look_again(seen)
-    return attempt(seen)
+        current = read_again(current)
+    return attempt(current)

@@ -1,4 +1,4 @@
-"""Lists that come in pages."""
+"""Paginated lists."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ Item = TypeVar("Item")
 
 
 def every_page(page: Callable[[str], tuple[Iterable[Item], str]]) -> Iterator[Iterable[Item]]:
-    """Every page of a list. page: a cursor, at first empty, to the items there and the next cursor."""
+    """Yield all pages of a list. page: returns the items at a cursor, at first empty, and the next cursor."""
     cursor = ""
     while True:
         items, cursor = page(cursor)
@@ -19,6 +19,6 @@ def every_page(page: Callable[[str], tuple[Iterable[Item], str]]) -> Iterator[It
 
 
 def every_item(page: Callable[[str], tuple[Iterable[Item], str]]) -> Iterator[Item]:
-    """Every item of a list; `page` as in `every_page`."""
+    """Yield all items of a list. page: as in `every_page`."""
     for items in every_page(page):
         yield from items

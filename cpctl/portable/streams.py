@@ -1,4 +1,4 @@
-"""Server-sent events, and a watch that goes on where it broke."""
+"""Server-sent events, and a stream that resumes after a failure."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-# The server sends a bookmark more often than this; silence means a dead connection.
+# The server sends bookmarks more often than this: a longer silence means a dead connection.
 SILENCE_SECONDS = 90.0
 
 
@@ -17,9 +17,9 @@ def follow(
     breaks: tuple[type[Exception], ...],
     rest: Callable[[int, Exception], None],
 ) -> Iterator[Any]:
-    """Yield events after this number as they happen, for ever.
+    """Yield events after this number as they occur. The stream never ends.
 
-    stream: the lines from a number on. rest: waits before the n-th try, or raises.
+    stream: returns the lines from a number on. rest: waits before the n-th attempt, or raises.
     """
     failed = 0
     while True:
@@ -34,25 +34,25 @@ def follow(
 
 
 def parse(lines: Iterable[str]) -> Iterator[tuple[int, Any]]:
-    """Server-sent events as (number, event); the event of a bookmark is None. Half an event is none."""
+    """Yield complete server-sent events as (number, event). The event of a bookmark is None."""
     reader = Reader()
-    return (told for line in lines if (told := reader.feed(line)) is not None)
+    return (event for line in lines if (event := reader.feed(line)) is not None)
 
 
 class Reader:
-    """Takes a stream line by line."""
+    """Parses a stream line by line."""
 
     def __init__(self) -> None:
-        self._said: dict[str, str] = {}
+        self._fields: dict[str, str] = {}
 
     def feed(self, line: str) -> tuple[int, Any] | None:
-        """The event that this line ends, if it ends one."""
+        """Return the event that ends with this line, if any."""
         if line:
             name, _, value = line.partition(":")
-            self._said[name] = value.removeprefix(" ")
+            self._fields[name] = value.removeprefix(" ")
             return None
-        said, self._said = self._said, {}
-        if not said.get("id", "").isdecimal():
+        fields, self._fields = self._fields, {}
+        if not fields.get("id", "").isdecimal():
             return None
-        told = None if said.get("event") == "bookmark" else json.loads(said.get("data", "null"))
-        return int(said["id"]), told
+        event = None if fields.get("event") == "bookmark" else json.loads(fields.get("data", "null"))
+        return int(fields["id"]), event

@@ -133,7 +133,7 @@ def _patch(
     if current.attributes is None:
         raise missing_override(address)
     # A patch names what it changes, so If-Match is optional; a replacement needs it.
-    precondition = options.precondition if options.precondition and options.precondition.given else None
+    precondition = options.precondition if options.precondition and options.precondition.is_set else None
     check(precondition, current.version)
     revised = revise(catalogue.get(address.resource_type), current.attributes)
     _write(current, revised, catalogue, actor, options)

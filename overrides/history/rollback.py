@@ -29,7 +29,7 @@ def roll_back_override(address: Address, *, to_version: int, actor: Actor, optio
     catalogue.get(address.resource_type)
     attributes = get_version(address, to_version).attributes
     # The request names the version to restore, so If-Match is optional.
-    precondition = options.precondition if options.precondition and options.precondition.given else None
+    precondition = options.precondition if options.precondition and options.precondition.is_set else None
     check(precondition, load_current([address])[address].present_version)
     return _restore({address: attributes}, actor, options)
 

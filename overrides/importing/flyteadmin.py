@@ -10,8 +10,10 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 from urllib.parse import quote, urlencode
 
-from controlplane.api.bodies import parse_json
+from django.conf import settings
+
 from controlplane.errors import ControlplaneError, RemoteFailed
+from controlplane.formats.strict_json import parse_json
 from controlplane.outgoing import fetch
 from controlplane.scopes import Scope
 from overrides.importing.report import ImportFindings, ImportIssue
@@ -151,7 +153,7 @@ def _is_zero(value: Any, pointer: str) -> bool:
 def _get_json(get: Fetch, path: str) -> Mapping[str, Any]:
     body = get(path)
     try:
-        answer = parse_json(body)
+        answer = parse_json(body, max_depth=settings.MAX_JSON_DEPTH)
     except ControlplaneError as error:
         raise RemoteFailed(f"FlyteAdmin's response to {path} cannot be read: {error.detail}") from error
     if not isinstance(answer, Mapping):

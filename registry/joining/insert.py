@@ -9,7 +9,7 @@ from uuid import UUID
 
 from django.db import connection
 
-from controlplane.access.audit import Deed, Mutation
+from controlplane.access.audit import AuditEntry, Mutation
 from controlplane.database.bulk import copy_rows, recordset
 from controlplane.identity.actors import Actor
 from controlplane.ids import uuid7
@@ -35,7 +35,7 @@ class Newcomer:
 def admit(newcomers: Sequence[Newcomer], policy: LivenessPolicy) -> set[UUID]:
     """Write agents and leases; return the ids of those whose name and topic were free.
 
-    Needs a transaction, which must record `deed_of` each of them. Of two with one name the first is admitted.
+    Needs a transaction, which must record their `audit_entry`. Of two with one name the first is admitted.
     """
     make_environments({one.registration.environment for one in newcomers})
     # By name: two such calls cannot wait for each other.
@@ -47,11 +47,11 @@ def admit(newcomers: Sequence[Newcomer], policy: LivenessPolicy) -> set[UUID]:
     return admitted
 
 
-def deed_of(one: Newcomer) -> Deed:
+def audit_entry(one: Newcomer) -> AuditEntry:
     """What the audit log and followers are told of an agent that was admitted."""
     said = one.registration
     data = {"agent_id": str(one.id), "name": said.name, "environment": said.environment}
-    return Deed("agent", Mutation(AGENT_REGISTERED, str(one.id), None, said.facts(), data), one.actor)
+    return AuditEntry("agent", Mutation(AGENT_REGISTERED, str(one.id), None, said.facts(), data), one.actor)
 
 
 def _parameters(rows: Sequence[Mapping[str, Any]], policy: LivenessPolicy) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from django.db import transaction
 
 from controlplane.access import audit, issue_tokens, principals
 from controlplane.access import tokens as secrets
-from controlplane.access.enrolment import Enrolment, bind, deeds_of, enrol
+from controlplane.access.enrolment import Enrolment, audit_entries, bind_roles, enrol
 from controlplane.access.models import Principal, PrincipalKind, Token
 from controlplane.errors import Conflict, NameTaken, NotAuthenticated
 from controlplane.identity.actors import Actor
@@ -23,7 +23,7 @@ from registry.agents.liveness import LivenessPolicy
 from registry.agents.models import Agent, Lease
 from registry.agents.states import State
 from registry.joining.granted_terms import note_admissions
-from registry.joining.insert import Newcomer, admit, deed_of
+from registry.joining.insert import Newcomer, admit, audit_entry
 from registry.joining.join_tokens import use, valid_join_tokens
 from registry.joining.models import JoinToken
 from registry.joining.register import register
@@ -94,11 +94,13 @@ def _join_usual(joinings: Sequence[Joining], left: Set[bytes], policy: LivenessP
         (one[1].id, one[0].registration, tokens[joinings[place].digest]) for place, one in entered.items()
     )
     _note_keys(joinings, {place: one[1].id for place, one in entered.items()}, tokens)
-    audit.record_deeds([deed for one in entered.values() for deed in (*deeds_of(one[1]), deed_of(one[0]))])
+    audit.record_entries(
+        [entry for one in entered.values() for entry in (*audit_entries(one[1]), audit_entry(one[0]))]
+    )
     for digest, count in sorted(Counter(joinings[place].digest for place in entered).items()):
         if not use(tokens[digest], count):
             raise _UsedUp(digest)
-    bind(enrolments)
+    bind_roles(enrolments)
     agents = {one.id: one for one in Agent.objects.shown().filter(id__in=admitted)}
     return [
         Joined(agents[entered[place][0].id], entered[place][1].secret, True) if place in entered else None

@@ -19,10 +19,10 @@ from registry.agents.transitions import move
 from registry.environments.guarding import environment_id_of
 from registry.environments.models import Environment
 from registry.joining.granted_terms import state_for
-from registry.joining.insert import Newcomer, admit, deed_of
+from registry.joining.insert import Newcomer, admit, audit_entry
 from registry.joining.name_conflicts import holder_of, refusal
 from registry.joining.registration import FACTS, Registration
-from registry.task_types.served import follow_task_types
+from registry.task_types.served import store_task_types
 
 
 @transaction.atomic
@@ -48,7 +48,7 @@ def register(
     newcomer = Newcomer(registration, actor, initial)
     known = _find(registration.name)
     if known is None and admit([newcomer], policy):
-        audit.record_deeds([deed_of(newcomer)])
+        audit.record_entries([audit_entry(newcomer)])
         return Agent.objects.shown().get(id=newcomer.id), True
     # Two first registrations of one name may meet: the second refreshes what the first has made. A DCM agent
     # that gets a 4xx never asks again (environment-agents.md 2.1), so that must be none.
@@ -75,7 +75,7 @@ def register(
 
 def _begin_again(agent: Agent, registration: Registration, policy: LivenessPolicy) -> None:
     """A new lease, under the next number: who has the former one is a double."""
-    follow_task_types(agent.id, registration.task_types)
+    store_task_types(agent.id, registration.task_types)
     environment_id = environment_id_of(agent.environment)
     begun = {
         "renewed_at": Now(),

@@ -45,9 +45,9 @@ def test_the_keyboard_leads_everywhere(page: Page) -> None:
     expect(page.get_by_role("heading", name="Agents", exact=True)).to_be_visible()
 
     page.keyboard.press("?")
-    expect(page.get_by_role("dialog", name="Keyboard")).to_be_visible()
+    expect(page.get_by_role("dialog", name="Keyboard shortcuts")).to_be_visible()
     page.keyboard.press("Escape")
-    expect(page.get_by_role("dialog", name="Keyboard")).to_be_hidden()
+    expect(page.get_by_role("dialog", name="Keyboard shortcuts")).to_be_hidden()
 
     page.keyboard.press("/")
     page.keyboard.type("recomm")

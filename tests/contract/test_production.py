@@ -24,7 +24,7 @@ import pytest
 import yaml
 from django.core.management import call_command
 
-from controlplane.local.ports import free_port
+from controlplane.local.programs import free_port
 from controlplane.settings.environment import DECLARED
 from tests.support.paths import ROOT
 from tests.support.waiting import until
@@ -331,7 +331,7 @@ def test_production_refuses_to_start_without_a_secret_key_and_names_it(by_hand):
     assert refused.returncode != 0
     assert "SECRET_KEY is not set" in refused.stderr
     assert short.returncode != 0
-    assert "SECRET_KEY is too short" in short.stderr
+    assert "SECRET_KEY is shorter than 50 characters" in short.stderr
 
 
 def test_the_web_server_starts_refuses_plain_http_and_stops_when_asked(by_hand, running):
@@ -377,12 +377,12 @@ def test_the_grpc_port_is_served_probed_and_stopped(by_hand, running):
     refused = by_hand.run(
         sys.executable, "manage.py", "flyte_grpc", service="flyte-grpc", BEHIND_TLS_PROXY="false"
     )
-    assert "Tokens would travel unencrypted." in refused.stderr
+    assert "Tokens would be sent unencrypted." in refused.stderr
 
     assert running["flyte-grpc"].stop() == 0
     dead = by_hand.run(sys.executable, *probe[1:], service="flyte-grpc")
     assert dead.returncode != 0
-    assert f"Nobody serves at port {by_hand.grpc_port}." in dead.stderr
+    assert f"No Flyte gRPC server responds on port {by_hand.grpc_port}." in dead.stderr
 
 
 def test_the_page_of_settings_is_current():

@@ -140,7 +140,7 @@ def test_apply_asks_at_a_terminal_and_without_one_wants_yes(cpctl):
     (cpctl.folder / "a.yaml").write_text(DOCUMENT)
 
     silent = cpctl("apply", "-f", "a.yaml")
-    assert (silent.code, "say --yes" in silent.err) == (2, True)
+    assert (silent.code, "add --yes" in silent.err) == (2, True)
     declined = cpctl.at_a_terminal("n\n", "apply", "-f", "a.yaml")
     assert (declined.code, "Nothing was changed." in declined.err) == (1, True)
     assert cpctl.at_a_terminal("y\n", "--no-input", "apply", "-f", "a.yaml").code == 2
@@ -217,7 +217,7 @@ def test_contexts_are_made_used_and_deleted(tmp_path):
     assert here("--context", "one", "config", "current-context").out == "one\n"
     assert here("config", "delete-context", "two").code == 0
     missing = here("config", "use-context", "two")
-    assert (missing.code, "Known: one." in missing.err) == (2, True)
+    assert (missing.code, "Contexts: one." in missing.err) == (2, True)
 
 
 @pytest.mark.parametrize(

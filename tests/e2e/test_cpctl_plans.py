@@ -27,7 +27,7 @@ def cpctl(live, tmp_path) -> Cpctl:
 
 
 def confirm_in(text: str) -> str:
-    (confirm,) = re.findall(r"To confirm it, add --confirm (\S+)", text)
+    (confirm,) = re.findall(r"To confirm, add --confirm (\S+)", text)
     return str(confirm)
 
 

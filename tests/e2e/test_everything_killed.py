@@ -23,7 +23,7 @@ import psycopg
 import pytest
 
 from benchmarks.fleet import Beating, load
-from controlplane.local.saved_environment import environment_file, read_environment
+from controlplane.local.data_folder import environment_file, read_environment
 from tests.support.launcher import Up
 from tests.support.waiting import until
 

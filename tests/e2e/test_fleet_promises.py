@@ -20,8 +20,7 @@ from django.db.models import F
 from django.db.models.functions import Now
 
 from controlplane.events.models import Event
-from controlplane.local.ports import free_port
-from controlplane.local.programs import Program, Running, start, stop_all
+from controlplane.local.programs import Program, RunningProgram, free_port, start, stop_all
 from registry.agents.models import Agent, Lease, SweepRecord
 from registry.environments.models import Environment
 from tests.conftest import QUICK_LIVENESS
@@ -43,7 +42,7 @@ class Plane:
 
     def __init__(self, environment: dict[str, str], folder: Path) -> None:
         self.environment, self.folder = environment, folder
-        self.running: list[Running] = []
+        self.running: list[RunningProgram] = []
 
     def serve(self) -> int:
         """Start a web server; return its port at once."""

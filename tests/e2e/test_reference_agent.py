@@ -214,7 +214,7 @@ def test_with_a_join_token_it_lives_through_all_that_happens_to_an_agent(web, tm
         agent.end()
     assert Agent.objects.get(id=third).state == "retired"
     assert AgentReport.objects.get(agent_id=third).conditions == [{"type": "Draining", "status": "true"}]
-    assert Event.objects.get(type="agent.retired", object_id=str(third)).data["reason"] == "It said goodbye."
+    assert Event.objects.get(type="agent.retired", object_id=str(third)).data["reason"] == "Deregistered."
     assert "Traceback" not in agent.log.read_text()
 
 

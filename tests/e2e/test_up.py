@@ -76,7 +76,7 @@ def test_the_whole_life_of_an_installation(up, tmp_path):
         victim = next(pid for pid, words in up.children().items() if name in words)
         os.kill(victim, signal.SIGKILL)
     for name in ("worker", "valkey", "postgres"):
-        up.wait_for(f"{name} died (exit -9); starting it again in 0.5 s", 10)
+        up.wait_for(f"{name} exited with code -9. Restart in 0.5 s", 10)
     wait_until_ready(up)
     second = ask(up, "POST", "agents", {**AGENT, "name": "a2", "topic_name": "dcm.agent.a2"})["agent_id"]
     wait_until_unavailable(up, second)
@@ -95,7 +95,10 @@ def test_the_whole_life_of_an_installation(up, tmp_path):
         same_folder, same_port = Up(up.data_dir), Up(tmp_path / "other", port=up.port)
         assert [same_folder.process.wait(20), same_port.process.wait(20)] == [1, 1]
         assert "in use by another `make up`" in same_folder.output
-        assert f"Port {up.port} is taken. Choose another: make up PORT={up.port + 1}" in same_port.output
+        assert (
+            f"Port {up.port} is already in use. Choose another port: make up PORT={up.port + 1}"
+            in same_port.output
+        )
     finally:
         seconds = again.stop(signal.SIGTERM)
     assert again.process.returncode == 0

@@ -17,9 +17,9 @@ from pathlib import Path
 
 import pytest
 
-from controlplane.local.ports import free_port
-from controlplane.local.readiness import worker_answers
-from controlplane.local.saved_environment import read_environment
+from controlplane.local.data_folder import read_environment
+from controlplane.local.programs import free_port
+from controlplane.local.services import worker_answers
 from tests.support.launcher import ROOT, Up
 from tests.support.waiting import until
 
@@ -137,7 +137,7 @@ def test_a_start_on_another_folder_does_not_borrow_the_services_of_a_running_one
 
     second.stop(signal.SIGTERM)
 
-    assert "Using the service" not in second.output
+    assert "Using the external service" not in second.output
 
 
 @pytest.mark.parametrize(
@@ -155,9 +155,9 @@ def test_whoever_is_killed_comes_back_and_everybody_finds_it_again(up: Up, name:
     before = environment_of(up)
     os.kill(leader(up, words), signal.SIGKILL)
 
-    up.wait_for(f"{name} died (exit -9); starting it again in ", 10)
+    up.wait_for(f"{name} exited with code -9. Restart in ", 10)
 
-    assert f"Its log: {up.data_dir}/logs/{name}.log" in up.output
+    assert f"Log: {up.data_dir}/logs/{name}.log" in up.output
     until(lambda: any(words in line for line in up.children().values()), 10)
     until(lambda: healthy(up), 25)
     assert environment_of(up) == before
@@ -174,7 +174,7 @@ def test_the_notes_of_a_killed_start_do_not_mislead_the_next(
     second = Up(folder, "--no-demo", DATA_DIR=str(folder), port=first.port, **bytecode)
     second.wait_for(READY)
 
-    assert "Using the service" not in second.output
+    assert "Using the external service" not in second.output
     # A request that is never finished would keep the web server polite for a while.
     with socket.create_connection(("127.0.0.1", second.port)) as slow:
         slow.sendall(b"GET / HTTP/1.1\r\n")
@@ -207,8 +207,8 @@ def test_a_queue_of_your_own_that_does_not_answer_is_named_before_anything_start
     starting = Up(tmp_path_factory.mktemp("given") / "data", REDIS_URL=url, **bytecode)
 
     assert starting.process.wait(20) == 1
-    assert "REDIS_URL is set, but nothing usable answers at redis://:***@127.0.0.1" in starting.output
-    assert "unset REDIS_URL to get a built-in one" in starting.output
+    assert "REDIS_URL is set, but the service at redis://:***@127.0.0.1" in starting.output
+    assert "unset REDIS_URL to use the built-in one" in starting.output
     assert not (starting.data_dir / "postgres").exists()
 
 

@@ -10,7 +10,7 @@ import sys
 import time
 from pathlib import Path
 
-from controlplane.local.ports import free_port
+from controlplane.local.programs import free_port
 from tests.support.paths import ROOT
 from tests.support.waiting import is_reachable, until
 

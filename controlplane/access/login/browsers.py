@@ -1,10 +1,10 @@
-"""The name of a browser, from what it sends as User-Agent. Pure."""
+"""Browser names from the User-Agent header. Pure."""
 
 from __future__ import annotations
 
 import re
 
-# In this order: each also sends the words of those after it.
+# The order matters: each browser also sends the words of those after it.
 _BROWSERS = (
     ("Edg", "Edge"),
     ("OPR/", "Opera"),
@@ -29,7 +29,7 @@ LONGEST = 63
 
 
 def browser_name(user_agent: str) -> str:
-    """Return a name such as "Firefox on Linux", or another program's first product; "" for nothing."""
+    """Return a name such as "Firefox on Linux", the first product of any other client, or ""."""
     browser = _first(_BROWSERS, user_agent)
     if not browser:
         product = _PRODUCT.match(user_agent)

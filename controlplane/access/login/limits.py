@@ -1,8 +1,8 @@
-"""Limits of failed logins: by name and address, by address, by name, and for the whole installation.
+"""Limits for failed logins: by name and address, by address, by name, and for the whole installation.
 
-An attempt is counted before the password is checked, so that parallel guesses cannot pass the limit together.
-A successful login takes its own count back. A browser in which the person logged in before is counted by
-itself: whoever guesses elsewhere cannot lock that person out (OWASP, "device cookies").
+An attempt is counted before the password is checked, so that parallel guesses cannot exceed the limit.
+A successful login is subtracted again. A browser in which the person has logged in before is counted
+separately, so that guesses from elsewhere cannot lock the person out (OWASP, "device cookies").
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from controlplane.access import attempt_counters
 from controlplane.web.client_address import source_of
 
 WINDOW_SECONDS = 300
-# Failures that a person at one keyboard may have.
+# Failures allowed for a person at one keyboard.
 PER_NAME_AND_ADDRESS = 10
 
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """name: normalised. browser: the id of a browser that is known for this name, else empty."""
+    """A login attempt. name: normalized. browser: id of a browser known for this name, or empty."""
 
     name: str
     address: str
@@ -41,19 +41,19 @@ class Limit:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Failures within the window. own: counted first; a refused attempt does not count for `shared`."""
+    """Limits within the window. own: counted first; an attempt above it does not count for `shared`."""
 
     own: tuple[Limit, ...]
     shared: tuple[Limit, ...]
 
 
-def normalised_name(typed: str) -> str:
-    """Return the name that the login form looks up: NFKC (RFC 8265), without spaces around it."""
+def normalized_name(typed: str) -> str:
+    """Return the name in NFKC (RFC 8265) without surrounding spaces, as the login form looks it up."""
     return unicodedata.normalize("NFKC", typed.strip()).strip()
 
 
 def limits_of(attempt: Attempt, *, per_address: int, per_name: int, in_all: int) -> Limits:
-    """Return what the attempt is counted by."""
+    """Return the limits that apply to the attempt."""
     if attempt.browser:
         return Limits((Limit(_key("browser", attempt.name, attempt.browser), PER_NAME_AND_ADDRESS),), ())
     source = source_of(attempt.address)
@@ -71,13 +71,13 @@ def exceeded(limits: Sequence[Limit], counts: Sequence[int]) -> bool:
 
 
 def count_attempt(attempt: Attempt) -> bool:
-    """Count the attempt; True if a limit is exceeded and the password must not be checked."""
+    """Count the attempt. True if it exceeds a limit, so that the password must not be checked."""
     limits = _limits(attempt)
     return exceeded(limits.own, _add(limits.own, 1)) or exceeded(limits.shared, _add(limits.shared, 1))
 
 
 def forgive(attempt: Attempt) -> None:
-    """Take back the count of an attempt that succeeded, and the failures of its name at its address."""
+    """Subtract a successful attempt, and clear the failures of its name at its address."""
     limits = _limits(attempt)
     attempt_counters.forget([limits.own[0].key])
     _add((*limits.own[1:], *limits.shared), -1)
@@ -97,5 +97,5 @@ def _add(limits: Sequence[Limit], amount: int) -> list[int]:
 
 
 def _key(kind: str, *parts: str) -> str:
-    """A key without the name itself: people type passwords into the wrong field."""
+    """Return a key that hides the name, since people type passwords into the wrong field."""
     return f"login:{kind}:{hashlib.sha256(chr(0).join(parts).encode(errors='replace')).hexdigest()[:40]}"

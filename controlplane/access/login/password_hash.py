@@ -1,7 +1,7 @@
-"""Password hashing in a thread of its own with low priority.
+"""Password hashing in a separate thread with low priority.
 
-A hash takes a core for a quarter of a second on purpose. Each process computes one at a time, and the
-scheduler prefers everything else, so that logins do not slow down other requests.
+A hash deliberately takes a quarter of a second of CPU time. Each process computes one at a time with low
+priority, so that logins do not slow down other requests.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def _thread() -> ThreadPoolExecutor:
 
 
 def _lower_priority() -> None:
-    # Linux gives each thread a niceness of its own; elsewhere hashing keeps the normal priority.
+    # On Linux each thread has its own niceness; elsewhere hashing keeps the normal priority.
     if sys.platform != "linux":
         return
     with suppress(OSError):

@@ -1,4 +1,4 @@
-"""Passwords of people: the policy, and how a person changes the password."""
+"""Passwords of people: policy and change."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from controlplane.identity.actors import Actor
 
 @dataclass(frozen=True, slots=True)
 class PasswordChange:
-    """address: of the client. session: the digest of the session that goes on; None: all sessions end."""
+    """A request to change a password. session: digest of the session to keep; None ends all sessions."""
 
     principal_id: UUID
     current: str
@@ -29,7 +29,7 @@ class PasswordChange:
 
 
 def check_policy(password: str, pointer: str) -> None:
-    """Raises InvalidRequest, naming everything that is wrong with the password."""
+    """Check a new password. Raises InvalidRequest with all violations of the policy."""
     try:
         validate_password(password)
     except ValidationError as error:
@@ -40,16 +40,22 @@ def check_policy(password: str, pointer: str) -> None:
 def change_password(change: PasswordChange, *, actor: Actor) -> Principal:
     """Set a new password and end the person's other sessions.
 
-    Raises InvalidRequest, PermissionDenied for who has no password, TooManyAttempts after wrong passwords.
+    Raises InvalidRequest, PermissionDenied if the principal has no password, and TooManyAttempts.
     """
-    # Waits for a change that is under way: the second one then has a wrong current password.
-    found = Principal.objects.select_for_update(no_key=True).filter(id=change.principal_id, is_active=True)
-    person = found.filter(kind=PrincipalKind.PERSON).first()
+    # Waits for a concurrent change, after which this change has a wrong current password.
+    principals = Principal.objects.select_for_update(no_key=True).filter(
+        id=change.principal_id, is_active=True
+    )
+    person = principals.filter(kind=PrincipalKind.PERSON).first()
     if person is None:
-        raise PermissionDenied("Only a person has a password.")
+        raise PermissionDenied("Only people have passwords. Services and agents use tokens.")
     check_policy(change.new, "/new_password")
     if change.new == change.current:
-        raise _refusal("/new_password", "unchanged", "The new password is the current one. Choose another.")
+        raise _refusal(
+            "/new_password",
+            "unchanged",
+            "The new password is the same as the current one. Choose a different password.",
+        )
     _check_current(person, change)
     person.set_password(change.new)
     person.save(update_fields=["password"])
@@ -70,7 +76,7 @@ def _check_current(person: Principal, change: PasswordChange) -> None:
     attempt = Attempt(person.name, change.address)
     if limits.count_attempt(attempt):
         raise TooManyAttempts(
-            "Too many wrong passwords. Wait five minutes, then try again.",
+            "Too many incorrect passwords. Try again in five minutes.",
             retry_after=limits.WINDOW_SECONDS,
         )
     if not person.check_password(change.current):

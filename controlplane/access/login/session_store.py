@@ -1,6 +1,6 @@
-"""Console sessions in Postgres: by the SHA-256 of their key, with what their owner recognises them by.
+"""Console sessions in Postgres, stored by the SHA-256 digest of their key.
 
-The key is a secret, and only the browser's cookie has it. Django's own table would hold it in plain text.
+The key is a secret that only the browser's cookie contains; Django's own table would store it in plain text.
 """
 
 from __future__ import annotations
@@ -24,32 +24,32 @@ from controlplane.access.login.browsers import browser_name
 from controlplane.access.models import Principal, Session
 from controlplane.web.client_address import address_of
 
-# "Last used" is for people, not worth a write per request.
+# "Last used" is not worth a write per request.
 _USE_PRECISION = timedelta(minutes=1)
 
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where a request of the session comes from."""
+    """The client address and browser of a session's request."""
 
     address: str = ""
     browser: str = ""
 
 
 class SessionStore(SessionBase):
-    """SESSION_ENGINE."""
+    """The SESSION_ENGINE of Django."""
 
     origin = Origin()
     _row: Session | None = None
 
     @property
     def digest(self) -> bytes | None:
-        """What the database knows the session by; None for a session that is not stored."""
+        """The key of the session in the database; None for a session that is not stored."""
         return digest_of(self.session_key) if self.session_key else None
 
     def load(self) -> dict[str, Any]:
-        found = Session.objects.filter(digest=self.digest, expires_at__gt=Now()).annotate(now=Now())
-        self._row = found.first() if self.digest else None
+        rows = Session.objects.filter(digest=self.digest, expires_at__gt=Now()).annotate(now=Now())
+        self._row = rows.first() if self.digest else None
         if self._row is None:
             self._session_key = None
             return {}
@@ -61,7 +61,7 @@ class SessionStore(SessionBase):
 
     def create(self) -> None:
         while True:
-            self._session_key = self._get_new_session_key()  # type: ignore[attr-defined]  # its stubs lack it
+            self._session_key = self._get_new_session_key()  # type: ignore[attr-defined]  # missing in its stubs
             with suppress(CreateError):
                 self.save(must_create=True)
                 self.modified = True
@@ -71,7 +71,7 @@ class SessionStore(SessionBase):
         if self.session_key is None:
             self.create()
             return
-        content = self._get_session(no_load=must_create)  # type: ignore[attr-defined]  # its stubs lack it
+        content = self._get_session(no_load=must_create)  # type: ignore[attr-defined]  # missing in its stubs
         values = {
             "data": self.encode(content),
             "expires_at": self.get_expiry_date(),
@@ -91,8 +91,8 @@ class SessionStore(SessionBase):
     def clear_expired(cls) -> None:
         Session.objects.filter(expires_at__lte=Now()).delete()
 
-    def note_use(self) -> None:
-        """Write when and from where the session was used, at most once a minute."""
+    def record_use(self) -> None:
+        """Record the time and address of the session's last use, at most once a minute."""
         row = self._row
         if row is None or row.now - row.last_used_at <= _USE_PRECISION:  # type: ignore[attr-defined]  # annotated
             return
@@ -108,7 +108,7 @@ class SessionStore(SessionBase):
 
 
 class SessionMiddleware(middleware.SessionMiddleware):
-    """Django's, which also notes where and when sessions are used."""
+    """Django's middleware, which also records where and when sessions are used."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         super().__init__(get_response)
@@ -119,17 +119,17 @@ class SessionMiddleware(middleware.SessionMiddleware):
         request.session.origin = Origin(address_of(request), browser_name(user_agent))  # type: ignore[attr-defined]
 
     def process_response(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:
-        answered: HttpResponse = super().process_response(request, response)
+        result: HttpResponse = super().process_response(request, response)
         session = request.session
         if session.accessed and isinstance(session, SessionStore):
-            # The page is made; without the note it is just as good.
+            # The response is complete: a failed record of its use must not lose it.
             with suppress(DatabaseError):
-                session.note_use()
-        return answered
+                session.record_use()
+        return result
 
 
 def keep_logged_in(request: HttpRequest, person: Principal) -> None:
-    """Let the session of this request go on after the person's password has changed, under a new key."""
+    """Keep the session of this request valid after a password change, under a new key."""
     request.session.cycle_key()
     request.session[HASH_SESSION_KEY] = person.get_session_auth_hash()
 

@@ -1,4 +1,4 @@
-"""Examples for openapi.yaml. A contract test checks each against its schema."""
+"""Examples for openapi.yaml. A contract test validates each against its schema."""
 
 from drf_spectacular.utils import OpenApiExample
 
@@ -58,27 +58,27 @@ def _request(name: str, value: object) -> OpenApiExample:
 
 
 ME = _answer(
-    "An editor of one project",
+    "The caller",
     {"name": "ci-flytesnacks", "kind": "service", "grants": [{"role": "editor", "scope": _SNACKS}]},
 )
 QUESTION = _request(
-    "May I set overrides there?", {"action": "override.write", "scope": {"project": "flytesnacks"}}
+    "Permission to set overrides", {"action": "override.write", "scope": {"project": "flytesnacks"}}
 )
-VERDICT = _answer("Yes", {"allowed": True, "reason": "The role editor at project=flytesnacks allows it."})
+VERDICT = _answer("Allowed", {"allowed": True, "reason": "The role editor at project=flytesnacks allows it."})
 PRINCIPAL_WRITE = _request("A service", {"name": "ci-flytesnacks", "kind": "service"})
-PRINCIPAL_PATCH = _request("Switch off", {"is_active": False})
+PRINCIPAL_PATCH = _request("Disable a principal", {"is_active": False})
 PRINCIPAL = _answer("A service", _PRINCIPAL, "200", "201")
 PRINCIPAL_PAGE = _page(_PRINCIPAL)
 TOKEN_WRITE = _request(
-    "For a year",
+    "A token for a year",
     {"name": "GitHub Actions", "principal": "ci-flytesnacks", "expires_at": "2027-11-21T09:30:00Z"},
 )
-NEW_TOKEN = _answer("With its secret", {**_TOKEN, "token": "cp_pat_3fXq…"}, "201")
+NEW_TOKEN = _answer("A new token", {**_TOKEN, "token": "cp_pat_3fXq…"}, "201")
 TOKEN_PAGE = _page(_TOKEN)
 ROLE_BINDING_WRITE = _request(
-    "Editor of a project",
+    "An editor of one project",
     {"principal": "ci-flytesnacks", "role": "editor", "scope": {"project": "flytesnacks"}},
 )
-ROLE_BINDING = _answer("Bound", _BINDING, "201")
+ROLE_BINDING = _answer("A role binding", _BINDING, "201")
 ROLE_BINDING_PAGE = _page(_BINDING)
 AUDIT_PAGE = _page(_RECORD)

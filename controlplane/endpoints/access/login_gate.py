@@ -1,7 +1,6 @@
-"""Requests to the login page, counted before Django sees them.
+"""Request limit for the login page, applied before Django.
 
-A flood of them is refused in the event loop: through Django, each costs some milliseconds of the processor
-that all other requests share.
+A flood of requests is rejected in the event loop: in Django, each would cost milliseconds of CPU time.
 """
 
 from __future__ import annotations
@@ -21,9 +20,9 @@ _SECONDS = 60
 
 
 class LoginGate:
-    """Passes at most `most` requests a minute and address on to the application; 0: all of them.
+    """Limits requests per minute and address to `most`; 0 disables the limit.
 
-    Each process counts by itself, so an address has as many times `most` as there are web workers.
+    Each web worker counts its own requests.
     """
 
     def __init__(
@@ -41,7 +40,7 @@ class LoginGate:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if self._most and self._count(scope) > self._most:
-            await _refuse(send)
+            await _send_too_many(send)
         else:
             await self._application(scope, receive, send)
 
@@ -52,8 +51,8 @@ class LoginGate:
         return self._counters.add([source_of(address)], _SECONDS)[0]
 
 
-async def _refuse(send: Send) -> None:
-    detail = "Too many requests to the login page from your address. Wait a minute, then try again."
+async def _send_too_many(send: Send) -> None:
+    detail = "Too many requests to the login page from your address. Try again in a minute."
     response = plain_response(TooManyAttempts(detail, retry_after=_SECONDS))
     response["Retry-After"] = str(_SECONDS)
     await send_response(send, response)

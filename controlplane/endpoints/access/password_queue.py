@@ -1,7 +1,7 @@
-"""Requests that hash a password: threads of their own and a bounded queue, apart from those of the API.
+"""Queue for requests that hash a password, with its own threads, separate from the API's.
 
-When the queue is full, the request goes to Django's other threads with a mark: there it is refused, without
-a hash.
+When the queue is full, a request goes to Django's other threads with a mark, and is rejected there
+without computing a hash.
 """
 
 from __future__ import annotations
@@ -22,28 +22,28 @@ ROUTES = frozenset({"/login", "/account/password", "/api/v1/me:change-password"}
 RETRY_SECONDS = 5
 _MARK = "controlplane.password_queue_full"
 _LONGEST_BODY = 64 * 1024
-# A client that sends its form slower than this has left, or wants to hold a place in the queue.
+# A client that sends its form more slowly has left, or is trying to occupy the queue.
 _BODY_SECONDS = 10.0
 
 
 def is_password_request(scope: Scope) -> bool:
-    """True if the request is a form or a call with a password in it."""
+    """True if the request contains a password."""
     return scope["method"] == "POST" and unquote_to_bytes(scope["raw_path"]).decode("latin-1") in ROUTES
 
 
 def is_full(request: HttpRequest) -> bool:
-    """True if the request found the queue full: answer 503 and compute no hash."""
+    """True if the queue was full: the response is 503, without computing a hash."""
     return bool(request.META.get(_MARK))
 
 
 class PasswordQueue:
-    """application: Django. others: gets the requests that find the queue full."""
+    """Runs password requests in Django. fallback: handles requests that find the queue full."""
 
     def __init__(
-        self, application: WSGIApplication, others: Application, *, threads: int, queue: int
+        self, application: WSGIApplication, fallback: Application, *, threads: int, queue: int
     ) -> None:
         self._bridge = Bridge(application, threads=threads, queue=threads + queue, body_limit=_LONGEST_BODY)
-        self._others = others
+        self._fallback = fallback
         self._free = threads + queue
 
     @property
@@ -53,13 +53,13 @@ class PasswordQueue:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         body = await _small_body(receive)
         if body is None:
-            await self._others(scope, receive_nothing, send)
+            await self._fallback(scope, receive_nothing, send)
             return
         if len(body) > _LONGEST_BODY:
             await _send_too_large(send)
             return
         if self._free == 0:
-            await self._others({**scope, "environ": {_MARK: True}}, replay_body(body, receive), send)
+            await self._fallback({**scope, "environ": {_MARK: True}}, replay_body(body, receive), send)
             return
         self._free -= 1
         try:
@@ -72,7 +72,7 @@ class PasswordQueue:
 
 
 async def _small_body(receive: Receive) -> bytes | None:
-    """Read the body before a place is taken; None if the client left or is too slow."""
+    """Read the body before taking a slot; None if the client left or is too slow."""
     body = bytearray()
     try:
         async with asyncio.timeout(_BODY_SECONDS):
@@ -90,12 +90,13 @@ async def _small_body(receive: Receive) -> bytes | None:
 
 async def _send_too_large(send: Send) -> None:
     await send_response(
-        send, plain_response(BodyTooLarge(f"A request with a password has {_LONGEST_BODY} bytes at most."))
+        send,
+        plain_response(BodyTooLarge(f"The body of this request can have at most {_LONGEST_BODY} bytes.")),
     )
 
 
 async def send_response(send: Send, response: HttpResponse) -> None:
-    """Send a response of Django's from the event loop."""
+    """Send a Django response from the event loop."""
     headers = [(name.lower().encode(), value.encode()) for name, value in response.items()]
     await send({"type": "http.response.start", "status": response.status_code, "headers": headers})
     await send({"type": "http.response.body", "body": response.content})

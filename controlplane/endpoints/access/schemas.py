@@ -1,4 +1,4 @@
-"""The shapes of principals, tokens, role bindings and the audit log in the API."""
+"""API schemas of principals, tokens, role bindings and audit records."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class GrantedRole(serializers.Serializer[Any]):
 
 class CurrentPrincipalRead(serializers.Serializer[Any]):
     name = serializers.CharField()
-    kind = serializers.CharField(help_text="person, service, agent or anonymous.")
+    kind = serializers.CharField(help_text="`person`, `service`, `agent` or `anonymous`.")
     grants = GrantedRole(many=True)
 
 
@@ -40,19 +40,19 @@ class PermissionCheckRead(serializers.Serializer[Any]):
 
 
 class PrincipalWrite(StrictSerializer):
-    name = Text(max_length=63, help_text="Letters, digits and inner . _ @ -")
+    name = Text(max_length=63, help_text="Letters, digits and . _ @ - (not at the start or end).")
     kind = serializers.ChoiceField(choices=PrincipalKind.choices)
     password = Text(
         required=False,
         default="",
         allow_blank=True,
         max_length=128,
-        help_text="For people who use the console.",
+        help_text="Password for the console. Only for people.",
     )
 
 
 class PrincipalPatch(StrictSerializer):
-    is_active = Flag(help_text="false switches the principal off: its tokens and sessions stop working.")
+    is_active = Flag(help_text="`false` disables the principal: its tokens and sessions stop working.")
 
 
 class PrincipalRead(serializers.Serializer[Any]):
@@ -69,15 +69,17 @@ class PrincipalPage(serializers.Serializer[Any]):
 
 
 class TokenWrite(StrictSerializer):
-    name = Text(max_length=63, help_text="What it is for.")
+    name = Text(max_length=63, help_text="Purpose of the token.")
     principal = Text(
-        required=False, max_length=63, help_text="Whose it is. Yours, unless you administer access."
+        required=False,
+        max_length=63,
+        help_text="Owner of the token. Default: the caller. Other owners require administration of access.",
     )
     expires_at = Instant(
         required=False,
         allow_null=True,
-        help_text="Not later than the expiry of the token that you use. Omitted: 90 days from now, unless the"
-        " operator chose otherwise. Null: never; for administrators.",
+        help_text="Time of expiry, at most that of the token in use. Omitted: 90 days from now, unless the"
+        " operator changed the default. null: never; only for administrators.",
     )
 
 
@@ -85,11 +87,12 @@ class TokenRead(serializers.Serializer[Any]):
     id = serializers.UUIDField()
     principal = serializers.CharField(source="principal.name")
     name = serializers.CharField()
-    hint = serializers.CharField(help_text="The token's first characters.")
+    hint = serializers.CharField(help_text="First characters of the token.")
     created_with = serializers.UUIDField(
         source="parent_id",
         allow_null=True,
-        help_text="The token that it was created with. Revoking that one revokes this one.",
+        help_text="Id of the token with which this token was created. Revoking that token also revokes this"
+        " one.",
     )
     created_at = serializers.DateTimeField()
     expires_at = serializers.DateTimeField(allow_null=True)
@@ -100,7 +103,7 @@ class TokenRead(serializers.Serializer[Any]):
 class CreatedToken(TokenRead):
     token = serializers.CharField(
         allow_null=True,
-        help_text="The secret. Shown this once; null when a repeated request is answered.",
+        help_text="The secret. Returned only once; null in the response to a repeated request.",
     )
 
 
@@ -129,11 +132,13 @@ class RoleBindingPage(serializers.Serializer[Any]):
 
 
 class RoleBindingListQuery(PageQuery):
-    principal = serializers.CharField(required=False, help_text="Only of this principal.")
+    principal = serializers.CharField(required=False, help_text="Filter by principal.")
 
 
 class TokenListQuery(PageQuery):
-    principal = serializers.CharField(required=False, help_text="Whose. Yours, unless you administer access.")
+    principal = serializers.CharField(
+        required=False, help_text="Owner. Default: the caller. Other owners require administration of access."
+    )
 
 
 class AuditRecordRead(serializers.Serializer[Any]):
@@ -144,8 +149,12 @@ class AuditRecordRead(serializers.Serializer[Any]):
     object_type = serializers.CharField()
     object_id = serializers.CharField()
     scope = ScopeRead()
-    before = serializers.DictField(allow_null=True, help_text="The object before; null if it was new.")
-    after = serializers.DictField(allow_null=True, help_text="The object after; null if it is gone.")
+    before = serializers.DictField(
+        allow_null=True, help_text="The object before the change; null if it was created."
+    )
+    after = serializers.DictField(
+        allow_null=True, help_text="The object after the change; null if it was deleted."
+    )
     reason = serializers.CharField()
     request_id = serializers.CharField()
 
@@ -156,13 +165,13 @@ class AuditPage(serializers.Serializer[Any]):
 
 
 class AuditListQuery(PageQuery):
-    actor = serializers.CharField(required=False, help_text="Only what this principal did.")
-    object_type = serializers.CharField(required=False, help_text="Only objects of this kind.")
-    object_id = serializers.CharField(required=False, help_text="Only this object.")
-    request_id = serializers.CharField(required=False, help_text="Only what this request did.")
+    actor = serializers.CharField(required=False, help_text="Filter by actor.")
+    object_type = serializers.CharField(required=False, help_text="Filter by object type.")
+    object_id = serializers.CharField(required=False, help_text="Filter by object id.")
+    request_id = serializers.CharField(required=False, help_text="Filter by request id.")
     since = SinceField()
     order = serializers.ChoiceField(
-        choices=ORDERS, required=False, default=DESCENDING, help_text="`desc`: the newest first."
+        choices=ORDERS, required=False, default=DESCENDING, help_text="Sort order. `desc`: newest first."
     )
 
 

@@ -1,4 +1,4 @@
-"""HTTP endpoints for a person's own password and for console sessions."""
+"""HTTP endpoints for passwords and console sessions."""
 
 from __future__ import annotations
 
@@ -38,18 +38,18 @@ _SESSION = {
 
 class PasswordWrite(StrictSerializer):
     current_password = Text(max_length=128)
-    new_password = Text(max_length=128, help_text="At least 12 characters, and none of the common passwords.")
+    new_password = Text(max_length=128, help_text="At least 12 characters, and not a common password.")
 
 
 class SessionRead(serializers.Serializer[Any]):
     id = serializers.UUIDField()
     principal = serializers.CharField(source="principal.name")
     created_at = serializers.DateTimeField()
-    last_used_at = serializers.DateTimeField(help_text="To the minute.")
+    last_used_at = serializers.DateTimeField(help_text="Time of the last use, to the minute.")
     expires_at = serializers.DateTimeField()
-    address = serializers.CharField(help_text="The address that it was last used from.")
-    browser = serializers.CharField(help_text="Empty if the browser does not say.")
-    is_current = serializers.BooleanField(help_text="Whether it is the session of this request.")
+    address = serializers.CharField(help_text="Client address of the last use.")
+    browser = serializers.CharField(help_text="Name of the browser; empty if unknown.")
+    is_current = serializers.BooleanField(help_text="Whether this request uses the session.")
 
 
 class SessionPage(serializers.Serializer[Any]):
@@ -59,16 +59,20 @@ class SessionPage(serializers.Serializer[Any]):
 
 class SessionListQuery(PageQuery):
     principal = serializers.CharField(
-        required=False, help_text="Whose. Yours; those of others are for administrators."
+        required=False, help_text="Owner. Default: the caller. Other owners require administration of access."
     )
 
 
 class EndSessionsWrite(StrictSerializer):
-    principal = Text(required=False, max_length=63, help_text="Whose. Yours, unless you administer access.")
+    principal = Text(
+        required=False,
+        max_length=63,
+        help_text="Owner. Default: the caller. Other owners require administration of access.",
+    )
 
 
 class EndedSessions(serializers.Serializer[Any]):
-    ended = serializers.IntegerField(help_text="The number of sessions that ended.")
+    ended = serializers.IntegerField(help_text="Number of ended sessions.")
 
 
 class ChangePassword(Endpoint):
@@ -79,8 +83,8 @@ class ChangePassword(Endpoint):
         operation_id="me_change_password",
         summary="Change your password",
         description=(
-            "For people who log in to the console. Your other sessions end; the session of this request, and"
-            " tokens, continue to work."
+            "Changes the password for the console. Ends your other sessions. The session of this"
+            " request and your tokens stay valid."
         ),
         tags=["access"],
         parameters=[MutationQuery],
@@ -97,13 +101,15 @@ class ChangePassword(Endpoint):
     @mutation
     def post(self, request: Request) -> Response:
         query = MutationQuery.parse(request)
-        wanted = parse_body(PasswordWrite, request)
+        body = parse_body(PasswordWrite, request)
         if is_full(request._request):
-            raise TooManyAttempts("Too many people are logging in right now.", retry_after=RETRY_SECONDS)
+            raise TooManyAttempts(
+                "The server is busy with logins. Try again in a few seconds.", retry_after=RETRY_SECONDS
+            )
         change = PasswordChange(
             _person(request),
-            wanted["current_password"],
-            wanted["new_password"],
+            body["current_password"],
+            body["new_password"],
             address_of(request._request),
             session_digest(request._request),
         )
@@ -119,7 +125,7 @@ class SessionCollection(Endpoint):
     @extend_schema(
         operation_id="sessions_list",
         summary="List console sessions",
-        description="The browsers in which a person is logged in to the console, with address and last use.",
+        description="Returns a person's sessions in the console, with browser, address and last use.",
         tags=["access"],
         parameters=[SessionListQuery],
         responses=SessionPage,
@@ -142,7 +148,7 @@ class SessionItem(Endpoint):
     @extend_schema(
         operation_id="sessions_end",
         summary="End a console session",
-        description="The browser is logged out at its next request. Administrators can end those of others.",
+        description="The browser is logged out at its next request. Administrators can end any session.",
         tags=["access"],
         parameters=[MutationQuery],
         responses={204: None},
@@ -162,14 +168,14 @@ class SessionsEnd(Endpoint):
     @extend_schema(
         operation_id="sessions_end_all",
         summary="End all console sessions of a person",
-        description="All except the session of this request. Tokens continue to work.",
+        description="Ends all sessions but that of this request. Tokens stay valid.",
         tags=["access"],
         parameters=[MutationQuery],
         request=EndSessionsWrite,
         responses={200: EndedSessions},
         examples=[
-            OpenApiExample("Somebody who left", value={"principal": "ada"}, request_only=True),
-            OpenApiExample("Two browsers", value={"ended": 2}, response_only=True),
+            OpenApiExample("Sessions of one person", value={"principal": "ada"}, request_only=True),
+            OpenApiExample("Two sessions ended", value={"ended": 2}, response_only=True),
         ],
     )
     @mutation
@@ -182,7 +188,7 @@ class SessionsEnd(Endpoint):
 
 
 def session_digest(request: HttpRequest) -> bytes | None:
-    """What the database knows the session of this request by; None for a request with a token."""
+    """Return the digest of this request's session; None for a request with a token."""
     session = getattr(request, "session", None)
     by_token = "Authorization" in request.headers
     return session.digest if isinstance(session, SessionStore) and not by_token else None
@@ -191,10 +197,10 @@ def session_digest(request: HttpRequest) -> bytes | None:
 def _person(request: Request) -> UUID:
     principal_id = caller_of(request).principal_id
     if principal_id is None:
-        raise PermissionDenied("An anonymous reader has no password and no sessions.")
+        raise PermissionDenied("Anonymous readers have no password or sessions. Log in first.")
     return principal_id
 
 
 def _show(session: Session, current: bytes | None) -> dict[str, Any]:
-    session.is_current = bytes(session.digest) == current  # type: ignore[attr-defined]  # for the shape
+    session.is_current = bytes(session.digest) == current  # type: ignore[attr-defined]  # for the schema
     return dict(SessionRead(session).data)

@@ -16,8 +16,7 @@ from controlplane.access.token_lifetimes import Unspecified
 from controlplane.api.endpoints import Endpoint, MutationQuery, actor_of, caller_of, mutation
 from controlplane.api.fields import parse_body
 from controlplane.api.pages import page_response, paginate
-from controlplane.endpoints.access import examples
-from controlplane.endpoints.access import schemas as shapes
+from controlplane.endpoints.access import examples, schemas
 from controlplane.endpoints.access.self_service import require_own_or
 from controlplane.identity.roles import Action
 
@@ -29,48 +28,49 @@ class TokenCollection(Endpoint):
     @extend_schema(
         operation_id="tokens_list",
         summary="List tokens",
-        description="Each token with its name, expiry and last use, never with its secret.",
+        description="Returns each token with its name, expiry and last use, without its secret.",
         tags=["access"],
-        parameters=[shapes.TokenListQuery],
-        responses=shapes.TokenPage,
+        parameters=[schemas.TokenListQuery],
+        responses=schemas.TokenPage,
         examples=[examples.TOKEN_PAGE],
     )
     def get(self, request: Request) -> Response:
-        query = shapes.TokenListQuery.parse(request)
+        query = schemas.TokenListQuery.parse(request)
         owner = query.get("principal", caller_of(request).name)
         require_own_or(caller_of(request), Action.ACCESS_READ, owner)
         rows = Token.objects.filter(principal__name=owner).select_related("principal")
-        return page_response(request, paginate(request, rows, order=("id",), query=query), shapes.show_token)
+        return page_response(request, paginate(request, rows, order=("id",), query=query), schemas.show_token)
 
     @extend_schema(
         operation_id="tokens_create",
         summary="Create a token",
         description=(
-            "The secret is in the answer to this request only. Store it now; it cannot be shown again."
-            " One that is created with another token expires no later than that one, and is revoked with it."
+            "Only this response contains the secret. Store it now; it cannot be retrieved later. A"
+            " token that is created with another token expires no later than that token, and is"
+            " revoked with it."
         ),
         tags=["access"],
         parameters=[MutationQuery],
-        request=shapes.TokenWrite,
-        responses={201: shapes.CreatedToken},
+        request=schemas.TokenWrite,
+        responses={201: schemas.CreatedToken},
         examples=[examples.TOKEN_WRITE, examples.NEW_TOKEN],
     )
     @mutation
     def post(self, request: Request) -> Response:
         MutationQuery.parse(request)
-        wanted = parse_body(shapes.TokenWrite, request)
-        owner = wanted.get("principal", caller_of(request).name)
+        body = parse_body(schemas.TokenWrite, request)
+        owner = body.get("principal", caller_of(request).name)
         require_own_or(caller_of(request), Action.ACCESS_WRITE, owner)
         token, secret = issue_tokens.issue_token(
             principals.get_principal(owner),
-            wanted["name"],
-            wanted.get("expires_at", Unspecified.EXPIRY),
+            body["name"],
+            body.get("expires_at", Unspecified.EXPIRY),
             issuer=issuer_of(request),
             actor=actor_of(request),
         )
-        response = Response(shapes.show_token(token) | {"token": secret}, status=201)
-        # What is kept for a repeated request lies in a plain column.
-        response.shown_again = shapes.show_token(token) | {"token": None}  # type: ignore[attr-defined]  # endpoints.py
+        response = Response(schemas.show_token(token) | {"token": secret}, status=201)
+        # The response to a repeated request is stored in a plain column.
+        response.replayed_body = schemas.show_token(token) | {"token": None}  # type: ignore[attr-defined]  # endpoints.py
         return response
 
 
@@ -81,7 +81,7 @@ class TokenItem(Endpoint):
         operation_id="tokens_revoke",
         summary="Revoke a token",
         description=(
-            "The token stops working at once, and so do all tokens that were created with it. Revoking a"
+            "The token and all tokens that were created with it stop working immediately. Revoking a"
             " revoked token changes nothing."
         ),
         tags=["access"],
@@ -92,13 +92,13 @@ class TokenItem(Endpoint):
     def delete(self, request: Request, token_id: UUID) -> Response:
         MutationQuery.parse(request)
         caller = caller_of(request)
-        anyones = caller.verdict(Action.ACCESS_WRITE).allowed
+        may_revoke_all = caller.verdict(Action.ACCESS_WRITE).allowed
         issue_tokens.revoke_token(
-            token_id, of=None if anyones else caller.principal_id, actor=actor_of(request)
+            token_id, of=None if may_revoke_all else caller.principal_id, actor=actor_of(request)
         )
         return Response(status=204)
 
 
 def issuer_of(request: Request) -> Issuer:
-    """Who creates a token by this request, and with which token."""
+    """Return the caller of this request with the token in use."""
     return Issuer(caller_of(request), request.auth.id if isinstance(request.auth, Token) else None)

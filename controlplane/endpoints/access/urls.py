@@ -1,4 +1,4 @@
-"""Routes of access, below /api/v1/."""
+"""Routes of access below /api/v1/."""
 
 from django.urls import path
 

@@ -1,4 +1,4 @@
-"""The shapes of the event log in the API."""
+"""API schemas of the event log."""
 
 from __future__ import annotations
 
@@ -22,40 +22,43 @@ class FollowQuery(Query):
         required=False,
         min_value=0,
         max_value=_MAX_SEQ,
-        help_text="The last `seq` that you have; 0 for all. The answer is then in ascending order.",
+        help_text="Only events after this `seq`, in ascending order. 0: all events.",
     )
     before = serializers.IntegerField(
         required=False,
         min_value=1,
         max_value=_MAX_SEQ,
-        help_text="Only lower numbers: `next_before` of the page before, for the next older page.",
+        help_text="Only events before this `seq`: the `next_before` of the previous page, for older events.",
     )
     since = SinceField()
     order = serializers.ChoiceField(
         choices=ORDERS,
         required=False,
-        help_text="`desc` is the default: the newest first. Following (`after`, `wait`, streams) is `asc`.",
+        help_text="Sort order. `desc` (newest first) is the default; following with `after`, `wait` or a"
+        " stream uses `asc`.",
     )
     limit = serializers.IntegerField(
         required=False,
         min_value=0,
         default=DEFAULT_LIMIT,
-        help_text=f"Events an answer; {MAX_LIMIT} at most.",
+        help_text=f"Maximum number of events in the response, up to {MAX_LIMIT}.",
     )
     wait = serializers.IntegerField(
         required=False,
         default=0,
         min_value=0,
         max_value=MAX_WAIT_SECONDS,
-        help_text="Seconds to wait for an event if there is none yet (long poll).",
+        help_text="Maximum seconds to wait if there is no event yet (long poll).",
     )
-    type = serializers.CharField(required=False, help_text="Only this type.")
-    object_type = serializers.CharField(required=False, help_text="Only about objects of this kind.")
-    object_id = serializers.CharField(required=False, help_text="Only about this object.")
+    type = serializers.CharField(required=False, help_text="Filter by event type.")
+    object_type = serializers.CharField(required=False, help_text="Filter by object type.")
+    object_id = serializers.CharField(required=False, help_text="Filter by object id.")
 
 
 class EventRead(serializers.Serializer[Any]):
-    seq = serializers.IntegerField(help_text="Rises. Keep the last one and ask `after` it.")
+    seq = serializers.IntegerField(
+        help_text="Ascending number of the event. To continue later, send the last one as `after`."
+    )
     id = serializers.UUIDField()
     type = serializers.CharField()
     at = serializers.DateTimeField()
@@ -64,17 +67,17 @@ class EventRead(serializers.Serializer[Any]):
     scope = ScopeRead()
     actor = serializers.CharField()
     request_id = serializers.CharField()
-    data = serializers.DictField(  # type: ignore[assignment]  # DRF takes it out of the class
-        help_text="As the type's schema says."
+    data = serializers.DictField(  # type: ignore[assignment]  # DRF removes it from the class
+        help_text="Data of the event, as described by the schema of its type."
     )
 
 
 class EventList(serializers.Serializer[Any]):
     items = EventRead(many=True)
-    next_after = serializers.IntegerField(help_text="What to send as `after` to get what happens next.")
+    next_after = serializers.IntegerField(help_text="Value of `after` for later events.")
     next_before = serializers.IntegerField(
         allow_null=True,
-        help_text="What to send as `before` for older events. null: there are none, or the order is `asc`.",
+        help_text="Value of `before` for older events. null: there are none, or the order is `asc`.",
     )
 
 

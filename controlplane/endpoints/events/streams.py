@@ -1,8 +1,8 @@
-"""Watch the event log: streams and long polls that hold a connection and no thread.
+"""Event streams and long polls, which hold a connection but no thread.
 
-Django decides first: it authenticates, checks the question and answers what there is. If the answer says in a
-header that somebody wants to hear more, we take that header off and go on from there. Whenever the rights of
-somebody may have changed, and when a watcher has fallen behind, Django is asked again.
+Django handles the request first: it authenticates, validates and returns the existing events. If a header of
+its response contains a watch, the connection is kept open from there, without that header. Django handles the
+request again whenever the caller's permissions may have changed, and when a watcher has fallen behind.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ from controlplane.web.django_bridge import Application, Message, Receive, Send
 
 ROUTE = "/api/v1/events"
 _WAIT = re.compile(rb"(?<![^&])wait=[^&]*&?")
-# Proxies close connections that are silent for a minute.
+# Proxies close connections after a minute without data.
 KEEP_ALIVE_SECONDS = 15.0
-# Tokens end by time too, which changes nothing in the database.
-_ASK_AGAIN_SECONDS = 300.0
+# Tokens also expire, which changes nothing in the database.
+_REAUTHORIZE_SECONDS = 300.0
 _HEADER = HEADER.lower().encode()
 
 
 @dataclass(frozen=True, slots=True)
-class _Answer:
-    """What Django said. watch: if there is more to hear."""
+class _Response:
+    """Django's response. watch: set if the connection stays open."""
 
     status: int
     headers: list[tuple[bytes, bytes]]
@@ -45,7 +45,7 @@ class _Answer:
 
     async def send(self, send: Send) -> None:
         headers = self.headers
-        # Of a 304 it would be the length of what is not sent.
+        # For a 304 it would be the length of a body that is not sent.
         if self.status != HTTPStatus.NOT_MODIFIED:
             headers = [*headers, (b"content-length", str(len(self.body)).encode())]
         await send({"type": "http.response.start", "status": self.status, "headers": headers})
@@ -60,149 +60,154 @@ class Watchers:
         self._stopping = asyncio.Event()
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
-        answer = await self._ask(scope, receive)
-        if answer.watch is None:
-            await answer.send(send)
+        response = await self._call_django(scope, receive)
+        if response.watch is None:
+            await response.send(send)
             return
-        whose = answer.watch.principal
-        if not self._has_room(whose):
-            await _too_many().send(send)
+        principal = response.watch.principal
+        if not self._has_capacity(principal):
+            await _too_many_response().send(send)
             return
-        self._by_principal[whose] += 1
+        self._by_principal[principal] += 1
         self._feed.join()
         try:
-            await _Watcher(self._feed, self._ask, self._stopping, scope, receive, send).run(answer)
+            await _Watcher(self._feed, self._call_django, self._stopping, scope, receive, send).run(response)
         finally:
             self._feed.leave()
-            self._by_principal[whose] -= 1
+            self._by_principal[principal] -= 1
 
     def stop(self) -> None:
-        """Let everybody go; they come back, to another process, and miss nothing."""
+        """Close all connections. Watchers reconnect to another process and miss no events."""
         self._stopping.set()
         self._feed.close()
 
-    def _has_room(self, principal: str) -> bool:
+    def _has_capacity(self, principal: str) -> bool:
         return (
             self._by_principal[principal] < settings.WATCHERS_PER_PRINCIPAL
             and self._by_principal.total() < settings.WATCHERS_PER_WORKER
         )
 
-    async def _ask(self, scope: Message, receive: Receive) -> _Answer:
-        said: list[Message] = []
+    async def _call_django(self, scope: Message, receive: Receive) -> _Response:
+        messages: list[Message] = []
 
-        async def keep(message: Message) -> None:
-            said.append(message)
+        async def collect(message: Message) -> None:
+            messages.append(message)
 
-        await self._django({**scope, "headers": [*scope["headers"], PROOF]}, receive, keep)
+        await self._django({**scope, "headers": [*scope["headers"], PROOF]}, receive, collect)
         status, headers = 499, []
-        if said:
-            status, headers = said[0]["status"], list(said[0]["headers"])
+        if messages:
+            status, headers = messages[0]["status"], list(messages[0]["headers"])
         marks = [value for name, value in headers if name == _HEADER]
-        body = b"".join(one.get("body", b"") for one in said[1:])
-        kept = [(name, value) for name, value in headers if name not in (_HEADER, b"content-length")]
-        return _Answer(status, kept, body, watch_from(marks[0]) if marks else None)
+        body = b"".join(message.get("body", b"") for message in messages[1:])
+        forwarded = [(name, value) for name, value in headers if name not in (_HEADER, b"content-length")]
+        return _Response(status, forwarded, body, watch_from(marks[0]) if marks else None)
 
 
 class _Watcher:
-    """One connection that is held open."""
+    """One open connection."""
 
     def __init__(
         self,
         feed: Feed,
-        ask: Callable[[Message, Receive], Awaitable[_Answer]],
+        call_django: Callable[[Message, Receive], Awaitable[_Response]],
         stopping: asyncio.Event,
         *connection: Any,
     ) -> None:
-        self._feed, self._ask, self._stopping = feed, ask, stopping
+        self._feed, self._call_django, self._stopping = feed, call_django, stopping
         self._scope, self._receive, self._send = connection
         self._access = feed.access
-        self._ask_at = 0.0
+        self._reauthorize_at = 0.0
         self._gone = asyncio.create_task(self._until_gone())
 
-    async def run(self, answer: _Answer) -> None:
+    async def run(self, response: _Response) -> None:
         try:
-            if answer.watch and answer.watch.wait:
-                await self._poll(answer, answer.watch)
+            if response.watch and response.watch.wait:
+                await self._poll(response, response.watch)
             else:
-                await self._stream(answer)
+                await self._stream(response)
         finally:
             self._gone.cancel()
 
-    async def _poll(self, answer: _Answer, watch: Watch) -> None:
-        """Answer when there is something to tell, or when the time is over."""
+    async def _poll(self, response: _Response, watch: Watch) -> None:
+        """Respond as soon as there are events, or when the time is over."""
         loop = asyncio.get_running_loop()
         until = loop.time() + watch.wait
         after = watch.after
         while (left := until - loop.time()) > 0 and self._is_on():
-            news = self._feed.news
+            changed = self._feed.changed
             if self._feed.is_ahead_of(after):
                 if not self._feed.reaches_back_to(after) or any(map(watch.wants, self._feed.since(after))):
-                    answer = await self._again(after, waits=False)
+                    response = await self._continue_from(after, waits=False)
                     break
                 after = self._feed.last or after
-            await self._wait(news, left)
-        await answer.send(self._send)
+            await self._wait(changed, left)
+        await response.send(self._send)
 
-    async def _stream(self, answer: _Answer) -> None:
-        await self._send({"type": "http.response.start", "status": 200, "headers": answer.headers})
-        self._noted()
-        while answer.watch is not None and self._is_on():
-            after = answer.watch.after
-            await self._tell(answer.body)
-            after = await self._follow(answer.watch, after)
+    async def _stream(self, response: _Response) -> None:
+        await self._send({"type": "http.response.start", "status": 200, "headers": response.headers})
+        self._note_authorization()
+        while response.watch is not None and self._is_on():
+            after = response.watch.after
+            await self._send_text(response.body)
+            after = await self._follow(response.watch, after)
             if self._is_on():
-                answer = await self._again(after)
+                response = await self._continue_from(after)
         await self._send({"type": "http.response.body", "body": b"", "more_body": False})
 
     async def _follow(self, watch: Watch, after: int) -> int:
-        """Tell what comes, until Django has to be asked again; return the last number told."""
-        while self._is_on() and not self._must_ask():
-            news = self._feed.news
+        """Send new events until Django must reauthorize the request; return the last number sent."""
+        while self._is_on() and not self._must_reauthorize():
+            changed = self._feed.changed
             if self._feed.is_ahead_of(after):
                 if not self._feed.reaches_back_to(after):
                     return after
-                wanted = [told.text for told in self._feed.since(after) if watch.wants(told)]
+                texts = [event.text for event in self._feed.since(after) if watch.wants(event)]
                 after = self._feed.last or after
-                if wanted:
-                    await self._tell(b"".join(wanted))
-            if not await self._wait(news, KEEP_ALIVE_SECONDS):
-                await self._tell(bookmark(after))
+                if texts:
+                    await self._send_text(b"".join(texts))
+            if not await self._wait(changed, KEEP_ALIVE_SECONDS):
+                await self._send_text(bookmark(after))
         return after
 
-    async def _again(self, after: int, *, waits: bool = True) -> _Answer:
-        """Ask Django what came after, with the rights that hold now."""
-        self._noted()
+    async def _continue_from(self, after: int, *, waits: bool = True) -> _Response:
+        """Have Django handle the request again from `after`, with the caller's current permissions."""
+        self._note_authorization()
         headers = [(name, value) for name, value in self._scope["headers"] if name != b"last-event-id"]
         headers.append((b"last-event-id", str(after).encode()))
         query = self._scope["query_string"]
         query = query if waits else _WAIT.sub(b"", query)
-        return await self._ask({**self._scope, "headers": headers, "query_string": query}, _nothing)
+        return await self._call_django({**self._scope, "headers": headers, "query_string": query}, _nothing)
 
-    def _noted(self) -> None:
+    def _note_authorization(self) -> None:
         self._access = self._feed.access
-        # Not all at once: ten thousand watchers may have come together.
-        self._ask_at = asyncio.get_running_loop().time() + _ASK_AGAIN_SECONDS * random.uniform(0.7, 1.3)  # noqa: S311  (jitter)
+        # With jitter: ten thousand watchers may have connected at the same time.
+        seconds = _REAUTHORIZE_SECONDS * random.uniform(0.7, 1.3)  # noqa: S311  (jitter)
+        self._reauthorize_at = asyncio.get_running_loop().time() + seconds
 
-    def _must_ask(self) -> bool:
+    def _must_reauthorize(self) -> bool:
         rights_changed = bool(self._feed.access) and self._feed.access != self._access
-        return rights_changed or asyncio.get_running_loop().time() > self._ask_at
+        return rights_changed or asyncio.get_running_loop().time() > self._reauthorize_at
 
-    async def _wait(self, news: asyncio.Event, seconds: float) -> bool:
-        """True when there may be something; False when the time is over."""
-        waiting = {asyncio.create_task(news.wait()), asyncio.create_task(self._stopping.wait()), self._gone}
+    async def _wait(self, changed: asyncio.Event, seconds: float) -> bool:
+        """True if there may be events; False if the time is over."""
+        waiting = {
+            asyncio.create_task(changed.wait()),
+            asyncio.create_task(self._stopping.wait()),
+            self._gone,
+        }
         try:
             done, _ = await asyncio.wait(
                 waiting, timeout=min(seconds, KEEP_ALIVE_SECONDS), return_when=asyncio.FIRST_COMPLETED
             )
         finally:
-            for one in waiting - {self._gone}:
-                one.cancel()
+            for task in waiting - {self._gone}:
+                task.cancel()
         return bool(done)
 
     def _is_on(self) -> bool:
         return not self._gone.done() and not self._stopping.is_set()
 
-    async def _tell(self, text: bytes) -> None:
+    async def _send_text(self, text: bytes) -> None:
         await self._send({"type": "http.response.body", "body": text, "more_body": True})
 
     async def _until_gone(self) -> None:
@@ -214,9 +219,11 @@ async def _nothing() -> Message:
     return {"type": "http.request", "body": b"", "more_body": False}
 
 
-def _too_many() -> _Answer:
+def _too_many_response() -> _Response:
     response = plain_response(
-        TooManyAttempts("Too many watches are open. Close some, or come back in a minute.")
+        TooManyAttempts(
+            "Too many event streams and long polls are open. Close some, or try again in a minute."
+        )
     )
     headers = [(name.lower().encode(), value.encode()) for name, value in response.items()]
-    return _Answer(response.status_code, [*headers, (b"retry-after", b"60")], response.content, None)
+    return _Response(response.status_code, [*headers, (b"retry-after", b"60")], response.content, None)

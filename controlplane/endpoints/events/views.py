@@ -1,4 +1,4 @@
-"""Doors to the event log: follow it, and read what the types mean."""
+"""HTTP endpoints for events and event types."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from controlplane.errors import EventsGone, FieldError, InvalidRequest
 from controlplane.events import log, types
 from controlplane.events.models import Event, EventQuerySet
 from controlplane.events.stream_protocol import Watch, as_text, bookmark
-from controlplane.events.visibility import seen_with, sight_of
+from controlplane.events.visibility import event_filter_for, readable_events
 from controlplane.identity.roles import Action
 
 _EVENTS = OpenApiExample(
@@ -61,7 +61,10 @@ _STREAM = OpenApiExample(
     media_type="text/event-stream",
 )
 _LAST_EVENT_ID = OpenApiParameter(
-    "Last-Event-ID", int, OpenApiParameter.HEADER, description="As `after`, by clients that come back."
+    "Last-Event-ID",
+    int,
+    OpenApiParameter.HEADER,
+    description="Same as `after`, sent by clients that reconnect.",
 )
 _TYPES = OpenApiExample(
     "One type",
@@ -87,13 +90,13 @@ class EventCollection(Endpoint):
         operation_id="events_list",
         summary="List or follow events",
         description=(
-            "Only events that you may read, the newest first. For an older page send `before` = "
-            "`next_before`.\n\n"
-            "To follow, ask with `after` = `next_after`: the answer is in ascending order. A follower misses "
-            "nothing, in whatever order writers commit; the events of one object come in the order of its "
-            "changes. To get events at once, use `wait` (long poll), or `Accept: text/event-stream` for "
-            "server-sent events: `id` is the `seq`, `event` the type, `data` an event as below. A stream "
-            "that breaks goes on with `Last-Event-ID`; in quiet times a `bookmark` moves it on."
+            "Returns the events that you may read, newest first. For older events, send `before` ="
+            " `next_before`.\n\nTo follow the log, send `after` = `next_after`; events are then in"
+            " ascending order. A follower misses no event, in whatever order transactions commit, and"
+            " gets the events of one object in the order of its changes. For immediate delivery, use"
+            " `wait` (long poll), or `Accept: text/event-stream` for server-sent events: `id` is the"
+            " `seq`, `event` the type, `data` an event as below. To resume a stream, send"
+            " `Last-Event-ID`; a periodic `bookmark` event updates it while there are no others."
         ),
         tags=["events"],
         parameters=[FollowQuery, _LAST_EVENT_ID],
@@ -106,21 +109,21 @@ class EventCollection(Endpoint):
     def get(self, request: Request) -> HttpResponseBase:
         query = FollowQuery.parse(request)
         streams = "text/event-stream" in request.headers.get("Accept", "")
-        seen = log.last_number()
+        last_before = log.last_number()
         follows = _follows(request, query, streams=streams)
-        after = _after(request, query, seen, streams=streams) if follows else 0
+        after = _after(request, query, last_before, streams=streams) if follows else 0
         caller = caller_of(request)
-        sight = sight_of(caller)
+        event_filter = event_filter_for(caller)
         filters = {k: query[k] for k in ("type", "object_type", "object_id") if k in query}
-        rows = seen_with(sight).filter(**filters)
+        rows = readable_events(event_filter).filter(**filters)
         if "since" in query:
             rows = rows.filter(newer_than(query["since"]))
         most = min(query["limit"] or DEFAULT_LIMIT, MAX_LIMIT)
         if not follows:
-            return Response(_newest(rows.numbered_before(query.get("before")), most, seen))
+            return Response(_newest(rows.numbered_before(query.get("before")), most, last_before))
         events = list(rows.numbered_after(after)[:most])
-        last = _moved_on(events, full=len(events) >= most, seen=seen)
-        watch = Watch(last, str(caller.principal_id), sight, wait=query["wait"], **filters)
+        last = _last_returned(events, full=len(events) >= most, last_before=last_before)
+        watch = Watch(last, str(caller.principal_id), event_filter, wait=query["wait"], **filters)
         if streams:
             return _stream(request, events, watch)
         response = Response(_page(events, next_after=last, next_before=None))
@@ -130,21 +133,21 @@ class EventCollection(Endpoint):
 
 
 def _follows(request: Request, query: dict[str, Any], *, streams: bool) -> bool:
-    """True if the caller follows the log, in ascending order. Raises InvalidRequest for both at once."""
-    asked = streams or query["wait"] or "after" in query or "Last-Event-ID" in request.headers
-    if asked and (query.get("order") == DESCENDING or "before" in query):
-        message = "Following is in ascending order. Leave `order` and `before` out, or do not follow."
+    """True if the request follows the log. Raises InvalidRequest for contradictory parameters."""
+    follows = streams or query["wait"] or "after" in query or "Last-Event-ID" in request.headers
+    if follows and (query.get("order") == DESCENDING or "before" in query):
+        message = "Requests that follow the log are in ascending order. Omit `order` and `before`."
         name = "before" if "before" in query else "order"
         raise InvalidRequest(message, errors=[FieldError(f"?{name}", "not_allowed", message)])
-    return bool(asked) or query.get("order") == ASCENDING
+    return bool(follows) or query.get("order") == ASCENDING
 
 
-def _newest(rows: EventQuerySet, most: int, seen: int) -> dict[str, Any]:
-    """A page that ends with the oldest of its events. seen: the last number before they were read."""
-    found = list(rows[: most + 1])
-    events = found[:most]
-    last = max(seen, events[0].seq or 0) if events else seen
-    return _page(events, next_after=last, next_before=events[-1].seq if len(found) > most else None)
+def _newest(rows: EventQuerySet, most: int, last_before: int) -> dict[str, Any]:
+    """Return a page with the newest events first. last_before: the last number before the read."""
+    rows_read = list(rows[: most + 1])
+    events = rows_read[:most]
+    last = max(last_before, events[0].seq or 0) if events else last_before
+    return _page(events, next_after=last, next_before=events[-1].seq if len(rows_read) > most else None)
 
 
 def _page(events: list[Event], *, next_after: int, next_before: int | None) -> dict[str, Any]:
@@ -152,34 +155,36 @@ def _page(events: list[Event], *, next_after: int, next_before: int | None) -> d
     return {"items": items, "next_after": next_after, "next_before": next_before}
 
 
-def _moved_on(events: list[Event], *, full: bool, seen: int) -> int:
-    """The number up to which all is told. seen: the last one before the events were read."""
+def _last_returned(events: list[Event], *, full: bool, last_before: int) -> int:
+    """Return the number up to which all events are returned. last_before: the last one before the read."""
     last = events[-1].seq or 0 if events else 0
-    return last if full else max(last, seen)
+    return last if full else max(last, last_before)
 
 
 def _after(request: Request, query: dict[str, Any], last: int, *, streams: bool) -> int:
-    """Where the caller left off. Raises InvalidRequest, EventsGone."""
-    said = request.headers.get("Last-Event-ID", "")
-    if said and not (said.isascii() and said.isdecimal() and len(said) < 19):
-        message = "Last-Event-ID is the `seq` of the last event that you have."
+    """Return the number of the caller's last event. Raises InvalidRequest, EventsGone."""
+    last_event_id = request.headers.get("Last-Event-ID", "")
+    if last_event_id and not (
+        last_event_id.isascii() and last_event_id.isdecimal() and len(last_event_id) < 19
+    ):
+        message = "Last-Event-ID is not a valid `seq`. Send the `seq` of your last event."
         raise InvalidRequest(message, errors=[FieldError("header:Last-Event-ID", "malformed", message)])
-    # A stream of what is newer than a time begins in the past.
+    # A stream of events since a time begins in the past.
     first = last if streams and "since" not in query else 0
-    after = int(said) if said else query.get("after", first)
+    after = int(last_event_id) if last_event_id else query.get("after", first)
     if after > last:
         raise EventsGone(
-            f"You have seen event {after}, and the last one here is {last}: the log was restored from an "
-            f"older backup. Read again what you follow, then go on after {last}."
+            f"Your last event is {after}, but the log ends at {last}: it was restored from an older"
+            f" backup. Read the resources again, then continue after {last}."
         )
     return int(after)
 
 
 def _stream(request: Request, events: list[Event], watch: Watch) -> HttpResponseBase:
-    """What there is; the watchers in front of us go on from there, and any client can by itself."""
+    """Return the existing events. The stream continues in `streams`, or with the client's next request."""
     text = b"".join(as_text(event.seq or 0, event.type, show_event(event)) for event in events)
     response = HttpResponse(text or bookmark(watch.after), content_type="text/event-stream; charset=utf-8")
-    # nginx would keep events back until it has many.
+    # nginx would buffer events.
     response["X-Accel-Buffering"] = "no"
     hand_over(replace(watch, wait=0), request.headers, response)
     return response
@@ -191,7 +196,7 @@ class EventTypeCollection(Endpoint):
     @extend_schema(
         operation_id="event_types_list",
         summary="List event types",
-        description="Every type of event with its meaning and the JSON Schema of its data.",
+        description="Returns all event types with their meaning and the JSON Schema of their data.",
         tags=["events"],
         responses=EventTypeList,
         examples=[_TYPES],

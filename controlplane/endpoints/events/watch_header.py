@@ -1,7 +1,7 @@
-"""How the view hands a watch to the watchers in front of it, in the same process.
+"""Transfer of a watch from the view to the event streams in front of it, in the same process.
 
-The watch holds what its reader may not see, so it is only handed to whoever proves to be the watchers: by a
-word that is new in every process. Without watchers in front (plain WSGI) the answer has no such header.
+The watch contains data that its caller may not see, so the view adds it only to requests with a secret that
+is unique to the process. Without event streams in front (plain WSGI), responses have no such header.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from typing import Any
 from controlplane.events.stream_protocol import Watch
 
 HEADER = "X-Controlplane-Watch"
-_ASKED_BY = "X-Controlplane-Watcher"
-_WORD = secrets.token_urlsafe(24)
+_PROOF_HEADER = "X-Controlplane-Watcher"
+_SECRET = secrets.token_urlsafe(24)
 
-# What the watchers add to the headers of a request that they pass on.
-PROOF = (_ASKED_BY.lower().encode(), _WORD.encode())
+# Added to the headers of requests that the event streams pass on.
+PROOF = (_PROOF_HEADER.lower().encode(), _SECRET.encode())
 
 
 def hand_over(watch: Watch, request_headers: Mapping[str, str], response: Any) -> None:
-    """Attach the watch to the response, if the watchers asked."""
-    if secrets.compare_digest(request_headers.get(_ASKED_BY, "").encode(), _WORD.encode()):
+    """Add the watch to the response if the request came through the event streams."""
+    if secrets.compare_digest(request_headers.get(_PROOF_HEADER, "").encode(), _SECRET.encode()):
         response[HEADER] = watch.header()

@@ -12,10 +12,10 @@ from controlplane.database.roles import ROLES, establish
 
 class Command(BaseCommand):
     help = (
-        "Create the database roles of the migrator, web and worker, and give them their rights. "
-        "DATABASE_URL must name a superuser, or the owner of the database with CREATEROLE. Safe to run again."
+        "Create the database roles migrator, web and worker, and grant their privileges. DATABASE_URL"
+        " must be of a superuser, or of the database's owner with CREATEROLE. Safe to run again."
     )
-    # There may be no tables yet.
+    # The tables may not exist yet.
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -24,7 +24,8 @@ class Command(BaseCommand):
             type=Path,
             action="append",
             default=[],
-            help="A file with the DATABASE_URL of one of the roles; its password is set to that in the file.",
+            help="File with the DATABASE_URL of a role, whose password is set to the one in the URL."
+            " Repeatable.",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -35,23 +36,25 @@ class Command(BaseCommand):
                 verifiers = {role: _verifier(role, password) for role, password in passwords.items()}
                 establish(cursor, passwords=verifiers)
         except DatabaseError as error:
-            raise CommandError(f"The roles could not be created, nothing was changed: {error}") from error
-        self.stdout.write(f"The roles {', '.join(ROLES)} are ready.")
+            raise CommandError(f"The roles could not be created, and nothing was changed: {error}") from error
+        self.stdout.write(f"Roles ready: {', '.join(ROLES)}.")
 
 
 def _role_and_password(file: Path) -> tuple[str, str]:
     try:
         parts = conninfo_to_dict(file.read_text().strip())
     except (OSError, ProgrammingError) as error:
-        raise CommandError(f"{file} cannot be used: {error}") from error
+        raise CommandError(f"Cannot read a DATABASE_URL from {file}: {error}") from error
     role, password = parts.get("user"), parts.get("password")
     if role not in ROLES or not password:
-        raise CommandError(f"{file} must name one of {', '.join(ROLES)} with a password.")
+        raise CommandError(
+            f"The URL in {file} must contain one of the roles {', '.join(ROLES)} and a password."
+        )
     return str(role), str(password)
 
 
 def _verifier(role: str, password: str) -> str:
-    """As Postgres stores it: the password itself reaches neither the server nor its log."""
+    """Return the SCRAM verifier, so that the password reaches neither the server nor its log."""
     encrypted = connection.connection.pgconn.encrypt_password(
         password.encode(), role.encode(), b"scram-sha-256"
     )

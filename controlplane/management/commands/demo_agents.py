@@ -4,14 +4,19 @@ from typing import Any
 from django.core.management.base import BaseCommand
 
 from controlplane.demo.fleet import run
-from controlplane.demo.seed import new_agents_token
+from controlplane.demo.seed import create_agents_token
 
 
 class Command(BaseCommand):
-    help = "Play the demo's agents over HTTP until stopped: four beat, one is late, one is silent."
+    help = (
+        "Send heartbeats of the demo's agents over HTTP until stopped: four are healthy, one is late,"
+        " one is silent."
+    )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("--url", required=True, help="Such as http://127.0.0.1:8000")
+        parser.add_argument(
+            "--url", required=True, help="URL of the control plane, such as http://127.0.0.1:8000."
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        run(options["url"], new_agents_token())
+        run(options["url"], create_agents_token())

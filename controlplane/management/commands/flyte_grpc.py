@@ -1,38 +1,52 @@
+from __future__ import annotations
+
 import signal
 import threading
 from argparse import ArgumentParser
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
-from overrides.flyte.grpc_server import ListenOptions, build, serves
+from controlplane.extras import is_installed, missing
 
-# Calls under way may end; whoever stops us kills after 30 s.
+if TYPE_CHECKING:
+    from overrides.flyte.grpc_server import ListenOptions
+
+# Time for running calls to finish; process managers kill after 30 s.
 _GRACE_SECONDS = 10.0
 
 
 class Command(BaseCommand):
-    help = "Serve Flyte's gRPC clients (flytectl, flytekit) until told to stop."
+    help = "Serve Flyte's gRPC clients (flytectl, flytekit) until stopped."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("--probe", action="store_true", help="Ask a running server whether it serves.")
+        parser.add_argument(
+            "--probe", action="store_true", help="Check whether a running server responds, and exit."
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
+        if not is_installed("flyte"):
+            raise CommandError(missing("flyte"))
+        from overrides.flyte.grpc_server import serves
+
         if options["probe"]:
             if not serves(_listening()):
-                raise CommandError(f"Nobody serves at port {settings.FLYTE_GRPC_PORT}.")
+                raise CommandError(f"No Flyte gRPC server responds on port {settings.FLYTE_GRPC_PORT}.")
             return
         self._serve()
 
     def _serve(self) -> None:
+        from overrides.flyte.grpc_server import build
+
         _check_encrypted()
         try:
             server, port = build(_listening())
         except (RuntimeError, OSError) as error:
             raise CommandError(
-                f"Cannot listen on {settings.FLYTE_GRPC_ADDRESS}:{settings.FLYTE_GRPC_PORT}: {error}. "
-                "Set FLYTE_GRPC_PORT to a free port, and check the files of FLYTE_GRPC_TLS_CERT and _KEY."
+                f"Cannot listen on {settings.FLYTE_GRPC_ADDRESS}:{settings.FLYTE_GRPC_PORT}: {error}."
+                " Set FLYTE_GRPC_PORT to a free port, and check FLYTE_GRPC_TLS_CERT and"
+                " FLYTE_GRPC_TLS_KEY."
             ) from error
         stop = threading.Event()
         for number in (signal.SIGTERM, signal.SIGINT):
@@ -49,12 +63,14 @@ def _check_encrypted() -> None:
         settings.FLYTE_GRPC_TLS_CERT or settings.SECURE_PROXY_SSL_HEADER
     ):
         raise CommandError(
-            "Tokens would travel unencrypted. Set FLYTE_GRPC_TLS_CERT and FLYTE_GRPC_TLS_KEY; or, if a proxy "
-            "in front ends TLS, BEHIND_TLS_PROXY=true."
+            "Tokens would be sent unencrypted. Set FLYTE_GRPC_TLS_CERT and FLYTE_GRPC_TLS_KEY, or"
+            " BEHIND_TLS_PROXY=true behind a proxy that terminates TLS."
         )
 
 
 def _listening() -> ListenOptions:
+    from overrides.flyte.grpc_server import ListenOptions
+
     return ListenOptions(
         settings.FLYTE_GRPC_ADDRESS,
         settings.FLYTE_GRPC_PORT,

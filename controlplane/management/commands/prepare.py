@@ -20,24 +20,28 @@ _SETTINGS = {
 
 
 class Command(BaseCommand):
-    help = "Make a database ready: tables, administrator, demo. One process for all of `make up`'s steps."
+    help = "Prepare a database for `make up`: tables, administrator and demo data."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("--data-dir", type=Path, required=True)
-        parser.add_argument("--demo", action="store_true")
+        parser.add_argument(
+            "--data-dir", type=Path, required=True, help="Folder for the administrator's secrets."
+        )
+        parser.add_argument("--demo", action="store_true", help="Load the demo data, once.")
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
             call_command("migrate", interactive=False, verbosity=0)
         except OperationalError as error:
-            raise CommandError(f"DATABASE_URL: {str(error).strip()}") from error
-        silent = [_SETTINGS[check.name] for check in CHECKS if not passes(check)]
-        if silent:
-            raise CommandError(f"Nothing answers at the address that {' and '.join(silent)} gives.")
+            raise CommandError(f"Cannot use the database in DATABASE_URL: {str(error).strip()}") from error
+        failed = [_SETTINGS[check.name] for check in CHECKS if not passes(check)]
+        if failed:
+            raise CommandError(
+                f"No response from the service in {' and '.join(failed)}. Start it, or correct the setting."
+            )
         ensure_admin(options["data_dir"])
         synchronise()
-        # Remembered beside the data: who deletes the demo's projects does not want them back.
-        loaded = options["data_dir"] / "demo.loaded"
-        if options["demo"] and not loaded.exists():
+        # Recorded with the data, so that deleted demo projects are not loaded again.
+        marker = options["data_dir"] / "demo.loaded"
+        if options["demo"] and not marker.exists():
             seed()
-            loaded.touch()
+            marker.touch()

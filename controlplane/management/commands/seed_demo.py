@@ -6,7 +6,9 @@ from controlplane.demo.seed import seed
 
 
 class Command(BaseCommand):
-    help = "Load the demo: projects, domains, overrides on every level, six agents. Twice does no harm."
+    help = "Load the demo data: projects, overrides on every level, six agents. Safe to run again."
 
     def handle(self, *args: Any, **options: Any) -> None:
-        self.stdout.write("The demo is loaded." if seed() else "The demo was loaded before; nothing changed.")
+        self.stdout.write(
+            "Demo data loaded." if seed() else "The demo data already exist. Nothing was changed."
+        )

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from django.conf import settings
 
+from controlplane.extras import is_installed
 from controlplane.outgoing import allowed_networks
 from registry.agent_configs.reachability.judge import ProbeThresholds
 from registry.agent_configs.reachability.probe import ProbeRules
 
 
 def probes_are_enabled() -> bool:
-    return bool(settings.AGENT_PROBES != "off")
+    """False without the extra `flyte`: agents speak gRPC."""
+    return bool(settings.AGENT_PROBES != "off" and is_installed("flyte"))
 
 
 def new_documents_wait() -> bool:
     """True if a new document is not served until its agents are probed and reachable."""
-    return bool(settings.AGENT_PROBES == "gate-new")
+    return bool(settings.AGENT_PROBES == "gate-new" and is_installed("flyte"))
 
 
 def probe_thresholds() -> ProbeThresholds:

@@ -11,25 +11,11 @@ import socket
 import ssl
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
-
-import grpc
-from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from controlplane.errors import RemoteFailed
 from controlplane.outgoing import Network, is_allowed, resolve
 from registry.agent_configs.bundles.conditions import Status
 from registry.agent_configs.reachability.judge import Outcome
-
-# A health response has a few bytes.
-_MAX_RESPONSE_BYTES = 4096
-# The agent responded, which is enough.
-_ANSWER_CODES = (
-    grpc.StatusCode.UNIMPLEMENTED,
-    grpc.StatusCode.NOT_FOUND,
-    grpc.StatusCode.UNAUTHENTICATED,
-    grpc.StatusCode.PERMISSION_DENIED,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,48 +80,13 @@ def _connect(peer: _Peer, insecure: bool, rules: ProbeRules) -> Outcome:
         return Outcome(
             Status.FALSE, "ConnectFailed", f"The connection failed: {error.strerror or 'refused'}."
         )
-    return _check_health(peer, insecure, rules)
+    # gRPC is an extra, and slow to import.
+    from registry.agent_configs.reachability.grpc_health import check_health
+
+    return check_health(peer.target, peer.host, rules.seconds, insecure=insecure, roots=rules.roots)
 
 
 def _check_tls(plain: socket.socket, host: str, rules: ProbeRules) -> None:
     context = ssl.create_default_context(cafile=rules.roots or None)
     context.set_alpn_protocols(["h2"])
     context.wrap_socket(plain, server_hostname=host).close()
-
-
-def _check_health(peer: _Peer, insecure: bool, rules: ProbeRules) -> Outcome:
-    with _channel(peer, insecure, rules) as channel:
-        try:
-            answer = health_pb2_grpc.HealthStub(channel).Check(
-                health_pb2.HealthCheckRequest(), timeout=rules.seconds
-            )
-        except grpc.RpcError as error:
-            return _without_health(error.code())
-    if answer.status == health_pb2.HealthCheckResponse.NOT_SERVING:
-        return Outcome(Status.FALSE, "NotServing", "The agent reports that it is not serving.")
-    return Outcome(Status.TRUE, "Reachable", "The agent reports that it is serving.")
-
-
-def _without_health(code: grpc.StatusCode) -> Outcome:
-    if code in _ANSWER_CODES:
-        return Outcome(Status.TRUE, "Reachable", "The agent responds but has no health service.")
-    if code is grpc.StatusCode.DEADLINE_EXCEEDED:
-        return Outcome(
-            Status.FALSE, "TimedOut", "The agent accepts connections but does not respond to calls."
-        )
-    return Outcome(Status.FALSE, "NotGRPC", "The agent accepts connections but does not speak gRPC.")
-
-
-def _channel(peer: _Peer, insecure: bool, rules: ProbeRules) -> grpc.Channel:
-    options = [
-        ("grpc.enable_http_proxy", 0),
-        ("grpc.enable_retries", 0),
-        ("grpc.max_receive_message_length", _MAX_RESPONSE_BYTES),
-        ("grpc.max_metadata_size", _MAX_RESPONSE_BYTES),
-        ("grpc.default_authority", peer.host),
-    ]
-    if insecure:
-        return grpc.insecure_channel(peer.target, options)
-    roots = Path(rules.roots).read_bytes() if rules.roots else None
-    named = [*options, ("grpc.ssl_target_name_override", peer.host)]
-    return grpc.secure_channel(peer.target, grpc.ssl_channel_credentials(roots), named)

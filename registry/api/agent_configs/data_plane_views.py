@@ -32,7 +32,10 @@ from registry.agent_configs.delivery.data_planes import (
     put_plane,
 )
 from registry.agent_configs.delivery.long_poll import watch_data_plane
-from registry.agent_configs.delivery.signatures import repr_digest, signatures
+from registry.agent_configs.delivery.signatures import (
+    digest_headers,
+    signature_headers,
+)
 from registry.agent_configs.documents.dialects import Dialect
 from registry.agent_configs.models import DataPlane
 from registry.agent_configs.publishing.teams import check_may_see_all_teams
@@ -135,8 +138,9 @@ class DataPlaneConfig(Endpoint):
         description=(
             "Returns one complete document. Poll with `If-None-Match`: 304 is cheap, and with `wait` the "
             "response is delayed until the data plane changes or the time is over.\n\n"
-            "`Repr-Digest` (RFC 9530) covers the bytes as they are served. If keys are set, "
-            "`X-Config-Signature` has an Ed25519 signature by each, by the key's id."
+            "`Content-Digest` and `Repr-Digest` (RFC 9530) cover the bytes as they are served. If keys are "
+            "set, `Signature` and `Signature-Input` (RFC 9421) have an Ed25519 signature by each, labeled "
+            "with the key's id, over the status, the path, the content type, the digest and the revision."
         ),
         tags=_TAGS,
         parameters=[
@@ -161,7 +165,7 @@ class DataPlaneConfig(Endpoint):
                 watch = watch_data_plane(plane.name, caller, after=last_event, seconds=query["wait"])
                 hand_over(watch, request.headers, answer)
             return answer
-        return _respond_with_configuration(plane, config_format)
+        return _respond_with_configuration(request.path, plane, config_format)
 
 
 class DataPlaneAcks(Endpoint):
@@ -214,20 +218,18 @@ class ApproveBundle(Endpoint):
         return _respond(approve(name, body["digest"], actor=actor_of(request, query["change_message"])))
 
 
-def _respond_with_configuration(plane: DataPlane, config_format: Format) -> HttpResponse:
+def _respond_with_configuration(path: str, plane: DataPlane, config_format: Format) -> HttpResponse:
     document = get_configuration(plane, config_format)
     body = document.body.encode()
     headers = {
+        "Content-Type": "application/json" if config_format is Format.JSON else MEDIA_TYPE,
         "ETag": document.etag,
         "Cache-Control": "private, no-cache",
         "X-Config-Revision": str(document.revision),
         "X-Config-Digest": document.digest,
-        "Repr-Digest": repr_digest(body),
+        **digest_headers(body),
     }
-    if signed := signatures(plane.name, document.revision, body):
-        headers["X-Config-Signature"] = signed
-    kind = "application/json" if config_format is Format.JSON else MEDIA_TYPE
-    return HttpResponse(body, content_type=kind, headers=headers)
+    return HttpResponse(body, headers={**headers, **signature_headers(path, headers)})
 
 
 def _respond(plane: DataPlane, status: int = 200) -> Response:

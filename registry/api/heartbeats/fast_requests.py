@@ -6,8 +6,10 @@ import re
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from controlplane.api.bodies import parse_json
+from django.conf import settings
+
 from controlplane.errors import MalformedBody
+from controlplane.formats.strict_json import parse_json
 from registry.agents.states import after_heartbeat
 from registry.api.heartbeats.fast_connection import BinaryHeartbeat
 from registry.heartbeats.reports import digest_of
@@ -57,7 +59,7 @@ def _read_plain(body: bytes) -> tuple[str, int, bytes | None, bytes | None] | No
         instance = None if match[3] is None else _uuid(match[3].decode("ascii"))
         return match[1].decode("ascii"), int(match[2]), instance, None
     try:
-        document = parse_json(body)
+        document = parse_json(body, max_depth=settings.MAX_JSON_DEPTH)
     except MalformedBody:
         return None
     return _read_document(document)

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import msgspec
 from django.conf import settings
 
-from controlplane.api.bodies import parse_json
-from controlplane.api.idempotency import is_legal
+from controlplane.api.idempotency import is_valid_key
+from controlplane.formats.strict_json import parse_json
 from controlplane.web.django_bridge import Application
 from controlplane.web.fast_path import FastAnswer, FastPath
 from controlplane.web.fast_requests import RequestHead, RequestHeads
@@ -34,9 +34,13 @@ class FastJoins(FastPath):
 
     async def answer(self, head: RequestHead, body: bytes, request_id: str) -> FastAnswer | None:
         registration = read_registration(body)
-        if registration is None or (head.key is not None and not is_legal(head.key)):
+        if registration is None or (head.key is not None and not is_valid_key(head.key)):
             return None
-        repeat = None if head.key is None else repeat_key(head.key, parse_json(body))
+        repeat = (
+            None
+            if head.key is None
+            else repeat_key(head.key, parse_json(body, max_depth=settings.MAX_JSON_DEPTH))
+        )
         joined = await self._batches.ask(Joining(head.token_digest, registration, request_id, repeat))
         if joined is None:
             return None

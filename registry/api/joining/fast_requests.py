@@ -6,10 +6,11 @@ from typing import Annotated, Any
 from uuid import UUID
 
 import msgspec
+from django.conf import settings
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from controlplane.api.bodies import parse_json
 from controlplane.errors import MalformedBody
+from controlplane.formats.strict_json import parse_json
 from overrides.resource_types.schemas import LABEL_VALUE, QUALIFIED_NAME
 from registry.agents.states import Cost
 from registry.joining.registration import LONGEST_TOPIC_NAME, TOPIC_NAME, Registration
@@ -53,7 +54,7 @@ class _Plain(Struct, forbid_unknown_fields=True):
 def read_registration(body: bytes) -> Registration | None:
     """Return what the body says, or None if Django must judge it."""
     try:
-        said = msgspec.convert(parse_json(body), _Plain)
+        said = msgspec.convert(parse_json(body, max_depth=settings.MAX_JSON_DEPTH), _Plain)
     except (MalformedBody, msgspec.ValidationError):
         return None
     resources: dict[str, Any] | None = msgspec.to_builtins(said.resources_available)

@@ -259,7 +259,7 @@ def show_joined(joined: Joined, policy: LivenessPolicy) -> dict[str, Any]:
 def _shown_once(shown: dict[str, Any], status: int) -> Response:
     """An idempotent replay answers the same without the secret."""
     response = Response(shown, status=status)
-    response.shown_again = {**shown, "token": None}  # type: ignore[attr-defined]  # endpoints.py
+    response.replayed_body = {**shown, "token": None}  # type: ignore[attr-defined]  # endpoints.py
     return response
 
 

@@ -7,10 +7,11 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from controlplane.extras import is_installed, missing
 from controlplane.identity.actors import system
 from registry.agent_configs.source_models import AgentConfigCluster
 from registry.agent_configs.sources.cluster.backoff import WatchTiming
-from registry.agent_configs.sources.cluster.client import MISSING, KubernetesCluster, is_installed
+from registry.agent_configs.sources.cluster.client import KubernetesCluster
 from registry.agent_configs.sources.cluster.health import serve_probes
 from registry.agent_configs.sources.cluster.protocol import ClusterError
 from registry.agent_configs.sources.cluster.synchronise import SOURCE, STANDBY
@@ -82,8 +83,8 @@ def _watcher() -> Watcher:
     namespaces = settings.AGENT_CONFIGS_KUBERNETES_NAMESPACES
     if not namespaces:
         raise CommandError("AGENT_CONFIGS_KUBERNETES_NAMESPACES is empty. Set it to the namespaces to watch.")
-    if not is_installed():
-        raise CommandError(MISSING)
+    if not is_installed("kubernetes"):
+        raise CommandError(missing("kubernetes"))
     timing = WatchTiming(relist_interval=settings.AGENT_CONFIGS_KUBERNETES_RELIST_SECONDS)
     try:
         cluster = KubernetesCluster(

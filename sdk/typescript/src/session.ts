@@ -4,7 +4,7 @@ import { createClient, type Client } from "./generated/client/index.js";
 import { eventsList, type EventRead, type Problem } from "./generated/index.js";
 
 const TRIES = 5;
-const MEETINGS = 5;
+const ATTEMPTS = 5;
 const BASE_MS = 200;
 const LONGEST_MS = 30_000;
 // The server sends a bookmark more often than this; silence means a dead connection.
@@ -97,7 +97,7 @@ export async function updateWithEtag<Seen, Done>(
     try {
       return await told(write(seen, answer.response?.headers.get("ETag") ?? ""));
     } catch (error) {
-      if (met >= MEETINGS || !(error instanceof ProblemError && error.status === 412)) throw error;
+      if (met >= ATTEMPTS || !(error instanceof ProblemError && error.status === 412)) throw error;
     }
   }
 }

@@ -148,7 +148,7 @@ def test_a_person_ends_another_session_of_theirs(jane):
 def test_a_person_ends_all_other_sessions(jane):
     here, *other_browsers = log_in(), log_in(), log_in()
 
-    assert "Sessions that end: 2" in here.get("/sessions/end-others").content.decode()
+    assert "Sessions to end: 2" in here.get("/sessions/end-others").content.decode()
     here.post("/sessions/end-others")
 
     assert is_in(here)

@@ -228,7 +228,7 @@ def test_rights_are_missing_exactly_if_something_is_allowed_to_one_alone(granted
 def test_nobody_creates_a_token_with_rights_that_are_not_theirs(db):
     editor, admin = make_principal("editor"), make_principal("admin")
 
-    with pytest.raises(Exception, match="rights that you do not have"):
+    with pytest.raises(Exception, match="permissions that you lack"):
         issue_tokens.issue_token(
             admin, "x", Unspecified.EXPIRY, issuer=Issuer(caller_for(editor)), actor=ACTOR
         )

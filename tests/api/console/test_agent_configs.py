@@ -40,10 +40,10 @@ def has_it():
 def test_documents_are_listed_with_how_they_stand(browser):
     listed = page_text(browser, "/agent-configs")
 
-    assert 'class="state in_force"' in listed
+    assert 'class="state active"' in listed
     assert 'class="state conflict"' in listed
     assert "rival" not in page_text(browser, "/agent-configs?team=acme").split("<tbody>")[1]
-    assert "No document fits" in page_text(browser, "/agent-configs?team=%00")
+    assert "No documents match" in page_text(browser, "/agent-configs?team=%00")
 
 
 def test_a_document_shows_its_text_its_claims_and_what_happened(browser):
@@ -52,7 +52,7 @@ def test_a_document_shows_its_text_its_claims_and_what_happened(browser):
     assert "acme-sensor.svc.cluster.local:8000" in page
     assert "Programmed=True" in page
     assert "agent_config.published" in page
-    assert 'aria-label="Give acme_sensor up"' in page
+    assert 'aria-label="Release acme_sensor"' in page
     assert page_text(browser, "/agent-configs/documents/api/acme/nothing", 404)
     unasked = page_text(logged_in("vera", Role.VIEWER), "/agent-configs/documents/api/acme/agents")
     assert not re.search("Change it|Leave it out|Give up</a>", unasked)
@@ -76,7 +76,7 @@ def test_a_conflict_names_both_and_the_rule_and_is_handed_over(browser):
 def test_what_cannot_be_handed_over_is_said_before(browser):
     address = "/agent-configs/conflicts/hand-over?kind=task_type&name=acme_sensor&from_team=acme&to_team=none"
 
-    assert "It cannot be done now" in page_text(browser, address)
+    assert "The transfer is not possible" in page_text(browser, address)
     assert browser.post(address, {}).status_code == 400
     assert has_it() == "acme"
 
@@ -103,7 +103,7 @@ def test_a_data_plane_shows_its_bundles_and_what_changed_between_two(browser, ap
 
     assert 'class="state pending"' in listed
     assert f"/agent-configs/planes/eu/{plane.active_revision}" in plane_page
-    assert "What changed since revision 1" in last
+    assert "Changes since revision 1" in last
     assert 'class="added">+' in last
     assert page_text(browser, "/agent-configs/planes/eu/99999999999", 404)
     assert page_text(browser, "/agent-configs/planes/mars", 404)
@@ -168,8 +168,8 @@ def test_sources_tell_how_they_stand_and_a_removal_waits_for_a_word(browser, set
     assert 'class="state failing"' in listed
     assert "teams: no answer" in listed
     assert "teams: no answer" not in unasked
-    assert "Look, and confirm" not in unasked
-    assert "folder/acme/a.yaml is taken away" in page
+    assert "Review removal" not in unasked
+    assert "Removes folder/acme/a.yaml" in page
     assert 'name="digest" value="d1"' in page
     assert page_text(stranger, "/agent-configs/sources/folder", 403)
     assert page_text(browser, "/agent-configs/sources/moon", 404)
@@ -188,7 +188,7 @@ def test_a_removal_is_confirmed_as_it_was_shown(browser, settings, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("status", "word"), [("True", "reachable"), ("False", "unreachable"), ("Unknown", "not_known")]
+    ("status", "word"), [("True", "reachable"), ("False", "unreachable"), ("Unknown", "unknown")]
 )
 def test_a_document_tells_whether_its_endpoints_answer(browser, status, word):
     row = AgentConfigStatus.objects.get(document__team="acme")
@@ -211,19 +211,19 @@ def test_a_task_type_tells_who_has_it_where_and_who_lost_by_which_rule(browser):
     assert 'href="/agent-configs/documents/api/acme/agents"' in type_page
     assert "api/rival/agents</a>" in type_page
     assert "rule <strong>established</strong>" in type_page
-    assert "No registered agent says" in type_page
+    assert "No registered agent serves" in type_page
 
 
 def test_a_data_plane_tells_its_stage_and_whom_it_waits_for(browser, api):
-    assert "changes come to it at once" in page_text(browser, "/agent-configs/planes/eu")
+    assert "receives changes immediately" in page_text(browser, "/agent-configs/planes/eu")
     api.put("data-planes/us", {"stage": 2})
 
     waiting = page_text(browser, "/agent-configs/planes/us")
     DataPlane.objects.filter(name="eu").update(applied_revision=F("active_revision"), ack_state="APPLIED")
     settled = page_text(browser, "/agent-configs/planes/us")
 
-    assert 'changes wait for <a href="/agent-configs/planes/eu">eu</a>' in waiting
-    assert "the earlier stages are through" in settled
+    assert 'waits for <a href="/agent-configs/planes/eu">eu</a>' in waiting
+    assert "all earlier stages are complete" in settled
 
 
 def test_the_box_finds_every_mistake_at_its_place_and_keeps_the_text(browser):
@@ -234,7 +234,7 @@ def test_the_box_finds_every_mistake_at_its_place_and_keeps_the_text(browser):
     )
 
     page = answer.content.decode()
-    assert "It cannot be published" in page
+    assert "Document is not valid" in page
     assert "at line 6, column" in page
     assert "at line 8, column" in page
     assert "- bad name" in page
@@ -278,7 +278,7 @@ def test_who_publishes_for_nobody_is_told_so(browser):
     answer = editor.post("/agent-configs/try", {"team": "acme", "name": "x", "text": text(), "check": "1"})
 
     assert answer.status_code == 403
-    assert "no publisher of" in answer.content.decode()
+    assert "is not a publisher of" in answer.content.decode()
     assert editor.get("/agent-configs/leave-out/api/acme/agents").status_code == 403
 
 
@@ -294,9 +294,9 @@ def test_another_organisations_documents_are_not_shown(browser, api):
 @pytest.mark.parametrize(
     ("conditions", "conflicts", "word"),
     [
-        ([("Programmed", "True")], [], "in_force"),
+        ([("Programmed", "True")], [], "active"),
         ([("Programmed", "True")], [{}], "conflict"),
-        ([("Accepted", "False")], [], "refused"),
+        ([("Accepted", "False")], [], "rejected"),
         ([("Programmed", "False"), ("Valid", "True")], [], "pending"),
         ([], [], "pending"),
     ],
@@ -304,7 +304,7 @@ def test_another_organisations_documents_are_not_shown(browser, api):
 def test_how_a_document_stands_in_one_word(conditions, conflicts, word):
     entries = [{"type": kind, "status": status} for kind, status in conditions]
 
-    assert document_status.word(entries, conflicts) == word
+    assert document_status.summarise(entries, conflicts) == word
 
 
 def test_a_difference_tells_lines_apart():

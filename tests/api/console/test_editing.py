@@ -98,10 +98,10 @@ def test_what_somebody_else_saved_meanwhile_is_shown_beside_what_was_typed(brows
 
     page = text_shown(answer)
     assert answer.status_code == 412
-    assert "Somebody was quicker" in page
+    assert "Edit conflict" in page
     assert "limits: {cpu: '8'} # mine" in page, "the text stays as it was typed, comments too"
     assert 'name="version" value="2"' in page
-    assert "both changed it" in page
+    assert '<span class="state conflict">conflict</span>' in page
     assert get_override(PLACE).attributes == {"limits": {"cpu": "5"}}
 
 
@@ -127,7 +127,7 @@ def test_a_text_that_is_no_override_is_explained_and_kept(browser, text, words):
 
 def test_what_is_set_can_be_removed_after_a_look(browser):
     looked = browser.post(EDIT, {"do": "preview-delete", "version": "1", "text": "whatever: ["})
-    assert "Remove it" in text_shown(looked)
+    assert "Remove override" in text_shown(looked)
     assert Override.objects.of("task_resource", PLACE.scope).exists()
 
     browser.post(EDIT, {"do": "delete", "version": "1", "text": "whatever: ["})
@@ -204,10 +204,13 @@ def test_two_scopes_are_compared_by_what_applies_there(browser):
 def test_the_tree_counts_what_is_set_at_and_below_each_scope(browser):
     page = text_shown(browser.get("/overrides?project=flytesnacks&domain=development"))
 
-    assert "project=flytesnacks: 1 set here, 5 here and below" in page
-    assert "project=flytesnacks domain=development: 2 set here, 4 here and below" in page
-    assert "project=billing: 1 set here, 1 here and below" in page or "project=billing: 0 set here" in page
-    assert "global: 3 set here" in page
+    assert "project=flytesnacks: 1 override here, 5 here and below" in page
+    assert "project=flytesnacks domain=development: 2 overrides here, 4 here and below" in page
+    assert (
+        "project=billing: 1 override here, 1 here and below" in page
+        or "project=billing: 0 overrides here" in page
+    )
+    assert "global: 3 overrides here" in page
     assert "project=recommender" in page
     only = text_shown(browser.get("/overrides?only_set=1"))
     assert "domain=staging: " not in only
@@ -255,7 +258,7 @@ def test_a_field_that_is_emptied_is_inherited_again_and_empties_go():
 
 
 def test_three_documents_show_where_both_sides_changed_the_same():
-    three_ways = three_way_diff.three_ways(
+    three_ways = three_way_diff.compare_three(
         {"a": "1", "b": "1", "c": "1"}, {"a": "2", "b": "1", "c": "1"}, {"a": "3", "b": "2", "c": "1"},
         MergeRule(Strategy.MERGE),
     )  # fmt: skip
@@ -270,13 +273,13 @@ DEFINITION = (
 
 def test_a_type_is_checked_before_it_is_saved_and_listed_at_once(browser):
     checked = browser.post("/resource-types:new", {"do": "check", "version": "0", "text": DEFINITION})
-    assert "good definition" in text_shown(checked)
+    assert "The definition is valid" in text_shown(checked)
     assert browser.get("/resource-types/training_limits").status_code == 404
 
     saved = browser.post("/resource-types:new", {"do": "save", "version": "0", "text": DEFINITION})
 
     assert saved["Location"] == "/resource-types/training_limits"
-    assert "own, v1" in text_shown(browser.get("/resource-types"))
+    assert "custom, v1" in text_shown(browser.get("/resource-types"))
     assert "hours" in text_shown(browser.get("/resource-types/training_limits"))
 
 
@@ -321,7 +324,7 @@ def test_only_who_may_define_types_gets_the_editor(browser):
 
     assert editor.get("/resource-types").status_code == 200
     assert editor.get("/resource-types:new").status_code == 403
-    assert "Define a type" not in text_shown(editor.get("/resource-types"))
+    assert "Define type" not in text_shown(editor.get("/resource-types"))
 
 
 def test_the_dashboard_tells_of_an_engaged_guard_and_of_files_that_are_not_in_force(browser, settings):
@@ -338,7 +341,7 @@ def test_the_dashboard_tells_of_an_engaged_guard_and_of_files_that_are_not_in_fo
     assert "5 of 6 agents are silent." in page
     assert "a.yaml:3" in page
     assert "No fleet guard is engaged." not in page
-    assert "which are in force" not in page
+    assert "up to date" not in page
 
 
 def test_the_dashboard_tells_of_claims_that_collide(browser):
@@ -348,16 +351,16 @@ def test_the_dashboard_tells_of_claims_that_collide(browser):
 
     page = text_shown(browser.get("/"))
 
-    assert "ml/spark lost a claim in eu-1." in page
+    assert "ml/spark has a rejected claim in eu-1." in page
     assert "spark is taken" in page
-    assert "has lost a claim" not in page
+    assert "No agent configuration has a rejected claim" not in page
 
     for number in range(3):
         other = AgentConfig.objects.create(source="api", team="ml", name=f"x{number}", text="", digest="")
         AgentConfigStatus.objects.create(document=other, data_plane=plane, conflicts=[LOST])
     many = text_shown(browser.get("/"))
     assert many.count('class="notice"') == 1
-    assert "4 agent configurations lost claims to other documents." in many
+    assert "4 agent configurations have rejected claims." in many
 
 
 def test_the_dashboard_states_only_what_it_looked_at(browser):
@@ -373,7 +376,7 @@ def test_the_dashboard_states_only_what_it_looked_at(browser):
 
     assert "No fleet guard is engaged" not in page
     assert "Not checked, because your roles do not allow it: the fleet." in page
-    assert "No agent configuration that you may read has lost a claim." in page
+    assert "No agent configuration that you can read has a rejected claim." in page
     assert "rival" not in page
 
 
@@ -387,4 +390,4 @@ def test_mistakes_in_files_are_shown_to_readers_of_all_scopes_alone(browser, set
         assert "secret.yaml" in text_shown(browser.get(address))
         page = text_shown(viewer.get(address))
         assert "secret.yaml" not in page
-        assert "Overrides come from files" in page
+        assert "Overrides are loaded from files" in page

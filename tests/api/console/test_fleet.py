@@ -10,7 +10,7 @@ from django.db.models.functions import Now
 from django.test import Client
 
 from console.fleet import timeline
-from console.fleet.impact import Standing, in_words, standing
+from console.fleet.impact import Impact, describe_impact, load_impact
 from console.fleet.timeline import Move
 from controlplane.access.models import AuditRecord
 from controlplane.demo.seed import seed
@@ -61,7 +61,7 @@ def test_a_selector_that_cannot_be_read_is_told_beside_the_form(browser):
     answer = browser.get("/agents?selector=team+is+ml")
 
     assert answer.status_code == 422
-    assert "cannot be read" in text_of(answer)
+    assert "is not a valid selector" in text_of(answer)
     assert 'value="team is ml"' in text_of(answer)
 
 
@@ -129,7 +129,7 @@ def test_draining_asks_first_and_says_what_it_means(browser, agent):
     agent.refresh_from_db()
 
     assert "1 other agent takes work" in page
-    assert "Nobody else there provides: cluster." in page
+    assert "Service types that no other agent there provides: cluster." in page
     assert agent.state == State.READY
 
 
@@ -213,19 +213,19 @@ def test_impact_counts_only_those_that_take_work(browser, agent):
     other = Agent.objects.get(name="prod-eu-2")
     ServedTaskType.objects.create(agent=other, name="spark")
     agent.task_types = [{"name": "spark", "version": ""}]
-    assert standing(agent) == Standing("production-eu", 0, 1, ("cluster",), ())
+    assert load_impact(agent) == Impact("production-eu", 0, 1, ("cluster",), ())
 
     move(other, State.UNAVAILABLE, reason="Silent.", actor="tests")
 
     alone = ("vm", "container", "cluster")
-    assert standing(agent) == Standing("production-eu", 0, 0, alone, ("spark",))
+    assert load_impact(agent) == Impact("production-eu", 0, 0, alone, ("spark",))
 
 
 def test_impact_in_words_says_when_nothing_is_lost():
-    assert in_words(Standing("prod", 3, 2, (), ())) == (
-        "In prod 2 other agents take work.",
-        "3 messages wait for it unread.",
-        "Everything that it serves is served by others as well.",
+    assert describe_impact(Impact("prod", 3, 2, (), ())) == (
+        "In prod, 2 other agents take work.",
+        "Unread messages of this agent: 3.",
+        "Other agents serve all of its service types and task types.",
     )
 
 
@@ -280,7 +280,7 @@ def test_an_agent_that_registered_just_now_has_no_past(browser, agent):
     (x, width) = re.search(r'<rect class="fill ready" x="([0-9.]+)" y="0" width="([0-9.]+)"', page).groups()
     assert float(x) >= 995
     assert float(width) <= 5
-    assert "Nothing is recorded before" in page
+    assert "No records before" in page
 
 
 def test_a_mass_event_is_one_banner_with_a_count_and_a_link(browser):
@@ -334,7 +334,7 @@ def test_task_types_tell_who_serves_them(browser, agent):
     assert "v2" in listed
     assert "prod-eu-1" in type_page
     assert browser.get("/task-types/ray").status_code == 404
-    assert "No task type has a name" in text_of(browser.get("/task-types?q=ray"))
+    assert "No task types match" in text_of(browser.get("/task-types?q=ray"))
 
 
 def test_an_agents_page_shows_its_lease_and_a_duplicate(db):
@@ -345,11 +345,11 @@ def test_an_agents_page_shows_its_lease_and_a_duplicate(db):
     def page() -> str:
         return browser.get(f"/agents/{agent_id}").content.decode()
 
-    assert "each lasts 90 s</dd>" in page()
+    assert "UTC, 90 s after each heartbeat</dd>" in page()
     api.post("agents:set-environment-lease", {"environment": "prod", "lease_seconds": 600})
-    assert "each lasts 600 s, set for its environment" in page()
+    assert "600 s after each heartbeat, set for its environment" in page()
     api.post(f"agents/{agent_id}:set-lease", {"lease_seconds": 1800})
-    assert "each lasts 1800 s, set for this agent" in page()
+    assert "1800 s after each heartbeat, set for this agent" in page()
     assert "Another process uses this name" not in page()
     for _ in range(2):
         api.post("agents", {**body, "instance_uuid": "00000000-0000-4000-8000-000000000002"})

@@ -10,7 +10,7 @@ from django.test import Client
 from structlog.testing import capture_logs
 
 from console.fleet import counts as fleet
-from console.fleet.list_query import fitting
+from console.fleet.list_query import matching_agents
 from console.overrides import ladder
 from console.templatetags.times import ago
 from controlplane.access import principals
@@ -149,7 +149,7 @@ def test_the_effective_page_names_sources_and_what_lost(browser):
 
 
 @pytest.mark.parametrize(
-    ("query", "words"), [("workflow=w", "also needs"), ("project=flytesnack", "Did you mean")]
+    ("query", "words"), [("workflow=w", "also requires"), ("project=flytesnack", "Did you mean")]
 )
 def test_a_scope_that_is_none_is_a_message_and_no_error(browser, query, words):
     answer = browser.get(f"/overrides?{query}")
@@ -179,7 +179,7 @@ def test_where_nothing_is_set_the_page_says_how_to_set_something_there(db):
         ("/limits/cpu", "limits › cpu"),
         ("/labels/app.kubernetes.io~1name", "labels › app.kubernetes.io/name"),
         ("/a~01", "a~1"),
-        ("", "(everything)"),
+        ("", "(whole document)"),
     ],
 )
 def test_a_pointer_is_shown_in_words(pointer, words):
@@ -190,7 +190,7 @@ def test_a_pointer_is_shown_in_words(pointer, words):
     ("value", "words"), [("1Gi", "1Gi"), ("", '""'), (True, "true"), (["Zürich"], '["Zürich"]'), ({}, "{}")]
 )
 def test_a_value_is_shown_plainly(value, words):
-    assert ladder.in_words(value) == words
+    assert ladder.format_value(value) == words
 
 
 @pytest.mark.parametrize(
@@ -214,7 +214,7 @@ def test_who_may_not_see_a_page_is_told_what_is_missing(db):
     answer = client.get("/agents")
 
     assert answer.status_code == 403
-    assert "needs one of the roles" in answer.content.decode()
+    assert "requires one of the roles" in answer.content.decode()
 
 
 def test_who_has_no_role_is_told_so_on_the_dashboard(db):
@@ -226,7 +226,7 @@ def test_who_has_no_role_is_told_so_on_the_dashboard(db):
     answer = client.get("/")
 
     assert answer.status_code == 403
-    assert "needs one of the roles" in answer.content.decode()
+    assert "requires one of the roles" in answer.content.decode()
 
 
 def test_who_may_read_one_project_finds_it_and_no_other(browser):
@@ -259,7 +259,7 @@ def test_the_dashboard_counts_agents_and_the_late_ones_as_the_agents_page_shows_
     }
 
     assert late == {"prod-eu-1"}
-    assert {agent.name for agent in fitting({"state": "late"})} == late
+    assert {agent.name for agent in matching_agents({"state": "late"})} == late
     assert fleet.counts() == {
         **dict.fromkeys(State, 0),
         "ready": 5,
@@ -274,7 +274,7 @@ def test_a_filter_that_fits_nothing_says_so(browser, query):
     answer = browser.get(f"/agents?{query}")
 
     assert answer.status_code == 200
-    assert "No agent fits" in answer.content.decode()
+    assert "No agents match" in answer.content.decode()
 
 
 def test_logging_out_ends_the_session(browser):

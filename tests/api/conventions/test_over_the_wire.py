@@ -152,7 +152,7 @@ def test_a_body_that_did_not_arrive_whole_is_refused_and_changes_nothing(live, n
         status, body = send_raw(live.port, head.encode() + rest)
 
         assert status == 400, (what, body)
-        assert "ended before its announced length" in body.decode(), what
+        assert "shorter than its Content-Length" in body.decode(), what
         assert json.loads(body)[member]
     # A refused join is noted, once for each reason.
     assert AuditRecord.objects.count() == audited + (name == "join")

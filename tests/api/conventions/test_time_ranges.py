@@ -73,7 +73,7 @@ def test_following_and_looking_back_at_once_is_refused(api, query):
     answer = api.get(f"events?{query}")
 
     assert answer.status_code == 400
-    assert "Following is in ascending order" in answer.json()["detail"]
+    assert "Requests that follow the log are in ascending order" in answer.json()["detail"]
 
 
 def test_audit_pages_keep_their_order(api, old):

@@ -178,7 +178,7 @@ def test_members_come_in_the_order_of_the_proto_file(flyte_http):
         (b"\xff", "", "invalid character '\u00ff' looking for beginning of value"),
         (b"[" * 100_000, "", "invalid character '[' exceeded max depth"),
         (b"\x0a\xff\xff", PROTOBUF, "proto: cannot parse invalid wire-format data"),
-        (b"x" * (1024 * 1024 + 1), "", "A body may have 1048576 bytes at most"),
+        (b"x" * (1024 * 1024 + 1), "", "The body can have at most 1048576 bytes"),
     ],
 )
 def test_a_body_that_cannot_be_read_is_400_with_code_3(flyte_http, body, sends, message):

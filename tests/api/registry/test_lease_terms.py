@@ -12,7 +12,7 @@ from controlplane.access.models import AuditRecord
 from controlplane.events.models import Event
 from registry.agents import policies
 from registry.agents.models import Agent, Lease, SweepRecord
-from registry.listing.search import matching
+from registry.listing.search import search_agents
 from registry.sweep import sweep
 from tests.integration.registry.sweep.test_sweep import long_up
 from tests.support.api_client import AGENT, Api, token_for
@@ -148,10 +148,10 @@ def test_the_sweep_waits_for_the_whole_lease_and_lateness_follows_it(operator, a
         "alive": "ready",
     }
     assert operator.get(f"agents/{slow}").json()["late"] is False
-    assert list(matching({"late": True})) == []
+    assert list(search_agents({"late": True})) == []
     Lease.objects.filter(agent_id=slow).update(renewed_at=Now() - timedelta(seconds=901))
     assert operator.get(f"agents/{slow}").json()["late"] is True
-    assert [agent.name for agent in matching({"late": True})] == ["slow"]
+    assert [one.name for one in search_agents({"late": True})] == ["slow"]
     Lease.objects.filter(agent_id=slow).update(expires_at=Now() - timedelta(seconds=60))
     sweep.sweep_leases()
     assert Agent.objects.get(name="slow").state == "unavailable"

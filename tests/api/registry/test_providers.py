@@ -204,9 +204,9 @@ def test_the_first_report_makes_a_new_provider_ready(agent_api, path):
 
     report(agent_api, path, "Ready")
 
-    body = agent_api.get(f"{path}/providers/p1").json()
-    assert (body["status"], body["status_reason"]) == ("ready", "The agent says: ready.")
-    assert body["last_check_time"]
+    shown = agent_api.get(f"{path}/providers/p1").json()
+    assert (shown["status"], shown["status_reason"]) == ("ready", "Reported by the agent: ready.")
+    assert shown["last_check_time"]
     assert condition(agent_api, path) == {"vm": "ready"}
 
 
@@ -361,10 +361,10 @@ def test_a_provider_is_taken_away_with_a_record_and_its_history_stays(agent_api,
     assert agent_api.get(f"{path}/providers/p1").status_code == 404
     assert condition(agent_api, path) == {}
     history = agent_api.get(f"{path}/providers/p1/history").json()["items"]
-    assert [(entry["old_status"], entry["new_status"], entry["reason"]) for entry in history] == [
-        ("unhealthy", "", "It was taken away."),
+    assert [(one["old_status"], one["new_status"], one["reason"]) for one in history] == [
+        ("unhealthy", "", "Removed."),
         ("ready", "unhealthy", "Slow."),
-        ("", "ready", "As it registered."),
+        ("", "ready", "Reported at registration."),
     ]
     record = AuditRecord.objects.get(action="provider.removed")
     assert (record.reason, record.before["name"], record.after) == ("Moved.", "vm-provider", None)

@@ -165,7 +165,7 @@ def test_a_name_with_one_private_address_is_refused_whole(monkeypatch):
     answers = [(0, 0, 0, "", (name, 80)) for name in ("8.8.8.8", "10.0.0.1")]
     monkeypatch.setattr(socket, "getaddrinfo", lambda *args, **options: answers)
 
-    with pytest.raises(InvalidRequest, match="our own networks"):
+    with pytest.raises(InvalidRequest, match="to a private address"):
         check_target("http://example.com/", [])
 
 

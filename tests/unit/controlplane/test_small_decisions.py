@@ -6,7 +6,7 @@ import pytest
 from django.core.exceptions import ImproperlyConfigured
 
 from controlplane.ids import uuid7, uuid7_from
-from controlplane.local.backoff import LONGEST_SECONDS, next_delay
+from controlplane.local.supervisor import LONGEST_SECONDS, next_delay
 from controlplane.observability.request_ids import choose
 from controlplane.settings import environment as env
 
@@ -33,7 +33,7 @@ def test_back_off_doubles_to_a_limit_and_forgets_after_a_minute_of_life():
 def test_a_required_setting_that_is_missing_is_named(monkeypatch):
     monkeypatch.delenv("TEST_NAME", raising=False)
 
-    with pytest.raises(ImproperlyConfigured, match=r"TEST_NAME is not set: The name\."):
+    with pytest.raises(ImproperlyConfigured, match=r"TEST_NAME is required but not set\. .*: The name\."):
         env.text("TEST_NAME", default=None, meaning="The name.")
 
 
@@ -41,7 +41,7 @@ def test_a_required_setting_that_is_missing_is_named(monkeypatch):
 def test_a_number_that_is_none_stops_the_start(monkeypatch, raw):
     monkeypatch.setenv("TEST_NUMBER", raw)
 
-    with pytest.raises(ImproperlyConfigured, match="TEST_NUMBER cannot be used"):
+    with pytest.raises(ImproperlyConfigured, match="TEST_NUMBER is invalid"):
         env.integer("TEST_NUMBER", default=1, meaning="")
 
 

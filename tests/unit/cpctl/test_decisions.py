@@ -16,9 +16,9 @@ from cpctl.exits import Exit
 from cpctl.files import joined
 from cpctl.lazy import COMMANDS, build
 from cpctl.merging import three_way
-from cpctl.output import Column, as_csv, as_text, table, wants_colour
+from cpctl.output import Column, as_csv, as_text, table, wants_color
 from cpctl.plans import differs, is_empty
-from cpctl.portable.conflicts import over_what_was_seen
+from cpctl.portable.conflicts import retry_on_conflict
 from cpctl.portable.retries import TRIES, pause, repeatable
 from cpctl.portable.streams import parse
 from cpctl.scopes import scope_query, scope_text
@@ -107,8 +107,8 @@ def test_events_come_whole_and_a_bookmark_only_moves_on():
         ("never", {}, True, False),
     ],
 )
-def test_colour(flag, environment, terminal, coloured):
-    assert wants_colour(flag, environment, terminal=terminal) is coloured
+def test_colour(said, environment, terminal, coloured):
+    assert wants_color(said, environment, terminal=terminal) is coloured
 
 
 def test_what_a_server_tells_cannot_move_the_cursor():
@@ -143,11 +143,11 @@ def test_what_was_seen_is_looked_at_again_only_where_somebody_came_first():
     def is_late(error: Exception) -> bool:
         return isinstance(error, LookupError)
 
-    assert over_what_was_seen(1, attempt, lambda version: version + 1, too_late=is_late) == 3
+    assert retry_on_conflict(1, attempt, lambda seen: seen + 1, is_conflict=is_late) == 3
     with pytest.raises(LookupError):
-        over_what_was_seen(-9, attempt, lambda version: version + 1, too_late=is_late)
+        retry_on_conflict(-9, attempt, lambda seen: seen + 1, is_conflict=is_late)
     with pytest.raises(LookupError):
-        over_what_was_seen(2, attempt, lambda version: version + 1, too_late=lambda error: False)
+        retry_on_conflict(2, attempt, lambda seen: seen + 1, is_conflict=lambda error: False)
 
 
 def test_help_comes_at_once():
@@ -201,7 +201,7 @@ def test_contexts_survive_and_a_broken_file_is_told(tmp_path):
     assert load(path) == config
     assert load(tmp_path / "none.json") == Config()
     path.write_text(json.dumps({"contexts": []}))
-    with pytest.raises(UsageError, match="is not a configuration"):
+    with pytest.raises(UsageError, match="is not a valid cpctl configuration"):
         load(path)
 
 

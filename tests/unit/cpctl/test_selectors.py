@@ -6,11 +6,11 @@ import subprocess
 import sys
 
 import pytest
+from cpctl.selectors.select import pick_by
 
 from cpctl.commands.output_options import how, how_or_file
 from cpctl.errors import UsageError
 from cpctl.output import Format
-from cpctl.selectors.select import pick_by
 
 FLEET = {
     "items": [

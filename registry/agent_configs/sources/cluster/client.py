@@ -7,16 +7,13 @@ import random
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from importlib import import_module
-from importlib.util import find_spec
 from typing import Any
 
+from controlplane.extras import is_installed, missing
 from registry.agent_configs.sources.cluster.backoff import WatchTiming
 from registry.agent_configs.sources.cluster.objects import MalformedResponse, VersionExpired
 from registry.agent_configs.sources.cluster.protocol import EVERYWHERE, ClusterError
 
-MISSING = (
-    "The extra `kubernetes` is not installed: pip install --require-hashes -r requirements/kubernetes.txt"
-)
 _EVENTS = "/apis/events.k8s.io/v1"
 _PAGE = 500
 _GONE = 410
@@ -28,12 +25,8 @@ _SILENCE = 15.0
 _CHUNK = 1 << 16
 
 
-def is_installed() -> bool:
-    return find_spec("kubernetes") is not None
-
-
 class KubernetesCluster:
-    """A Kubernetes cluster. kubeconfig: a file; empty inside the cluster. Raises ClusterError if not found."""
+    """A Kubernetes cluster. kubeconfig: a file, or empty inside the cluster. Raises ClusterError."""
 
     def __init__(self, kubeconfig: str, *, selector: str = "", timing: WatchTiming | None = None) -> None:
         self.selector = selector
@@ -126,8 +119,8 @@ class KubernetesCluster:
 
 
 def _connect(kubeconfig: str) -> Any:
-    if not is_installed():
-        raise ClusterError(MISSING)
+    if not is_installed("kubernetes"):
+        raise ClusterError(missing("kubernetes"))
     client: Any = import_module("kubernetes.client")
     config: Any = import_module("kubernetes.config")
     configuration = client.Configuration()

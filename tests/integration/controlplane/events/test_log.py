@@ -83,7 +83,7 @@ def test_a_change_that_is_rolled_back_leaves_no_event_and_no_gap():
 
 
 def test_an_event_outside_of_a_transaction_is_refused():
-    with pytest.raises(RuntimeError, match="outside of a transaction"):
+    with pytest.raises(RuntimeError, match="within a transaction"):
         append("loose")
 
 

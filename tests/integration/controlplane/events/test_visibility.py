@@ -14,9 +14,9 @@ from controlplane.access.models import RoleBinding
 from controlplane.access.visible_audit import visible_records
 from controlplane.events import log, types
 from controlplane.events.audiences import declared_kinds, kind_of
-from controlplane.events.event_filter import EVERYTHING, Right, Sight, teams_in
+from controlplane.events.event_filter import EVERYTHING, EventFilter, EventRight, teams_in
 from controlplane.events.models import Event
-from controlplane.events.visibility import seen_with, sight_of
+from controlplane.events.visibility import event_filter_for, readable_events
 from controlplane.identity.callers import Caller
 from controlplane.identity.roles import Grant, Role
 from controlplane.scopes import Scope
@@ -31,8 +31,10 @@ SCOPES = [Scope(), Scope(domain="d"), Scope(project="p"), Scope("d", "p"), Scope
 TYPES = ["project.created", "token.created", "agent_config.removed", "agent_config_claim.transferred"]
 TEAMS = ["ours", "rival", "third"]
 _some_scopes = st.lists(st.sampled_from(SCOPES), max_size=3).map(tuple)
-_rights = st.builds(Right, st.frozensets(st.sampled_from(TYPES), min_size=1), _some_scopes)
-_sights = st.builds(Sight, st.lists(_rights, max_size=3).map(tuple), st.frozensets(st.sampled_from(TEAMS)))
+_rights = st.builds(EventRight, st.frozensets(st.sampled_from(TYPES), min_size=1), _some_scopes)
+_sights = st.builds(
+    EventFilter, st.lists(_rights, max_size=3).map(tuple), st.frozensets(st.sampled_from(TEAMS))
+)
 
 
 def caller(*grants: Grant, name: str = "somebody") -> Caller:
@@ -67,7 +69,7 @@ def test_sql_and_python_agree_on_what_is_visible(every_event, sight):
         )
     }
 
-    assert set(seen_with(sight).values_list("id", flat=True)) == expected
+    assert set(readable_events(sight).values_list("id", flat=True)) == expected
 
 
 def test_every_kind_of_event_says_who_may_read_it():
@@ -79,10 +81,10 @@ def test_every_kind_of_event_says_who_may_read_it():
 
 @pytest.mark.django_db
 def test_administrators_read_everything_and_others_what_their_roles_read():
-    assert sight_of(caller(Grant(Role.ADMIN, Scope()))) == EVERYTHING
-    assert sight_of(caller()) == Sight()
+    assert event_filter_for(caller(Grant(Role.ADMIN, Scope()))) == EVERYTHING
+    assert event_filter_for(caller()) == EventFilter()
 
-    viewer = sight_of(caller(Grant(Role.VIEWER, Scope())))
+    viewer = event_filter_for(caller(Grant(Role.VIEWER, Scope())))
     assert viewer.shows("agent.registered", Scope(), ())
     assert viewer.shows("agent_config_bundle.held", Scope(), ())
     for hidden in ("token.created", "role.bound", "principal.created", "join_token.created", "no.such"):
@@ -90,7 +92,7 @@ def test_administrators_read_everything_and_others_what_their_roles_read():
 
     PublishingTeam.objects.create(name="rival", organisation="rival-inc", publishers=["somebody"])
     PublishingTeam.objects.create(name="third", organisation="third-inc")
-    publisher = sight_of(caller(Grant(Role.VIEWER, Scope())))
+    publisher = event_filter_for(caller(Grant(Role.VIEWER, Scope())))
     assert publisher.shows("agent_config.removed", Scope(), ("rival",))
     assert not publisher.shows("agent_config.removed", Scope(), ("third",))
     # A bundle is made of what all teams publish.

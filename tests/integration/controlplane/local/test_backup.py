@@ -13,8 +13,7 @@ from psycopg.errors import InsufficientPrivilege
 from controlplane.database import roles
 from controlplane.database.roles import MIGRATOR, WEB
 from controlplane.local import Services
-from controlplane.local.private_files import private_folder
-from controlplane.local.saved_environment import write_environment
+from controlplane.local.data_folder import private_folder, write_environment
 from tests.support.api_client import Api
 from tests.support.documented_backup import checkout, commands, run
 

@@ -20,9 +20,9 @@ import psycopg
 import pytest
 
 from controlplane.local import CannotStart, Services, privileges, start_services
-from controlplane.local.leftover_processes import stop_orphans
+from controlplane.local.leftover_processes import stop_leftovers
 from controlplane.local.postgres import Postgres
-from controlplane.local.privileges import Disguise
+from controlplane.local.privileges import UserSwitch
 from controlplane.messaging.nats import server_answers
 from tests.support.paths import ROOT
 from tests.support.waiting import until
@@ -193,28 +193,28 @@ def test_orphans_that_still_hold_the_folder_are_stopped_in_good_order(tmp_path: 
 
 
 def test_stopping_orphans_leaves_neighbours_alone(tmp_path: Path, services: Services) -> None:
-    assert stop_orphans(tmp_path) == 0
+    assert stop_leftovers(tmp_path) == 0
     assert services.dead() == []
 
 
 def test_a_stale_pid_file_with_the_number_of_a_living_process_does_no_harm(tmp_path: Path) -> None:
-    with start_services(tmp_path, durable=False, wanted=["postgres"]) as first:
+    with start_services(tmp_path, durable=False, names=["postgres"]) as first:
         kill_all(first)
     pid_file = tmp_path / "postgres" / "postmaster.pid"
     pid_file.write_text(
         pid_file.read_text().replace(pid_file.read_text().split("\n")[0], str(os.getpid()), 1)
     )
 
-    with start_services(tmp_path, durable=False, wanted=["postgres"]) as second:
+    with start_services(tmp_path, durable=False, names=["postgres"]) as second:
         assert show(second, "port") == "5432"
 
 
 def test_one_folder_is_not_served_twice(tmp_path: Path) -> None:
     with (
-        start_services(tmp_path, durable=False, wanted=["valkey"]) as first,
+        start_services(tmp_path, durable=False, names=["valkey"]) as first,
         pytest.raises(CannotStart, match="in use by another"),
     ):
-        start_services(tmp_path, durable=False, wanted=["valkey"])
+        start_services(tmp_path, durable=False, names=["valkey"])
     assert first.environment.keys() == {"REDIS_URL"}
 
 
@@ -226,7 +226,7 @@ def test_an_interrupted_first_start_leaves_nothing_half_made(tmp_path: Path) -> 
         start_services(tmp_path, durable=False, pause=interrupt)
 
     assert not (tmp_path / "postgres").exists()
-    with start_services(tmp_path, durable=False, wanted=["postgres"]) as second:
+    with start_services(tmp_path, durable=False, names=["postgres"]) as second:
         assert second.dead() == []
 
 
@@ -236,7 +236,7 @@ def test_the_operators_own_postgres_variables_do_no_harm(
     for name, value in {"PGPORT": "1", "PGDATA": "/nowhere", "LC_ALL": "xx_XX", "PGTZ": "Mars"}.items():
         monkeypatch.setenv(name, value)
 
-    with start_services(tmp_path, durable=False, wanted=["postgres"]) as services:
+    with start_services(tmp_path, durable=False, names=["postgres"]) as services:
         assert show(services, "server_encoding") == "UTF8"
 
 
@@ -244,10 +244,8 @@ def test_a_service_that_cannot_start_shows_the_end_of_its_log(tmp_path: Path) ->
     (tmp_path / "nats").mkdir()
     (tmp_path / "nats" / "jetstream").write_text("a file where a folder should be")
 
-    with pytest.raises(
-        CannotStart, match=r"(?s)nats ended \(exit 1\).*logs/nats.log, ends with:.*not a directory"
-    ):
-        start_services(tmp_path, durable=False, wanted=["nats"])
+    with pytest.raises(CannotStart, match=r"(?s)nats exited with code 1\..*logs/nats.log:.*not a directory"):
+        start_services(tmp_path, durable=False, names=["nats"])
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root has to disguise itself")
@@ -255,18 +253,18 @@ def test_a_service_that_cannot_start_shows_the_end_of_its_log(tmp_path: Path) ->
 def test_root_can_run_postgres_below_a_folder_that_is_closed_to_others(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str
 ) -> None:
-    ways = [disguise for disguise in privileges._disguises() if disguise.prefix[0] == way]
-    monkeypatch.setattr(privileges, "_disguises", lambda: iter(ways))
+    ways = [one for one in privileges._user_switches() if one.prefix[0] == way]
+    monkeypatch.setattr(privileges, "_user_switches", lambda: iter(ways))
     tmp_path.chmod(0o700)
 
-    with start_services(tmp_path / "data", durable=False, wanted=["postgres"]) as services:
+    with start_services(tmp_path / "data", durable=False, names=["postgres"]) as services:
         assert show(services, "fsync") == "off"
         assert services.running["postgres"].program.command[0] == way
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root has to disguise itself")
 def test_root_is_told_what_to_do_when_no_way_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(privileges, "_disguises", lambda: iter([Disguise(("false",), 0)]))
+    monkeypatch.setattr(privileges, "_user_switches", lambda: iter([UserSwitch(("false",), 0)]))
 
-    with pytest.raises(CannotStart, match="Start as an ordinary user, or set DATABASE_URL"):
-        start_services(tmp_path, durable=False, wanted=["postgres"])
+    with pytest.raises(CannotStart, match="Start as an unprivileged user, or set DATABASE_URL"):
+        start_services(tmp_path, durable=False, names=["postgres"])

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from controlplane.local.ports import free_port
+from controlplane.local.programs import free_port
 from tests.support.paths import ROOT
 from tests.support.waiting import until
 
@@ -100,7 +100,7 @@ def test_a_worker_stuck_in_a_call_is_replaced_and_the_log_says_where(served: Ser
     served.wait(seconds=20, other_than=stuck)
 
     log = served.log.read_text()
-    assert f"Web worker {stuck} did not respond for 2 s and was ended." in log
+    assert f"Web worker {stuck} did not respond for 2 s and was stopped." in log
     assert "hanging_app.py" in log, "the stack of the call"
 
 

@@ -10,8 +10,7 @@ from contextlib import suppress
 
 import pytest
 
-from controlplane.local.ports import free_port
-from controlplane.local.programs import Program, start, stop_all
+from controlplane.local.programs import Program, free_port, start, stop_all
 from tests.conftest import ROOT
 from tests.support import environ_echo
 from tests.support.waiting import until

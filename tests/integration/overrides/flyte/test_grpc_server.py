@@ -318,7 +318,7 @@ def _certificate(folder: Path) -> tuple[Path, Path]:
 @pytest.fixture
 def started(live, tmp_path):
     """Start a gRPC process with settings of its own; give its port."""
-    from controlplane.local.ports import free_port
+    from controlplane.local.programs import free_port
 
     processes: list[subprocess.Popen[bytes]] = []
 

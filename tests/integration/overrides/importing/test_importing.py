@@ -202,7 +202,7 @@ def test_a_dry_run_changes_nothing(flyteadmin, db, capsys):
 
 
 def test_names_that_are_missing_are_told(flyteadmin, db):
-    with pytest.raises(CommandError, match="not registered here: project flytesnacks") as raised:
+    with pytest.raises(CommandError, match="Not registered here: project flytesnacks") as raised:
         call_command("import_overrides", "flyteadmin", flyteadmin)
 
     assert raised.value.returncode == 1

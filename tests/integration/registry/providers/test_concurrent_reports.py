@@ -21,18 +21,16 @@ from registry.heartbeats.reports import Report
 from registry.providers import expiry, leases
 from registry.providers.health import Health
 from registry.providers.models import Provider, ProviderChange
-from registry.providers.register import Allowed, register_provider
+from registry.providers.register import ProviderAccess, register_provider
 from registry.providers.registration import ProviderRegistration
 from tests.integration.registry.sweep.test_sweep import long_up, make_agents
 
-ALLOWED = Allowed(Actor(None, "test"), any_agent=True)
+ALLOWED = ProviderAccess(Actor(None, "test"), any_agent=True)
 
 
 def offer(agent: Agent, name: str, service_type: str = "vm") -> Provider:
-    provider_registration = ProviderRegistration(name, "http://p:1", service_type, "v1", status=Health.READY)
-    return register_provider(
-        agent.id, provider_registration, provider_id=name, allowed=ALLOWED, policy=liveness_policy()
-    )[0]
+    said = ProviderRegistration(name, "http://p:1", service_type, "v1", status=Health.READY)
+    return register_provider(agent.id, said, provider_id=name, access=ALLOWED, policy=liveness_policy())[0]
 
 
 def silence(seconds: int = 100) -> None:

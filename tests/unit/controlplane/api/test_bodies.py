@@ -2,13 +2,17 @@
 
 import json
 import time
+from functools import partial
 
 import pytest
 from hypothesis import event, given
 from hypothesis import strategies as st
 
-from controlplane.api.bodies import parse_exactly, parse_json
 from controlplane.errors import MalformedBody
+from controlplane.formats import strict_json
+
+parse_json = partial(strict_json.parse_json, max_depth=32)
+parse_exactly = partial(strict_json.parse_exactly, max_depth=32)
 
 harmless = st.recursive(
     st.none()

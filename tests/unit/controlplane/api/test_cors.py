@@ -117,5 +117,5 @@ def test_origins_are_read_from_the_setting():
     assert parse_origins("*") == {"*"}
     assert not CorsRules(frozenset()).allows(CONSOLE)
     for wrong in ("a.example", "https://a.example/", "https://a.example/x", "ftp://a"):
-        with pytest.raises(ValueError, match="is not an origin"):
+        with pytest.raises(ValueError, match="is neither an origin"):
             parse_origins(wrong)

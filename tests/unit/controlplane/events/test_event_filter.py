@@ -7,14 +7,14 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from controlplane.events.event_filter import EVERYTHING, Right, Sight
-from controlplane.events.stream_protocol import Told, Watch, as_text, bookmark, watch_from
+from controlplane.events.event_filter import EVERYTHING, EventFilter, EventRight
+from controlplane.events.stream_protocol import StreamedEvent, Watch, as_text, bookmark, watch_from
 from controlplane.scopes import Scope
 
 HERE = Scope(project="p", domain="d")
 
 
-def message(**more: object) -> Told:
+def told(**more: object) -> StreamedEvent:
     facts: dict = {
         "seq": 1,
         "type": "a.b",
@@ -24,33 +24,33 @@ def message(**more: object) -> Told:
         "teams": (),
         "text": b"",
     }
-    return Told(**(facts | more))
+    return StreamedEvent(**(facts | more))
 
 
-def sight(*scopes: Scope, hidden: frozenset[str] = frozenset()) -> Sight:
-    return Sight((Right(frozenset({"a.b"}), scopes),), hidden)
+def sight(*scopes: Scope, hidden: frozenset[str] = frozenset()) -> EventFilter:
+    return EventFilter((EventRight(frozenset({"a.b"}), scopes),), hidden)
 
 
 def test_a_watcher_hears_what_it_asked_for_below_where_it_may_read():
     own_sight = sight(Scope(project="p"))
     watch = Watch(0, "me", own_sight, type="a.b", object_type="agent", object_id="x")
 
-    assert watch.wants(message())
-    assert not watch.wants(message(type="a.c"))
-    assert not watch.wants(message(object_type="project"))
-    assert not watch.wants(message(object_id="y"))
-    assert not watch.wants(message(scope=Scope(project="q")))
-    assert not watch.wants(message(scope=Scope()))
-    assert Watch(0, "me", EVERYTHING).wants(message())
-    assert not Watch(0, "me", Sight()).wants(message())
+    assert watch.wants(told())
+    assert not watch.wants(told(type="a.c"))
+    assert not watch.wants(told(object_type="project"))
+    assert not watch.wants(told(object_id="y"))
+    assert not watch.wants(told(scope=Scope(project="q")))
+    assert not watch.wants(told(scope=Scope()))
+    assert Watch(0, "me", EVERYTHING).wants(told())
+    assert not Watch(0, "me", EventFilter()).wants(told())
 
 
 def test_a_watcher_hears_neither_other_types_nor_hidden_teams():
     watch = Watch(0, "me", sight(Scope(), hidden=frozenset({"rival"})))
 
-    assert watch.wants(message(teams=("ours",)))
-    assert not watch.wants(message(teams=("ours", "rival")))
-    assert not watch.wants(message(type="token.created"))
+    assert watch.wants(told(teams=("ours",)))
+    assert not watch.wants(told(teams=("ours", "rival")))
+    assert not watch.wants(told(type="token.created"))
 
 
 def test_a_watch_survives_its_header():

@@ -58,7 +58,7 @@ def test_what_go_refuses(text):
 
 
 def test_more_than_go_can_count_is_refused():
-    with pytest.raises(ValueError, match="no duration"):
+    with pytest.raises(ValueError, match="is not a duration"):
         go_durations.parse("9223372036854775808ns")
 
 

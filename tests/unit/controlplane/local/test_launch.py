@@ -13,26 +13,20 @@ from typing import Any
 import pytest
 
 from controlplane.local import CannotStart
-from controlplane.local.backoff import next_delay
-from controlplane.local.banner import greeting
-from controlplane.local.data_folder import data_folder, secret_key
+from controlplane.local.data_folder import data_folder, hold_lock, secret_key, volatile_folder, write_private
 from controlplane.local.errors import StopRequested
-from controlplane.local.external_services import given_services, operators_words
-from controlplane.local.health_probe import Probe
-from controlplane.local.launch import Options
-from controlplane.local.leftover_processes import MARK, Facts, belongs_to
-from controlplane.local.ports import ReservedPort
-from controlplane.local.postgres import disown
-from controlplane.local.private_files import held, write_private
-from controlplane.local.socket_folder import socket_folder
-from controlplane.local.supervisor import Supervisor
-from controlplane.local.volatile_folder import volatile_folder
+from controlplane.local.external_services import external_urls, operator_environment
+from controlplane.local.launch import Options, banner
+from controlplane.local.leftover_processes import MARK, ProcessInfo, belongs_to
+from controlplane.local.postgres import clear_process_id, socket_folder
+from controlplane.local.programs import ReservedPort
+from controlplane.local.supervisor import Probe, Supervisor, next_delay
 
 HOME = Path("/srv/cp")
 
 
-def facts(*words: str, environment: str = "") -> Facts:
-    return Facts(7, tuple(os.fsencode(word) for word in words), (os.fsencode(environment),))
+def facts(*words: str, environment: str = "") -> ProcessInfo:
+    return ProcessInfo(7, tuple(os.fsencode(word) for word in words), (os.fsencode(environment),))
 
 
 @pytest.mark.parametrize(
@@ -44,7 +38,7 @@ def facts(*words: str, environment: str = "") -> Facts:
         facts("python", "-m", "celery", environment=f"{MARK}=/srv/cp"),
     ],
 )
-def test_what_an_earlier_run_left_on_our_folder_is_ours(process: Facts) -> None:
+def test_what_an_earlier_run_left_on_our_folder_is_ours(process: ProcessInfo) -> None:
     assert belongs_to(HOME, process)
 
 
@@ -59,10 +53,10 @@ def test_what_an_earlier_run_left_on_our_folder_is_ours(process: Facts) -> None:
         facts("postgres: controlplane controlplane [local] idle"),
         facts("python", environment=f"{MARK}=/srv/cp2"),
         facts("python", environment=f"OTHER_{MARK}=/srv/cp"),
-        Facts(7, (), ()),
+        ProcessInfo(7, (), ()),
     ],
 )
-def test_a_neighbour_an_editor_and_a_zombie_are_not_ours(process: Facts) -> None:
+def test_a_neighbour_an_editor_and_a_zombie_are_not_ours(process: ProcessInfo) -> None:
     assert not belongs_to(HOME, process)
 
 
@@ -71,7 +65,7 @@ def test_the_notes_of_another_run_are_not_taken_for_the_operators_words(tmp_path
     note.write_text("DATABASE_URL=postgresql:///theirs\nREDIS_URL=redis://theirs\n")
     environ = {"DATABASE_URL": "postgresql:///theirs", "REDIS_URL": "redis://mine", "HOME": "/"}
 
-    words = operators_words(environ, [note, tmp_path / "missing"])
+    words = operator_environment(environ, [note, tmp_path / "missing"])
 
     assert words == {"REDIS_URL": "redis://mine", "HOME": "/"}
 
@@ -80,12 +74,12 @@ def test_a_service_may_be_given_by_a_file_which_goes_before_the_variable(tmp_pat
     (tmp_path / "secret").write_text("nats://from-file\n")
     words = {"NATS_URL_FILE": str(tmp_path / "secret"), "NATS_URL": "nats://x", "REDIS_URL": ""}
 
-    assert given_services(words) == {"NATS_URL": "nats://from-file"}
+    assert external_urls(words) == {"NATS_URL": "nats://from-file"}
 
 
 def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
-    with pytest.raises(CannotStart, match="missing cannot be read"):
-        given_services({"NATS_URL_FILE": str(tmp_path / "missing")})
+    with pytest.raises(CannotStart, match=r"Cannot read .*missing"):
+        external_urls({"NATS_URL_FILE": str(tmp_path / "missing")})
 
 
 def test_delays_double_up_to_half_a_minute_and_are_forgotten_after_a_minute_of_life() -> None:
@@ -101,8 +95,8 @@ def test_a_stale_pid_file_names_nobody_and_keeps_the_rest(tmp_path: Path) -> Non
     file = tmp_path / "postmaster.pid"
     file.write_text("4242\n/srv/cp/postgres\n1700000000\n5432\n")
 
-    disown(file)
-    disown(tmp_path / "missing")
+    clear_process_id(file)
+    clear_process_id(tmp_path / "missing")
 
     assert file.read_text() == "2147483647\n/srv/cp/postgres\n1700000000\n5432\n"
 
@@ -143,12 +137,12 @@ def test_a_private_file_is_private_from_its_first_moment_and_after_it_was_not(tm
 
 def test_a_folder_is_held_by_one(tmp_path: Path) -> None:
     with (
-        held(tmp_path / "lock"),
+        hold_lock(tmp_path / "lock"),
         pytest.raises(CannotStart, match=rf"another `make up` \(process {os.getpid()}\)"),
-        held(tmp_path / "lock"),
+        hold_lock(tmp_path / "lock"),
     ):
         pass
-    with held(tmp_path / "lock"):
+    with hold_lock(tmp_path / "lock"):
         pass
 
 
@@ -173,7 +167,7 @@ def test_a_data_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
 
     with (
-        pytest.raises(CannotStart, match="file/data cannot be used"),
+        pytest.raises(CannotStart, match=r"Cannot use .*file/data"),
         data_folder(tmp_path / "file" / "data"),
     ):
         pass
@@ -202,17 +196,17 @@ def test_a_reserved_port_is_given_to_nobody_but_can_be_served() -> None:
 def test_the_greeting_has_commands_to_copy(tmp_path: Path) -> None:
     folder = tmp_path / "it is here"
 
-    banner = greeting(folder, Options(folder, 8001, 8090, demo=True), 3.14159)
+    text = banner(folder, Options(folder, 8001, 8090, demo=True), 3.14159)
 
-    assert "Ready in 3.1 s." in banner
-    assert "127.0.0.1:8090 " in banner
-    assert f"export TOKEN=$(cat '{folder}/admin.token')" in banner
-    assert 'curl -s -H "Authorization: Bearer $TOKEN" "http://127.0.0.1:8001/api/v1/me"' in banner
+    assert "Ready in 3.1 s." in text
+    assert "127.0.0.1:8090 " in text
+    assert f"export TOKEN=$(cat '{folder}/admin.token')" in text
+    assert 'curl -s -H "Authorization: Bearer $TOKEN" "http://127.0.0.1:8001/api/v1/me"' in text
 
 
 @dataclass
 class FakeProcess:
-    """Quacks like Running: dies when told, counts nothing."""
+    """Quacks like RunningProgram: dies when told, counts nothing."""
 
     started_at: float
     up: bool = True
@@ -260,7 +254,7 @@ class Scene:
 
     def at(self, now: float) -> None:
         self.now = now
-        self.supervisor.look()
+        self.supervisor.check()
 
 
 def test_a_dead_process_is_started_again_after_its_delay_and_a_line_says_so() -> None:
@@ -273,7 +267,7 @@ def test_a_dead_process_is_started_again_after_its_delay_and_a_line_says_so() ->
     scene.at(1.5)
 
     assert (before, len(scene.lives)) == (1, 2)
-    assert scene.messages == ["web died (exit -9); starting it again in 0.5 s. Its log: x.log"]
+    assert scene.said == ["web exited with code -9. Restart in 0.5 s. Log: x.log"]
 
 
 def test_a_process_that_does_not_answer_is_ended_once_and_each_time_with_more_patience() -> None:
@@ -290,9 +284,7 @@ def test_a_process_that_does_not_answer_is_ended_once_and_each_time_with_more_pa
     scene.at(3.5)
 
     assert len(scene.lives) == 2
-    assert scene.messages == [
-        "web did not answer for 60 s and was ended; starting it again in 0.5 s. Its log: x.log"
-    ]
+    assert scene.said == ["web did not respond for 60 s and was stopped. Restart in 0.5 s. Log: x.log"]
     assert probe.allowed() == 120
 
 
@@ -306,7 +298,7 @@ def test_a_process_that_cannot_be_started_again_is_tried_later() -> None:
     scene.broken = False
     scene.at(2.5)
 
-    assert scene.messages[1] == "web cannot start (no room); starting it again in 1 s. Its log: x.log"
+    assert scene.said[1] == "web could not start (no room). Restart in 1 s. Log: x.log"
     assert len(scene.lives) == 2
 
 
@@ -316,10 +308,10 @@ def test_a_signal_ends_a_pause_and_a_second_one_ends_all_patience() -> None:
         os.kill(os.getpid(), signal.SIGTERM)
         with pytest.raises(StopRequested):
             supervisor.pause(60)
-        hurry = supervisor.in_a_hurry()
+        hurry = supervisor.is_hurried()
         os.kill(os.getpid(), signal.SIGINT)
 
-        assert (hurry, supervisor.in_a_hurry()) == (False, True)
+        assert (hurry, supervisor.is_hurried()) == (False, True)
 
 
 def test_volatile_files_are_private_start_empty_and_are_not_on_the_disk_of_the_data(tmp_path: Path) -> None:
@@ -337,7 +329,7 @@ def test_volatile_files_are_private_start_empty_and_are_not_on_the_disk_of_the_d
 def test_without_another_disk_volatile_files_are_beside_the_data(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("controlplane.local.volatile_folder._is_elsewhere", lambda base, data: False)
+    monkeypatch.setattr("controlplane.local.data_folder._is_elsewhere", lambda base, data: False)
 
     with volatile_folder(tmp_path) as folder:
         assert folder == tmp_path / "run" / "volatile"

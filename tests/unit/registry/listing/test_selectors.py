@@ -42,7 +42,7 @@ LABELS = {"team": "ml", "region": "eu", "empty": "", "a.b/c": "1"}
     ],
 )
 def test_selectors(selector, met):
-    assert all(requirement.met_by(LABELS) for requirement in parse(selector)) == met
+    assert all(one.is_met_by(LABELS) for one in parse(selector)) == met
 
 
 @pytest.mark.parametrize(

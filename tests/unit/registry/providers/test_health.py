@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from controlplane.errors import InvalidProvider, NameTaken, ServiceTypeTaken
-from registry.providers.conditions import Serving, advertised, type_conditions
+from registry.providers.conditions import ProviderStatus, advertised, type_conditions
 from registry.providers.health import (
     Health,
     HealthPolicy,
@@ -19,7 +19,7 @@ from registry.providers.health import (
     unknown,
 )
 from registry.providers.registration import ProviderRegistration, check
-from registry.providers.slots import Known, place
+from registry.providers.slots import RegisteredProvider, place
 
 NOW = datetime(2026, 11, 21, 9, 30, tzinfo=UTC)
 LEASE = timedelta(seconds=90)
@@ -91,10 +91,10 @@ def test_a_lease_ends_a_lease_after_the_later_of_both_renewals():
     assert lease_end(NOW + 2 * LEASE, NOW, lease=LEASE) == NOW + 2 * LEASE
 
 
-VM = Known("p1", "vm-provider", "vm", holds=True, expired=False)
-STORAGE = Known("p2", "disks", "storage", holds=True, expired=False)
-DEAD = Known("p3", "old", "cluster", holds=True, expired=True)
-FREE = Known("p4", "gone", "network", holds=False, expired=True)
+VM = RegisteredProvider("p1", "vm-provider", "vm", holds=True, expired=False)
+STORAGE = RegisteredProvider("p2", "disks", "storage", holds=True, expired=False)
+DEAD = RegisteredProvider("p3", "old", "cluster", holds=True, expired=True)
+FREE = RegisteredProvider("p4", "gone", "network", holds=False, expired=True)
 ALL = [VM, STORAGE, DEAD, FREE]
 
 
@@ -137,11 +137,11 @@ def test_a_name_keeps_its_id_and_an_id_its_name(name, requested):
 
 def test_the_holder_decides_over_its_type_and_an_unavailable_one_withholds_it():
     providers = [
-        Serving("vm", "old", Health.UNAVAILABLE, holds=False, reason="lease", since=NOW),
-        Serving("vm", "new", Health.READY, holds=True, reason="ok", since=NOW - LEASE),
-        Serving("storage", "first", Health.UNAVAILABLE, holds=False, reason="a", since=NOW - LEASE),
-        Serving("storage", "last", Health.UNAVAILABLE, holds=False, reason="b", since=NOW),
-        Serving("cluster", "c", Health.UNHEALTHY, holds=True, reason="slow", since=NOW),
+        ProviderStatus("vm", "old", Health.UNAVAILABLE, holds=False, reason="lease", since=NOW),
+        ProviderStatus("vm", "new", Health.READY, holds=True, reason="ok", since=NOW - LEASE),
+        ProviderStatus("storage", "first", Health.UNAVAILABLE, holds=False, reason="a", since=NOW - LEASE),
+        ProviderStatus("storage", "last", Health.UNAVAILABLE, holds=False, reason="b", since=NOW),
+        ProviderStatus("cluster", "c", Health.UNHEALTHY, holds=True, reason="slow", since=NOW),
     ]
 
     conditions = type_conditions(providers)

@@ -23,8 +23,7 @@ from controlplane.access.login.password_hash import BackgroundPBKDF2
 from controlplane.access.models import Principal, PrincipalKind
 from controlplane.asgi import Router
 from controlplane.endpoints.access import password_queue
-from controlplane.local.ports import free_port
-from controlplane.local.programs import Program, start, stop_all, tail
+from controlplane.local.programs import Program, free_port, start, stop_all, tail
 from controlplane.web import health
 from controlplane.web import health_answers as health_endpoint
 from controlplane.web.health import Check

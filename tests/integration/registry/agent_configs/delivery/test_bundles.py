@@ -6,21 +6,26 @@ import base64
 import hashlib
 import re
 import subprocess
+import sys
 import threading
 import time
 import urllib.error
 import urllib.request
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
-from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
 from django.core.management import call_command
 from django.core.management.base import SystemCheckError
+from http_message_signatures import HTTPMessageVerifier, InvalidSignature, MappingKeyResolver
+from http_message_signatures.algorithms import ED25519
 
-from registry.agent_configs.delivery.signatures import read_key, signed_text
+from registry.agent_configs.delivery.signatures import COVERED, TAG, read_key
 from registry.agent_configs.reconcile import reconcile
 from tests.api.registry.agent_configs.test_agent_configs import published, text
 from tests.support.api_client import Api, token_for
@@ -38,9 +43,37 @@ def key_file(folder: Path, name: str, private=None) -> str:
     return str(path)
 
 
-def signatures_of(answer) -> dict[str, bytes]:
-    pairs = re.findall(r"(k[0-9a-f]{16})=:([A-Za-z0-9+/=]+):", answer["X-Config-Signature"])
-    return {name: base64.b64decode(value) for name, value in pairs}
+@dataclass
+class SignedRequest:
+    """As a data plane sees the exchange: what it asked for, and what came."""
+
+    url: str
+    method: str = "GET"
+    headers: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass
+class SignedResponse:
+    headers: dict[str, str]
+    content: bytes
+    request: SignedRequest
+    status_code: int = 200
+
+
+def fetched(answer, plane: str = "eu-1") -> SignedResponse:
+    url = f"https://controlplane.example/api/v1/data-planes/{plane}/config?wait=60"
+    return SignedResponse(dict(answer.items()), answer.content, SignedRequest(url))
+
+
+def verify(response: SignedResponse, path: str, **other) -> str:
+    """The revision that the key's signature vouches for. Raises InvalidSignature."""
+    key = read_key(path)
+    resolver = MappingKeyResolver(public_keys={key.id: key.private.public_key()}, private_keys={})
+    verifier = HTTPMessageVerifier(signature_algorithm=ED25519, key_resolver=resolver)
+    expected = {"expect_tag": TAG, "expect_label": key.id, "require_components": COVERED, **other}
+    (result,) = verifier.verify(response, body=response.content, **expected)
+    assert result.body == response.content
+    return result.covered_components['"x-config-revision"']
 
 
 @pytest.mark.parametrize("media_type", ["yaml", "json", "configmap"])
@@ -50,8 +83,8 @@ def test_every_format_has_the_digest_of_its_bytes_and_no_signature_without_a_key
     answer = api.get(f"data-planes/eu-1/config?format={media_type}")
 
     expected = base64.b64encode(hashlib.sha256(answer.content).digest()).decode()
-    assert answer["Repr-Digest"] == f"sha-256=:{expected}:"
-    assert "X-Config-Signature" not in answer
+    assert answer["Content-Digest"] == answer["Repr-Digest"] == f"sha-256=:{expected}:"
+    assert not {"Signature", "Signature-Input"} & set(answer.headers)
     assert answer["ETag"] != api.get("data-planes/eu-1/config?format=yaml")["ETag"] or media_type == "yaml"
 
 
@@ -103,42 +136,123 @@ def test_a_document_that_changes_nothing_leaves_the_etag(api):
     assert api.get("data-planes/eu-1/config")["ETag"] != before
 
 
-def test_each_key_signs_the_data_plane_the_revision_and_the_bytes(api, settings, tmp_path):
-    old, new = key_file(tmp_path, "old"), key_file(tmp_path, "new")
-    settings.AGENT_CONFIGS_SIGNING_KEYS = [old, new]
+@pytest.fixture
+def signed(api, settings, tmp_path):
+    """The answer to eu-1, and the files of the two keys that signed it."""
+    keys = [key_file(tmp_path, "old"), key_file(tmp_path, "new")]
+    settings.AGENT_CONFIGS_SIGNING_KEYS = keys
     api.put("data-planes/eu-1", {})
     published(api)
-
-    answer = api.get("data-planes/eu-1/config")
-
-    signatures = signatures_of(answer)
-    assert list(signatures) == [read_key(old).id, read_key(new).id]
-    assert answer["X-Config-Revision"] == "2"
-    for path in (old, new):
-        key = read_key(path)
-        public = key.private.public_key()
-        public.verify(signatures[key.id], signed_text("eu-1", 2, answer.content))
-        for other in (("eu-2", 2, answer.content), ("eu-1", 1, answer.content), ("eu-1", 2, b"")):
-            with pytest.raises(InvalidSignature):
-                public.verify(signatures[key.id], signed_text(*other))
+    return api.get("data-planes/eu-1/config"), keys
 
 
-def test_the_commands_of_the_guide_verify_and_notice_a_changed_byte(api, settings, tmp_path):
-    settings.AGENT_CONFIGS_SIGNING_KEYS = [key_file(tmp_path, "old"), key_file(tmp_path, "new")]
+def test_each_key_signs_what_is_served(signed):
+    answer, keys = signed
+
+    assert [verify(fetched(answer), path) for path in keys] == ["2", "2"]
+    labels = [read_key(path).id for path in keys]
+    assert re.findall(r"(k[0-9a-f]{16})=:", answer["Signature"]) == labels
+    assert re.findall(r"(k[0-9a-f]{16})=\(", answer["Signature-Input"]) == labels
+
+
+@pytest.mark.parametrize("wanted", ["yaml", "json", "configmap"])
+def test_every_format_is_signed(api, signed, wanted):
+    answer = api.get(f"data-planes/eu-1/config?format={wanted}")
+
+    assert verify(fetched(answer), signed[1][0]) == "2"
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"X-Config-Revision": "1"},
+        {"Content-Type": "application/json"},
+        {"Content-Digest": f"sha-256=:{base64.b64encode(hashlib.sha256(b'').digest()).decode()}:"},
+    ],
+    ids=lambda changes: next(iter(changes)),
+)
+def test_a_changed_header_is_noticed(signed, changes):
+    answer, keys = signed
+    response = fetched(answer)
+    response.headers |= changes
+
+    with pytest.raises(InvalidSignature):
+        verify(response, keys[0])
+
+
+def test_what_belongs_to_another_data_plane_status_body_key_or_time_is_refused(signed, tmp_path):
+    answer, keys = signed
+    changed_body = replace(fetched(answer), content=answer.content.replace(b"agent", b"agenT", 1))
+    other_key = key_file(tmp_path, "other")
+    renamed = replace(
+        fetched(answer),
+        headers={
+            name: value.replace(read_key(keys[0]).id, read_key(other_key).id)
+            for name, value in answer.items()
+        },
+    )
+
+    for response, path in (
+        (fetched(answer, "eu-2"), keys[0]),
+        (replace(fetched(answer), status_code=203), keys[0]),
+        (changed_body, keys[0]),
+        (renamed, other_key),
+    ):
+        with pytest.raises(InvalidSignature):
+            verify(response, path)
+    # Older than that is everything that was signed by now.
+    with pytest.raises(InvalidSignature, match="maximum allowable age"):
+        verify(fetched(answer), keys[0], max_age=timedelta(seconds=-10))
+
+
+class Replaying:
+    """A server that sends an answer again, with another body if it is told."""
+
+    def __init__(self, answer) -> None:
+        self.body = answer.content
+        replaying = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                self.send_response(200)
+                for name, value in answer.items():
+                    self.send_header(name, value)
+                self.end_headers()
+                self.wfile.write(replaying.body)
+
+            def log_message(self, *arguments: object) -> None:
+                pass
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        threading.Thread(target=self.server.serve_forever, args=(0.05,), daemon=True).start()
+        self.url = f"http://127.0.0.1:{self.server.server_port}"
+
+
+def test_the_program_of_the_guide_verifies_and_notices_a_changed_byte(signed, tmp_path):
+    answer, _ = signed
     (tmp_path / "new.public.pem").rename(tmp_path / "public.pem")
-    (commands,) = re.findall(r"```sh\n(.*?)```", GUIDE, re.DOTALL)
-    api.put("data-planes/eu-1", {})
-    answer = api.get("data-planes/eu-1/config")
-    headers = "".join(f"{name}: {value}\r\n" for name, value in answer.items())
+    (command,) = re.findall(r"```sh\n(.*?)```", GUIDE, re.DOTALL)
+    (program,) = re.findall(r"```python\n(.*?)```", GUIDE, re.DOTALL)
+    key_id = subprocess.check_output(["bash", "-c", command], cwd=tmp_path, text=True).strip()
+    replaying = Replaying(answer)
 
-    def run(body: bytes) -> subprocess.CompletedProcess[str]:
-        (tmp_path / "headers").write_text(headers, newline="")
-        (tmp_path / "config.yaml").write_bytes(body)
-        command = ["bash", "-c", commands]
-        return subprocess.run(command, check=False, cwd=tmp_path, capture_output=True, text=True)
+    def run() -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-c", program],
+            check=False,
+            cwd=tmp_path,
+            env={"SERVER": replaying.url, "TOKEN": "any", "KEY_ID": key_id},
+            capture_output=True,
+            text=True,
+        )
 
-    assert "Verified Successfully" in run(answer.content).stdout
-    assert run(answer.content.replace(b"agent", b"agenT", 1)).returncode != 0
+    assert (run().stdout, (tmp_path / "config.yaml").read_bytes()) == ("2\n", answer.content)
+    (tmp_path / "config.yaml").unlink()
+    replaying.body = answer.content.replace(b"agent", b"agenT", 1)
+    assert "Content-Digest does not match" in run().stderr
+    assert not (tmp_path / "config.yaml").exists()
+    replaying.server.shutdown()
+    replaying.server.server_close()
 
 
 def test_a_key_that_cannot_be_used_stops_the_start_and_not_the_first_answer(settings, tmp_path):

@@ -12,7 +12,7 @@ import urllib.request
 
 import pytest
 
-from controlplane.local.ports import free_port
+from controlplane.local.programs import free_port
 from tests.api.registry.agent_configs.test_agent_configs import config_map, published, text
 from tests.support.api_client import Api, token_for
 

@@ -198,9 +198,9 @@ def test_the_command_says_what_is_wrong(db, settings, folder, capsys):
 
     call_command("load_agent_configs")
 
-    output = capsys.readouterr()
-    assert "top.yaml" in output.err
-    assert "in force" in output.out
+    told = capsys.readouterr()
+    assert "top.yaml" in told.err
+    assert "was loaded" in told.out
     settings.AGENT_CONFIGS_PATH = ""
     with pytest.raises(CommandError, match="AGENT_CONFIGS_PATH"):
         call_command("load_agent_configs")

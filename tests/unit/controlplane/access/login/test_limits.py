@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from controlplane.access.attempt_counters import LocalCounters
-from controlplane.access.login.limits import Attempt, exceeded, limits_of, normalised_name
+from controlplane.access.login.limits import Attempt, exceeded, limits_of, normalized_name
 from controlplane.api.throttles import seconds_left
 from controlplane.web.client_address import client_address, source_of
 
@@ -54,15 +54,15 @@ def test_a_network_of_ipv6_is_one_source():
 
 @given(st.text(min_size=1, max_size=60).filter(lambda text: "\0" not in text and text.strip()))
 def test_the_counted_name_is_the_name_that_the_form_looks_up(typed):
-    looked_up = UsernameField().clean(normalised_name(typed))
+    looked_up = UsernameField().clean(normalized_name(typed))
 
-    assert looked_up == normalised_name(typed)
+    assert looked_up == normalized_name(typed)
     assert UsernameField().clean(typed).strip() == looked_up
 
 
 @pytest.mark.parametrize("typed", ["jane", " jane", "jane\t", "ｊane", "ｊａｎｅ", "\u00a0jane\u2003"])
 def test_spellings_of_a_name_count_as_that_name(typed):
-    limits = limits_of(Attempt(normalised_name(typed), "192.0.2.1"), per_address=1, per_name=1, in_all=1)
+    limits = limits_of(Attempt(normalized_name(typed), "192.0.2.1"), per_address=1, per_name=1, in_all=1)
 
     assert limits == limits_of(Attempt("jane", "192.0.2.1"), per_address=1, per_name=1, in_all=1)
 

@@ -54,7 +54,7 @@ def test_the_older_document_wins_and_the_loser_is_told_who_and_why():
         DecidingRule.CREATED,
         "acme",
     )
-    assert lost.message == "The task type t is with cluster/acme/older of acme: that document is older."
+    assert lost.message == "The task type t belongs to cluster/acme/older of acme: its document is older."
     assert verdict(decision, newer, task("u")).accepted
     assert verdict(decision, newer, named("b")).accepted
 
@@ -70,7 +70,7 @@ def test_an_agent_that_loses_its_id_loses_its_task_types():
     assert verdict(decision, newer, named("same")).reason is Reason.AGENT_NAME_CONFLICT
     lost = verdict(decision, newer, task("u"))
     assert lost.reason is Reason.AGENT_NAME_CONFLICT
-    assert lost.message.endswith("because the agent same is not this document's.")
+    assert lost.message.endswith("because this document does not own the agent same.")
     assert verdict(decision, newer, task("v")).accepted
 
 
@@ -180,14 +180,14 @@ class TestOwnership:
     def test_a_transfer_to_somebody_who_claims_nothing_is_refused(self):
         order = Transfer(ClaimKind.TASK_TYPE, "acme_t", "acme", "other")
 
-        with pytest.raises(InvalidRequest, match="publishes no claim"):
-            apply_transfer(Ownership(), order, [verdict.claim for verdict in decide([self.older]).verdicts])
+        with pytest.raises(InvalidRequest, match="does not claim"):
+            apply_transfer(Ownership(), order, [one.claim for one in decide([self.older]).verdicts])
 
     def test_a_transfer_from_somebody_who_has_nothing_is_refused(self):
         order = Transfer(ClaimKind.TASK_TYPE, "acme_t", "akme", "other")
         claims = [verdict.claim for verdict in decide([self.older, self.newer]).verdicts]
 
-        with pytest.raises(InvalidRequest, match="akme has neither"):
+        with pytest.raises(InvalidRequest, match="akme neither claims"):
             apply_transfer(Ownership(), order, claims)
         assert apply_transfer(Ownership(grants=(Grant("akme", "acme_t"),)), order, claims).grants == (
             Grant("other", "acme_t"),
@@ -325,11 +325,11 @@ class TestEndpoints:
 
         decision = decide([theirs, self.ours])
 
-        assert {verdict.reason for verdict in decision.of(theirs.id)} == {Reason.ENDPOINT_SETTINGS_MISMATCH}
-        assert all(verdict.accepted for verdict in decision.of(self.ours.id))
-        message = verdict(decision, theirs, named("b")).message
-        assert "the endpoint x.y:1 is with cluster/acme/ours of acme: that document is older" in message
-        assert "the same insecure and defaultServiceConfig" in message
+        assert {one.reason for one in decision.of(theirs.id)} == {Reason.ENDPOINT_SETTINGS_MISMATCH}
+        assert all(one.accepted for one in decision.of(self.ours.id))
+        told = verdict(decision, theirs, named("b")).message
+        assert "cluster/acme/ours of acme has the endpoint x.y:1: its document is older" in told
+        assert "equal insecure and defaultServiceConfig" in told
 
     def test_an_old_agent_that_moves_to_anothers_endpoint_does_not_own_it(self):
         """The age that counts is that of the endpoint in the team, not that of the agent."""
@@ -435,5 +435,5 @@ def test_who_lost_to_a_stranger_learns_no_names():
 
     assert "secret" in redact_verdict(lost, "b").message
     assert redact_verdict(lost, "a").message == (
-        "The task type t is with another organisation's document: that document is older."
+        "The task type t belongs to another organisation's document: its document is older."
     )

@@ -263,7 +263,7 @@ def test_what_an_agent_cannot_have(settings, field, code):
 def test_a_number_for_a_duration_is_explained():
     (problem,) = read_document(agent_with("defaultTimeout: 5")).errors
 
-    assert problem.hint == "Flyte takes a number for nanoseconds. Did you mean 5s?"
+    assert problem.hint == "Flyte reads a number as nanoseconds. Did you mean 5s?"
     assert (problem.line, problem.column) == (3, 56)
 
 
@@ -501,9 +501,9 @@ def test_the_example_of_the_guide_is_valid():
 def test_a_message_quotes_nothing_and_truth_in_the_words_of_yaml():
     errors = read_document(of("agents: null\nsupportedTaskTypes: true")).errors
 
-    assert [error.message for error in errors] == [
-        "A list is wanted here, not null.",
-        "A list is wanted here, not true.",
+    assert [one.message for one in errors] == [
+        "Expected a list, not null.",
+        "Expected a list, not true.",
     ]
 
 

@@ -335,7 +335,7 @@ def test_a_server_that_ends_every_watch_at_once_is_not_overrun(cluster, follow):
 
 
 def test_where_the_cluster_is_must_be_known(tmp_path):
-    with pytest.raises(ClusterError, match="not known where the cluster is"):
+    with pytest.raises(ClusterError, match="address is unknown"):
         KubernetesCluster(str(tmp_path / "missing"))
-    with pytest.raises(ClusterError, match="not known where the cluster is"):
+    with pytest.raises(ClusterError, match="address is unknown"):
         KubernetesCluster("")

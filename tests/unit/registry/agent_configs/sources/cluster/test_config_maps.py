@@ -162,7 +162,7 @@ def standing(
     [
         (
             DocumentOutcome(1, 1, ()),
-            [("Accepted", "Normal", "Generation 1 is valid. No data plane takes it.")],
+            [("Accepted", "Normal", "Generation 1 is valid. No data plane accepts the team.")],
         ),
         (
             DocumentOutcome(1, 1, (), {"eu": standing(), "us": standing()}),
@@ -170,11 +170,11 @@ def standing(
         ),
         (
             DocumentOutcome(2, 1, ("A: x.", "B: y.")),
-            [("InvalidConfiguration", "Warning", "A: x. And 1 more. Generation 1 is served on.")],
+            [("InvalidConfiguration", "Warning", "A: x. And 1 more. Generation 1 is still served.")],
         ),
         (
             DocumentOutcome(1, 0, ("A: x.",)),
-            [("InvalidConfiguration", "Warning", "A: x. Nothing of it is served.")],
+            [("InvalidConfiguration", "Warning", "A: x. No generation is served.")],
         ),
         (
             DocumentOutcome(1, 1, (), {"eu": standing(False, "x", "", ["It is taken."]), "us": standing()}),
@@ -220,15 +220,13 @@ def test_a_namespace_that_was_never_listed_is_a_trouble():
 
     snapshot = view.snapshot()
 
-    assert snapshot.errors == {"beta": "namespace beta: it was not listed yet."}
+    assert snapshot.errors == {"beta": "namespace beta: not listed yet."}
     assert not snapshot.is_complete
     view.record_error("beta", "forbidden")
     assert view.snapshot().is_complete
     view.clear_error("beta")
     assert not view.snapshot().is_complete
-    assert ConfigMapCache([EVERYWHERE]).snapshot().errors == {
-        EVERYWHERE: "all namespaces: it was not listed yet."
-    }
+    assert ConfigMapCache([EVERYWHERE]).snapshot().errors == {EVERYWHERE: "all namespaces: not listed yet."}
 
 
 def test_the_kubelet_is_told_whether_the_watcher_is_alive_and_ready():

@@ -1,0 +1,20 @@
+"""Optional parts of an installation, and whether their packages are there. Pure: docs/adr/0046."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+
+# What only that part needs.
+_PACKAGES = {
+    "flyte": ("flyteidl", "grpc", "grpc_health", "grpc_reflection"),
+    "kubernetes": ("kubernetes",),
+}
+
+
+def is_installed(extra: str) -> bool:
+    return all(find_spec(package) is not None for package in _PACKAGES[extra])
+
+
+def missing(extra: str) -> str:
+    """For people: that it is not installed, and what to do."""
+    return f"The extra `{extra}` is not installed: pip install --require-hashes -r requirements/runtime.txt"

@@ -1,1 +1,0 @@
-"""Parts of an answer, picked by expression."""
