@@ -11,7 +11,7 @@ from rest_framework import serializers
 
 from controlplane.api.fields import field_errors
 from controlplane.errors import ControlplaneError, FieldError, InvalidRequest
-from registry.api.heartbeats import schemas as shapes
+from registry.api.heartbeats import schemas
 from registry.heartbeats.record import Heartbeat
 
 
@@ -45,13 +45,13 @@ def read_entries(sent: Sequence[Any]) -> list[Entry | BadEntry]:
 
 def _read(sent: Any) -> Entry | BadEntry:
     try:
-        said = shapes.parsed(shapes.HeartbeatBatchEntry, sent)
+        said = schemas.parsed(schemas.HeartbeatBatchEntry, sent)
     except serializers.ValidationError as error:
         errors = field_errors(error.detail)
         detail = f"The heartbeat is not valid: {errors[0].message}"
         agent_id = sent.get("agent_id") if isinstance(sent, dict) else None
         return BadEntry(agent_id if isinstance(agent_id, str) else "", InvalidRequest(detail, errors=errors))
-    return Entry(said["agent_id"], shapes.heartbeat_of(said, sent))
+    return Entry(said["agent_id"], schemas.heartbeat_of(said, sent))
 
 
 def _repeated(entry: Entry) -> BadEntry:

@@ -21,7 +21,7 @@ from controlplane.identity.roles import Action
 from registry.agents.liveness import LivenessPolicy
 from registry.agents.models import Agent
 from registry.agents.policies import liveness_policy
-from registry.api.heartbeats import schemas as shapes
+from registry.api.heartbeats import schemas
 from registry.api.heartbeats.bulk_entries import BadEntry, Entry, read_entries
 from registry.api.retry_after import with_retry_after
 from registry.heartbeats.permits import give_permit
@@ -80,8 +80,8 @@ class AgentHeartbeat(Endpoint):
             "conditions, versions and provider health stays as it is. Unknown members are ignored."
         ),
         tags=["agents"],
-        request=shapes.HeartbeatWrite,
-        responses=shapes.HeartbeatRead,
+        request=schemas.HeartbeatWrite,
+        responses=schemas.HeartbeatRead,
         examples=[
             OpenApiExample("A heartbeat", value=_BEAT, request_only=True),
             OpenApiExample("With a report", value=_REPORTED, request_only=True),
@@ -90,14 +90,14 @@ class AgentHeartbeat(Endpoint):
     )
     def put(self, request: Request, agent_id: UUID) -> Response:
         Query.parse(request)
-        said = shapes.parsed(shapes.HeartbeatWrite, request.data)
+        said = schemas.parsed(schemas.HeartbeatWrite, request.data)
         policy = liveness_policy()
         with count_heartbeat():
             agent = record_heartbeat(
-                agent_id, shapes.heartbeat_of(said, request.data), **_how(request, policy)
+                agent_id, schemas.heartbeat_of(said, request.data), **_how(request, policy)
             )
         _permit(agent, request)
-        return Response(shapes.show_heartbeat(renewal_of(agent), policy))
+        return Response(schemas.show_heartbeat(renewal_of(agent), policy))
 
 
 class ManyHeartbeats(Endpoint):
@@ -112,8 +112,8 @@ class ManyHeartbeats(Endpoint):
             "The gateway's token must have registered the agents, or be allowed to change all."
         ),
         tags=["agents"],
-        request=shapes.HeartbeatBatchWrite,
-        responses={200: shapes.HeartbeatBatchRead},
+        request=schemas.HeartbeatBatchWrite,
+        responses={200: schemas.HeartbeatBatchRead},
         examples=[
             OpenApiExample("Two", value={"items": [{"agent_id": _ID, **_BEAT}]}, request_only=True),
             OpenApiExample("Taken", value={"items": [_TAKEN]}, response_only=True),
@@ -121,7 +121,7 @@ class ManyHeartbeats(Endpoint):
     )
     def post(self, request: Request) -> Response:
         Query.parse(request)
-        sent = parse_body(shapes.HeartbeatBatchWrite, request)["items"]
+        sent = parse_body(schemas.HeartbeatBatchWrite, request)["items"]
         policy = liveness_policy()
         entries = read_entries(sent)
         beats = {one.agent_id: one.heartbeat for one in entries if isinstance(one, Entry)}
@@ -152,7 +152,7 @@ def _taken(agent_id: UUID, found: Renewal | ControlplaneError, policy: LivenessP
     if isinstance(found, ControlplaneError):
         return _refused(BadEntry(str(agent_id), found))
     HEARTBEATS.labels("accepted").inc()
-    told = shapes.show_heartbeat(found, policy)
+    told = schemas.show_heartbeat(found, policy)
     plain = {"agent_id": str(agent_id), "status": 200, "code": None, "detail": None, "errors": []}
     return {**plain, "heartbeat": told}
 

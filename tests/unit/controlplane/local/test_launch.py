@@ -267,7 +267,7 @@ def test_a_dead_process_is_started_again_after_its_delay_and_a_line_says_so() ->
     scene.at(1.5)
 
     assert (before, len(scene.lives)) == (1, 2)
-    assert scene.said == ["web exited with code -9. Restart in 0.5 s. Log: x.log"]
+    assert scene.messages == ["web exited with code -9. Restart in 0.5 s. Log: x.log"]
 
 
 def test_a_process_that_does_not_answer_is_ended_once_and_each_time_with_more_patience() -> None:
@@ -284,7 +284,7 @@ def test_a_process_that_does_not_answer_is_ended_once_and_each_time_with_more_pa
     scene.at(3.5)
 
     assert len(scene.lives) == 2
-    assert scene.said == ["web did not respond for 60 s and was stopped. Restart in 0.5 s. Log: x.log"]
+    assert scene.messages == ["web did not respond for 60 s and was stopped. Restart in 0.5 s. Log: x.log"]
     assert probe.allowed() == 120
 
 
@@ -298,7 +298,7 @@ def test_a_process_that_cannot_be_started_again_is_tried_later() -> None:
     scene.broken = False
     scene.at(2.5)
 
-    assert scene.said[1] == "web could not start (no room). Restart in 1 s. Log: x.log"
+    assert scene.messages[1] == "web could not start (no room). Restart in 1 s. Log: x.log"
     assert len(scene.lives) == 2
 
 

@@ -17,7 +17,7 @@ from controlplane.asgi import Router
 from controlplane.events.models import Event
 from registry.agents import policies
 from registry.agents.models import Agent, Lease
-from registry.api.agents import schemas as shapes
+from registry.api.agents import schemas
 from registry.api.joining.fast_requests import read_registration
 from registry.joining import join
 from registry.joining.models import JoinToken
@@ -417,11 +417,11 @@ RARE = (
 @pytest.mark.parametrize("body", BODIES, ids=lambda body: json.dumps(body)[-60:])
 def test_what_the_fast_path_reads_django_reads_alike(body):
     fast = read_registration(json.dumps(body).encode())
-    parsed = shapes.AgentRegistrationWrite(data=body)
+    parsed = schemas.AgentRegistrationWrite(data=body)
 
     if fast is not None:
         assert parsed.is_valid(), parsed.errors
-        assert shapes.registration_from(dict(parsed.validated_data)) == fast
+        assert schemas.registration_from(dict(parsed.validated_data)) == fast
     elif parsed.is_valid():  # left to Django without need: only what is rare
         assert body in RARE
 
