@@ -13,6 +13,7 @@ from pathlib import Path
 from shlex import quote
 
 from controlplane.database.roles import MIGRATOR, ROLES
+from controlplane.extras import is_installed
 from controlplane.local import external_services, programs
 from controlplane.local.data_folder import (
     data_folder,
@@ -44,7 +45,7 @@ _TEXT = """
 Ready in {seconds:.1f} s.
 
   Console   {address}/    (API: {address}/api/v1/docs)
-  Flyte     127.0.0.1:{grpc_port}    (gRPC, for flytectl and flytekit)
+  Flyte     {flyte}
   Login     User admin, password in {folder}/admin.password
   Token     {folder}/admin.token
   Logs      {folder}/logs/
@@ -212,13 +213,19 @@ def _reserve(name: str, port: int, *, pause: Callable[[float], None]) -> Reserve
         pause(0.1)
 
 
+def _flyte_address(port: int) -> str:
+    if not is_installed("flyte"):
+        return "Not served: the extra `flyte` is not installed"
+    return f"127.0.0.1:{port}    (gRPC, for flytectl and flytekit)"
+
+
 def banner(folder: Path, options: Options, seconds: float) -> str:
     working_directory = Path.cwd()
     path = str(folder.relative_to(working_directory) if folder.is_relative_to(working_directory) else folder)
     return _TEXT.format(
         seconds=seconds,
         address=f"http://127.0.0.1:{options.port}",
-        grpc_port=options.grpc_port,
+        flyte=_flyte_address(options.grpc_port),
         folder=path,
         token=quote(f"{path}/admin.token"),
         scope=_DEMO_SCOPE if options.demo else _BARE_SCOPE,

@@ -19,6 +19,7 @@ from functools import partial
 from pathlib import Path
 
 from controlplane.database.roles import WEB, WORKER
+from controlplane.extras import is_installed
 
 _PR_SET_PDEATHSIG = 1
 _LOG_BYTES = 20_000_000
@@ -230,9 +231,10 @@ def long_running_programs(
     commands: dict[str, tuple[str, ...]] = {
         "web": (*_WEB, "--port", str(port), "controlplane.asgi:application"),
         "worker": (*_CELERY, "worker", *_WORKER_OPTIONS, "--hostname", worker),
-        "flyte-grpc": (*_MANAGE, "flyte_grpc"),
         "beat": (*_CELERY, "beat", "--schedule", str(schedule), "--pidfile", "", "--loglevel", "WARNING"),
     }
+    if is_installed("flyte"):
+        commands["flyte-grpc"] = (*_MANAGE, "flyte_grpc")
     if demo:
         commands["demo-agents"] = (*_MANAGE, "demo_agents", "--url", f"http://127.0.0.1:{port}")
     return [

@@ -18,7 +18,7 @@ import controlplane.asgi
 from django.conf import settings
 from django.core.management import CommandError, call_command
 from django.test import Client
-from registry.agent_configs.reachability.policies import are_wanted
+from registry.agent_configs.reachability.policies import probes_are_enabled
 import json
 
 settings.AGENT_CONFIGS_KUBERNETES_NAMESPACES = ["acme"]
@@ -33,7 +33,7 @@ flyte = ["/api/v1/project_attributes/flytesnacks", "/healthcheck", "/api/v1/open
 paths = [*flyte, "/api/v1/agents", "/livez"]
 print(json.dumps({
     "status": {path: Client().get(path).status_code for path in paths},
-    "probes": are_wanted(),
+    "probes": probes_are_enabled(),
     "refusals": [refusal("flyte_grpc"), refusal("watch_agent_configs")],
 }))
 """
