@@ -344,7 +344,7 @@ def test_two_workers_that_meet_count_every_use(web):
 def test_a_connection_lost_in_mid_batch_leaves_nothing_and_the_agent_joins_all_the_same(web, monkeypatch):
     """The batch is rolled back, and Django takes its joins one by one."""
     secret, lost = invite(), []
-    bind = join.bind
+    bind = join.bind_roles
 
     def lose(enrolments):
         bind(enrolments)
@@ -353,7 +353,7 @@ def test_a_connection_lost_in_mid_batch_leaves_nothing_and_the_agent_joins_all_t
             with connection.cursor() as cursor:
                 cursor.execute("SELECT pg_terminate_backend(pg_backend_pid())")
 
-    monkeypatch.setattr(join, "bind", lose)
+    monkeypatch.setattr(join, "bind_roles", lose)
     answers = at_once(web, [secret] * 5, [named(f"l{n}") for n in range(5)])
 
     assert lost[0] >= 1
