@@ -21,7 +21,7 @@ LAUNCH_PLAN = Scope("development", "p7", "w3", "nightly")
 BIG = ("overrides_override", "overrides_overrideversion", "overrides_scopehead")
 # ANALYZE waits for an autovacuum of the same table, which gives way to a waiter only at its deadlock timeout.
 FILL = """
-SET LOCAL deadlock_timeout = '100ms'; SET LOCAL lock_timeout = '30s';
+SET LOCAL deadlock_timeout = '100ms'; SET LOCAL lock_timeout = '30s'; SET LOCAL statement_timeout = '120s';
 INSERT INTO overrides_project (id, name, description) SELECT 'p' || n, 'p', '' FROM generate_series(0, 99) n;
 INSERT INTO overrides_overrideversion
     (resource_type, project, domain, workflow, launch_plan, version, revision, attributes, owners,
