@@ -35,47 +35,47 @@ class Router:
     """One for each process: it holds the threads, what the fast paths keep, and who watches."""
 
     def __init__(self) -> None:
-        self._bridge = Bridge(
+        self.bridge = Bridge(
             django,
             threads=settings.WEB_THREADS,
             queue=settings.WEB_QUEUE,
             body_limit=max(settings.MAX_BODY_BYTES, settings.MAX_BUNDLE_BYTES),
         )
-        self._health = HealthAnswers()
+        self.health = HealthAnswers()
         self._passwords = PasswordQueue(
-            django, self._bridge, threads=settings.PASSWORD_THREADS, queue=settings.PASSWORD_QUEUE
+            django, self.bridge, threads=settings.PASSWORD_THREADS, queue=settings.PASSWORD_QUEUE
         )
         self._login = LoginGate(
             self._login_page, most=settings.LOGIN_REQUESTS_PER_ADDRESS, trusted=settings.TRUSTED_PROXIES
         )
-        self._effective = effective.FastReads(self._bridge, self._bridge.pool)
-        self._watchers = events.Watchers(self._bridge)
+        self.effective = effective.FastReads(self.bridge, self.bridge.pool)
+        self._watchers = events.Watchers(self.bridge)
         self._routes: dict[str, Application] = {events.ROUTE: self._watchers}
         if settings.EFFECTIVE_SNAPSHOT_MIB:
-            self._routes[effective.ROUTE] = self._effective
-        self._joins = FastJoins(self._bridge) if settings.JOINS_AT_ONCE else None
-        if self._joins:
-            self._routes[JOIN_ROUTE] = self._joins
-        self._heartbeats = FastHeartbeats(self._bridge) if settings.HEARTBEAT_CONNECTIONS else None
+            self._routes[effective.ROUTE] = self.effective
+        self.joins = FastJoins(self.bridge) if settings.JOINS_AT_ONCE else None
+        if self.joins:
+            self._routes[JOIN_ROUTE] = self.joins
+        self.heartbeats = FastHeartbeats(self.bridge) if settings.HEARTBEAT_CONNECTIONS else None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
             await self._live(receive, send)
         elif is_health(scope["path"]):
-            await self._health(scope, receive, send)
+            await self.health(scope, receive, send)
         elif scope["path"] == gate.PATH:
             await self._login(scope, receive, send)
         elif is_password_request(scope):
             await self._passwords(scope, receive, send)
-        elif self._heartbeats and is_heartbeat(scope["path"]):
-            await self._heartbeats(scope, receive, send)
+        elif self.heartbeats and is_heartbeat(scope["path"]):
+            await self.heartbeats(scope, receive, send)
         elif is_configuration_path(scope["path"]):
             await self._watchers(scope, receive, send)
         else:
-            await self._routes.get(scope["path"], self._bridge)(scope, receive, send)
+            await self._routes.get(scope["path"], self.bridge)(scope, receive, send)
 
     async def _login_page(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await (self._passwords if is_password_request(scope) else self._bridge)(scope, receive, send)
+        await (self._passwords if is_password_request(scope) else self.bridge)(scope, receive, send)
 
     async def _live(self, receive: Receive, send: Send) -> None:
         await receive()
@@ -83,13 +83,13 @@ class Router:
         await send({"type": "lifespan.startup.complete"})
         await receive()
         self._watchers.stop()
-        if self._heartbeats:
-            await self._heartbeats.close()
-        if self._joins:
-            await self._joins.close()
-        await self._effective.close()
-        await self._health.close()
-        await asyncio.gather(self._passwords.close(_DRAIN_SECONDS), self._bridge.close(_DRAIN_SECONDS))
+        if self.heartbeats:
+            await self.heartbeats.close()
+        if self.joins:
+            await self.joins.close()
+        await self.effective.close()
+        await self.health.close()
+        await asyncio.gather(self._passwords.close(_DRAIN_SECONDS), self.bridge.close(_DRAIN_SECONDS))
         pulses.cancel()
         await send({"type": "lifespan.shutdown.complete"})
 

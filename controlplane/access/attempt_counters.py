@@ -49,6 +49,12 @@ def forget(keys: Sequence[str]) -> None:
         _valkey.pause(error)
 
 
+def start_over() -> None:
+    """Reset this process's counters, and call Valkey again at once."""
+    _local.clear()
+    _valkey.end()
+
+
 class LocalCounters:
     """Counters of one process. clock: monotonic seconds. most: maximum number of counters."""
 
@@ -66,6 +72,13 @@ class LocalCounters:
         with self._lock:
             for key in keys:
                 self._counts.pop(key, None)
+
+    def clear(self) -> None:
+        with self._lock:
+            self._counts.clear()
+
+    def __len__(self) -> int:
+        return len(self._counts)
 
     def _add(self, key: str, seconds: int, amount: int) -> int:
         now = self._clock()

@@ -19,10 +19,9 @@ NOWHERE = "redis://127.0.0.1:1/0"
 
 @pytest.fixture(autouse=True)
 def _fresh_counters():
-    attempt_counters._local.forget(list(attempt_counters._local._counts))
-    attempt_counters._valkey.end()
+    attempt_counters.start_over()
     yield
-    attempt_counters._valkey.end()
+    attempt_counters.start_over()
 
 
 @pytest.fixture

@@ -25,10 +25,9 @@ def _one_minute(monkeypatch):
     """The minute does not end within a test."""
     monkeypatch.setattr(throttles.time, "time", lambda: 1_800_000_010.0)
     monkeypatch.setattr(throttles, "_requests", throttles.RequestCounter())
-    attempt_counters._local.forget(list(attempt_counters._local._counts))
-    attempt_counters._valkey.end()
+    attempt_counters.start_over()
     yield
-    attempt_counters._valkey.end()
+    attempt_counters.start_over()
 
 
 def test_a_token_is_refused_above_its_limit_and_others_are_not(db, settings):

@@ -33,7 +33,7 @@ SAFARI = (
 
 @pytest.fixture(autouse=True)
 def _fresh_counters():
-    attempt_counters._local.forget(list(attempt_counters._local._counts))
+    attempt_counters.start_over()
 
 
 @pytest.fixture

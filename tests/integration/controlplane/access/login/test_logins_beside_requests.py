@@ -110,9 +110,9 @@ class Web:
         self.router = self.worker.application
 
     def stop(self) -> None:
-        self.worker.run(self.router._health.close())
-        close_connections(self.router._bridge.pool, 4)
-        self.worker.run(self.router._bridge.close(5))
+        self.worker.run(self.router.health.close())
+        close_connections(self.router.bridge.pool, 4)
+        self.worker.run(self.router.bridge.close(5))
         self.worker.stop()
 
 
@@ -125,7 +125,7 @@ def router(transactional_db: None) -> Iterator[Web]:
 
 def test_health_is_answered_while_every_thread_is_busy(router: Web) -> None:
     release = threading.Event()
-    busy = [router.router._bridge.pool.submit(release.wait, 20) for _ in range(20)]
+    busy = [router.router.bridge.pool.submit(release.wait, 20) for _ in range(20)]
     try:
         alive, ready = router.worker.get("/livez", X_Request_ID="r-1"), router.worker.get("/readyz?verbose")
     finally:

@@ -51,13 +51,13 @@ class Web:
         self.worker = Worker(Router)
         self.router = self.worker.application
         self.left_to_django = 0
-        django = self.router._heartbeats._django
+        django = self.router.heartbeats._django
 
         async def left(*request):
             self.left_to_django += 1
             await django(*request)
 
-        self.router._heartbeats._django = left
+        self.router.heartbeats._django = left
 
     def start(self, token, path, body, *, method="PUT", to=None, **headers):
         all_headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json", **headers}
@@ -76,10 +76,10 @@ class Web:
         return answer, self.left_to_django == left
 
     def stop(self) -> None:
-        close_connections(self.router._bridge.pool, settings.WEB_THREADS)
-        self.worker.run(self.router._heartbeats.close())
-        self.worker.run(self.router._effective.close())
-        self.worker.run(self.router._bridge.close(5))
+        close_connections(self.router.bridge.pool, settings.WEB_THREADS)
+        self.worker.run(self.router.heartbeats.close())
+        self.worker.run(self.router.effective.close())
+        self.worker.run(self.router.bridge.close(5))
         self.worker.stop()
 
 
@@ -214,7 +214,7 @@ def both(web, token, path, body, **headers):
     left = web.left_to_django
     fast = web.start(token, path, body, **headers).result(15)
     left = web.left_to_django - left
-    django = web.start(token, path, body, to=web.router._bridge, **headers).result(15)
+    django = web.start(token, path, body, to=web.router.bridge, **headers).result(15)
     return comparable(fast), comparable(django), left
 
 
@@ -237,7 +237,7 @@ def test_both_ways_write_the_same_lease(web, token, agent):
     body = {"timestamp": "2026-11-21T09:30:00.123456+05:30", "consumer_lag": 7}
 
     rows = []
-    for to in (None, web.router._bridge):
+    for to in (None, web.router.bridge):
         assert web.beat(token, agent, body, to=to).status == 200
         row = Lease.objects.values().get()
         rows.append(row)
@@ -271,7 +271,7 @@ def test_generation_and_configuration_reach_the_agent(web, token, agent):
     assert fast
     assert json.loads(answer.body)["generation"] == 2
     assert json.loads(answer.body)["configuration_etag"] == '"v7"'
-    assert comparable(answer) == comparable(web.beat(token, agent, to=web.router._bridge))
+    assert comparable(answer) == comparable(web.beat(token, agent, to=web.router.bridge))
 
 
 def silence(state, **more):
@@ -294,7 +294,7 @@ def after_return():
 @pytest.mark.parametrize("state", ["unavailable", "unknown"])
 def test_a_silent_agent_returns_both_ways_alike(web, token, agent, state, lag):
     body, differences = {**BEAT, "consumer_lag": lag}, []
-    for to in (None, web.router._bridge):
+    for to in (None, web.router.bridge):
         silence(state, flap_penalty=0, flapped_at=None, steady_since=None)
         left = web.left_to_django
         answer = web.beat(token, agent, body, to=to, X_Request_ID="back-1")
@@ -363,7 +363,7 @@ def test_a_fleet_that_returns_at_once_shares_a_transaction(web, token):
         web.beat(token, agent)
     silence("unavailable")
     left, events = web.left_to_django, threading.Event()
-    web.router._heartbeats._recoveries._thread.submit(events.wait, 10)
+    web.router.heartbeats._recoveries._thread.submit(events.wait, 10)
     heartbeats = [web.start(token, path_of(agent), text(BEAT)) for agent in agents]
     time.sleep(0.3)
     events.set()
@@ -608,7 +608,7 @@ def test_heartbeats_stay_in_place(web, token, agent):
     before = updates()
     for _ in range(50):
         assert web.fast(token, agent)[1]
-    web.worker.run(web.router._heartbeats._batches.close())  # a session that ends writes its figures
+    web.worker.run(web.router.heartbeats._batches.close())  # a session that ends writes its figures
     # Whoever closes a connection does not wait for the end of its session.
     deadline = time.monotonic() + 10
     while updates()[0] - before[0] < 50 and time.monotonic() < deadline:
@@ -636,7 +636,7 @@ def test_a_large_fleet_is_told_a_longer_interval_by_both_ways(web, token, agent)
     web.beat(token, agent)  # after this statement the worker knows
 
     fast, was_fast = web.fast(token, agent)
-    django = web.beat(token, agent, to=web.router._bridge)
+    django = web.beat(token, agent, to=web.router.bridge)
 
     assert was_fast
     assert json.loads(fast.body)["heartbeat_interval"] == 112
@@ -667,7 +667,7 @@ def test_a_lease_that_is_set_is_granted_by_both_ways(web, token, agent, own, env
         json.loads(answer.body)["lease_expires_at"]
         == Api(token).get(f"agents/{agent}").json()["lease_expires_at"]
     )
-    assert comparable(answer) == comparable(web.beat(token, agent, to=web.router._bridge))
+    assert comparable(answer) == comparable(web.beat(token, agent, to=web.router.bridge))
     assert json.loads(other_answer.body)["lease_seconds"] == 90
 
 
@@ -676,7 +676,7 @@ def test_the_process_that_holds_the_name_is_taken_fast_and_another_is_refused_by
 
     took = [web.fast(token, agent, body)[1] for body in (first, first, BEAT)]
     refused, fast = web.fast(token, agent, second)
-    django = web.beat(token, agent, second, to=web.router._bridge)
+    django = web.beat(token, agent, second, to=web.router.bridge)
 
     assert (took, fast) == ([False, True, True], False)
     assert (refused.status, django.status) == (409, 409)
@@ -716,7 +716,7 @@ def test_who_is_switched_off_between_its_heartbeat_and_its_permit_gets_none(web,
 def test_fast_heartbeats_are_counted(web, token, agent):
     web.fast(token, agent)
 
-    web.router._heartbeats._metrics.write()
+    web.router.heartbeats._metrics.write()
 
     text = Api(token_for("viewer")).get("/metrics").content.decode()
     assert re.search(

@@ -43,13 +43,13 @@ class Web:
         self.worker = Worker(Router)
         self.router = self.worker.application
         self.left_to_django = 0
-        django = self.router._joins._django
+        django = self.router.joins._django
 
         async def left(*request):
             self.left_to_django += 1
             await django(*request)
 
-        self.router._joins._django = left
+        self.router.joins._django = left
 
     def start(self, secret, body, *, to=None, path=PATH, **headers):
         content = body if isinstance(body, bytes) else json.dumps(body).encode()
@@ -63,10 +63,10 @@ class Web:
         return answer, self.left_to_django == left
 
     def stop(self) -> None:
-        close_connections(self.router._bridge.pool, settings.WEB_THREADS)
-        for part in (self.router._joins, self.router._heartbeats, self.router._effective):
+        close_connections(self.router.bridge.pool, settings.WEB_THREADS)
+        for part in (self.router.joins, self.router.heartbeats, self.router.effective):
             self.worker.run(part.close())
-        self.worker.run(self.router._bridge.close(5))
+        self.worker.run(self.router.bridge.close(5))
         self.worker.stop()
 
 
@@ -182,7 +182,7 @@ def comparable(body):
 def test_both_ways_answer_the_same_and_leave_the_same(web, case):
     terms, before, body, status, fast = CASES[case]
     outcomes = []
-    for to in (None, web.router._bridge):
+    for to in (None, web.router.bridge):
         forget_everybody()
         secret = invite(**terms)
         before()
@@ -253,14 +253,14 @@ def test_a_join_with_a_key_is_fast_and_its_repetition_is_djangos(web):
 
 def test_a_bad_key_is_refused_by_both_ways(web):
     assert [
-        web.join(invite(), AGENT, Idempotency_Key="a b", to=to)[0].status for to in (None, web.router._bridge)
+        web.join(invite(), AGENT, Idempotency_Key="a b", to=to)[0].status for to in (None, web.router.bridge)
     ] == [400, 400]
 
 
 def test_one_key_many_times_in_a_batch_lets_one_agent_in(web):
     secret = invite()
     release = threading.Event()
-    web.router._joins._batches._thread.submit(release.wait, 10)
+    web.router.joins._batches._thread.submit(release.wait, 10)
     joins = [web.start(secret, AGENT, Idempotency_Key="k1") for _ in range(6)]
     time.sleep(0.2)
     release.set()
@@ -275,7 +275,7 @@ def test_one_key_many_times_in_a_batch_lets_one_agent_in(web):
 def at_once(web, secrets, bodies):
     """Ask all while the thread of the batches is held, so that they form one batch."""
     release = threading.Event()
-    web.router._joins._batches._thread.submit(release.wait, 10)
+    web.router.joins._batches._thread.submit(release.wait, 10)
     joins = [web.start(secret, body) for secret, body in zip(secrets, bodies, strict=True)]
     time.sleep(0.2)
     release.set()
@@ -332,7 +332,7 @@ def test_two_workers_that_meet_count_every_use(web):
     secret = invite(uses=20)
     with ThreadPoolExecutor(4) as pool:
         joins = [
-            pool.submit(web.join, secret, named(f"w{n}"), to=None if n % 2 else web.router._bridge)
+            pool.submit(web.join, secret, named(f"w{n}"), to=None if n % 2 else web.router.bridge)
             for n in range(30)
         ]
         statuses = sorted(join.result(20)[0].status for join in joins)

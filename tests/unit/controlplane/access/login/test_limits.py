@@ -89,7 +89,7 @@ def test_local_counters_end_with_their_window_and_keep_to_their_room():
     assert counters.add(["b"], 60) == [1]
     for number in range(1000):
         counters.add([f"guess-{number}"], 60)
-        assert len(counters._counts) <= 10
+        assert len(counters) <= 10
 
 
 @given(st.floats(min_value=0, max_value=1e10))

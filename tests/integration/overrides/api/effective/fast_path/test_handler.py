@@ -43,7 +43,7 @@ class Web:
         self.left_to_django = 0
         self.gate = threading.Event()
         self.gate.set()
-        real, django = answer_cache.effective_answer, self.router._effective._django
+        real, django = answer_cache.effective_answer, self.router.effective._django
 
         def compute(scope, resource_type):
             answer = real(scope, resource_type)
@@ -56,7 +56,7 @@ class Web:
             await django(*request)
 
         monkeypatch.setattr(answer_cache, "effective_answer", compute)
-        self.router._effective._django = left
+        self.router.effective._django = left
 
     def read(self, token, path=READ, **headers):
         return self.worker.get(path, Authorization=f"Bearer {token}", **headers)
@@ -68,9 +68,9 @@ class Web:
         return answer
 
     def stop(self) -> None:
-        close_connections(self.router._bridge.pool, settings.WEB_THREADS)
-        self.worker.run(self.router._effective.close())
-        self.worker.run(self.router._bridge.close(5))
+        close_connections(self.router.bridge.pool, settings.WEB_THREADS)
+        self.worker.run(self.router.effective.close())
+        self.worker.run(self.router.bridge.close(5))
         self.worker.stop()
 
 
@@ -174,7 +174,7 @@ def test_it_answers_as_django_does(web, token, put, method, case):
     left = web.left_to_django
 
     ours = web.worker.start(method, path, **headers).result(15)
-    django = web.worker.start(method, path, to=web.router._bridge, **headers).result(15)
+    django = web.worker.start(method, path, to=web.router.bridge, **headers).result(15)
 
     assert (ours.status, comparable(ours)) == (django.status, comparable(django))
     # What HEAD sends is cut by the server.
@@ -522,7 +522,7 @@ def test_the_last_use_of_a_token_is_noted_now_and_then_and_disturbs_nothing(web,
     web.warm(token)
     computed, left = web.computed, web.left_to_django
     Token.objects.update(last_used_at=timezone.now() - timedelta(hours=1))
-    for known_token in web.router._effective._tokens._known.values():
+    for known_token in web.router.effective._tokens._known.values():
         known_token.used_at -= 61
 
     began, epoch = timezone.now(), access_epoch()
@@ -560,7 +560,7 @@ def test_plain_http_is_refused_where_tls_is_wanted(web, token, put, settings):
     put("1")
     settings.SECURE_SSL_REDIRECT = True
     settings.SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
-    web.router._effective._heads = plain_heads()
+    web.router.effective._heads = plain_heads()
     for _ in range(3):
         ours = [
             web.read(token, X_Forwarded_Proto=text).status
