@@ -21,13 +21,13 @@ from benchmarks.stage import stage
 from benchmarks.table import Row
 
 # Everything by the task: what is measured is the recompute itself. One document is changed again and again.
-_TOLD = {"AGENT_CONFIGS_AT_ONCE": "0", "AGENT_CONFIGS_FLAPS": "1000000"}
+_ENVIRONMENT = {"AGENT_CONFIGS_AT_ONCE": "0", "AGENT_CONFIGS_FLAPS": "1000000"}
 
 
 def main() -> int:
     options = _options()
     print(f"{description()}.", flush=True)
-    with stage(_TOLD) as running:
+    with stage(_ENVIRONMENT) as running:
         os.environ.update(running.environment)
         django.setup()
         rows = _measure(options)
@@ -73,20 +73,21 @@ def _measure(options: argparse.Namespace) -> list[Row]:
     actor = system("benchmark")
     put_plane("bench", DataPlaneSpec(), actor=actor)
     names = [
-        DocumentId("api", f"team{team}", f"doc{one}")
+        DocumentId("api", f"team{team}", f"doc{number}")
         for team in range(options.teams)
-        for one in range(options.each)
+        for number in range(options.each)
     ]
     published = [
-        _timed(lambda one=one: put_document(DocumentSpec(one, _text(one, 0)), actor=actor)) for one in names
+        _timed(lambda name=name: put_document(DocumentSpec(name, _text(name, 0)), actor=actor))
+        for name in names
     ]
     first = _timed(lambda: recompute_all(actor))
     plane = get_plane("bench")
     served = get_configuration(plane, Format.YAML)
     changed, unchanged = [], []
     for number in range(1, options.rounds + 1):
-        one = names[number * 7 % len(names)]
-        put_document(DocumentSpec(one, _text(one, number)), actor=actor)
+        name = names[number * 7 % len(names)]
+        put_document(DocumentSpec(name, _text(name, number)), actor=actor)
         changed.append(_timed(lambda: recompute_all(actor)))
         unchanged.append(_timed(lambda: recompute_all(actor)))
     change = PreviewChange(names[0], _text(names[0], 999))
@@ -95,7 +96,7 @@ def _measure(options: argparse.Namespace) -> list[Row]:
     for number in range(2, options.planes + 1):
         put_plane(f"bench{number}", DataPlaneSpec(), actor=actor)
     crowded = [_timed(lambda: review(_review())) for _ in range(options.rounds)]
-    asked = [
+    numbers = [
         _timed(lambda: configuration_etag(get_plane("bench"), Format.YAML)) for _ in range(options.rounds)
     ]
     return [
@@ -106,7 +107,7 @@ def _measure(options: argparse.Namespace) -> list[Row]:
         _row("preview of one change", previewed),
         _row("webhook: may a new document be written", admitted, target="p99 < 1000"),
         _row(f"the same with {options.planes} data planes", crowded, target="p99 < 1000"),
-        _row("ask for the ETag in force", asked),
+        _row("ask for the ETag in force", numbers),
         Row(f"size of the bundle: {len(served.body) / 1024:.0f} KiB", ""),
     ]
 
@@ -124,8 +125,8 @@ def _review() -> dict[str, object]:
     name = "flyteplugins-agentservice-new"
     data = {"agents.yaml": _text("team1-doc1x", 1).replace("- team1-doc1x.query", "- team1-doc1.query")}
     document = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": data}
-    asked = {"uid": "u", "operation": "CREATE", "namespace": "team1", "name": name, "object": document}
-    return {"request": asked}
+    review = {"uid": "u", "operation": "CREATE", "namespace": "team1", "name": name, "object": document}
+    return {"request": review}
 
 
 def _timed(work: Callable[[], object]) -> float:

@@ -22,7 +22,7 @@ from benchmarks.machine import description
 from benchmarks.stage import Server, stage
 from benchmarks.table import Row
 
-_TOLD = {"LEASE_SECONDS": "86400"}
+_ENVIRONMENT = {"LEASE_SECONDS": "86400"}
 _TIMES = 25
 _LABELS = """
 UPDATE registry_agent SET labels = jsonb_build_object('team', 't' || right(name, 2), 'rank', right(name, 1))
@@ -35,7 +35,7 @@ def main() -> int:
     parser.add_argument("--agents", type=int, default=1_000_000)
     parser.add_argument("--write", action="store_true", help="put the table into docs/performance.md")
     options = parser.parse_args()
-    with stage(_TOLD) as running:
+    with stage(_ENVIRONMENT) as running:
         os.environ.update(running.environment)
         django.setup()
         fleet.load(running.environment["DATABASE_URL"], options.agents, 1)
@@ -78,10 +78,15 @@ def _measured(server: Server, token: str, agents: int) -> Any:
         "selector of two labels (one in a thousand)": {"selector": "team=t37,rank in (7,8)"},
         "only names": {"only": "name"},
     }.items():
-        taken = _milliseconds(server, token, {"limit": "100", **query})
-        yield Row(work, f"{1000 / taken:,.0f}", f"{taken:.1f}", ratio=f"{taken / first:.2f} x page 1")
-    taken = _milliseconds(server, token, {}, path="/api/v1/agents:summary")
-    yield Row("counts by environment and state", f"{1000 / taken:,.0f}", f"{taken:.1f}")
+        milliseconds = _milliseconds(server, token, {"limit": "100", **query})
+        yield Row(
+            work,
+            f"{1000 / milliseconds:,.0f}",
+            f"{milliseconds:.1f}",
+            ratio=f"{milliseconds / first:.2f} x page 1",
+        )
+    milliseconds = _milliseconds(server, token, {}, path="/api/v1/agents:summary")
+    yield Row("counts by environment and state", f"{1000 / milliseconds:,.0f}", f"{milliseconds:.1f}")
 
 
 def _cursor(server: Server, token: str, agents: int) -> str:
@@ -91,8 +96,8 @@ def _cursor(server: Server, token: str, agents: int) -> str:
     from controlplane.api.pages import _SALT
 
     page = _ask(server, token, "/api/v1/agents?limit=100")
-    said = signing.loads(page["next_cursor"], salt=_SALT)
-    return signing.dumps({**said, "key": [f"a{agents // 2}"]}, salt=_SALT)
+    document = signing.loads(page["next_cursor"], salt=_SALT)
+    return signing.dumps({**document, "key": [f"a{agents // 2}"]}, salt=_SALT)
 
 
 def _ask(server: Server, token: str, target: str) -> Any:
@@ -107,12 +112,12 @@ def _ask(server: Server, token: str, target: str) -> Any:
 
 def _milliseconds(server: Server, token: str, query: dict[str, str], path: str = "/api/v1/agents") -> float:
     target = f"{path}?{urlencode(query)}" if query else path
-    taken = []
+    begans = []
     for _ in range(_TIMES):
         began = time.perf_counter()
         _ask(server, token, target)
-        taken.append((time.perf_counter() - began) * 1000)
-    return median(taken)
+        begans.append((time.perf_counter() - began) * 1000)
+    return median(begans)
 
 
 if __name__ == "__main__":

@@ -26,8 +26,8 @@ def rows(running: Stage, ours: Server, token: str, dataset: Dataset, rounds: int
         first = list(documents(dataset, number, "a"))
         some = [*documents(dataset, number, "b", COUNT // 100), *first[COUNT // 100 :]]
         last = list(documents(dataset, number, "c"))
-        for name, sent in (("create", first), ("same", first), ("some", some), ("all", last)):
-            took[name].append(_apply(ours.port, token, sent))
+        for name, batch in (("create", first), ("same", first), ("some", some), ("all", last)):
+            took[name].append(_apply(ours.port, token, batch))
         took["floor"].append(_floor(running.environment["DATABASE_URL"], first))
     floor = median(took["floor"])
     titles = {
@@ -52,35 +52,35 @@ def rows(running: Stage, ours: Server, token: str, dataset: Dataset, rounds: int
 
 def documents(dataset: Dataset, number: int, value: str, count: int = COUNT) -> Iterator[dict[str, Any]]:
     """Documents of launch plans, where nothing is set yet; other launch plans for each number."""
-    for one in range(count):
-        project, domain, workflow = dataset.workflow(one % dataset.workflows)
+    for index in range(count):
+        project, domain, workflow = dataset.workflow(index % dataset.workflows)
         yield {
             "apiVersion": 1,
             "kind": "overrides",
             "project": project,
             "domain": domain,
             "workflow": workflow,
-            "launchPlan": f"l{number}-{one // dataset.workflows}",
-            "spec": {"executionQueueAttributes": {"tags": [f"{value}{one}"]}},
+            "launchPlan": f"l{number}-{index // dataset.workflows}",
+            "spec": {"executionQueueAttributes": {"tags": [f"{value}{index}"]}},
         }
 
 
-def _apply(port: int, token: str, sent: list[dict[str, Any]]) -> float:
-    return timed_post(port, token, _PATH, {"documents": sent})
+def _apply(port: int, token: str, documents: list[dict[str, Any]]) -> float:
+    return timed_post(port, token, _PATH, {"documents": documents})
 
 
-def _floor(url: str, sent: list[dict[str, Any]]) -> float:
+def _floor(url: str, documents: list[dict[str, Any]]) -> float:
     """Read the JSON, COPY it into a table, commit: what no implementation can leave out."""
-    body = json.dumps({"documents": sent})
+    body = json.dumps({"documents": documents})
     with psycopg.connect(url) as connection:
         connection.execute("CREATE TABLE IF NOT EXISTS bench_floor (scope text, kind text, attributes jsonb)")
         connection.commit()
         began = time.perf_counter()
         with connection.cursor().copy("COPY bench_floor FROM STDIN") as copy:
-            for one in json.loads(body)["documents"]:
-                scope = "/".join(one[name] for name in ("project", "domain", "workflow", "launchPlan"))
+            for document in json.loads(body)["documents"]:
+                scope = "/".join(document[name] for name in ("project", "domain", "workflow", "launchPlan"))
                 copy.write_row(
-                    (scope, "execution_queue", json.dumps(one["spec"]["executionQueueAttributes"]))
+                    (scope, "execution_queue", json.dumps(document["spec"]["executionQueueAttributes"]))
                 )
         connection.commit()
         return time.perf_counter() - began
@@ -95,9 +95,9 @@ def timed_post(port: int, token: str, path: str, body: Any) -> float:
         "POST", path, text, {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
     )
     answer = connection.getresponse()
-    said = answer.read()
+    content = answer.read()
     took = time.perf_counter() - began
     connection.close()
     if answer.status >= 400:
-        raise RuntimeError(f"{path}: {answer.status} {said[:500]!r}")
+        raise RuntimeError(f"{path}: {answer.status} {content[:500]!r}")
     return took

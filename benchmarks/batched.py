@@ -23,10 +23,10 @@ async def _rate(fleet: Sequence[Beating], seconds: float) -> float:
 
     opened = [await LeaseConnection.open() for _ in range(CONNECTIONS)]
     began = time.perf_counter()
-    done = await asyncio.gather(*(_renew(one, fleet, began + seconds) for one in opened))
+    done = await asyncio.gather(*(_renew(connection, fleet, began + seconds) for connection in opened))
     elapsed = time.perf_counter() - began
-    for one in opened:
-        await one.close()
+    for connection in opened:
+        await connection.close()
     return sum(done) / elapsed
 
 

@@ -32,9 +32,9 @@ _KEYS = {
 
 def script(projects: int) -> str:
     """Our statement with the parameters written as expressions, for pgbench's prepared mode."""
-    from overrides.loading.layers import _FACTS_AND_ROWS, _ROWS_NOW  # Django must be set up
+    from overrides.loading.layers import _LAYERS, _ROWS_NOW  # Django must be set up
 
-    statement = _FACTS_AND_ROWS.format(rows=_ROWS_NOW)
+    statement = _LAYERS.format(rows=_ROWS_NOW)
     statement = re.sub(r"%\((\w+)\)s", lambda found: f"({_KEYS[found[1]]})", statement)
     return (
         f"\\set project random(0, {projects - 1})\n\\set domain random(1, 3)\n\\set workflow random(0, 29)\n"
@@ -63,9 +63,9 @@ def rate(url: str, projects: int, folder: Path, *, clients: int, seconds: int) -
         env={"PATH": os.environ["PATH"]},
         preexec_fn=lambda: os.sched_setaffinity(0, CLIENT_CPUS),
     )
-    found = re.search(r"tps = ([\d.]+)", done.stdout)
-    assert found, done.stdout
-    return float(found[1])
+    match = re.search(r"tps = ([\d.]+)", done.stdout)
+    assert match, done.stdout
+    return float(match[1])
 
 
 def settle(connection: psycopg.Connection[Any]) -> None:

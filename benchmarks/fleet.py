@@ -66,8 +66,8 @@ def load_join_token(url: str, uses: int) -> str:
 def _name(connection: psycopg.Connection[tuple[object, ...]], fleet: list[Beating]) -> None:
     connection.execute("CREATE TABLE bench_fleet (n serial, agent uuid, digest bytea)")
     with connection.cursor().copy("COPY bench_fleet (agent, digest) FROM STDIN") as copy:
-        for one in fleet:
-            copy.write_row((one.agent, one.digest))
+        for agent in fleet:
+            copy.write_row((agent.agent, agent.digest))
 
 
 # The id of an agent is the id of its principal too: that spares a join here.

@@ -29,11 +29,11 @@ def stale_reads(port: int, token: str, *, rounds: int, traffic: list[bytes]) -> 
             readers[number % _CONNECTIONS], token, "PUT", path, attributes={"value": f"n{number}"}, etag=etag
         )
         for reader in readers:
-            _, _, shown = _ask(
+            _, _, shown_at = _ask(
                 reader, token, "GET", f"/api/v1/overrides/effective?{scope}&workflow=w2&resource_type={_TYPE}"
             )
             reads += 1
-            stale += shown["items"][0]["attributes"]["value"] != f"n{number}"
+            stale += shown_at["items"][0]["attributes"]["value"] != f"n{number}"
     background.result()
     return reads, stale
 

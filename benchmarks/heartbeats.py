@@ -23,7 +23,7 @@ from benchmarks.stage import WORKERS, Server, Stage, stage
 from benchmarks.table import Row
 
 # Nobody is silent by accident here: the leases of the benchmark last a day.
-_TOLD = {"FLEET_GUARD_PERCENT": "101", "LEASE_SECONDS": "86400", "HEARTBEATS_PER_SECOND": "1000000"}
+_ENVIRONMENT = {"FLEET_GUARD_PERCENT": "101", "LEASE_SECONDS": "86400", "HEARTBEATS_PER_SECOND": "1000000"}
 
 
 @dataclass(slots=True)
@@ -45,13 +45,13 @@ class Bench:
 def main() -> int:
     options = _options()
     print(f"{description()}. Loading {options.agents:,} agents ...", flush=True)
-    with stage(_TOLD) as running:
+    with stage(_ENVIRONMENT) as running:
         os.environ.update(running.environment)
         django.setup()
         began = time.perf_counter()
-        known = fleet.load(running.environment["DATABASE_URL"], options.agents, options.beating)
+        document = fleet.load(running.environment["DATABASE_URL"], options.agents, options.beating)
         print(f"{time.perf_counter() - began:.0f} s.", flush=True)
-        bench = _open(running, known, options)
+        bench = _open(running, document, options)
         rows: list[Row] = []
         for name in options.only or _PARTS:
             print(f"{name} ...", flush=True)
@@ -79,12 +79,12 @@ def _options() -> argparse.Namespace:
     return options
 
 
-def _open(running: Stage, known: list[Beating], options: argparse.Namespace) -> Bench:
+def _open(running: Stage, beating: list[Beating], options: argparse.Namespace) -> Bench:
     asgi = ("--interface", "asgi")
     return Bench(
         running,
-        known,
-        [one.request() for one in known],
+        beating,
+        [beating.request() for beating in beating],
         running.serve("ours", "controlplane.asgi:application", *asgi),
         running.serve("plain", "controlplane.asgi:application", *asgi, HEARTBEAT_CONNECTIONS="0"),
         running.serve("bare", "benchmarks.peers.empty:application", *asgi),
@@ -114,9 +114,9 @@ def beating(bench: Bench) -> list[Row]:
 
 def alone(bench: Bench) -> list[Row]:
     """The statement without HTTP."""
-    found = [batched.rate(bench.fleet, bench.seconds) for _ in range(bench.rounds)]
+    numbers = [batched.rate(bench.fleet, bench.seconds) for _ in range(bench.rounds)]
     name = f"the statement alone, batches of {batched.SIZE}, {batched.CONNECTIONS} connections"
-    return [Row(name, f"{median(found):,.0f}")]
+    return [Row(name, f"{median(numbers):,.0f}")]
 
 
 def swept(bench: Bench) -> list[Row]:
@@ -127,7 +127,7 @@ def swept(bench: Bench) -> list[Row]:
 
 
 def _processor_row(ours: Contender, bare: Contender) -> Row:
-    spent, least = (sum(rounds.processor(one)) for one in (ours, bare))
+    spent, least = (sum(rounds.processor(our)) for our in (ours, bare))
     return Row(
         "processor time of a heartbeat, 256 connections",
         f"{spent:.0f} µs",
@@ -136,12 +136,12 @@ def _processor_row(ours: Contender, bare: Contender) -> Row:
     )
 
 
-def _row(one: Contender, ratio: str = "", target: str = "") -> Row:
-    whole = rounds.merged(one)
-    web, postgres = rounds.processor(one)
+def _row(sender: Contender, ratio: str = "", target: str = "") -> Row:
+    whole = rounds.merged(sender)
+    web, postgres = rounds.processor(sender)
     return Row(
-        f"{one.name}, {one.connections} connections",
-        f"{rounds.rate(one):,.0f}",
+        f"{sender.name}, {sender.connections} connections",
+        f"{rounds.rate(sender):,.0f}",
         f"{whole.percentile(0.5):.1f}",
         f"{whole.percentile(0.99):.1f}",
         f"{web:.0f} + {postgres:.0f}",

@@ -55,17 +55,17 @@ class Running:
     """A load under way in another process."""
 
     def __init__(self, load: Load) -> None:
-        self._said, theirs = _SPAWN.Pipe(duplex=False)
+        self._results, theirs = _SPAWN.Pipe(duplex=False)
         self._process = _SPAWN.Process(target=_work, args=(load, theirs), daemon=True)
         self._process.start()
         theirs.close()
         self._limit = load.warm_up + load.seconds + 30
 
     def result(self) -> Measured:
-        if not self._said.poll(self._limit):
+        if not self._results.poll(self._limit):
             self._process.kill()
             raise TimeoutError("The load has not ended.")
-        measured: Measured = self._said.recv()
+        measured: Measured = self._results.recv()
         self._process.join()
         return measured
 
@@ -74,10 +74,10 @@ def run(load: Load) -> Measured:
     return Running(load).result()
 
 
-def _work(load: Load, said: Connection) -> None:
+def _work(load: Load, connection: Connection) -> None:
     if load.cpus:
         os.sched_setaffinity(0, load.cpus)
-    said.send(_Client(load).run())
+    connection.send(_Client(load).run())
 
 
 class _Client:
@@ -103,17 +103,17 @@ class _Client:
             for descriptor, _ in self.epoll.poll(0.1):
                 self._answered(descriptor)
         self.measured.seconds = time.perf_counter() - begin
-        for one in self.sockets.values():
-            one.close()
+        for connection in self.sockets.values():
+            connection.close()
         return self.measured
 
     def _open(self) -> None:
-        one = socket.create_connection(("127.0.0.1", self.load.port), timeout=5)
-        one.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        one.setblocking(False)
-        self.sockets[one.fileno()] = one
-        self.epoll.register(one.fileno(), select.EPOLLIN)
-        self._send(one.fileno())
+        connection = socket.create_connection(("127.0.0.1", self.load.port), timeout=5)
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        connection.setblocking(False)
+        self.sockets[connection.fileno()] = connection
+        self.epoll.register(connection.fileno(), select.EPOLLIN)
+        self._send(connection.fileno())
 
     def _send(self, descriptor: int) -> None:
         requests = self.load.requests

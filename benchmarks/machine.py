@@ -24,7 +24,7 @@ class Process:
 
 
 def processes() -> dict[int, Process]:
-    found = {}
+    processes = {}
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
             try:
@@ -33,15 +33,15 @@ def processes() -> dict[int, Process]:
                 continue
             # With those of children that have ended, or their time would seem to be given back.
             seconds = sum(int(field) for field in fields[11:15]) / _TICKS
-            found[int(entry.name)] = Process(int(fields[1]), seconds, int(fields[21]) * _PAGE)
-    return found
+            processes[int(entry.name)] = Process(int(fields[1]), seconds, int(fields[21]) * _PAGE)
+    return processes
 
 
 def family(root: int, among: dict[int, Process]) -> set[int]:
     """The process and all its descendants."""
     members, grew = {root}, True
     while grew:
-        more = {pid for pid, one in among.items() if one.parent in members} - members
+        more = {pid for pid, process in among.items() if process.parent in members} - members
         members |= more
         grew = bool(more)
     return members

@@ -92,14 +92,14 @@ class Fleet:
             await asyncio.sleep(random.uniform(0, min(30, 2**tries)))
         self.played.registered.errors += 1
 
-    def _follow(self, member: Member, told: dict[str, Any]) -> None:
-        member.beat = _heartbeat(told["agent"]["agent_id"], told["token"])
-        self._plan(member.number, told["agent"])
+    def _follow(self, member: Member, answer: dict[str, Any]) -> None:
+        member.beat = _heartbeat(answer["agent"]["agent_id"], answer["token"])
+        self._plan(member.number, answer["agent"])
 
-    def _plan(self, number: int, told: dict[str, object]) -> None:
-        self.played.interval = float(str(told["heartbeat_interval"]))
+    def _plan(self, number: int, answer: dict[str, object]) -> None:
+        self.played.interval = float(str(answer["heartbeat_interval"]))
         heapq.heappush(
-            self._due, (time.perf_counter() + float(str(told["next_heartbeat_in_seconds"])), number)
+            self._due, (time.perf_counter() + float(str(answer["next_heartbeat_in_seconds"])), number)
         )
 
     async def _keep_beating(self) -> None:
@@ -134,14 +134,14 @@ def _note(measured: Measured, began: float) -> None:
 
 
 def _joining(member: Member, token: str) -> bytes:
-    said = {
+    body = {
         "name": f"s{member.number}",
         "environment": f"e{member.number % 100}",
         "service_types": ["vm"],
         "cost": "low",
         "topic_name": f"dcm.agent.s{member.number}",
     }
-    return _request("POST", "/api/v1/agents:join", token, json.dumps(said).encode())
+    return _request("POST", "/api/v1/agents:join", token, json.dumps(body).encode())
 
 
 def _heartbeat(agent_id: str, token: str) -> bytes:

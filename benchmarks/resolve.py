@@ -116,13 +116,13 @@ def _open(running: Stage, dataset: Dataset, options: argparse.Namespace) -> Benc
 
 def _answers(bench: Bench) -> dict[str, Any]:
     """Headers and body of each hot answer, for the bare server to repeat."""
-    found = {}
+    answers = {}
     for request in bench.hot():
         answer, body = _exchange(bench, request)
         drop = ("date", "server", "connection")
         headers = [(k.lower(), v) for k, v in answer.getheaders() if k.lower() not in drop]
-        found[request.partition(b"?")[2].partition(b" ")[0].decode()] = (headers, body.decode())
-    return found
+        answers[request.partition(b"?")[2].partition(b" ")[0].decode()] = (headers, body.decode())
+    return answers
 
 
 def _exchange(bench: Bench, request: bytes) -> tuple[http.client.HTTPResponse, bytes]:
@@ -161,7 +161,7 @@ def warm(bench: Bench) -> list[Row]:
 
 
 def _past_the_fast_path(bench: Bench) -> list[bytes]:
-    return [one.replace(b" HTTP/1.1", b"&strategy=native HTTP/1.1") for one in bench.hot()]
+    return [request.replace(b" HTTP/1.1", b"&strategy=native HTTP/1.1") for request in bench.hot()]
 
 
 def while_written(bench: Bench) -> list[Row]:
@@ -183,8 +183,8 @@ def while_written(bench: Bench) -> list[Row]:
     return [
         _row(quiet),
         *(
-            _row(one, f"{rounds.ratio(one, quiet):.2f} of no writes", target)
-            for one, target in zip(busy, targets, strict=True)
+            _row(contender, f"{rounds.ratio(contender, quiet):.2f} of no writes", target)
+            for contender, target in zip(busy, targets, strict=True)
         ),
     ]
 
@@ -204,13 +204,13 @@ def fresh(bench: Bench) -> list[Row]:
 def cold(bench: Bench) -> list[Row]:
     """B6: every request asks for another scope; Postgres alone runs the same statement."""
     number = min(COLD, bench.dataset.workflows)
-    asked = [bench.request(one) for one in range(HOT, number)]
-    ours = bench.contender("effective, cold", bench.ours, asked, 32, cold=True)
-    plain = bench.contender("plain DRF view, one statement", bench.plain, asked, 32)
+    numbers = [bench.request(number) for number in range(HOT, number)]
+    ours = bench.contender("effective, cold", bench.ours, numbers, 32, cold=True)
+    plain = bench.contender("plain DRF view, one statement", bench.plain, numbers, 32)
     orm = bench.contender(
         "plain DRF view, ORM, one query for each type",
         bench.plain,
-        [one.replace(_ROUTE.encode(), b"/orm", 1) for one in asked],
+        [number.replace(_ROUTE.encode(), b"/orm", 1) for number in numbers],
         32,
     )
     url, alone = bench.running.environment["DATABASE_URL"], []
@@ -221,7 +221,7 @@ def cold(bench: Bench) -> list[Row]:
                 url, bench.dataset.projects, bench.running.folder, clients=32, seconds=int(bench.seconds)
             )
         )
-    share = median(one.measured.rate / rate for one, rate in zip(ours.results, alone, strict=True))
+    share = median(result.measured.rate / rate for result, rate in zip(ours.results, alone, strict=True))
     return [
         Row("the same statement, pgbench, 32 clients", f"{median(alone):,.0f}"),
         _row(ours, f"{share:.2f} of pgbench", ">= 0.15"),
@@ -252,12 +252,12 @@ def applied(bench: Bench) -> list[Row]:
     return apply.rows(bench.running, bench.ours, bench.token, bench.dataset, bench.rounds)
 
 
-def _row(one: Contender, ratio: str = "", target: str = "") -> Row:
-    whole = rounds.merged(one)
-    web, postgres = rounds.processor(one)
+def _row(contender: Contender, ratio: str = "", target: str = "") -> Row:
+    whole = rounds.merged(contender)
+    web, postgres = rounds.processor(contender)
     return Row(
-        f"{one.name}, {one.connections} connections",
-        f"{rounds.rate(one):,.0f}",
+        f"{contender.name}, {contender.connections} connections",
+        f"{rounds.rate(contender):,.0f}",
         f"{whole.percentile(0.5):.1f}",
         f"{whole.percentile(0.99):.1f}",
         f"{web:.0f} + {postgres:.0f}",

@@ -67,19 +67,19 @@ class Result:
 def play(contenders: Sequence[Contender], *, rounds: int, seconds: float, warm_up: float = 1.0) -> None:
     for _ in range(rounds):
         for _ in range(_REPEATS):
-            results = [_once(one, seconds, warm_up) for one in contenders]
-            if max(one.foreign_cores for one in results) <= _FOREIGN_CORES:
+            results = [_once(contender, seconds, warm_up) for contender in contenders]
+            if max(result.foreign_cores for result in results) <= _FOREIGN_CORES:
                 break
-        for one, result in zip(contenders, results, strict=True):
-            one.results.append(result)
+        for contender, result in zip(contenders, results, strict=True):
+            contender.results.append(result)
 
 
-def _once(one: Contender, seconds: float, warm_up: float) -> Result:
-    end = one.beside(seconds + warm_up) if one.beside else None
-    roots = {"web": one.web, "database": one.database}
+def _once(contender: Contender, seconds: float, warm_up: float) -> Result:
+    end = contender.beside(seconds + warm_up) if contender.beside else None
+    roots = {"web": contender.web, "database": contender.database}
     before = {name: seconds_of(pids) for name, pids in roots.items()}
     busy, began, own = busy_seconds(), time.perf_counter(), sum(os.times()[:4])
-    measured = load.run(one.load(seconds, warm_up))
+    measured = load.run(contender.load(seconds, warm_up))
     used = {name: seconds_of(pids) - before[name] for name, pids in roots.items()}
     elapsed = time.perf_counter() - began
     foreign = busy_seconds() - busy - sum(used.values()) - (sum(os.times()[:4]) - own)
@@ -90,20 +90,20 @@ def _once(one: Contender, seconds: float, warm_up: float) -> Result:
     return Result(measured, used["web"] / answers * 1e6, used["database"] / answers * 1e6, foreign / elapsed)
 
 
-def rate(one: Contender) -> float:
-    return median(result.measured.rate for result in one.results)
+def rate(contender: Contender) -> float:
+    return median(result.measured.rate for result in contender.results)
 
 
-def ratio(one: Contender, other: Contender) -> float:
+def ratio(contender: Contender, other: Contender) -> float:
     """Median over the rounds of the rates' ratio inside each round."""
-    pairs = zip(one.results, other.results, strict=True)
-    return median(mine.measured.rate / max(1.0, theirs.measured.rate) for mine, theirs in pairs)
+    pairs = zip(contender.results, other.results, strict=True)
+    return median(ours.measured.rate / max(1.0, theirs.measured.rate) for ours, theirs in pairs)
 
 
-def merged(one: Contender) -> Measured:
+def merged(contender: Contender) -> Measured:
     """All rounds as one measurement, for percentiles and errors."""
     whole = Measured()
-    for result in one.results:
+    for result in contender.results:
         whole = replace(
             whole,
             answers=whole.answers + result.measured.answers,
@@ -114,5 +114,7 @@ def merged(one: Contender) -> Measured:
     return whole
 
 
-def processor(one: Contender) -> tuple[float, float]:
-    return median(result.web for result in one.results), median(result.database for result in one.results)
+def processor(contender: Contender) -> tuple[float, float]:
+    return median(result.web for result in contender.results), median(
+        result.database for result in contender.results
+    )

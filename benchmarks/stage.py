@@ -95,12 +95,12 @@ class Stage:
 
 
 @contextmanager
-def stage(told: Mapping[str, str] | None = None) -> Iterator[Stage]:
+def stage(extra: Mapping[str, str] | None = None) -> Iterator[Stage]:
     """Everything in a temporary folder that is removed at the end; nothing of an installation is touched."""
     folder = Path(tempfile.mkdtemp(prefix="cp-bench-"))
     os.sched_setaffinity(0, SERVER_CPUS)
     services = start_services(folder, durable=True)
-    running = Stage(services, folder, _environment(services, folder, told or {}))
+    running = Stage(services, folder, _environment(services, folder, extra or {}))
     try:
         running.manage("migrate", "--verbosity", "0")
         yield running
@@ -110,7 +110,7 @@ def stage(told: Mapping[str, str] | None = None) -> Iterator[Stage]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _environment(services: Services, folder: Path, told: Mapping[str, str]) -> dict[str, str]:
+def _environment(services: Services, folder: Path, extra: Mapping[str, str]) -> dict[str, str]:
     metrics = folder / "metrics"
     metrics.mkdir()
     return {
@@ -126,5 +126,5 @@ def _environment(services: Services, folder: Path, told: Mapping[str, str]) -> d
         "THROTTLE_ANONYMOUS_PER_MINUTE": "0",
         "PYTHONPATH": str(ROOT),
         "PROMETHEUS_MULTIPROC_DIR": str(metrics),
-        **told,
+        **extra,
     }

@@ -58,7 +58,7 @@ class Watcher(asyncio.Protocol):
 
 
 @dataclass(slots=True)
-class Seen:
+class Measurements:
     """opened, idle: seconds. cpu: seconds of processor time while idle. threads, memory: more than before."""
 
     opened: float = 0.0
@@ -66,7 +66,7 @@ class Seen:
     cpu: float = 0.0
     threads: int = 0
     memory: int = 0
-    told: Measured = field(default_factory=Measured)
+    delivery_times: Measured = field(default_factory=Measured)
     lost: int = 0
 
 
@@ -81,29 +81,29 @@ def main() -> int:
             "ours", "controlplane.asgi:application", "--interface", "asgi", "--backpressure", "8192"
         )
         os.sched_setaffinity(0, CLIENT_CPUS)
-        seen = asyncio.run(_watch(options, server.port, token, (server.process.pid, running.postgres)))
-    text = table.markdown(_rows(options, seen))
+        result = asyncio.run(_watch(options, server.port, token, (server.process.pid, running.postgres)))
+    text = table.markdown(_rows(options, result))
     print(text)
     if options.write:
-        table.write(f"{_preface(options, seen)}\n\n{text}", part="watchers")
-    return int(seen.lost > 0)
+        table.write(f"{_preface(options, result)}\n\n{text}", part="watchers")
+    return int(result.lost > 0)
 
 
-async def _watch(options: argparse.Namespace, port: int, token: str, roots: tuple[int, int]) -> Seen:
-    seen, began = Seen(), time.perf_counter()
+async def _watch(options: argparse.Namespace, port: int, token: str, roots: tuple[int, int]) -> Measurements:
+    measurements, began = Measurements(), time.perf_counter()
     threads, memory = _threads(roots[0]), memory_of(roots[:1])
     watchers = await _open(options.watchers, port, token)
-    seen.opened = time.perf_counter() - began
-    seen.threads, seen.memory = _threads(roots[0]) - threads, memory_of(roots[:1]) - memory
+    measurements.opened = time.perf_counter() - began
+    measurements.threads, measurements.memory = _threads(roots[0]) - threads, memory_of(roots[:1]) - memory
     used, began = seconds_of(roots), time.perf_counter()
     await asyncio.sleep(options.seconds)
-    seen.cpu, seen.idle = seconds_of(roots) - used, time.perf_counter() - began
+    measurements.cpu, measurements.idle = seconds_of(roots) - used, time.perf_counter() - began
     lines = Lines(port, 1)
     for number in range(options.events):
-        await _announce(lines, token, f"watched-{number}", watchers, seen.told)
-    seen.lost = sum(one.lost for one in watchers)
+        await _announce(lines, token, f"watched-{number}", watchers, measurements.delivery_times)
+    measurements.lost = sum(watcher.lost for watcher in watchers)
     lines.close()
-    return seen
+    return measurements
 
 
 async def _open(count: int, port: int, token: str) -> list[Watcher]:
@@ -111,30 +111,34 @@ async def _open(count: int, port: int, token: str) -> list[Watcher]:
     room = asyncio.Semaphore(_AT_ONCE)
     loop = asyncio.get_running_loop()
 
-    async def one() -> Watcher:
+    async def watch_once() -> Watcher:
         async with room:
             watcher = Watcher(request, loop.create_future())
             await loop.create_connection(lambda: watcher, "127.0.0.1", port)
             await watcher.opened
             return watcher
 
-    return await asyncio.gather(*(one() for _ in range(count)))
+    return await asyncio.gather(*(watch_once() for _ in range(count)))
 
 
-async def _announce(lines: Lines, token: str, name: str, watchers: list[Watcher], told: Measured) -> None:
+async def _announce(
+    lines: Lines, token: str, name: str, watchers: list[Watcher], delivery_times: Measured
+) -> None:
     """Make one event, and wait until everybody has heard of it."""
     body = json.dumps({"id": name, "name": name}).encode()
     began = time.perf_counter()
     answer = await lines.ask(_request("POST", "/api/v1/scopes/projects", token, body))
     assert answer.status == 201, answer.body
     key = name.encode()
-    while time.perf_counter() - began < _PATIENCE_SECONDS and not all(key in one.heard for one in watchers):
+    while time.perf_counter() - began < _PATIENCE_SECONDS and not all(
+        key in watcher.heard for watcher in watchers
+    ):
         await asyncio.sleep(0.05)
-    heard = [one.heard[key] - began for one in watchers if key in one.heard]
-    told.latencies += heard
-    told.answers += len(heard)
-    told.errors += len(watchers) - len(heard)
-    told.seconds += max(heard, default=0.0)
+    heard = [watcher.heard[key] - began for watcher in watchers if key in watcher.heard]
+    delivery_times.latencies += heard
+    delivery_times.answers += len(heard)
+    delivery_times.errors += len(watchers) - len(heard)
+    delivery_times.seconds += max(heard, default=0.0)
 
 
 def _request(method: str, path: str, token: str, body: bytes = b"", accept: str = "*/*") -> bytes:
@@ -158,24 +162,24 @@ def _raise_limit(watchers: int) -> None:
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
-def _rows(options: argparse.Namespace, seen: Seen) -> list[Row]:
-    told, each = seen.told, seen.memory / options.watchers / 1024
-    percentiles = (f"{told.percentile(0.5):.0f}", f"{told.percentile(0.99):.0f}")
-    idle = f"{seen.cpu / seen.idle:.0%} of one core, web + database"
+def _rows(options: argparse.Namespace, measurements: Measurements) -> list[Row]:
+    delivery_times, each = measurements.delivery_times, measurements.memory / options.watchers / 1024
+    percentiles = (f"{delivery_times.percentile(0.5):.0f}", f"{delivery_times.percentile(0.99):.0f}")
+    idle = f"{measurements.cpu / measurements.idle:.0%} of one core, web + database"
     return [
         Row(
             "streams opened, one after another",
-            f"{options.watchers / seen.opened:,.0f}",
-            errors=str(seen.lost),
+            f"{options.watchers / measurements.opened:,.0f}",
+            errors=str(measurements.lost),
         ),
-        Row("  threads more than without them", "", ratio=str(seen.threads), target="not one each"),
+        Row("  threads more than without them", "", ratio=str(measurements.threads), target="not one each"),
         Row("  memory of the web server more", "", ratio=f"{each:.0f} KiB each"),
         Row("  while nothing happens", "", ratio=idle),
         Row(
             "an event told, from the request that makes it",
-            f"{told.answers / told.seconds:,.0f}",
+            f"{delivery_times.answers / delivery_times.seconds:,.0f}",
             *percentiles,
-            errors=str(told.errors),
+            errors=str(delivery_times.errors),
         ),
     ]
 
@@ -191,10 +195,10 @@ def _options() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _preface(options: argparse.Namespace, seen: Seen) -> str:
+def _preface(options: argparse.Namespace, measurements: Measurements) -> str:
     return (
         f"{description()}. {options.watchers:,} streams of one process, {WORKERS} web workers, "
-        f"{options.events} events, {seen.idle:.0f} s of idleness. "
+        f"{options.events} events, {measurements.idle:.0f} s of idleness. "
         "Servers and database share all cores but the last, which the client has."
     )
 

@@ -1,4 +1,4 @@
-"""Changes that are shown before they are made: a page says what would happen, its button lets it happen."""
+"""Confirmation pages: show the effects of a change, and apply it when the user confirms."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 
-from console.forms import said_in
+from console.forms import read_form
 from controlplane.api.problems import STATUS_BY_ERROR
 from controlplane.errors import ControlplaneError, PermissionDenied
 
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """kind: of the input; `checkbox` is said as "on"."""
+    """An input of the form. kind: its HTML type; a checked `checkbox` sends "on"."""
 
     name: str
     label: str
@@ -30,7 +30,7 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """title: what is asked. facts: what it would do. back: where one goes afterwards, told `done`."""
+    """A change to confirm. facts: its effects. back: URL to return to, with the message `done`."""
 
     title: str
     facts: tuple[str, ...]
@@ -39,18 +39,18 @@ class Change:
     done: str
     fields: tuple[Field, ...] = ()
     copies: Mapping[str, str] = field(default_factory=dict)
-    is_grave: bool = False
+    is_destructive: bool = False
 
 
-def confirmed(
+def confirm_change(
     request: HttpRequest, change: Change, act: Callable[[Mapping[str, str]], object]
 ) -> HttpResponse:
-    """Show the change; when it is confirmed, make it. What is refused keeps what was typed."""
+    """Show the change, and apply it once confirmed. After an error the form keeps its input."""
     problem, status = None, 200
     if request.method == "POST":
         try:
             with transaction.atomic():
-                act(said_in(request))
+                act(read_form(request))
         except PermissionDenied:
             raise
         except ControlplaneError as error:
@@ -58,6 +58,6 @@ def confirmed(
         else:
             messages.success(request, change.done)
             return redirect(change.back)
-    fields = [(one, request.POST.get(one.name, one.value)) for one in change.fields]
+    fields = [(item, request.POST.get(item.name, item.value)) for item in change.fields]
     context = {"change": change, "fields": fields, "problem": problem}
     return render(request, "console/confirm.html", context, status=status)

@@ -1,4 +1,4 @@
-"""What the frame around every page needs."""
+"""Template context of the frame around every page."""
 
 from __future__ import annotations
 
@@ -17,6 +17,6 @@ def frame(request: HttpRequest) -> dict[str, Any]:
     return {
         "navigation": groups(request.path),
         "themes": THEMES,
-        # Chosen on the server, so that a page never flashes in the other theme.
+        # Set on the server, so that a page never flashes in the other theme.
         "theme": theme if theme in THEMES else "auto",
     }

@@ -1,4 +1,4 @@
-"""The same thing as a command: what pages offer to copy."""
+"""Equivalent curl and cpctl commands, for the copy buttons of pages."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from django.http import HttpRequest
 
 
 def curl(request: HttpRequest, method: str, path: str, body: Any = None) -> str:
-    """A request to the API, with the token in a variable: a command line is seen by others."""
+    """Return a curl command. The token is a variable, because command lines are visible to other users."""
     words = ["curl"] if method == "GET" else ["curl", "-X", method]
     words += ["-H", '"Authorization: Bearer $TOKEN"']
     if body is not None:
@@ -19,5 +19,5 @@ def curl(request: HttpRequest, method: str, path: str, body: Any = None) -> str:
 
 
 def cpctl(*words: str) -> str:
-    """Names are what agents and people chose: quoted, they stay names."""
+    """Return a cpctl command with quoted arguments: agents and people choose names freely."""
     return join(["cpctl", *words])

@@ -1,4 +1,4 @@
-"""The first page: how the fleet is, what changed, what needs somebody. It states only what was looked at."""
+"""The dashboard: state of the fleet, problems, and recent changes. Names only what was checked."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from django.shortcuts import render
 
 from console.fleet import counts
 from console.fleet.silence import silence
-from console.overrides.write_mode import shown_source
+from console.overrides.write_mode import readable_source
 from console.pages import page
 from controlplane.events import log
 from controlplane.events.visibility import visible_events
@@ -27,17 +27,17 @@ _RECENT = 10
 
 @dataclass(frozen=True, slots=True)
 class Conflicts:
-    """Documents that lost a claim, as far as the caller may read them. first: of the only one."""
+    """Documents with rejected claims that the caller can read. first: status of a single document."""
 
     documents: int
     first: AgentConfigStatus | None = None
-    lost: tuple[dict[str, Any], ...] = ()
+    rejected: tuple[dict[str, Any], ...] = ()
 
 
 @page
 def dashboard(request: HttpRequest, caller: Caller) -> HttpResponse:
     if not caller.grants:
-        # An empty page would say that nothing has happened.
+        # An empty page would suggest that nothing has happened.
         caller.require(Action.EVENT_READ)
     log.number_committed()
     changed = Override.objects.within(caller.scopes_for(Action.OVERRIDE_READ))
@@ -52,40 +52,40 @@ def dashboard(request: HttpRequest, caller: Caller) -> HttpResponse:
 
 
 def _attention(caller: Caller) -> dict[str, Any]:
-    """What needs somebody; what was looked at and is in order; and what the caller may not look at."""
-    found: dict[str, Any] = {"fine": [], "unseen": []}
+    """Return problems, passed checks (`fine`) and checks that the caller's roles do not allow (`unseen`)."""
+    context: dict[str, Any] = {"fine": [], "unseen": []}
     if caller.verdict(Action.AGENT_READ).allowed:
-        found["silence"] = silence()
-        if not found["silence"]:
-            found["fine"].append("No fleet guard is engaged.")
+        context["silence"] = silence()
+        if not context["silence"]:
+            context["fine"].append("No fleet guard is engaged.")
     else:
-        found["unseen"].append("the fleet")
+        context["unseen"].append("the fleet")
     if caller.scopes_for(Action.AGENT_CONFIG_READ):
         hidden = hidden_teams(caller)
-        found["conflicts"] = _conflicts(caller, hidden)
-        if not found["conflicts"].documents:
-            readable = " that you may read" if hidden else ""
-            found["fine"].append(f"No agent configuration{readable} has lost a claim.")
+        context["conflicts"] = _conflicts(caller, hidden)
+        if not context["conflicts"].documents:
+            readable = " that you can read" if hidden else ""
+            context["fine"].append(f"No agent configuration{readable} has a rejected claim.")
     else:
-        found["unseen"].append("agent configurations")
+        context["unseen"].append("agent configurations")
     if caller.scopes_for(Action.OVERRIDE_READ):
-        found["source"] = source = shown_source(caller)
+        context["source"] = source = readable_source(caller)
         if not source["errors"] and not source["pending"]:
-            found["fine"].append(_origin(source, whole=caller.verdict(Action.OVERRIDE_READ).allowed))
+            context["fine"].append(_origin(source, whole=caller.verdict(Action.OVERRIDE_READ).allowed))
     else:
-        found["unseen"].append("overrides")
-    return found
+        context["unseen"].append("overrides")
+    return context
 
 
 def _origin(source: dict[str, Any], *, whole: bool) -> str:
     if source["source"] != "file":
-        return "Overrides come from the database."
-    return "Overrides come from files, which are in force." if whole else "Overrides come from files."
+        return "Overrides are stored in the database."
+    return "Overrides are loaded from files and up to date." if whole else "Overrides are loaded from files."
 
 
 def _conflicts(caller: Caller, hidden: list[str]) -> Conflicts:
-    lost = AgentConfigStatus.objects.exclude(conflicts=[]).exclude(document__team__in=hidden)
-    rows = list(lost.select_related("document").order_by("id")[:2])
+    conflicting = AgentConfigStatus.objects.exclude(conflicts=[]).exclude(document__team__in=hidden)
+    rows = list(conflicting.select_related("document").order_by("id")[:2])
     if len(rows) != 1:
-        return Conflicts(lost.values("document").distinct().count() if rows else 0)
+        return Conflicts(conflicting.values("document").distinct().count() if rows else 0)
     return Conflicts(1, rows[0], tuple(show_conflicts(rows[0].conflicts, caller)))

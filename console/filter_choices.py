@@ -1,4 +1,4 @@
-"""What the selects of filters offer."""
+"""Options of filter selects."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from controlplane.identity.callers import Caller
 from controlplane.identity.roles import Action
 from overrides.models import Domain, Project
 
-_MOST = 1000
+_MAX_OPTIONS = 1000
 
 
-def offered(known: Iterable[str], chosen: str) -> list[str]:
-    """What was asked stays chosen, known or not: the form must not change the question."""
-    found = list(known)
-    return [*found, chosen] if chosen and chosen not in found else found
+def select_options(options: Iterable[str], selected: str) -> list[str]:
+    """Return the options, with the selected one even if unknown: the form must not change the filter."""
+    choices = list(options)
+    return [*choices, selected] if selected and selected not in choices else choices
 
 
 def projects(caller: Caller) -> list[str]:
-    """The projects that the API would list to this caller."""
+    """Return the projects that the API lists for this caller."""
     rows = Project.objects.readable_in(caller.scopes_for(Action.PROJECT_READ)).order_by("id")
-    return list(rows.values_list("id", flat=True)[:_MOST])
+    return list(rows.values_list("id", flat=True)[:_MAX_OPTIONS])
 
 
 def domains() -> list[str]:

@@ -1,4 +1,4 @@
-"""Log in to the console: the form, and its limit of failed attempts."""
+"""The login page, with its limit on failed attempts."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from controlplane.access.login.session_store import SessionStore
 from controlplane.endpoints.access.password_queue import RETRY_SECONDS, is_full
 from controlplane.web.client_address import address_of
 
-_KNOWN_FOR_SECONDS = 90 * 24 * 3600
+_BROWSER_COOKIE_SECONDS = 90 * 24 * 3600
 log = structlog.get_logger(__name__)
 
 
@@ -38,7 +38,7 @@ class LoginPage(LoginView):
     def get_form_kwargs(self) -> dict[str, Any]:
         kwargs: dict[str, Any] = super().get_form_kwargs()
         if "data" in kwargs:
-            # The name that was counted is the name that is looked up.
+            # Authenticate with the same normalised name that the limit counts.
             data = kwargs["data"].copy()
             data["username"] = self.attempt.name
             kwargs["data"] = data
@@ -65,17 +65,19 @@ class LoginPage(LoginView):
 
 def _attempt(request: HttpRequest) -> Attempt:
     name = limits.normalized_name(request.POST.get("username", ""))
-    browser = request.get_signed_cookie(_cookie(), default="", salt=_salt(name), max_age=_KNOWN_FOR_SECONDS)
+    browser = request.get_signed_cookie(
+        _cookie(), default="", salt=_salt(name), max_age=_BROWSER_COOKIE_SECONDS
+    )
     return Attempt(name, address_of(request), browser or "")
 
 
 def _remember_browser(response: HttpResponse, name: str) -> None:
-    """Attempts with this name in this browser are counted apart from those of other browsers."""
+    """Set a cookie, so that attempts from this browser are counted apart from those of others."""
     response.set_signed_cookie(
         _cookie(),
         secrets.token_hex(16),
         salt=_salt(name),
-        max_age=_KNOWN_FOR_SECONDS,
+        max_age=_BROWSER_COOKIE_SECONDS,
         secure=settings.SESSION_COOKIE_SECURE,
         httponly=True,
         samesite=settings.SESSION_COOKIE_SAMESITE,

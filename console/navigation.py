@@ -1,6 +1,6 @@
 """The sections of the console, in the order of the side navigation.
 
-A section appears as soon as a page has its name in console/urls.py: until then nothing links to it.
+A section appears if console/urls.py has a route with its name.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from django.urls import NoReverseMatch, reverse
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """page: the name of its route. key: what is pressed after `g`."""
+    """A section. page: name of its route. key: keyboard shortcut after `g`."""
 
     page: str
     title: str
@@ -33,23 +33,23 @@ SECTIONS = (
     Section("dashboard", "Dashboard", "", "d"),
     Section("overrides", "Overrides", "Configuration", "o"),
     Section("resource-types", "Resource types", "Configuration", "r"),
-    Section("agents", "Fleet", "Agents", "f"),
-    Section("environments", "Environments", "Agents", "e"),
-    Section("agent-configs", "Agent configs", "Agents", "c"),
-    Section("task-types", "Task types", "Agents", "t"),
-    Section("guards", "Fleet guards", "Agents", "u"),
-    Section("audit", "Audit", "Records", "a"),
+    Section("agents", "Agents", "Fleet", "f"),
+    Section("environments", "Environments", "Fleet", "e"),
+    Section("agent-configs", "Agent configurations", "Fleet", "c"),
+    Section("task-types", "Task types", "Fleet", "t"),
+    Section("guards", "Fleet guards", "Fleet", "u"),
+    Section("audit", "Audit log", "Records", "a"),
     Section("events", "Events", "Records", "v"),
     Section("tokens", "Tokens", "Access", "k"),
     Section("sessions", "Sessions", "Access", "s"),
     Section("role-bindings", "Role bindings", "Access", "b"),
     Section("join-tokens", "Join tokens", "Access", "j"),
-    Section("docs", "API docs", "Help", "p"),
+    Section("docs", "API reference", "Help", "p"),
 )
 
 
 def entries(path: str) -> Iterator[Entry]:
-    """The sections that have a page; the one that the path lies in is marked."""
+    """Yield the sections with a route, and mark the one that contains the path."""
     for section in SECTIONS:
         try:
             url = reverse(section.page)
@@ -59,4 +59,6 @@ def entries(path: str) -> Iterator[Entry]:
 
 
 def groups(path: str) -> list[tuple[str, list[Entry]]]:
-    return [(name, list(found)) for name, found in groupby(entries(path), lambda one: one.section.group)]
+    return [
+        (name, list(members)) for name, members in groupby(entries(path), lambda entry: entry.section.group)
+    ]

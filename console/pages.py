@@ -1,21 +1,19 @@
-"""What every page is wrapped in: log in first, and a page that says what is wrong and what to do."""
+"""The decorator of all pages: require a login, and show errors as pages. Also paging and authorship."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
 from http import HTTPStatus
-from types import SimpleNamespace
-from typing import Any, Concatenate, ParamSpec, cast
+from typing import Any, Concatenate, ParamSpec
 
 from django.contrib.auth.views import redirect_to_login
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
-from rest_framework.request import Request
 
 from controlplane.access.authentication import caller_for
 from controlplane.access.models import Principal
-from controlplane.api.pages import DEFAULT_LIMIT, Page, paginate
+from controlplane.api import pages
 from controlplane.api.problems import STATUS_BY_ERROR
 from controlplane.errors import ControlplaneError, PermissionDenied
 from controlplane.events import log
@@ -28,15 +26,15 @@ View = Callable[Concatenate[HttpRequest, Caller, Path], HttpResponse]
 
 
 def page(view: View[Path]) -> Callable[Concatenate[HttpRequest, Path], HttpResponse]:
-    """Run a view for a caller who is logged in; what goes wrong becomes a page."""
+    """Run a view for a logged-in caller; show errors as a page."""
 
     @wraps(view)
     def run(request: HttpRequest, /, *args: Path.args, **kwargs: Path.kwargs) -> HttpResponse:
         if not isinstance(request.user, Principal):
-            return _log_in_first(request)
+            return _require_login(request)
         if not is_part(request):
-            # Before anything is read: the page follows from here, and misses nothing until it listens.
-            request.followed_from = log.last_given()  # type: ignore[attr-defined]  # the frame's
+            # Read before the page loads its data, so that its event stream misses nothing.
+            request.followed_from = log.last_given()  # type: ignore[attr-defined]  # read by the frame
         try:
             return view(request, caller_for(request.user), *args, **kwargs)
         except PermissionDenied as error:
@@ -53,25 +51,25 @@ def problem_page(request: HttpRequest, error: ControlplaneError) -> HttpResponse
 
 
 def actor_of(caller: Caller, reason: str = "") -> Actor:
-    """Who changes something by this page, for history, audit and events."""
+    """Return the actor of a change, for history, audit and events."""
     return caller.actor(current_request_id(), reason)
 
 
-def page_of(request: HttpRequest, caller: Caller, rows: Any, *, order: tuple[str, ...]) -> Page:
-    """One keyset page of a list, by the `cursor` in the address: as the API's lists. Raises InvalidCursor."""
-    # Not a Request around this one: its user would become the page's.
-    asked = cast(Request, SimpleNamespace(query_params=request.GET, path=request.path, user=caller))
-    query: dict[str, Any] = {"limit": DEFAULT_LIMIT, "cursor": request.GET.get("cursor", "")}
-    return paginate(asked, rows, order=order, query=query)
+def load_page(request: HttpRequest, caller: Caller, rows: Any, *, order: tuple[str, ...]) -> pages.Page:
+    """Load one page of a list by the `cursor` of the URL, like lists of the API. Raises InvalidCursor."""
+    page_request = pages.PageRequest(
+        request.path, request.GET.dict(), caller.principal_id, request.GET.get("cursor", "")
+    )
+    return pages.load_page(page_request, rows, order=order)
 
 
 def is_part(request: HttpRequest) -> bool:
-    """True if htmx asks, for a part of a page."""
+    """Whether htmx requests a part of a page."""
     return request.headers.get("HX-Request") == "true"
 
 
-def _log_in_first(request: HttpRequest) -> HttpResponse:
+def _require_login(request: HttpRequest) -> HttpResponse:
     if is_part(request):
-        # A redirect would put the log-in form into the middle of the page. session.js asks to log in.
+        # A redirect would insert the login form into the page; session.js opens a login dialog instead.
         return HttpResponse(status=HTTPStatus.UNAUTHORIZED)
     return redirect_to_login(request.get_full_path())

@@ -20,11 +20,11 @@ from overrides.loading.catalogue_cache import current_catalogue
 from overrides.models import Override, Project
 from registry.agents.models import Agent
 
-_MOST = 20
+_MAX_RESULTS = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class SearchResult:
     kind: str
     name: str
     url: str
@@ -32,33 +32,37 @@ class Found:
 
 @page
 def search(request: HttpRequest, caller: Caller) -> HttpResponse:
-    said = request.GET.get("q", "").strip()[:200]
-    # Postgres refuses NUL in a text; no name has a character that cannot be printed.
-    asked = said if said.isprintable() else ""
-    found = list(_found(asked, caller)) if asked else []
-    return render(request, "console/search.html", {"searched": said, "found": found})
+    query = request.GET.get("q", "").strip()[:200]
+    # Postgres rejects NUL in text, and no name contains unprintable characters.
+    name = query if query.isprintable() else ""
+    results = list(_search(name, caller)) if name else []
+    return render(request, "console/search.html", {"searched": query, "results": results})
 
 
-def _found(asked: str, caller: Caller) -> Iterator[Found]:
-    word = asked.lower()
+def _search(query: str, caller: Caller) -> Iterator[SearchResult]:
+    word = query.lower()
     for entry in navigation.entries(""):
         if word in entry.section.title.lower():
-            yield Found("section", entry.section.title, entry.url)
+            yield SearchResult("section", entry.section.title, entry.url)
     projects = Project.objects.readable_in(caller.scopes_for(Action.PROJECT_READ))
-    for name in projects.filter(id__icontains=asked).order_by("id").values_list("id", flat=True)[:_MOST]:
-        yield Found("project", name, scope_url("overrides", Scope(project=name)))
-    yield from _scopes(asked, caller)
-    for one in current_catalogue().types.values():
-        if word in one.name or word in one.title.lower():
-            yield Found("resource type", one.title, reverse("resource-type", args=[one.name]))
+    for name in (
+        projects.filter(id__icontains=query).order_by("id").values_list("id", flat=True)[:_MAX_RESULTS]
+    ):
+        yield SearchResult("project", name, scope_url("overrides", Scope(project=name)))
+    yield from _scopes(query, caller)
+    for resource_type in current_catalogue().types.values():
+        if word in resource_type.name or word in resource_type.title.lower():
+            yield SearchResult(
+                "resource type", resource_type.title, reverse("resource-type", args=[resource_type.name])
+            )
     if caller.verdict(Action.AGENT_READ).allowed:
-        for agent in Agent.objects.filter(name__icontains=asked).order_by("name")[:_MOST]:
-            yield Found("agent", agent.name, reverse("agent", args=[agent.id]))
+        for agent in Agent.objects.filter(name__icontains=query).order_by("name")[:_MAX_RESULTS]:
+            yield SearchResult("agent", agent.name, reverse("agent", args=[agent.id]))
 
 
-def _scopes(asked: str, caller: Caller) -> Iterator[Found]:
+def _scopes(query: str, caller: Caller) -> Iterator[SearchResult]:
     rows = Override.objects.within(caller.scopes_for(Action.OVERRIDE_READ))
-    fits = Q(workflow__icontains=asked) | Q(launch_plan__icontains=asked) | Q(domain__icontains=asked)
-    for segments in rows.filter(fits).order_by(*SEGMENTS).values(*SEGMENTS).distinct()[:_MOST]:
+    condition = Q(workflow__icontains=query) | Q(launch_plan__icontains=query) | Q(domain__icontains=query)
+    for segments in rows.filter(condition).order_by(*SEGMENTS).values(*SEGMENTS).distinct()[:_MAX_RESULTS]:
         scope = Scope(**segments)
-        yield Found("scope", str(scope), scope_url("overrides", scope))
+        yield SearchResult("scope", str(scope), scope_url("overrides", scope))

@@ -1,4 +1,4 @@
-"""Pages of the console. What has a page of a section's name appears in the navigation."""
+"""Routes of the console. A section appears in the navigation if a route has its name."""
 
 from django.contrib.auth.views import LogoutView
 from django.urls import include, path
@@ -19,7 +19,7 @@ urlpatterns = [
     path("overrides/<str:resource_type>/history", history.history, name="override-history"),
     path("resource-types", resource_types.types, name="resource-types"),
     path("resource-types:new", resource_types.edit, name="resource-type-new"),
-    path("resource-types/<str:resource_type>", resource_types.one_type, name="resource-type"),
+    path("resource-types/<str:resource_type>", resource_types.resource_type_page, name="resource-type"),
     path("resource-types/<str:resource_type>/edit", resource_types.edit, name="resource-type-edit"),
     path("agents", fleet.agents, name="agents"),
     path("search", search.search, name="search"),

@@ -31,7 +31,7 @@ def poll(api: Api, query: Mapping[str, Any], *, after: int, seconds: float) -> t
 
 
 def watch(api: Api, query: Mapping[str, Any], *, after: int) -> Iterator[Any]:
-    """Yield events after this number as they occur, without end."""
+    """Yield events after this number as they occur. The stream never ends."""
     return follow(
         lambda seq: _lines(api, query, seq),
         after=after,

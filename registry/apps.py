@@ -8,7 +8,7 @@ class RegistryConfig(AppConfig):
         from controlplane.access.issue_tokens import on_revocation
         from controlplane.events.visibility import hide_teams_by
         from controlplane.observability.metrics import collect_at_scrape
-        from registry import checks  # noqa: F401  (they register themselves)
+        from registry import checks  # noqa: F401  (checks register themselves)
         from registry.agent_configs import event_types as agent_config_event_types  # noqa: F401
         from registry.agent_configs.metrics import AgentConfigCollector
         from registry.agent_configs.publishing.teams import hidden_teams
@@ -17,14 +17,14 @@ class RegistryConfig(AppConfig):
         from registry.environments import event_types as environment_event_types  # noqa: F401
         from registry.joining import event_types as joining_event_types  # noqa: F401
         from registry.joining.join_tokens import revoke_join_tokens_of
-        from registry.metrics import AgentCounts, FleetFigures
+        from registry.metrics import AgentCounts, FleetMetrics
         from registry.providers import event_types as provider_event_types  # noqa: F401
         from registry.providers.metrics import ProviderCounts
 
         on_revocation(revoke_join_tokens_of)
         hide_teams_by(hidden_teams)
         collect_at_scrape(AgentCounts())
-        collect_at_scrape(FleetFigures())
+        collect_at_scrape(FleetMetrics())
         collect_at_scrape(ProviderCounts())
         collect_at_scrape(AgentConfigCollector())
         collect_at_scrape(EndpointCollector())

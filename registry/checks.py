@@ -1,4 +1,4 @@
-"""Start-up checks: numbers that must fit together, or the registry lies."""
+"""Start-up checks of settings that depend on each other."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ def lease_outlives_missed_heartbeats(**kwargs: Any) -> list[CheckMessage]:
         return []
     return [
         Error(
-            "LEASE_SECONDS must cover three heartbeat intervals, or one lost packet makes agents flap.",
+            "LEASE_SECONDS is less than three heartbeat intervals, so one lost packet makes agents flap.",
             hint=f"Set LEASE_SECONDS to at least {needed}, or lower HEARTBEAT_INTERVAL_SECONDS.",
             id="registry.E001",
         )
@@ -25,10 +25,10 @@ def lease_outlives_missed_heartbeats(**kwargs: Any) -> list[CheckMessage]:
 
 @register
 def signing_keys_can_be_used(**kwargs: Any) -> list[CheckMessage]:
-    """At start, not when the first data plane asks."""
-    found = unusable(settings.AGENT_CONFIGS_SIGNING_KEYS)
-    hint = "Make one with: openssl genpkey -algorithm ed25519 -out key.pem"
-    return [Error(message, hint=hint, id="registry.E002") for message in found]
+    """Check at start rather than when the first data plane fetches its bundle."""
+    messages = unusable(settings.AGENT_CONFIGS_SIGNING_KEYS)
+    hint = "Generate a key with: openssl genpkey -algorithm ed25519 -out key.pem"
+    return [Error(message, hint=hint, id="registry.E002") for message in messages]
 
 
 @register
@@ -36,10 +36,10 @@ def flyte_is_installed(**kwargs: Any) -> list[CheckMessage]:
     if is_installed("flyte"):
         return []
     absent = "The extra `flyte` is not installed: no Flyte API (HTTP, gRPC), and no probes of agents."
-    found: list[CheckMessage] = [Info(absent, id="registry.I001")]
+    messages: list[CheckMessage] = [Info(absent, id="registry.I001")]
     if settings.AGENT_PROBES == "gate-new":
-        message = "AGENT_PROBES is gate-new, and without the extra `flyte` no agent can be probed."
-        found.append(
+        message = "AGENT_PROBES is gate-new, but without the extra `flyte` no agent can be probed."
+        messages.append(
             Error(message, hint="Install the extra, or set AGENT_PROBES to off.", id="registry.E003")
         )
-    return found
+    return messages

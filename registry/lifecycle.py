@@ -1,4 +1,4 @@
-"""What operators and agents do with an agent's life: approve, drain, resume, say goodbye, retire, remove."""
+"""Lifecycle operations on agents: approve, drain, resume, deregister, retire, remove."""
 
 from __future__ import annotations
 
@@ -24,72 +24,72 @@ from registry.joining.granted_terms import note_approval
 from registry.joining.join import own_principal
 
 _SWEEPER = system("sweep")
-_AT_ONCE = 500
-_LATELY = timedelta(hours=1)
+_BATCH = 500
+_RECENT = timedelta(hours=1)
 
 
 @transaction.atomic
 def approve(agent_id: UUID, *, actor: Actor) -> Agent:
-    """Let an agent work that joined with a token that wants approval. Raises UnknownAgent, Conflict."""
+    """Approve an agent whose join token requires approval. Raises UnknownAgent, Conflict."""
     agent = _locked(agent_id)
     if agent.state != State.REGISTERED:
-        raise Conflict(f"This agent is {agent.state}: it does not wait for approval.")
+        raise Conflict(f"This agent is {agent.state} and does not need approval.")
     note_approval(agent.registered_by)
-    wanted = State.DRAINING if agent.drain_reason else State.READY
-    return _moved(agent, wanted, actor.reason or f"Approved by {actor.name}.", actor)
+    new = State.DRAINING if agent.drain_reason else State.READY
+    return _move(agent, new, actor.reason or f"Approved by {actor.name}.", actor)
 
 
 @transaction.atomic
 def drain(agent_id: UUID, *, reason: str, until: datetime | None, actor: Actor) -> Agent:
-    """Give the agent no more work, for now or until a time. Raises Conflict, InvalidRequest."""
+    """Stop sending work to the agent, optionally until a time. Raises Conflict, InvalidRequest."""
     agent = _locked(agent_id)
     if until is not None and until <= timezone.now():
-        message = "This time is over. Give one that is still to come, or none."
+        message = "`until` is in the past. Set a time in the future, or omit it."
         raise InvalidRequest(message, errors=[FieldError("/until", "over", message)])
     if agent.state == State.RETIRED:
-        raise Conflict("This agent has left; there is nothing to drain.")
-    before = _wish(agent)
+        raise Conflict("This agent is retired and cannot be drained.")
+    before = _snapshot(agent)
     agent.drain_reason, agent.drain_until = reason, until
     agent.save(update_fields=["drain_reason", "drain_until"])
     if agent.state in LIVE:
         move(agent, State.DRAINING, reason=reason, actor=actor.name, request_id=actor.request_id)
     _record(agent, actor, before)
-    return _shown(agent_id)
+    return _reload(agent_id)
 
 
 @transaction.atomic
 def resume(agent_id: UUID, *, actor: Actor) -> Agent:
-    """Take the wish to drain away. Once more changes nothing."""
+    """End the drain of the agent. Idempotent."""
     agent = _locked(agent_id)
     if not agent.drain_reason:
-        return _shown(agent_id)
-    before = _wish(agent)
-    _undrain(agent, _short(actor.reason or f"Resumed by {actor.name}."), actor)
+        return _reload(agent_id)
+    before = _snapshot(agent)
+    _clear_drain(agent, _truncate(actor.reason or f"Resumed by {actor.name}."), actor)
     _record(agent, actor, before)
-    return _shown(agent_id)
+    return _reload(agent_id)
 
 
 @transaction.atomic
 def deregister(agent_id: UUID, *, actor: Actor) -> Agent:
-    """The agent leaves in good order. It may register again, with the credential that it has."""
+    """Retire the agent at its own request. It can register again with its current credential."""
     Agent.objects.filter(id=agent_id, dismissed=True).update(dismissed=False)
-    return _moved(_locked(agent_id), State.RETIRED, actor.reason or "It said goodbye.", actor)
+    return _move(_locked(agent_id), State.RETIRED, actor.reason or "Deregistered.", actor)
 
 
 @transaction.atomic
 def retire(agent_id: UUID, *, actor: Actor) -> Agent:
-    """Send the agent away: its credential ends now. A DCM agent has none: its restart is refused instead."""
+    """Retire the agent and revoke its credential. A DCM agent has none: its next registration is refused."""
     agent = _locked(agent_id)
     Agent.objects.filter(id=agent.id).update(dismissed=True)
     principal = own_principal(agent)
     if principal is not None:
         set_active(principal.name, is_active=False, actor=actor)
-    return _moved(agent, State.RETIRED, actor.reason or f"Retired by {actor.name}.", actor)
+    return _move(agent, State.RETIRED, actor.reason or f"Retired by {actor.name}.", actor)
 
 
 @transaction.atomic
 def remove(agent_id: UUID, *, force: bool, actor: Actor) -> None:
-    """Delete the record. Only of an agent that has left, unless it is forced. Raises StillInUse."""
+    """Delete the record of a retired agent, or of any with `force`. Raises StillInUse."""
     agent = _locked(agent_id)
     if agent.state != State.RETIRED and not force:
         raise StillInUse(f"This agent is {agent.state}. Retire it first, or remove it with force=true.")
@@ -97,24 +97,24 @@ def remove(agent_id: UUID, *, force: bool, actor: Actor) -> None:
 
 
 def end_drains() -> int:
-    """Drains whose time has come are over. Returns how many."""
-    return _each(Agent.objects.filter(drain_until__lte=Now()), _end_drain)
+    """End drains whose time has passed. Returns how many."""
+    return _for_each(Agent.objects.filter(drain_until__lte=Now()), _end_drain)
 
 
 def collect_garbage(*, retire_after: timedelta, remove_after: timedelta) -> tuple[int, int]:
-    """Retire who was silent for long, and remove who left long ago. Returns how many of each.
+    """Retire agents that were silent for long, remove those retired long ago. Returns how many of each.
 
-    An agent that beats is never touched, whatever its state: it may not know how to register again.
+    An agent that sends heartbeats is never changed, whatever its state: it may be unable to register again.
     """
-    retired = _each(_silent(State.UNAVAILABLE, retire_after), _retire_silent)
-    if _anybody_is_heard():
-        # Its guard waits for an operator, who may never come.
-        retired += _each(_silent(State.UNKNOWN, retire_after), _retire_silent)
-    return retired, _each(_silent(State.RETIRED, remove_after), lambda agent: _forget(agent, _SWEEPER))
+    retired = _for_each(_silent(State.UNAVAILABLE, retire_after), _retire_silent)
+    if _any_agent_reports():
+        # Their fleet guard stays active until an operator lifts it, which may never happen.
+        retired += _for_each(_silent(State.UNKNOWN, retire_after), _retire_silent)
+    return retired, _for_each(_silent(State.RETIRED, remove_after), lambda agent: _forget(agent, _SWEEPER))
 
 
-def _anybody_is_heard() -> bool:
-    return Lease.objects.filter(renewed_at__gt=Now() - _LATELY).exists()
+def _any_agent_reports() -> bool:
+    return Lease.objects.filter(renewed_at__gt=Now() - _RECENT).exists()
 
 
 def _silent(state: State, age: timedelta) -> QuerySet[Agent]:
@@ -122,25 +122,25 @@ def _silent(state: State, age: timedelta) -> QuerySet[Agent]:
     return Agent.objects.filter(state=state.value, state_since__lt=since, lease__renewed_at__lt=since)
 
 
-def _each(chosen: QuerySet[Agent], act: Callable[[Agent], None]) -> int:
-    done = 0
-    for agent_id in chosen.values_list("id", flat=True)[:_AT_ONCE]:
+def _for_each(agents: QuerySet[Agent], act: Callable[[Agent], None]) -> int:
+    count = 0
+    for agent_id in agents.values_list("id", flat=True)[:_BATCH]:
         with transaction.atomic():
             agent = _lock(agent_id)
-            # Meanwhile it may have been removed, or have beaten.
-            if agent is not None and chosen.filter(id=agent_id).exists():
+            # In the meantime it may have been removed or sent a heartbeat.
+            if agent is not None and agents.filter(id=agent_id).exists():
                 act(agent)
-                done += 1
-    return done
+                count += 1
+    return count
 
 
 def _end_drain(agent: Agent) -> None:
-    _undrain(agent, "The time of its drain is over.", _SWEEPER)
+    _clear_drain(agent, "The drain ended as scheduled.", _SWEEPER)
 
 
 def _retire_silent(agent: Agent) -> None:
     Agent.objects.filter(id=agent.id).update(retired_for_silence=True)
-    move(agent, State.RETIRED, reason="It has been silent for too long.", actor=_SWEEPER.name)
+    move(agent, State.RETIRED, reason="No heartbeat for too long.", actor=_SWEEPER.name)
 
 
 def _forget(agent: Agent, actor: Actor) -> None:
@@ -158,21 +158,24 @@ def _forget(agent: Agent, actor: Actor) -> None:
     )
 
 
-def _undrain(agent: Agent, reason: str, actor: Actor) -> None:
+def _clear_drain(agent: Agent, reason: str, actor: Actor) -> None:
     agent.drain_reason, agent.drain_until = "", None
     agent.save(update_fields=["drain_reason", "drain_until"])
     if agent.state == State.DRAINING:
-        # Its next heartbeat says whether it is congested.
+        # Its next heartbeat determines whether it is congested.
         move(agent, State.READY, reason=reason, actor=actor.name, request_id=actor.request_id)
 
 
-def _moved(agent: Agent, new: State, reason: str, actor: Actor) -> Agent:
-    before = _wish(agent)
-    # What somebody has said, a heartbeat does not undo, even if silence had said it before.
-    said = Agent.objects.filter(id=agent.id, retired_for_silence=True).update(retired_for_silence=False)
-    if move(agent, new, reason=_short(reason), actor=actor.name, request_id=actor.request_id) or said:
+def _move(agent: Agent, new: State, reason: str, actor: Actor) -> Agent:
+    before = _snapshot(agent)
+    # A heartbeat must not undo an explicit change, even if the agent was retired for silence before.
+    was_silent = Agent.objects.filter(id=agent.id, retired_for_silence=True).update(retired_for_silence=False)
+    if (
+        move(agent, new, reason=_truncate(reason), actor=actor.name, request_id=actor.request_id)
+        or was_silent
+    ):
         _record(agent, actor, before)
-    return _shown(agent.id)
+    return _reload(agent.id)
 
 
 def _locked(agent_id: UUID) -> Agent:
@@ -184,22 +187,22 @@ def _locked(agent_id: UUID) -> Agent:
 
 
 def _lock(agent_id: UUID) -> Agent | None:
-    """The lease's row first, as heartbeats and the sweep do."""
+    """Lock the lease first, as heartbeats and the sweep do."""
     lease = Lease.objects.select_for_update(of=("self",)).filter(agent_id=agent_id).first()
     agent = Agent.objects.select_for_update().filter(id=agent_id).first()
     return agent if lease is not None else None
 
 
-def _short(reason: str) -> str:
-    """As the column holds it; the audit log has all of it."""
+def _truncate(reason: str) -> str:
+    """Shorten to the length of the column; the audit log has the full text."""
     return reason[:255]
 
 
-def _shown(agent_id: UUID) -> Agent:
+def _reload(agent_id: UUID) -> Agent:
     return Agent.objects.shown().get(id=agent_id)
 
 
-def _wish(agent: Agent) -> dict[str, Any]:
+def _snapshot(agent: Agent) -> dict[str, Any]:
     until = agent.drain_until
     return {
         "state": agent.state,
@@ -209,13 +212,13 @@ def _wish(agent: Agent) -> dict[str, Any]:
 
 
 def _record(agent: Agent, actor: Actor, before: dict[str, Any]) -> None:
-    """In the audit log; the change of state announces itself."""
+    """Record in the audit log; the state change has its own event."""
     audit.record(
         AGENT_CHANGED,
         "agent",
         str(agent.id),
         actor=actor,
         before=before,
-        after=_wish(agent),
+        after=_snapshot(agent),
         data={"agent_id": str(agent.id), "name": agent.name, "environment": agent.environment},
     )

@@ -1,4 +1,4 @@
-"""Figures of the fleet for Prometheus."""
+"""Prometheus metrics of the fleet."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from registry.agents.states import State
 from registry.environments.models import Environment
 
 HEARTBEATS = Counter("cp_heartbeats_total", "Heartbeats received.", ["result"])
-JOINS = Counter("cp_agent_joins_total", "Agents that asked to join with a join token.", ["result"])
+JOINS = Counter("cp_agent_joins_total", "Join requests with a join token.", ["result"])
 
 
 @contextmanager
-def counted() -> Iterator[None]:
-    """Count the heartbeat that is taken in here: accepted, or by the code of what refuses it."""
+def count_heartbeat() -> Iterator[None]:
+    """Count the heartbeat handled in this context: as accepted, or by the code of the error."""
     try:
         yield
     except ControlplaneError as error:
@@ -33,31 +33,33 @@ def counted() -> Iterator[None]:
 
 
 class AgentCounts(Collector):
-    """Counted in the database when somebody scrapes: no process knows the whole fleet."""
+    """Agents by state, counted in the database at each scrape."""
 
     def collect(self) -> Iterator[Metric]:
         family = GaugeMetricFamily("cp_agents", "Agents by state.", labels=["state"])
-        counted = dict(Agent.objects.values_list("state").annotate(count=Count("id")))
+        count_by_state = dict(Agent.objects.values_list("state").annotate(count=Count("id")))
         for state in State:
-            family.add_metric([state.value], counted.get(state.value, 0))
+            family.add_metric([state.value], count_by_state.get(state.value, 0))
         yield family
 
 
-class FleetFigures(Collector):
-    """Guards that hold, and what the sweep knows."""
+class FleetMetrics(Collector):
+    """Active fleet guards, age of the last sweep, and the heartbeat interval."""
 
     def collect(self) -> Iterator[Metric]:
-        guards = GaugeMetricFamily(
-            "cp_fleet_guard_engaged", "Fleet guards that hold silent agents back.", labels=["environment"]
-        )
+        guards = GaugeMetricFamily("cp_fleet_guard_engaged", "Active fleet guards.", labels=["environment"])
         for environment in Environment.objects.exclude(guard_engaged_at=None):
             guards.add_metric([environment.name or "*"], 1)
         yield guards
         record = SweepRecord.objects.annotate(now=Now()).first()
         if record is not None and record.last_sweep_at is not None:
             age = (record.now - record.last_sweep_at).total_seconds()
-            yield GaugeMetricFamily("cp_sweep_age_seconds", "Since the last sweep began.", value=age)
+            yield GaugeMetricFamily(
+                "cp_sweep_age_seconds", "Seconds since the last sweep started.", value=age
+            )
         interval = liveness_policy().interval.total_seconds()
         yield GaugeMetricFamily(
-            "cp_heartbeat_interval_seconds", "As the agents are told, without jitter.", value=interval
+            "cp_heartbeat_interval_seconds",
+            "Heartbeat interval sent to agents, without jitter.",
+            value=interval,
         )

@@ -1,4 +1,4 @@
-"""The tables of the registry, where Django looks for them. Each is defined in the package that owns it."""
+"""Models of the registry, re-exported for Django. Each is defined in the package that owns it."""
 
 from registry.agent_configs.models import (
     AgentConfig,

@@ -1,6 +1,6 @@
-"""What published agent configurations make of a task type: who serves it in which data plane, and who lost.
+"""Routing of task types by published agent configurations, with rejected claims, per data plane.
 
-Few queries, however many data planes there are: the winners, and the losers.
+The number of queries does not depend on the number of data planes.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from registry.agent_configs.models import AgentConfigStatus, ClaimRecord
 from registry.agent_configs.publishing.teams import hidden_teams
 from registry.task_types.models import ServedTaskType, TaskTypeName
 from registry.task_types.names import NAME
-from registry.task_types.served import counted
+from registry.task_types.served import count_by_name
 
-# Among so many names a near miss is looked for.
+# Maximum number of names to compare for a suggestion.
 _NAMES_COMPARED = 2000
 
 
 @dataclass(frozen=True, slots=True)
 class Loser:
-    """A document that claims the name in vain. because: the rule that decided."""
+    """A document whose claim to the name was rejected. because: the rule that decided."""
 
     team: str
     document: str
@@ -43,10 +43,10 @@ class Loser:
 
 @dataclass(frozen=True, slots=True)
 class Publication:
-    """Who serves a task type in one data plane, as its bundle in force has it.
+    """The route of a task type in one data plane, from its active bundle.
 
-    mapped: False where the data plane has to discover it. conditions: of the winning document. What
-    belongs to an organisation that the reader does not see is empty.
+    mapped: False where the data plane must discover it. conditions: of the winning document. Fields that
+    belong to an organisation that the caller cannot see are empty.
     """
 
     data_plane: str
@@ -66,83 +66,85 @@ class Publication:
 
 
 def publications(name: str, caller: Caller) -> list[Publication]:
-    """By data plane. Strangers are told only as those to whom somebody visible lost."""
+    """Return the routes by data plane. A hidden winner appears redacted, if a visible team lost to it."""
     if not caller.scopes_for(Action.AGENT_CONFIG_READ):
         return []
     hidden = frozenset(hidden_teams(caller))
     losers = _losers(name, hidden)
-    found = []
+    visible = []
     for row in _rows(name):
         plane, version, pin = row["data_plane"], row["version"], row["pin"]
-        one = Publication(**row, losers=losers.get((plane, version, pin), ()))
-        if one.team not in hidden:
-            found.append(one)
-        elif one.losers:
-            found.append(_veiled(one))
-    return found
+        publication = Publication(**row, losers=losers.get((plane, version, pin), ()))
+        if publication.team not in hidden:
+            visible.append(publication)
+        elif publication.losers:
+            visible.append(_redact(publication))
+    return visible
 
 
-def find(name: str, caller: Caller) -> tuple[list[Publication], QuerySet[ServedTaskType]]:
-    """Who publishes it, and which agents serve it in any version. Raises UnknownTaskType if nobody does."""
+def find_task_type(name: str, caller: Caller) -> tuple[list[Publication], QuerySet[ServedTaskType]]:
+    """Return the routes of the task type, and the agents that serve any version. Raises UnknownTaskType."""
     rows = ServedTaskType.objects.filter(name=name).select_related("agent")
-    is_legal = NAME.fullmatch(name) is not None
-    found = publications(name, caller) if is_legal else []
-    if not found and not (is_legal and rows.exists()):
-        message = f"Nobody serves or publishes the task type {name[:128]!r}."
-        raise UnknownTaskType(message + hint(name, caller))
-    return found, rows
+    is_valid = NAME.fullmatch(name) is not None
+    routes = publications(name, caller) if is_valid else []
+    if not routes and not (is_valid and rows.exists()):
+        message = f"No agent serves and no team publishes the task type {name[:128]!r}."
+        raise UnknownTaskType(message + suggest_name(name, caller))
+    return routes, rows
 
 
 def summaries(names: Sequence[str], caller: Caller) -> dict[str, dict[str, Any]]:
-    """For each name: the agents that serve it, and the teams that publish it."""
-    agents, teams = counted(names), owners(names, caller)
-    nobody: dict[str, Any] = {"teams": [], "data_planes": 0}
-    return {name: {**agents[name], **teams.get(name, nobody)} for name in names}
+    """Return by name: the agents that serve it and the teams that publish it."""
+    agents, teams = count_by_name(names), owners(names, caller)
+    no_owner: dict[str, Any] = {"teams": [], "data_planes": 0}
+    return {name: {**agents[name], **teams.get(name, no_owner)} for name in names}
 
 
 def owners(names: Collection[str], caller: Caller) -> dict[str, dict[str, Any]]:
-    """For each name that is published: by which teams, and in how many data planes."""
+    """Return by name: the teams that publish it, and the number of data planes."""
     if not caller.scopes_for(Action.AGENT_CONFIG_READ):
         return {}
     rows = ClaimRecord.objects.filter(name__in=names, kind="task_type", established=True, gone_at=None)
     rows = rows.exclude(team__in=hidden_teams(caller))
-    found: dict[str, dict[str, Any]] = {one: {"teams": [], "data_planes": 0} for one in names}
+    by_name: dict[str, dict[str, Any]] = {name: {"teams": [], "data_planes": 0} for name in names}
     for name, team in rows.values_list("name", "team").distinct().order_by("name", "team"):
-        found[name]["teams"].append(team)
+        by_name[name]["teams"].append(team)
     counts = rows.values("name").annotate(planes=Count("data_plane", distinct=True))
-    for one in counts:
-        found[one["name"]]["data_planes"] = one["planes"]
-    return found
+    for row in counts:
+        by_name[row["name"]]["data_planes"] = row["planes"]
+    return by_name
 
 
-def names_seen_by(caller: Caller) -> Any:
-    """A queryset of all names that the caller may see, each once."""
+def visible_names(caller: Caller) -> Any:
+    """Return all names that the caller can see, each once."""
     rows = TaskTypeName.objects.distinct("name")
     if not caller.scopes_for(Action.AGENT_CONFIG_READ):
         return rows.filter(team="")
     return rows.exclude(team__in=hidden_teams(caller))
 
 
-def near_miss(wanted: str, names: Iterable[str]) -> str:
-    """The name that was probably meant, or nothing. Pure."""
-    known = list(names)
-    alike = [one for one in known if normalize_spelling(one) == normalize_spelling(wanted)]
-    return next(iter(alike or difflib.get_close_matches(wanted, known, n=1, cutoff=0.6)), "")
+def nearest_name(name: str, names: Iterable[str]) -> str:
+    """Return the most similar name, or an empty string."""
+    candidates = list(names)
+    alike = [
+        candidate for candidate in candidates if normalize_spelling(candidate) == normalize_spelling(name)
+    ]
+    return next(iter(alike or difflib.get_close_matches(name, candidates, n=1, cutoff=0.6)), "")
 
 
-def hint(wanted: str, caller: Caller) -> str:
-    """A sentence about the nearest name, or nothing."""
-    names = names_seen_by(caller).order_by("name").values_list("name", flat=True)[:_NAMES_COMPARED]
-    nearest = near_miss(wanted[:128], names)
+def suggest_name(name: str, caller: Caller) -> str:
+    """Return a sentence that suggests the most similar name, or an empty string."""
+    names = visible_names(caller).order_by("name").values_list("name", flat=True)[:_NAMES_COMPARED]
+    nearest = nearest_name(name[:128], names)
     return f" Did you mean {nearest!r}?" if nearest else ""
 
 
 def _rows(name: str) -> list[dict[str, Any]]:
     with connection.cursor() as cursor:
         cursor.execute(_PUBLISHED, [name, name])
-        columns = [one.name for one in cursor.description or ()]
+        columns = [column.name for column in cursor.description or ()]
         rows = [dict(zip(columns, row, strict=True)) for row in cursor.fetchall()]
-    # Django leaves JSON to its fields.
+    # Raw cursors return JSON as text.
     return [{**row, "conditions": json.loads(row["conditions"])} for row in rows]
 
 
@@ -150,36 +152,36 @@ def _losers(name: str, hidden: Collection[str]) -> dict[tuple[str, int, str], tu
     rows = AgentConfigStatus.objects.exclude(conflicts=[]).exclude(document__team__in=hidden)
     rows = rows.filter(conflicts__contains=[{"kind": "task_type", "name": name}])
     rows = rows.order_by("document__source", "document__team", "document__name")
-    found: defaultdict[tuple[str, int, str], list[Loser]] = defaultdict(list)
+    losers: defaultdict[tuple[str, int, str], list[Loser]] = defaultdict(list)
     for plane, conflicts in rows.values_list("data_plane_id", "conflicts"):
-        for one in conflicts:
-            if (one["kind"], one["name"]) == ("task_type", name):
-                document = "/".join(one["document"])
-                lost = Loser(one["team"], document, one["reason"], one["because"], one["message"])
-                found[plane, one["version"], one["pin"]].append(lost)
-    return {key: tuple(lost) for key, lost in found.items()}
+        for row in conflicts:
+            if (row["kind"], row["name"]) == ("task_type", name):
+                document = "/".join(row["document"])
+                loser = Loser(row["team"], document, row["reason"], row["because"], row["message"])
+                losers[plane, row["version"], row["pin"]].append(loser)
+    return {route: tuple(rejected) for route, rejected in losers.items()}
 
 
-def _veiled(one: Publication) -> Publication:
+def _redact(publication: Publication) -> Publication:
     return Publication(
-        one.data_plane,
-        one.revision,
-        one.version,
-        one.pin,
-        one.mapped,
+        publication.data_plane,
+        publication.revision,
+        publication.version,
+        publication.pin,
+        publication.mapped,
         team="",
         document="",
         generation=0,
         agent="",
         endpoint="",
         insecure=False,
-        since=one.since,
+        since=publication.since,
         conditions=[],
-        losers=one.losers,
+        losers=publication.losers,
     )
 
 
-# The claims say in which data planes to look; only those bundles are opened.
+# The claims determine the data planes, so that only their bundles are read.
 _PUBLISHED = """
 SELECT p.name AS data_plane, b.revision, c.version, c.pin, c.team, c.first_accepted_at AS since,
        (route->>'mapped')::boolean AS mapped, route->>'agent' AS agent,

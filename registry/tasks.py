@@ -1,4 +1,4 @@
-"""Celery's doors to the registry."""
+"""Celery tasks of the registry."""
 
 from datetime import timedelta
 
@@ -28,14 +28,14 @@ def note_token_uses() -> None:
 
 @shared_task(name="registry.tend_agents")
 def tend_agents() -> None:
-    """What wants no hurry: drains that are over, agents that left, and the counts."""
+    """Run maintenance without time limits: end drains, collect garbage, compact counts."""
     lifecycle.end_drains()
     lifecycle.collect_garbage(
         retire_after=timedelta(days=settings.AGENT_RETIRE_AFTER_DAYS),
         remove_after=timedelta(days=settings.AGENT_REMOVE_AFTER_DAYS),
     )
     repeated_joins.forget_old_keys()
-    counts.fold()
+    counts.compact()
 
 
 @shared_task(name="registry.recompute_agent_configs")

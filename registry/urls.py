@@ -1,4 +1,4 @@
-"""Routes of agents, below /api/v1/."""
+"""Routes of the registry under /api/v1/."""
 
 from django.urls import path
 
@@ -16,7 +16,7 @@ urlpatterns = [
     path("agents/<uuid:agent_id>:approve", lifecycle_views.AgentApproval.as_view()),
     path("agents/<uuid:agent_id>:drain", lifecycle_views.AgentDrain.as_view()),
     path("agents/<uuid:agent_id>:resume", lifecycle_views.AgentResumption.as_view()),
-    path("agents/<uuid:agent_id>:deregister", lifecycle_views.AgentFarewell.as_view()),
+    path("agents/<uuid:agent_id>:deregister", lifecycle_views.AgentDeregistration.as_view()),
     path("agents/<uuid:agent_id>:retire", lifecycle_views.AgentRetirement.as_view()),
     path("agents/<uuid:agent_id>:rotate", joining_views.AgentRotation.as_view()),
     path("agents/<uuid:agent_id>:set-lease", lease_views.AgentLease.as_view()),

@@ -6,9 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
-import urllib.error
-import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,7 +16,6 @@ from django.conf import settings
 from django.core.cache import cache
 from django.db import connection
 from django.db.models.signals import post_migrate
-from hypothesis import settings as settings_of_hypothesis
 
 from controlplane.database import roles
 from controlplane.database.roles import WEB, WORKER
@@ -27,12 +23,13 @@ from controlplane.local import Services
 from controlplane.local.programs import Program, free_port, start, stop_all, tail
 from tests.support.api_client import Api, token_for
 from tests.support.paths import ROOT
+from tests.support.properties import load_profile
 from tests.support.services_plugin import running_services
+from tests.support.shared_handler import share_handlers
+from tests.support.waiting import is_reachable, until
 
-# Machines are noisy: no deadlines. In CI the same examples every time, elsewhere new ones.
-settings_of_hypothesis.register_profile("here", deadline=None)
-settings_of_hypothesis.register_profile("ci", deadline=None, derandomize=True)
-settings_of_hypothesis.load_profile("ci" if os.environ.get("CI") else "here")
+load_profile()
+share_handlers()
 
 # Short enough to watch an agent fall silent in a test.
 QUICK_LIVENESS = {"HEARTBEAT_INTERVAL_SECONDS": "1", "LEASE_SECONDS": "3", "SWEEP_INTERVAL_SECONDS": "1"}
@@ -125,17 +122,10 @@ class System:
 
     @property
     def beat(self) -> subprocess.Popen[bytes]:
-        return next(one.process for one in self.running if one.name == "beat")
+        return next(program.process for program in self.running if program.name == "beat")
 
     def wait_until_ready(self) -> None:
-        deadline = time.monotonic() + 30
-        while time.monotonic() < deadline:
-            try:
-                urllib.request.urlopen(f"{self.url}/readyz", timeout=2).close()
-                return
-            except (urllib.error.URLError, OSError):
-                time.sleep(0.1)
-        raise AssertionError(tail(self.folder / "web.log", 30))
+        until(lambda: is_reachable(f"{self.url}/readyz"), 30, lambda: tail(self.folder / "web.log", 30))
 
 
 @pytest.fixture(scope="session")

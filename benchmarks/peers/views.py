@@ -43,18 +43,18 @@ class OneQueryForEachType(_Plain):
     def answer(self, scope: Scope) -> Any:
         items = []
         for name in BUILT_IN:
-            found = sorted(
-                Override.objects.covering(scope).filter(resource_type=name), key=lambda one: one.scope.level
+            overrides = sorted(
+                Override.objects.covering(scope).filter(resource_type=name), key=lambda row: row.scope.level
             )
             merged: dict[str, Any] = {}
-            for one in found:
-                merged = merge_patch(merged, one.attributes)
-            if found:
+            for override in overrides:
+                merged = merge_patch(merged, override.attributes)
+            if overrides:
                 items.append(
                     {
                         "resource_type": name,
                         "attributes": merged,
-                        "sources": [str(one.scope) for one in found],
+                        "sources": [str(override.scope) for override in overrides],
                     }
                 )
         return {"scope": scope.segments, "items": items}

@@ -1,4 +1,4 @@
-"""Join tokens: let agents in that have no credential yet; made, shown once, revoked."""
+"""Join tokens, with which agents register for the first time: list, create, revoke."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
 
-from console.confirmations import Change, Field, confirmed
+from console.confirmations import Change, Field, confirm_change
 from console.cpctl_commands import curl
-from console.forms import filled, said_in, whole, words
-from console.pages import actor_of, page, page_of
+from console.forms import parse_form, parse_number, read_form, split_words
+from console.pages import actor_of, load_page, page
 from controlplane.api.problems import STATUS_BY_ERROR
 from controlplane.errors import ControlplaneError, UnknownJoinToken
 from controlplane.identity.callers import Caller
@@ -26,30 +26,30 @@ from registry.joining.models import JoinToken
 from registry.joining.terms import Invitation
 
 _TEXTS = ("name", "name_pattern", "environment")
-_FLAGS = ("needs_approval", "may_take_over")
+_CHECKBOXES = ("needs_approval", "may_take_over")
 _HOUR = 3600
 
 
 @page
 def join_tokens(request: HttpRequest, caller: Caller) -> HttpResponse:
     caller.require(Action.ACCESS_READ)
-    made: dict[str, Any] = {}
+    created: dict[str, Any] = {}
     status = 200
     if request.method == "POST":
         caller.require(Action.ACCESS_WRITE)
-        made, status = _made(request, caller)
-    found = page_of(request, caller, JoinToken.objects.annotate(now=Now()), order=("-id",))
+        created, status = _create(request, caller)
+    results = load_page(request, caller, JoinToken.objects.annotate(now=Now()), order=("-id",))
     context = {
-        "said": request.POST,
-        "found": found,
-        "tokens": [(one, _state(one)) for one in found.items],
+        "form": request.POST,
+        "results": results,
+        "tokens": [(token, _state(token)) for token in results.items],
         "may_write": caller.verdict(Action.ACCESS_WRITE).allowed,
         "curl": curl(request, "GET", "join-tokens"),
-        **made,
+        **created,
     }
-    answer = render(request, "console/access/join_tokens.html", context, status=status)
-    answer.headers["Cache-Control"] = "no-store"
-    return answer
+    response = render(request, "console/access/join_tokens.html", context, status=status)
+    response.headers["Cache-Control"] = "no-store"
+    return response
 
 
 @page
@@ -57,53 +57,51 @@ def revoke(request: HttpRequest, caller: Caller, token_id: UUID) -> HttpResponse
     caller.require(Action.ACCESS_WRITE)
     token = JoinToken.objects.filter(id=token_id).first()
     if token is None:
-        raise UnknownJoinToken("There is no such join token.")
+        raise UnknownJoinToken("This join token does not exist.")
     change = Change(
         f"Revoke the join token {token.name}?",
         (
-            f"It would let {token.uses_left} more in, until {token.expires_at:%Y-%m-%d %H:%M} UTC.",
-            "Agents that joined with it stay: each has a token of its own.",
+            f"Remaining uses: {token.uses_left}. Expires: {token.expires_at:%Y-%m-%d %H:%M} UTC.",
+            "Agents that joined with it are not affected: each has its own token.",
         ),
-        "Revoke it",
+        "Revoke join token",
         reverse("join-tokens"),
-        f"{token.name} lets nobody in any more.",
-        (Field("reason", "Why"),),
+        f"Revoked the join token {token.name}.",
+        (Field("reason", "Reason"),),
         {"curl": curl(request, "DELETE", f"join-tokens/{token.id}")},
-        is_grave=True,
+        is_destructive=True,
     )
-    return confirmed(
+    return confirm_change(
         request,
         change,
-        lambda said: revoke_join_token(token.id, actor=actor_of(caller, said.get("reason", ""))),
+        lambda form: revoke_join_token(token.id, actor=actor_of(caller, form.get("reason", ""))),
     )
 
 
-def _made(request: HttpRequest, caller: Caller) -> tuple[dict[str, Any], int]:
+def _create(request: HttpRequest, caller: Caller) -> tuple[dict[str, Any], int]:
     try:
-        wanted = filled(JoinTokenWrite, _body(said_in(request)))
-        invitation = Invitation(
-            wanted["name_pattern"], wanted["environment"], frozenset(wanted["service_types"])
-        )
+        body = parse_form(JoinTokenWrite, _body(read_form(request)))
+        invitation = Invitation(body["name_pattern"], body["environment"], frozenset(body["service_types"]))
         terms = Terms(
             invitation,
-            timezone.now() + timedelta(seconds=wanted["expires_in_seconds"]),
-            wanted["uses"],
-            wanted["needs_approval"],
-            wanted["may_take_over"],
+            timezone.now() + timedelta(seconds=body["expires_in_seconds"]),
+            body["uses"],
+            body["needs_approval"],
+            body["may_take_over"],
         )
-        token, secret = create_join_token(wanted["name"], terms, actor=actor_of(caller))
+        token, secret = create_join_token(body["name"], terms, actor=actor_of(caller))
     except ControlplaneError as error:
         return {"problem": error}, STATUS_BY_ERROR[type(error)]
-    return {"made": token, "secret": secret, "said": {}}, 200
+    return {"token": token, "secret": secret, "form": {}}, 200
 
 
-def _body(said: dict[str, str]) -> dict[str, Any]:
-    hours = whole(said.get("hours", ""))
+def _body(form: dict[str, str]) -> dict[str, Any]:
+    hours = parse_number(form.get("hours", ""))
     return {
-        **{name: said.get(name, "") for name in _TEXTS},
-        **{name: said.get(name) == "on" for name in _FLAGS},
-        "service_types": words(said.get("service_types", "")),
-        "uses": whole(said.get("uses", "")),
+        **{name: form.get(name, "") for name in _TEXTS},
+        **{name: form.get(name) == "on" for name in _CHECKBOXES},
+        "service_types": split_words(form.get("service_types", "")),
+        "uses": parse_number(form.get("uses", "")),
         "expires_in_seconds": hours * _HOUR if isinstance(hours, int) else hours,
     }
 
@@ -111,5 +109,5 @@ def _body(said: dict[str, str]) -> dict[str, Any]:
 def _state(token: JoinToken) -> str:
     if token.revoked_at is not None:
         return "revoked"
-    over = token.uses_left == 0 or token.expires_at <= token.now  # type: ignore[attr-defined]  # annotated
-    return "expired" if over else "usable"
+    is_over = token.uses_left == 0 or token.expires_at <= token.now  # type: ignore[attr-defined]  # annotated
+    return "expired" if is_over else "valid"

@@ -1,4 +1,4 @@
-"""A person changes the password."""
+"""The page on which people change their password."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.debug import sensitive_post_parameters
 
-from console.forms import filled, said_in
+from console.forms import parse_form, read_form
 from console.pages import actor_of, page
 from controlplane.access.login import passwords
 from controlplane.access.login.passwords import PasswordChange
@@ -43,32 +43,34 @@ def change(request: HttpRequest, caller: Caller) -> HttpResponse:
         except ControlplaneError as error:
             problem, status = error, STATUS_BY_ERROR[type(error)]
         else:
-            messages.success(request, "Your password has changed. Your other sessions have ended.")
+            messages.success(request, "Password changed. Your other sessions have ended.")
             return redirect("sessions")
-    answer = render(request, "console/access/password.html", {"problem": problem}, status=status)
-    answer.headers["Cache-Control"] = "no-store"
+    response = render(request, "console/access/password.html", {"problem": problem}, status=status)
+    response.headers["Cache-Control"] = "no-store"
     if problem and (seconds := problem.members.get("retry_after")):
-        answer.headers["Retry-After"] = str(seconds)
-    return answer
+        response.headers["Retry-After"] = str(seconds)
+    return response
 
 
 def _change(request: HttpRequest, caller: Caller) -> None:
     if is_full(request):
-        raise TooManyAttempts("Too many people are logging in right now.", retry_after=RETRY_SECONDS)
-    form = said_in(request)
+        raise TooManyAttempts(
+            "Too many logins are in progress. Try again in a few seconds.", retry_after=RETRY_SECONDS
+        )
+    form = read_form(request)
     if form.get("repeated") != form.get("new_password"):
-        message = "The two new passwords differ. Enter the same one twice."
+        message = "The new passwords do not match. Enter the same password twice."
         raise InvalidRequest(message, errors=[FieldError("/repeated", "different", message)])
-    wanted = filled(
+    body = parse_form(
         PasswordWrite, {name: form.get(name, "") for name in ("current_password", "new_password")}
     )
     if caller.principal_id is None:
-        raise PermissionDenied("Only a person has a password.")
+        raise PermissionDenied("Only people have passwords. Log in as a person.")
     person = passwords.change_password(
         PasswordChange(
             caller.principal_id,
-            wanted["current_password"],
-            wanted["new_password"],
+            body["current_password"],
+            body["new_password"],
             address_of(request),
             session_digest(request),
         ),

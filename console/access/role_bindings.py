@@ -1,4 +1,4 @@
-"""Role bindings: who may do what, where; given and taken away."""
+"""Role bindings: list, grant and remove roles of principals at scopes."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.http import urlencode
 
-from console.confirmations import Change, confirmed
+from console.confirmations import Change, confirm_change
 from console.cpctl_commands import curl
-from console.filter_choices import domains, offered, projects
-from console.forms import filled, said_in
-from console.pages import actor_of, page, page_of
+from console.filter_choices import domains, projects, select_options
+from console.forms import parse_form, read_form
+from console.pages import actor_of, load_page, page
 from controlplane.access import principals
 from controlplane.access.models import Principal, PrincipalKind, RoleBinding
 from controlplane.api.problems import STATUS_BY_ERROR
@@ -25,7 +25,7 @@ from controlplane.identity.callers import Caller
 from controlplane.identity.roles import ALLOWED, Action, Role
 from controlplane.scopes import SEGMENTS, Scope
 
-_MOST = 1000
+_MAX_PRINCIPALS = 1000
 _NAMES = ("principal", "role", *SEGMENTS)
 
 
@@ -35,27 +35,28 @@ def role_bindings(request: HttpRequest, caller: Caller) -> HttpResponse:
     problem, status = None, 200
     if request.method == "POST":
         try:
-            return _granted(request, caller)
+            return _grant(request, caller)
         except PermissionDenied:
             raise
         except ControlplaneError as error:
             problem, status = error, STATUS_BY_ERROR[type(error)]
-    who = request.GET.get("principal", "").strip()
+    principal = request.GET.get("principal", "").strip()
     rows = RoleBinding.objects.select_related("principal").annotate(now=Now())
-    if who:
-        rows = rows.filter(principal__name=who) if who.isprintable() else rows.none()
-    known = Principal.objects.exclude(kind=PrincipalKind.AGENT).order_by("name")
+    if principal:
+        rows = rows.filter(principal__name=principal) if principal.isprintable() else rows.none()
+    principals_by_name = Principal.objects.exclude(kind=PrincipalKind.AGENT).order_by("name")
     context = {
         "problem": problem,
-        "who": who,
-        "said": {name: request.POST.get(name, "") for name in _NAMES},
-        "principals": offered(
-            known.values_list("name", flat=True)[:_MOST], request.POST.get("principal", "")
+        "principal": principal,
+        "form": {name: request.POST.get(name, "") for name in _NAMES},
+        "principals": select_options(
+            principals_by_name.values_list("name", flat=True)[:_MAX_PRINCIPALS],
+            request.POST.get("principal", ""),
         ),
         "roles": list(Role),
         "projects": projects(caller),
         "domains": domains(),
-        "found": page_of(request, caller, rows, order=("-id",)),
+        "results": load_page(request, caller, rows, order=("-id",)),
         "may_write": caller.verdict(Action.ACCESS_WRITE).allowed,
         "curl": curl(request, "GET", "role-bindings"),
     }
@@ -63,46 +64,53 @@ def role_bindings(request: HttpRequest, caller: Caller) -> HttpResponse:
 
 
 @page
-def take_away(request: HttpRequest, caller: Caller, binding_id: UUID) -> HttpResponse:
+def remove(request: HttpRequest, caller: Caller, binding_id: UUID) -> HttpResponse:
     caller.require(Action.ACCESS_WRITE)
     binding = RoleBinding.objects.select_related("principal").filter(id=binding_id).first()
     if binding is None:
-        raise UnknownRoleBinding("There is no such role binding. It may have been taken away.")
+        raise UnknownRoleBinding("This role binding does not exist. It may have been removed.")
     name = binding.principal.name
     change = Change(
-        f"Take {binding.role} from {name}?",
-        (f"It counts at {binding.scope} and everywhere below.", *_lost(binding)),
-        "Take it away",
+        f"Remove the role {binding.role} from {name}?",
+        (f"Applies at {binding.scope} and all scopes below.", *_describe_loss(binding)),
+        "Remove role",
         f"{reverse('role-bindings')}?{urlencode({'principal': name})}",
-        f"{name} is no {binding.role} at {binding.scope} any more.",
+        f"Removed the role {binding.role} at {binding.scope} from {name}.",
         (),
         {"curl": curl(request, "DELETE", f"role-bindings/{binding.id}")},
-        is_grave=True,
+        is_destructive=True,
     )
-    return confirmed(request, change, lambda said: principals.unbind_role(binding.id, actor=actor_of(caller)))
+    return confirm_change(
+        request, change, lambda form: principals.unbind_role(binding.id, actor=actor_of(caller))
+    )
 
 
-def _lost(binding: RoleBinding) -> tuple[str, ...]:
-    """What the principal may do there by this binding alone."""
-    others = binding.principal.role_bindings.exclude(id=binding.id)
-    kept = {action for one in others if one.scope.covers(binding.scope) for action in ALLOWED[Role(one.role)]}
-    lost = sorted(action.value for action in ALLOWED[Role(binding.role)] - kept)
+def _describe_loss(binding: RoleBinding) -> tuple[str, ...]:
+    """Describe the actions that only this binding allows."""
+    other_bindings = binding.principal.role_bindings.exclude(id=binding.id)
+    remaining = {
+        action
+        for other in other_bindings
+        if other.scope.covers(binding.scope)
+        for action in ALLOWED[Role(other.role)]
+    }
+    lost = sorted(action.value for action in ALLOWED[Role(binding.role)] - remaining)
     if not lost:
-        return ("Nothing is lost: another role allows the same there.",)
-    return (f"From the next request on it may not do there: {', '.join(lost)}.",)
+        return ("No permission is lost: another role allows the same actions.",)
+    return (f"Permissions lost immediately: {', '.join(lost)}.",)
 
 
-def _granted(request: HttpRequest, caller: Caller) -> HttpResponse:
+def _grant(request: HttpRequest, caller: Caller) -> HttpResponse:
     caller.require(Action.ACCESS_WRITE)
-    said = said_in(request)
-    scope = {name: said[name].strip() for name in SEGMENTS if said.get(name, "").strip()}
-    body = {"principal": said.get("principal", ""), "role": said.get("role", ""), "scope": scope}
-    wanted = filled(RoleBindingWrite, body)
+    form = read_form(request)
+    scope = {name: form[name].strip() for name in SEGMENTS if form.get(name, "").strip()}
+    body = {"principal": form.get("principal", ""), "role": form.get("role", ""), "scope": scope}
+    values = parse_form(RoleBindingWrite, body)
     binding = principals.bind_role(
-        principals.get_principal(wanted["principal"]),
-        Role(wanted["role"]),
-        Scope(**wanted.get("scope", {})),
+        principals.get_principal(values["principal"]),
+        Role(values["role"]),
+        Scope(**values.get("scope", {})),
         actor=actor_of(caller),
     )
-    messages.success(request, f"{wanted['principal']} is {binding.role} at {binding.scope}.")
-    return redirect(f"{reverse('role-bindings')}?{urlencode({'principal': wanted['principal']})}")
+    messages.success(request, f"Granted the role {binding.role} at {binding.scope} to {values['principal']}.")
+    return redirect(f"{reverse('role-bindings')}?{urlencode({'principal': values['principal']})}")

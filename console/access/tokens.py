@@ -1,4 +1,4 @@
-"""API tokens: one's own, and for administrators those of services; a secret is shown once."""
+"""API tokens of the user, and for administrators those of others: list, create, revoke."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.http import urlencode
 
-from console.confirmations import Change, confirmed
+from console.confirmations import Change, confirm_change
 from console.cpctl_commands import curl
-from console.filter_choices import offered
-from console.forms import filled, said_in
-from console.pages import actor_of, page, page_of
+from console.filter_choices import select_options
+from console.forms import parse_form, read_form
+from console.pages import actor_of, load_page, page
 from controlplane.access import issue_tokens, principals
 from controlplane.access.issue_tokens import Issuer
 from controlplane.access.models import Principal, PrincipalKind, Token
@@ -29,64 +29,66 @@ from controlplane.errors import ControlplaneError, UnknownToken
 from controlplane.identity.callers import Caller
 from controlplane.identity.roles import Action
 
-_MOST = 1000
+_MAX_OWNERS = 1000
 _NEVER = "never"
-# What the form offers; the API takes any moment.
+# Options of the form; the API accepts any time.
 _LIFETIMES = {"1": "1 day", "30": "30 days", "90": "90 days", "365": "1 year"}
 
 
 @page
 def tokens(request: HttpRequest, caller: Caller) -> HttpResponse:
-    said = request.GET.get("principal", "").strip()
-    owner = said if said and said.isprintable() else caller.name
+    name = request.GET.get("principal", "").strip()
+    owner = name if name and name.isprintable() else caller.name
     _require_own_or(caller, Action.ACCESS_READ, owner)
-    made: dict[str, Any] = {}
+    created: dict[str, Any] = {}
     status = 200
     if request.method == "POST":
-        made, status = _made(request, caller, owner)
-    found = page_of(request, caller, _of(owner), order=("-id",))
+        created, status = _create(request, caller, owner)
+    results = load_page(request, caller, _tokens_of(owner), order=("-id",))
     may_read = caller.verdict(Action.ACCESS_READ).allowed
     context = {
         "owner": owner,
         "is_mine": owner == caller.name,
-        "owners": offered(_owners(), owner) if may_read else [],
+        "owners": select_options(_owners(), owner) if may_read else [],
         "may_write": owner == caller.name or caller.verdict(Action.ACCESS_WRITE).allowed,
         "lifetimes": _lifetimes(caller),
-        "found": found,
-        "tokens": [(one, _state(one)) for one in found.items],
+        "results": results,
+        "tokens": [(token, _state(token)) for token in results.items],
         "curl": curl(request, "GET", f"tokens?{urlencode({'principal': owner})}"),
-        **made,
+        **created,
     }
-    answer = render(request, "console/access/tokens.html", context, status=status)
-    answer.headers["Cache-Control"] = "no-store"
-    return answer
+    response = render(request, "console/access/tokens.html", context, status=status)
+    response.headers["Cache-Control"] = "no-store"
+    return response
 
 
 @page
 def revoke(request: HttpRequest, caller: Caller, token_id: UUID) -> HttpResponse:
     token = Token.objects.select_related("principal").filter(id=token_id).first()
-    anyones = caller.verdict(Action.ACCESS_WRITE).allowed
-    if token is None or not (anyones or token.principal_id == caller.principal_id):
-        raise UnknownToken("There is no such token, or it is not yours.")
-    used = f"It was used last at {token.last_used_at:%Y-%m-%d %H:%M} UTC." if token.last_used_at else ""
+    may_revoke_any = caller.verdict(Action.ACCESS_WRITE).allowed
+    if token is None or not (may_revoke_any or token.principal_id == caller.principal_id):
+        raise UnknownToken("This token does not exist or belongs to another principal.")
+    last_use = f"Last used: {token.last_used_at:%Y-%m-%d %H:%M} UTC." if token.last_used_at else ""
     change = Change(
         f"Revoke the token {token.hint}… ({token.name})?",
         (
-            f"What acts as {token.principal.name} with it is refused from now on.",
-            used or "It was never used.",
+            f"Requests of {token.principal.name} with this token fail immediately.",
+            last_use or "Last used: never.",
             _children(token.id),
             "This cannot be undone.",
         ),
-        "Revoke it",
+        "Revoke token",
         f"{reverse('tokens')}?{urlencode({'principal': token.principal.name})}",
-        f"The token {token.hint}… is revoked.",
+        f"Revoked the token {token.hint}….",
         (),
         {"curl": curl(request, "DELETE", f"tokens/{token.id}")},
-        is_grave=True,
+        is_destructive=True,
     )
-    whose = None if anyones else caller.principal_id
-    return confirmed(
-        request, change, lambda said: issue_tokens.revoke_token(token.id, of=whose, actor=actor_of(caller))
+    principal_id = None if may_revoke_any else caller.principal_id
+    return confirm_change(
+        request,
+        change,
+        lambda form: issue_tokens.revoke_token(token.id, of=principal_id, actor=actor_of(caller)),
     )
 
 
@@ -94,56 +96,56 @@ def _children(token_id: UUID) -> str:
     count = issue_tokens.count_descendants(token_id)
     if not count:
         return "No valid token was created with it."
-    return f"Tokens created with it that stop working too: {count}."
+    return f"Tokens created with it that also stop working: {count}."
 
 
-def _made(request: HttpRequest, caller: Caller, owner: str) -> tuple[dict[str, Any], int]:
-    """What the page tells of the token that it was asked to make."""
+def _create(request: HttpRequest, caller: Caller, owner: str) -> tuple[dict[str, Any], int]:
+    """Create the token of the form; return template context and HTTP status."""
     try:
-        said = said_in(request)
+        form = read_form(request)
         _require_own_or(caller, Action.ACCESS_WRITE, owner)
-        wanted = filled(TokenWrite, {"name": said.get("name", ""), "expires_at": _end(said)})
+        body = parse_form(TokenWrite, {"name": form.get("name", ""), "expires_at": _expiry(form)})
         token, secret = issue_tokens.issue_token(
             principals.get_principal(owner),
-            wanted["name"],
-            wanted["expires_at"],
+            body["name"],
+            body["expires_at"],
             issuer=Issuer(caller),
             actor=actor_of(caller),
         )
     except ControlplaneError as error:
         return {"problem": error}, STATUS_BY_ERROR[type(error)]
-    return {"made": token, "secret": secret}, 200
+    return {"token": token, "secret": secret}, 200
 
 
-def _end(said: Mapping[str, str]) -> str | None:
-    days = said.get("days", "")
+def _expiry(form: Mapping[str, str]) -> str | None:
+    days = form.get("days", "")
     if days == _NEVER:
         return None
-    # A word that the form does not offer is shorter, not longer, than what was meant.
+    # For a value that the form does not offer, use the shortest lifetime.
     lifetime = timedelta(days=int(days) if days in _LIFETIMES else 1)
     return (timezone.now() + lifetime).isoformat()
 
 
 def _lifetimes(caller: Caller) -> dict[str, str]:
     longest = issue_tokens.lifetime_policy().longest
-    offers = {days: text for days, text in _LIFETIMES.items() if timedelta(days=int(days)) <= longest}
-    return offers | ({_NEVER: "never expires"} if caller.verdict(Action.ACCESS_WRITE).allowed else {})
+    choices = {days: text for days, text in _LIFETIMES.items() if timedelta(days=int(days)) <= longest}
+    return choices | ({_NEVER: "never expires"} if caller.verdict(Action.ACCESS_WRITE).allowed else {})
 
 
-def _of(owner: str) -> QuerySet[Token]:
+def _tokens_of(owner: str) -> QuerySet[Token]:
     return Token.objects.select_related("principal").annotate(now=Now()).filter(principal__name=owner)
 
 
 def _owners() -> list[str]:
     rows = Principal.objects.exclude(kind=PrincipalKind.AGENT).order_by("name")
-    return list(rows.values_list("name", flat=True)[:_MOST])
+    return list(rows.values_list("name", flat=True)[:_MAX_OWNERS])
 
 
 def _state(token: Token) -> str:
     if token.revoked_at is not None:
         return "revoked"
     now = token.now  # type: ignore[attr-defined]  # annotated
-    return "expired" if token.expires_at is not None and token.expires_at <= now else "usable"
+    return "expired" if token.expires_at is not None and token.expires_at <= now else "valid"
 
 
 def _require_own_or(caller: Caller, action: Action, owner: str) -> None:

@@ -1,4 +1,4 @@
-"""Pages about who may do what."""
+"""Routes of tokens, sessions, role bindings and join tokens."""
 
 from django.urls import path
 
@@ -12,7 +12,7 @@ urlpatterns = [
     path("sessions/<uuid:session_id>/end", sessions.end, name="session-end"),
     path("account/password", password.change, name="password"),
     path("role-bindings", role_bindings.role_bindings, name="role-bindings"),
-    path("role-bindings/<uuid:binding_id>/remove", role_bindings.take_away, name="role-binding-remove"),
+    path("role-bindings/<uuid:binding_id>/remove", role_bindings.remove, name="role-binding-remove"),
     path("join-tokens", join_tokens.join_tokens, name="join-tokens"),
     path("join-tokens/<uuid:token_id>/revoke", join_tokens.revoke, name="join-token-revoke"),
 ]

@@ -1,4 +1,4 @@
-"""A box to try a document in: what is wrong with it, what it would change, and then to publish it."""
+"""The page that validates a document, previews its effects, and publishes it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from django.shortcuts import redirect, render
 
 from console.agent_configs import document_status
 from console.cpctl_commands import curl
-from console.forms import filled, said_in
+from console.forms import parse_form, read_form
 from console.pages import actor_of, page
 from controlplane.api.problems import STATUS_BY_ERROR
 from controlplane.errors import ControlplaneError, UnknownAgentConfig
@@ -26,7 +26,7 @@ from registry.agent_configs.publishing.publish import API, DocumentSpec, get_vis
 from registry.agent_configs.publishing.teams import check_may_publish
 from registry.api.agent_configs.document_schemas import PreviewedChange, show_conflicts
 
-_NAMES = ("team", "name", "text", "generation", "reason")
+_FIELDS = ("team", "name", "text", "generation", "reason")
 
 
 @page
@@ -34,19 +34,19 @@ def check(request: HttpRequest, caller: Caller) -> HttpResponse:
     caller.require_somewhere(Action.AGENT_CONFIG_PUBLISH)
     context: dict[str, Any] = {"tab": "agent-config-check", "draft": _draft(request)}
     if request.method != "POST":
-        context["said"] = _begun(request, caller)
+        context["form"] = _initial_values(request, caller)
         return render(request, "console/agent_configs/check.html", context)
-    context["said"] = {name: request.POST.get(name, "") for name in _NAMES}
+    context["form"] = {name: request.POST.get(name, "") for name in _FIELDS}
     try:
-        said = said_in(request)
-        wanted = filled(PreviewedChange, {name: said.get(name, "") for name in ("team", "name", "text")})
-        check_may_publish(caller, wanted["team"])
-        document = DocumentId(API, wanted["team"], wanted["name"])
-        if "publish" in said:
-            return _publish(request, caller, DocumentSpec(document, wanted["text"]), said)
-        context |= _previewed(document, wanted["text"], caller)
+        form = read_form(request)
+        values = parse_form(PreviewedChange, {name: form.get(name, "") for name in ("team", "name", "text")})
+        check_may_publish(caller, values["team"])
+        document = DocumentId(API, values["team"], values["name"])
+        if "publish" in form:
+            return _publish(request, caller, DocumentSpec(document, values["text"]), form)
+        context |= _preview(document, values["text"], caller)
         path = f"agent-configs/{document.namespace}/{document.name}"
-        context["curl"] = curl(request, "PUT", path, {"text": wanted["text"]})
+        context["curl"] = curl(request, "PUT", path, {"text": values["text"]})
     except ControlplaneError as error:
         context["problem"] = error
         status = STATUS_BY_ERROR[type(error)]
@@ -54,65 +54,67 @@ def check(request: HttpRequest, caller: Caller) -> HttpResponse:
     return render(request, "console/agent_configs/check.html", context)
 
 
-def _begun(request: HttpRequest, caller: Caller) -> dict[str, Any]:
-    """What the box holds first: a document that is published already, or nothing."""
-    said = {name: request.GET.get(name, "") for name in ("team", "name")}
+def _initial_values(request: HttpRequest, caller: Caller) -> dict[str, Any]:
+    """Return the initial form: a document that is already published, or an empty one."""
+    values = {name: request.GET.get(name, "") for name in ("team", "name")}
     try:
-        row = get_visible_document(DocumentId(API, said["team"], said["name"]), caller)
+        row = get_visible_document(DocumentId(API, values["team"], values["name"]), caller)
     except UnknownAgentConfig:
-        return said
-    return {**said, "text": row.text, "generation": row.generation}
+        return values
+    return {**values, "text": row.text, "generation": row.generation}
 
 
 def _draft(request: HttpRequest) -> str:
-    """By what the browser keeps what is typed: one draft for each document that is changed."""
+    """Return the key of the browser's draft: one draft per document."""
     return f"agent-config:{request.GET.get('team', '')}/{request.GET.get('name', '')}"
 
 
-def _previewed(document: DocumentId, text: str, caller: Caller) -> dict[str, Any]:
-    found = preview_changes([PreviewChange(document, text)])
-    reading = found.readings[document]
-    diagnostics = [serialization.diagnostic_to_json(one) for one in reading.diagnostics]
+def _preview(document: DocumentId, text: str, caller: Caller) -> dict[str, Any]:
+    result = preview_changes([PreviewChange(document, text)])
+    reading = result.readings[document]
+    diagnostics = [serialization.diagnostic_to_json(diagnostic) for diagnostic in reading.diagnostics]
     return {
         "checked": True,
         "is_valid": not reading.errors,
         "diagnostics": diagnostics,
         "lines": document_status.lines(text, diagnostics) if diagnostics else [],
-        "outcomes": [(one, _conflicts(one, document, caller)) for one in found.outcomes],
+        "outcomes": [
+            (diagnostic, _conflicts(diagnostic, document, caller)) for diagnostic in result.outcomes
+        ],
     }
 
 
 def _conflicts(outcome: DataPlaneOutcome, document: DocumentId, caller: Caller) -> list[dict[str, Any]]:
-    standing = outcome.statuses.get(document)
-    return show_conflicts(standing.conflicts, caller) if standing else []
+    status = outcome.statuses.get(document)
+    return show_conflicts(status.conflicts, caller) if status else []
 
 
-def _publish(
-    request: HttpRequest, caller: Caller, wanted: DocumentSpec, said: dict[str, str]
-) -> HttpResponse:
-    generation = said.get("generation", "")
-    known = frozenset({int(generation)}) if generation.isdecimal() and len(generation) < 10 else None
-    # Nobody overwrites what they have not seen.
-    precondition = Precondition(versions=known, must_be_new=known is None)
+def _publish(request: HttpRequest, caller: Caller, spec: DocumentSpec, form: dict[str, str]) -> HttpResponse:
+    generation = form.get("generation", "")
+    expected = frozenset({int(generation)}) if generation.isdecimal() and len(generation) < 10 else None
+    # A user must not overwrite a generation that they have not seen.
+    precondition = Precondition(versions=expected, must_be_new=expected is None)
     with transaction.atomic():
         row, _ = put_document(
-            _as_it_stands(wanted), actor=actor_of(caller, said.get("reason", "")), precondition=precondition
+            _with_stored_settings(spec),
+            actor=actor_of(caller, form.get("reason", "")),
+            precondition=precondition,
         )
-    said_of_it = f"{row} is published, generation {row.generation}."
-    messages.success(request, said_of_it, extra_tags=_draft(request))
+    message = f"Published {row}, generation {row.generation}."
+    messages.success(request, message, extra_tags=_draft(request))
     return redirect("agent-config", row.source, row.team, row.name)
 
 
-def _as_it_stands(wanted: DocumentSpec) -> DocumentSpec:
-    """With the facts and the canary that it has: the form does not ask for them."""
+def _with_stored_settings(spec: DocumentSpec) -> DocumentSpec:
+    """Keep the stored facts and canary of the document, which the form does not contain."""
     row = AgentConfig.objects.filter(
-        source=API, team=wanted.id.namespace, name=wanted.id.name, deleted_at=None
+        source=API, team=spec.id.namespace, name=spec.id.name, deleted_at=None
     ).first()
     if row is None:
-        return wanted
+        return spec
     return DocumentSpec(
-        wanted.id,
-        wanted.text,
+        spec.id,
+        spec.text,
         serialization.facts_from_json(row.facts),
         serialization.canary_from_json(row.canary),
     )

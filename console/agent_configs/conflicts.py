@@ -1,4 +1,4 @@
-"""Claims that two documents make: which two, which rule decided, and how a name goes over."""
+"""Conflicting claims: the list with the rule that decided, and pages to transfer or release a name."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 
-from console.confirmations import Change, Field, confirmed
+from console.confirmations import Change, Field, confirm_change
 from console.cpctl_commands import curl
-from console.forms import filled
-from console.pages import actor_of, page, page_of
+from console.forms import parse_form
+from console.pages import actor_of, load_page, page
 from controlplane.errors import ControlplaneError
 from controlplane.identity.actors import Actor
 from controlplane.identity.callers import Caller
@@ -37,86 +37,94 @@ def conflicts(request: HttpRequest, caller: Caller) -> HttpResponse:
     rows = rows.exclude(document__team__in=hidden_teams(caller))
     if team:
         rows = rows.filter(document__team=team) if team.isprintable() else rows.none()
-    found = page_of(request, caller, rows, order=("id",))
+    results = load_page(request, caller, rows, order=("id",))
     context = {
         "tab": "agent-config-conflicts",
         "team": team,
-        "found": found,
-        "rows": [(one, it) for one in found.items for it in show_conflicts(one.conflicts, caller)],
-        "may_rule": caller.verdict(Action.AGENT_CONFIG_RULE).allowed,
+        "results": results,
+        "rows": [
+            (status, conflict)
+            for status in results.items
+            for conflict in show_conflicts(status.conflicts, caller)
+        ],
+        "may_manage": caller.verdict(Action.AGENT_CONFIG_RULE).allowed,
         "curl": curl(request, "GET", "agent-config-conflicts"),
     }
     return render(request, "console/agent_configs/conflicts.html", context)
 
 
 @page
-def hand_over(request: HttpRequest, caller: Caller) -> HttpResponse:
-    """`?kind=&name=&from_team=&to_team=`"""
+def transfer_name(request: HttpRequest, caller: Caller) -> HttpResponse:
+    """Transfer a name: `?kind=&name=&from_team=&to_team=`."""
     caller.require(Action.AGENT_CONFIG_RULE)
-    said = filled(TransferWrite, {name: request.GET.get(name, "") for name in _TRANSFER})
-    order = Transfer(ClaimKind(said["kind"]), said["name"], said["from_team"], said["to_team"])
+    form = parse_form(TransferWrite, {name: request.GET.get(name, "") for name in _TRANSFER})
+    order = Transfer(ClaimKind(form["kind"]), form["name"], form["from_team"], form["to_team"])
     change = Change(
-        f"Give {order.name} of {order.from_team} to {order.to_team}?",
-        _foreseen(order, actor_of(caller)),
-        "Hand it over",
+        f"Transfer {order.name} from {order.from_team} to {order.to_team}?",
+        _preview_transfer(order, actor_of(caller)),
+        "Transfer name",
         reverse("agent-config-conflicts"),
-        f"{order.name} belongs to {order.to_team} now.",
-        (Field("reason", "Why"),),
-        {"curl": curl(request, "POST", "agent-config-claims:transfer", said)},
+        f"Transferred {order.name} to {order.to_team}.",
+        (Field("reason", "Reason"),),
+        {"curl": curl(request, "POST", "agent-config-claims:transfer", form)},
     )
-    return confirmed(
-        request, change, lambda said: transfer_claim(order, actor=actor_of(caller, said.get("reason", "")))
+    return confirm_change(
+        request, change, lambda form: transfer_claim(order, actor=actor_of(caller, form.get("reason", "")))
     )
 
 
 @page
-def give_up(request: HttpRequest, caller: Caller) -> HttpResponse:
-    """`?team=&kind=&name=`"""
-    said = filled(ReleaseWrite, {name: request.GET.get(name, "") for name in ("team", "kind", "name")})
-    check_may_publish(caller, said["team"])
+def release_name(request: HttpRequest, caller: Caller) -> HttpResponse:
+    """Release a name: `?team=&kind=&name=`."""
+    values = parse_form(ReleaseWrite, {name: request.GET.get(name, "") for name in ("team", "kind", "name")})
+    check_may_publish(caller, values["team"])
     change = Change(
-        f"Give {said['name']} up?",
+        f"Release {values['name']}?",
         (
-            f"{said['team']} serves it on until another team claims it. Then it goes over within one bundle.",
-            "Nothing changes while nobody else claims it.",
+            f"{values['team']} serves the name until another team claims it. The transfer takes one bundle.",
+            "Without another claim, nothing changes.",
         ),
-        "Give it up",
-        f"{reverse('agent-configs')}?team={said['team']}",
-        f"{said['team']} gives {said['name']} up as soon as another team claims it.",
-        (Field("reason", "Why"),),
-        {"curl": curl(request, "POST", "agent-config-claims:release", said)},
+        "Release name",
+        f"{reverse('agent-configs')}?team={values['team']}",
+        f"Released {values['name']}. {values['team']} serves it until another team claims it.",
+        (Field("reason", "Reason"),),
+        {"curl": curl(request, "POST", "agent-config-claims:release", values)},
     )
 
     def act(form: Mapping[str, str]) -> None:
         actor = actor_of(caller, form.get("reason", ""))
-        release_claim(said["team"], ClaimKind(said["kind"]), said["name"], actor=actor)
+        release_claim(values["team"], ClaimKind(values["kind"]), values["name"], actor=actor)
 
-    return confirmed(request, change, act)
+    return confirm_change(request, change, act)
 
 
-def _foreseen(order: Transfer, actor: Actor) -> tuple[str, ...]:
-    """What each data plane would be given: it is done, read and taken back."""
+def _preview_transfer(order: Transfer, actor: Actor) -> tuple[str, ...]:
+    """Describe the new bundle of each data plane: transfer, read the result, and roll back."""
     try:
         with transaction.atomic():
             revisions = dict(DataPlane.objects.values_list("name", "latest_revision"))
             transfer_claim(order, actor=actor)
-            told = [*_given(revisions), *_waiting()]
+            lines = [*_new_changes(revisions), *_held_changes()]
             transaction.set_rollback(True)
     except ControlplaneError as error:
-        return (f"It cannot be done now: {error.detail}",)
-    return (f"It goes over within one bundle: {order.name} is served all the time.", *told)
+        return (f"The transfer is not possible: {error.detail}",)
+    return (f"The transfer takes one bundle: {order.name} is served without interruption.", *lines)
 
 
-def _given(before: Mapping[str, int]) -> list[str]:
+def _new_changes(before: Mapping[str, int]) -> list[str]:
     bundles = AgentConfigBundle.objects.filter(revision=F("data_plane__latest_revision"))
     return [
-        f"{one.data_plane_id}: {line}"
-        for one in bundles.order_by("data_plane")
-        if one.revision > before.get(one.data_plane_id, 0)
-        for line in one.changes
+        f"{bundle.data_plane_id}: {line}"
+        for bundle in bundles.order_by("data_plane")
+        if bundle.revision > before.get(bundle.data_plane_id, 0)
+        for line in bundle.changes
     ]
 
 
-def _waiting() -> list[str]:
+def _held_changes() -> list[str]:
     planes = DataPlane.objects.exclude(held=None).order_by("name")
-    return [f"{one.name}: it would wait, {why['message']}" for one in planes for why in one.held["reasons"]]
+    return [
+        f"{data_plane.name}: the bundle would be held. {reason['message']}"
+        for data_plane in planes
+        for reason in data_plane.held["reasons"]
+    ]

@@ -1,4 +1,4 @@
-"""Data planes: what they are served, what they said of it; their bundles, and what changed between two."""
+"""Pages of data planes and their bundles, with differences between bundles and approval of held ones."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 
-from console.confirmations import Change, Field, confirmed
+from console.confirmations import Change, Field, confirm_change
 from console.cpctl_commands import curl
-from console.pages import actor_of, page, page_of
+from console.pages import actor_of, load_page, page
 from console.records import history
 from controlplane.identity.callers import Caller
 from controlplane.identity.roles import Action
@@ -26,19 +26,21 @@ from registry.agent_configs.storage.team_parts import load_held_parts, load_held
 from registry.api.agent_configs.data_plane_schemas import show_plane
 from registry.api.agent_configs.part_schemas import show_part
 
-_LONGEST = 5000
-_TOLD = 20
+_MAX_LINES = 5000
+_MAX_EVENTS = 20
 
 
 @page
 def planes(request: HttpRequest, caller: Caller) -> HttpResponse:
     _require_read(caller)
-    found = page_of(request, caller, DataPlane.objects.annotate(now=Now()), order=("name",))
-    held = load_held_teams(found.items)
+    results = load_page(request, caller, DataPlane.objects.annotate(now=Now()), order=("name",))
+    teams = load_held_teams(results.items)
     context = {
         "tab": "data-planes",
-        "found": found,
-        "planes": [(one, state(one), held.get(one.name, ())) for one in found.items],
+        "results": results,
+        "planes": [
+            (data_plane, state(data_plane), teams.get(data_plane.name, ())) for data_plane in results.items
+        ],
         "curl": curl(request, "GET", "data-planes"),
     }
     return render(request, "console/agent_configs/planes.html", context)
@@ -47,17 +49,19 @@ def planes(request: HttpRequest, caller: Caller) -> HttpResponse:
 @page
 def plane(request: HttpRequest, caller: Caller, name: str) -> HttpResponse:
     _require_read(caller)
-    found = get_plane(name)
-    bundles = AgentConfigBundle.objects.filter(data_plane=found).defer("text", "body").annotate(now=Now())
+    data_plane = get_plane(name)
+    bundles = (
+        AgentConfigBundle.objects.filter(data_plane=data_plane).defer("text", "body").annotate(now=Now())
+    )
     context = {
-        "plane": found,
-        "shown": show_plane(found, ()),
-        "parts": [show_part(one) for one in load_held_parts(found)],
-        "state": state(found),
-        "waits_for": find_unsettled_earlier_planes(found),
-        "history": history.of("data_plane", name, caller, most=_TOLD),
-        "found": page_of(request, caller, bundles, order=("-id",)),
-        "may_rule": caller.verdict(Action.AGENT_CONFIG_RULE).allowed,
+        "plane": data_plane,
+        "details": show_plane(data_plane, ()),
+        "parts": [show_part(part) for part in load_held_parts(data_plane)],
+        "state": state(data_plane),
+        "waits_for": find_unsettled_earlier_planes(data_plane),
+        "history": history.of("data_plane", name, caller, limit=_MAX_EVENTS),
+        "results": load_page(request, caller, bundles, order=("-id",)),
+        "may_manage": caller.verdict(Action.AGENT_CONFIG_RULE).allowed,
         "curl": curl(request, "GET", f"data-planes/{name}"),
     }
     return render(request, "console/agent_configs/plane.html", context)
@@ -65,26 +69,30 @@ def plane(request: HttpRequest, caller: Caller, name: str) -> HttpResponse:
 
 @page
 def bundle(request: HttpRequest, caller: Caller, name: str, revision: int) -> HttpResponse:
-    """`?against=` another revision; the one before, unless it is said."""
+    """Show a bundle and its difference to the revision `?against=`, by default its parent."""
     _require_read(caller)
-    found = get_bundle(name, revision)
-    said = request.GET.get("against", "")
-    against = int(said) if said.isascii() and said.isdecimal() and len(said) < 10 else found.parent
-    other = get_bundle(name, against) if against else None
+    record = get_bundle(name, revision)
+    parameter = request.GET.get("against", "")
+    against = (
+        int(parameter)
+        if parameter.isascii() and parameter.isdecimal() and len(parameter) < 10
+        else record.parent
+    )
+    baseline = get_bundle(name, against) if against else None
     changed = compare_bundles(
-        serialization.bundle_from_json(other.body) if other else None,
-        serialization.bundle_from_json(found.body),
+        serialization.bundle_from_json(baseline.body) if baseline else None,
+        serialization.bundle_from_json(record.body),
     )
     revisions = AgentConfigBundle.objects.filter(data_plane=name).exclude(revision=revision)
     context = {
-        "bundle": found,
-        "inputs": [("/".join(one["document"]), one["generation"]) for one in found.body["inputs"]],
-        "dropped": [("/".join(one["document"]), one["message"]) for one in found.body["dropped"]],
+        "bundle": record,
+        "inputs": [("/".join(entry["document"]), entry["generation"]) for entry in record.body["inputs"]],
+        "dropped": [("/".join(entry["document"]), entry["message"]) for entry in record.body["dropped"]],
         "against": against,
         "revisions": revisions.order_by("-revision").values_list("revision", flat=True)[:100],
         "changes": summarize_difference(changed),
         "restarts": changed.restarts,
-        "diff": diff(other.text if other else "", found.text),
+        "diff": diff(baseline.text if baseline else "", record.text),
         "curl": curl(request, "GET", f"agent-config-bundles/{name}/{revision}"),
     }
     return render(request, "console/agent_configs/bundle.html", context)
@@ -93,44 +101,45 @@ def bundle(request: HttpRequest, caller: Caller, name: str, revision: int) -> Ht
 @page
 def approval(request: HttpRequest, caller: Caller, name: str) -> HttpResponse:
     caller.require(Action.AGENT_CONFIG_RULE)
-    found = get_plane(name)
-    whole = show_plane(found, ())
-    digest = request.POST.get("digest") or request.GET.get("digest") or whole["held_digest"]
-    held = (one for one in (whole, *map(show_part, load_held_parts(found))) if one["held_digest"] == digest)
-    shown: dict[str, Any] = next(held, {"held": [], "held_changes": []})
-    what = f"the change of team {shown['team']}" if "team" in shown else "the bundle"
+    data_plane = get_plane(name)
+    details = show_plane(data_plane, ())
+    digest = request.POST.get("digest") or request.GET.get("digest") or details["held_digest"]
+    held_changes = (details, *map(show_part, load_held_parts(data_plane)))
+    matching = (row for row in held_changes if row["held_digest"] == digest)
+    pending: dict[str, Any] = next(matching, {"held": [], "held_changes": []})
+    subject = f"the held change of team {pending['team']}" if "team" in pending else "the held bundle"
     change = Change(
-        f"Approve {what} that is held for {name}?",
-        (*(f"Held: {one['message']}" for one in shown["held"]), *shown["held_changes"])
-        or ("Nothing is held any more.",),
-        "Approve",
+        f"Approve {subject} for {name}?",
+        (*(f"Held: {reason['message']}" for reason in pending["held"]), *pending["held_changes"])
+        or ("Nothing is held.",),
+        "Approve change",
         reverse("data-plane", args=[name]),
-        "It is in force.",
-        # Exactly what was shown: another bundle may wait by the time somebody confirms.
-        (Field("digest", "", "hidden", value=digest), Field("reason", "Why")),
+        "Change approved.",
+        # Approve exactly what was shown: another bundle can be held by the time of the confirmation.
+        (Field("digest", "", "hidden", value=digest), Field("reason", "Reason")),
         {"curl": curl(request, "POST", f"data-planes/{name}:approve", {"digest": digest})},
-        is_grave=True,
+        is_destructive=True,
     )
-    return confirmed(
+    return confirm_change(
         request,
         change,
-        lambda said: approve(name, said.get("digest", ""), actor=actor_of(caller, said.get("reason", ""))),
+        lambda form: approve(name, form.get("digest", ""), actor=actor_of(caller, form.get("reason", ""))),
     )
 
 
-def state(found: DataPlane) -> str:
-    """Its last word on what it is served, as one word."""
-    if not found.active_revision:
+def state(data_plane: DataPlane) -> str:
+    """Return the last acknowledgement of the data plane as one word."""
+    if not data_plane.active_revision:
         return "waiting"
-    return found.ack_state.lower() or "pending"
+    return data_plane.ack_state.lower() or "pending"
 
 
 def diff(before: str, after: str) -> list[tuple[str, str]]:
-    """Lines of a unified diff, each with its kind. Pure."""
+    """Return lines of a unified diff, each with its kind."""
     kinds = {"+": "added", "-": "gone", "@": "place"}
-    told = unified_diff(before.splitlines(), after.splitlines(), lineterm="")
-    lines = [line for line in told if not line.startswith(("+++", "---"))]
-    return [(kinds.get(line[:1], "same"), line) for line in lines[:_LONGEST]]
+    diff_lines = unified_diff(before.splitlines(), after.splitlines(), lineterm="")
+    lines = [line for line in diff_lines if not line.startswith(("+++", "---"))]
+    return [(kinds.get(line[:1], "same"), line) for line in lines[:_MAX_LINES]]
 
 
 def _require_read(caller: Caller) -> None:

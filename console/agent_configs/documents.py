@@ -1,4 +1,4 @@
-"""Published documents: the list by owner, one with what is wrong, what it claims and how it came about."""
+"""Pages of published documents: the list, one document, quarantine and readmission."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from django.urls import reverse
 from django.utils.http import urlencode
 
 from console.agent_configs import document_status, sources
-from console.confirmations import Change, Field, confirmed
+from console.confirmations import Change, Field, confirm_change
 from console.cpctl_commands import curl
-from console.filter_choices import offered
-from console.pages import actor_of, page, page_of
+from console.filter_choices import select_options
+from console.pages import actor_of, load_page, page
 from console.records import history
 from controlplane.database.clock import database_now
 from controlplane.errors import PermissionDenied
@@ -32,28 +32,28 @@ from registry.agent_configs.sources.state import SOURCES
 from registry.api.agent_configs.document_schemas import show_conflicts
 from registry.api.agent_configs.part_schemas import show_part
 
-_TOLD = 20
+_MAX_EVENTS = 20
 
 
 @page
 def documents(request: HttpRequest, caller: Caller) -> HttpResponse:
     caller.require_somewhere(Action.AGENT_CONFIG_READ)
-    asked = {name: request.GET.get(name, "").strip() for name in ("team", "source", "valid")}
+    filters = {name: request.GET.get(name, "").strip() for name in ("team", "source", "valid")}
     hidden = hidden_teams(caller)
     rows = AgentConfig.objects.filter(deleted_at=None).exclude(team__in=hidden)
-    found = page_of(request, caller, _fitting(rows, asked), order=("team", "name", "source"))
-    query = urlencode({name: value for name, value in asked.items() if value})
+    results = load_page(request, caller, _matching(rows, filters), order=("team", "name", "source"))
+    query = urlencode({name: value for name, value in filters.items() if value})
     context = {
         "tab": "agent-configs",
-        "asked": asked,
-        "filtered": any(asked.values()),
-        "sources": offered((API, *SOURCES), asked["source"]),
-        "found": found,
-        "documents": [(one, _words(one)) for one in found.items],
-        "parts": _held_parts(hidden, asked["team"]),
-        "followed": sources.followed(caller),
+        "filters": filters,
+        "filtered": any(filters.values()),
+        "sources": select_options((API, *SOURCES), filters["source"]),
+        "results": results,
+        "documents": [(row, _status_words(row)) for row in results.items],
+        "parts": _held_parts(hidden, filters["team"]),
+        "followed": sources.active_sources(caller),
         "now": database_now(),
-        "may_rule": caller.verdict(Action.AGENT_CONFIG_RULE).allowed,
+        "may_manage": caller.verdict(Action.AGENT_CONFIG_RULE).allowed,
         "curl": curl(request, "GET", f"agent-configs{'?' if query else ''}{query}"),
     }
     return render(request, "console/agent_configs/documents.html", context)
@@ -63,27 +63,33 @@ def documents(request: HttpRequest, caller: Caller) -> HttpResponse:
 def document(request: HttpRequest, caller: Caller, source: str, team: str, name: str) -> HttpResponse:
     caller.require_somewhere(Action.AGENT_CONFIG_READ)
     row = get_visible_document(DocumentId(source, team, name), caller)
-    stands = list(row.statuses.order_by("data_plane"))
+    statuses = list(row.statuses.order_by("data_plane"))
     context = {
         "row": row,
         "now": database_now(),
         "lines": document_status.lines(row.text, row.diagnostics),
-        "standings": [
-            (one, document_status.word(one.conditions, one.conflicts), show_conflicts(one.conflicts, caller))
-            for one in stands
+        "statuses": [
+            (
+                status,
+                document_status.summarize(status.conditions, status.conflicts),
+                show_conflicts(status.conflicts, caller),
+            )
+            for status in statuses
         ],
         "held": [
-            (one.data_plane_id, why) for one in stands if (why := document_status.why_held(one.conditions))
+            (status.data_plane_id, reason)
+            for status in statuses
+            if (reason := document_status.why_held(status.conditions))
         ],
         "reachable": next(
-            (found for one in stands if (found := document_status.reachable(one.conditions))), None
+            (reach for status in statuses if (reach := document_status.reachable(status.conditions))), None
         ),
         "claims": ClaimRecord.objects.filter(source=source, team=team, document=name).order_by(
             "data_plane", "kind", "name"
         )[:200],
         "quarantines": row.quarantines.order_by("id"),
-        "history": history.of("agent_config", str(row), caller, most=_TOLD),
-        "may_rule": caller.verdict(Action.AGENT_CONFIG_RULE).allowed,
+        "history": history.of("agent_config", str(row), caller, limit=_MAX_EVENTS),
+        "may_manage": caller.verdict(Action.AGENT_CONFIG_RULE).allowed,
         "may_publish": _may_publish(caller, team),
         "curl": curl(
             request, "GET", f"agent-configs/{quote(team, safe='')}/{quote(name)}?source={quote(source)}"
@@ -93,70 +99,73 @@ def document(request: HttpRequest, caller: Caller, source: str, team: str, name:
 
 
 @page
-def leave_out(request: HttpRequest, caller: Caller, source: str, team: str, name: str) -> HttpResponse:
+def quarantine_document(
+    request: HttpRequest, caller: Caller, source: str, team: str, name: str
+) -> HttpResponse:
     caller.require(Action.AGENT_CONFIG_RULE)
     row = get_visible_document(DocumentId(source, team, name), caller)
-    serving = [one.data_plane_id for one in row.statuses.order_by("data_plane")]
+    serving = [status.data_plane_id for status in row.statuses.order_by("data_plane")]
     change = Change(
-        f"Leave {row} out of every data plane?",
+        f"Quarantine {row} in all data planes?",
         (
-            f"It takes part in: {', '.join(serving) or 'no data plane'}.",
-            "Its claims are served by nobody, or by who claims them next, until it is readmitted.",
+            f"Data planes that include it: {', '.join(serving) or 'none'}.",
+            "Until it is readmitted, other documents that claim its names serve them, or none.",
         ),
-        "Leave it out",
-        _address(row),
-        f"{row} is left out.",
-        (Field("reason", "Why", hint="Its authors read it.", required=True),),
-        {"curl": curl(request, "POST", "agent-configs:quarantine", _named(row))},
-        is_grave=True,
+        "Quarantine document",
+        _document_url(row),
+        f"Quarantined {row}.",
+        (Field("reason", "Reason", hint="Shown to the document's team.", required=True),),
+        {"curl": curl(request, "POST", "agent-configs:quarantine", _reference(row))},
+        is_destructive=True,
     )
-    return confirmed(
+    return confirm_change(
         request,
         change,
-        lambda said: quarantine(row, said.get("reason", ""), actor=actor_of(caller, said.get("reason", ""))),
+        lambda form: quarantine(row, form.get("reason", ""), actor=actor_of(caller, form.get("reason", ""))),
     )
 
 
 @page
-def let_in(request: HttpRequest, caller: Caller, source: str, team: str, name: str) -> HttpResponse:
+def readmit_document(request: HttpRequest, caller: Caller, source: str, team: str, name: str) -> HttpResponse:
     caller.require(Action.AGENT_CONFIG_RULE)
     row = get_visible_document(DocumentId(source, team, name), caller)
     change = Change(
-        f"Let {row} in again?",
-        ("It takes part in the next bundle of each data plane that it was left out of.",),
-        "Let it in",
-        _address(row),
-        f"{row} takes part again.",
-        (Field("reason", "Why"),),
-        {"curl": curl(request, "POST", "agent-configs:readmit", _named(row))},
+        f"Readmit {row}?",
+        ("The next bundle of each affected data plane includes the document again.",),
+        "Readmit document",
+        _document_url(row),
+        f"Readmitted {row}.",
+        (Field("reason", "Reason"),),
+        {"curl": curl(request, "POST", "agent-configs:readmit", _reference(row))},
     )
-    return confirmed(
-        request, change, lambda said: readmit(row, actor=actor_of(caller, said.get("reason", "")))
+    return confirm_change(
+        request, change, lambda form: readmit(row, actor=actor_of(caller, form.get("reason", "")))
     )
 
 
-def _fitting(rows: QuerySet[AgentConfig], asked: dict[str, str]) -> QuerySet[AgentConfig]:
-    if not all(value.isprintable() for value in asked.values()):
+def _matching(rows: QuerySet[AgentConfig], filters: dict[str, str]) -> QuerySet[AgentConfig]:
+    if not all(value.isprintable() for value in filters.values()):
         return rows.none()
-    filters: dict[str, Any] = {name: asked[name] for name in ("team", "source") if asked[name]}
-    if asked["valid"]:
-        filters["is_valid"] = asked["valid"] == "true"
-    stands = Prefetch("statuses", AgentConfigStatus.objects.order_by("data_plane"))
-    found = rows.filter(**filters).defer("text", "content").annotate(now=Now())
-    return found.prefetch_related(stands, "quarantines")
+    conditions: dict[str, Any] = {name: filters[name] for name in ("team", "source") if filters[name]}
+    if filters["valid"]:
+        conditions["is_valid"] = filters["valid"] == "true"
+    statuses = Prefetch("statuses", AgentConfigStatus.objects.order_by("data_plane"))
+    matching = rows.filter(**conditions).defer("text", "content").annotate(now=Now())
+    return matching.prefetch_related(statuses, "quarantines")
 
 
 def _held_parts(hidden: list[str], team: str) -> list[dict[str, Any]]:
-    """Changes that wait, also those of which no document is left."""
+    """Return held changes, including those without a remaining document."""
     rows = AgentConfigPart.objects.exclude(held=None).exclude(team__in=hidden)
     if team and team.isprintable():
         rows = rows.filter(team=team)
-    return [show_part(one) for one in rows.order_by("team", "data_plane")[:_TOLD]]
+    return [show_part(part) for part in rows.order_by("team", "data_plane")[:_MAX_EVENTS]]
 
 
-def _words(row: AgentConfig) -> list[tuple[str, str]]:
+def _status_words(row: AgentConfig) -> list[tuple[str, str]]:
     return [
-        (one.data_plane_id, document_status.word(one.conditions, one.conflicts)) for one in row.statuses.all()
+        (status.data_plane_id, document_status.summarize(status.conditions, status.conflicts))
+        for status in row.statuses.all()
     ]
 
 
@@ -168,9 +177,9 @@ def _may_publish(caller: Caller, team: str) -> bool:
     return True
 
 
-def _address(row: AgentConfig) -> str:
+def _document_url(row: AgentConfig) -> str:
     return reverse("agent-config", args=[row.source, row.team, row.name])
 
 
-def _named(row: AgentConfig) -> dict[str, str]:
+def _reference(row: AgentConfig) -> dict[str, str]:
     return {"source": row.source, "team": row.team, "name": row.name}

@@ -1,11 +1,11 @@
-"""Sources that are read again and again: how they stand, and removals that wait for somebody's word."""
+"""Followed sources: their status, and the confirmation of pending removals."""
 
 from __future__ import annotations
 
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 
-from console.confirmations import Change, Field, confirmed
+from console.confirmations import Change, Field, confirm_change
 from console.cpctl_commands import curl
 from console.pages import actor_of, page
 from controlplane.errors import UnknownAgentConfig
@@ -14,53 +14,53 @@ from controlplane.identity.roles import Action
 from registry.agent_configs.sources.follow import OFF, Source, confirm_removal
 from registry.agent_configs.sources.state import SOURCES, SourceStatus, source_status
 
-_TOLD = 20
+_MAX_DOCUMENTS = 20
 
 
-def followed(caller: Caller) -> list[SourceStatus]:
-    """Those that are set up."""
-    found = (source_status(one, caller) for one in SOURCES.values())
-    return [one for one in found if one.state != OFF]
+def active_sources(caller: Caller) -> list[SourceStatus]:
+    """Return the status of each configured source."""
+    states = (source_status(state, caller) for state in SOURCES.values())
+    return [state for state in states if state.state != OFF]
 
 
 @page
 def removal(request: HttpRequest, caller: Caller, name: str) -> HttpResponse:
-    """The source lost more than half of its documents: somebody has to say that this is meant."""
+    """Confirm the removal of documents after a source lost more than half of them."""
     caller.require(Action.AGENT_CONFIG_RULE)
-    source = _followed(name)
+    source = _get_source(name)
     pending = source_status(source, caller).pending or {"digest": "", "documents": []}
     change = Change(
-        f"Let the documents go that the source {name} has lost?",
+        f"Remove the missing documents of the source {name}?",
         _facts(pending["documents"]),
-        "Let them go",
+        "Remove documents",
         reverse("agent-configs"),
-        f"They go with the next look at the source {name}.",
-        # What was shown is what goes: another loss since then is refused.
-        (Field("digest", "", "hidden", value=pending["digest"]), Field("reason", "Why")),
+        f"The next synchronisation of the source {name} removes the documents.",
+        # Confirm exactly what was shown: later losses are rejected.
+        (Field("digest", "", "hidden", value=pending["digest"]), Field("reason", "Reason")),
         {"curl": curl(request, "POST", "agent-config-sources:confirm", _body(name, pending["digest"]))},
-        is_grave=True,
+        is_destructive=True,
     )
-    return confirmed(
+    return confirm_change(
         request,
         change,
-        lambda said: confirm_removal(
-            source, said.get("digest", ""), actor=actor_of(caller, said.get("reason", ""))
+        lambda form: confirm_removal(
+            source, form.get("digest", ""), actor=actor_of(caller, form.get("reason", ""))
         ),
     )
 
 
-def _followed(name: str) -> Source:
+def _get_source(name: str) -> Source:
     if name not in SOURCES:
-        raise UnknownAgentConfig(f"There is no source {name[:80]!r} that is followed.")
+        raise UnknownAgentConfig(f"There is no followed source {name[:80]!r}.")
     return SOURCES[name]
 
 
-def _facts(lost: list[str]) -> tuple[str, ...]:
-    if not lost:
-        return ("No removal waits for a confirmation any more.",)
-    more = len(lost) - _TOLD
-    rest = (f"So do {more} more.",) if more > 0 else ()
-    return (*(f"{one} is taken away." for one in lost[:_TOLD]), *rest)
+def _facts(missing: list[str]) -> tuple[str, ...]:
+    if not missing:
+        return ("No removal needs confirmation.",)
+    hidden_count = len(missing) - _MAX_DOCUMENTS
+    rest = (f"And {hidden_count} more.",) if hidden_count > 0 else ()
+    return (*(f"Removes {document}." for document in missing[:_MAX_DOCUMENTS]), *rest)
 
 
 def _body(name: str, digest: str) -> dict[str, str]:

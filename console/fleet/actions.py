@@ -1,4 +1,4 @@
-"""Pages that change an agent: approve, drain, resume, retire, remove. Each says first what it would do."""
+"""Confirmation pages for actions on an agent: approve, drain, resume, retire, remove."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 
 from console import forms
-from console.confirmations import Change, Field, confirmed
+from console.confirmations import Change, Field, confirm_change
 from console.cpctl_commands import curl
-from console.fleet.agent import shown_agent
-from console.fleet.impact import in_words, standing
+from console.fleet.agent import get_agent
+from console.fleet.impact import describe_impact, load_impact
 from console.pages import actor_of, page
 from controlplane.identity.callers import Caller
 from controlplane.identity.roles import Action
@@ -23,9 +23,9 @@ from registry.agents.states import State
 from registry.api.agents.lifecycle_views import DrainWrite
 from registry.joining.join import own_principal
 
-_WHY = Field("reason", "Why", hint="Everybody who looks at the agent or at the audit log reads it.")
-_UNTIL = Field("until", "Until, in UTC", "datetime-local", hint="Empty: until somebody resumes it.")
-_FORCE = Field("force", "Remove it although it has not left", "checkbox", required=True)
+_REASON = Field("reason", "Reason", hint="Shown on the agent and in the audit log.")
+_UNTIL = Field("until", "End (UTC)", "datetime-local", hint="Leave empty to drain until resumed.")
+_FORCE = Field("force", "Remove although not retired", "checkbox", required=True)
 
 
 @page
@@ -34,113 +34,122 @@ def approve(request: HttpRequest, caller: Caller, agent_id: UUID) -> HttpRespons
     change = Change(
         f"Approve {agent.name}?",
         (
-            f"It may take work of {agent.environment} from now on.",
-            f"It says that it serves: {', '.join(agent.service_types) or 'no service type'}.",
+            f"The agent can take work in {agent.environment} immediately.",
+            f"Service types: {', '.join(agent.service_types) or 'none'}.",
         ),
-        "Approve it",
-        _back(agent),
-        f"{agent.name} is approved.",
-        (_WHY,),
+        "Approve agent",
+        _agent_url(agent),
+        f"Approved {agent.name}.",
+        (_REASON,),
         _copies(request, agent, "approve"),
     )
-    return confirmed(request, change, _plain(lifecycle.approve, caller, agent))
+    return confirm_change(request, change, _without_input(lifecycle.approve, caller, agent))
 
 
 @page
 def drain(request: HttpRequest, caller: Caller, agent_id: UUID) -> HttpResponse:
     agent = _agent(caller, agent_id)
     change = Change(
-        f"Give {agent.name} no more work?",
-        ("It finishes what it has. A restart does not end the drain.", *in_words(standing(agent))),
-        "Drain it",
-        _back(agent),
-        f"{agent.name} gets no more work.",
-        (Field("reason", "Why", hint=_WHY.hint, required=True), _UNTIL),
+        f"Drain {agent.name}?",
+        (
+            "The agent finishes its current work and gets no more. A restart does not end the drain.",
+            *describe_impact(load_impact(agent)),
+        ),
+        "Drain agent",
+        _agent_url(agent),
+        f"Draining {agent.name}.",
+        (Field("reason", "Reason", hint=_REASON.hint, required=True), _UNTIL),
         _copies(request, agent, "drain", {"reason": "Kernel update."}),
     )
 
-    def act(said: Mapping[str, str]) -> None:
-        until = forms.moment(said.get("until", ""), "until")
-        wanted = forms.filled(DrainWrite, {"reason": said.get("reason", ""), "until": until})
-        actor = actor_of(caller, wanted["reason"])
-        lifecycle.drain(agent.id, reason=wanted["reason"], until=wanted["until"], actor=actor)
+    def act(form: Mapping[str, str]) -> None:
+        until = forms.parse_time(form.get("until", ""), "until")
+        body = forms.parse_form(DrainWrite, {"reason": form.get("reason", ""), "until": until})
+        actor = actor_of(caller, body["reason"])
+        lifecycle.drain(agent.id, reason=body["reason"], until=body["until"], actor=actor)
 
-    return confirmed(request, change, act)
+    return confirm_change(request, change, act)
 
 
 @page
 def resume(request: HttpRequest, caller: Caller, agent_id: UUID) -> HttpResponse:
     agent = _agent(caller, agent_id)
     change = Change(
-        f"Give {agent.name} work again?",
+        f"Resume {agent.name}?",
         (
-            f"It was drained for: {agent.drain_reason or 'nothing, so nothing will change.'}",
-            "It is ready at once if it is alive; its next heartbeat says whether it is congested.",
+            f"Drain reason: {agent.drain_reason or 'none; the agent is not draining.'}",
+            "A live agent is ready immediately; its next heartbeat shows whether it is congested.",
         ),
-        "Resume it",
-        _back(agent),
-        f"{agent.name} takes work again.",
-        (_WHY,),
+        "Resume agent",
+        _agent_url(agent),
+        f"Resumed {agent.name}.",
+        (_REASON,),
         _copies(request, agent, "resume"),
     )
-    return confirmed(request, change, _plain(lifecycle.resume, caller, agent))
+    return confirm_change(request, change, _without_input(lifecycle.resume, caller, agent))
 
 
 @page
 def retire(request: HttpRequest, caller: Caller, agent_id: UUID) -> HttpResponse:
     agent = _agent(caller, agent_id)
-    own = own_principal(agent)
-    ends = "Its own token ends now: to come back it must join again."
-    stays = "It acts with a token that others share: that goes on working, and it may register again."
+    principal = own_principal(agent)
+    revoked = "The agent's own token is revoked: to return, it must join again."
+    unchanged = "The agent uses a shared token, which stays valid: it can register again."
     change = Change(
-        f"Send {agent.name} away?",
-        (ends if own else stays, *in_words(standing(agent))),
-        "Retire it",
-        _back(agent),
-        f"{agent.name} is retired.",
-        (_WHY,),
+        f"Retire {agent.name}?",
+        (revoked if principal else unchanged, *describe_impact(load_impact(agent))),
+        "Retire agent",
+        _agent_url(agent),
+        f"Retired {agent.name}.",
+        (_REASON,),
         _copies(request, agent, "retire"),
-        is_grave=True,
+        is_destructive=True,
     )
-    return confirmed(request, change, _plain(lifecycle.retire, caller, agent))
+    return confirm_change(request, change, _without_input(lifecycle.retire, caller, agent))
 
 
 @page
 def remove(request: HttpRequest, caller: Caller, agent_id: UUID) -> HttpResponse:
     agent = _agent(caller, agent_id)
-    has_left = agent.state == State.RETIRED
+    is_retired = agent.state == State.RETIRED
     change = Change(
         f"Remove the record of {agent.name}?",
         (
-            "Its record goes, with its providers and their history. Audit log and events stay.",
-            "It cannot be undone. One that still runs is told to register again.",
-            *(() if has_left else (f"It is {agent.state}: it has not left.", *in_words(standing(agent)))),
+            "The record, its providers and their history are deleted. Audit log and events are kept.",
+            "This cannot be undone. An agent that is still running must register again.",
+            *(
+                ()
+                if is_retired
+                else (f"The agent is {agent.state}, not retired.", *describe_impact(load_impact(agent)))
+            ),
         ),
-        "Remove it",
+        "Remove agent",
         reverse("agents"),
-        f"{agent.name} is removed.",
-        (_WHY,) if has_left else (_WHY, _FORCE),
-        {"curl": curl(request, "DELETE", f"agents/{agent.id}{'' if has_left else '?force=true'}")},
-        is_grave=True,
+        f"Removed {agent.name}.",
+        (_REASON,) if is_retired else (_REASON, _FORCE),
+        {"curl": curl(request, "DELETE", f"agents/{agent.id}{'' if is_retired else '?force=true'}")},
+        is_destructive=True,
     )
 
-    def act(said: Mapping[str, str]) -> None:
-        actor = actor_of(caller, said.get("reason", ""))
-        lifecycle.remove(agent.id, force=said.get("force") == "on", actor=actor)
+    def act(form: Mapping[str, str]) -> None:
+        actor = actor_of(caller, form.get("reason", ""))
+        lifecycle.remove(agent.id, force=form.get("force") == "on", actor=actor)
 
-    return confirmed(request, change, act)
+    return confirm_change(request, change, act)
 
 
 def _agent(caller: Caller, agent_id: UUID) -> Agent:
     caller.require(Action.AGENT_WRITE)
-    return shown_agent(agent_id)
+    return get_agent(agent_id)
 
 
-def _plain(move: Callable[..., Any], caller: Caller, agent: Agent) -> Callable[[Mapping[str, str]], object]:
-    return lambda said: move(agent.id, actor=actor_of(caller, said.get("reason", "")))
+def _without_input(
+    operation: Callable[..., Any], caller: Caller, agent: Agent
+) -> Callable[[Mapping[str, str]], object]:
+    return lambda form: operation(agent.id, actor=actor_of(caller, form.get("reason", "")))
 
 
-def _back(agent: Agent) -> str:
+def _agent_url(agent: Agent) -> str:
     return reverse("agent", args=[agent.id])
 
 

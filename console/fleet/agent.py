@@ -1,4 +1,4 @@
-"""One agent: how it is, how it was, what it serves, who it is."""
+"""The page of one agent: status, history, providers, configuration and credentials."""
 
 from __future__ import annotations
 
@@ -27,79 +27,79 @@ from registry.agents.policies import liveness_policy
 from registry.agents.states import State
 from registry.providers.models import Provider
 
-_TOLD = 50
+_MAX_EVENTS = 50
 _STRIP = timedelta(hours=24)
-# An agent that flaps more often is shown from the oldest of these on.
-_MOST_MOVES = 1000
-_STATE_OF = {kind.name: state.value for state, kind in BY_STATE.items()}
+# For an agent with more state changes, the timeline shows only the newest.
+_MAX_MOVES = 1000
+_STATE_OF = {event_type.name: state.value for state, event_type in BY_STATE.items()}
 
 
 @page
 def agent(request: HttpRequest, caller: Caller, agent_id: UUID) -> HttpResponse:
     caller.require(Action.AGENT_READ)
-    found = shown_agent(agent_id)
-    events = history.of("agent", str(found.id), caller, most=_TOLD)
-    now = found.now  # type: ignore[attr-defined]  # annotated
+    record = get_agent(agent_id)
+    events = history.of("agent", str(record.id), caller, limit=_MAX_EVENTS)
+    now = record.now  # type: ignore[attr-defined]  # annotated
     policy = liveness_policy()
     context = {
-        "agent": found,
-        "late": is_late(found),
-        "report": getattr(found, "report", None),
+        "agent": record,
+        "late": is_late(record),
+        "report": getattr(record, "report", None),
         "policy": policy,
-        "lease_seconds": whole_seconds(policy.granted(found.lease.set_seconds)),
+        "lease_seconds": whole_seconds(policy.granted(record.lease.set_seconds)),
         "duplicate": duplicate_condition(
-            found.lease.rival_since, announced=found.lease.rival_announced, now=now
+            record.lease.rival_since, announced=record.lease.rival_announced, now=now
         ),
-        "events": [(one, _STATE_OF.get(one.type, "")) for one in events],
-        **_strip(found, caller, now),
-        "providers": Provider.objects.filter(agent=found).order_by("service_type", "name"),
-        "principal": Principal.objects.filter(id__in=[found.registered_by]).first(),
-        "tokens": _tokens(found, caller),
+        "events": [(event, _STATE_OF.get(event.type, "")) for event in events],
+        **_strip(record, caller, now),
+        "providers": Provider.objects.filter(agent=record).order_by("service_type", "name"),
+        "principal": Principal.objects.filter(id__in=[record.registered_by]).first(),
+        "tokens": _tokens(record, caller),
         "may_read_access": caller.verdict(Action.ACCESS_READ).allowed,
-        "actions": actions(found) if caller.verdict(Action.AGENT_WRITE).allowed else [],
-        "skew": _skew(found),
+        "actions": actions(record) if caller.verdict(Action.AGENT_WRITE).allowed else [],
+        "skew": _skew(record),
         "copies": {
-            "curl": curl(request, "GET", f"agents/{found.id}"),
-            "cpctl": cpctl("agents", "show", found.name),
+            "curl": curl(request, "GET", f"agents/{record.id}"),
+            "cpctl": cpctl("agents", "show", record.name),
         },
     }
     return render(request, "console/fleet/agent.html", context)
 
 
-def shown_agent(agent_id: UUID) -> Agent:
+def get_agent(agent_id: UUID) -> Agent:
     """Raises UnknownAgent."""
-    found = Agent.objects.shown().filter(id=agent_id).first()
-    if found is None:
+    agent = Agent.objects.shown().filter(id=agent_id).first()
+    if agent is None:
         raise UnknownAgent(f"There is no agent {agent_id}. It may have been removed.")
-    return found
+    return agent
 
 
-def actions(found: Agent) -> list[tuple[str, str]]:
-    """The pages that change it, by what its state allows: route and word."""
-    state, offered = State(found.state), []
+def actions(agent: Agent) -> list[tuple[str, str]]:
+    """Return route and label of each action that the agent's state allows."""
+    state, routes = State(agent.state), []
     if state is State.REGISTERED:
-        offered.append(("agent-approve", "Approve"))
-    if found.drain_reason:
-        offered.append(("agent-resume", "Resume"))
+        routes.append(("agent-approve", "Approve"))
+    if agent.drain_reason:
+        routes.append(("agent-resume", "Resume"))
     elif state is not State.RETIRED:
-        offered.append(("agent-drain", "Drain"))
+        routes.append(("agent-drain", "Drain"))
     if state is not State.RETIRED:
-        offered.append(("agent-retire", "Retire"))
-    return [*offered, ("agent-remove", "Remove")]
+        routes.append(("agent-retire", "Retire"))
+    return [*routes, ("agent-remove", "Remove")]
 
 
-def _strip(found: Agent, caller: Caller, now: datetime) -> dict[str, Any]:
-    """The states of the last day: of the time for which they are known."""
+def _strip(agent: Agent, caller: Caller, now: datetime) -> dict[str, Any]:
+    """Return the timeline of the last day, as far as the states are known."""
     since = now - _STRIP
-    moves = _moves(found, caller, since)
-    known_from = found.created_at
-    if len(moves) > _MOST_MOVES:
-        moves = moves[-_MOST_MOVES:]
+    moves = _moves(agent, caller, since)
+    known_from = agent.created_at
+    if len(moves) > _MAX_MOVES:
+        moves = moves[-_MAX_MOVES:]
         known_from = moves[0].at
     spans = timeline.spans(
         moves,
-        found.state,
-        state_since=found.state_since,
+        agent.state,
+        state_since=agent.state_since,
         known_from=known_from,
         since=since,
         now=now,
@@ -107,29 +107,32 @@ def _strip(found: Agent, caller: Caller, now: datetime) -> dict[str, Any]:
     return {
         "spans": spans,
         "ticks": timeline.ticks(since=since, now=now),
-        "seen_states": list(dict.fromkeys(one.state for one in spans)),
+        "seen_states": list(dict.fromkeys(span.state for span in spans)),
         "strip_begin": spans[0].begin if spans and spans[0].x else None,
         "width": timeline.WIDTH,
     }
 
 
-def _moves(found: Agent, caller: Caller, since: datetime) -> list[timeline.Move]:
-    """Changes of state that the caller may read, the oldest first; one more than is shown at most."""
-    rows = visible_events(caller).filter(object_type="agent", object_id=str(found.id), at__gte=since)
-    newest = rows.filter(type__in=_STATE_OF).exclude(seq=None).order_by("-seq")[: _MOST_MOVES + 1]
-    return [timeline.Move(one.at, one.data.get("from", ""), _STATE_OF[one.type]) for one in reversed(newest)]
+def _moves(agent: Agent, caller: Caller, since: datetime) -> list[timeline.Move]:
+    """Return state changes that the caller can read, oldest first, and at most one more than the limit."""
+    rows = visible_events(caller).filter(object_type="agent", object_id=str(agent.id), at__gte=since)
+    newest = rows.filter(type__in=_STATE_OF).exclude(seq=None).order_by("-seq")[: _MAX_MOVES + 1]
+    return [
+        timeline.Move(event.at, event.data.get("from", ""), _STATE_OF[event.type])
+        for event in reversed(newest)
+    ]
 
 
-def _tokens(found: Agent, caller: Caller) -> list[Token]:
-    if found.registered_by is None or not caller.verdict(Action.ACCESS_READ).allowed:
+def _tokens(agent: Agent, caller: Caller) -> list[Token]:
+    if agent.registered_by is None or not caller.verdict(Action.ACCESS_READ).allowed:
         return []
-    rows = Token.objects.filter(principal_id=found.registered_by, revoked_at=None)
+    rows = Token.objects.filter(principal_id=agent.registered_by, revoked_at=None)
     return list(rows.order_by("-created_at")[:5])
 
 
-def _skew(found: Agent) -> int | None:
-    """Milliseconds that the agent's clock was ahead of ours at its last heartbeat."""
-    lease = found.lease
+def _skew(agent: Agent) -> int | None:
+    """Return how many milliseconds the agent's clock was ahead at its last heartbeat."""
+    lease = agent.lease
     if lease.reported_at is None:
         return None
     return round((lease.reported_at - lease.renewed_at).total_seconds() * 1000)

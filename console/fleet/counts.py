@@ -1,4 +1,4 @@
-"""Agents as the pages count and filter them."""
+"""Counts of agents by state, including late ones."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ CHOICES = [*(state.value for state in State), LATE]
 
 
 def counts() -> dict[str, int]:
-    """Agents by state. The late ones are live, so they are counted there too."""
-    told = {choice: Count("pk", filter=_in_state(choice)) for choice in CHOICES}
-    found: dict[str, int] = Agent.objects.aggregate(**told)
-    return found
+    """Return agents by state. Late agents are live, so they are also counted in their state."""
+    aggregates = {choice: Count("pk", filter=_in_state(choice)) for choice in CHOICES}
+    counted: dict[str, int] = Agent.objects.aggregate(**aggregates)
+    return counted
 
 
 def _in_state(choice: str) -> Q:

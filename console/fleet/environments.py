@@ -1,4 +1,4 @@
-"""Environments: how their agents are and what these serve, as a picture and as a table."""
+"""The environments page: agents by state and their service types, as a diagram and a table."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ from controlplane.identity.roles import Action
 from registry.environments.models import Environment
 from registry.listing.counts import agent_counts
 
-_MOST = 20
+_PAGE_SIZE = 20
 
 
 @page
 def environments(request: HttpRequest, caller: Caller) -> HttpResponse:
-    """`?q=` a part of the name, `?after=` the last name of the page before."""
+    """List environments. `?q=` part of the name; `?after=` last name of the previous page."""
     caller.require(Action.AGENT_READ)
-    said, after = (request.GET.get(name, "").strip() for name in ("q", "after"))
+    query, after = (request.GET.get(name, "").strip() for name in ("q", "after"))
     counts = agent_counts()
-    fitting = sorted(name for name in counts if said.lower() in name.lower() and name > after)
-    names = fitting[:_MOST]
+    matching = sorted(name for name in counts if query.lower() in name.lower() and name > after)
+    names = matching[:_PAGE_SIZE]
     served = served_in(names)
-    shown = [topology.Environment(name, counts[name], served.get(name, [])) for name in names]
+    page = [topology.Environment(name, counts[name], served.get(name, [])) for name in names]
     context = {
-        "said": said,
-        "filtered": bool(said or after),
-        "environments": shown,
-        "picture": topology.picture(shown),
+        "query": query,
+        "filtered": bool(query or after),
+        "environments": page,
+        "picture": topology.picture(page),
         "width": topology.WIDTH,
-        "next_after": names[-1] if len(fitting) > _MOST else "",
+        "next_after": names[-1] if len(matching) > _PAGE_SIZE else "",
         "engaged": set(Environment.objects.exclude(guard_engaged_at=None).values_list("name", flat=True)),
         "curl": curl(request, "GET", "agents:summary"),
     }

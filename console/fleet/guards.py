@@ -1,4 +1,4 @@
-"""Fleet guards: where silence is doubted, by which numbers, and the operator's word."""
+"""The fleet guards page, and the page that sets the mode of a guard."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from django.shortcuts import render
 from django.urls import reverse
 
 from console import forms
-from console.confirmations import Change, Field, confirmed
+from console.confirmations import Change, Field, confirm_change
 from console.cpctl_commands import curl
-from console.pages import actor_of, page, page_of
+from console.pages import actor_of, load_page, page
 from controlplane.identity.callers import Caller
 from controlplane.identity.roles import Action
 from registry.agents.states import State
@@ -25,11 +25,11 @@ from registry.environments.models import Environment
 from registry.environments.policies import guard_policy
 from registry.listing import counts
 
-_WORDS = {
-    "lift": "Silent agents are marked unavailable at once, and their work may move to other agents. "
-    "Ends with this incident.",
-    "engage": "Agents that fall silent become unknown, and their work stays with them.",
-    "none": "The rule decides again, with the next sweep.",
+_MEANINGS = {
+    "lift": "Silent agents become unavailable immediately, and their work can move to other agents. "
+    "Ends when the incident is over.",
+    "engage": "Silent agents become unknown, and their work stays with them.",
+    "none": "The guard is automatic again from the next sweep.",
 }
 
 
@@ -41,17 +41,20 @@ def guards(request: HttpRequest, caller: Caller) -> HttpResponse:
     only_engaged = request.GET.get("engaged") == "1"
     if only_engaged:
         rows = rows.exclude(guard_engaged_at=None)
-    found = page_of(request, caller, rows, order=("name",))
+    results = load_page(request, caller, rows, order=("name",))
     by_environment = counts.agent_counts()
     by_environment[WHOLE_FLEET] = counts.total(by_environment)
     context = {
-        "found": found,
-        "guards": [(one, _now(by_environment.get(one.name, {}))) for one in found.items],
+        "results": results,
+        "guards": [
+            (environment, _current_counts(by_environment.get(environment.name, {})))
+            for environment in results.items
+        ],
         "only_engaged": only_engaged,
         "policy": policy,
         "percent": round(policy.share * 100),
         "lift_percent": round(policy.lift_share * 100),
-        "longest": round(policy.longest.total_seconds() / 60),
+        "max_minutes": round(policy.longest.total_seconds() / 60),
         "may_write": caller.verdict(Action.AGENT_WRITE).allowed,
         "curl": curl(request, "GET", "fleet-guards"),
     }
@@ -60,49 +63,50 @@ def guards(request: HttpRequest, caller: Caller) -> HttpResponse:
 
 @page
 def ruling(request: HttpRequest, caller: Caller) -> HttpResponse:
-    """`?environment=`; an empty one is the whole fleet. `?ruling=` is what is offered first."""
+    """Set the mode of a guard. `?environment=`: empty for the whole fleet. `?ruling=`: preselected mode."""
     caller.require(Action.AGENT_WRITE)
     environment = request.GET.get("environment", "")
-    offered = request.GET.get("ruling", "lift")
-    known = Environment.objects.filter(name=environment).first() if environment.isprintable() else None
-    figures = (
-        (f"Last counted: {known.guard_due_count} of {known.guard_agent_count} agents silent.",)
-        if known
-        else ()
+    selected = request.GET.get("ruling", "lift")
+    row = Environment.objects.filter(name=environment).first() if environment.isprintable() else None
+    counts_line = (
+        (f"Last count: {row.guard_due_count} of {row.guard_agent_count} agents silent.",) if row else ()
     )
     change = Change(
-        f"Overrule the fleet guard of {environment[:80] or 'the whole fleet'}?",
-        (*figures, *(f"{word}: {meaning}" for word, meaning in _WORDS.items())),
-        "Overrule it",
+        f"Override the fleet guard of {environment[:80] or 'the whole fleet'}?",
+        (*counts_line, *(f"{mode}: {meaning}" for mode, meaning in _MEANINGS.items())),
+        "Override guard",
         reverse("guards"),
-        "The guard follows your word.",
+        "Fleet guard overridden.",
         (
-            Field("ruling", "Your word", value=offered, choices=tuple(_WORDS)),
-            Field("seconds", "For so many seconds", "number", value="900"),
-            Field("reason", "Why"),
+            Field("ruling", "Mode", value=selected, choices=tuple(_MEANINGS)),
+            Field("seconds", "Duration in seconds", "number", value="900"),
+            Field("reason", "Reason"),
         ),
-        {"curl": curl(request, "POST", "fleet-guards:overrule", _body(environment, offered))},
-        is_grave=True,
+        {"curl": curl(request, "POST", "fleet-guards:overrule", _body(environment, selected))},
+        is_destructive=True,
     )
 
-    def act(said: Mapping[str, str]) -> None:
-        body = {**_body(environment, said.get("ruling", "")), "seconds": forms.whole(said.get("seconds", ""))}
-        wanted = forms.filled(FleetGuardRulingWrite, body)
-        word = None if wanted["ruling"] == "none" else Ruling(wanted["ruling"])
-        actor = actor_of(caller, said.get("reason", ""))
-        overrule(environment, word, lasting=timedelta(seconds=wanted["seconds"]), actor=actor)
+    def act(form: Mapping[str, str]) -> None:
+        body = {
+            **_body(environment, form.get("ruling", "")),
+            "seconds": forms.parse_number(form.get("seconds", "")),
+        }
+        values = forms.parse_form(FleetGuardRulingWrite, body)
+        mode = None if values["ruling"] == "none" else Ruling(values["ruling"])
+        actor = actor_of(caller, form.get("reason", ""))
+        overrule(environment, mode, lasting=timedelta(seconds=values["seconds"]), actor=actor)
 
-    return confirmed(request, change, act)
+    return confirm_change(request, change, act)
 
 
-def _now(states: Mapping[State, int]) -> dict[str, int]:
-    """How many agents there are, and how many of them are silent."""
+def _current_counts(states: Mapping[State, int]) -> dict[str, int]:
+    """Return the number of agents, and the silent ones among them."""
     return {
-        "agents": counts.registered(states),
+        "agents": counts.registered_count(states),
         "unknown": states.get(State.UNKNOWN, 0),
         "unavailable": states.get(State.UNAVAILABLE, 0),
     }
 
 
-def _body(environment: str, word: str) -> dict[str, str]:
-    return {"environment": environment, "ruling": word}
+def _body(environment: str, mode: str) -> dict[str, str]:
+    return {"environment": environment, "ruling": mode}

@@ -1,4 +1,4 @@
-"""What it means for an environment if one agent takes no more work."""
+"""Impact on an environment if one agent stops taking work."""
 
 from __future__ import annotations
 
@@ -15,42 +15,47 @@ _TAKE_WORK = (State.READY.value, State.CONGESTED.value)
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
-    """others: agents of its environment that take work too. alone, tasks_alone: what nobody else serves."""
+class Impact:
+    """Impact of losing an agent.
+
+    other_agents: working agents of its environment. only_here, tasks_only_here: types that only it serves.
+    """
 
     environment: str
     lag: int
-    others: int
-    alone: tuple[str, ...]
-    tasks_alone: tuple[str, ...]
+    other_agents: int
+    only_here: tuple[str, ...]
+    tasks_only_here: tuple[str, ...]
 
 
-def standing(agent: Agent) -> Standing:
+def load_impact(agent: Agent) -> Impact:
     types = list(agent.service_types)
     working = Agent.objects.filter(environment=agent.environment, state__in=_TAKE_WORK).exclude(pk=agent.pk)
-    wanted: Any = {
+    counts: Any = {
         f"type_{index}": Count("pk", filter=Q(service_types__contains=[name]))
         for index, name in enumerate(types)
     }
-    counted = working.aggregate(others=Count("pk"), **wanted)
-    alone = tuple(name for index, name in enumerate(types) if not counted[f"type_{index}"])
-    names = sorted({one["name"] for one in agent.task_types})
+    counted = working.aggregate(other_agents=Count("pk"), **counts)
+    only_here = tuple(name for index, name in enumerate(types) if not counted[f"type_{index}"])
+    names = sorted({task_type["name"] for task_type in agent.task_types})
     served = ServedTaskType.objects.filter(name__in=names, agent__state__in=_TAKE_WORK)
     elsewhere = set(served.exclude(agent_id=agent.pk).values_list("name", flat=True))
-    tasks = tuple(name for name in names if name not in elsewhere)
-    return Standing(agent.environment, agent.lease.consumer_lag, counted["others"], alone, tasks)
+    task_types = tuple(name for name in names if name not in elsewhere)
+    return Impact(agent.environment, agent.lease.consumer_lag, counted["other_agents"], only_here, task_types)
 
 
-def in_words(found: Standing) -> tuple[str, ...]:
-    """Pure: what an operator should know before work is taken away from it."""
-    others = "1 other agent takes" if found.others == 1 else f"{found.others} other agents take"
-    said = [f"In {found.environment} {others} work."]
-    if found.lag:
-        said.append(f"{found.lag} messages wait for it unread.")
-    if found.alone:
-        said.append(f"Nobody else there provides: {', '.join(found.alone)}.")
-    if found.tasks_alone:
-        said.append(f"No other agent that takes work serves the task types: {', '.join(found.tasks_alone)}.")
-    if not (found.alone or found.tasks_alone):
-        said.append("Everything that it serves is served by others as well.")
-    return tuple(said)
+def describe_impact(impact: Impact) -> tuple[str, ...]:
+    """Describe the impact for an operator, in sentences."""
+    workers = (
+        "1 other agent takes" if impact.other_agents == 1 else f"{impact.other_agents} other agents take"
+    )
+    lines = [f"In {impact.environment}, {workers} work."]
+    if impact.lag:
+        lines.append(f"Unread messages of this agent: {impact.lag}.")
+    if impact.only_here:
+        lines.append(f"Service types that no other agent there provides: {', '.join(impact.only_here)}.")
+    if impact.tasks_only_here:
+        lines.append(f"Task types that no other working agent serves: {', '.join(impact.tasks_only_here)}.")
+    if not (impact.only_here or impact.tasks_only_here):
+        lines.append("Other agents serve all of its service types and task types.")
+    return tuple(lines)

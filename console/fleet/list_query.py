@@ -1,4 +1,4 @@
-"""What somebody asks the list of agents: the same question as the API's, from a form."""
+"""Filters and order of the agents page, translated to the query of the API."""
 
 from __future__ import annotations
 
@@ -8,33 +8,33 @@ from typing import Any
 from console.fleet.counts import LATE
 from registry.agents.models import Agent
 from registry.agents.querysets import AgentQuerySet
-from registry.listing.search import ORDERS, matching
+from registry.listing.search import ORDERS, search_agents
 
-NAMES = ("state", "environment", "service_type", "selector", "q", "sort")
-_AS_ASKED = ("environment", "service_type", "selector", "q")
+FILTERS = ("state", "environment", "service_type", "selector", "q", "sort")
+_PASSED_ON = ("environment", "service_type", "selector", "q")
 SORTS = {
     "name": "name",
-    "-name": "name, from the end",
+    "-name": "name, descending",
     "environment": "environment",
-    "-state_since": "changed last",
-    "state_since": "changed first",
+    "-state_since": "latest change",
+    "state_since": "earliest change",
     "-create_time": "newest",
     "create_time": "oldest",
 }
 
 
-def fitting(asked: Mapping[str, str]) -> AgentQuerySet:
-    """Agents that fit; an empty filter fits all, a word that we do not know none. Raises InvalidRequest."""
-    if not all(value.isprintable() for value in asked.values()):
-        # Postgres refuses NUL in a text; no name has a character that cannot be printed.
+def matching_agents(filters: Mapping[str, str]) -> AgentQuerySet:
+    """Return the agents that match all filters that are not empty. Raises InvalidRequest."""
+    if not all(value.isprintable() for value in filters.values()):
+        # Postgres rejects NUL in text, and no name contains unprintable characters.
         return Agent.objects.none()
-    query: dict[str, Any] = {name: asked[name] for name in _AS_ASKED if asked.get(name)}
-    if asked.get("state") == LATE:
+    query: dict[str, Any] = {name: filters[name] for name in _PASSED_ON if filters.get(name)}
+    if filters.get("state") == LATE:
         query["late"] = True
-    elif asked.get("state"):
-        query["health_status"] = [asked["state"]]
-    return matching(query)
+    elif filters.get("state"):
+        query["health_status"] = [filters["state"]]
+    return search_agents(query)
 
 
-def order(asked: Mapping[str, str]) -> tuple[str, ...]:
-    return ORDERS.get(asked.get("sort") or "name", ORDERS["name"])
+def order(filters: Mapping[str, str]) -> tuple[str, ...]:
+    return ORDERS.get(filters.get("sort") or "name", ORDERS["name"])

@@ -1,4 +1,4 @@
-"""Agents as a list: a page of rows at a time, however many there are."""
+"""The agents page: a filtered, sorted and paged list."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from django.shortcuts import render
 from django.utils.http import urlencode
 
 from console.cpctl_commands import cpctl, curl
-from console.filter_choices import offered
+from console.filter_choices import select_options
 from console.fleet import list_query
 from console.fleet.counts import CHOICES, LATE
 from console.fleet.silence import silence
-from console.pages import page, page_of
+from console.pages import load_page, page
 from controlplane.errors import InvalidRequest
 from controlplane.identity.callers import Caller
 from controlplane.identity.roles import Action
@@ -26,25 +26,27 @@ from registry.listing import counts
 @page
 def agents(request: HttpRequest, caller: Caller) -> HttpResponse:
     caller.require(Action.AGENT_READ)
-    asked = {name: request.GET.get(name, "").strip() for name in list_query.NAMES}
+    filters = {name: request.GET.get(name, "").strip() for name in list_query.FILTERS}
     by_environment = counts.agent_counts()
     context = {
-        "asked": asked,
-        "filtered": any(value for name, value in asked.items() if name != "sort"),
-        "states": offered(CHOICES, asked["state"]),
-        "chips": _chips(by_environment, asked),
-        "environments": offered(by_environment, asked["environment"]),
+        "filters": filters,
+        "filtered": any(value for name, value in filters.items() if name != "sort"),
+        "states": select_options(CHOICES, filters["state"]),
+        "chips": _chips(by_environment, filters),
+        "environments": select_options(by_environment, filters["environment"]),
         "sorts": list_query.SORTS,
         "silence": silence(),
-        "copies": _copies(request, asked),
+        "copies": _copies(request, filters),
     }
     try:
-        found = page_of(request, caller, list_query.fitting(asked), order=list_query.order(asked))
+        results = load_page(
+            request, caller, list_query.matching_agents(filters), order=list_query.order(filters)
+        )
     except InvalidRequest as error:
-        # With the form: only the selector has to be written anew.
+        # Show the error with the form, so that only the selector must be corrected.
         return render(request, "console/fleet/agents.html", {**context, "problem": error}, status=422)
-    rows = [(agent, is_late(agent)) for agent in found.items]
-    return render(request, "console/fleet/agents.html", {**context, "agents": rows, "found": found})
+    rows = [(agent, is_late(agent)) for agent in results.items]
+    return render(request, "console/fleet/agents.html", {**context, "agents": rows, "results": results})
 
 
 def is_late(agent: Agent) -> bool:
@@ -53,27 +55,31 @@ def is_late(agent: Agent) -> bool:
     return agent.state in LIVE and policy.is_late(lease.renewed_at, now=now, lease_seconds=lease.set_seconds)
 
 
-def _chips(by_environment: Any, asked: dict[str, str]) -> list[tuple[str, int, str]]:
-    """How many are in each state, of the environment that is asked for; and where one sees them."""
-    here = asked["environment"]
-    chosen = {here: by_environment.get(here, {})} if here else by_environment
-    totals = counts.total(chosen)
-    kept = {name: value for name, value in asked.items() if value and name != "state"}
+def _chips(by_environment: Any, filters: dict[str, str]) -> list[tuple[str, int, str]]:
+    """Return state, count and query string for each state of the filtered environment."""
+    environment = filters["environment"]
+    selected = {environment: by_environment.get(environment, {})} if environment else by_environment
+    totals = counts.total(selected)
+    other_filters = {name: value for name, value in filters.items() if value and name != "state"}
     return [
-        (state.value, count, urlencode({**kept, "state": state.value}))
+        (state.value, count, urlencode({**other_filters, "state": state.value}))
         for state, count in totals.items()
         if count
     ]
 
 
-def _copies(request: HttpRequest, asked: dict[str, str]) -> dict[str, str]:
-    said = {name: value for name, value in asked.items() if value and name != "state"}
-    state = asked["state"]
+def _copies(request: HttpRequest, filters: dict[str, str]) -> dict[str, str]:
+    parameters = {name: value for name, value in filters.items() if value and name != "state"}
+    state = filters["state"]
     if state:
-        said |= {"late": "true"} if state == LATE else {"health_status": state}
-    words = [word for name in ("environment", "state") if asked[name] for word in (f"--{name}", asked[name])]
+        parameters |= {"late": "true"} if state == LATE else {"health_status": state}
+    words = [
+        word for name in ("environment", "state") if filters[name] for word in (f"--{name}", filters[name])
+    ]
     return {
-        "curl": curl(request, "GET", f"agents{'?' if said else ''}{urlencode(said)}"),
-        # Its command line knows these two filters alone.
-        "cpctl": cpctl("agents", "list", *words) if set(said) <= {"environment", "health_status"} else "",
+        "curl": curl(request, "GET", f"agents{'?' if parameters else ''}{urlencode(parameters)}"),
+        # cpctl supports only these two filters.
+        "cpctl": cpctl("agents", "list", *words)
+        if set(parameters) <= {"environment", "health_status"}
+        else "",
     }

@@ -1,4 +1,4 @@
-"""What the agents of some environments serve: service types, and the health of their providers."""
+"""Service types of environments, with counts of working agents and ready providers."""
 
 from __future__ import annotations
 
@@ -17,27 +17,31 @@ _TAKE_WORK = [State.READY.value, State.CONGESTED.value]
 
 
 def served_in(environments: Sequence[str]) -> dict[str, list[Served]]:
-    """By environment, by name of the type."""
+    """Return the service types of each environment, sorted by name."""
     providers = _providers(environments)
-    found: dict[str, list[Served]] = {}
+    by_environment: dict[str, list[Served]] = {}
     with connection.cursor() as cursor:
-        asked: dict[str, Any] = {"names": list(environments), "work": _TAKE_WORK, "gone": State.RETIRED.value}
-        cursor.execute(_SERVED, asked)
+        parameters: dict[str, Any] = {
+            "names": list(environments),
+            "work": _TAKE_WORK,
+            "gone": State.RETIRED.value,
+        }
+        cursor.execute(_SERVED, parameters)
         for environment, name, agents, working in cursor.fetchall():
-            here = providers.get((environment, name), (0, 0))
-            found.setdefault(environment, []).append(Served(name, agents, working, *here))
-    return found
+            counts = providers.get((environment, name), (0, 0))
+            by_environment.setdefault(environment, []).append(Served(name, agents, working, *counts))
+    return by_environment
 
 
 def _providers(environments: Sequence[str]) -> dict[tuple[str, str], tuple[int, int]]:
-    """How many providers each type has in an environment, and how many of them are ready."""
+    """Return counts of all and of ready providers by environment and service type."""
     rows = Provider.objects.filter(agent__environment__in=environments, holds_type=True)
-    counted = rows.values_list("agent__environment", "service_type", "state").annotate(count=Count("pk"))
-    found: dict[tuple[str, str], tuple[int, int]] = {}
-    for environment, name, state, count in counted:
-        whole, ready = found.get((environment, name), (0, 0))
-        found[environment, name] = (whole + count, ready + count * (state == Health.READY))
-    return found
+    groups = rows.values_list("agent__environment", "service_type", "state").annotate(count=Count("pk"))
+    counts: dict[tuple[str, str], tuple[int, int]] = {}
+    for environment, name, state, count in groups:
+        total, ready = counts.get((environment, name), (0, 0))
+        counts[environment, name] = (total + count, ready + count * (state == Health.READY))
+    return counts
 
 
 _SERVED = """

@@ -1,4 +1,4 @@
-"""Engaged fleet guards as one banner, however many environments are silent. Pure but for the query."""
+"""Summary of the engaged fleet guards, for one banner. Pure except for the query."""
 
 from __future__ import annotations
 
@@ -15,14 +15,15 @@ from registry.environments.models import Environment
 
 @dataclass(frozen=True, slots=True)
 class Silence:
-    """What the engaged guards say together.
+    """Summary of the engaged fleet guards.
 
-    environments: of the engaged guards, in order. known: of all guards. silent, agents: as the guards
-    judged, of the whole fleet if that guard is engaged, else summed up. reason: of the only guard.
+    environments: those with an engaged guard, sorted. environment_count: all with a guard. silent, agents:
+    counts when the guards engaged, of the whole fleet if that guard is engaged, otherwise summed. reason: of
+    a single guard.
     """
 
     environments: tuple[str, ...]
-    known: int
+    environment_count: int
     whole_fleet: bool
     silent: int
     agents: int
@@ -31,39 +32,39 @@ class Silence:
     reason: str
 
     @property
-    def figures(self) -> str:
+    def counts(self) -> str:
         return f"{self.silent:,} of {self.agents:,} agents silent"
 
     @property
     def place(self) -> str:
-        """Where the guards are engaged, in words."""
+        """Describe where the guards are engaged."""
         if not self.environments:
             return "for the whole fleet"
         if len(self.environments) == 1 and not self.whole_fleet:
             return f"in {self.environments[0]}"
         count = len(self.environments)
         whole = " and for the whole fleet" if self.whole_fleet else ""
-        return f"in {count} of {self.known} environments{whole}"
+        return f"in {count} of {self.environment_count} environments{whole}"
 
 
 def silence() -> Silence | None:
-    """None if no guard is engaged."""
-    engaged = Environment.objects.exclude(guard_engaged_at=None).annotate(now=Now()).order_by("name")
-    rows = list(engaged)
+    """Return the summary, or None if no guard is engaged."""
+    guards = Environment.objects.exclude(guard_engaged_at=None).annotate(now=Now()).order_by("name")
+    rows = list(guards)
     return summary(rows, Environment.objects.exclude(name=WHOLE_FLEET).count()) if rows else None
 
 
-def summary(guards: Sequence[Any], known: int) -> Silence:
-    """guards: the engaged ones, at least one. known: how many environments have a guard."""
-    whole = [one for one in guards if one.name == WHOLE_FLEET]
-    counted = whole or guards
+def summary(guards: Sequence[Any], environment_count: int) -> Silence:
+    """Summarize the engaged guards. environment_count: number of environments with a guard."""
+    fleet_guards = [guard for guard in guards if guard.name == WHOLE_FLEET]
+    counted_guards = fleet_guards or guards
     return Silence(
-        tuple(one.name for one in guards if one.name != WHOLE_FLEET),
-        known,
-        bool(whole),
-        sum(one.guard_due_count for one in counted),
-        sum(one.guard_agent_count for one in counted),
-        min(one.guard_engaged_at for one in guards),
+        tuple(guard.name for guard in guards if guard.name != WHOLE_FLEET),
+        environment_count,
+        bool(fleet_guards),
+        sum(guard.guard_due_count for guard in counted_guards),
+        sum(guard.guard_agent_count for guard in counted_guards),
+        min(guard.guard_engaged_at for guard in guards),
         guards[0].now,
         guards[0].guard_reason if len(guards) == 1 else "",
     )

@@ -1,4 +1,4 @@
-"""Task types: which there are, who publishes one, and which agents serve it."""
+"""Pages of task types: the list, and one with its publishing teams and serving agents."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from django.shortcuts import render
 
 from console.agent_configs import document_status
 from console.cpctl_commands import curl
-from console.pages import page, page_of
+from console.pages import load_page, page
 from controlplane.database.clock import database_now
 from controlplane.identity.callers import Caller
 from controlplane.identity.roles import Action
@@ -19,15 +19,15 @@ from registry import task_routing
 @page
 def task_types(request: HttpRequest, caller: Caller) -> HttpResponse:
     caller.require(Action.AGENT_READ)
-    rows = task_routing.names_seen_by(caller)
-    said = request.GET.get("q", "").strip()
-    if said:
-        rows = rows.filter(name__icontains=said) if said.isprintable() else rows.none()
-    found = page_of(request, caller, rows, order=("name",))
+    rows = task_routing.visible_names(caller)
+    query = request.GET.get("q", "").strip()
+    if query:
+        rows = rows.filter(name__icontains=query) if query.isprintable() else rows.none()
+    results = load_page(request, caller, rows, order=("name",))
     context = {
-        "found": found,
-        "said": said,
-        "rows": task_routing.summaries([one.name for one in found.items], caller).values(),
+        "results": results,
+        "query": query,
+        "rows": task_routing.summaries([row.name for row in results.items], caller).values(),
         "curl": curl(request, "GET", "task-types"),
     }
     return render(request, "console/fleet/task_types.html", context)
@@ -36,11 +36,13 @@ def task_types(request: HttpRequest, caller: Caller) -> HttpResponse:
 @page
 def task_type(request: HttpRequest, caller: Caller, name: str) -> HttpResponse:
     caller.require(Action.AGENT_READ)
-    publications, rows = task_routing.find(name, caller)
+    publications, rows = task_routing.find_task_type(name, caller)
     context = {
         "name": name,
-        "published": [(one, document_status.reachable(one.conditions)) for one in publications],
-        "found": page_of(request, caller, rows, order=("version", "id")),
+        "published": [
+            (publication, document_status.reachable(publication.conditions)) for publication in publications
+        ],
+        "results": load_page(request, caller, rows, order=("version", "id")),
         "now": database_now(),
         "curl": curl(request, "GET", f"task-types/{quote(name, safe='')}"),
     }

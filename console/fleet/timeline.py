@@ -1,4 +1,4 @@
-"""The states of an agent over time, as bars of a picture. Pure."""
+"""Timeline of an agent's states, as bars of an SVG. Pure."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Move:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A state, from when until when, and where its bar lies: x and width out of WIDTH."""
+    """A state with its start and end, and its bar: x and width out of WIDTH."""
 
     state: str
     begin: datetime
@@ -32,7 +32,7 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Tick:
-    """A mark on the time axis: x out of WIDTH, and how many hours ago that is."""
+    """A mark on the time axis: x out of WIDTH, and its age in hours."""
 
     x: float
     hours: int
@@ -47,23 +47,23 @@ def spans(
     since: datetime,
     now: datetime,
 ) -> list[Span]:
-    """Bars from `since` until now, of the time for which the state is known; the rest stays empty.
+    """Return bars from `since` until now for the time in which the state is known.
 
-    moves: the oldest first; every one since `known_from`, which is not before the agent existed.
-    state_since: when the current state began, which is known without any move.
+    moves: all state changes since `known_from`, oldest first.
+    state_since: start of the current state, which is known without moves.
     """
     begin = max(since, known_from)
-    known = [one for one in moves if begin < one.at <= now]
-    if not known:
+    recent = [move for move in moves if begin < move.at <= now]
+    if not recent:
         return list(_bars([(current, max(begin, min(state_since, now)))], since=since, now=now))
-    starts = [(known[0].before, begin), *((one.after, one.at) for one in known)]
-    return list(_bars([one for one in starts if one[0]], since=since, now=now))
+    starts = [(recent[0].before, begin), *((move.after, move.at) for move in recent)]
+    return list(_bars([move for move in starts if move[0]], since=since, now=now))
 
 
 def ticks(*, since: datetime, now: datetime, hours: int = 6) -> list[Tick]:
-    """One mark every few hours, the oldest first."""
-    whole = now - since
-    count = whole // _HOUR
+    """Return a mark every few hours, oldest first."""
+    length = now - since
+    count = length // _HOUR
     return [Tick(_x(now - number * _HOUR, since, now), number) for number in range(count, -1, -hours)]
 
 

@@ -1,4 +1,4 @@
-"""Environments, their agents by state and what these serve, as a picture. Pure: the page draws it as SVG."""
+"""Layout of the environments diagram: agents by state and service types. Pure; the template draws the SVG."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from registry.agents.states import State
 WIDTH = 1100
 _BAR_X, _BAR_WIDTH = 300, 380
 _TYPE_STEP = 30
-_LEAST_HEIGHT, _GAP = 56, 16
-_MOST_TYPES = 8
+_MIN_HEIGHT, _GAP = 56, 16
+_MAX_TYPES = 8
 
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """A service type of an environment: agents that say so, those that take work, its providers."""
+    """A service type of an environment, with counts of agents, working agents and providers."""
 
     name: str
     agents: int
@@ -46,9 +46,9 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One environment: top and middle of its row, the bars of its states, its types with their middles.
+    """A row of the diagram: its position, the bars of its states, and its service types with y positions.
 
-    more: types that the picture leaves out; the table has them.
+    more: number of service types that only the table shows.
     """
 
     environment: Environment
@@ -72,30 +72,32 @@ class Picture:
 
 def picture(environments: Sequence[Environment]) -> Picture:
     rows, top = [], 0
-    for one in environments:
-        row = _row(one, top)
+    for environment in environments:
+        row = _row(environment, top)
         rows.append(row)
         top += row.height + _GAP
     return Picture(tuple(rows), max(0, top - _GAP))
 
 
-def _row(one: Environment, top: int) -> Row:
-    shown = one.served[:_MOST_TYPES]
-    height = max(_LEAST_HEIGHT, _TYPE_STEP * len(shown))
+def _row(environment: Environment, top: int) -> Row:
+    types = environment.served[:_MAX_TYPES]
+    height = max(_MIN_HEIGHT, _TYPE_STEP * len(types))
     middle = top + height // 2
-    first = middle - _TYPE_STEP * (len(shown) - 1) // 2
-    types = tuple((served, first + _TYPE_STEP * index) for index, served in enumerate(shown))
-    return Row(one, top, height, middle, _bars(one), types, len(one.served) - len(shown))
+    first = middle - _TYPE_STEP * (len(types) - 1) // 2
+    boxes = tuple((served, first + _TYPE_STEP * index) for index, served in enumerate(types))
+    return Row(
+        environment, top, height, middle, _bars(environment), boxes, len(environment.served) - len(types)
+    )
 
 
-def _bars(one: Environment) -> tuple[Bar, ...]:
-    """As wide as the share of the state; a few agents of many still have a bar that can be seen."""
-    present = [(state.value, count) for state, count in one.states.items() if count]
-    least, total = 6.0, sum(count for _, count in present)
-    room = _BAR_WIDTH - least * len(present)
+def _bars(environment: Environment) -> tuple[Bar, ...]:
+    """Return bars proportional to the share of each state, with a visible minimum width."""
+    present = [(state.value, count) for state, count in environment.states.items() if count]
+    minimum, total = 6.0, sum(count for _, count in present)
+    space = _BAR_WIDTH - minimum * len(present)
     bars, x = [], float(_BAR_X)
     for state, count in present:
-        width = round(least + room * count / total, 1)
+        width = round(minimum + space * count / total, 1)
         bars.append(Bar(state, count, round(x, 1), width))
         x += width
     return tuple(bars)

@@ -1,4 +1,4 @@
-"""Pages about agents, their environments, guards and task types."""
+"""Routes of agents, environments, fleet guards and task types."""
 
 from django.urls import path
 

@@ -1,4 +1,4 @@
-"""Edit one override: a form and YAML side by side, a preview, and a save that loses nothing."""
+"""The override editor: form and YAML side by side, preview, and save with conflict detection."""
 
 from __future__ import annotations
 
@@ -12,7 +12,13 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 
 from console.overrides import forms, three_way_diff
-from console.overrides.form_input import Wanted, address_of, segments_of, terms_of, wanted_from
+from console.overrides.form_input import (
+    OverrideForm,
+    address_of,
+    read_override_form,
+    segments_of,
+    write_options,
+)
 from console.pages import actor_of, page
 from console.templatetags.parts import scope_url
 from controlplane.api.problems import STATUS_BY_ERROR
@@ -49,23 +55,23 @@ def edit(request: HttpRequest, caller: Caller, resource_type: str) -> HttpRespon
     current_catalogue().get(resource_type).check_level(address.scope)
     check_known(address.scope)
     if request.method == "POST":
-        return _changed(request, caller, address)
-    standing = load_current([address])[address]
-    text = _text(_copied(request, caller, address) or standing.attributes)
-    return _show(request, caller, address, Wanted(text, standing.present_version or 0, "", False, ""))
+        return _handle_post(request, caller, address)
+    current = load_current([address])[address]
+    text = _text(_copied_attributes(request, caller, address) or current.attributes)
+    return _show(request, caller, address, OverrideForm(text, current.present_version or 0, "", False, ""))
 
 
 @page
 def fields(request: HttpRequest, caller: Caller, resource_type: str) -> HttpResponse:
-    """Keep form and YAML in step: a field was filled in, or the YAML was typed."""
+    """Synchronise form and YAML after a change of either."""
     address = address_of(request, caller, resource_type, Action.OVERRIDE_WRITE)
     schema = current_catalogue().get(resource_type).schema
     text, pointer = request.POST.get("text", ""), request.POST.get("changed", "")
     try:
         attributes = parsed(text)
         if pointer:
-            said = request.POST.get(f"f:{pointer}", "")
-            attributes = forms.with_field(attributes, schema, pointer, said)
+            field_text = request.POST.get(f"f:{pointer}", "")
+            attributes = forms.with_field(attributes, schema, pointer, field_text)
             text = _text(attributes)
     except ControlplaneError as error:
         return render(request, "console/overrides/step.html", {"problem": error})
@@ -74,66 +80,73 @@ def fields(request: HttpRequest, caller: Caller, resource_type: str) -> HttpResp
 
 
 def parsed(text: str) -> Attributes:
-    """The attributes that were typed. Raises MalformedBody with line and column."""
+    """Parse the typed attributes. Raises MalformedBody with line and column."""
     value = strict_yaml.load(text) if text.strip() else {}
     if not isinstance(value, dict):
-        raise MalformedBody("Attributes are an object: names with values.")
+        raise MalformedBody("Attributes must be an object of names and values.")
     return value
 
 
-def _changed(request: HttpRequest, caller: Caller, address: Address) -> HttpResponse:
-    wanted, step = wanted_from(request), request.POST.get("do", "preview")
+def _handle_post(request: HttpRequest, caller: Caller, address: Address) -> HttpResponse:
+    form, step = read_override_form(request), request.POST.get("do", "preview")
     try:
-        attributes = None if step in ("preview-delete", "delete") else parsed(wanted.text)
-        saves = step in ("save", "delete")
-        plan = _write(caller, address, attributes, wanted, saves=saves)
+        attributes = None if step in ("preview-delete", "delete") else parsed(form.text)
+        is_save = step in ("save", "delete")
+        plan = _write(caller, address, attributes, form, saves=is_save)
     except PermissionDenied:
         raise
     except VersionMismatch:
-        return _conflict(request, caller, address, wanted)
+        return _show_conflict(request, caller, address, form)
     except ControlplaneError as error:
         status = STATUS_BY_ERROR[type(error)]
-        return _show(request, caller, address, wanted, {"problem": error}, status=status)
-    if saves:
+        return _show(request, caller, address, form, {"problem": error}, status=status)
+    if is_save:
         return _saved(request, address, plan)
-    return _show(request, caller, address, wanted, {"plan": show_plan(plan), "deletes": attributes is None})
+    return _show(request, caller, address, form, {"plan": show_plan(plan), "deletes": attributes is None})
 
 
 def _write(
-    caller: Caller, address: Address, attributes: Attributes | None, wanted: Wanted, *, saves: bool
+    caller: Caller, address: Address, attributes: Attributes | None, form: OverrideForm, *, saves: bool
 ) -> Plan:
-    """Save, or do everything but keep it."""
-    options = terms_of(wanted, caller, address.scope, saves=saves)
-    act = write_override if saves else preview_override
-    return act(address, attributes, actor=actor_of(caller, wanted.reason), options=options)
+    """Save the override, or preview the change."""
+    options = write_options(form, caller, address.scope, saves=saves)
+    operation = write_override if saves else preview_override
+    return operation(address, attributes, actor=actor_of(caller, form.reason), options=options)
 
 
 def _saved(request: HttpRequest, address: Address, plan: Plan) -> HttpResponse:
     (change,) = plan.changes
-    told = {
-        ChangeKind.UNCHANGED: "Nothing differed, so nothing was saved.",
-        ChangeKind.DELETED: "Removed. The scope inherits again.",
+    message = {
+        ChangeKind.UNCHANGED: "No changes to save.",
+        ChangeKind.DELETED: "Override removed. The scope inherits its values.",
     }.get(change.kind, f"Saved as version {change.version}.")
-    messages.success(request, told, extra_tags=draft_key(address))
+    messages.success(request, message, extra_tags=draft_key(address))
     return redirect(f"{scope_url('overrides', address.scope)}#{address.resource_type}")
 
 
-def _conflict(request: HttpRequest, caller: Caller, address: Address, wanted: Wanted) -> HttpResponse:
-    """Somebody was quicker: show all three, and go on from what stands now with the text as it was typed."""
-    standing = load_current([address])[address]
+def _show_conflict(
+    request: HttpRequest, caller: Caller, address: Address, form: OverrideForm
+) -> HttpResponse:
+    """Show the base, the saved version and the user's text, and continue from the saved version."""
+    current = load_current([address])[address]
     rule = current_catalogue().get(address.resource_type).rule
-    ways = three_way_diff.three_ways(
-        _begun(address, wanted), standing.attributes, _or_nothing(wanted.text), rule
+    rows = three_way_diff.compare_three(
+        _base_attributes(address, form), current.attributes, _parse_or_empty(form.text), rule
     )
-    last = get_version(address, standing.version)
-    now = Wanted(wanted.text, standing.present_version or 0, wanted.reason, wanted.force, "")
-    found = {"ways": ways, "last": last, "theirs": _text(standing.attributes), "begun": wanted.version}
-    return _show(request, caller, address, now, found, status=412)
+    latest = get_version(address, current.version)
+    next_form = OverrideForm(form.text, current.present_version or 0, form.reason, form.force, "")
+    conflict = {
+        "conflicts": rows,
+        "latest": latest,
+        "theirs": _text(current.attributes),
+        "base_version": form.version,
+    }
+    return _show(request, caller, address, next_form, conflict, status=412)
 
 
-def _begun(address: Address, wanted: Wanted) -> Attributes | None:
+def _base_attributes(address: Address, form: OverrideForm) -> Attributes | None:
     try:
-        return get_version(address, wanted.version).attributes if wanted.version else None
+        return get_version(address, form.version).attributes if form.version else None
     except UnknownVersion:
         return None
 
@@ -142,82 +155,85 @@ def _show(
     request: HttpRequest,
     caller: Caller,
     address: Address,
-    wanted: Wanted,
-    found: dict[str, Any] | None = None,
+    form: OverrideForm,
+    extra: dict[str, Any] | None = None,
     *,
     status: int = 200,
 ) -> HttpResponse:
     context = {
-        **_form(address, _or_nothing(wanted.text)),
-        "wanted": wanted,
+        **_form(address, _parse_or_empty(form.text)),
+        "form": form,
         "draft": draft_key(address),
         "may_force": caller.verdict(Action.OVERRIDE_FORCE, address.scope).allowed,
         "confirm_above": settings.CONFIRM_ABOVE_SCOPES,
-        "copy": _copies(request, address, wanted.text, wanted.version),
-        "is_answer": request.method == "POST",
-        **(found or {}),
+        "copy": _copies(request, address, form.text, form.version),
+        "is_post": request.method == "POST",
+        **(extra or {}),
     }
     return render(request, "console/overrides/edit.html", context, status=status)
 
 
 def _form(address: Address, attributes: Attributes) -> dict[str, Any]:
     catalogue = current_catalogue()
-    one = catalogue.get(address.resource_type)
+    resource_type = catalogue.get(address.resource_type)
     try:
-        read = one.read(attributes)
+        values = resource_type.read(attributes)
     except InvalidAttributes:
-        # The save will say what is wrong; the text must be shown whatever it says.
-        read = {}
+        # The save reports the error; the text must be shown in any case.
+        values = {}
     inherited = _inherited(address, catalogue)
     return {
-        "type": one,
+        "type": resource_type,
         "scope": address.scope,
-        "fields": forms.fields_of(one.schema, read, inherited),
+        "fields": forms.fields_of(resource_type.schema, values, inherited),
         "inherited": _text(inherited),
     }
 
 
 def _inherited(address: Address, catalogue: Catalogue) -> Attributes:
-    """What would apply if nothing were set here: the ladder without its last rung."""
-    found = effective_attributes(address.scope, resource_type=address.resource_type).types
+    """Return the values that apply without an override here: the ladder without its last rung."""
+    types = effective_attributes(address.scope, resource_type=address.resource_type).types
     layers = [
-        layer for one in found for layer in one.layers if layer.is_default or layer.scope != address.scope
+        layer
+        for effective_type in types
+        for layer in effective_type.layers
+        if layer.is_default or layer.scope != address.scope
     ]
-    one = catalogue.get(address.resource_type)
-    return values_only(address.scope, layers, one.rule, catalogue.rails_of(one.name))
+    effective_type = catalogue.get(address.resource_type)
+    return values_only(address.scope, layers, effective_type.rule, catalogue.rails_of(effective_type.name))
 
 
-def _copied(request: HttpRequest, caller: Caller, address: Address) -> Attributes | None:
-    """What is set at the scope that is copied from, if the address names one."""
+def _copied_attributes(request: HttpRequest, caller: Caller, address: Address) -> Attributes | None:
+    """Return the attributes of the scope to copy from, if the URL names one."""
     if "from" not in request.GET:
         return None
     source = Scope(**segments_of(request.GET, "from_"))
     caller.require(Action.OVERRIDE_READ, source)
-    there = Address(address.resource_type, source)
-    standing: CurrentOverride = load_current([there])[there]
-    return standing.attributes
+    source_address = Address(address.resource_type, source)
+    current: CurrentOverride = load_current([source_address])[source_address]
+    return current.attributes
 
 
 def _copies(request: HttpRequest, address: Address, text: str, version: int) -> dict[str, str]:
-    """The same change for a shell."""
-    here = f"{request.scheme}://{request.get_host()}"
+    """Return the same change as shell commands."""
+    host = f"{request.scheme}://{request.get_host()}"
     url = scope_url("overrides", address.scope).removeprefix("/overrides")
-    body = json.dumps({"attributes": _or_nothing(text)})
-    matching = f'-H "If-Match: \\"v{version}\\"" ' if version else ""
-    said = " ".join(f"--{name.replace('_', '-')} {value}" for name, value in _named(address.scope))
+    body = json.dumps({"attributes": _parse_or_empty(text)})
+    precondition = f'-H "If-Match: \\"v{version}\\"" ' if version else ""
+    options = " ".join(f"--{name.replace('_', '-')} {value}" for name, value in _scope_options(address.scope))
     return {
         "curl": 'curl -X PUT -H "Authorization: Bearer $TOKEN" -H "Content-Type: application/json" '
-        f'{matching}"{here}/api/v1/overrides/{address.resource_type}{url}" -d {shlex.quote(body)}',
-        "cpctl": f"cpctl get overrides {said} -o overrides.yaml && cpctl apply -f overrides.yaml",
+        f'{precondition}"{host}/api/v1/overrides/{address.resource_type}{url}" -d {shlex.quote(body)}',
+        "cpctl": f"cpctl get overrides {options} -o overrides.yaml && cpctl apply -f overrides.yaml",
         "yaml": text,
     }
 
 
-def _named(scope: Scope) -> list[tuple[str, str]]:
+def _scope_options(scope: Scope) -> list[tuple[str, str]]:
     return [(name, shlex.quote(value)) for name, value in scope.segments.items() if value]
 
 
-def _or_nothing(text: str) -> Attributes:
+def _parse_or_empty(text: str) -> Attributes:
     try:
         return parsed(text)
     except MalformedBody:
@@ -225,10 +241,10 @@ def _or_nothing(text: str) -> Attributes:
 
 
 def show_plan(plan: Plan) -> dict[str, Any]:
-    """A plan as the templates show it."""
+    """Return a plan as template context."""
     return {
-        "changes": [(one, three_way_diff.lines(one.differences)) for one in plan.changes],
-        "effective": [(one, three_way_diff.lines(one.differences)) for one in plan.effective],
+        "changes": [(change, three_way_diff.lines(change.differences)) for change in plan.changes],
+        "effective": [(change, three_way_diff.lines(change.differences)) for change in plan.effective],
         "affected": plan.affected,
         "is_empty": not plan.digest,
     }

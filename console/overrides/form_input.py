@@ -1,4 +1,4 @@
-"""What the pages about overrides are asked: a scope in the address, and on what terms to write."""
+"""Input of the override pages: the scope in the URL, and the options of a write."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from overrides.editing.commit import CommitOptions
 from overrides.editing.writes import WriteOptions
 from overrides.resolution.addresses import Address
 
-_LONGEST_REASON = 500
-_LONGEST_CONFIRM = 64
+_MAX_REASON = 500
+_MAX_CONFIRM = 64
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """A change as the form says it. version: what the person began with; 0 for nothing."""
+class OverrideForm:
+    """Values of the override form. version: the version that the user edits; 0 for a new override."""
 
     text: str
     version: int
@@ -33,62 +33,64 @@ class Wanted:
     confirm: str
 
 
-def segments_of(said: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
-    return {name: str(said.get(f"{prefix}{name}", "")).strip() for name in SEGMENTS}
+def segments_of(parameters: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
+    return {name: str(parameters.get(f"{prefix}{name}", "")).strip() for name in SEGMENTS}
 
 
 def address_of(request: HttpRequest, caller: Caller, resource_type: str, action: Action) -> Address:
-    """Authorise before anything is looked up, as the API does."""
+    """Return the address of the request. Authorises before any lookup, as the API does."""
     scope = Scope(**segments_of(request.GET))
     caller.require(action, scope)
     return Address(resource_type, scope)
 
 
-def wanted_from(request: HttpRequest) -> Wanted:
-    """Raises InvalidRequest for a form that is not ours."""
-    said = request.POST
-    reason = said.get("reason", "").strip()
-    if len(reason) > _LONGEST_REASON:
-        raise _bad("/reason", f"A reason has {_LONGEST_REASON} characters at most.")
-    confirm = said.get("confirm", "").strip()[:_LONGEST_CONFIRM]
-    return Wanted(
-        said.get("text", ""),
-        number_from(said.get("version", "0"), "/version"),
+def read_override_form(request: HttpRequest) -> OverrideForm:
+    """Read the form. Raises InvalidRequest for malformed input."""
+    form = request.POST
+    reason = form.get("reason", "").strip()
+    if len(reason) > _MAX_REASON:
+        raise _malformed("/reason", f"A reason must not be longer than {_MAX_REASON} characters.")
+    confirm = form.get("confirm", "").strip()[:_MAX_CONFIRM]
+    return OverrideForm(
+        form.get("text", ""),
+        number_from(form.get("version", "0"), "/version"),
         reason,
-        said.get("force") == "on",
+        form.get("force") == "on",
         confirm,
     )
 
 
-def terms_of(wanted: Wanted, caller: Caller, scope: Scope, *, saves: bool) -> WriteOptions:
-    """The terms of a save, or of a look at what it would do. Raises PermissionDenied."""
-    if wanted.force:
+def write_options(form: OverrideForm, caller: Caller, scope: Scope, *, saves: bool) -> WriteOptions:
+    """Return the options of a save or preview. Raises PermissionDenied."""
+    if form.force:
         caller.require(Action.OVERRIDE_FORCE, scope)
-    options = CommitOptions(confirm=wanted.confirm if saves else "", wants_plan=True, asks=saves)
-    return WriteOptions(precondition=begun_at(wanted.version), force=wanted.force, commit_options=options)
+    commit_options = CommitOptions(confirm=form.confirm if saves else "", wants_plan=True, asks=saves)
+    return WriteOptions(
+        precondition=precondition_for(form.version), force=form.force, commit_options=commit_options
+    )
 
 
-def begun_at(version: int) -> Precondition:
-    """Only if what stands is what the person began with; 0: only if nothing stands."""
+def precondition_for(version: int) -> Precondition:
+    """Require the stored version to be the edited one; 0: require that none exists."""
     return Precondition(versions=frozenset({version})) if version else Precondition(must_be_new=True)
 
 
-def scope_form(caller: Caller, asked: dict[str, str], prefix: str = "") -> dict[str, Any]:
-    """What a form that chooses a scope offers."""
+def scope_fields(caller: Caller, segments: dict[str, str], prefix: str = "") -> dict[str, Any]:
+    """Return the template context of a scope form: values and options."""
     return {
-        "asked": asked,
+        "segments": segments,
         "prefix": prefix,
-        "projects": filter_choices.offered(filter_choices.projects(caller), asked["project"]),
-        "domains": filter_choices.offered(filter_choices.domains(), asked["domain"]),
+        "projects": filter_choices.select_options(filter_choices.projects(caller), segments["project"]),
+        "domains": filter_choices.select_options(filter_choices.domains(), segments["domain"]),
     }
 
 
 def number_from(text: str, pointer: str) -> int:
     """Raises InvalidRequest."""
     if not (text.isascii() and text.isdecimal() and len(text) < 10):
-        raise _bad(pointer, f"{text[:20]!r} is not a number.")
+        raise _malformed(pointer, f"{text[:20]!r} is not a number.")
     return int(text)
 
 
-def _bad(pointer: str, message: str) -> InvalidRequest:
+def _malformed(pointer: str, message: str) -> InvalidRequest:
     return InvalidRequest(message, errors=[FieldError(pointer, "malformed", message)])

@@ -1,4 +1,4 @@
-"""A form made from a schema, beside the YAML that it edits: each field is one place of the document. Pure."""
+"""A form generated from a schema: each field edits one location of the YAML document. Pure."""
 
 from __future__ import annotations
 
@@ -7,22 +7,22 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from console.overrides.ladder import in_words, readable
+from console.overrides.ladder import format_value, readable
 from controlplane.errors import MalformedBody
 from controlplane.formats import strict_yaml
 from overrides.resolution.leaves import escape
 from overrides.resolution.merging import Attributes
 
-# What a select says where the scope inherits, and where it removes what it would inherit.
+# Values of a select for inheriting, and for removing the inherited value.
 INHERIT, NONE = "", "~"
 _ABSENT: Any = object()
 
 
 @dataclass(frozen=True, slots=True)
 class FormField:
-    """kind: text, choice or part. A part (list, map) is edited as YAML of its own.
+    """A form field. kind: text, choice or part. A part (list or map) is edited as YAML.
 
-    inherited: what applies if nothing is said here, in words.
+    inherited: the inherited value as text.
     """
 
     pointer: str
@@ -35,22 +35,22 @@ class FormField:
 
 
 def fields_of(schema: Mapping[str, Any], attributes: Attributes, inherited: Attributes) -> list[FormField]:
-    """One field for each place that the schema declares, in its order."""
+    """Return a field for each location that the schema declares, in its order."""
     return list(_fields(schema, attributes, inherited, "", schema))
 
 
 def with_field(attributes: Attributes, schema: Mapping[str, Any], pointer: str, text: str) -> dict[str, Any]:
-    """The attributes with one field as it was filled in. Raises MalformedBody for a part that is no YAML."""
+    """Return the attributes with the new value of one field. Raises MalformedBody for invalid YAML."""
     steps = [step.replace("~1", "/").replace("~0", "~") for step in pointer.split("/")[1:]]
-    value = _read(_schema_at(schema, steps), text)
-    return _placed(attributes, steps, value)
+    value = _from_text(_schema_at(schema, steps), text)
+    return _with_value(attributes, steps, value)
 
 
 def _fields(
     schema: Mapping[str, Any], value: Any, inherited: Any, pointer: str, root: Mapping[str, Any]
 ) -> Iterator[FormField]:
     for name, declared in schema.get("properties", {}).items():
-        member = _resolved(declared, root)
+        member = _follow_reference(declared, root)
         where = f"{pointer}/{escape(name)}"
         own, below = _member(value, name), _member(inherited, name)
         if member.get("properties") and own is not None:
@@ -60,15 +60,15 @@ def _fields(
 
 
 def _field(schema: Mapping[str, Any], own: Any, below: Any, pointer: str) -> FormField:
-    inherited = "" if below is _ABSENT or below is None else in_words(below)
-    words = _choices(schema, inherited)
-    kind = "choice" if words else "text" if _is_scalar(schema) else "part"
+    inherited = "" if below is _ABSENT or below is None else format_value(below)
+    choices = _choices(schema, inherited)
+    kind = "choice" if choices else "text" if _is_scalar(schema) else "part"
     return FormField(
         pointer,
         readable(pointer),
         kind,
-        _written(own, kind),
-        words,
+        _to_text(own, kind),
+        choices,
         schema.get("description", ""),
         inherited,
     )
@@ -78,43 +78,43 @@ def _choices(schema: Mapping[str, Any], inherited: str) -> tuple[tuple[str, str]
     if "boolean" in _types(schema):
         values = ["true", "false"]
     elif "enum" in schema:
-        values = [in_words(one) for one in schema["enum"] if one is not None]
+        values = [format_value(value) for value in schema["enum"] if value is not None]
     else:
         return ()
     first = f"inherit ({inherited})" if inherited else "inherit"
-    return ((INHERIT, first), *((one, one) for one in values), (NONE, "remove what is inherited"))
+    return ((INHERIT, first), *((value, value) for value in values), (NONE, "remove inherited value"))
 
 
-def _written(own: Any, kind: str) -> str:
-    if own is _ABSENT:
+def _to_text(value: Any, kind: str) -> str:
+    if value is _ABSENT:
         return INHERIT
-    if own is None:
+    if value is None:
         return NONE
     if kind == "part":
-        return strict_yaml.dump(own).strip()
-    return own if isinstance(own, str) else json.dumps(own)
+        return strict_yaml.dump(value).strip()
+    return value if isinstance(value, str) else json.dumps(value)
 
 
-def _read(schema: Mapping[str, Any], text: str) -> Any:
-    """What was filled in, by the schema's type. What does not fit is left to the check."""
-    said = text.strip()
-    if said in (INHERIT, NONE):
-        return _ABSENT if said == INHERIT else None
+def _from_text(schema: Mapping[str, Any], text: str) -> Any:
+    """Convert the input by the schema's type. Values of another type are rejected by the validation."""
+    value = text.strip()
+    if value in (INHERIT, NONE):
+        return _ABSENT if value == INHERIT else None
     if _types(schema) <= {"string", "null"} and _is_scalar(schema):
-        return said
-    return strict_yaml.load(said)
+        return value
+    return strict_yaml.load(value)
 
 
-def _placed(value: Any, steps: list[str], new: Any) -> dict[str, Any]:
-    """The object with the value at the place; what becomes empty on the way is taken out."""
-    found = dict(value) if isinstance(value, Mapping) else {}
+def _with_value(value: Any, steps: list[str], leaf: Any) -> dict[str, Any]:
+    """Return the object with the value at the location; remove objects that become empty."""
+    document = dict(value) if isinstance(value, Mapping) else {}
     name, rest = steps[0], steps[1:]
-    below = _placed(found.get(name), rest, new) if rest else new
+    below = _with_value(document.get(name), rest, leaf) if rest else leaf
     if below is _ABSENT or (rest and not below):
-        found.pop(name, None)
+        document.pop(name, None)
     else:
-        found[name] = below
-    return found
+        document[name] = below
+    return document
 
 
 def _member(value: Any, name: str) -> Any:
@@ -122,26 +122,26 @@ def _member(value: Any, name: str) -> Any:
 
 
 def _schema_at(schema: Mapping[str, Any], steps: list[str]) -> Mapping[str, Any]:
-    at = schema
+    current = schema
     for step in steps:
-        at = _resolved(at.get("properties", {}).get(step) or {}, schema)
-        if not at:
+        current = _follow_reference(current.get("properties", {}).get(step) or {}, schema)
+        if not current:
             raise MalformedBody(f"The form has no field {readable('/' + '/'.join(steps))}. Reload the page.")
-    return at
+    return current
 
 
-def _resolved(declared: Any, root: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A reference into the schema's own $defs is followed once; deeper ones are edited as YAML."""
+def _follow_reference(declared: Any, root: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Follow one reference into the schema's $defs; deeper ones are edited as YAML."""
     if not isinstance(declared, Mapping):
         return {}
     reference = declared.get("$ref", "")
-    found = root.get("$defs", {}).get(reference.rpartition("/")[2]) if reference else declared
-    return found if isinstance(found, Mapping) else {}
+    definition = root.get("$defs", {}).get(reference.rpartition("/")[2]) if reference else declared
+    return definition if isinstance(definition, Mapping) else {}
 
 
 def _types(schema: Mapping[str, Any]) -> set[str]:
-    said = schema.get("type", [])
-    return {said} if isinstance(said, str) else set(said)
+    types = schema.get("type", [])
+    return {types} if isinstance(types, str) else set(types)
 
 
 def _is_scalar(schema: Mapping[str, Any]) -> bool:

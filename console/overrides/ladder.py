@@ -1,4 +1,4 @@
-"""Effective values as a ladder: one row for a setting, one column for a rung, each with what it says."""
+"""EffectiveAttributes values as a table: one row per setting, one column per rung of the ladder."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from overrides.resolution.resolve import Layer, Leaf, RefusedLeaf, RemovedLeaf, 
 from overrides.resource_types import ResourceType
 
 _BECAUSE = {
-    ShadowReason.LESS_SPECIFIC: "a more specific scope says something else",
-    ShadowReason.NOT_THE_LEAST: "the least value applies, and this is not it",
-    ShadowReason.NOT_THE_GREATEST: "the greatest value applies, and this is not it",
+    ShadowReason.LESS_SPECIFIC: "a more specific scope sets another value",
+    ShadowReason.NOT_THE_LEAST: "the lowest value applies",
+    ShadowReason.NOT_THE_GREATEST: "the highest value applies",
 }
-_WINS = "it is the most specific that says anything"
+_WINS = "the most specific value applies"
 
 
 @dataclass(frozen=True, slots=True)
 class Rung:
-    """A column: the platform's defaults, or one scope of the ladder."""
+    """A column: the platform defaults, or one scope of the ladder."""
 
     label: str
     scope: Scope
@@ -32,8 +32,8 @@ class Rung:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
-    """What one layer says of one setting, and whether that applies."""
+class LayerValue:
+    """Value of a setting in one layer, and whether it applies."""
 
     value: str
     layer: Layer
@@ -43,22 +43,25 @@ class Said:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One setting. value: what applies; empty where nothing does, and `instead` says why."""
+    """A setting. value: the effective value. no_value_reason: why there is none."""
 
     name: str
     value: str
-    instead: str
-    cells: tuple[tuple[Rung, tuple[Said, ...]], ...]
+    no_value_reason: str
+    cells: tuple[tuple[Rung, tuple[LayerValue, ...]], ...]
 
     @property
-    def said(self) -> list[Said]:
-        """All that is said, what applies first."""
-        return sorted((one for _, cell in self.cells for one in cell), key=lambda one: not one.wins)
+    def layer_values(self) -> list[LayerValue]:
+        """Return the values of all layers, the effective one first."""
+        return sorted(
+            (layer_value for _, cell in self.cells for layer_value in cell),
+            key=lambda layer_value: not layer_value.wins,
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class Rail:
-    """A guard rail that governs a setting here. bounds: what it allows, in words."""
+    """A guard rail that applies to a setting here. bounds: its limits as text."""
 
     name: str
     setting: str
@@ -73,19 +76,19 @@ class Table:
     rungs: tuple[Rung, ...]
     rows: tuple[Row, ...]
     rails: tuple[Rail, ...]
-    # What is wrong with the combined values.
+    # Problems of the combined values.
     warnings: tuple[FieldError, ...]
-    # What is set at the scope itself, if anything.
+    # The override at the scope itself, if any.
     own: Layer | None
 
 
 def tables(effective: EffectiveAttributes) -> list[Table]:
-    return [_table(one, effective.scope) for one in effective.types]
+    return [_table(effective_type, effective.scope) for effective_type in effective.types]
 
 
 def rungs_of(scope: Scope, layers: Sequence[Layer]) -> tuple[Rung, ...]:
-    """The ladder of the scope, and below it the platform's defaults if there are any."""
-    defaults = [Rung("platform default", Scope(), True)] if any(one.is_default for one in layers) else []
+    """Return the rungs of the scope's ladder, after the platform defaults if there are any."""
+    defaults = [Rung("platform default", Scope(), True)] if any(layer.is_default for layer in layers) else []
     return (*defaults, *(Rung(level_name(rung), rung) for rung in scope.ladder()))
 
 
@@ -96,67 +99,77 @@ def level_name(scope: Scope) -> str:
 def readable(pointer: str) -> str:
     """`/labels/app.kubernetes.io~1name` as `labels › app.kubernetes.io/name`."""
     steps = (step.replace("~1", "/").replace("~0", "~") for step in pointer.split("/")[1:])
-    return " › ".join(steps) or "(everything)"
+    return " › ".join(steps) or "(whole document)"
 
 
-def in_words(value: Any) -> str:
-    """A text as it is, unless it would be invisible; anything else as JSON."""
+def format_value(value: Any) -> str:
+    """Return non-empty text unchanged, and any other value as JSON."""
     return value if isinstance(value, str) and value else json.dumps(value, ensure_ascii=False)
 
 
-def _table(one: EffectiveType, scope: Scope) -> Table:
-    rungs = rungs_of(scope, one.layers)
-    own = next((layer for layer in one.layers if layer.scope == scope and not layer.is_default), None)
-    found = one.resolved
+def _table(effective: EffectiveType, scope: Scope) -> Table:
+    rungs, layers = rungs_of(scope, effective.layers), effective.layers
+    own = next((layer for layer in layers if layer.scope == scope and not layer.is_default), None)
+    resolved = effective.resolved
     rows = (
-        *(_row(rungs, it.pointer, in_words(it.value), "", _of_leaf(it)) for it in found.leaves),
-        *(_row(rungs, it.pointer, "", "removed", _of_removed(it)) for it in found.removed),
-        *(_row(rungs, it.pointer, "", _refusal(it), [_of_refused(it)]) for it in found.refused),
+        *(
+            _row(rungs, leaf.pointer, format_value(leaf.value), "", _leaf_values(leaf))
+            for leaf in resolved.leaves
+        ),
+        *(_row(rungs, leaf.pointer, "", "removed", _removed_values(leaf)) for leaf in resolved.removed),
+        *(_row(rungs, leaf.pointer, "", _refusal(leaf), [_refused_value(leaf)]) for leaf in resolved.refused),
     )
-    return Table(one.resource_type, rungs, rows, tuple(map(_rail, one.rails)), one.warnings, own)
+    return Table(
+        effective.resource_type, rungs, rows, tuple(map(_rail, effective.rails)), effective.warnings, own
+    )
 
 
-def _rail(one: GuardRail) -> Rail:
-    return Rail(one.name, " › ".join(one.path), "; ".join(_bounds(one)), one.scope, one.reason)
+def _rail(rail: GuardRail) -> Rail:
+    return Rail(rail.name, " › ".join(rail.path), "; ".join(_bounds(rail)), rail.scope, rail.reason)
 
 
-def _bounds(one: GuardRail) -> Iterator[str]:
-    if one.minimum is not None:
-        yield f"{in_words(one.minimum)} at least"
-    if one.maximum is not None:
-        yield f"{in_words(one.maximum)} at most"
-    if one.allowed is not None:
-        yield f"only {', '.join(map(in_words, one.allowed))}"
-    if one.lock_below is not None:
-        yield f"locked below the level {one.lock_below.name.lower().replace('_', '-')}"
+def _bounds(rail: GuardRail) -> Iterator[str]:
+    if rail.minimum is not None:
+        yield f"at least {format_value(rail.minimum)}"
+    if rail.maximum is not None:
+        yield f"at most {format_value(rail.maximum)}"
+    if rail.allowed is not None:
+        yield f"only {', '.join(map(format_value, rail.allowed))}"
+    if rail.lock_below is not None:
+        yield f"locked below the level {rail.lock_below.name.lower().replace('_', '-')}"
 
 
-def _row(rungs: Sequence[Rung], pointer: str, value: str, instead: str, said: Sequence[Said]) -> Row:
-    cells = tuple((rung, tuple(one for one in said if _lies_at(one.layer, rung))) for rung in rungs)
-    return Row(readable(pointer), value, instead, cells)
+def _row(
+    rungs: Sequence[Rung], pointer: str, value: str, no_value_reason: str, layer_values: Sequence[LayerValue]
+) -> Row:
+    cells = tuple(
+        (rung, tuple(layer_value for layer_value in layer_values if _belongs_to(layer_value.layer, rung)))
+        for rung in rungs
+    )
+    return Row(readable(pointer), value, no_value_reason, cells)
 
 
-def _lies_at(layer: Layer, rung: Rung) -> bool:
-    # All defaults stand in one column, those of a domain too.
+def _belongs_to(layer: Layer, rung: Rung) -> bool:
+    # All defaults share one column, including those of a domain.
     return rung.is_default if layer.is_default else not rung.is_default and layer.scope == rung.scope
 
 
-def _of_leaf(leaf: Leaf) -> list[Said]:
-    return [Said(in_words(leaf.value), leaf.source, True, _WINS), *_shadowed(leaf)]
+def _leaf_values(leaf: Leaf) -> list[LayerValue]:
+    return [LayerValue(format_value(leaf.value), leaf.source, True, _WINS), *_shadowed(leaf)]
 
 
-def _of_removed(gone: RemovedLeaf) -> list[Said]:
-    return [Said("null", gone.source, True, "null here removes what is inherited"), *_shadowed(gone)]
+def _removed_values(removed: RemovedLeaf) -> list[LayerValue]:
+    return [LayerValue("null", removed.source, True, "null removes the inherited value"), *_shadowed(removed)]
 
 
-def _of_refused(one: RefusedLeaf) -> Said:
-    return Said(in_words(one.value), one.source, False, _refusal(one))
+def _refused_value(refused: RefusedLeaf) -> LayerValue:
+    return LayerValue(format_value(refused.value), refused.source, False, _refusal(refused))
 
 
-def _refusal(one: RefusedLeaf) -> str:
-    return f"refused by the guard rail {one.rail.name}: {one.because}"
+def _refusal(refused: RefusedLeaf) -> str:
+    return f"rejected by the guard rail {refused.rail.name}: {refused.because}"
 
 
-def _shadowed(found: Leaf | RemovedLeaf) -> Iterator[Said]:
-    for one in found.shadowed:
-        yield Said(in_words(one.value), one.layer, False, _BECAUSE[one.because])
+def _shadowed(result: Leaf | RemovedLeaf) -> Iterator[LayerValue]:
+    for shadowed in result.shadowed:
+        yield LayerValue(format_value(shadowed.value), shadowed.layer, False, _BECAUSE[shadowed.because])

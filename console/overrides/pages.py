@@ -1,4 +1,4 @@
-"""The overrides explorer: what applies at a scope and why, two scopes compared, values copied."""
+"""The overrides explorer: effective values of a scope, comparison of two scopes, copying."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from django.shortcuts import redirect, render
 
 from console.cpctl_commands import cpctl, curl
 from console.overrides import ladder, three_way_diff, tree
-from console.overrides.form_input import address_of, scope_form, segments_of
-from console.overrides.write_mode import shown_source
+from console.overrides.form_input import address_of, scope_fields, segments_of
+from console.overrides.write_mode import readable_source
 from console.pages import page
 from console.templatetags.parts import scope_url
 from controlplane.errors import ControlplaneError, PermissionDenied
@@ -29,8 +29,8 @@ from overrides.write_mode import reads_files
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
-    """A ladder, and whether this caller may change its last rung."""
+class EditableTable:
+    """A table of effective values, and whether the caller may edit the override at the scope."""
 
     ladder: ladder.Table
     may_edit: bool
@@ -41,93 +41,109 @@ def effective(request: HttpRequest, caller: Caller) -> HttpResponse:
     readable = caller.scopes_for(Action.OVERRIDE_READ)
     if not readable:
         caller.require(Action.OVERRIDE_READ)
-    asked = segments_of(request.GET)
+    segments = segments_of(request.GET)
     only_set = request.GET.get("only_set") == "1"
-    answer, status = _effective(request, caller, asked, only_set=only_set)
-    about = {"readable": readable, "only_set": only_set, "source": shown_source(caller)}
-    context = {**scope_form(caller, asked), **about, **answer}
+    result, status = _effective(request, caller, segments, only_set=only_set)
+    extra = {"readable": readable, "only_set": only_set, "source": readable_source(caller)}
+    context = {**scope_fields(caller, segments), **extra, **result}
     return render(request, "console/overrides/ladder.html", context, status=status)
 
 
 @page
 def compare(request: HttpRequest, caller: Caller) -> HttpResponse:
-    """Every value that differs between two scopes."""
-    asked, other = segments_of(request.GET), segments_of(request.GET, "other_")
-    context = {"one": scope_form(caller, asked), "two": scope_form(caller, other, "other_")}
+    """Show the effective values that differ between two scopes."""
+    segments, other_segments = segments_of(request.GET), segments_of(request.GET, "other_")
+    context = {
+        "first": scope_fields(caller, segments),
+        "second": scope_fields(caller, other_segments, "other_"),
+    }
     try:
-        left, right = Scope(**asked), Scope(**other)
+        left, right = Scope(**segments), Scope(**other_segments)
         for scope in (left, right):
             caller.require(Action.OVERRIDE_READ, scope)
-        found = {"left": left, "right": right, "tables": _differing(left, right)}
+        result = {"left": left, "right": right, "tables": _differences(left, right)}
     except PermissionDenied:
         raise
     except ControlplaneError as error:
         return render(request, "console/overrides/compare.html", {**context, "problem": error}, status=422)
-    return render(request, "console/overrides/compare.html", {**context, **found})
+    return render(request, "console/overrides/compare.html", {**context, **result})
 
 
 @page
 def copy(request: HttpRequest, caller: Caller, resource_type: str) -> HttpResponse:
-    """Choose where to; the editor there begins with what is set here."""
+    """Choose a target scope, and open its editor with the attributes of this one."""
     address = address_of(request, caller, resource_type, Action.OVERRIDE_READ)
-    one = current_catalogue().get(resource_type)
-    to = segments_of(request.GET, "to_")
+    definition = current_catalogue().get(resource_type)
+    target_segments = segments_of(request.GET, "to_")
     if "to_project" not in request.GET:
-        form = scope_form(caller, address.scope.segments, "to_")
-        return render(request, "console/overrides/copy.html", {"type": one, "scope": address.scope, **form})
+        form = scope_fields(caller, address.scope.segments, "to_")
+        return render(
+            request, "console/overrides/copy.html", {"type": definition, "scope": address.scope, **form}
+        )
     source = {f"from_{name}": value for name, value in address.scope.segments.items() if value}
-    target = scope_url("override-edit", Scope(**to), resource_type)
+    target = scope_url("override-edit", Scope(**target_segments), resource_type)
     return redirect(f"{target}{'&' if '?' in target else '?'}{urlencode({'from': '1', **source})}")
 
 
 def _effective(
-    request: HttpRequest, caller: Caller, asked: dict[str, str], *, only_set: bool
+    request: HttpRequest, caller: Caller, segments: dict[str, str], *, only_set: bool
 ) -> tuple[dict[str, Any], int]:
-    """What the page shows below its form, and the status."""
+    """Return the context of the page below its form, and the HTTP status."""
     try:
-        scope = Scope(**asked)
+        scope = Scope(**segments)
         caller.require(Action.OVERRIDE_READ, scope)
-        found = effective_attributes(scope)
+        effective = effective_attributes(scope)
     except PermissionDenied as error:
-        # With the form: who may read one project begins at "any", and is only one choice away.
+        # Show the form too: a caller with access to one project only must select it.
         return {"problem": error, "denied": True}, 403
     except ControlplaneError as error:
         return {"problem": error}, 422
     settable = _settable(caller, scope)
-    answer = {
+    context = {
         "scope": scope,
-        "tables": [Shown(one, one.type.name in settable) for one in ladder.tables(found)],
+        "tables": [EditableTable(table, table.type.name in settable) for table in ladder.tables(effective)],
         "unset": [
-            one for name, one in settable.items() if name not in {it.resource_type.name for it in found.types}
+            definition
+            for name, definition in settable.items()
+            if name not in {row.resource_type.name for row in effective.types}
         ],
-        "copy": _copies(request, found),
+        "copy": _copies(request, effective),
         "tree": tree.scope_tree(caller, scope, only_set=only_set),
-        "nothing_title": f"Nothing is set at {scope} or above it.",
-        "command": _first_command(request, scope),
+        "nothing_title": f"No overrides at {scope} or above",
+        "command": _example_command(request, scope),
     }
-    return answer, 200
+    return context, 200
 
 
-def _copies(request: HttpRequest, found: EffectiveAttributes) -> dict[str, str]:
-    """What the page shows, for a shell and for a file."""
-    said = {name: value for name, value in found.scope.segments.items() if value}
-    words = [word for name, value in said.items() for word in (f"--{name.replace('_', '-')}", value)]
-    values = {one.resource_type.name: dict(one.resolved.attributes) for one in found.types}
+def _copies(request: HttpRequest, effective: EffectiveAttributes) -> dict[str, str]:
+    """Return the content of the page as commands and as YAML."""
+    parameters = {name: value for name, value in effective.scope.segments.items() if value}
+    words = [word for name, value in parameters.items() for word in (f"--{name.replace('_', '-')}", value)]
+    values = {
+        effective_type.resource_type.name: dict(effective_type.resolved.attributes)
+        for effective_type in effective.types
+    }
     return {
-        "curl": curl(request, "GET", f"overrides/effective{'?' if said else ''}{urlencode(said)}"),
+        "curl": curl(
+            request, "GET", f"overrides/effective{'?' if parameters else ''}{urlencode(parameters)}"
+        ),
         "cpctl": cpctl("explain", *words),
         "yaml": strict_yaml.dump(values) if values else "",
     }
 
 
 def _settable(caller: Caller, scope: Scope) -> dict[str, ResourceType]:
-    """The types that the caller may set at the scope."""
+    """Return the resource types that the caller can override at the scope."""
     if reads_files() or not caller.verdict(Action.OVERRIDE_WRITE, scope).allowed:
         return {}
-    return {one.name: one for one in current_catalogue().types.values() if scope.level not in one.not_at}
+    return {
+        resource_type.name: resource_type
+        for resource_type in current_catalogue().types.values()
+        if scope.level not in resource_type.not_at
+    }
 
 
-def _first_command(request: HttpRequest, scope: Scope) -> str:
+def _example_command(request: HttpRequest, scope: Scope) -> str:
     query = urlencode({name: value for name, value in scope.segments.items() if value})
     address = f"{request.scheme}://{request.get_host()}/api/v1/overrides/task_resource"
     return (
@@ -137,17 +153,23 @@ def _first_command(request: HttpRequest, scope: Scope) -> str:
     )
 
 
-def _differing(left: Scope, right: Scope) -> list[tuple[ResourceType, list[three_way_diff.Line]]]:
-    here = {one.resource_type.name: one for one in effective_attributes(left).types}
-    there = {one.resource_type.name: one for one in effective_attributes(right).types}
+def _differences(left: Scope, right: Scope) -> list[tuple[ResourceType, list[three_way_diff.Line]]]:
+    left_types = {
+        effective_type.resource_type.name: effective_type
+        for effective_type in effective_attributes(left).types
+    }
+    right_types = {
+        effective_type.resource_type.name: effective_type
+        for effective_type in effective_attributes(right).types
+    }
     tables = []
-    for name, one in (there | here).items():
-        before, after = here.get(name), there.get(name)
-        found = differences(
+    for name, effective_type in (right_types | left_types).items():
+        before, after = left_types.get(name), right_types.get(name)
+        changes = differences(
             before.resolved.attributes if before else None,
             after.resolved.attributes if after else None,
-            one.resource_type.rule,
+            effective_type.resource_type.rule,
         )
-        if found:
-            tables.append((one.resource_type, three_way_diff.lines(found)))
+        if changes:
+            tables.append((effective_type.resource_type, three_way_diff.lines(changes)))
     return tables

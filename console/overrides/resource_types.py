@@ -1,4 +1,4 @@
-"""Resource types: what can be overridden, and operators' own types, changed at run time."""
+"""Pages of resource types: list, details, and the editor of custom types."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 
 from console.overrides.editor import show_plan
-from console.overrides.form_input import begun_at, number_from
+from console.overrides.form_input import number_from, precondition_for
 from console.pages import actor_of, page
 from controlplane.api.problems import STATUS_BY_ERROR
 from controlplane.errors import (
@@ -35,15 +35,15 @@ from overrides.models import Override
 from overrides.resource_types import ResourceType
 from overrides.resource_types.shape import check_shape
 
-_NEW = """name: training_limits
+_TEMPLATE = """name: training_limits
 title: Training limits
-meaning: What one training may use.
+meaning: Resources that one training may use.
 strategy: merge
 schema:
   type: object
   properties:
-    max_hours: {type: integer, minimum: 1, description: Hours until it is stopped.}
-    spot: {type: boolean, description: Whether machines may be taken away.}
+    max_hours: {type: integer, minimum: 1, description: Maximum duration in hours.}
+    spot: {type: boolean, description: Whether to use spot machines.}
   additionalProperties: false
 example: {max_hours: 12}
 """
@@ -52,84 +52,91 @@ example: {max_hours: 12}
 @page
 def types(request: HttpRequest, caller: Caller) -> HttpResponse:
     within = Override.objects.within(caller.scopes_for(Action.OVERRIDE_READ))
-    counted = within.order_by("resource_type").values("resource_type").annotate(count=Count("pk"))
-    counts = {row["resource_type"]: row["count"] for row in counted}
-    rows = [(one, counts.get(one.name, 0)) for one in current_catalogue().types.values()]
+    groups = within.order_by("resource_type").values("resource_type").annotate(count=Count("pk"))
+    counts = {row["resource_type"]: row["count"] for row in groups}
+    rows = [
+        (resource_type, counts.get(resource_type.name, 0))
+        for resource_type in current_catalogue().types.values()
+    ]
     context = {"rows": rows, "may_write": caller.verdict(Action.TYPE_WRITE).allowed}
     return render(request, "console/resource_types/list.html", context)
 
 
 @page
-def one_type(request: HttpRequest, caller: Caller, resource_type: str) -> HttpResponse:
-    one = current_catalogue().get(resource_type)
-    set_at = Override.objects.within(caller.scopes_for(Action.OVERRIDE_READ)).filter(resource_type=one.name)
+def resource_type_page(request: HttpRequest, caller: Caller, resource_type: str) -> HttpResponse:
+    definition = current_catalogue().get(resource_type)
+    set_at = Override.objects.within(caller.scopes_for(Action.OVERRIDE_READ)).filter(
+        resource_type=definition.name
+    )
     context = {
-        "type": one,
+        "type": definition,
         "count": set_at.count(),
         "first": set_at.order_by("project", "domain", "workflow", "launch_plan")[:20],
-        "schema": _pretty(one.schema),
-        "example": strict_yaml.dump(dict(one.example)) if one.example else "",
-        "defaults": strict_yaml.dump(dict(one.defaults)) if one.defaults else "",
-        "may_write": not one.is_built_in and caller.verdict(Action.TYPE_WRITE).allowed,
+        "schema": _pretty(definition.schema),
+        "example": strict_yaml.dump(dict(definition.example)) if definition.example else "",
+        "defaults": strict_yaml.dump(dict(definition.defaults)) if definition.defaults else "",
+        "may_write": not definition.is_built_in and caller.verdict(Action.TYPE_WRITE).allowed,
     }
     return render(request, "console/resource_types/one.html", context)
 
 
 @page
 def edit(request: HttpRequest, caller: Caller, resource_type: str = "") -> HttpResponse:
-    """Check against the schema of schemas and against every stored row; then save."""
+    """Validate a definition against the meta-schema and all stored overrides, then save it."""
     caller.require(Action.TYPE_WRITE)
     if request.method == "POST":
-        return _changed(request, caller, resource_type)
+        return _handle_post(request, caller, resource_type)
     if not resource_type:
-        return _show(request, "", _NEW, 0)
-    standing = get_definition(resource_type)
-    return _show(request, resource_type, strict_yaml.dump(standing.definition), standing.version)
+        return _show(request, "", _TEMPLATE, 0)
+    current = get_definition(resource_type)
+    return _show(request, resource_type, strict_yaml.dump(current.definition), current.version)
 
 
-def _changed(request: HttpRequest, caller: Caller, resource_type: str) -> HttpResponse:
+def _handle_post(request: HttpRequest, caller: Caller, resource_type: str) -> HttpResponse:
     text, step = request.POST.get("text", ""), request.POST.get("do", "check")
     version = number_from(request.POST.get("version", "0"), "/version")
-    saves = step in ("save", "delete")
+    is_save = step in ("save", "delete")
     try:
         with transaction.atomic():
-            changed, plan = _apply(request, caller, resource_type, delete=step == "delete", saves=saves)
-            if not saves:
+            changed, plan = _apply(request, caller, resource_type, delete=step == "delete", is_save=is_save)
+            if not is_save:
                 transaction.set_rollback(True)
     except PermissionDenied:
         raise
     except ControlplaneError as error:
         status = STATUS_BY_ERROR[type(error)]
-        asked = {"confirm": error.members["confirm"]} if isinstance(error, ConfirmationRequired) else {}
-        return _show(request, resource_type, text, version, {"problem": error, **asked}, status=status)
-    if not saves:
+        extra = {"confirm": error.members["confirm"]} if isinstance(error, ConfirmationRequired) else {}
+        return _show(request, resource_type, text, version, {"problem": error, **extra}, status=status)
+    if not is_save:
         confirm = plan.confirmation.confirm if plan.confirmation else ""
-        answer = {"checked": changed, "plan": show_plan(plan), "confirm": confirm}
-        return _show(request, resource_type, text, version, answer)
-    message = f"Saved as version {changed.version}." if changed else f"{resource_type} is removed."
+        context = {"checked": changed, "plan": show_plan(plan), "confirm": confirm}
+        return _show(request, resource_type, text, version, context)
+    message = (
+        f"Saved as version {changed.version}." if changed else f"Removed the resource type {resource_type}."
+    )
     messages.success(request, message, extra_tags=_draft(resource_type))
     return redirect(reverse("resource-type", args=[changed.name]) if changed else reverse("resource-types"))
 
 
 def _apply(
-    request: HttpRequest, caller: Caller, resource_type: str, *, delete: bool, saves: bool
+    request: HttpRequest, caller: Caller, resource_type: str, *, delete: bool, is_save: bool
 ) -> tuple[ResourceType | None, Plan]:
-    """The type afterwards, None if it is deleted, and what that changes."""
+    """Return the type after the change (None if deleted) and the plan."""
     actor = actor_of(caller, request.POST.get("reason", "").strip()[:500])
-    begun = begun_at(number_from(request.POST.get("version", "0"), "/version"))
-    confirm = request.POST.get("confirm", "").strip() if saves else ""
-    options = CommitOptions(confirm=confirm, wants_plan=True, asks=saves)
+    precondition = precondition_for(number_from(request.POST.get("version", "0"), "/version"))
+    confirm = request.POST.get("confirm", "").strip() if is_save else ""
+    options = CommitOptions(confirm=confirm, wants_plan=True, asks=is_save)
     if delete:
-        return None, delete_type(resource_type, actor=actor, precondition=begun, options=options)
+        return None, delete_type(resource_type, actor=actor, precondition=precondition, options=options)
     definition = _definition(request.POST.get("text", ""), resource_type)
-    put = put_type(definition, actor=actor, precondition=begun, options=options)
-    return put.resource_type, put.plan
+    stored = put_type(definition, actor=actor, precondition=precondition, options=options)
+    return stored.resource_type, stored.plan
 
 
 def _definition(text: str, resource_type: str) -> Mapping[str, Any]:
     definition = check_shape(strict_yaml.load(text))
     if resource_type and definition["name"] != resource_type:
-        message = f"This page is about {resource_type}. A type keeps its name; define a new one instead."
+        message = f"The name of {resource_type} cannot be changed. Define a new type instead."
         raise InvalidRequest(message, errors=[FieldError("/name", "other_name", message)])
     return definition
 
@@ -139,7 +146,7 @@ def _show(
     resource_type: str,
     text: str,
     version: int,
-    found: Mapping[str, Any] | None = None,
+    extra: Mapping[str, Any] | None = None,
     *,
     status: int = 200,
 ) -> HttpResponse:
@@ -148,8 +155,8 @@ def _show(
         "text": text,
         "version": version,
         "draft": _draft(resource_type),
-        "is_answer": request.method == "POST",
-        **(found or {}),
+        "is_post": request.method == "POST",
+        **(extra or {}),
     }
     return render(request, "console/resource_types/edit.html", context, status=status)
 

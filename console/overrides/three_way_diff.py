@@ -1,11 +1,11 @@
-"""Three documents side by side: what one began with, what stands now, what one wants. Pure."""
+"""Three-way comparison of documents: base, saved version and the user's version. Pure."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
 
-from console.overrides.ladder import in_words, readable
+from console.overrides.ladder import format_value, readable
 from overrides.editing.plans import Difference
 from overrides.resolution.leaves import ABSENT, leaves, name_of
 from overrides.resolution.merging import Attributes, MergeRule, canonical
@@ -13,7 +13,7 @@ from overrides.resolution.merging import Attributes, MergeRule, canonical
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One place in which two documents differ, in words; empty where there is nothing."""
+    """A location in which two documents differ, with both values as text; empty if absent."""
 
     name: str
     before: str
@@ -22,7 +22,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class ThreeWay:
-    """One place in three documents. conflict: both sides changed it, and not alike."""
+    """A location in three documents. conflict: both sides changed it to different values."""
 
     name: str
     base: str
@@ -32,29 +32,29 @@ class ThreeWay:
 
 
 def lines(differences: Any) -> list[Line]:
-    return [_line(one) for one in differences]
+    return [_line(difference) for difference in differences]
 
 
-def three_ways(
+def compare_three(
     base: Attributes | None, theirs: Attributes | None, yours: Attributes, rule: MergeRule
 ) -> list[ThreeWay]:
-    """Every place in which the three are not all alike."""
-    found = [{} if one is None else dict(leaves(one, rule)) for one in (base, theirs, yours)]
-    paths = {path: None for one in found for path in one}
+    """Return the locations in which the documents are not all equal."""
+    documents = [{} if side is None else dict(leaves(side, rule)) for side in (base, theirs, yours)]
+    paths = {path: None for document in documents for path in document}
     rows = []
     for path in paths:
-        said = [one.get(path, ABSENT) for one in found]
-        texts = ["" if one is ABSENT else canonical(one) for one in said]
+        values = [document.get(path, ABSENT) for document in documents]
+        texts = ["" if value is ABSENT else canonical(value) for value in values]
         if len(set(texts)) > 1:
-            words = [_in_words(one) for one in said]
+            words = [_format(value) for value in values]
             conflict = texts[0] != texts[1] and texts[0] != texts[2] and texts[1] != texts[2]
             rows.append(ThreeWay(readable(name_of(path)), words[0], words[1], words[2], conflict))
     return rows
 
 
-def _line(one: Difference) -> Line:
-    return Line(readable(one.leaf), _in_words(one.before), _in_words(one.after))
+def _line(difference: Difference) -> Line:
+    return Line(readable(difference.leaf), _format(difference.before), _format(difference.after))
 
 
-def _in_words(value: Any) -> str:
-    return "" if value is ABSENT else in_words(value)
+def _format(value: Any) -> str:
+    return "" if value is ABSENT else format_value(value)

@@ -1,4 +1,4 @@
-"""Where overrides come from, as far as a caller may know it."""
+"""State of the overrides source, as far as a caller can read it."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from controlplane.identity.roles import Action
 from overrides.file_source.synchronise import source_state
 
 
-def shown_source(caller: Caller) -> dict[str, Any]:
-    """The state of the source. Files and errors may name any scope, so only readers of all see them."""
+def readable_source(caller: Caller) -> dict[str, Any]:
+    """Return the state. Files and errors can name any scope, so only readers of all scopes see them."""
     state = source_state()
     if caller.verdict(Action.OVERRIDE_READ).allowed:
         return state

@@ -1,4 +1,4 @@
-"""The audit log: who did what to what, when and why, before and after."""
+"""The audit log page, and its export as CSV or JSON lines."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from django.shortcuts import render
 from django.utils.http import urlencode
 
 from console.cpctl_commands import curl
-from console.pages import page, page_of
+from console.pages import load_page, page
 from console.records import changes
 from console.records.export import as_csv, as_json_lines
 from controlplane.access.models import AuditRecord
@@ -17,11 +17,11 @@ from controlplane.access.visible_audit import visible_records
 from controlplane.identity.callers import Caller
 from controlplane.identity.roles import Action
 
-NAMES = ("actor", "object_type", "object_id", "request_id", "action")
+FILTERS = ("actor", "object_type", "object_id", "request_id", "action")
 
 
-# An export holds so many at most: the newest that fit the filters.
-_MOST_EXPORTED = 10_000
+# Maximum number of exported records: the newest that match the filters.
+_MAX_EXPORTED = 10_000
 _COLUMNS = (
     "id",
     "at",
@@ -38,37 +38,37 @@ _COLUMNS = (
 
 @page
 def audit(request: HttpRequest, caller: Caller) -> HttpResponse:
-    asked = {name: request.GET.get(name, "").strip() for name in NAMES}
-    filters = {name: value for name, value in asked.items() if value}
-    found = page_of(request, caller, _fitting(caller, filters), order=("-id",))
-    told = {name: value for name, value in filters.items() if name != "action"}
+    parameters = {name: request.GET.get(name, "").strip() for name in FILTERS}
+    filters = {name: value for name, value in parameters.items() if value}
+    results = load_page(request, caller, _matching(caller, filters), order=("-id",))
+    api_filters = {name: value for name, value in filters.items() if name != "action"}
     context = {
-        "asked": asked,
+        "filters": parameters,
         "filtered": bool(filters),
         "query": urlencode(filters),
-        "most": _MOST_EXPORTED,
-        "found": found,
-        "records": [(one, changes.lines(one.before, one.after)) for one in found.items],
-        "curl": curl(request, "GET", f"audit{'?' if told else ''}{urlencode(told)}"),
+        "max_exported": _MAX_EXPORTED,
+        "results": results,
+        "records": [(record, changes.compare(record.before, record.after)) for record in results.items],
+        "curl": curl(request, "GET", f"audit{'?' if api_filters else ''}{urlencode(api_filters)}"),
     }
     return render(request, "console/records/audit.html", context)
 
 
 @page
 def export(request: HttpRequest, caller: Caller) -> HttpResponse:
-    """`?format=csv`, or JSON lines; with the filters of the page."""
-    asked = {name: request.GET.get(name, "").strip() for name in NAMES}
-    rows = _fitting(caller, {name: value for name, value in asked.items() if value})
-    records = rows.order_by("-id").values(*_COLUMNS)[:_MOST_EXPORTED]
+    """Download `?format=csv` or JSON lines, with the filters of the page."""
+    parameters = {name: request.GET.get(name, "").strip() for name in FILTERS}
+    rows = _matching(caller, {name: value for name, value in parameters.items() if value})
+    records = rows.order_by("-id").values(*_COLUMNS)[:_MAX_EXPORTED]
     is_csv = request.GET.get("format") == "csv"
     text = as_csv(_COLUMNS, records) if is_csv else as_json_lines(records)
-    kind, ending = ("text/csv", "csv") if is_csv else ("application/jsonl", "jsonl")
+    media_type, ending = ("text/csv", "csv") if is_csv else ("application/jsonl", "jsonl")
     headers = {"Content-Disposition": f'attachment; filename="audit.{ending}"', "Cache-Control": "no-store"}
-    return HttpResponse(text, content_type=f"{kind}; charset=utf-8", headers=headers)
+    return HttpResponse(text, content_type=f"{media_type}; charset=utf-8", headers=headers)
 
 
-def _fitting(caller: Caller, filters: dict[str, str]) -> QuerySet[AuditRecord]:
+def _matching(caller: Caller, filters: dict[str, str]) -> QuerySet[AuditRecord]:
     caller.require_somewhere(Action.AUDIT_READ)
     rows = visible_records(caller).annotate(now=Now())
-    known = all(value.isprintable() for value in filters.values())
-    return rows.filter(**filters) if known else rows.none()
+    printable = all(value.isprintable() for value in filters.values())
+    return rows.filter(**filters) if printable else rows.none()

@@ -1,4 +1,4 @@
-"""Before and after, as lines that say what changed. Pure."""
+"""Differences between two JSON documents, by field. Pure."""
 
 from __future__ import annotations
 
@@ -9,27 +9,27 @@ from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
-    """One member. before or after is None where it was not there."""
+class Difference:
+    """A changed field. before or after: None if the field was absent."""
 
     name: str
     before: str | None
     after: str | None
 
 
-def lines(before: Any, after: Any) -> list[Line]:
-    """What differs, by name; members that are equal are left out."""
+def compare(before: Any, after: Any) -> list[Difference]:
+    """Return the fields that differ, by name."""
     old, new = dict(_leaves(before)), dict(_leaves(after))
     return [
-        Line(name, _told(old, name), _told(new, name))
+        Difference(name, _format_leaf(old, name), _format_leaf(new, name))
         for name in dict.fromkeys([*old, *new])
         if name not in old or name not in new or _differ(old[name], new[name])
     ]
 
 
-def _differ(one: Any, other: Any) -> bool:
-    """As JSON has it: in Python `True == 1`."""
-    return type(one) is not type(other) or bool(one != other)
+def _differ(left: Any, right: Any) -> bool:
+    """Compare as JSON does: in Python `True == 1`."""
+    return type(left) is not type(right) or bool(left != right)
 
 
 def _leaves(value: Any, name: str = "") -> Iterator[tuple[str, Any]]:
@@ -37,10 +37,10 @@ def _leaves(value: Any, name: str = "") -> Iterator[tuple[str, Any]]:
         for key, below in value.items():
             yield from _leaves(below, f"{name} › {key}" if name else str(key))
     elif value is not None or name:
-        yield name or "(everything)", value
+        yield name or "(whole document)", value
 
 
-def _told(leaves: dict[str, Any], name: str) -> str | None:
+def _format_leaf(leaves: dict[str, Any], name: str) -> str | None:
     if name not in leaves:
         return None
     value = leaves[name]

@@ -1,4 +1,4 @@
-"""Audit records as text: JSON lines for machines, CSV for spreadsheets. Pure."""
+"""Audit records as JSON lines or CSV. Pure."""
 
 from __future__ import annotations
 
@@ -9,30 +9,30 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
-# What a spreadsheet would run instead of showing it.
+# Spreadsheets evaluate cells that begin with these characters.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def as_json_lines(records: Iterable[Mapping[str, Any]]) -> str:
-    return "".join(f"{json.dumps(one, ensure_ascii=False, default=_plain)}\n" for one in records)
+    return "".join(f"{json.dumps(record, ensure_ascii=False, default=_plain)}\n" for record in records)
 
 
-def as_csv(names: Iterable[str], records: Iterable[Mapping[str, Any]]) -> str:
-    columns = list(names)
+def as_csv(columns: Iterable[str], records: Iterable[Mapping[str, Any]]) -> str:
+    header = list(columns)
     text = io.StringIO()
     writer = csv.writer(text)
-    writer.writerow(columns)
-    writer.writerows([_cell(one[name]) for name in columns] for one in records)
+    writer.writerow(header)
+    writer.writerows([_cell(record[name]) for name in header] for record in records)
     return text.getvalue()
 
 
 def _cell(value: Any) -> str:
     if value is None:
         return ""
-    said = _plain(value) if not isinstance(value, dict | list) else json.dumps(value, ensure_ascii=False)
-    return f"'{said}" if said.startswith(_FORMULA) else said
+    text = _plain(value) if not isinstance(value, dict | list) else json.dumps(value, ensure_ascii=False)
+    return f"'{text}" if text.startswith(_FORMULA) else text
 
 
 def _plain(value: Any) -> str:
-    """A time as RFC 3339 has it."""
+    """Format times as in RFC 3339."""
     return value.isoformat() if isinstance(value, datetime) else str(value)

@@ -1,4 +1,4 @@
-"""What happened to one thing, newest first, as far as the caller may read it."""
+"""Events of one object, newest first, that the caller can read."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from controlplane.events.visibility import visible_events
 from controlplane.identity.callers import Caller
 
 
-def of(object_type: str, object_id: str, caller: Caller, *, most: int) -> list[Event]:
+def of(object_type: str, object_id: str, caller: Caller, *, limit: int) -> list[Event]:
     log.number_committed()
     rows = visible_events(caller).exclude(seq=None).annotate(now=Now())
-    return list(rows.filter(object_type=object_type, object_id=object_id).order_by("-seq")[:most])
+    return list(rows.filter(object_type=object_type, object_id=object_id).order_by("-seq")[:limit])

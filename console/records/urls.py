@@ -1,4 +1,4 @@
-"""Pages about what was done and what happened."""
+"""Routes of the audit and events pages."""
 
 from django.urls import path
 

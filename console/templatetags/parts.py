@@ -1,4 +1,4 @@
-"""The parts that pages are made of."""
+"""Template tags for the parts of pages."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ register = template.Library()
 
 @register.inclusion_tag("console/parts/empty.html")
 def empty(title: str, why: str, command: str = "") -> dict[str, Any]:
-    """A list with nothing in it: what it is, why it is empty, and a first command to copy."""
+    """Show an empty state: title, explanation with the next step, and a command to copy."""
     return {"title": title, "why": why, "command": command}
 
 
 @register.inclusion_tag("console/parts/copy_as.html")
 def copy_as(**texts: str) -> dict[str, Any]:
-    """Buttons that copy the same thing as curl, cpctl, YAML."""
+    """Show buttons that copy the content as curl, cpctl or YAML."""
     names = {"curl": "curl", "cpctl": "cpctl", "yaml": "YAML"}
     return {"texts": [(names.get(name, name), text) for name, text in texts.items() if text]}
 
 
 @register.inclusion_tag("console/parts/badge.html")
-def badge(word: str, title: str = "") -> dict[str, Any]:
-    """A state, by icon and text: colour alone tells nothing to many."""
-    return {"word": word, "title": title}
+def badge(state: str, title: str = "") -> dict[str, Any]:
+    """Show a state by icon and text: not everyone can distinguish colours."""
+    return {"state": state, "title": title}
 
 
 @register.inclusion_tag("console/parts/pager.html", takes_context=True)
@@ -40,9 +40,9 @@ def pager(context: Any, page: Any) -> dict[str, Any]:
 
 @register.simple_tag
 def scope_url(page: str, scope: Any, *arguments: str) -> str:
-    """The address of a page about a scope."""
-    said = {name: value for name in SEGMENTS if (value := getattr(scope, name))}
-    return f"{reverse(page, args=arguments)}{'?' if said else ''}{urlencode(said)}"
+    """Return the URL of a page for a scope."""
+    segments = {name: value for name in SEGMENTS if (value := getattr(scope, name))}
+    return f"{reverse(page, args=arguments)}{'?' if segments else ''}{urlencode(segments)}"
 
 
 @register.filter

@@ -1,7 +1,7 @@
 """API tokens: their format, checksum and digest. Pure.
 
 A token is a prefix for its kind, 256 random bits and a checksum, so that secret scanners can find leaked
-tokens and a typing error can be told from a revoked token.
+tokens and a typing error can be distinguished from a revoked token.
 """
 
 from __future__ import annotations

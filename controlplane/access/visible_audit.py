@@ -1,4 +1,4 @@
-"""Which audit records a caller may read."""
+"""Visibility of audit records."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from controlplane.scopes import Scope
 
 
 def visible_records(caller: Caller) -> QuerySet[AuditRecord]:
-    """The audit records that the caller may read.
+    """Return the audit records that the caller may read.
 
-    With `audit.read` everywhere that is all of them; with `audit.read` at a scope, records at and below it
-    of objects that the caller may read there.
+    With `audit.read` at the global scope, these are all records; with `audit.read` at another scope, the
+    records at and below it of objects that the caller may read there.
     """
     if Scope() in caller.scopes_for(Action.AUDIT_READ):
         return AuditRecord.objects.all()

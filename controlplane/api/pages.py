@@ -1,13 +1,14 @@
-"""Cursor pages: keyset queries, and cursors that are signed and bound to the question they belong to."""
+"""Cursor pagination: keyset queries, and cursors that are signed and bound to path, filters and caller."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 from urllib.parse import urlencode
+from uuid import UUID
 
 from django.core import signing
 from django.db.models import Model, Q, QuerySet
@@ -25,18 +26,35 @@ Row = TypeVar("Row", bound=Model)
 
 
 class PageQuery(Query):
-    """What every list takes. AIP-158: 0 or absent means the default, too much is lowered."""
+    """Query parameters of every list. As in AIP-158, 0 means the default, and higher limits are lowered."""
 
     limit = serializers.IntegerField(
         required=False,
         min_value=0,
         default=DEFAULT_LIMIT,
-        help_text=f"Items a page; {MAX_LIMIT} at most.",
+        help_text=f"Items per page, at most {MAX_LIMIT}.",
     )
     cursor = serializers.CharField(
         required=False,
-        help_text="`next_cursor` of the page before. Keep the other parameters as they were.",
+        help_text="`next_cursor` of the previous page. Keep the other parameters unchanged.",
     )
+
+
+@dataclass(frozen=True, slots=True)
+class PageRequest:
+    """A request for one page of the list at `path`. parameters: of the URL, with filters."""
+
+    path: str
+    parameters: Mapping[str, str]
+    principal_id: UUID | None
+    cursor: str = ""
+    limit: int = DEFAULT_LIMIT
+
+    def digest(self) -> str:
+        """Identify the list: a cursor is valid only for the same path, filters and caller."""
+        filters = {name: value for name, value in self.parameters.items() if name not in ("cursor", "limit")}
+        parts = [self.path, sorted(filters.items()), str(self.principal_id)]
+        return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,24 +66,35 @@ class Page:
 def paginate(
     request: Request, rows: QuerySet[Row, Row], *, order: Sequence[str], query: dict[str, Any]
 ) -> Page:
-    """Return one page of `rows`, by `order`, whose last field must be unique.
+    """Return the page of `rows` that the parsed parameters of a list request."""
+    page_request = PageRequest(
+        request.path,
+        request.query_params.dict(),
+        getattr(request.user, "principal_id", None),
+        query.get("cursor", ""),
+        min(query["limit"] or DEFAULT_LIMIT, MAX_LIMIT),
+    )
+    return load_page(page_request, rows, order=order)
 
-    Ascending; all fields with a leading minus sign: descending.
+
+def load_page(page_request: PageRequest, rows: QuerySet[Row, Row], *, order: Sequence[str]) -> Page:
+    """Return one page of `rows` in `order`, whose last field must be unique. Raises InvalidCursor.
+
+    Fields with a leading minus sign sort descending: all of them, or none.
     """
-    limit = min(query["limit"] or DEFAULT_LIMIT, MAX_LIMIT)
-    question = _question(request)
-    if cursor := query.get("cursor"):
-        rows = rows.filter(_after(order, _read_cursor(cursor, question, len(order))))
-    found = list(rows.order_by(*order)[: limit + 1])
-    items = found[:limit]
-    if len(found) <= limit:
+    digest, limit = page_request.digest(), page_request.limit
+    if page_request.cursor:
+        rows = rows.filter(_after(order, _read_cursor(page_request.cursor, digest, len(order))))
+    candidates = list(rows.order_by(*order)[: limit + 1])
+    items = candidates[:limit]
+    if len(candidates) <= limit:
         return Page(items, None)
     key = [_plain(getattr(items[-1], name.lstrip("-"))) for name in order]
-    return Page(items, signing.dumps({"key": key, "question": question}, salt=_SALT))
+    return Page(items, signing.dumps({"key": key, "question": digest}, salt=_SALT))
 
 
 def page_response(request: Request, page: Page, show: Callable[[Any], dict[str, Any]]) -> Response:
-    """Answer `{items, next_cursor}`, and the same cursor as a Link header (RFC 8288)."""
+    """Return `{items, next_cursor}`, with the cursor also as a Link header (RFC 8288)."""
     response = Response({"items": [show(item) for item in page.items], "next_cursor": page.next_cursor})
     if page.next_cursor:
         parameters = {**request.query_params.dict(), "cursor": page.next_cursor}
@@ -74,33 +103,26 @@ def page_response(request: Request, page: Page, show: Callable[[Any], dict[str, 
 
 
 def _after(order: Sequence[str], key: Sequence[Any]) -> Q:
-    """`(a, b) > (x, y)` as a condition; the leading `a >= x` lets an index find the start."""
-    way = "lt" if order[0].startswith("-") else "gt"
+    """Return `(a, b) > (x, y)` as a condition; the leading `a >= x` lets an index find the start."""
+    comparison = "lt" if order[0].startswith("-") else "gt"
     fields = [name.lstrip("-") for name in order]
     later = Q()
     for depth, name in enumerate(fields):
         equal = {field: key[i] for i, field in enumerate(fields[:depth])}
-        later |= Q(**equal, **{f"{name}__{way}": key[depth]})
-    return Q(**{f"{fields[0]}__{way}e": key[0]}) & later
+        later |= Q(**equal, **{f"{name}__{comparison}": key[depth]})
+    return Q(**{f"{fields[0]}__{comparison}e": key[0]}) & later
 
 
-def _read_cursor(cursor: str, question: str, length: int) -> list[Any]:
+def _read_cursor(cursor: str, digest: str, length: int) -> list[Any]:
     try:
-        said = signing.loads(cursor, salt=_SALT)
+        content = signing.loads(cursor, salt=_SALT)
     except (signing.BadSignature, ValueError) as error:
-        raise InvalidCursor("The cursor is not one of ours. Start again without it.") from error
-    if said["question"] != question or len(said["key"]) != length:
+        raise InvalidCursor("The cursor is not valid. Request the first page without a cursor.") from error
+    if content["question"] != digest or len(content["key"]) != length:
         raise InvalidCursor(
-            "The cursor belongs to another question. Keep filters and token as they were, or start again."
+            "The cursor belongs to another list, filter or token. Keep these unchanged, or omit the cursor."
         )
-    return list(said["key"])
-
-
-def _question(request: Request) -> str:
-    """What a cursor is bound to: the path, the filters and who asks."""
-    filters = {k: v for k, v in request.query_params.items() if k not in ("cursor", "limit")}
-    asked = [request.path, sorted(filters.items()), str(getattr(request.user, "principal_id", ""))]
-    return hashlib.sha256(json.dumps(asked).encode()).hexdigest()[:16]
+    return list(content["key"])
 
 
 def _plain(value: Any) -> Any:

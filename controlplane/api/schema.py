@@ -98,16 +98,16 @@ def describe_problems(result: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
 
 
 def _statuses(operation: dict[str, Any]) -> set[int]:
-    """What follows from the parameters and the body; the rest is declared in `Endpoint.problems`."""
+    """Return the statuses that follow from parameters and body; `Endpoint.problems` declares the rest."""
     statuses = {400, 401, 403, 503}
     parameters = {parameter["name"]: parameter["in"] for parameter in operation.get("parameters", [])}
     if "path" in parameters.values():
         statuses.add(404)
-    if "project" in parameters:  # a scope: unknown, or of an illegal shape
+    if "project" in parameters:  # a scope, which may be unknown or invalid
         statuses |= {404, 422}
     if "requestBody" in operation:
         statuses |= {413, 415}
-    if "Idempotency-Key" in parameters:  # in flight, or used with another body
+    if "Idempotency-Key" in parameters:  # in use, or used with another body
         statuses |= {409, 422}
     if "If-Match" in parameters:
         statuses |= {412, 428}

@@ -262,11 +262,7 @@ def _malformed(event: Any, message: str) -> MalformedBody:
 def _from_yaml(error: yaml.YAMLError) -> MalformedBody:
     mark = getattr(error, "problem_mark", None)
     problem = getattr(error, "problem", None) or getattr(error, "reason", None) or "it cannot be parsed"
-    return _at(
-        mark.line + 1 if mark else 0,
-        mark.column + 1 if mark else 0,
-        f"Invalid YAML: {problem}.",
-    )
+    return _at(mark.line + 1 if mark else 0, mark.column + 1 if mark else 0, f"Invalid YAML: {problem}.")
 
 
 def _at(line: int, column: int, message: str) -> MalformedBody:

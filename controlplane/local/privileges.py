@@ -85,8 +85,8 @@ def _works(disguise: UserSwitch, initdb: Path, folder: Path) -> bool:
 
 def _unprivileged_user() -> int:
     """Return the id of `nobody`, or of any user with a name, which Postgres requires."""
-    others = (entry.pw_uid for entry in pwd.getpwall() if entry.pw_uid != 0)
-    return 65534 if _name_of(65534) else next(others, 65534)
+    users = (entry.pw_uid for entry in pwd.getpwall() if entry.pw_uid != 0)
+    return 65534 if _name_of(65534) else next(users, 65534)
 
 
 def _name_of(user: int) -> str | None:

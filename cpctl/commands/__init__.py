@@ -1,1 +1,1 @@
-"""The commands, one module for each group."""
+"""The commands: thin, one module for each group."""

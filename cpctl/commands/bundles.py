@@ -113,10 +113,10 @@ def set_plane(
     \b
     cpctl agent-configs planes set eu-1 --release 1.16.0 --principal flyte-eu-1
     """
-    stands = change_options.current_object(change_options.path_of(DATA_PLANE, plane))
+    current = change_options.current_object(change_options.path_of(DATA_PLANE, plane))
     changed = change_options.non_empty(release=release, dialect=dialect, principal=principal)
     more = change_options.object_in(file) if file else {}
-    body = {**{key: stands[key] for key in _SETTINGS if key in stands}, **more, **changed}
+    body = {**{key: current[key] for key in _SETTINGS if key in current}, **more, **changed}
     change_options.put(DATA_PLANE, plane, body, options.ChangeOptions(message, dry_run, yes), output)
 
 

@@ -68,10 +68,10 @@ def set_team(
     \b
     cpctl agent-configs teams set acme --publisher acme-ci --publisher ada
     """
-    stands = change_options.current_object(change_options.path_of(TEAM, team))
+    current = change_options.current_object(change_options.path_of(TEAM, team))
     body: dict[str, Any] = {
-        "publishers": publisher or stands.get("publishers", []),
-        "organisation": stands.get("organisation", "") if organisation is None else organisation,
+        "publishers": publisher or current.get("publishers", []),
+        "organisation": current.get("organisation", "") if organisation is None else organisation,
     }
     change_options.put(TEAM, team, body, options.ChangeOptions(message, dry_run, yes), output)
 

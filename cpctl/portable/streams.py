@@ -17,7 +17,7 @@ def follow(
     breaks: tuple[type[Exception], ...],
     rest: Callable[[int, Exception], None],
 ) -> Iterator[Any]:
-    """Yield events after this number as they occur, without end.
+    """Yield events after this number as they occur. The stream never ends.
 
     stream: returns the lines from a number on. rest: waits before the n-th attempt, or raises.
     """

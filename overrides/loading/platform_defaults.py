@@ -68,7 +68,7 @@ def _entries(scope: Scope, spec: Any, pointer: str) -> Iterator[tuple[Scope, str
     by_key = {resource_type.document_key: resource_type for resource_type in BUILT_IN.values()}
     for key, document in spec.items() if isinstance(spec, Mapping) else ():
         if (resource_type := by_key.get(key)) is None:
-            message = f"There is no built-in type {key!r}. Use one of {', '.join(by_key)}."
+            message = f"Unknown built-in type {key!r}. Use one of {', '.join(by_key)}."
             raise InvalidRequest(message, errors=[FieldError(f"{pointer}/{key}", "unknown_field", message)])
         attributes = resource_type.read_document(document, f"{pointer}/{key}")
         resource_type.check(attributes)

@@ -19,7 +19,7 @@ QUALIFIED_NAME = (
     r"^(?=.{1,253}/|[^/]*$)([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?"
     r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$"
 )
-# The same for a schema, whose patterns have no lookahead.
+# The same name as a JSON Schema, whose patterns have no lookahead.
 LABEL_NAME: Schema = {
     "type": "string",
     "pattern": QUALIFIED_NAME.replace("(?=.{1,253}/|[^/]*$)", ""),

@@ -1,4 +1,4 @@
-"""Doors to the fleet guards: what they hold, and the operator's word."""
+"""HTTP endpoints for fleet guards: their status and mode by environment."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from registry.environments.models import Environment
 from registry.listing import counts
 
 _NONE = "none"
-RULINGS = [*((one.value, one.value) for one in Ruling), (_NONE, _NONE)]
-_LONGEST_SECONDS = 7 * 24 * 3600
+RULINGS = [*((ruling.value, ruling.value) for ruling in Ruling), (_NONE, _NONE)]
+_MAX_SECONDS = 7 * 24 * 3600
 _GUARD = {
     "environment": "prod-eu-west-1",
     "engaged": True,
@@ -40,29 +40,30 @@ _GUARD = {
     "last_heard_at": "2026-11-21T09:28:57Z",
     "lease_seconds": None,
 }
-_SAID = {"environment": "prod-eu-west-1", "ruling": "lift", "seconds": 900}
+_RULING = {"environment": "prod-eu-west-1", "ruling": "lift", "seconds": 900}
 
 
 class FleetGuardRead(serializers.Serializer[Any]):
-    environment = serializers.CharField(help_text="Empty: the whole fleet.", allow_blank=True)
-    engaged = serializers.BooleanField(help_text="Silent agents become `unknown`, and stay so.")
+    environment = serializers.CharField(help_text="Empty for the whole fleet.", allow_blank=True)
+    engaged = serializers.BooleanField(help_text="While true, silent agents become and stay `unknown`.")
     engaged_at = serializers.DateTimeField(allow_null=True)
     lifted_at = serializers.DateTimeField(allow_null=True)
     reason = serializers.CharField(allow_blank=True)
     silent = serializers.IntegerField(
-        help_text="Agents that do not report. While the guard is engaged: as it judged; else as they are now."
+        help_text="Silent agents. While the guard is engaged: at the time it engaged; otherwise now."
     )
     agents = serializers.IntegerField(
-        help_text="Of so many. While the guard is engaged, those count that reported lately; else all."
+        help_text="All agents. While the guard is engaged: only those that had reported recently."
     )
     ruling = serializers.ChoiceField(choices=RULINGS)
     ruling_until = serializers.DateTimeField(allow_null=True)
     ruling_by = serializers.CharField(allow_blank=True)
     last_heard_at = serializers.DateTimeField(
-        allow_null=True, help_text="When an agent of it was last heard, up to some seconds ago."
+        allow_null=True,
+        help_text="Last heartbeat of any agent of the environment, accurate to a few seconds.",
     )
     lease_seconds = serializers.IntegerField(
-        allow_null=True, help_text="The lease of its agents; null: that of the installation."
+        allow_null=True, help_text="Lease of the environment's agents; null for the default."
     )
 
 
@@ -72,20 +73,20 @@ class FleetGuardPage(serializers.Serializer[Any]):
 
 
 class FleetGuardQuery(PageQuery):
-    engaged = serializers.BooleanField(required=False, help_text="Only those that are, or are not.")
+    engaged = serializers.BooleanField(required=False, help_text="Filter by whether the guard is engaged.")
 
 
 class FleetGuardRulingWrite(StrictSerializer):
-    environment = Text(max_length=255, allow_blank=True, help_text="Empty: the whole fleet.")
+    environment = Text(max_length=255, allow_blank=True, help_text="Empty for the whole fleet.")
     ruling = serializers.ChoiceField(
         choices=RULINGS,
         help_text=(
-            "`lift`: mark silent agents as usual, until this incident is over. `engage`: mark none. "
-            "`none`: the rule decides again."
+            "`lift`: mark silent agents unavailable until the incident is over. `engage`: mark none. "
+            "`none`: return to automatic mode."
         ),
     )
     seconds = Whole(
-        required=False, default=900, min_value=1, max_value=_LONGEST_SECONDS, help_text="How long at most."
+        required=False, default=900, min_value=1, max_value=_MAX_SECONDS, help_text="Maximum duration."
     )
 
 
@@ -125,33 +126,33 @@ class FleetGuardRuling(Endpoint):
         operation_id="fleet_guards_overrule",
         summary="Engage or lift a fleet guard",
         description=(
-            "In force at once, for `seconds` at most; after that the rule decides again. `lift` ends with "
-            "its incident: when few agents are silent, or when no agent is heard any more."
+            "Applies immediately for at most `seconds`; then the guard is automatic again. `lift` ends "
+            "earlier if few agents are silent, or if no agent reports any more."
         ),
         tags=["agents"],
         parameters=[ReasonedQuery],
         request=FleetGuardRulingWrite,
         responses={200: FleetGuardRead},
         examples=[
-            OpenApiExample("They are dead", value=_SAID, request_only=True),
+            OpenApiExample("Lift a guard", value=_RULING, request_only=True),
             OpenApiExample("Lifted", value={**_GUARD, "engaged": False}, response_only=True),
         ],
     )
     @mutation
     def post(self, request: Request) -> Response:
         query = ReasonedQuery.parse(request)
-        said = parse_body(FleetGuardRulingWrite, request)
+        body = parse_body(FleetGuardRulingWrite, request)
         environment = overrule(
-            said["environment"],
-            None if said["ruling"] == _NONE else Ruling(said["ruling"]),
-            lasting=timedelta(seconds=said["seconds"]),
+            body["environment"],
+            None if body["ruling"] == _NONE else Ruling(body["ruling"]),
+            lasting=timedelta(seconds=body["seconds"]),
             actor=actor_of(request, query["change_message"]),
         )
         return Response(_show(environment, guard_counts().get(environment.name, {})))
 
 
 def guard_counts() -> dict[str, dict[State, int]]:
-    """Agents by guard and state; the guard of the whole fleet has all of them."""
+    """Return counts of agents by guard and state; the guard of the whole fleet covers all agents."""
     by_environment = counts.agent_counts()
     return {**by_environment, WHOLE_FLEET: counts.total(by_environment)}
 
@@ -164,8 +165,8 @@ def _show(environment: Environment, states: Mapping[State, int]) -> dict[str, An
         "engaged_at": environment.guard_engaged_at,
         "lifted_at": environment.guard_lifted_at,
         "reason": environment.guard_reason,
-        "silent": environment.guard_due_count if engaged else counts.silent(states),
-        "agents": environment.guard_agent_count if engaged else counts.registered(states),
+        "silent": environment.guard_due_count if engaged else counts.silent_count(states),
+        "agents": environment.guard_agent_count if engaged else counts.registered_count(states),
         "ruling": environment.guard_mode or _NONE,
         "ruling_until": environment.guard_mode_until,
         "ruling_by": environment.guard_mode_set_by,

@@ -1,4 +1,4 @@
-"""`Retry-After` of errors that go away by themselves."""
+"""`Retry-After` header for errors that are temporary."""
 
 from __future__ import annotations
 

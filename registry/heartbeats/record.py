@@ -26,7 +26,7 @@ from registry.heartbeats.reports import Report, store_report
 from registry.joining.name_conflicts import holder_of, note_rival, refusal
 from registry.providers import storage as providers
 from registry.providers.follow_report import follow_report
-from registry.providers.storage import By
+from registry.providers.storage import Author
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,9 +98,9 @@ def _record(agent_id: UUID, heartbeat: Heartbeat, options: _Options) -> Agent:
 
 def _follow(agent: Agent, report: Report, options: _Options) -> None:
     store_report(agent.id, report)
-    held = providers.locked(agent, agent.lease, agent.now)  # type: ignore[attr-defined]  # annotated
-    by = By(options.actor.name, options.actor.request_id)
-    if follow_report(held, report.said, by=by, policy=options.policy):
+    locked_agent = providers.load_locked_agent(agent, agent.lease, agent.now)  # type: ignore[attr-defined]  # annotated
+    author = Author(options.actor.name, options.actor.request_id)
+    if follow_report(locked_agent, report.said, author=author, policy=options.policy):
         Lease.objects.filter(agent_id=agent.id).update(report_digest=None)
 
 

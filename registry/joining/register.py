@@ -22,7 +22,7 @@ from registry.joining.granted_terms import state_for
 from registry.joining.insert import Newcomer, admit, audit_entry
 from registry.joining.name_conflicts import holder_of, refusal
 from registry.joining.registration import FACTS, Registration
-from registry.task_types.served import follow_task_types
+from registry.task_types.served import store_task_types
 
 
 @transaction.atomic
@@ -75,7 +75,7 @@ def register(
 
 def _begin_again(agent: Agent, registration: Registration, policy: LivenessPolicy) -> None:
     """A new lease, under the next number: who has the former one is a double."""
-    follow_task_types(agent.id, registration.task_types)
+    store_task_types(agent.id, registration.task_types)
     environment_id = environment_id_of(agent.environment)
     begun = {
         "renewed_at": Now(),

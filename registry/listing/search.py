@@ -1,4 +1,4 @@
-"""Find agents in a big fleet: filters, label selectors, part of a name, order. Each by an index."""
+"""Search agents by filters, label selectors and part of a name, in some order; each uses an index."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from registry.agents.models import Agent
 from registry.agents.policies import liveness_policy
 from registry.agents.querysets import AgentQuerySet, late
 from registry.listing import selectors
-from registry.listing.selectors import Requirement, Wish
+from registry.listing.selectors import Operator, Requirement
 from registry.providers.health import Health
 
-# What a list can be ordered by, and the columns that make each order total.
+# Sort orders of a list, each with the columns that make it total.
 ORDERS: dict[str, tuple[str, ...]] = {
     "name": ("name",),
     "-name": ("-name",),
@@ -27,8 +27,8 @@ ORDERS: dict[str, tuple[str, ...]] = {
 }
 
 
-def matching(query: Mapping[str, Any]) -> AgentQuerySet:
-    """The agents that a list's parameters describe. Raises InvalidRequest."""
+def search_agents(query: Mapping[str, Any]) -> AgentQuerySet:
+    """Return the agents that match the parameters of a list. Raises InvalidRequest."""
     rows: Any = Agent.objects.shown()
     if states := query.get("health_status"):
         rows = rows.filter(state__in=states)
@@ -43,19 +43,19 @@ def matching(query: Mapping[str, Any]) -> AgentQuerySet:
     if query.get("late"):
         rows = rows.filter(late(liveness_policy().interval))
     for requirement in selectors.parse(query.get("selector", "")):
-        rows = rows.filter(meets(requirement))
-    found: AgentQuerySet = rows
-    return found
+        rows = rows.filter(condition_for(requirement))
+    agents: AgentQuerySet = rows
+    return agents
 
 
-def meets(requirement: Requirement) -> Q:
-    """`Requirement.met_by` in SQL; a test compares the two."""
+def condition_for(requirement: Requirement) -> Q:
+    """Return `Requirement.is_met_by` as a database condition; a test compares the two."""
     has_name = Q(labels__has_key=requirement.name)
-    if requirement.wish is Wish.EXISTS:
+    if requirement.operator is Operator.EXISTS:
         return has_name
-    if requirement.wish is Wish.ABSENT:
+    if requirement.operator is Operator.ABSENT:
         return ~has_name
-    one_of = Q(pk__in=[])
+    has_value = Q(pk__in=[])
     for value in requirement.values:
-        one_of |= Q(labels__contains={requirement.name: value})
-    return one_of if requirement.wish is Wish.IN else ~one_of
+        has_value |= Q(labels__contains={requirement.name: value})
+    return has_value if requirement.operator is Operator.IN else ~has_value

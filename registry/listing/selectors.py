@@ -1,6 +1,6 @@
 """Label selectors, such as `team=ml,tier!=dev,region in (eu,us),!old`. Pure.
 
-The grammar is Kubernetes' (apimachinery labels.Parse), where it is known to everybody who would use it.
+The grammar is that of Kubernetes (apimachinery labels.Parse), which users already know.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from enum import StrEnum
 
 from controlplane.errors import FieldError, InvalidRequest
 
-_LONGEST = 2000
-_MOST = 20
+_MAX_CHARACTERS = 2000
+_MAX_TERMS = 20
 _NAME = r"[A-Za-z0-9][-A-Za-z0-9_./]*"
 _VALUE = r"[-A-Za-z0-9_.]*"
 _TERM = re.compile(
@@ -23,7 +23,7 @@ _TERM = re.compile(
 )
 
 
-class Wish(StrEnum):
+class Operator(StrEnum):
     IN = "in"
     NOT_IN = "notin"
     EXISTS = "exists"
@@ -32,53 +32,55 @@ class Wish(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Requirement:
-    """NOT_IN is also met by what has no such label, as in Kubernetes."""
+    """One term of a selector. As in Kubernetes, NOT_IN also matches objects without the label."""
 
     name: str
-    wish: Wish
+    operator: Operator
     values: tuple[str, ...] = ()
 
-    def met_by(self, labels: dict[str, str]) -> bool:
-        match self.wish:
-            case Wish.EXISTS:
+    def is_met_by(self, labels: dict[str, str]) -> bool:
+        match self.operator:
+            case Operator.EXISTS:
                 return self.name in labels
-            case Wish.ABSENT:
+            case Operator.ABSENT:
                 return self.name not in labels
-            case Wish.IN:
+            case Operator.IN:
                 return labels.get(self.name) in self.values
-            case Wish.NOT_IN:
+            case Operator.NOT_IN:
                 return labels.get(self.name) not in self.values
 
 
 def parse(text: str) -> list[Requirement]:
-    """Raises InvalidRequest, pointing at what cannot be read."""
-    if len(text) > _LONGEST:
-        raise _wrong(f"A selector has {_LONGEST} characters at most.")
-    found = [_requirement(term.strip()) for term in _terms(text)]
-    if len(found) > _MOST:
-        raise _wrong(f"A selector has {_MOST} terms at most.")
-    return found
+    """Parse a selector. Raises InvalidRequest, which names the invalid term."""
+    if len(text) > _MAX_CHARACTERS:
+        raise _malformed(f"A selector must not be longer than {_MAX_CHARACTERS} characters.")
+    requirements = [_requirement(term.strip()) for term in _terms(text)]
+    if len(requirements) > _MAX_TERMS:
+        raise _malformed(f"A selector must not have more than {_MAX_TERMS} terms.")
+    return requirements
 
 
 def _terms(text: str) -> Iterator[str]:
-    """Split at commas, but not inside of parentheses."""
+    """Split at commas outside parentheses."""
     return (term for term in re.split(r",(?![^(]*\))", text) if term.strip())
 
 
 def _requirement(term: str) -> Requirement:
     match = _TERM.fullmatch(term)
     if match is None:
-        raise _wrong(f"{term!r} cannot be read. Write name=value, name!=value, name in (a,b), name or !name.")
+        raise _malformed(
+            f"{term!r} is not a valid selector. Use name=value, name!=value, name in (a,b), name or !name."
+        )
     if match["absent"]:
-        return Requirement(match["missing"], Wish.ABSENT)
+        return Requirement(match["missing"], Operator.ABSENT)
     if match["word"]:
         values = tuple(value.strip() for value in match["values"].split(","))
-        return Requirement(match["name"], Wish(match["word"]), values)
+        return Requirement(match["name"], Operator(match["word"]), values)
     if match["sign"]:
-        wish = Wish.NOT_IN if match["sign"] == "!=" else Wish.IN
-        return Requirement(match["name"], wish, (match["value"],))
-    return Requirement(match["name"], Wish.EXISTS)
+        operator = Operator.NOT_IN if match["sign"] == "!=" else Operator.IN
+        return Requirement(match["name"], operator, (match["value"],))
+    return Requirement(match["name"], Operator.EXISTS)
 
 
-def _wrong(message: str) -> InvalidRequest:
+def _malformed(message: str) -> InvalidRequest:
     return InvalidRequest(message, errors=[FieldError("?selector", "malformed", message)])

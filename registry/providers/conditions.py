@@ -1,4 +1,4 @@
-"""Conditions of an agent's service types: what each provider's health means for the type it serves. Pure."""
+"""Conditions of an agent's service types, derived from the health of their providers. Pure."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from registry.providers.health import Health
 
 
 @dataclass(frozen=True, slots=True)
-class Serving:
-    """A provider as its type sees it. holds: False once its lease has run out."""
+class ProviderStatus:
+    """Status of the provider of a service type. holds: False once its lease has expired."""
 
     service_type: str
     name: str
@@ -22,25 +22,25 @@ class Serving:
     since: datetime
 
 
-def type_conditions(providers: Iterable[Serving]) -> list[dict[str, Any]]:
-    """One for each type that has, or had, a provider: of the holder, or else of the last that held it."""
-    deciding: dict[str, Serving] = {}
-    for one in sorted(providers, key=lambda one: (one.holds, one.since)):
-        deciding[one.service_type] = one
-    return [_condition(deciding[name]) for name in sorted(deciding)]
+def type_conditions(providers: Iterable[ProviderStatus]) -> list[dict[str, Any]]:
+    """Return one condition per service type: that of its provider, or else of the last one that held it."""
+    latest: dict[str, ProviderStatus] = {}
+    for status in sorted(providers, key=lambda status: (status.holds, status.since)):
+        latest[status.service_type] = status
+    return [_condition(latest[name]) for name in sorted(latest)]
 
 
 def advertised(service_types: Sequence[str], conditions: Iterable[Mapping[str, Any]]) -> list[str]:
-    """The types that work may be sent for. Without a provider of ours, a type is as the agent says."""
-    withheld = {one["service_type"] for one in conditions if one["status"] == Health.UNAVAILABLE}
+    """Return the service types that can be sent work; one without a registered provider always can."""
+    withheld = {row["service_type"] for row in conditions if row["status"] == Health.UNAVAILABLE}
     return [name for name in service_types if name not in withheld]
 
 
-def _condition(one: Serving) -> dict[str, Any]:
+def _condition(provider: ProviderStatus) -> dict[str, Any]:
     return {
-        "service_type": one.service_type,
-        "status": one.state.value,
-        "provider": one.name,
-        "reason": one.reason,
-        "since": one.since.isoformat(),
+        "service_type": provider.service_type,
+        "status": provider.state.value,
+        "provider": provider.name,
+        "reason": provider.reason,
+        "since": provider.since.isoformat(),
     }

@@ -20,20 +20,24 @@ _PROVIDER: dict[str, Any] = {
     "service_type": TEXT,
 }
 _PROVIDER_MOVE: dict[str, Any] = {**_PROVIDER, "from": TEXT, "reason": TEXT}
-PROVIDER_REGISTERED = register("provider.registered", "An agent has a service provider more.", **_PROVIDER)
+PROVIDER_REGISTERED = register("provider.registered", "A service provider was registered.", **_PROVIDER)
 PROVIDER_CHANGED = register(
-    "provider.changed", "A service provider registered with other facts.", **_PROVIDER
+    "provider.changed", "The registration of a service provider changed.", **_PROVIDER
 )
-PROVIDER_REMOVED = register("provider.removed", "A service provider was taken away.", **_PROVIDER)
+PROVIDER_REMOVED = register("provider.removed", "A service provider was removed.", **_PROVIDER)
 PROVIDER_EXPIRED = register(
-    "provider.expired", "A service provider was not named until its lease ran out.", **_PROVIDER_MOVE
+    "provider.expired", "The lease of a service provider expired without a report.", **_PROVIDER_MOVE
 )
 BY_HEALTH: dict[Health, EventType] = {
-    Health.READY: register("provider.ready", "A service provider takes work.", **_PROVIDER_MOVE),
+    Health.READY: register("provider.ready", "A service provider became ready for work.", **_PROVIDER_MOVE),
     Health.UNHEALTHY: register(
-        "provider.unhealthy", "A service provider answers, and takes no work.", **_PROVIDER_MOVE
+        "provider.unhealthy",
+        "A service provider responds but reports that it is unhealthy.",
+        **_PROVIDER_MOVE,
     ),
     Health.UNAVAILABLE: register(
-        "provider.unavailable", "A service provider does not answer; its type is withheld.", **_PROVIDER_MOVE
+        "provider.unavailable",
+        "A service provider does not respond; its service type is no longer advertised.",
+        **_PROVIDER_MOVE,
     ),
 }

@@ -1,6 +1,6 @@
-"""Providers whose lease ran out lose their service type, once each and with an event. Part of the sweep.
+"""Expire the leases of providers: free the service type and record an event. Part of the sweep.
 
-Only agents that beat are looked at: nothing is known of a silent agent's providers, and its state says so.
+Only agents that send heartbeats are checked: the providers of a silent agent are unknown, as its state shows.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from registry.agents.models import Agent, Lease
 from registry.agents.policies import liveness_policy, outage_gap
 from registry.agents.states import LIVE
 from registry.providers import leases, storage
-from registry.providers.storage import By
+from registry.providers.storage import Author
 
-# Agents at a time, and for how long: the sweep of agents must not wait. The next one takes the others.
+# Limits per run, so that the sweep of agents does not wait. The next run continues.
 AGENTS = 500
 _SECONDS = 2.0
-_BY = By(system("sweep").name)
+_AUTHOR = Author(system("sweep").name)
 
 
 def expire_providers() -> int:
-    """Free the types of providers that nobody has named for a lease; return how many."""
+    """Expire providers that no report has named for one lease; return how many."""
     policy, end = liveness_policy(), time.monotonic() + _SECONDS
     expired = 0
     for agent_id in _agents_with_due(policy):
@@ -54,22 +54,23 @@ def _agents_with_due(policy: LivenessPolicy) -> list[UUID]:
 
 @transaction.atomic
 def _expire_of(agent_id: UUID, policy: LivenessPolicy) -> int:
-    """Judged again under the lock: meanwhile the agent may have named them."""
+    """Check again under the lock: the agent may have reported its providers in the meantime."""
     rows = Lease.objects.select_for_update(skip_locked=True).annotate(now=Now())
     lease = rows.filter(agent_id=agent_id).first()
     if lease is None:
         return 0
-    held = storage.locked(Agent.objects.get(id=agent_id), lease, lease.now)
-    due = [one for one in held.providers if one.holds_type and leases.is_over(one, lease, policy, held.now)]
-    for one in due:
-        storage.expire(one, "Nobody named it until its lease ran out.", held, _BY)
+    locked_agent = storage.load_locked_agent(Agent.objects.get(id=agent_id), lease, lease.now)
+    now, providers = locked_agent.now, locked_agent.providers
+    due = [row for row in providers if row.holds_type and leases.is_over(row, lease, policy, now)]
+    for provider in due:
+        storage.expire(provider, "The lease expired without a report.", locked_agent, _AUTHOR)
     if due:
-        storage.publish_conditions(held)
+        storage.publish_conditions(locked_agent)
     return len(due)
 
 
-# `leases.is_over` for all agents at once, as a test compares. An agent that has just come back is given a
-# lease's time to name its providers.
+# `leases.is_over` for all agents at once (a test compares the two). An agent that has just recovered gets
+# one lease to report its providers.
 _DUE = """
 SELECT DISTINCT lease.agent_id
 FROM registry_provider AS provider

@@ -1,7 +1,7 @@
-"""What an agent reports of its providers beside a heartbeat: it renews their leases and moves their states.
+"""Apply the provider part of an agent's report: renew leases and update health.
 
-A report that says the same as before costs nothing here: the heartbeat notes on the agent's own lease when it
-was repeated (`Lease.vouched_at`), and the leases of the providers that it names follow from that.
+An unchanged report costs nothing here: the heartbeat records on the agent's own lease when the report was
+repeated (`Lease.vouched_at`), and the leases of the providers that it names follow from that.
 """
 
 from __future__ import annotations
@@ -14,39 +14,45 @@ from registry.agents.models import Lease
 from registry.providers import leases, storage
 from registry.providers.health import Health, after_probes
 from registry.providers.models import Provider
-from registry.providers.storage import By, Locked
+from registry.providers.storage import Author, LockedAgent
 
 
-def follow_report(held: Locked, said: Mapping[str, Any], *, by: By, policy: LivenessPolicy) -> bool:
-    """Take what the report says of providers. Needs a transaction that holds the agent's lease.
+def follow_report(
+    locked_agent: LockedAgent, report: Mapping[str, Any], *, author: Author, policy: LivenessPolicy
+) -> bool:
+    """Apply the report to the agent's providers. Requires a transaction that holds the agent's lease.
 
-    Returns True if the same report must be looked at again, since it would count towards a threshold.
+    Returns True if an identical report must be applied again, because it would count towards a threshold.
     """
-    if not held.providers:
+    providers = locked_agent.providers
+    if not providers:
         return False
-    named = {(one["name"], one["service_type"]): one for one in said.get("providers", [])}
-    for provider in held.providers:
-        one = named.get((provider.name, provider.service_type))
-        if one is None:
-            _unnamed(provider, held.lease, policy)
+    entries = {(entry["name"], entry["service_type"]): entry for entry in report.get("providers", [])}
+    for provider in providers:
+        entry = entries.get((provider.name, provider.service_type))
+        if entry is None:
+            _follow_absence(provider, locked_agent.lease, policy)
         elif provider.holds_type:
-            _named(provider, one, held, by)
-    vouched = any(one.vouched for one in held.providers)
-    Lease.objects.filter(agent=held.agent).update(vouched_at=held.now if vouched else None)
-    storage.publish_conditions(held)
-    return any(one.vouched and storage.record_of(one).pending for one in held.providers)
+            _follow_entry(provider, entry, locked_agent, author)
+    vouched = any(provider.vouched for provider in providers)
+    Lease.objects.filter(agent=locked_agent.agent).update(vouched_at=locked_agent.now if vouched else None)
+    storage.publish_conditions(locked_agent)
+    return any(provider.vouched and storage.record_of(provider).pending for provider in providers)
 
 
-def _named(provider: Provider, one: Mapping[str, Any], held: Locked, by: By) -> None:
-    said = Health(one["status"])
+def _follow_entry(
+    provider: Provider, entry: Mapping[str, Any], locked_agent: LockedAgent, author: Author
+) -> None:
+    health = Health(entry["status"])
     record = after_probes(
-        storage.record_of(provider), said, probes=one.get("probes", 1), policy=storage.health_policy()
+        storage.record_of(provider), health, probes=entry.get("probes", 1), policy=storage.health_policy()
     )
-    provider.vouched, provider.checked_at = True, held.now
-    storage.judge(provider, record, one.get("message", f"The agent says: {said}.")[:255], held, by)
+    provider.vouched, provider.checked_at = True, locked_agent.now
+    reason = entry.get("message", f"Reported by the agent: {health}.")[:255]
+    storage.judge(provider, record, reason, locked_agent, author)
 
 
-def _unnamed(provider: Provider, lease: Lease, policy: LivenessPolicy) -> None:
+def _follow_absence(provider: Provider, lease: Lease, policy: LivenessPolicy) -> None:
     if provider.vouched:
-        leases.settle(provider, lease, policy.lease)
+        leases.end_renewal(provider, lease, policy.lease)
         provider.save(update_fields=["expires_at", "vouched"])

@@ -1,7 +1,8 @@
-"""Health of a service provider: three states, thresholds both ways, and until when its lease holds. Pure.
+"""Health of a service provider: three states with thresholds, and the end of its lease. Pure.
 
-The agent probes; we count what it says. A provider that answers badly is unhealthy at once. One that does
-not answer is unavailable after some failures in a row, and ready again only after some good answers in a row.
+The agent probes its providers and reports the results. A provider that reports an error is unhealthy at once.
+One that does not respond is unavailable after several failures in a row, and ready after several successes in
+a row.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from enum import StrEnum
 
 
 class Health(StrEnum):
-    """As the agent says it of one probe, and as we judge the provider."""
+    """Result of one probe, and state of a provider."""
 
     READY = "ready"
     UNHEALTHY = "unhealthy"
@@ -21,7 +22,7 @@ class Health(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class HealthPolicy:
-    """How many probes in a row must fail until a provider is unavailable, or be good until it is ready."""
+    """Failures in a row that make a provider unavailable, and successes in a row that make it ready."""
 
     failures: int
     recoveries: int
@@ -29,7 +30,7 @@ class HealthPolicy:
 
 @dataclass(frozen=True, slots=True)
 class HealthRecord:
-    """The state, and how many probes in a row speak against it."""
+    """The state, and the number of consecutive probes that contradict it."""
 
     state: Health
     failures: int = 0
@@ -37,44 +38,44 @@ class HealthRecord:
 
     @property
     def pending(self) -> bool:
-        """True while the next probe may change the state although it says the same again."""
-        doubted = self.failures > 0 and self.state is not Health.UNAVAILABLE
-        return doubted or (self.recoveries > 0 and self.state is not Health.READY)
+        """Whether another probe with the same result can change the state."""
+        failing = self.failures > 0 and self.state is not Health.UNAVAILABLE
+        return failing or (self.recoveries > 0 and self.state is not Health.READY)
 
 
 def unknown(policy: HealthPolicy) -> HealthRecord:
-    """Of a provider that was never probed, or lies elsewhere now: one good answer makes it ready."""
+    """Return the record of a provider that was never probed at its endpoint: one success makes it ready."""
     return HealthRecord(Health.UNHEALTHY, recoveries=policy.recoveries - 1)
 
 
 def after_probes(
-    record: HealthRecord, said: Health, *, probes: int = 1, policy: HealthPolicy
+    record: HealthRecord, result: Health, *, probes: int = 1, policy: HealthPolicy
 ) -> HealthRecord:
-    """The record once `probes` probes in a row have said so."""
-    if said is Health.READY:
-        return _answered_well(record, probes, policy)
-    if said is Health.UNAVAILABLE:
-        return _answered_not(record, probes, policy)
+    """Return the record after `probes` consecutive probes with this result."""
+    if result is Health.READY:
+        return _after_success(record, probes, policy)
+    if result is Health.UNAVAILABLE:
+        return _after_failure(record, probes, policy)
     return HealthRecord(Health.UNHEALTHY)
 
 
-def _answered_well(record: HealthRecord, probes: int, policy: HealthPolicy) -> HealthRecord:
-    good = max(record.recoveries + 1, probes)
-    if record.state is Health.READY or good >= policy.recoveries:
+def _after_success(record: HealthRecord, probes: int, policy: HealthPolicy) -> HealthRecord:
+    successes = max(record.recoveries + 1, probes)
+    if record.state is Health.READY or successes >= policy.recoveries:
         return HealthRecord(Health.READY)
-    return HealthRecord(record.state, recoveries=good)
+    return HealthRecord(record.state, recoveries=successes)
 
 
-def _answered_not(record: HealthRecord, probes: int, policy: HealthPolicy) -> HealthRecord:
-    failed = max(record.failures + 1, probes)
-    if record.state is Health.UNAVAILABLE or failed >= policy.failures:
+def _after_failure(record: HealthRecord, probes: int, policy: HealthPolicy) -> HealthRecord:
+    failures = max(record.failures + 1, probes)
+    if record.state is Health.UNAVAILABLE or failures >= policy.failures:
         return HealthRecord(Health.UNAVAILABLE)
-    return HealthRecord(record.state, failures=failed)
+    return HealthRecord(record.state, failures=failures)
 
 
 def lease_end(expires_at: datetime, vouched_at: datetime | None, *, lease: timedelta) -> datetime:
-    """Until when a provider has its service type.
+    """Return the time until which a provider holds its service type.
 
-    expires_at: by its own registration. vouched_at: when the agent last named it in a report.
+    expires_at: from its own registration. vouched_at: time of the last report that names the provider.
     """
     return expires_at if vouched_at is None else max(expires_at, vouched_at + lease)

@@ -1,4 +1,4 @@
-"""Leases of providers, judged as those of agents are: by Postgres' clock, with grace after our own outage."""
+"""Leases of providers: by the clock of Postgres and with grace after an outage, like those of agents."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from registry.providers.health import lease_end
 from registry.providers.models import Provider
 
 
-def end_of(provider: Provider, lease: Lease, lasting: timedelta) -> datetime:
-    """Until when the provider has its service type."""
-    return lease_end(provider.expires_at, lease.vouched_at if provider.vouched else None, lease=lasting)
+def end_of(provider: Provider, lease: Lease, duration: timedelta) -> datetime:
+    """Return the time until which the provider holds its service type."""
+    return lease_end(provider.expires_at, lease.vouched_at if provider.vouched else None, lease=duration)
 
 
 def is_over(provider: Provider, lease: Lease, policy: LivenessPolicy, now: datetime) -> bool:
-    """True if the lease ran out, and we have been there long enough to have heard of the provider."""
+    """Whether the lease has expired, and the control plane was up long enough to have received a report."""
     record = SweepRecord.objects.filter(id=1).first()
     if record is None:
         return False
@@ -25,6 +25,6 @@ def is_over(provider: Provider, lease: Lease, policy: LivenessPolicy, now: datet
     return has_expired(end_of(provider, lease, policy.lease), reachable_since=since, policy=policy, now=now)
 
 
-def settle(provider: Provider, lease: Lease, lasting: timedelta) -> None:
-    """The agent names it no more: its lease ends as it was renewed last."""
-    provider.expires_at, provider.vouched = end_of(provider, lease, lasting), False
+def end_renewal(provider: Provider, lease: Lease, duration: timedelta) -> None:
+    """Stop renewal by reports: the lease keeps its present end."""
+    provider.expires_at, provider.vouched = end_of(provider, lease, duration), False

@@ -1,4 +1,4 @@
-"""Figures of service providers for Prometheus."""
+"""Prometheus metrics of service providers."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from registry.providers.models import Provider
 
 
 class ProviderCounts(Collector):
-    """Counted in the database when somebody scrapes, as agents are."""
+    """Providers by state, counted in the database at each scrape."""
 
     def collect(self) -> Iterator[Metric]:
         family = GaugeMetricFamily(
-            "cp_service_providers", "Service providers that hold a type, by state.", labels=["state"]
+            "cp_service_providers", "Service providers that hold a service type, by state.", labels=["state"]
         )
-        held = Provider.objects.filter(holds_type=True)
-        counted = dict(held.values_list("state").annotate(count=Count("id")))
+        holders = Provider.objects.filter(holds_type=True)
+        counted = dict(holders.values_list("state").annotate(count=Count("id")))
         for state in Health:
             family.add_metric([state.value], counted.get(state.value, 0))
         yield family

@@ -1,4 +1,4 @@
-"""Service providers of agents, and how their states changed."""
+"""Tables of service providers and their state changes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from registry.providers.registration import Kind
 
 
 class Provider(models.Model):
-    """A service provider as it described itself to its agent, and its health as we judge it."""
+    """A service provider: its registration, health and lease."""
 
     id = models.BigAutoField(primary_key=True)
     agent = models.ForeignKey("registry.Agent", on_delete=models.CASCADE, related_name="service_providers")
@@ -22,22 +22,22 @@ class Provider(models.Model):
     service_type = models.CharField(max_length=63)
     endpoint = models.CharField(max_length=2000)
     schema_version = models.CharField(max_length=63)
-    kind = models.CharField(max_length=8, choices=[(one.value, one.value) for one in Kind])
+    kind = models.CharField(max_length=8, choices=[(kind.value, kind.value) for kind in Kind])
     display_name = models.CharField(max_length=255, db_default="")
     operations: Any = models.JSONField(default=list)
     metadata: Any = models.JSONField(null=True)
-    state = models.CharField(max_length=16, choices=[(one.value, one.value) for one in Health])
+    state = models.CharField(max_length=16, choices=[(health.value, health.value) for health in Health])
     state_reason = models.CharField(max_length=255)
     state_since = models.DateTimeField()
-    # Probes in a row that speak against the state (health.py).
+    # Consecutive probes that contradict the state (health.py).
     failures = models.SmallIntegerField(default=0)
     recoveries = models.SmallIntegerField(default=0)
     checked_at = models.DateTimeField(null=True)
-    # By its own registration. While it is vouched for, `Lease.vouched_at` may reach further.
+    # From its own registration. While `vouched` is true, `Lease.vouched_at` can extend it.
     expires_at = models.DateTimeField()
-    # The agent's last report names it, so each heartbeat that repeats the report renews its lease.
+    # True if the agent's last report names it: each heartbeat that repeats the report renews its lease.
     vouched = models.BooleanField(default=False)
-    # False once the lease ran out: the type is free for others.
+    # False once the lease has expired: another provider can take the type.
     holds_type = models.BooleanField(default=True)
     created_at = models.DateTimeField(db_default=Now(), editable=False)
     updated_at = models.DateTimeField(db_default=Now())
@@ -53,7 +53,8 @@ class Provider(models.Model):
                 condition=models.Q(holds_type=True),
             ),
             models.CheckConstraint(
-                name="provider_state_is_known", condition=models.Q(state__in=[one.value for one in Health])
+                name="provider_state_is_known",
+                condition=models.Q(state__in=[health.value for health in Health]),
             ),
         ]
 
@@ -62,14 +63,14 @@ class Provider(models.Model):
 
 
 class ProviderChange(models.Model):
-    """One change of a provider's state, and why. It outlives the provider."""
+    """A state change of a provider with its reason. Kept after the provider is removed."""
 
     id = models.BigAutoField(primary_key=True)
     agent = models.ForeignKey("registry.Agent", on_delete=models.CASCADE, related_name="+", db_index=False)
     provider_id = models.CharField(max_length=63)
     name = models.CharField(max_length=255)
     service_type = models.CharField(max_length=63)
-    # Empty at the first registration, and after the last word of a provider that was removed.
+    # `old` is empty at the first registration, `new` at the removal.
     old = models.CharField(max_length=16, db_default="")
     new = models.CharField(max_length=16, db_default="")
     reason = models.CharField(max_length=255)

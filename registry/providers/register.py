@@ -1,4 +1,4 @@
-"""Register service providers, and take them away. Registering again renews the lease."""
+"""Register and remove service providers. Registering again renews the lease."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from registry.providers.event_types import PROVIDER_CHANGED, PROVIDER_REGISTERED
 from registry.providers.health import HealthRecord, after_probes, unknown
 from registry.providers.models import Provider
 from registry.providers.registration import ProviderRegistration, check
-from registry.providers.slots import Known, place
-from registry.providers.storage import By, Locked
+from registry.providers.slots import RegisteredProvider, place
+from registry.providers.storage import Author, LockedAgent
 
 _AUDITED = (
     "provider_id",
@@ -38,19 +38,21 @@ _AUDITED = (
 
 
 @dataclass(frozen=True, slots=True)
-class Allowed:
-    """Who asks. any_agent: they may also change the providers of agents that others registered."""
+class ProviderAccess:
+    """Access of a caller. any_agent: whether it extends to agents that others registered."""
 
     actor: Actor
     any_agent: bool
 
     @property
-    def by(self) -> By:
-        return By(self.actor.name, self.actor.request_id)
+    def author(self) -> Author:
+        return Author(self.actor.name, self.actor.request_id)
 
-    def check(self, held: Locked) -> None:
-        if not self.any_agent and held.agent.registered_by != self.actor.principal_id:
-            raise PermissionDenied("This agent was registered with another token.")
+    def check(self, locked_agent: LockedAgent) -> None:
+        if not self.any_agent and locked_agent.agent.registered_by != self.actor.principal_id:
+            raise PermissionDenied(
+                "This agent was registered with another token. Use that token, or one that can write agents."
+            )
 
 
 @transaction.atomic
@@ -59,127 +61,131 @@ def register_provider(
     registration: ProviderRegistration,
     *,
     provider_id: str | None,
-    allowed: Allowed,
+    access: ProviderAccess,
     policy: LivenessPolicy,
 ) -> tuple[Provider, bool]:
-    """Create the provider or refresh it; its lease begins. Returns it and whether it is new.
+    """Create or update the provider and start its lease. Returns it, and whether it is new.
 
     Raises InvalidProvider, NameTaken, ServiceTypeTaken, UnknownAgent, PermissionDenied.
     """
     check(registration, provider_id)
-    held = storage.lock(agent_id)
-    allowed.check(held)
-    known = [_known(one, held, policy) for one in held.providers]
-    placed = place(registration.name, provider_id, registration.service_type, known)
-    by_id = {one.provider_id: one for one in held.providers}
-    if placed.released:
-        reason = f"The provider {registration.name!r} took the type over: the lease had run out."
-        storage.expire(by_id[placed.released.provider_id], reason[:255], held, allowed.by)
-    if placed.same:
-        provider = by_id[placed.same.provider_id]
-        _refresh(provider, registration, held, allowed, policy)
+    locked_agent = storage.lock_agent(agent_id)
+    access.check(locked_agent)
+    registered = [_registered(row, locked_agent, policy) for row in locked_agent.providers]
+    placement = place(registration.name, provider_id, registration.service_type, registered)
+    by_id = {provider.provider_id: provider for provider in locked_agent.providers}
+    if placement.released:
+        reason = f"The lease expired, and {registration.name!r} took over the service type."
+        storage.expire(by_id[placement.released.provider_id], reason[:255], locked_agent, access.author)
+    if placement.same:
+        provider = by_id[placement.same.provider_id]
+        _refresh(provider, registration, locked_agent, access, policy)
     else:
-        provider = _insert(registration, provider_id or str(uuid.uuid4()), held, allowed, policy)
-    # A report that was sent before now counts for this provider too: the next one is looked at.
-    Lease.objects.filter(agent=held.agent).update(report_digest=None)
-    storage.publish_conditions(held)
-    return _shown(provider), placed.same is None
+        provider = _insert(registration, provider_id or str(uuid.uuid4()), locked_agent, access, policy)
+    # The next report must be applied even if it is unchanged: it may name this provider.
+    Lease.objects.filter(agent=locked_agent.agent).update(report_digest=None)
+    storage.publish_conditions(locked_agent)
+    return _reloaded(provider), placement.same is None
 
 
 @transaction.atomic
-def remove_provider(agent_id: UUID, provider_id: str, *, allowed: Allowed) -> None:
-    """Forget the provider; its type is as the agent says again. Raises UnknownProvider."""
-    held = storage.lock(agent_id)
-    allowed.check(held)
-    provider = next((one for one in held.providers if one.provider_id == provider_id), None)
+def remove_provider(agent_id: UUID, provider_id: str, *, access: ProviderAccess) -> None:
+    """Delete the provider; its service type is then advertised without one. Raises UnknownProvider."""
+    locked_agent = storage.lock_agent(agent_id)
+    access.check(locked_agent)
+    provider = next((row for row in locked_agent.providers if row.provider_id == provider_id), None)
     if provider is None:
-        raise UnknownProvider(f"The agent {held.agent.name!r} has no provider {provider_id[:63]!r}.")
-    _record(PROVIDER_REMOVED, provider, held, allowed.actor, before=_audited(provider), after=None)
-    storage.remember_last(provider, "It was taken away.", held, allowed.by)
-    held.providers.remove(provider)
+        raise UnknownProvider(f"The agent {locked_agent.agent.name!r} has no provider {provider_id[:63]!r}.")
+    _record(PROVIDER_REMOVED, provider, locked_agent, access.actor, before=_audited(provider), after=None)
+    storage.record_last(provider, "Removed.", locked_agent, access.author)
+    locked_agent.providers.remove(provider)
     provider.delete()
-    storage.publish_conditions(held)
+    storage.publish_conditions(locked_agent)
 
 
 def _insert(
     registration: ProviderRegistration,
     provider_id: str,
-    held: Locked,
-    allowed: Allowed,
+    locked_agent: LockedAgent,
+    access: ProviderAccess,
     policy: LivenessPolicy,
 ) -> Provider:
     record, reason = _first_record(registration)
     provider = Provider(
         **registration.facts(),
-        agent=held.agent,
+        agent=locked_agent.agent,
         provider_id=provider_id,
         state=record.state.value,
         state_reason=reason,
-        state_since=held.now,
+        state_since=locked_agent.now,
         failures=record.failures,
         recoveries=record.recoveries,
-        checked_at=held.now if registration.status else None,
-        expires_at=held.now + policy.lease,
+        checked_at=locked_agent.now if registration.status else None,
+        expires_at=locked_agent.now + policy.lease,
         updated_at=Now(),
     )
     provider.save(force_insert=True)
-    held.providers.append(provider)
-    storage.remember_first(provider, held, allowed.by)
-    _record(PROVIDER_REGISTERED, provider, held, allowed.actor, before=None, after=_audited(provider))
+    locked_agent.providers.append(provider)
+    storage.record_first(provider, locked_agent, access.author)
+    _record(PROVIDER_REGISTERED, provider, locked_agent, access.actor, before=None, after=_audited(provider))
     return provider
 
 
 def _refresh(
     provider: Provider,
     registration: ProviderRegistration,
-    held: Locked,
-    allowed: Allowed,
+    locked_agent: LockedAgent,
+    access: ProviderAccess,
     policy: LivenessPolicy,
 ) -> None:
-    before, moved = _audited(provider), provider.endpoint != registration.endpoint
-    back = not provider.holds_type
+    before, is_moved = _audited(provider), provider.endpoint != registration.endpoint
+    is_back = not provider.holds_type
     for name, value in registration.facts().items():
         setattr(provider, name, value)
-    provider.expires_at, provider.holds_type = held.now + policy.lease, True
-    if back or moved:
+    provider.expires_at, provider.holds_type = locked_agent.now + policy.lease, True
+    if is_back or is_moved:
         record, reason = _first_record(registration)
     else:
-        record, reason = _told(provider, registration)
+        record, reason = _next_record(provider, registration)
     if registration.status:
-        provider.checked_at = held.now
+        provider.checked_at = locked_agent.now
     if before != _audited(provider):
         provider.updated_at = Now()
-    storage.judge(provider, record, reason, held, allowed.by)
-    if before != _audited(provider) or back:
+    storage.judge(provider, record, reason, locked_agent, access.author)
+    if before != _audited(provider) or is_back:
         after = _audited(provider)
-        _record(PROVIDER_CHANGED, provider, held, allowed.actor, before=before, after=after)
+        _record(PROVIDER_CHANGED, provider, locked_agent, access.actor, before=before, after=after)
 
 
 def _first_record(registration: ProviderRegistration) -> tuple[HealthRecord, str]:
-    """Of a provider that is new, is back, or lies elsewhere now."""
+    """Return the record and reason of a provider that is new, has returned, or has a new endpoint."""
     policy = storage.health_policy()
     record = unknown(policy)
     if registration.status is None:
-        return record, "It registered; the agent has not said how it is."
-    return after_probes(record, registration.status, policy=policy), "As it registered."
+        return record, "Registered; no health report yet."
+    return after_probes(record, registration.status, policy=policy), "Reported at registration."
 
 
-def _told(provider: Provider, registration: ProviderRegistration) -> tuple[HealthRecord, str]:
+def _next_record(provider: Provider, registration: ProviderRegistration) -> tuple[HealthRecord, str]:
     record = storage.record_of(provider)
     if registration.status is None:
         return record, provider.state_reason
-    return after_probes(record, registration.status, policy=storage.health_policy()), "As it registered."
+    return after_probes(
+        record, registration.status, policy=storage.health_policy()
+    ), "Reported at registration."
 
 
-def _known(one: Provider, held: Locked, policy: LivenessPolicy) -> Known:
-    expired = leases.is_over(one, held.lease, policy, held.now)
-    return Known(one.provider_id, one.name, one.service_type, one.holds_type, expired)
+def _registered(provider: Provider, locked_agent: LockedAgent, policy: LivenessPolicy) -> RegisteredProvider:
+    expired = leases.is_over(provider, locked_agent.lease, policy, locked_agent.now)
+    return RegisteredProvider(
+        provider.provider_id, provider.name, provider.service_type, provider.holds_type, expired
+    )
 
 
 def _record(
     event_type: EventType,
     provider: Provider,
-    held: Locked,
+    locked_agent: LockedAgent,
     actor: Actor,
     *,
     before: dict[str, Any] | None,
@@ -192,7 +198,7 @@ def _record(
         actor=actor,
         before=before,
         after=after,
-        data=storage.facts(provider, held.agent),
+        data=storage.facts(provider, locked_agent.agent),
     )
 
 
@@ -200,5 +206,5 @@ def _audited(provider: Provider) -> dict[str, Any]:
     return {name: getattr(provider, name) for name in _AUDITED}
 
 
-def _shown(provider: Provider) -> Provider:
+def _reloaded(provider: Provider) -> Provider:
     return Provider.objects.select_related("agent__lease").get(id=provider.id)

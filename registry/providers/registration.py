@@ -1,4 +1,4 @@
-"""What a service provider says of itself when it registers, and what is wrong with it. Pure."""
+"""Registration of a service provider, and its validation. Pure."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SCHEMA_VERSION = re.compile(r"v[0-9]+(alpha|beta)?[0-9]*")
 
 
 class Kind(StrEnum):
-    """embedded: a part of the agent's own process."""
+    """embedded: runs in the process of the agent."""
 
     EMBEDDED = "embedded"
     EXTERNAL = "external"
@@ -25,7 +25,7 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ProviderRegistration:
-    """status: what the agent's first probe said, if there was one."""
+    """Registration of a provider. status: result of the agent's first probe, if any."""
 
     name: str
     endpoint: str
@@ -38,28 +38,30 @@ class ProviderRegistration:
     status: Health | None = None
 
     def facts(self) -> dict[str, Any]:
-        """As the columns of a provider hold it."""
-        said = {name: value for name, value in asdict(self).items() if name != "status"}
-        return {**said, "kind": self.kind.value, "operations": list(self.operations)}
+        """Return the values by column of `Provider`."""
+        columns = {name: value for name, value in asdict(self).items() if name != "status"}
+        return {**columns, "kind": self.kind.value, "operations": list(self.operations)}
 
 
 def check(registration: ProviderRegistration, provider_id: str | None) -> None:
-    """Raise InvalidProvider for what has the right JSON type and cannot be."""
-    found = list(_wrong(registration, provider_id))
-    if found:
-        raise InvalidProvider(" ".join(one.message for one in found), errors=found)
+    """Raise InvalidProvider for values that have the right JSON type but are not valid."""
+    errors = list(_errors(registration, provider_id))
+    if errors:
+        raise InvalidProvider(" ".join(error.message for error in errors), errors=errors)
 
 
-def _wrong(registration: ProviderRegistration, provider_id: str | None) -> Iterator[FieldError]:
+def _errors(registration: ProviderRegistration, provider_id: str | None) -> Iterator[FieldError]:
     if provider_id is not None and not PROVIDER_ID.fullmatch(provider_id):
-        message = "An id has 1 to 63 of a-z, 0-9 and -, and neither begins nor ends with -."
+        message = "An id must have 1 to 63 characters of a-z, 0-9 and -, and must not begin or end with -."
         yield FieldError("?id", "malformed", message)
     if not _SCHEMA_VERSION.fullmatch(registration.schema_version):
-        yield FieldError("/schema_version", "malformed", "A schema version is such as v1 or v1alpha1.")
+        yield FieldError("/schema_version", "malformed", "A schema version must look like v1 or v1alpha1.")
     if not _is_address(registration.endpoint):
-        yield FieldError("/endpoint", "malformed", "An endpoint is a URI such as http://kubevirt:8081/vms.")
+        yield FieldError(
+            "/endpoint", "malformed", "An endpoint must be an HTTP URI, such as http://kubevirt:8081/vms."
+        )
     elif "@" in urlsplit(registration.endpoint).netloc:
-        message = "An endpoint has no user and no password: everybody who may read agents would see them."
+        message = "Remove the user name and password: everyone who can read agents would see them."
         yield FieldError("/endpoint", "has_user", message)
 
 
@@ -67,5 +69,5 @@ def _is_address(text: str) -> bool:
     try:
         parts = urlsplit(text)
         return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:  # the port is none
+    except ValueError:  # invalid port
         return False

@@ -1,4 +1,4 @@
-"""One provider for each service type of an agent: who may register as what. Pure.
+"""Decide which registrations of providers are valid: one provider per service type of an agent. Pure.
 
 The table is DCM's (environment-agents.md 2.4).
 """
@@ -12,8 +12,8 @@ from controlplane.errors import NameTaken, ServiceTypeTaken
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
-    """A provider of the agent. holds: it has its service type. expired: its lease has run out."""
+class RegisteredProvider:
+    """A provider of the agent. holds: it holds its service type. expired: its lease has expired."""
 
     provider_id: str
     name: str
@@ -23,27 +23,32 @@ class Known:
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
-    """same: the provider that registers again; None for a new one. released: who loses the type by it."""
+class Placement:
+    """Result of a registration. same: the provider that registers again. released: who loses the type."""
 
-    same: Known | None
-    released: Known | None
+    same: RegisteredProvider | None
+    released: RegisteredProvider | None
 
 
-def place(name: str, wanted_id: str | None, service_type: str, known: Sequence[Known]) -> Placed:
-    """Say what a registration does. Raises NameTaken and ServiceTypeTaken."""
-    same = next((one for one in known if one.name == name), None)
-    if same and wanted_id not in (None, same.provider_id):
-        raise NameTaken(f"The provider {name!r} has the id {same.provider_id!r}, not {wanted_id!r}.")
-    other = next((one for one in known if one.provider_id == wanted_id and one.name != name), None)
+def place(
+    name: str, provider_id: str | None, service_type: str, providers: Sequence[RegisteredProvider]
+) -> Placement:
+    """Decide what a registration does. Raises NameTaken and ServiceTypeTaken."""
+    same = next((row for row in providers if row.name == name), None)
+    if same and provider_id not in (None, same.provider_id):
+        raise NameTaken(
+            f"The provider {name!r} is registered with the id {same.provider_id!r}, not {provider_id!r}."
+        )
+    other = next((row for row in providers if row.provider_id == provider_id and row.name != name), None)
     if other:
-        raise NameTaken(f"The id {wanted_id!r} belongs to the provider {other.name!r}.")
+        raise NameTaken(f"The id {provider_id!r} is already used by the provider {other.name!r}.")
     holder = next(
-        (one for one in known if one.holds and one.service_type == service_type and one.name != name), None
+        (row for row in providers if row.holds and row.service_type == service_type and row.name != name),
+        None,
     )
     if holder and not holder.expired:
         raise ServiceTypeTaken(
             f"service type '{service_type}' is already served by provider '{holder.name}'",
             holder={"id": holder.provider_id, "name": holder.name},
         )
-    return Placed(same, holder)
+    return Placement(same, holder)

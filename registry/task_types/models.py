@@ -1,4 +1,4 @@
-"""Which agents serve which task types, and all names of task types that anybody knows."""
+"""Tables of the task types that agents serve, and a view of all task type names."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from django.db.models.functions import Now
 
 
 class ServedTaskType(models.Model):
-    """An agent said that it serves this version of a task type."""
+    """A version of a task type that an agent serves, by its registration."""
 
     id = models.BigAutoField(primary_key=True)
     agent = models.ForeignKey("registry.Agent", on_delete=models.CASCADE, related_name="served_task_types")
@@ -27,7 +27,7 @@ class ServedTaskType(models.Model):
 
 
 class TaskTypeName(models.Model):
-    """A view: names that agents serve, without a team, and names that teams publish."""
+    """A database view: names that agents serve (without a team) and names that teams publish."""
 
     name = models.CharField(primary_key=True, max_length=200)
     team = models.CharField(max_length=63)

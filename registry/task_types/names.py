@@ -1,17 +1,17 @@
-"""A task type and its version, as an agent of the registry names them. Pure."""
+"""Name and version of a task type, as agents of the registry register them. Pure."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
 
-# As agent configurations have it.
+# The same characters as in agent configurations.
 NAME = re.compile(r"[A-Za-z0-9_.:-]{1,128}")
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class TaskType:
-    """version: empty if the agent tells none."""
+    """A task type. version: empty if the agent registered none."""
 
     name: str
     version: str = ""

@@ -1,4 +1,4 @@
-"""Follow what agents say of the task types that they serve, and count who serves which."""
+"""Store the task types that agents serve, and count the agents that serve each."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from registry.task_types.models import ServedTaskType
 from registry.task_types.names import TaskType
 
 
-def follow_task_types(agent_id: UUID, served: Sequence[TaskType]) -> None:
-    """Keep what stays, with its date; add and remove the rest. Needs a transaction that holds the agent."""
-    now = {TaskType(name, version): id for id, name, version in _stored(agent_id)}
-    gone = [now[one] for one in now.keys() - set(served)]
-    new = [one for one in dict.fromkeys(served) if one not in now]
+def store_task_types(agent_id: UUID, served: Sequence[TaskType]) -> None:
+    """Add and remove task types, keep unchanged ones. Requires a transaction that locks the agent."""
+    stored = {TaskType(name, version): id for id, name, version in _stored(agent_id)}
+    gone = [stored[task_type] for task_type in stored.keys() - set(served)]
+    new = [task_type for task_type in dict.fromkeys(served) if task_type not in stored]
     if gone:
         ServedTaskType.objects.filter(id__in=gone).delete()
     ServedTaskType.objects.bulk_create(
-        [ServedTaskType(agent_id=agent_id, name=one.name, version=one.version) for one in new]
+        [ServedTaskType(agent_id=agent_id, name=row.name, version=row.version) for row in new]
     )
 
 
@@ -29,19 +29,19 @@ def _stored(agent_id: UUID) -> list[tuple[int, str, str]]:
     return list(ServedTaskType.objects.filter(agent_id=agent_id).values_list("id", "name", "version"))
 
 
-def counted(names: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """By task type: its versions, how many agents serve any of them, how many of those are live."""
+def count_by_name(names: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """Return by task type: its versions, the agents that serve any of them, and the live ones among them."""
     live = Q(agent__state__in=[state.value for state in LIVE])
     rows = ServedTaskType.objects.filter(name__in=names).values("name")
     counts = rows.annotate(
         agents=Count("agent", distinct=True), live_agents=Count("agent", distinct=True, filter=live)
     )
-    found: dict[str, dict[str, Any]] = {
+    by_name: dict[str, dict[str, Any]] = {
         name: {"name": name, "versions": [], "agents": 0, "live_agents": 0} for name in names
     }
     for row in counts:
-        found[row["name"]].update(row)
+        by_name[row["name"]].update(row)
     versions = ServedTaskType.objects.filter(name__in=names).values_list("name", "version").distinct()
     for name, version in versions.order_by("name", "version"):
-        found[name]["versions"].append(version)
-    return found
+        by_name[name]["versions"].append(version)
+    return by_name

@@ -28,9 +28,9 @@ IN_THE_DOCS = {"width": 1280, "height": 700}
 
 
 def _chromium() -> str:
-    found = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, _NAMES)), None)
-    if found:
-        return found
+    program = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, _NAMES)), None)
+    if program:
+        return program
     why = "No Chromium here. Install the package `chromium`, or name one with CHROMIUM=/path/to/it."
     if os.environ.get("CI"):
         pytest.fail(why)
@@ -70,12 +70,14 @@ def page(chromium: Browser, live: System, jane: Principal) -> Iterator[Page]:
     """A page of Jane's browser; `goto("/agents")` works. A script error fails the test."""
     context = chromium.new_context(base_url=live.url, viewport=WIDE, reduced_motion="reduce")
     log_in(context, live, jane)
-    one = context.new_page()
-    one.set_default_timeout(10_000)
+    browser_page = context.new_page()
+    browser_page.set_default_timeout(10_000)
     broken: list[str] = []
-    one.on("pageerror", lambda error: broken.append(str(error)))
-    one.on("console", lambda said: broken.append(said.text) if _refused_by_policy(said.text) else None)
-    yield one
+    browser_page.on("pageerror", lambda error: broken.append(str(error)))
+    browser_page.on(
+        "console", lambda message: broken.append(message.text) if _refused_by_policy(message.text) else None
+    )
+    yield browser_page
     context.close()
     assert not broken
 
@@ -98,7 +100,7 @@ def log_in(context: BrowserContext, live: System, person: Principal) -> None:
 @pytest.fixture
 def look(page: Page, tmp_path: Path) -> Callable[[str, str], None]:
     """Look at an address in both themes, wide and narrow: nothing that hinders people, and a picture."""
-    wanted = os.environ.get("SCREENSHOTS", "")
+    folder_name = os.environ.get("SCREENSHOTS", "")
 
     def run(name: str, address: str) -> None:
         page.set_viewport_size(WIDE)
@@ -113,8 +115,8 @@ def look(page: Page, tmp_path: Path) -> Callable[[str, str], None]:
                     f"{address} {width}"
                 )
                 page.screenshot(path=tmp_path / f"{name}-{theme}-{width}.png")
-        if wanted:
-            _picture(page, Path(wanted) / f"{name}.png")
+        if folder_name:
+            _picture(page, Path(folder_name) / f"{name}.png")
 
     return run
 
@@ -128,10 +130,10 @@ def _picture(page: Page, path: Path) -> None:
 
 def hindrances(page: Page) -> list[str]:
     """What axe finds serious or critical."""
-    found = Axe().run(page).response["violations"]
+    violations = Axe().run(page).response["violations"]
     return [
-        f"{one['id']}: {node['target']} {node['failureSummary']}"
-        for one in found
-        if one["impact"] in ("serious", "critical")
-        for node in one["nodes"][:3]
+        f"{violation['id']}: {node['target']} {node['failureSummary']}"
+        for violation in violations
+        if violation["impact"] in ("serious", "critical")
+        for node in violation["nodes"][:3]
     ]

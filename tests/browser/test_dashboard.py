@@ -55,7 +55,7 @@ def test_a_mass_event_leaves_the_pages_usable(
     box = page.locator("#agents-by-state").bounding_box()
     assert box
     assert box["y"] < 500
-    page.get_by_role("link", name="Review the engaged guards").click()
+    page.get_by_role("link", name="Review engaged guards").click()
     expect(page.get_by_role("row")).to_have_count(22)
 
 
@@ -70,7 +70,7 @@ def test_the_strip_of_a_new_agent_is_empty_before_it_existed(page: Page) -> None
 
     first = page.locator(".strip rect").first
     assert float(first.get_attribute("x") or 0) > 870
-    expect(page.get_by_text("Nothing is recorded before")).to_be_visible()
+    expect(page.get_by_text("No records before")).to_be_visible()
 
 
 def test_a_reader_of_a_project_is_told_what_was_not_looked_at(

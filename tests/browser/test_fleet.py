@@ -72,14 +72,14 @@ def test_every_page_about_configurations_hinders_nobody(page: Page, look: Callab
 def test_a_claim_is_handed_over_without_a_mouse(page: Page) -> None:
     publish(("acme", "acme_sensor"), ("rival", "acme_sensor"))
     page.goto("/agent-configs/conflicts")
-    page.get_by_role("link", name="Hand acme_sensor over to rival").focus()
+    page.get_by_role("link", name="Transfer acme_sensor to rival").focus()
     page.keyboard.press("Enter")
-    expect(page.get_by_role("heading", name="What will happen")).to_be_visible()
-    page.get_by_label("Why").focus()
+    expect(page.get_by_role("heading", name="Effects")).to_be_visible()
+    page.get_by_label("Reason").focus()
     page.keyboard.type("They run it now.")
     page.keyboard.press("Enter")
 
-    expect(page.locator("#toasts")).to_contain_text("belongs to rival now")
+    expect(page.locator("#toasts")).to_contain_text("Transferred acme_sensor to rival")
     (conflict,) = AgentConfigStatus.objects.exclude(conflicts=[]).get().conflicts
     assert conflict["winner"]["team"] == "rival"
 
@@ -88,14 +88,14 @@ def test_an_agent_is_drained_without_a_mouse(page: Page) -> None:
     page.goto("/agents?q=prod-eu-1")
     page.keyboard.press("j")
     page.keyboard.press("Enter")
-    page.get_by_role("link", name="Drain").focus()
+    page.get_by_role("link", name="Drain agent").focus()
     page.keyboard.press("Enter")
-    expect(page.get_by_role("heading", name="What will happen")).to_be_visible()
-    page.get_by_label("Why").focus()
+    expect(page.get_by_role("heading", name="Effects")).to_be_visible()
+    page.get_by_label("Reason").focus()
     page.keyboard.type("Kernel update.")
     page.keyboard.press("Enter")
 
-    expect(page.locator("#toasts")).to_contain_text("gets no more work")
+    expect(page.locator("#toasts")).to_contain_text("Draining prod-eu-1")
     expect(page.locator("#agent .notice")).to_contain_text("Kernel update.")
     assert Agent.objects.get(name="prod-eu-1").drain_reason == "Kernel update."
 
@@ -114,8 +114,8 @@ def test_what_answers_a_form_hinders_nobody_either(page: Page) -> None:
     publish(("acme", "acme_sensor"))
     page.goto("/agent-configs/try?team=acme&name=agents")
     page.get_by_label("Document").fill(text("acme", "bad name"))
-    page.get_by_role("button", name="Check it").click()
-    expect(page.get_by_text("It cannot be published")).to_be_visible()
+    page.get_by_role("button", name="Check document").click()
+    expect(page.get_by_text("Document is not valid")).to_be_visible()
     assert hindrances(page) == []
 
     DataPlane.objects.update(held={"digest": "d1", "reasons": [], "changes": ["everything goes"]})
@@ -123,7 +123,7 @@ def test_what_answers_a_form_hinders_nobody_either(page: Page) -> None:
     assert hindrances(page) == []
 
     page.goto("/tokens")
-    page.get_by_label("What for").fill("laptop")
-    page.get_by_role("button", name="Make it").click()
+    page.get_by_label("Name").fill("laptop")
+    page.get_by_role("button", name="Create token").click()
     expect(page.locator(".secret")).to_contain_text("cp_pat_")
     assert hindrances(page) == []

@@ -45,9 +45,9 @@ def test_the_keyboard_leads_everywhere(page: Page) -> None:
     expect(page.get_by_role("heading", name="Agents", exact=True)).to_be_visible()
 
     page.keyboard.press("?")
-    expect(page.get_by_role("dialog", name="Keyboard")).to_be_visible()
+    expect(page.get_by_role("dialog", name="Keyboard shortcuts")).to_be_visible()
     page.keyboard.press("Escape")
-    expect(page.get_by_role("dialog", name="Keyboard")).to_be_hidden()
+    expect(page.get_by_role("dialog", name="Keyboard shortcuts")).to_be_hidden()
 
     page.keyboard.press("/")
     page.keyboard.type("recomm")
@@ -78,20 +78,20 @@ def test_the_dashboard_follows_what_happens(page: Page) -> None:
 
 
 def test_what_happens_before_the_page_listens_is_not_missed(page: Page) -> None:
-    held: list[Route] = []
+    routes: list[Route] = []
 
     # Playwright marks its handlers, which a list's own method does not take.
     def hold(route: Route) -> None:
-        held.append(route)
+        routes.append(route)
 
     page.route("**/api/v1/events", hold)
-    shown = log.last_number()
+    last_shown = log.last_number()
     page.goto("/")
 
     principals.create_principal("newcomer", kind="service", actor=ACTOR)
     expect(page.locator("#recent")).not_to_contain_text("newcomer")
     # Asked so, and not for what is new: how far back that reaches is chance.
-    assert held[0].request.headers["last-event-id"] == str(shown)
-    held[0].continue_()
+    assert routes[0].request.headers["last-event-id"] == str(last_shown)
+    routes[0].continue_()
 
     expect(page.locator("#recent")).to_contain_text("newcomer")

@@ -61,7 +61,7 @@ def test_a_field_that_was_just_left_is_in_the_preview(page: Page) -> None:
     page.route(re.compile("/fields"), lambda route: (page.wait_for_timeout(300), route.continue_())[1])
 
     page.get_by_label("limits › memory").fill("4Gi")
-    page.get_by_role("button", name="Preview", exact=True).click()
+    page.get_by_role("button", name="Preview changes").click()
 
     expect(page.locator("#plan ins").first).to_have_text("4Gi")
 
@@ -71,14 +71,14 @@ def test_a_conflict_on_save_loses_nothing_that_was_typed(page: Page) -> None:
     page.locator("#yaml").fill("limits: {cpu: '8'} # my reasons")
     put_override(PLACE, {"limits": {"cpu": "5"}}, actor=system("colleague"))
 
-    page.get_by_role("button", name="Preview", exact=True).click()
+    page.get_by_role("button", name="Preview changes").click()
 
-    expect(page.get_by_role("heading", name="Somebody was quicker")).to_be_visible()
+    expect(page.get_by_role("heading", name="Edit conflict")).to_be_visible()
     expect(page.locator("#yaml")).to_have_value("limits: {cpu: '8'} # my reasons")
-    expect(page.locator("#conflict")).to_contain_text("both changed it")
+    expect(page.locator("#conflict")).to_contain_text("conflict")
     assert hindrances(page) == []
-    page.get_by_role("button", name="Preview", exact=True).click()
-    page.get_by_role("button", name="Save").click()
+    page.get_by_role("button", name="Preview changes").click()
+    page.get_by_role("button", name="Save override").click()
     expect(page.locator("#toasts")).to_contain_text("Saved as version 3")
 
 
@@ -96,6 +96,6 @@ def test_what_was_typed_outlives_the_session(page: Page) -> None:
     page.goto(EDIT)
 
     expect(page.locator("#yaml")).to_have_value(re.compile("cpu: '9'"))
-    expect(page.get_by_text("What you typed before is back.")).to_be_visible()
-    page.get_by_role("button", name="Throw it away").click()
+    expect(page.get_by_text("Your draft was restored.")).to_be_visible()
+    page.get_by_role("button", name="Discard draft").click()
     expect(page.locator("#yaml")).to_have_value(re.compile("cpu: '3'"))

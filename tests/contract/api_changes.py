@@ -27,15 +27,15 @@ def breaks(old: Schema, new: Schema) -> list[str]:
     return sorted(set(_Comparison(old, new).operations()))
 
 
-def unannounced(found: list[str], fragments: str) -> list[str]:
+def unannounced(broken: list[str], fragments: str) -> list[str]:
     """Those that no fragment quotes."""
-    return [one for one in found if f"`{one}`" not in fragments]
+    return [change for change in broken if f"`{change}`" not in fragments]
 
 
 def contract_only(document: Any, *, names: bool = False) -> Any:
     """A description without words for people. names: its keys are fields, which may be called anything."""
     if isinstance(document, list):
-        return [contract_only(one) for one in document]
+        return [contract_only(node) for node in document]
     if not isinstance(document, dict):
         return document
     return {
@@ -50,7 +50,7 @@ class _Comparison:
     old: Schema
     new: Schema
     # Components are compared once for each way that they travel.
-    seen: set[tuple[str, bool]] = field(default_factory=set)
+    compared: set[tuple[str, bool]] = field(default_factory=set)
 
     def operations(self) -> Iterator[str]:
         for path, methods in self.old["paths"].items():
@@ -67,71 +67,79 @@ class _Comparison:
         if now["operationId"] != name:
             yield f"{name}: is called {now['operationId']}"
         yield from self._parameters(name, _named(was), _named(now))
-        yield from self._bodies(f"{name} request", was.get("requestBody"), now.get("requestBody"), sent=True)
+        yield from self._bodies(
+            f"{name} request", was.get("requestBody"), now.get("requestBody"), in_request=True
+        )
         if now.get("requestBody", {}).get("required") and not was.get("requestBody", {}).get("required"):
             yield f"{name} request: is required"
         for status, answer in was["responses"].items():
             if status.startswith(("2", "3")):
                 place = f"{name} {status}"
-                yield from self._bodies(place, answer, now["responses"].get(status), sent=False)
+                yield from self._bodies(place, answer, now["responses"].get(status), in_request=False)
 
     def _parameters(self, name: str, was: Schema, now: Schema) -> Iterator[str]:
-        for key, one in was.items():
+        for key, key_value in was.items():
             if key not in now:
                 yield f"{name}: parameter {key} is gone"
             else:
-                yield from self._schema(f"{name} {key}", one["schema"], now[key]["schema"], sent=True)
-        for key, one in now.items():
-            if one.get("required") and not was.get(key, {}).get("required"):
+                yield from self._schema(
+                    f"{name} {key}", key_value["schema"], now[key]["schema"], in_request=True
+                )
+        for key, key_value in now.items():
+            if key_value.get("required") and not was.get(key, {}).get("required"):
                 yield f"{name}: parameter {key} is required"
 
-    def _bodies(self, place: str, was: Schema | None, now: Schema | None, *, sent: bool) -> Iterator[str]:
+    def _bodies(
+        self, place: str, was: Schema | None, now: Schema | None, *, in_request: bool
+    ) -> Iterator[str]:
         if was is None:
             return
         if now is None:
             yield f"{place}: is gone"
             return
-        for media, one in was.get("content", {}).items():
+        for media, content in was.get("content", {}).items():
             if media not in now.get("content", {}):
                 yield f"{place}: {media} is gone"
             else:
-                yield from self._schema(place, one["schema"], now["content"][media]["schema"], sent=sent)
+                yield from self._schema(
+                    place, content["schema"], now["content"][media]["schema"], in_request=in_request
+                )
 
-    def _schema(self, place: str, was: Schema, now: Schema, *, sent: bool) -> Iterator[str]:
+    def _schema(self, place: str, was: Schema, now: Schema, *, in_request: bool) -> Iterator[str]:
         if "$ref" in was and "$ref" in now:
             if was["$ref"] == now["$ref"]:
                 place = was["$ref"].rpartition("/")[2]
-            if (pair := (f"{was['$ref']} {now['$ref']}", sent)) in self.seen:
+            if (pair := (f"{was['$ref']} {now['$ref']}", in_request)) in self.compared:
                 return
-            self.seen.add(pair)
+            self.compared.add(pair)
         was, now = _flat(self.old, was), _flat(self.new, now)
-        yield from _types(place, was, now, sent=sent)
-        if sent:
+        yield from _types(place, was, now, in_request=in_request)
+        if in_request:
             # In an answer every list of values is open: clients keep what they do not know.
             yield from _values(place, was, now)
-        yield from self._fields(place, was, now, sent=sent)
+        yield from self._fields(place, was, now, in_request=in_request)
         for part in ("items", "additionalProperties"):
             if isinstance(was.get(part), dict) and isinstance(now.get(part), dict):
-                yield from self._schema(f"{place}[]", was[part], now[part], sent=sent)
+                yield from self._schema(f"{place}[]", was[part], now[part], in_request=in_request)
 
-    def _fields(self, place: str, was: Schema, now: Schema, *, sent: bool) -> Iterator[str]:
+    def _fields(self, place: str, was: Schema, now: Schema, *, in_request: bool) -> Iterator[str]:
         before, after = was.get("properties", {}), now.get("properties", {})
-        for name, one in before.items():
+        for name, member in before.items():
             if name not in after:
                 yield f"{place}.{name}: is gone"
             else:
-                yield from self._schema(f"{place}.{name}", one, after[name], sent=sent)
+                yield from self._schema(f"{place}.{name}", member, after[name], in_request=in_request)
         needed, needs = set(was.get("required", ())), set(now.get("required", ()))
-        if sent:
+        if in_request:
             yield from (f"{place}.{name}: is required" for name in needs - needed)
         else:
             yield from (f"{place}.{name}: may be absent" for name in (needed - needs) & set(after))
 
 
-def _types(place: str, was: Schema, now: Schema, *, sent: bool) -> Iterator[str]:
+def _types(place: str, was: Schema, now: Schema, *, in_request: bool) -> Iterator[str]:
     """Who sends may send less than before is taken; who reads may meet more than before was told."""
     before, after = _kinds(was), _kinds(now)
-    narrow, wide = (before, after) if sent else (after, before)
+    narrow, wide = (before, after) if in_request else (after, before)
     if before and after and not narrow <= wide:
         yield f"{place}: is {_and(after)}, was {_and(before)}"
 
@@ -140,7 +148,7 @@ def _values(place: str, was: Schema, now: Schema) -> Iterator[str]:
     before, after = was.get("enum"), now.get("enum")
     if after is not None:
         lost = set(before) - set(after) if before is not None else {"anything else"}
-        yield from (f"{place}: no longer takes {one}" for one in map(str, lost))
+        yield from (f"{place}: no longer takes {kind}" for kind in map(str, lost))
     for name, way in _LIMITS.items():
         limit = now.get(name)
         if limit is not None and (name not in was or (limit - was[name]) * way > 0):
@@ -149,8 +157,8 @@ def _values(place: str, was: Schema, now: Schema) -> Iterator[str]:
 
 def _kinds(schema: Schema) -> set[str]:
     kinds = schema.get("type", [])
-    found = {kinds} if isinstance(kinds, str) else set(kinds)
-    return found | {"integer"} if "number" in found else found
+    kinds_found = {kinds} if isinstance(kinds, str) else set(kinds)
+    return kinds_found | {"integer"} if "number" in kinds_found else kinds_found
 
 
 def _and(kinds: set[str]) -> str:
@@ -158,7 +166,7 @@ def _and(kinds: set[str]) -> str:
 
 
 def _named(operation: Schema) -> dict[str, Any]:
-    return {one["name"]: one for one in operation.get("parameters", ())}
+    return {parameter["name"]: parameter for parameter in operation.get("parameters", ())}
 
 
 def _flat(document: Schema, schema: Schema) -> Schema:
@@ -169,7 +177,7 @@ def _flat(document: Schema, schema: Schema) -> Schema:
             target = target[step]
         rest = {key: value for key, value in schema.items() if key != "$ref"}
         return {**_flat(document, target), **rest}
-    parts = [_flat(document, one) for one in schema.get("allOf", ())]
+    parts = [_flat(document, part) for part in schema.get("allOf", ())]
     whole: dict[str, Any] = {}
     for part in [*parts, {key: value for key, value in schema.items() if key != "allOf"}]:
         for key, value in part.items():

@@ -30,8 +30,8 @@ def first_paragraph(path: Path) -> str:
 def with_table(page: str) -> str:
     """The page with the table as it is now. Raises ValueError where the page has no place for it."""
     before, _, after = page.partition(BEGIN)
-    _, found, rest = after.partition(END)
-    if not found:
+    _, listed, rest = after.partition(END)
+    if not listed:
         raise ValueError(f"CONTRIBUTING.md has no lines {BEGIN.strip()!r} and {END.strip()!r}.")
     return before + BEGIN + table() + END + rest
 

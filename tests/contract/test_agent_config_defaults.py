@@ -25,8 +25,8 @@ def test_a_team_serves_in_production_only_what_was_granted_to_it(module, mode, t
         "DATA_DIR": str(tmp_path),
     }
 
-    told = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-c", _PRINT], cwd=ROOT, env=environment, capture_output=True, text=True, check=False
     )
 
-    assert (told.stdout.strip(), told.stderr) == (mode, "")
+    assert (result.stdout.strip(), result.stderr) == (mode, "")

@@ -9,7 +9,7 @@ import pytest
 
 from tests.contract.api_changes import RELEASED, ROOT, breaks, contract_only, load, unannounced
 
-THING = {
+DOCUMENT = {
     "type": "object",
     "properties": {
         "name": {"type": "string", "maxLength": 10},
@@ -32,7 +32,7 @@ OLD: dict[str, Any] = {
             }
         }
     },
-    "components": {"schemas": {"Thing": THING}},
+    "components": {"schemas": {"Thing": DOCUMENT}},
 }
 
 
@@ -120,21 +120,23 @@ def test_a_whole_number_is_a_number():
 
 
 def test_a_fragment_announces_exactly_what_it_quotes():
-    found = ["Thing.state: is gone", "Thing.name: is gone"]
+    changes = ["Thing.state: is gone", "Thing.name: is gone"]
 
-    assert unannounced(found, "- `Thing.state: is gone`, because nobody knew it.") == ["Thing.name: is gone"]
+    assert unannounced(changes, "- `Thing.state: is gone`, because nobody knew it.") == [
+        "Thing.name: is gone"
+    ]
 
 
 def test_words_are_left_out_and_fields_of_their_names_are_not():
-    kept = contract_only(OLD)["components"]["schemas"]["Thing"]["properties"]
+    properties = contract_only(OLD)["components"]["schemas"]["Thing"]["properties"]
 
-    assert (kept["description"], kept["example"]) == ({"type": "string"}, {})
+    assert (properties["description"], properties["example"]) == ({"type": "string"}, {})
 
 
 def test_every_break_since_the_last_release_is_announced():
-    found = breaks(load(RELEASED), load(ROOT / "openapi.yaml"))
-    fragments = "\n".join(one.read_text() for one in sorted(RELEASED.parent.glob("*.md")))
+    changes = breaks(load(RELEASED), load(ROOT / "openapi.yaml"))
+    fragments = "\n".join(path.read_text() for path in sorted(RELEASED.parent.glob("*.md")))
 
-    assert unannounced(found, fragments) == [], (
+    assert unannounced(changes, fragments) == [], (
         "This may break clients. Undo it, or quote each line in backticks in changes/<what>.md, and say why."
     )

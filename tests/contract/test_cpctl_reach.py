@@ -176,8 +176,8 @@ NOT_REACHED = {
 
 @dataclass(frozen=True)
 class Ran:
-    shown: str
-    asked: frozenset[str]
+    output: str
+    operations: frozenset[str]
     wrong: list[str]
 
 
@@ -195,16 +195,16 @@ def run(tmp_path_factory) -> Iterator[Callable[[str], Ran]]:
 
         @cache
         def once(line: str) -> Ran:
-            server.asked.clear()
+            server.operations.clear()
             server.wrong.clear()
-            shown = StringIO()
-            with redirect_stdout(shown), redirect_stderr(shown):
+            string_io = StringIO()
+            with redirect_stdout(string_io), redirect_stderr(string_io):
                 app(["--server", server.url, *shlex.split(line)], prog_name="cpctl", standalone_mode=False)
-            return Ran(shown.getvalue(), frozenset(server.asked), list(server.wrong))
+            return Ran(string_io.getvalue(), frozenset(server.operations), list(server.wrong))
 
         yield once
-    for one in fields(Session):
-        setattr(SESSION, one.name, one.default)
+    for field in fields(Session):
+        setattr(SESSION, field.name, field.default)
 
 
 def write_files(folder: Path) -> None:
@@ -225,11 +225,11 @@ def test_a_command_asks_what_is_described_and_shows_what_is_answered(run, line):
     ran = run(line)
 
     assert ran.wrong == []
-    assert ran.shown
+    assert ran.output
 
 
 def test_every_operation_is_reached_or_there_is_a_reason(run):
-    reached = frozenset[str]().union(*(run(line).asked for line in LINES))
+    reached = frozenset[str]().union(*(run(line).operations for line in LINES))
 
     assert set(OPERATIONS) - reached == set(NOT_REACHED)
 

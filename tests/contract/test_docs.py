@@ -102,11 +102,11 @@ def _anchors(page: Path) -> set[str]:
 
 def _documented_permissions(text: str) -> dict[str, tuple[set[Role], bool]]:
     """Return, by action, the roles with a tick, and whether the row is marked as installation-wide."""
-    found = {}
+    links = {}
     rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in text.splitlines() if "|" in line]
     roles = [Role(name) for name in next(row for row in rows if row[0] == "Permission")[1:]]
     for row in (row for row in rows if len(row) == len(roles) + 1):
         ticked = {role for role, cell in zip(roles, row[1:], strict=True) if cell == "✓"}
         for action in re.findall(r"`([a-z_]+\.[a-z_]+)`", row[0]):
-            found[action] = (ticked, row[0].endswith(r"\*"))
-    return found
+            links[action] = (ticked, row[0].endswith(r"\*"))
+    return links

@@ -13,9 +13,9 @@ from controlplane.api.problem_types import EXPLANATIONS
 from controlplane.api.problems import STATUS_BY_ERROR, problem_response, server_error
 
 CLASSES = [
-    one
-    for _, one in inspect.getmembers(errors, inspect.isclass)
-    if issubclass(one, errors.ControlplaneError) and one is not errors.ControlplaneError
+    member
+    for _, member in inspect.getmembers(errors, inspect.isclass)
+    if issubclass(member, errors.ControlplaneError) and member is not errors.ControlplaneError
 ]
 # Part of the API: a code may be added, never renamed or removed.
 CODES = {
@@ -76,15 +76,15 @@ CODES = {
 }
 
 
-@pytest.mark.parametrize("one", CLASSES, ids=lambda one: one.__name__)
-def test_every_error_has_a_status_and_a_code_of_its_own(one):
-    assert one in STATUS_BY_ERROR
-    assert 400 <= STATUS_BY_ERROR[one] < 500
-    assert one.title
+@pytest.mark.parametrize("error_class", CLASSES, ids=lambda error_class: error_class.__name__)
+def test_every_error_has_a_status_and_a_code_of_its_own(error_class):
+    assert error_class in STATUS_BY_ERROR
+    assert 400 <= STATUS_BY_ERROR[error_class] < 500
+    assert error_class.title
 
 
 def test_no_code_is_renamed_or_used_twice():
-    assert {one.code for one in CLASSES} == CODES
+    assert {error_class.code for error_class in CLASSES} == CODES
     assert len(CLASSES) == len(CODES)
 
 
@@ -118,7 +118,7 @@ def test_the_type_of_a_problem_is_a_page_for_everybody(code, accepted):
 
 
 def test_every_code_has_a_page_and_no_page_is_for_nothing():
-    answered = [problem_response(one(), {}).data["code"] for one in FRAMEWORK]
+    answered = [problem_response(exception_class(), {}).data["code"] for exception_class in FRAMEWORK]
     answered += [problem_response(exceptions.MethodNotAllowed("GET"), {}).data["code"]]
     answered += [problem_response(exceptions.UnsupportedMediaType("text/plain"), {}).data["code"]]
     answered += ["internal_error", "database_unavailable"]
@@ -129,7 +129,7 @@ def test_every_code_has_a_page_and_no_page_is_for_nothing():
 def test_all_codes_are_listed():
     listed = Client().get("/problems").json()["items"]
 
-    assert {one["code"] for one in listed} == set(EXPLANATIONS)
+    assert {problem["code"] for problem in listed} == set(EXPLANATIONS)
     assert Client().get("/problems", headers={"Accept": "text/html"}).status_code == 200
 
 

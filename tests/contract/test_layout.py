@@ -58,9 +58,9 @@ def test_no_resource_type_has_the_name_of_a_path():
 
 def test_event_types_are_facts_in_the_past_or_states():
     assert len(types.registered()) >= 15
-    for one in types.registered():
-        assert re.fullmatch(r"[a-z_]+\.[a-z_]+", one.name)
-        assert one.meaning.endswith(".")
+    for event_type in types.registered():
+        assert re.fullmatch(r"[a-z_]+\.[a-z_]+", event_type.name)
+        assert event_type.meaning.endswith(".")
 
 
 def test_no_lock_file_names_a_registry():

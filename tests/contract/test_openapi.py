@@ -5,15 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-import yaml
 from django.urls import URLPattern, URLResolver, get_resolver
 from jsonschema import Draft202012Validator
 
 from controlplane.access.permissions import declared_action
 from controlplane.api.endpoints import Endpoint
-from tests.support.paths import ROOT
+from tests.support.openapi import openapi_document
 
-DOCUMENT: dict[str, Any] = yaml.safe_load((ROOT / "openapi.yaml").read_text())
+DOCUMENT: dict[str, Any] = openapi_document()
 METHODS = ("get", "post", "put", "patch", "delete")
 OPERATIONS = [
     pytest.param(path, method, operation, id=operation["operationId"])
@@ -26,14 +25,14 @@ UNDESCRIBED = {"api/v1/openapi.yaml", "api/v1/docs", "api/v1/redoc"}
 
 
 def routes(patterns: list[URLPattern | URLResolver], prefix: str = "") -> list[tuple[str, Any]]:
-    found = []
+    examples_found = []
     for pattern in patterns:
         path = prefix + str(pattern.pattern)
         if isinstance(pattern, URLResolver):
-            found += routes(pattern.url_patterns, path)
+            examples_found += routes(pattern.url_patterns, path)
         else:
-            found.append((path, getattr(pattern.callback, "view_class", pattern.callback)))
-    return found
+            examples_found.append((path, getattr(pattern.callback, "view_class", pattern.callback)))
+    return examples_found
 
 
 # Flyte's and DCM's paths have their own formats, and Flyte's its own description.
@@ -98,7 +97,7 @@ def test_operation_ids_are_read_aloud_well_and_never_repeat():
     ids = [operation.values[2]["operationId"] for operation in OPERATIONS]
 
     assert len(ids) == len(set(ids))
-    assert all(one.replace("_", "").isalpha() for one in ids)
+    assert all(operation_id.replace("_", "").isalpha() for operation_id in ids)
 
 
 def test_no_schema_has_a_made_up_name():

@@ -14,7 +14,6 @@ import shlex
 import signal
 import subprocess
 import sys
-import time
 import urllib.error
 import urllib.request
 from pathlib import Path
@@ -28,6 +27,7 @@ from django.core.management import call_command
 from controlplane.local.programs import free_port
 from controlplane.settings.environment import DECLARED
 from tests.support.paths import ROOT
+from tests.support.waiting import until
 
 HOST = "controlplane.example.com"
 COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
@@ -55,7 +55,7 @@ def interpolate(value: str) -> str:
     """What compose makes of `${NAME:-default}` and `${NAME:?message}`."""
     return re.sub(
         r"\$\{(\w+)(?::([-?])([^}]*))?\}",
-        lambda found: found[3] if found[2] == "-" else HOST,
+        lambda groups: groups[3] if groups[2] == "-" else HOST,
         value,
     )
 
@@ -97,12 +97,13 @@ class Process:
             self.process.wait()
 
     def wait_for(self, pattern: str, seconds: float = 15) -> None:
-        deadline = time.monotonic() + seconds
-        while not re.search(pattern, self.output):
-            alive = self.process.poll() is None
-            assert alive, f"ended ({self.process.returncode}):\n{self.output}"
-            assert time.monotonic() < deadline, f"{pattern!r} was not said:\n{self.output}"
-            time.sleep(0.05)
+        def is_in_output() -> bool:
+            if re.search(pattern, self.output):
+                return True
+            assert self.process.poll() is None, f"ended ({self.process.returncode}):\n{self.output}"
+            return False
+
+        until(is_in_output, seconds, lambda: f"{pattern!r} is not in the output:\n{self.output}")
 
 
 class ByHand:
@@ -132,15 +133,17 @@ class ByHand:
         (folder / "metrics").mkdir()
 
     def environment(self, service: str) -> dict[str, str]:
-        said = {name: interpolate(str(value)) for name, value in SERVICES[service]["environment"].items()}
-        for name, value in said.items():
-            said[name] = value.replace("/run/secrets", str(self.folder)).replace(
+        environment = {
+            name: interpolate(str(value)) for name, value in SERVICES[service]["environment"].items()
+        }
+        for name, value in environment.items():
+            environment[name] = value.replace("/run/secrets", str(self.folder)).replace(
                 "/run/metrics", str(self.folder / "metrics")
             )
         if service == "flyte-grpc":
-            said |= {"FLYTE_GRPC_ADDRESS": "127.0.0.1", "FLYTE_GRPC_PORT": str(self.grpc_port)}
+            environment |= {"FLYTE_GRPC_ADDRESS": "127.0.0.1", "FLYTE_GRPC_PORT": str(self.grpc_port)}
         # The image fills this folder while it is built.
-        return {**said, "STATIC_ROOT": str(self.folder / "static")}
+        return {**environment, "STATIC_ROOT": str(self.folder / "static")}
 
     def run(self, *command: str, service: str = "migrate", **more: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
@@ -179,16 +182,15 @@ def ask(url: str, **headers: str) -> tuple[int, str]:
 
 
 def wait_for_web(by_hand: ByHand, web: Process, seconds: float = 15) -> None:
-    deadline = time.monotonic() + seconds
-    while True:
+    def is_up() -> bool:
         assert web.process.poll() is None, web.output
         try:
             ask(f"{by_hand.url}/livez")
         except OSError:
-            assert time.monotonic() < deadline, web.output
-            time.sleep(0.05)
-        else:
-            return
+            return False
+        return True
+
+    until(is_up, seconds, lambda: web.output)
 
 
 @pytest.fixture(scope="module")
@@ -276,10 +278,10 @@ def test_every_folder_that_the_image_needs_is_let_through_to_the_build():
 
 
 def test_no_secret_lies_in_the_files():
-    given = [name for service in SERVICES.values() for name in service.get("environment", {})]
+    services = [name for service in SERVICES.values() for name in service.get("environment", {})]
     secret = re.compile(r"PASSWORD|SECRET|TOKEN|_KEY|_URL")
 
-    assert [name for name in given if secret.search(name) and not name.endswith("_FILE")] == []
+    assert [name for name in services if secret.search(name) and not name.endswith("_FILE")] == []
     assert not [words for words in instruction("(?:ENV|ARG)") if secret.search(words)]
     for text in (DOCKERFILE, (ROOT / "docker-compose.yml").read_text()):
         assert not re.search(r"://[^/\s:@]*:[^/\s@$]+@", text)
@@ -287,9 +289,9 @@ def test_no_secret_lies_in_the_files():
 
 @pytest.mark.parametrize("name", OURS)
 def test_every_variable_of_the_compose_file_is_one_that_is_read(name):
-    known = set(DECLARED) | {f"{setting}_FILE" for setting in DECLARED} | READ_BY_OTHERS
+    declared = set(DECLARED) | {f"{setting}_FILE" for setting in DECLARED} | READ_BY_OTHERS
 
-    assert set(SERVICES[name]["environment"]) <= known
+    assert set(SERVICES[name]["environment"]) <= declared
 
 
 def test_the_secrets_of_the_compose_file_are_all_made_once(tmp_path):
@@ -302,7 +304,7 @@ def test_the_secrets_of_the_compose_file_are_all_made_once(tmp_path):
     )
 
     made = {path.name for path in (tmp_path / "secrets").iterdir()}
-    assert {Path(one["file"]).name for one in COMPOSE["secrets"].values()} <= made
+    assert {Path(secret["file"]).name for secret in COMPOSE["secrets"].values()} <= made
     assert "made secret_key" in first.stdout
     assert second.stdout == ""
     assert (tmp_path / "secrets").stat().st_mode & 0o777 == 0o700

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
+from copy import deepcopy
 from typing import Any
 
 import pytest
@@ -23,7 +24,7 @@ from controlplane.formats import strict_yaml
 from registry.agent_configs.models import AgentConfigGrant
 from registry.joining.models import JoinToken
 from tests.support.api_client import AGENT, Api, make_principal, make_project, token_for
-from tests.support.paths import ROOT
+from tests.support.openapi import openapi_document
 
 CHECKS = [
     not_a_server_error,
@@ -65,7 +66,7 @@ def read_yaml(context, response):
     return documents[0] if len(documents) == 1 else documents
 
 
-schema = schemathesis.openapi.from_path(ROOT / "openapi.yaml")
+schema = schemathesis.openapi.from_dict(deepcopy(openapi_document()))
 
 
 _calls = itertools.count()
@@ -76,15 +77,15 @@ def admin_token(live):
     """A token, and objects for generated requests to hit."""
     make_project("flytesnacks")
     token = token_for("admin")
-    known = Api(token)
-    known.put("overrides/task_resource", {"attributes": {"limits": {"cpu": "1"}}})
-    known.put("overrides/task_resource", {"attributes": {"limits": {"cpu": "2"}}}, If_Match='"v1"')
-    known.put("guard-rails/cpu-cap", RAIL)
-    known.post("resource-types", TYPE)
-    known.put("data-planes/eu", {})
-    known.put("agent-configs/acme/agents", {"text": CONFIG})
-    known.put("agent-config-teams/acme", {"publishers": []})
-    known.post("agent-config-grants", {"team": "acme", "pattern": "acme_*"})
+    api = Api(token)
+    api.put("overrides/task_resource", {"attributes": {"limits": {"cpu": "1"}}})
+    api.put("overrides/task_resource", {"attributes": {"limits": {"cpu": "2"}}}, If_Match='"v1"')
+    api.put("guard-rails/cpu-cap", RAIL)
+    api.post("resource-types", TYPE)
+    api.put("data-planes/eu", {})
+    api.put("agent-configs/acme/agents", {"text": CONFIG})
+    api.put("agent-config-teams/acme", {"publishers": []})
+    api.post("agent-config-grants", {"team": "acme", "pattern": "acme_*"})
     make_principal("viewer", name="guest")
     return token
 
@@ -129,9 +130,9 @@ def known_objects(path: str, token: str) -> dict[str, str | int]:
 def test_an_operation_answers_as_described(case, live, admin_token):
     if next(_calls) % 2:
         # Every other request is about something that exists: a random id never hits anything.
-        known = known_objects(case.path, admin_token)
+        objects = known_objects(case.path, admin_token)
         for name in case.path_parameters or {}:
-            case.path_parameters[name] = known[name]
+            case.path_parameters[name] = objects[name]
     headers = {"Authorization": f"Bearer {admin_token}"}
     if case.path.endswith("/events"):
         # A stream has no end, and waiting proves nothing here: test_watching_events.py does.

@@ -15,17 +15,13 @@ from typing import Any
 
 import httpx
 import pytest
-import yaml
 
 from tests.support.api_client import AGENT, Api, make_project, token_for
+from tests.support.openapi import operations
 from tests.support.paths import ROOT
 
 GUIDE = ROOT / "docs" / "guides" / "clients.md"
-OPERATIONS = {
-    operation["operationId"]
-    for methods in yaml.safe_load((ROOT / "openapi.yaml").read_text())["paths"].values()
-    for operation in methods.values()
-}
+OPERATIONS = {operation["operationId"] for _, operation in operations()}
 # Serial numbers and shapes that the generator had to name itself.
 UNSPEAKABLE = re.compile(r"\d$|Type\d|Inline|AnyOf|AllOf|ItemItem")
 
@@ -147,10 +143,10 @@ def test_it_sends_yaml_as_text(sdk, live):
 
 def test_what_only_a_newer_server_knows_is_kept(sdk):
     models = importlib.import_module("controlplane_client.models")
-    said = {"name": "eu", "kind": "robot", "is_active": True}
-    said |= {"id": "019a9f5e-7c00-7000-8000-000000000011", "created_at": "2026-11-21T09:30:00Z"}
+    body = {"name": "eu", "kind": "robot", "is_active": True}
+    body |= {"id": "019a9f5e-7c00-7000-8000-000000000011", "created_at": "2026-11-21T09:30:00Z"}
 
-    principal = models.PrincipalRead.from_dict(said)
+    principal = models.PrincipalRead.from_dict(body)
 
     assert (principal.kind, principal.kind.name, str(principal.kind)) == ("robot", "UNKNOWN", "robot")
     assert principal.to_dict()["kind"] == "robot"
@@ -164,10 +160,10 @@ def test_what_only_a_newer_server_knows_is_kept(sdk):
 
 def test_no_list_of_values_of_an_answer_is_closed(sdk):
     models = importlib.import_module("controlplane_client.models")
-    lists = [one for name in models.__all__ if issubclass(one := getattr(models, name), Enum)]
+    lists = [enumeration for name in models.__all__ if issubclass(enumeration := getattr(models, name), Enum)]
 
     assert len(lists) > 10
-    assert [one for one in lists if one("of-tomorrow").value != "of-tomorrow"] == []
+    assert [enumeration for enumeration in lists if enumeration("of-tomorrow").value != "of-tomorrow"] == []
 
 
 def layer(sdk: Any) -> Any:
@@ -182,10 +178,10 @@ def test_its_layer_follows_pages_sync_and_async(sdk, live):
     projects = call("projects_list", sdk)
 
     async def names() -> list[str]:
-        return [one.id async for one in session.every_async(projects, client=client, limit=2)]
+        return [project.id async for project in session.every_async(projects, client=client, limit=2)]
 
-    found = [one.id for one in session.every(projects, client=client, limit=2)]
-    assert found == asyncio.run(names()) == [f"p{number}" for number in range(5)]
+    project_ids = [project.id for project in session.every(projects, client=client, limit=2)]
+    assert project_ids == asyncio.run(names()) == [f"p{number}" for number in range(5)]
     with pytest.raises(session.Problem) as failed:
         list(session.every(projects, client=session.connect(live.url, "cp_pat_wrong")))
     assert (failed.value.status, failed.value.code) == (401, "not_authenticated")
@@ -199,7 +195,7 @@ def test_its_layer_changes_over_what_it_saw(sdk, live):
     api = Api(token_for("admin"))
     api.put("overrides/workflow_execution_config?project=flytesnacks", {"attributes": {"max_parallelism": 7}})
     client = session.connect(live.url, token_for("admin"))
-    seen = []
+    etags = []
 
     def read() -> Any:
         return call("overrides_get", sdk).sync_detailed(
@@ -207,8 +203,8 @@ def test_its_layer_changes_over_what_it_saw(sdk, live):
         )
 
     def write(now: Any, etag: str) -> Any:
-        seen.append(etag)
-        if len(seen) == 1:
+        etags.append(etag)
+        if len(etags) == 1:
             path = "overrides/workflow_execution_config?project=flytesnacks"
             assert api.put(path, {"attributes": {"max_parallelism": 8}}, If_Match=etag).status_code == 200
         more = now.attributes.to_dict()["max_parallelism"] + 1
@@ -219,7 +215,7 @@ def test_its_layer_changes_over_what_it_saw(sdk, live):
 
     done = session.update_with_etag(read, write)
 
-    assert seen == ['"v1"', '"v2"']
+    assert etags == ['"v1"', '"v2"']
     assert done.attributes.to_dict() == {"max_parallelism": 9}
 
 
@@ -231,15 +227,15 @@ def test_its_layer_watches_from_now_on(sdk, live):
     make_project("two")
 
     async def first() -> list[str]:
-        found = session.watch_async(client, after=0, object_type="project")
-        return [(await anext(found))["object_id"] for _ in range(2)]
+        stream = session.watch_async(client, after=0, object_type="project")
+        return [(await anext(stream))["object_id"] for _ in range(2)]
 
     assert [next(events)["object_id"] for _ in range(2)] == asyncio.run(first()) == ["one", "two"]
 
 
 def test_its_watches_go_on_where_they_broke_and_say_what_is_wrong(sdk):
     session = layer(sdk)
-    asked = []
+    afters = []
     stream = b'id: 3\nevent: a.b\ndata: {"seq": 3}\n\nid: 7\nevent: bookmark\ndata: {}\n\nid: 8\ndata: {"se'
     more = b'id: 8\nevent: a.b\ndata: {"seq": 8}\n\n'
     answers: list[tuple[int, dict[str, Any]]] = [
@@ -250,16 +246,16 @@ def test_its_watches_go_on_where_they_broke_and_say_what_is_wrong(sdk):
     ]
 
     def answer(request: httpx.Request) -> httpx.Response:
-        asked.append(request.url.params["after"])
-        status, said = answers[(len(asked) - 1) % 4]
-        return httpx.Response(status, **said)
+        afters.append(request.url.params["after"])
+        status, line = answers[(len(afters) - 1) % 4]
+        return httpx.Response(status, **line)
 
     async def both() -> list[int]:
-        found = session.watch_async(client, after=2)
-        told = [(await anext(found))["seq"] for _ in range(2)]
+        stream = session.watch_async(client, after=2)
+        seqs = [(await anext(stream))["seq"] for _ in range(2)]
         with pytest.raises(session.Problem, match="Not here"):
-            await anext(found)
-        return told
+            await anext(stream)
+        return seqs
 
     client = session.connect("http://x", "t", transport=httpx.MockTransport(answer))
     events = session.watch(client, after=2)
@@ -267,7 +263,7 @@ def test_its_watches_go_on_where_they_broke_and_say_what_is_wrong(sdk):
     with pytest.raises(session.Problem, match="Not here"):
         next(events)
     assert asyncio.run(both()) == [3, 8]
-    assert asked == ["2", "7", "7", "8"] * 2
+    assert afters == ["2", "7", "7", "8"] * 2
 
 
 def test_its_layer_tries_again_with_the_same_key_and_asks_for_a_new_token(sdk):
@@ -282,9 +278,9 @@ def test_its_layer_tries_again_with_the_same_key_and_asks_for_a_new_token(sdk):
         return httpx.Response(401 if len(requests) == 2 else 200, json={})
 
     client = session.connect("http://x", lambda: next(tokens, "new"), transport=httpx.MockTransport(answer))
-    said = client.get_httpx_client().post("/api/v1/projects", json={})
+    response = client.get_httpx_client().post("/api/v1/projects", json={})
 
-    assert said.status_code == 200
+    assert response.status_code == 200
     assert [who for who, _ in requests] == ["Bearer old", "Bearer new", "Bearer new"]
     assert len({key for _, key in requests}) == 1
 

@@ -11,10 +11,10 @@ import sys
 from pathlib import Path
 
 import pytest
-import yaml
 
 from tests.support.api_client import AGENT, Api, make_project, token_for
 from tests.support.beating_agent import BeatingAgent
+from tests.support.openapi import operations
 from tests.support.paths import ROOT
 
 GUIDE = ROOT / "docs" / "guides" / "clients.md"
@@ -64,10 +64,9 @@ def test_every_operation_has_a_function_and_no_type_a_made_up_name(package):
     types = (package / "dist" / "generated" / "types.gen.d.ts").read_text()
     exported = set(re.findall(r"^export (?:declare const|type) (\w+)", functions + types, re.MULTILINE))
 
-    for methods in yaml.safe_load((ROOT / "openapi.yaml").read_text())["paths"].values():
-        for operation in methods.values():
-            first, *more = operation["operationId"].split("_")
-            assert first + "".join(word.capitalize() for word in more) in exported
+    for _, operation in operations():
+        first, *more = operation["operationId"].split("_")
+        assert first + "".join(word.capitalize() for word in more) in exported
     assert {"AgentRead", "Problem", "EffectiveRead"} <= exported
     assert [name for name in exported if UNSPEAKABLE.search(name)] == []
 
@@ -77,25 +76,25 @@ def test_pages_errors_etags_tries_and_a_watch(package, live):
     for name in names:
         make_project(name)
 
-    found = json.loads(run(package, "basics", live.url))
+    document = json.loads(run(package, "basics", live.url))
 
-    assert (found["names"], found["seen"]) == (names, names)
-    assert (found["missing"], found["typed"]) == ([404, "unknown_agent", True], "unknown_agent")
-    assert found["etags"] == ['"v1"', '"v2"']
-    assert (found["attributes"], found["leaf"]) == ({"max_parallelism": 9}, 9)
+    assert (document["names"], document["seen"]) == (names, names)
+    assert (document["missing"], document["typed"]) == ([404, "unknown_agent", True], "unknown_agent")
+    assert document["etags"] == ['"v1"', '"v2"']
+    assert (document["attributes"], document["leaf"]) == ({"max_parallelism": 9}, 9)
     # Three tries with an old token, and one with the new: the same key each time.
-    assert found["made"] == ["late", 4, 1, 2]
-    assert found["tomorrow"] == ["of-tomorrow", 3, "controlplane-client-typescript/0.1.0"]
+    assert document["made"] == ["late", 4, 1, 2]
+    assert document["tomorrow"] == ["of-tomorrow", 3, "controlplane-client-typescript/0.1.0"]
 
 
 def test_a_team_moves_in_and_an_agent_comes_and_goes(package, live):
     with BeatingAgent(live.url, token_for("agent")):
-        found = json.loads(run(package, "story", live.url))
+        document = json.loads(run(package, "story", live.url))
 
-    assert found["reviewed"] == [["created", ["/defaults/cpu"]]]
-    assert found["ladder"] == ["2", "project_domain"]
-    assert found["rolledBack"][1] != "project_domain"
-    assert found["states"] == ["ready", "unavailable", "ready"]
+    assert document["reviewed"] == [["created", ["/defaults/cpu"]]]
+    assert document["ladder"] == ["2", "project_domain"]
+    assert document["rolledBack"][1] != "project_domain"
+    assert document["states"] == ["ready", "unavailable", "ready"]
 
 
 def test_what_the_guide_shows_runs(package, live):

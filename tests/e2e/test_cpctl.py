@@ -52,7 +52,7 @@ def applied(cpctl: Cpctl) -> Cpctl:
 
 
 def test_overrides_as_a_table_without_titles_and_as_names(applied):
-    titles, *rows = applied("get", "overrides").shown
+    titles, *rows = applied("get", "overrides").lines
     scope = "SCOPE                                 "
     assert titles == f"TYPE                        {scope}   VERSION   CHANGED BY   CHANGED AT"
     # Both came in one transaction: their order is anybody's.
@@ -61,26 +61,26 @@ def test_overrides_as_a_table_without_titles_and_as_names(applied):
         "workflow_execution_config   project=flytesnacks domain=development   1         ada          <time>",
     ]
     assert "TYPE" not in applied("get", "overrides", "--no-headers").out
-    assert sorted(applied("get", "overrides", "-o", "name").shown) == [
+    assert sorted(applied("get", "overrides", "-o", "name").lines) == [
         "task_resource project=flytesnacks domain=development",
         "workflow_execution_config project=flytesnacks domain=development",
     ]
 
 
 def test_json_and_yaml_are_what_the_api_says(applied):
-    said = Api(applied.token).get("overrides").json()["items"]
+    overrides = Api(applied.token).get("overrides").json()["items"]
 
-    assert json.loads(applied("get", "overrides", "-o", "json").out) == {"items": said}
-    assert yaml.safe_load(applied("get", "overrides", "-o", "yaml").out) == {"items": said}
-    one = json.loads(applied("describe", "override", "task_resource", *HERE, "-o", "json").out)
-    assert one in said
-    assert one["resource_type"] == "task_resource"
+    assert json.loads(applied("get", "overrides", "-o", "json").out) == {"items": overrides}
+    assert yaml.safe_load(applied("get", "overrides", "-o", "yaml").out) == {"items": overrides}
+    document = json.loads(applied("describe", "override", "task_resource", *HERE, "-o", "json").out)
+    assert document in overrides
+    assert document["resource_type"] == "task_resource"
 
 
 def test_diff_ends_with_0_1_and_2_or_more(cpctl):
     changes = cpctl("diff", "-f", "-", stdin=DOCUMENT)
     assert changes.code == 1
-    assert changes.shown == [
+    assert changes.lines == [
         "+ task_resource project=flytesnacks domain=development",
         "    + /defaults/cpu: 1",
         "+ workflow_execution_config project=flytesnacks domain=development",
@@ -112,13 +112,13 @@ def test_what_is_exported_differs_in_nothing_and_is_the_same_twice(applied):
 def test_the_document_of_a_scope_goes_to_a_file_and_back(applied):
     workflow = (*HERE, "--workflow", "train")
     assert applied("get", "overrides", *workflow, "-o", "train.yaml").code == 0
-    said = yaml.safe_load((applied.folder / "train.yaml").read_text())
-    assert said["workflow"] == "train"
-    assert said["spec"]["taskResources"] == {
+    document = yaml.safe_load((applied.folder / "train.yaml").read_text())
+    assert document["workflow"] == "train"
+    assert document["spec"]["taskResources"] == {
         "inherited": True,
         "source": "project-domain",
         "defaults": {"cpu": "1"},
-    } | {key: said["spec"]["taskResources"][key] for key in ("source",)}
+    } | {key: document["spec"]["taskResources"][key] for key in ("source",)}
 
     assert applied("diff", "-f", "train.yaml").code == 0
 
@@ -157,12 +157,12 @@ def test_apply_keeps_what_a_document_leaves_out_and_replace_takes_it_away(applie
     (applied.folder / "less.yaml").write_text(yaml.safe_dump(less))
 
     assert applied("apply", "-f", "less.yaml", "--yes").code == 0
-    assert len(applied("get", "overrides", "-o", "name").shown) == 2
+    assert len(applied("get", "overrides", "-o", "name").lines) == 2
     tried = applied("apply", "-f", "less.yaml", "--replace", "--dry-run", "server")
     assert (tried.code, "-    defaults:" in tried.out) == (0, True)
     assert applied("apply", "-f", "less.yaml", "--replace").code == 2
     assert applied("apply", "-f", "less.yaml", "--replace", "--prune", "--manager", "git").code == 2
-    assert len(applied("get", "overrides", "-o", "name").shown) == 2
+    assert len(applied("get", "overrides", "-o", "name").lines) == 2
 
     ran = applied("apply", "-f", "less.yaml", "--replace", "--yes", "-m", "Less")
     assert ran.code == 0, ran.err
@@ -186,15 +186,15 @@ def test_production_wants_its_name_typed(cpctl):
 def test_login_keeps_the_token_for_its_owner_alone_and_never_shows_it(cpctl):
     refused = cpctl("login", cpctl.server, "--token-file", "-", stdin="cp_pat_wrong\n")
     assert refused.code == 4
-    kept = cpctl.folder / "config" / "config.json"
-    assert not kept.exists()
+    folder = cpctl.folder / "config" / "config.json"
+    assert not folder.exists()
 
     signed = cpctl("login", cpctl.server, "--token-file", "-", stdin=cpctl.token)
     here = Cpctl(cpctl.folder)
-    assert stat.S_IMODE(kept.stat().st_mode) == 0o600
-    told = [signed, here("config", "get-contexts", "-o", "json"), here("--debug", "whoami")]
-    assert [ran.code for ran in told] == [0, 0, 0]
-    assert not any(cpctl.token in ran.out + ran.err for ran in told)
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o600
+    outputs = [signed, here("config", "get-contexts", "-o", "json"), here("--debug", "whoami")]
+    assert [ran.code for ran in outputs] == [0, 0, 0]
+    assert not any(cpctl.token in ran.out + ran.err for ran in outputs)
 
     # A token is of one server: it does not travel to another.
     assert here("--server", cpctl.server.replace("127.0.0.1", "localhost"), "whoami").code == 4
@@ -299,7 +299,7 @@ def test_history_blame_and_rollback(applied):
     assert applied("apply", "-f", "-", "--yes", stdin=DOCUMENT.replace("40", "50")).code == 0
     kind = ("workflow_execution_config", *HERE)
 
-    assert [line.split()[0] for line in applied("history", *kind).shown] == ["VERSION", "2", "1"]
+    assert [line.split()[0] for line in applied("history", *kind).lines] == ["VERSION", "2", "1"]
     assert applied("history", *kind, "--diff", "1..2").out == (
         "    - /max_parallelism: 40\n    + /max_parallelism: 50\n"
     )
@@ -321,10 +321,13 @@ def editor(cpctl: Cpctl, script: str) -> dict[str, str]:
 
 
 def values(cpctl: Cpctl) -> tuple[str, int]:
-    said = {
-        one["resource_type"]: one["attributes"] for one in Api(cpctl.token).get("overrides").json()["items"]
+    overrides = {
+        override["resource_type"]: override["attributes"]
+        for override in Api(cpctl.token).get("overrides").json()["items"]
     }
-    return said["task_resource"]["defaults"]["cpu"], said["workflow_execution_config"]["max_parallelism"]
+    return overrides["task_resource"]["defaults"]["cpu"], overrides["workflow_execution_config"][
+        "max_parallelism"
+    ]
 
 
 def test_edit_saves_what_the_editor_left(applied):
@@ -353,8 +356,8 @@ def test_edit_keeps_what_somebody_else_changed_meanwhile(applied):
     ran = applied("edit", *HERE, "--yes", **same)
     assert (ran.code, "/spec/workflowExecutionConfig/maxParallelism" in ran.err) == (5, True)
     assert values(applied) == ("2", 99)
-    (kept,) = applied.folder.glob("cpctl-*.yaml")
-    assert "maxParallelism: 42" in kept.read_text()
+    (path,) = applied.folder.glob("cpctl-*.yaml")
+    assert "maxParallelism: 42" in path.read_text()
 
 
 def test_events_are_followed_and_agents_watched_as_they_change(cpctl):
@@ -362,9 +365,9 @@ def test_events_are_followed_and_agents_watched_as_they_change(cpctl):
     watcher = cpctl.start("get", "agents", "--watch", "-o", "name")
     try:
         # Both begin with now, whenever that is for them: make agents until both have told of one.
-        told = [None, None]
+        heard = [None, None]
         readers = [
-            threading.Thread(target=lambda i=i, p=p: told.__setitem__(i, p.stdout.readline()))
+            threading.Thread(target=lambda i=i, p=p: heard.__setitem__(i, p.stdout.readline()))
             for i, p in enumerate((follower, watcher))
         ]
         for reader in readers:
@@ -384,8 +387,8 @@ def test_events_are_followed_and_agents_watched_as_they_change(cpctl):
             process.terminate()
             process.communicate()
 
-    assert json.loads(told[0])["type"] == "agent.registered"
-    assert told[1].startswith("a")
+    assert json.loads(heard[0])["type"] == "agent.registered"
+    assert heard[1].startswith("a")
 
 
 def test_wait_ends_when_it_comes_about(cpctl):
@@ -401,11 +404,11 @@ def test_wait_ends_when_it_comes_about(cpctl):
 
 def test_flytectl_files_are_imported(cpctl):
     (cpctl.folder / "tra.yaml").write_text('project: shop\ndomain: production\ndefaults:\n  cpu: "1"\n')
-    wanted = ("import", "flytectl-files", "tra.yaml", "--create-projects")
+    arguments = ("import", "flytectl-files", "tra.yaml", "--create-projects")
 
-    assert "+ project shop" in cpctl(*wanted, "--dry-run").out
+    assert "+ project shop" in cpctl(*arguments, "--dry-run").out
     assert cpctl("get", "projects", "shop").code == 3
-    assert cpctl(*wanted, "--yes").code == 0
+    assert cpctl(*arguments, "--yes").code == 0
     assert cpctl("get", "projects", "shop", "-o", "name").out == "shop\n"
 
 
@@ -415,15 +418,15 @@ def test_doctor_finds_nothing_and_finds_something(cpctl):
     assert not any(line.startswith("BAD") for line in ran.out.splitlines())
 
     stranger = Cpctl(cpctl.folder, cpctl.server, "cp_pat_wrong")("doctor", "-o", "json")
-    bad = [one["check"] for one in json.loads(stranger.out)["items"] if not one["good"]]
+    bad = [item["check"] for item in json.loads(stranger.out)["items"] if not item["good"]]
     assert (stranger.code, bad) == (1, ["identity", "overrides", "events"])
 
 
 def test_completion_knows_live_names_and_is_silent_when_it_cannot(cpctl):
     def complete(words: str, server: str) -> str:
         here = Cpctl(cpctl.folder, server, cpctl.token)
-        asked = {"_CPCTL_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": "4"}
-        return here(**asked).out
+        environment = {"_CPCTL_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": "4"}
+        return here(**environment).out
 
     def comes(words: str) -> bool:
         # A machine with much to do takes longer than completion waits for, but not always.

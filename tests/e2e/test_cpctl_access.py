@@ -43,7 +43,7 @@ def done(cpctl: Cpctl, *arguments: str) -> str:
     return ran.out
 
 
-def shown(cpctl: Cpctl, line: str, picked: str) -> list[str]:
+def picked_lines(cpctl: Cpctl, line: str, picked: str) -> list[str]:
     ran = cpctl(*line.split(), "--jq", picked)
     assert ran.code == 0, ran.err
     return ran.out.splitlines()
@@ -53,10 +53,10 @@ def test_a_service_is_let_in_and_shut_out(cpctl):
     done(cpctl, "projects", "create", "ml", "--label", "team=ml")
     done(cpctl, "projects", "update", "ml", "--name", "Learning")
     done(cpctl, "domains", "create", "qa", "--name", "Quality")
-    assert shown(cpctl, "projects list", ".items[] | {id, name, labels}") == [
+    assert picked_lines(cpctl, "projects list", ".items[] | {id, name, labels}") == [
         '{"id":"ml","name":"Learning","labels":{"team":"ml"}}'
     ]
-    assert "qa" in shown(cpctl, "domains list", ".items[].id")
+    assert "qa" in picked_lines(cpctl, "domains list", ".items[].id")
 
     done(cpctl, "principals", "create", "ci", "--kind", "service")
     assert cpctl("tokens", "create", "CI", "--principal", "ci").code == 2
@@ -68,14 +68,14 @@ def test_a_service_is_let_in_and_shut_out(cpctl):
     done(cpctl, "roles", "grant", "ci", "viewer", "-p", "ml")
     assert service("whoami").out.splitlines()[1:] == ["  viewer: project=ml"]
 
-    (binding,) = shown(cpctl, "roles list --principal ci", ".items[].id")
+    (binding,) = picked_lines(cpctl, "roles list --principal ci", ".items[].id")
     done(cpctl, "roles", "revoke", binding)
-    assert shown(cpctl, "roles list --principal ci", ".items[]") == []
+    assert picked_lines(cpctl, "roles list --principal ci", ".items[]") == []
     done(cpctl, "principals", "disable", "ci")
     assert service("whoami").code == 4
     done(cpctl, "principals", "enable", "ci")
     assert service("whoami").code == 0
-    (token,) = shown(cpctl, "tokens list --principal ci", ".items[].id")
+    (token,) = picked_lines(cpctl, "tokens list --principal ci", ".items[].id")
     done(cpctl, "tokens", "revoke", token)
     assert service("whoami").code == 4
 
@@ -86,9 +86,9 @@ def test_types_rails_and_overrides_are_made_changed_and_deleted(cpctl):
     done(cpctl, "resource-types", "create", "-f", "type.yaml")
     (cpctl.folder / "type.yaml").write_text(yaml.safe_dump({**TYPE, "title": "Priority"}))
     done(cpctl, "resource-types", "update", "workflow_priority", "-f", "type.yaml", "-m", "A title")
-    assert shown(cpctl, "get type workflow_priority", ".title") == ["Priority"]
+    assert picked_lines(cpctl, "get type workflow_priority", ".title") == ["Priority"]
     done(cpctl, "guard-rails", "set", "cap", "-f", "rail.json")
-    assert shown(cpctl, "get guard-rails", ".items[].name") == ["cap"]
+    assert picked_lines(cpctl, "get guard-rails", ".items[].name") == ["cap"]
 
     Api(cpctl.token).put("overrides/workflow_priority", {"attributes": {"priority": 7}})
     compared = cpctl("overrides", "compare", "--from", "0")
@@ -98,9 +98,9 @@ def test_types_rails_and_overrides_are_made_changed_and_deleted(cpctl):
     done(cpctl, "overrides", "delete", "workflow_priority", "-m", "Done")
     done(cpctl, "resource-types", "delete", "workflow_priority")
     done(cpctl, "guard-rails", "delete", "cap")
-    assert shown(cpctl, "get guard-rails", ".items[]") == []
+    assert picked_lines(cpctl, "get guard-rails", ".items[]") == []
     assert cpctl("guard-rails", "delete", "cap", "--yes").code == 3
-    assert shown(cpctl, "overrides source", ".source") == ["db"]
+    assert picked_lines(cpctl, "overrides source", ".source") == ["db"]
     assert cpctl("overrides", "confirm", "--yes").code == 2
 
 
@@ -109,17 +109,17 @@ def test_teams_grants_planes_and_quarantine(cpctl):
     make_principal("viewer", name="bob")
     done(cpctl, *group, "planes", "set", "eu-1", "--release", "1.16.0")
     done(cpctl, *group, "planes", "set", "eu-1", "--dialect", "connector")
-    plane = shown(cpctl, "get plane eu-1", "{release, dialect}")
+    plane = picked_lines(cpctl, "get plane eu-1", "{release, dialect}")
     assert plane == ['{"release":"1.16.0","dialect":"connector"}']
     done(cpctl, *group, "teams", "set", "acme", "--publisher", "ada", "--organisation", "Acme")
     done(cpctl, *group, "teams", "set", "acme", "--publisher", "bob")
-    assert shown(cpctl, "get team acme", "{organisation, publishers}") == [
+    assert picked_lines(cpctl, "get team acme", "{organisation, publishers}") == [
         '{"organisation":"Acme","publishers":["bob"]}'
     ]
     done(cpctl, *group, "grants", "give", "acme", "acme_*")
-    (grant,) = shown(cpctl, "agent-configs grants list", ".items[].id")
+    (grant,) = picked_lines(cpctl, "agent-configs grants list", ".items[].id")
     done(cpctl, *group, "grants", "withdraw", grant)
-    assert shown(cpctl, "agent-configs grants list", ".items | length") == ["0"]
+    assert picked_lines(cpctl, "agent-configs grants list", ".items | length") == ["0"]
 
     (cpctl.folder / "a.yaml").write_text(CONFIG)
     done(cpctl, *group, "publish", "acme/sensors", "-f", "a.yaml")
@@ -143,9 +143,9 @@ def test_providers_of_an_agent(cpctl):
     made = Api(cpctl.token).post(f"agents/{agent}/providers", vm)
     assert made.status_code == 201, made.content
 
-    (provider,) = shown(cpctl, "agents providers list a1", ".items[].id")
-    assert shown(cpctl, f"agents providers show a1 {provider}", ".service_type") == ["vm"]
-    assert shown(cpctl, f"agents providers history a1 {provider}", ".items[0].name") == ["kubevirt"]
-    assert shown(cpctl, "agents summary", ".states.ready") == ["1"]
+    (provider,) = picked_lines(cpctl, "agents providers list a1", ".items[].id")
+    assert picked_lines(cpctl, f"agents providers show a1 {provider}", ".service_type") == ["vm"]
+    assert picked_lines(cpctl, f"agents providers history a1 {provider}", ".items[0].name") == ["kubevirt"]
+    assert picked_lines(cpctl, "agents summary", ".states.ready") == ["1"]
     done(cpctl, "agents", "providers", "remove", "a1", provider)
-    assert shown(cpctl, "agents providers list a1", ".items[]") == []
+    assert picked_lines(cpctl, "agents providers list a1", ".items[]") == []

@@ -112,8 +112,8 @@ def test_a_configuration_is_checked_previewed_published_and_taken_back(cpctl):
     assert (wrong.code, "wrong.yaml:5:" in wrong.out) == (2, True)
     assert cpctl("agent-configs", "validate", "acme/sensors", "-f", "a.yaml").code == 0
     assert cpctl("agent-configs", "validate", "acme/sensors", "-f", ".").code == 2
-    seen = cpctl("agent-configs", "preview", "acme/sensors", "-f", "a.yaml")
-    assert (seen.code, "  + agent acme-sensor" in seen.out) == (1, True)
+    result = cpctl("agent-configs", "preview", "acme/sensors", "-f", "a.yaml")
+    assert (result.code, "  + agent acme-sensor" in result.out) == (1, True)
     assert cpctl(*document, "a.yaml", "--yes", "--dry-run").code == 0
     assert words(cpctl, "agent-configs", "list") == []
 
@@ -154,8 +154,8 @@ def test_a_name_in_dispute_is_listed_and_handed_over(cpctl):
     assert cpctl("agent-configs", "publish", "other/agents", "-f", "b.yaml", "--yes").code == 0
 
     assert "task_type acme_sensor to acme" in cpctl("agent-configs", "conflicts", "--team", "other").out
-    given = ("agent-configs", "hand-over", "task_type", "acme_sensor", "--from", "acme", "--to", "other")
-    assert cpctl(*given, "--yes").code == 0
+    arguments = ("agent-configs", "hand-over", "task_type", "acme_sensor", "--from", "acme", "--to", "other")
+    assert cpctl(*arguments, "--yes").code == 0
     assert "task_type acme_sensor to other" in cpctl("agent-configs", "conflicts", "--team", "acme").out
     assert {row[2] for row in words(cpctl, "agent-configs", "claims", "--team", "other")} >= {"acme_sensor"}
     assert cpctl("agent-configs", "release", "task_type", "acme_sensor", "--team", "other", "--yes").code == 0
@@ -163,15 +163,15 @@ def test_a_name_in_dispute_is_listed_and_handed_over(cpctl):
 
 def test_a_team_moves_in_and_an_agent_comes_and_goes(cpctl):
     (cpctl.folder / "tra.yaml").write_text('project: shop\ndomain: production\ndefaults:\n  cpu: "2"\n')
-    wanted = ("import", "flytectl-files", "tra.yaml", "--create-projects", "--manager", "git")
-    reviewed = cpctl(*wanted, "--dry-run").out
+    arguments = ("import", "flytectl-files", "tra.yaml", "--create-projects", "--manager", "git")
+    reviewed = cpctl(*arguments, "--dry-run").out
     assert "+ task_resource project=shop domain=production\n    + /defaults/cpu: 2\n" in reviewed
-    assert cpctl(*wanted, "--yes").code == 0
+    assert cpctl(*arguments, "--yes").code == 0
 
     place = ("-p", "shop", "-d", "production", "-w", "train")
     ladder = cpctl("explain", "effective", *place, "taskResources.defaults.cpu").out
     assert "→ project=shop domain=production" in ladder
-    (revision, *_) = cpctl("history", "-o", "name").shown
+    (revision, *_) = cpctl("history", "-o", "name").lines
     back = cpctl(
         "rollback", "--to-revision", str(int(revision) - 1), "-p", "shop", "--manager", "git", "--yes"
     )
@@ -190,6 +190,6 @@ def test_a_team_moves_in_and_an_agent_comes_and_goes(cpctl):
     own.send("PUT", f"agents/{joined['agent']['agent_id']}/heartbeat", beat)
     assert cpctl("wait", "agent", "a1", "--for=state=ready", "--timeout", "30").code == 0
     own_id = joined["agent"]["agent_id"]
-    told = [row[2] for row in words(cpctl, "events", "--object-type", "agent", "--object-id", own_id)]
+    reasons = [row[2] for row in words(cpctl, "events", "--object-type", "agent", "--object-id", own_id)]
     # The newest first.
-    assert told == ["agent.ready", "agent.unavailable", "agent.registered"]
+    assert reasons == ["agent.ready", "agent.unavailable", "agent.registered"]

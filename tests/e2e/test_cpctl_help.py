@@ -66,9 +66,9 @@ def _below(path: str, command: Any) -> Iterator[tuple[str, click.Command]]:
     subcommands = getattr(command, "commands", {})
     if not subcommands or command.invoke_without_command:
         yield path, command
-    for name, one in subcommands.items():
-        if not one.hidden:
-            yield from _below(f"{path} {name}", one)
+    for name, subcommand in subcommands.items():
+        if not subcommand.hidden:
+            yield from _below(f"{path} {name}", subcommand)
 
 
 def examples(help: str) -> list[str]:
@@ -92,13 +92,13 @@ def place(live: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterato
     monkeypatch.setenv("EDITOR", "sed -i 1s/^/#/")
     monkeypatch.delenv("VISUAL", raising=False)
     yield Cpctl(tmp_path, live.url, admin)
-    for one in fields(Session):
-        setattr(SESSION, one.name, one.default)
+    for field in fields(Session):
+        setattr(SESSION, field.name, field.default)
 
 
 def test_every_command_has_an_example_that_begins_with_its_name():
     without = [path for path, command in ALL if not examples(command.help or "")]
-    strange = [path for path, one in ALL if not examples(one.help or " ")[0].startswith(path)]
+    strange = [path for path, subcommand in ALL if not examples(subcommand.help or " ")[0].startswith(path)]
 
     assert (without, strange) == ([], [])
 
@@ -107,18 +107,18 @@ def test_every_example_of_the_help_works(place):
     ids = make_world(Api(place.token))
     for context in ("staging", "production"):
         run(place, f"config set-context {context} --server {place.server}", None)
-    found = []
-    for path, line, command in sorted(EXAMPLES, key=lambda one: one[0].split()[-1] in _LAST):
+    lines = []
+    for path, line, command in sorted(EXAMPLES, key=lambda example: example[0].split()[-1] in _LAST):
         if line.startswith(ENDLESS) or path == NEEDS_FLYTE:
             continue
-        code, said = run(place, line.replace(AN_ID, ids.get(path, AN_ID)), command)
+        code, output = run(place, line.replace(AN_ID, ids.get(path, AN_ID)), command)
         fine = {Exit.OK, Exit.DIFFERS} if path == "diff" else {Exit.OK}
         if path in NOTHING_WAITS:
-            fine = {Exit.USAGE} if "Nothing" in said else fine
+            fine = {Exit.USAGE} if "Nothing" in output else fine
         if code not in fine:
-            found.append(f"cpctl {line}: {code} {said[:300]}")
+            lines.append(f"cpctl {line}: {code} {output[:300]}")
 
-    assert found == [], "\n".join(found)
+    assert lines == [], "\n".join(lines)
 
 
 def test_examples_that_go_on_until_they_are_ended(place):
@@ -127,12 +127,12 @@ def test_examples_that_go_on_until_they_are_ended(place):
     started = [place.start(*arguments) for arguments in endless]
     assert len(started) >= 3
 
-    for one in started:
+    for process in started:
         with pytest.raises(subprocess.TimeoutExpired):
-            one.wait(1)
-    for one in started:
-        one.send_signal(signal.SIGINT)
-    assert {one.wait(20) for one in started} == {Exit.INTERRUPTED}
+            process.wait(1)
+    for process in started:
+        process.send_signal(signal.SIGINT)
+    assert {process.wait(20) for process in started} == {Exit.INTERRUPTED}
 
 
 def test_examples_of_the_whole_program_work(place):
@@ -142,8 +142,8 @@ def test_examples_of_the_whole_program_work(place):
 
     for line in lines:
         if not line.startswith(ENDLESS):
-            code, said = run(place, line, None)
-            assert code in (Exit.OK, Exit.DIFFERS), (line, said)
+            code, output = run(place, line, None)
+            assert code in (Exit.OK, Exit.DIFFERS), (line, output)
 
 
 def run(place: Cpctl, line: str, command: click.Command | None) -> tuple[int, str]:
@@ -152,24 +152,24 @@ def run(place: Cpctl, line: str, command: click.Command | None) -> tuple[int, st
     target = None
     if ">" in words:
         words, target = words[: words.index(">")], words[-1]
-    if command and any("--yes" in one.opts for one in command.params) and "--yes" not in words:
+    if command and any("--yes" in param.opts for param in command.params) and "--yes" not in words:
         words.append("--yes")
-    shown = StringIO()
+    string_io = StringIO()
     try:
-        with redirect_stdout(shown), redirect_stderr(shown):
+        with redirect_stdout(string_io), redirect_stderr(string_io):
             app(["--no-input", *words], prog_name="cpctl", standalone_mode=False)
         code = 0
     except CpctlError as error:
         code = int(error.exit)
-        shown.write(" ".join(error.lines()))
+        string_io.write(" ".join(error.lines()))
     except Exception as error:  # typer brings a click of its own, whose errors have an exit code
         code = getattr(error, "exit_code", int(Exit.BUG))
-        shown.write(f"{type(error).__name__} {error}")
+        string_io.write(f"{type(error).__name__} {error}")
     finally:
         SESSION._chosen = None
     if target:
-        Path(target).write_text(shown.getvalue())
-    return code, shown.getvalue()
+        Path(target).write_text(string_io.getvalue())
+    return code, string_io.getvalue()
 
 
 def _done(answer: Any) -> Any:

@@ -48,7 +48,7 @@ def test_a_plan_is_shown_however_many_scopes_it_reaches(cpctl):
 
     done = [cpctl("apply", "-f", "-", "--yes", "--confirm", "1024", stdin=WIDE) for _ in range(2)]
     assert [ran.code for ran in done] == [0, 0]
-    assert done[1].shown == [
+    assert done[1].lines == [
         "0 created, 0 updated, 0 deleted, 1 unchanged; effective values change at 0 scopes."
     ]
 
@@ -61,9 +61,9 @@ def test_a_plan_is_shown_when_nothing_changes(cpctl):
     planned = cpctl("apply", "-f", "-", "--manager", "git", "--dry-run=server", stdin=TWO)
     managers = cpctl("diff", "-f", "-", "--manager", "team", stdin=TWO)
 
-    assert (same.code, same.shown) == (planned.code, planned.shown) == (0, unchanged)
+    assert (same.code, same.lines) == (planned.code, planned.lines) == (0, unchanged)
     # Only who manages the values would change: no difference of values, so none is listed.
-    assert (managers.code, len(managers.shown)) == (0, 1)
+    assert (managers.code, len(managers.lines)) == (0, 1)
     assert "2 updated" in managers.out
 
 
@@ -77,8 +77,8 @@ def test_a_prune_shows_what_it_removes_and_how_to_confirm_it(cpctl):
     assert (planned.code, refused.code) == (0, 5)
     for workflow in ("", " workflow=train"):
         line = f"- task_resource project=flytesnacks domain=development{workflow}"
-        assert line in planned.shown
-        assert line in refused.shown
+        assert line in planned.lines
+        assert line in refused.lines
     assert "This removes 2 of the 2 overrides that git manages" in planned.out
     assert Override.objects.count() == 2
     digest = confirm_in(planned.out)
@@ -93,10 +93,10 @@ def test_who_agrees_at_a_terminal_has_confirmed_the_plan(cpctl):
     prune = ("apply", "-f", "empty.yaml", "--manager", "git", "--prune")
 
     declined = cpctl.at_a_terminal("n\n", *prune)
-    kept = Override.objects.count()
+    count = Override.objects.count()
     agreed = cpctl.at_a_terminal("y\n", *prune)
 
-    assert (declined.code, kept, agreed.code, Override.objects.count()) == (1, 2, 0, 0)
+    assert (declined.code, count, agreed.code, Override.objects.count()) == (1, 2, 0, 0)
 
 
 def test_a_rail_is_planned_before_it_is_set(cpctl):
@@ -113,7 +113,9 @@ def test_a_rail_is_planned_before_it_is_set(cpctl):
     assert "/defaults/cpu: 1 (cap: the maximum is 500m)" in planned.out
     assert "    - /defaults/cpu: 1" in planned.out
     assert "    + /defaults/cpu: 1" in removal.out
-    assert [it["name"] for it in Api(cpctl.token).get("guard-rails").json()["items"]] == ["cap"]
+    assert [guard_rail["name"] for guard_rail in Api(cpctl.token).get("guard-rails").json()["items"]] == [
+        "cap"
+    ]
 
 
 def test_lists_and_exports_take_filters(cpctl):
@@ -123,15 +125,15 @@ def test_lists_and_exports_take_filters(cpctl):
     assert cpctl("apply", "-f", "-", "--manager", "git", "--yes", stdin=TWO).code == 0
     assert cpctl("apply", "-f", "-", "--manager", "team", "--yes", stdin=other).code == 0
 
-    mine = cpctl("get", "overrides", "--manager", "git", "-o", "name").shown
-    found = json.loads(cpctl("get", "overrides", "--search", "GPU", "--sort=-scope", "-o", "json").out)[
+    own_names = cpctl("get", "overrides", "--manager", "git", "-o", "name").lines
+    items = json.loads(cpctl("get", "overrides", "--search", "GPU", "--sort=-scope", "-o", "json").out)[
         "items"
     ]
     exported = cpctl("export", "-p", "flytesnacks", "-d", "development", "--manager", "team")
 
-    assert len(mine) == 2
-    assert all(name.startswith("task_resource ") for name in mine)
-    assert [it["scope"]["workflow"] for it in found] == ["train", ""]
+    assert len(own_names) == 2
+    assert all(name.startswith("task_resource ") for name in own_names)
+    assert [item["scope"]["workflow"] for item in items] == ["train", ""]
     assert exported.out.count("executionQueueAttributes") == 2
     assert "taskResources" not in exported.out
     assert cpctl("diff", "-f", "-", "--manager", "team", stdin=exported.out).code == 0

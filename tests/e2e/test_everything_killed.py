@@ -25,6 +25,7 @@ import pytest
 from benchmarks.fleet import Beating, load
 from controlplane.local.data_folder import environment_file, read_environment
 from tests.support.launcher import Up
+from tests.support.waiting import until
 
 FLEET = int(os.environ.get("FLEET", "200"))
 CLIENTS = 8
@@ -58,41 +59,41 @@ class Client(threading.Thread):
         super().__init__(daemon=True)
         self.connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
         # Who has waited for longest is first; when each is to beat.
-        self.queue = deque((0.0, one) for one in agents)
-        self.told: dict[str, str] = {}
-        self.taken, self.failed, self.refused = 0, 0, set[int]()
+        self.queue = deque((0.0, agent) for agent in agents)
+        self.answers: dict[str, str] = {}
+        self.answered, self.failed, self.refused = 0, 0, set[int]()
         # How much later than it should an agent could beat.
         self.longest = 0.0
         self.stopping = threading.Event()
 
     def run(self) -> None:
         while not self.stopping.is_set():
-            at, one = self.queue[0]
+            at, beating = self.queue[0]
             self.stopping.wait(max(0.0, at - time.monotonic()))
-            if self._try(one):
+            if self._try(beating):
                 if at:
                     self.longest = max(self.longest, time.monotonic() - at)
                 self.queue.rotate(-1)
-                self.queue[-1] = (time.monotonic() + EVERY_SECONDS, one)
-                self.taken += 1
+                self.queue[-1] = (time.monotonic() + EVERY_SECONDS, beating)
+                self.answered += 1
             else:
                 time.sleep(0.05)
 
-    def _try(self, one: Beating) -> bool:
+    def _try(self, beating: Beating) -> bool:
         try:
-            return self._beat(one)
+            return self._beat(beating)
         except (OSError, http.client.HTTPException):
             self.failed += 1
             self.connection.close()
             return False
 
-    def _beat(self, one: Beating) -> bool:
-        headers = {"Authorization": f"Bearer {one.token}", "Content-Type": "application/json"}
-        self.connection.request("PUT", f"/api/v1/agents/{one.agent}/heartbeat", BODY, headers)
+    def _beat(self, beating: Beating) -> bool:
+        headers = {"Authorization": f"Bearer {beating.token}", "Content-Type": "application/json"}
+        self.connection.request("PUT", f"/api/v1/agents/{beating.agent}/heartbeat", BODY, headers)
         answer = self.connection.getresponse()
-        said = json.loads(answer.read())
+        document = json.loads(answer.read())
         if answer.status == 200:
-            self.told[str(one.agent)] = said["last_heartbeat"]
+            self.answers[str(beating.agent)] = document["last_heartbeat"]
         else:
             self.refused.add(answer.status)
         return answer.status == 200
@@ -104,7 +105,7 @@ class Joiner(threading.Thread):
     def __init__(self, port: int, token: str, number: int) -> None:
         super().__init__(daemon=True)
         self.port, self.token, self.number = port, token, number
-        self.told: dict[str, str] = {}
+        self.answers: dict[str, str] = {}
         self.failed, self.refused = 0, set[int]()
         self.stopping = threading.Event()
 
@@ -122,12 +123,12 @@ class Joiner(threading.Thread):
     def _join(self, connection: http.client.HTTPConnection, name: str) -> None:
         body = {"name": name, "topic_name": f"dcm.agent.{name}", "environment": JOINING}
         headers = {"Authorization": f"Bearer {self.token}", "Content-Type": "application/json"}
-        said = json.dumps({**body, "service_types": ["vm"], "cost": "low"})
-        connection.request("POST", "/api/v1/agents:join", said, headers)
+        dumps = json.dumps({**body, "service_types": ["vm"], "cost": "low"})
+        connection.request("POST", "/api/v1/agents:join", dumps, headers)
         answer = connection.getresponse()
-        told = json.loads(answer.read())
+        document = json.loads(answer.read())
         if answer.status == 201:
-            self.told[told["agent"]["agent_id"]] = told["token"]
+            self.answers[document["agent"]["agent_id"]] = document["token"]
         else:
             self.refused.add(answer.status)
 
@@ -137,8 +138,8 @@ class Fleet:
         self.up = up
         self.token = (up.data_dir / "admin.token").read_text().strip()
 
-    def ask(self, path: str, said: object = None) -> Any:
-        body = None if said is None else json.dumps(said).encode()
+    def ask(self, path: str, content: object = None) -> Any:
+        body = None if content is None else json.dumps(content).encode()
         headers = {"Authorization": f"Bearer {self.token}", "Content-Type": "application/json"}
         request = urllib.request.Request(f"{self.up.url}/api/v1/{path}", body, headers)
         with urllib.request.urlopen(request, timeout=20) as answer:
@@ -176,59 +177,61 @@ def kill(up: Up, name: str) -> None:
 
 def a_round_of_all(clients: list[Client], seconds: float = 60 + FLEET / 20) -> None:
     """Wait until everybody has been beaten for twice since now."""
-    wanted = [one.taken + 2 * len(one.queue) for one in clients]
-    deadline = time.monotonic() + seconds
-    while any(one.taken < enough for one, enough in zip(clients, wanted, strict=True)):
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
+    targets = [client.answered + 2 * len(client.queue) for client in clients]
+    until(
+        lambda: all(client.answered >= enough for client, enough in zip(clients, targets, strict=True)),
+        seconds,
+    )
 
 
 def test_nothing_that_was_acknowledged_is_lost_and_nobody_is_wrongly_unavailable(fleet):
     loaded = fleet.load()
-    agents = [str(one.agent) for one in loaded]
+    agents = [str(beating.agent) for beating in loaded]
     clients = [Client(fleet.up.port, loaded[start::CLIENTS]) for start in range(CLIENTS)]
-    said = {"name": "storm", "name_pattern": "j*", "uses": JOINS, "expires_in_seconds": 3600}
-    invitation = fleet.ask("join-tokens", said)["token"]
+    body = {"name": "storm", "name_pattern": "j*", "uses": JOINS, "expires_in_seconds": 3600}
+    invitation = fleet.ask("join-tokens", body)["token"]
     joiners = [Joiner(fleet.up.port, invitation, number) for number in range(4)]
-    for one in (*clients, *joiners):
-        one.start()
+    for client in (*clients, *joiners):
+        client.start()
     a_round_of_all(clients)
 
     for name in VICTIMS:
         kill(fleet.up, name)
         time.sleep(PAUSE_SECONDS)
         a_round_of_all(clients)
-    for one in (*clients, *joiners):
-        one.stopping.set()
-        one.join(30)
+    for client in (*clients, *joiners):
+        client.stopping.set()
+        client.join(30)
 
-    found = {one["agent_id"]: one for one in fleet.everybody() if one["environment"] != JOINING}
-    told = {agent: at for one in clients for agent, at in one.told.items()}
-    assert set(found) == set(told) == set(agents)
-    lost = [a for a in agents if _time(found[a]["last_heartbeat"]) < _time(told[a])]
+    agents_found = {
+        entry["agent_id"]: entry for entry in fleet.everybody() if entry["environment"] != JOINING
+    }
+    acknowledged = {agent: at for client in clients for agent, at in client.answers.items()}
+    assert set(agents_found) == set(acknowledged) == set(agents)
+    lost = [a for a in agents if _time(agents_found[a]["last_heartbeat"]) < _time(acknowledged[a])]
     assert lost == []
-    assert {one["health_status"] for one in found.values()} == {"ready"}
+    assert {entry["health_status"] for entry in agents_found.values()} == {"ready"}
     silent = fleet.ask("events?after=0&type=agent.unavailable&limit=200")["items"]
-    assert [one for one in silent if one["data"]["environment"] != JOINING] == []
+    assert [event for event in silent if event["data"]["environment"] != JOINING] == []
     # It was real: requests did fail, and none was refused but for want of the database.
-    taken, failed = sum(one.taken for one in clients), sum(one.failed for one in clients)
-    longest = max(one.longest for one in clients)
-    print(f"{FLEET} agents: {taken} heartbeats taken, {failed} failed, none later than {longest:.1f} s")
+    total, failed = sum(client.answered for client in clients), sum(client.failed for client in clients)
+    longest = max(client.longest for client in clients)
+    print(f"{FLEET} agents: {total} heartbeats taken, {failed} failed, none later than {longest:.1f} s")
     assert failed > 0
-    assert set().union(*(one.refused for one in (*clients, *joiners))) <= {502, 503}
+    assert set().union(*(client.refused for client in (*clients, *joiners))) <= {502, 503}
     _every_join_holds(fleet, joiners)
 
 
 def _every_join_holds(fleet: Fleet, joiners: list[Joiner]) -> None:
     """Every credential that was told is good, and every agent has cost one use: no half joins."""
-    told = {agent: token for one in joiners for agent, token in one.told.items()}
-    joined = {one["agent_id"] for one in fleet.everybody() if one["environment"] == JOINING}
-    assert len(told) > 100
-    assert sum(one.failed for one in joiners) > 0
-    assert set(told) <= joined
+    tokens = {agent: token for joiner in joiners for agent, token in joiner.answers.items()}
+    joined = {entry["agent_id"] for entry in fleet.everybody() if entry["environment"] == JOINING}
+    assert len(tokens) > 100
+    assert sum(joiner.failed for joiner in joiners) > 0
+    assert set(tokens) <= joined
     assert fleet.ask("join-tokens")["items"][0]["uses_left"] == JOINS - len(joined)
     client = Client(fleet.up.port, [])
-    for agent, token in told.items():
+    for agent, token in tokens.items():
         assert client._beat(Beating(UUID(agent), token))
 
 

@@ -25,6 +25,7 @@ from registry.agents.models import Agent, Lease, SweepRecord
 from registry.environments.models import Environment
 from tests.conftest import QUICK_LIVENESS
 from tests.support.api_client import AGENT, Api, token_for
+from tests.support.waiting import until as until_true
 
 LEASE = timedelta(seconds=int(QUICK_LIVENESS["LEASE_SECONDS"]))
 # What their clocks say, in hours beside ours.
@@ -65,8 +66,8 @@ class Plane:
         self.running.append(start(Program(name, command, self.folder / f"{name}.log", self.environment)))
 
     def kill(self) -> None:
-        for one in self.running:
-            one.kill()
+        for program in self.running:
+            program.kill()
         self.running.clear()
 
 
@@ -124,10 +125,12 @@ def register(token: str, count: int) -> list[str]:
 
 
 def until(what: Callable[[], object], seconds: float = 30) -> None:
-    deadline = time.monotonic() + seconds
-    while not what():
-        assert time.monotonic() < deadline, (told(), Counter(Agent.objects.values_list("state", flat=True)))
-        time.sleep(0.1)
+    until_true(
+        what,
+        seconds,
+        lambda: (events_told(), Counter(Agent.objects.values_list("state", flat=True))),
+        pause=0.1,
+    )
 
 
 def ready(port: int) -> bool:
@@ -138,14 +141,14 @@ def ready(port: int) -> bool:
     return True
 
 
-def told() -> Counter[tuple[str, str]]:
+def events_told() -> Counter[tuple[str, str]]:
     """Every change of state that was announced, by its kind and its agent."""
     moved = Event.objects.filter(object_type="agent").exclude(type="agent.registered")
     return Counter(moved.values_list("type", "object_id"))
 
 
 def each_once(event_type: str, agents: Iterable[str]) -> Counter[tuple[str, str]]:
-    return Counter((event_type, one) for one in agents)
+    return Counter((event_type, agent) for agent in agents)
 
 
 def in_state(state: str, agents: Iterable[str]) -> bool:
@@ -174,28 +177,28 @@ def test_three_servers_and_two_sweepers_tell_the_dead_from_a_broken_network(plan
         until(lambda port=port: ready(port))
     agents, silent = register(token, 60), set[str]()
     fleet = [Fleet(port, token, agents[place::3], silent) for place, port in enumerate(ports)]
-    for one in fleet:
-        one.start()
+    for heartbeat_sender in fleet:
+        heartbeat_sender.start()
 
     # Two leases and the grace later nobody was marked, whatever their clocks say.
     until(lambda: swept_for(3 * LEASE.total_seconds()))
-    assert told() == Counter()
+    assert events_told() == Counter()
 
     # One of each clock dies: found in time, and no sooner.
     dead = [*fleet[0].agents[:4]]
     silent.update(dead)
     until(lambda: in_state("unavailable", dead))
-    assert all(LEASE < death_after(one) <= LEASE + timedelta(seconds=15) for one in dead)
-    assert told() == each_once("agent.unavailable", dead)
+    assert all(LEASE < death_after(agent) <= LEASE + timedelta(seconds=15) for agent in dead)
+    assert events_told() == each_once("agent.unavailable", dead)
     assert not Environment.objects.exclude(guard_engaged_at=None).exists()
 
     # Sixty per cent fall silent at once: doubted, and none of them marked.
-    cut_off = [one for one in agents if one not in dead][:36]
+    cut_off = [agent for agent in agents if agent not in dead][:36]
     silent.update(cut_off)
     until(lambda: in_state("unknown", cut_off))
     time.sleep(LEASE.total_seconds())
     expected = each_once("agent.unavailable", dead) + each_once("agent.unknown", cut_off)
-    assert told() == expected
+    assert events_told() == expected
     guards = Event.objects.filter(object_type="fleet_guard")
     assert sorted(guards.values_list("type", "object_id")) == [
         ("fleet_guard.engaged", "*"),
@@ -206,12 +209,12 @@ def test_three_servers_and_two_sweepers_tell_the_dead_from_a_broken_network(plan
     silent.clear()
     until(lambda: in_state("ready", agents))
     until(lambda: not Environment.objects.exclude(guard_engaged_at=None).exists())
-    for one in fleet:
-        one.stopping.set()
-        one.join(15)
-    assert told() == expected + each_once("agent.ready", [*dead, *cut_off])
+    for heartbeat_sender in fleet:
+        heartbeat_sender.stopping.set()
+        heartbeat_sender.join(15)
+    assert events_told() == expected + each_once("agent.ready", [*dead, *cut_off])
     assert guards.filter(type="fleet_guard.lifted").count() == 2
-    assert {status for one in fleet for status in one.answers} == {200}
+    assert {status for agent in fleet for status in agent.answers} == {200}
 
 
 def test_after_ten_leases_without_a_control_plane_nobody_is_unavailable(plane):
@@ -232,7 +235,7 @@ def test_after_ten_leases_without_a_control_plane_nobody_is_unavailable(plane):
         last_sweep_at=F("last_sweep_at") - away, reachable_since=F("reachable_since") - timedelta(days=1)
     )
     Lease.objects.update(renewed_at=F("renewed_at") - away, expires_at=F("expires_at") - away)
-    assert told() == Counter()
+    assert events_told() == Counter()
 
     fleet.port = plane.serve()
     until(lambda: ready(fleet.port))
@@ -245,7 +248,7 @@ def test_after_ten_leases_without_a_control_plane_nobody_is_unavailable(plane):
     fleet.stopping.set()
     fleet.join(15)
 
-    assert told() == Counter()
+    assert events_told() == Counter()
     assert in_state("ready", agents)
     assert not Event.objects.filter(object_type="fleet_guard").exists()
 
@@ -273,4 +276,4 @@ def test_while_the_web_servers_are_away_longer_than_a_lease_nobody_becomes_unava
     fleet.stopping.set()
     fleet.join(15)
 
-    assert {kind for kind, _ in told()} == {"agent.unknown", "agent.ready"}
+    assert {kind for kind, _ in events_told()} == {"agent.unknown", "agent.ready"}

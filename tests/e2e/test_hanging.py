@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 import signal
-import time
-import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.support.launcher import Up
+from tests.support.waiting import is_reachable, until
 
 HANG_SECONDS = 3
 
@@ -34,10 +33,11 @@ def web_processes(up: Up) -> tuple[int, set[int]]:
 
 
 def wait_until_replaced(up: Up, victims: set[int], *, count: int, seconds: float) -> None:
-    deadline = time.monotonic() + seconds
-    while (workers := web_processes_or_none(up)) & victims or len(workers) < count:
-        assert time.monotonic() < deadline, (up.data_dir / "logs" / "web.log").read_text()[-4000:]
-        time.sleep(0.2)
+    def are_replaced() -> bool:
+        workers = web_processes_or_none(up)
+        return not workers & victims and len(workers) >= count
+
+    until(are_replaced, seconds, lambda: (up.data_dir / "logs" / "web.log").read_text()[-4000:], pause=0.1)
 
 
 def web_processes_or_none(up: Up) -> set[int]:
@@ -49,9 +49,7 @@ def web_processes_or_none(up: Up) -> set[int]:
 
 def answers(up: Up, times: int) -> bool:
     """Each time by a connection of its own, so that every worker gets some."""
-    for _ in range(times):
-        urllib.request.urlopen(f"{up.url}/livez", timeout=5).close()
-    return True
+    return all(is_reachable(f"{up.url}/livez") for _ in range(times))
 
 
 def test_whoever_hangs_is_replaced_and_nobody_else(up: Up) -> None:
@@ -77,11 +75,4 @@ def test_whoever_hangs_is_replaced_and_nobody_else(up: Up) -> None:
         os.kill(worker, signal.SIGSTOP)
     up.wait_for(f"web did not respond for {2 * HANG_SECONDS} s and was stopped. Restart", 40)
     wait_until_replaced(up, {main, *left}, count=2, seconds=40)
-    deadline = time.monotonic() + 30
-    while True:
-        try:
-            assert answers(up, 30)
-            break
-        except OSError:
-            assert time.monotonic() < deadline
-            time.sleep(0.2)
+    until(lambda: answers(up, 30), 30)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import http.client
 import json
 import threading
-import time
 from datetime import UTC, datetime
 
 import pytest
@@ -14,6 +13,7 @@ from django.utils.dateparse import parse_datetime
 from registry.agents.models import Lease
 from tests.support.api_client import AGENT, Api, token_for
 from tests.support.launcher import Web
+from tests.support.waiting import until
 
 AGENTS = 40
 CLIENTS = 8
@@ -25,8 +25,8 @@ class Client(threading.Thread):
     def __init__(self, port: int, token: str, agents: list[str]) -> None:
         super().__init__(daemon=True)
         self.port, self.token, self.agents = port, token, agents
-        self.told: dict[str, str] = {}
-        self.taken = 0
+        self.answers: dict[str, str] = {}
+        self.answered = 0
 
     def run(self) -> None:
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)
@@ -42,10 +42,10 @@ class Client(threading.Thread):
         headers = {"Authorization": f"Bearer {self.token}", "Content-Type": "application/json"}
         connection.request("PUT", f"/api/v1/agents/{agent}/heartbeat", body, headers)
         answer = connection.getresponse()
-        said = json.loads(answer.read())
-        assert answer.status == 200, said
-        self.told[agent] = said["last_heartbeat"]
-        self.taken += 1
+        document = json.loads(answer.read())
+        assert answer.status == 200, document
+        self.answers[agent] = document["last_heartbeat"]
+        self.answered += 1
 
 
 @pytest.fixture
@@ -67,17 +67,22 @@ def test_no_acknowledged_heartbeat_is_lost_when_the_web_process_is_killed(web):
         for n in range(AGENTS)
     ]
     clients = [Client(web.port, token, agents[start::CLIENTS]) for start in range(CLIENTS)]
-    for one in clients:
-        one.start()
-    time.sleep(3)
+    for client in clients:
+        client.start()
+    until(
+        lambda: (
+            sum(client.answered for client in clients) > 500
+            and all(len(client.answers) == len(client.agents) for client in clients)
+        ),
+        30,
+    )
 
     web.kill()
-    for one in clients:
-        one.join(15)
+    for client in clients:
+        client.join(15)
 
-    told = {agent: at for one in clients for agent, at in one.told.items()}
-    assert len(told) == AGENTS
-    assert sum(one.taken for one in clients) > 500
+    acknowledged = {agent: at for client in clients for agent, at in client.answers.items()}
+    assert len(acknowledged) == AGENTS
     stored = dict(Lease.objects.values_list("agent_id", "renewed_at"))
-    lost = [agent for agent, at in stored.items() if at < parse_datetime(told[str(agent)])]
+    lost = [agent for agent, at in stored.items() if at < parse_datetime(acknowledged[str(agent)])]
     assert lost == []

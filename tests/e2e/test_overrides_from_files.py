@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import json
 import signal
-import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.support.launcher import Up
+from tests.support.waiting import until
 
 PROJECT = "apiVersion: 1\nkind: project\nid: ml\nname: Learning\n"
 
@@ -62,23 +61,14 @@ def cpu(up: Up) -> str:
     return str(answer["items"][0]["attributes"]["defaults"]["cpu"])
 
 
-def eventually(true: Callable[[], bool]) -> bool:
-    deadline = time.monotonic() + 20
-    while time.monotonic() < deadline:
-        if true():
-            return True
-        time.sleep(0.2)
-    return False
-
-
 def test_files_are_in_force_at_start_reloaded_while_it_runs_and_kept_when_bad(up, folder):
     assert (cpu(up), ask(up, "overrides/source")[1]["state"]) == ("1", "current")
 
     (folder / "ml.yaml").write_text(document("2"))
-    assert eventually(lambda: cpu(up) == "2")
+    until(lambda: cpu(up) == "2")
 
     (folder / "ml.yaml").write_text(document("3") + "oops")
-    assert eventually(lambda: ask(up, "overrides/source")[1]["state"] == "failing")
+    until(lambda: ask(up, "overrides/source")[1]["state"] == "failing")
     _, source = ask(up, "overrides/source")
     assert (source["errors"][0]["file"], source["errors"][0]["line"]) == ("ml.yaml", 7)
     # Every web process answers alike: what is in force lies in the database.

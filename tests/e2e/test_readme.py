@@ -74,7 +74,7 @@ def test_the_commands_of_a_page_do_what_it_says(up: Up, page: str) -> None:
     )
 
     assert ran.returncode == 0, ran.stderr
-    shown = re.split(r"== end of \d+\n", ran.stdout)
-    for (commands, marks), output in zip(blocks, shown, strict=False):
+    parts = re.split(r"== end of \d+\n", ran.stdout)
+    for (commands, marks), output in zip(blocks, parts, strict=False):
         for mark in SHOWS.findall(marks):
             assert mark in output, f"{commands}\nshowed:\n{output}"

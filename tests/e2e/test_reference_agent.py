@@ -10,7 +10,6 @@ import socket
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -24,6 +23,7 @@ from registry.providers.models import Provider
 from tests.support.api_client import Api, token_for
 from tests.support.launcher import Web
 from tests.support.paths import ROOT
+from tests.support.waiting import until
 
 PROGRAM = ROOT / "examples" / "agent" / "agent.py"
 
@@ -83,10 +83,7 @@ class Process:
         new.replace(self.file)
 
     def until(self, what: Callable[[], bool], seconds: float = 20) -> None:
-        deadline = time.monotonic() + seconds
-        while not what():
-            assert time.monotonic() < deadline, self.log.read_text()
-            time.sleep(0.05)
+        until(what, seconds, self.log.read_text)
 
     def leave(self) -> int:
         self.process.send_signal(signal.SIGTERM)
@@ -174,8 +171,8 @@ def test_it_waits_for_a_control_plane_that_is_away(agent, tmp_path):
 
 def test_with_a_join_token_it_lives_through_all_that_happens_to_an_agent(web, tmp_path, endpoint):
     operator = Api(token_for("admin"))
-    said = {"name": "one", "name_pattern": "reference", "uses": 1}
-    agent = Process(web.url, tmp_path, operator.post("join-tokens", said).json()["token"])
+    body = {"name": "one", "name_pattern": "reference", "uses": 1}
+    agent = Process(web.url, tmp_path, operator.post("join-tokens", body).json()["token"])
     agent.list_providers(provider("vms", "vm", endpoint))
     agent.start()
     try:
@@ -217,7 +214,7 @@ def test_with_a_join_token_it_lives_through_all_that_happens_to_an_agent(web, tm
         agent.end()
     assert Agent.objects.get(id=third).state == "retired"
     assert AgentReport.objects.get(agent_id=third).conditions == [{"type": "Draining", "status": "true"}]
-    assert Event.objects.get(type="agent.retired", object_id=str(third)).data["reason"] == "It said goodbye."
+    assert Event.objects.get(type="agent.retired", object_id=str(third)).data["reason"] == "Deregistered."
     assert "Traceback" not in agent.log.read_text()
 
 

@@ -24,4 +24,4 @@ def test_nothing_of_a_neighbour_is_refused_or_held_while_a_team_does_its_worst(i
     assert settle(installation) == []
     assert not AgentConfigPart.objects.filter(team="good").exclude(held=None).exists()
     assert {kind for kind, _ in good.statuses} == {"publish", "read", "beat", "livez"}
-    assert {kind for kind, _ in bad.statuses} == {one.__name__ for one in MALICE}
+    assert {kind for kind, _ in bad.statuses} == {step.__name__ for step in MALICE}

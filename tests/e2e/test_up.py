@@ -13,6 +13,7 @@ import pytest
 from tests.support.api_client import AGENT
 from tests.support.beating_agent import BeatingAgent
 from tests.support.launcher import Up
+from tests.support.waiting import is_reachable, until
 
 QUICK = {"HEARTBEAT_INTERVAL_SECONDS": "1", "LEASE_SECONDS": "3", "SWEEP_INTERVAL_SECONDS": "1"}
 
@@ -31,22 +32,12 @@ def ask(up: Up, method: str, path: str, body: object = None) -> dict:
 
 def wait_until_unavailable(up: Up, agent_id: str) -> None:
     """Promise: within the lease (3 s here) and 15 s."""
-    deadline = time.monotonic() + 3 + 15
-    while ask(up, "GET", f"agents/{agent_id}")["health_status"] != "unavailable":
-        assert time.monotonic() < deadline
-        time.sleep(0.3)
+    until(lambda: ask(up, "GET", f"agents/{agent_id}")["health_status"] == "unavailable", 3 + 15, pause=0.3)
 
 
 def wait_until_ready(up: Up) -> None:
     """Promise: within 10 s after Postgres is back, without a restart of ours."""
-    deadline = time.monotonic() + 12
-    while True:
-        try:
-            urllib.request.urlopen(f"{up.url}/readyz", timeout=2).close()
-            return
-        except OSError:
-            assert time.monotonic() < deadline
-            time.sleep(0.1)
+    until(lambda: is_reachable(f"{up.url}/readyz"), 12, pause=0.1)
 
 
 def wait_until_gone(up: Up, seconds: float = 5) -> dict[int, str]:

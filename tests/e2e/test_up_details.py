@@ -12,7 +12,7 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -21,6 +21,7 @@ from controlplane.local.data_folder import read_environment
 from controlplane.local.programs import free_port
 from controlplane.local.services import worker_answers
 from tests.support.launcher import ROOT, Up
+from tests.support.waiting import until
 
 READY = "Ctrl-C stops everything."
 
@@ -48,17 +49,8 @@ def environment_of(up: Up) -> dict[str, str]:
 
 def leader(up: Up, words: str) -> int:
     """The one process with these words on its command line that leads a session."""
-    (found,) = [pid for pid, line in up.children().items() if words in line and os.getsid(pid) == pid]
-    return found
-
-
-def wait_until(condition: Callable[[], bool], seconds: float) -> bool:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.1)
-    return True
+    (child,) = [pid for pid, line in up.children().items() if words in line and os.getsid(pid) == pid]
+    return child
 
 
 def healthy(up: Up) -> bool:
@@ -98,8 +90,11 @@ def test_its_figures_are_closed_to_others_and_not_on_the_disk_of_the_data(up: Up
 
 
 def test_no_secret_is_in_a_command_line(up: Up) -> None:
-    noted = environment_of(up)
-    secrets = [noted["SECRET_KEY"], *re.findall(r":(\w{20,})@", noted["REDIS_URL"] + noted["NATS_URL"])]
+    environment = environment_of(up)
+    secrets = [
+        environment["SECRET_KEY"],
+        *re.findall(r":(\w{20,})@", environment["REDIS_URL"] + environment["NATS_URL"]),
+    ]
 
     lines = " ".join(up.children().values())
 
@@ -163,8 +158,8 @@ def test_whoever_is_killed_comes_back_and_everybody_finds_it_again(up: Up, name:
     up.wait_for(f"{name} exited with code -9. Restart in ", 10)
 
     assert f"Log: {up.data_dir}/logs/{name}.log" in up.output
-    assert wait_until(lambda: any(words in line for line in up.children().values()), 10)
-    assert wait_until(lambda: healthy(up), 25)
+    until(lambda: any(words in line for line in up.children().values()), 10)
+    until(lambda: healthy(up), 25)
     assert environment_of(up) == before
 
 

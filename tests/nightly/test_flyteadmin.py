@@ -86,12 +86,12 @@ def _as_json(path: str, content: bytes) -> bytes:
 def _comparable(document: Any) -> Any:
     """Without what is random at FlyteAdmin: the order of merged plugin overrides, a space in messages."""
     if isinstance(document, dict):
-        found = {name: _comparable(member) for name, member in document.items()}
-        if isinstance(found.get("message"), str):
-            found["message"] = found["message"].replace("\u00a0", " ")
-        if isinstance(found.get("overrides"), list):
-            found["overrides"].sort(key=json.dumps)
-        return found
+        members = {name: _comparable(member) for name, member in document.items()}
+        if isinstance(members.get("message"), str):
+            members["message"] = members["message"].replace("\u00a0", " ")
+        if isinstance(members.get("overrides"), list):
+            members["overrides"].sort(key=json.dumps)
+        return members
     return [_comparable(item) for item in document] if isinstance(document, list) else document
 
 
@@ -116,12 +116,12 @@ def project(ours, theirs) -> str:
 def compare(calls: Iterator[Call], project: str, ours: Peer, theirs: Peer) -> tuple[int, list[str]]:
     """How many calls were played, and what differs."""
     different = []
-    played = [one.of(project) for one in calls]
+    played = [call.of(project) for call in calls]
     for call in played:
-        expected, found = theirs(call), ours(call)
-        if expected != found:
-            shown = f"{call.method} {call.path} {call.headers} {call.body[:160]!r}"
-            different.append(f"{shown}\n  FlyteAdmin: {expected}\n  ours:       {found}")
+        expected, actual = theirs(call), ours(call)
+        if expected != actual:
+            request_line = f"{call.method} {call.path} {call.headers} {call.body[:160]!r}"
+            different.append(f"{request_line}\n  FlyteAdmin: {expected}\n  ours:       {actual}")
     return len(played), different
 
 

@@ -9,7 +9,6 @@ import json
 import os
 import signal
 import subprocess
-import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
@@ -18,6 +17,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.launcher import Up
+from tests.support.waiting import until
 
 READS = (
     "/api/v1/overrides/effective?domain=staging",
@@ -109,9 +109,6 @@ def test_with_a_full_disk_reads_go_on_and_writes_are_refused_until_there_is_room
     assert answered[-1] == 503, "the disk was not full"
 
     (disk / "filler").unlink()
-    deadline = time.monotonic() + 15
-    while write(up, ROUNDS)[0] != 201:
-        assert time.monotonic() < deadline
-        time.sleep(0.2)
+    until(lambda: write(up, ROUNDS)[0] == 201, 15, pause=0.2)
     assert "died" not in up.output
     assert lasting(up) == processes

@@ -15,7 +15,16 @@ from controlplane.events.models import Event
 from controlplane.local.programs import stop_all
 from registry.agents.models import Agent
 from registry.environments.models import Environment
-from tests.e2e.test_fleet_promises import Fleet, Plane, in_state, ready, register, swept_for, told, until
+from tests.e2e.test_fleet_promises import (
+    Fleet,
+    Plane,
+    events_told,
+    in_state,
+    ready,
+    register,
+    swept_for,
+    until,
+)
 from tests.e2e.test_reference_agent import Process
 from tests.support.api_client import Api, token_for
 
@@ -44,19 +53,19 @@ def processes(tmp_path):
     """Reference agents, started by the test."""
     running: list[Process] = []
     yield running
-    for one in running:
-        one.end()
+    for program in running:
+        program.end()
 
 
 def start_reference_agents(processes, port: int, tmp_path) -> None:
     for number in range(REFERENCE_AGENTS):
         folder = tmp_path / f"agent-{number}"
         folder.mkdir()
-        one = Process(f"http://127.0.0.1:{port}", folder, token_for("agent"))
-        one._environment |= {"AGENT_NAME": f"reference-{number}"}
-        one.list_providers()
-        one.start()
-        processes.append(one)
+        process = Process(f"http://127.0.0.1:{port}", folder, token_for("agent"))
+        process._environment |= {"AGENT_NAME": f"reference-{number}"}
+        process.list_providers()
+        process.start()
+        processes.append(process)
     until(lambda: Agent.objects.filter(name__startswith="reference").count() == REFERENCE_AGENTS)
 
 
@@ -85,7 +94,7 @@ def test_web_servers_away_for_longer_than_a_lease(plane, processes, tmp_path, co
     time.sleep(30)
     fleet.stopping.set()
 
-    assert {kind for kind, _ in told()} <= {"agent.unknown", "agent.ready"}
+    assert {kind for kind, _ in events_told()} <= {"agent.unknown", "agent.ready"}
 
 
 def test_web_servers_away_under_the_ruling_of_an_earlier_incident(plane):
@@ -102,8 +111,8 @@ def test_web_servers_away_under_the_ruling_of_an_earlier_incident(plane):
     silent.update(agents[:30])
     until(lambda: in_state("unknown", agents[:30]), LEASE + 30)
     for environment in ("", "prod"):
-        said = {"environment": environment, "ruling": "lift", "seconds": 86_400}
-        assert admin.post("fleet-guards:overrule", said).status_code == 200
+        body = {"environment": environment, "ruling": "lift", "seconds": 86_400}
+        assert admin.post("fleet-guards:overrule", body).status_code == 200
     until(lambda: in_state("unavailable", agents[:30]))
     silent.clear()
     until(lambda: in_state("ready", agents))

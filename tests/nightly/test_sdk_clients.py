@@ -96,14 +96,14 @@ def generate(generator: Path, tmp_path: Path):
 
 def test_spectral_and_redocly_find_no_error(tools, tmp_path):
     (tmp_path / ".spectral.yaml").write_text('extends: ["spectral:oas"]\n')
-    found = run(
+    result = run(
         tools / ".bin" / "spectral", "lint", "--format", "json", "--quiet", "-D", DOCUMENT, cwd=tmp_path
     )
     print(
         "redocly:", run(tools / ".bin" / "redocly", "lint", "--format", "json", DOCUMENT, cwd=tmp_path)[:400]
     )
 
-    assert json.loads(found) == []
+    assert json.loads(result) == []
 
 
 def test_go_by_openapi_generator(generate, live):

@@ -27,7 +27,7 @@ def test_the_p99_of_a_neighbour_at_most_doubles_while_a_team_does_its_worst(inst
     assert good.refused == []
     assert settle(installation) == []
     assert not AgentConfigPart.objects.filter(team="good").exclude(held=None).exists()
-    assert {kind for kind, _ in bad.statuses} == {one.__name__ for one in MALICE}
+    assert {kind for kind, _ in bad.statuses} == {step.__name__ for step in MALICE}
     assert good.p99() <= 2 * quiet.p99()
 
 

@@ -48,19 +48,21 @@ def named(name: str) -> ClaimKey:
 
 
 def verdict(decision: Decision, document: PublishedDocument, key: ClaimKey) -> Verdict:
-    (found,) = (one for one in decision.of(document.id) if one.claim.key == key)
-    return found
+    (verdict_found,) = (verdict for verdict in decision.of(document.id) if verdict.claim.key == key)
+    return verdict_found
 
 
 def fates(decision: Decision) -> dict[tuple[str, str], str]:
     """Reasons by document and claim, for reading in one glance."""
-    return {(one.claim.document.name, str(one.claim.key)): one.reason.value for one in decision.verdicts}
+    return {
+        (verdict.claim.document.name, str(verdict.claim.key)): verdict.reason.value
+        for verdict in decision.verdicts
+    }
 
 
 __all__ = [
     "NOW",
     "Canary",
-    "TaskTypeFacts",
     "agent",
     "content",
     "fates",

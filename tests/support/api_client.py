@@ -36,12 +36,12 @@ class Api:
         self._headers = {"Authorization": f"Bearer {token}"} if token else {}
 
     def __call__(self, method: str, path: str, body: Any = None, **headers: str) -> Any:
-        sent = {name.replace("_", "-"): value for name, value in headers.items()}
-        content_type = sent.pop("Content-Type", "application/json")
+        all_headers = {name.replace("_", "-"): value for name, value in headers.items()}
+        content_type = all_headers.pop("Content-Type", "application/json")
         data = body if isinstance(body, bytes) else b"" if body is None else json.dumps(body).encode()
         path = path if path.startswith("/") else f"/api/v1/{path}"
         return self._client.generic(
-            method, path, data, content_type=content_type, headers={**self._headers, **sent}
+            method, path, data, content_type=content_type, headers={**self._headers, **all_headers}
         )
 
     def get(self, path: str, **headers: str) -> Any:

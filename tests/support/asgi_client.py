@@ -79,16 +79,16 @@ def close_connections(pool: Any, threads: int) -> None:
         meet.wait(5)
         connections.close_all()
 
-    for one in [pool.submit(close) for _ in range(threads)]:
-        one.result(10)
+    for number in [pool.submit(close) for _ in range(threads)]:
+        number.result(10)
 
 
 def scope_of(method: str, path: str, headers: dict[str, str], body: bytes = b"") -> dict[str, Any]:
     raw_path, _, query = path.partition("?")
-    sent = [(b"host", b"testserver")] if "Host" not in headers else []
-    sent += [(name.replace("_", "-").lower().encode(), value.encode()) for name, value in headers.items()]
+    host = [(b"host", b"testserver")] if "Host" not in headers else []
+    host += [(name.replace("_", "-").lower().encode(), value.encode()) for name, value in headers.items()]
     if body:
-        sent.append((b"content-length", str(len(body)).encode()))
+        host.append((b"content-length", str(len(body)).encode()))
     return {
         "type": "http",
         "http_version": "1.1",
@@ -98,7 +98,7 @@ def scope_of(method: str, path: str, headers: dict[str, str], body: bytes = b"")
         "raw_path": raw_path.encode(),
         "query_string": query.encode(),
         "root_path": "",
-        "headers": sent,
+        "headers": host,
         "client": ("127.0.0.1", "50000"),
         "server": ("127.0.0.1", "8000"),
     }
@@ -109,8 +109,8 @@ async def _call(make: Callable[[], Any]) -> Any:
 
 
 async def _end(loop: asyncio.AbstractEventLoop) -> None:
-    others = [task for task in asyncio.all_tasks(loop) if task is not asyncio.current_task()]
-    for task in others:
+    tasks = [task for task in asyncio.all_tasks(loop) if task is not asyncio.current_task()]
+    for task in tasks:
         task.cancel()
-    await asyncio.gather(*others, return_exceptions=True)
+    await asyncio.gather(*tasks, return_exceptions=True)
     await loop.shutdown_default_executor()

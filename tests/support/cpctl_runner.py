@@ -22,7 +22,7 @@ class Ran:
     err: str
 
     @property
-    def shown(self) -> list[str]:
+    def lines(self) -> list[str]:
         """Lines without the times, which no test can know."""
         return [_TIME.sub("<time>", line) for line in self.out.splitlines()]
 
@@ -78,7 +78,7 @@ class Cpctl:
         )
 
     def variables(self, **more: str) -> dict[str, str]:
-        kept = {name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ}
+        names = {name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ}
         named = {
             "CPCTL_CONFIG": str(self.folder / "config" / "config.json"),
             "XDG_CACHE_HOME": str(self.folder / "cache"),
@@ -87,4 +87,9 @@ class Cpctl:
             "PYTHONPATH": str(ROOT),
             "HOME": str(self.folder),
         }
-        return {**kept, **{name: value for name, value in named.items() if value}, **self.environment, **more}
+        return {
+            **names,
+            **{name: value for name, value in named.items() if value},
+            **self.environment,
+            **more,
+        }

@@ -14,9 +14,9 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 import yaml
 from jsonschema import Draft202012Validator
 
-from tests.support.paths import ROOT
+from tests.support.openapi import openapi_document
 
-DOCUMENT: dict[str, Any] = yaml.load((ROOT / "openapi.yaml").read_text(), yaml.CSafeLoader)
+DOCUMENT: dict[str, Any] = openapi_document()
 OPERATIONS = {
     operation["operationId"]: (method.upper(), path, operation)
     for path, methods in DOCUMENT["paths"].items()
@@ -38,7 +38,7 @@ class DescribedServer(ThreadingHTTPServer):
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
         self.url = f"http://127.0.0.1:{self.server_port}"
-        self.asked: set[str] = set()
+        self.operations: set[str] = set()
         self.wrong: list[str] = []
 
 
@@ -74,17 +74,19 @@ class _Handler(BaseHTTPRequestHandler):
             self.server.wrong.append(f"nobody describes {self.command} {self.path}")
             return self.send_error(404)
         operation = OPERATIONS[name][2]
-        self.server.asked.add(name)
-        self.server.wrong += [f"{name}: {one}" for one in _wrong(operation, url.query, self.headers, body)]
+        self.server.operations.add(name)
+        self.server.wrong += [
+            f"{name}: {problem}" for problem in _wrong(operation, url.query, self.headers, body)
+        ]
         blind = not (self.headers["If-Match"] or self.headers["If-None-Match"])
         if blind and self.command in ("PUT", "DELETE") and "428" in operation["responses"]:
             self.server.wrong.append(f"{name}: it goes over what nobody saw")
-        status, said = _answer(name, operation, self.headers["Accept"])
+        status, content = _answer(name, operation, self.headers["Accept"])
         self.send_response(status)
         self.send_header("ETag", '"v1"')
-        self.send_header("Content-Length", str(len(said)))
+        self.send_header("Content-Length", str(len(content)))
         self.end_headers()
-        self.wfile.write(said)
+        self.wfile.write(content)
         return None
 
     do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = answer
@@ -95,45 +97,53 @@ class _Handler(BaseHTTPRequestHandler):
 
 def _named(method: str, path: str) -> str | None:
     """The operation of a request: of several, the one whose path has the fewest parameters."""
-    found = [
+    operations = [
         (template.count("{"), name)
         for name, (its_method, template, _) in OPERATIONS.items()
         if its_method == method and re.fullmatch(re.sub(r"\{\w+\}", "[^/:]+", template), unquote(path))
     ]
-    return min(found)[1] if found else None
+    return min(operations)[1] if operations else None
 
 
 def _wrong(operation: dict[str, Any], query: str, headers: Any, body: bytes) -> Iterator[str]:
     parameters = operation.get("parameters", ())
-    known = {one["name"]: one["schema"] for one in parameters if one["in"] == "query"}
+    queries = {
+        parameter["name"]: parameter["schema"] for parameter in parameters if parameter["in"] == "query"
+    }
     for name, value in parse_qsl(query):
-        if name not in known:
+        if name not in queries:
             yield f"there is no parameter {name}"
-        elif "enum" in (schema := _resolved(known[name])) and value not in schema["enum"]:
+        elif "enum" in (schema := _resolved(queries[name])) and value not in schema["enum"]:
             yield f"{name} is never {value}"
     content = operation.get("requestBody", {}).get("content", {})
     if body and headers["Content-Type"] not in content:
         yield f"it takes no {headers['Content-Type']}"
     elif body and headers["Content-Type"] == JSON:
-        schema, said = content[JSON]["schema"], json.loads(body)
-        yield from (one.message for one in _misfits(schema, said))
-        yield from (f"there is no field {name}" for name in set(said) - set(_resolved(schema)["properties"]))
+        schema, document = content[JSON]["schema"], json.loads(body)
+        yield from (misfit.message for misfit in _misfits(schema, document))
+        yield from (
+            f"there is no field {name}" for name in set(document) - set(_resolved(schema)["properties"])
+        )
     elif not body and operation.get("requestBody", {}).get("required"):
         yield "it wants a body"
 
 
 def _answer(name: str, operation: dict[str, Any], accept: str) -> tuple[int, bytes]:
-    status, answer = next((status, one) for status, one in operation["responses"].items() if status[0] == "2")
+    status, answer = next(
+        (status, response) for status, response in operation["responses"].items() if status[0] == "2"
+    )
     if "content" not in answer:
         return int(status), b""
     media = accept if accept in answer["content"] else JSON
-    said = example(answer, media)
+    shown_example = example(answer, media)
     if name in WAITING:
-        said = {**said, **WAITING[name]}
-        assert not list(_misfits(answer["content"][media]["schema"], said))
+        shown_example = {**shown_example, **WAITING[name]}
+        assert not list(_misfits(answer["content"][media]["schema"], shown_example))
     if media != JSON:
-        return int(status), (said if isinstance(said, str) else yaml.safe_dump(said)).encode()
-    return int(status), json.dumps(said).encode()
+        return int(status), (
+            shown_example if isinstance(shown_example, str) else yaml.safe_dump(shown_example)
+        ).encode()
+    return int(status), json.dumps(shown_example).encode()
 
 
 def _misfits(schema: dict[str, Any], value: Any) -> Iterator[Any]:
@@ -143,5 +153,5 @@ def _misfits(schema: dict[str, Any], value: Any) -> Iterator[Any]:
 
 def _resolved(schema: dict[str, Any]) -> Any:
     parts = [schema, *schema.get("allOf", ())]
-    found = next((one["$ref"] for one in parts if "$ref" in one), "")
-    return DOCUMENT["components"]["schemas"][found.rpartition("/")[2]] if found else schema
+    reference = next((part["$ref"] for part in parts if "$ref" in part), "")
+    return DOCUMENT["components"]["schemas"][reference.rpartition("/")[2]] if reference else schema

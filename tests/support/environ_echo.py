@@ -20,9 +20,9 @@ def application(environ: dict[str, Any], start_response: Any) -> Any:
     if environ["PATH_INFO"] == "/closed":
         body = json.dumps(_closed).encode()
     else:
-        told = {name: value for name, value in environ.items() if isinstance(value, str | int | tuple)}
-        sent = environ["wsgi.input"].read()
-        body = json.dumps({"environ": told, "body": repr(sent[:20]), "length": len(sent)}).encode()
+        variables = {name: value for name, value in environ.items() if isinstance(value, str | int | tuple)}
+        content = environ["wsgi.input"].read()
+        body = json.dumps({"environ": variables, "body": repr(content[:20]), "length": len(content)}).encode()
     start_response("200 OK", [("Content-Type", "application/json"), ("Content-Length", str(len(body)))])
     return [body]
 

@@ -77,22 +77,22 @@ class FakeKubernetes:
         """Create it, or change its data."""
         with self.lock:
             key = (namespace, PREFIX + name)
-            known = self.objects.get(key)
+            existing = self.objects.get(key)
             self.version += 1
             metadata = {
                 "name": PREFIX + name,
                 "namespace": namespace,
-                "uid": known["metadata"]["uid"] if known else f"uid-{self.version}",
+                "uid": existing["metadata"]["uid"] if existing else f"uid-{self.version}",
                 "resourceVersion": str(self.version),
-                "creationTimestamp": known["metadata"]["creationTimestamp"]
-                if known
+                "creationTimestamp": existing["metadata"]["creationTimestamp"]
+                if existing
                 else f"2026-01-01T00:{self.version // 60 % 60:02}:{self.version % 60:02}Z",
                 "labels": labels,
                 "managedFields": [{"manager": "kubectl", "time": str(self.version)}],
             }
             made = {"metadata": metadata, "data": {"agents.yaml": text}}
             self.objects[key] = made
-            self._note("MODIFIED" if known else "ADDED", made)
+            self._note("MODIFIED" if existing else "ADDED", made)
             return made
 
     def delete(self, namespace: str, name: str) -> None:
@@ -147,10 +147,10 @@ class FakeKubernetes:
 
     def take_fault(self, on: str) -> Fault | None:
         with self.lock:
-            found = next((one for one in self.faults if one.on == on), None)
-            if found:
-                self.faults.remove(found)
-            return found
+            chosen_fault = next((fault for fault in self.faults if fault.on == on), None)
+            if chosen_fault:
+                self.faults.remove(chosen_fault)
+            return chosen_fault
 
     def _note(self, kind: str, value: dict) -> None:
         self.log.append((self.version, kind, value))
@@ -173,13 +173,13 @@ def _kubeconfig(port: int) -> str:
 def _fits(value: dict, namespace: str, selector: str) -> bool:
     if namespace and value["metadata"]["namespace"] != namespace:
         return False
-    pairs = (one.split("=", 1) for one in selector.split(",") if one)
-    return all(value["metadata"]["labels"].get(name) == wanted for name, wanted in pairs)
+    pairs = (part.split("=", 1) for part in selector.split(",") if part)
+    return all(value["metadata"]["labels"].get(name) == expected for name, expected in pairs)
 
 
 def _status(code: int, message: str, reason: str = "") -> bytes:
-    said = {"kind": "Status", "code": code, "message": message, "reason": reason}
-    return json.dumps(said).encode()
+    status = {"kind": "Status", "code": code, "message": message, "reason": reason}
+    return json.dumps(status).encode()
 
 
 def _handler(fake: FakeKubernetes) -> type[BaseHTTPRequestHandler]:
@@ -245,20 +245,20 @@ def _handler(fake: FakeKubernetes) -> type[BaseHTTPRequestHandler]:
                     return
                 selector = query.get("labelSelector", "")
                 if start == "0":
-                    held = sorted(fake.objects.items())
+                    objects = sorted(fake.objects.items())
                     fake.snapshots[version, namespace] = [
-                        one for _, one in held if _fits(one, namespace, selector)
+                        value for _, value in objects if _fits(value, namespace, selector)
                     ]
-                found = fake.snapshots[version, namespace]
+                snapshot = fake.snapshots[version, namespace]
             if fault and fault.items is not None:
-                found = fault.items
+                snapshot = fault.items
             end = int(start) + limit
-            more = f"{version}:{end}" if end < len(found) else ""
-            said = {
+            more = f"{version}:{end}" if end < len(snapshot) else ""
+            body = {
                 "metadata": {"resourceVersion": version, "continue": more},
-                "items": found[int(start) : end],
+                "items": snapshot[int(start) : end],
             }
-            self._send(200, json.dumps(said).encode())
+            self._send(200, json.dumps(body).encode())
 
         def _watch(self, namespace: str, query: dict[str, str], fault: Fault | None) -> None:
             version = int(query["resourceVersion"])
@@ -280,50 +280,55 @@ def _handler(fake: FakeKubernetes) -> type[BaseHTTPRequestHandler]:
         def _stream(self, namespace: str, query: dict[str, str], version: int) -> None:
             until = time.monotonic() + int(query.get("timeoutSeconds", "60"))
             selector, cuts = query.get("labelSelector", ""), fake.cuts
-            told = version
+            last_version = version
             while time.monotonic() < until:
                 with fake.lock:
-                    fresh = [one for one in fake.log if one[0] > told]
+                    fresh = [entry for entry in fake.log if entry[0] > last_version]
                     if not fresh:
                         fake.lock.wait(BOOKMARK_SECONDS)
-                        fresh = [one for one in fake.log if one[0] > told]
-                    now, is_cut, is_behind = fake.version, fake.cuts != cuts, told < fake.oldest
+                        fresh = [entry for entry in fake.log if entry[0] > last_version]
+                    now, is_cut, is_behind = fake.version, fake.cuts != cuts, last_version < fake.oldest
                 if is_cut:
                     raise BrokenPipeError
                 if is_behind:
-                    self._expire(told)
+                    self._expire(last_version)
                     return
                 for at, kind, value in fresh:
                     if _fits(value, namespace, selector):
                         self._line({"type": kind, "object": value})
-                    told = at
-                if not fresh and fake.bookmarks and query.get("allowWatchBookmarks") == "true" and now > told:
-                    told = now
+                    last_version = at
+                if (
+                    not fresh
+                    and fake.bookmarks
+                    and query.get("allowWatchBookmarks") == "true"
+                    and now > last_version
+                ):
+                    last_version = now
                     metadata = {"resourceVersion": str(now)}
                     self._line({"type": "BOOKMARK", "object": {"kind": "ConfigMap", "metadata": metadata}})
 
         def _expire(self, version: int) -> None:
-            said = json.loads(_status(410, f"too old resource version: {version}", "Expired"))
-            self._line({"type": "ERROR", "object": said})
+            document = json.loads(_status(410, f"too old resource version: {version}", "Expired"))
+            self._line({"type": "ERROR", "object": document})
 
-        def _line(self, said: dict) -> None:
-            self._chunk(json.dumps(said).encode() + b"\n")
+        def _line(self, document: dict) -> None:
+            self._chunk(json.dumps(document).encode() + b"\n")
 
         def _chunk(self, raw: bytes) -> None:
             self.wfile.write(b"%x\r\n%s\r\n" % (len(raw), raw))
             self.wfile.flush()
 
         def _create(self, fault: Fault | None) -> None:
-            said = self.body
-            key = (said["metadata"]["namespace"], said["metadata"]["name"])
-            problem = _wrong_event(said)
+            body = self.body
+            key = (body["metadata"]["namespace"], body["metadata"]["name"])
+            problem = _wrong_event(body)
             if problem:
                 self._send(422, _status(422, problem, "Invalid"))
             elif key in fake.events:
                 self._send(409, _status(409, "already exists", "AlreadyExists"))
             else:
-                fake.events[key] = said
-                self._send(201, json.dumps(said).encode())
+                fake.events[key] = body
+                self._send(201, json.dumps(body).encode())
 
         def _patch(self, fault: Fault | None) -> None:
             path = self.path.strip("/").split("/")
@@ -334,14 +339,14 @@ def _handler(fake: FakeKubernetes) -> type[BaseHTTPRequestHandler]:
     return Handler
 
 
-def _wrong_event(said: dict) -> str:
-    if "." not in said["eventTime"]:
+def _wrong_event(event: dict) -> str:
+    if "." not in event["eventTime"]:
         return "eventTime: needs fractional digits"
-    if len(said["note"]) > 1024:
+    if len(event["note"]) > 1024:
         return "note: can have at most 1024 characters"
     missing = [
-        one
-        for one in ("reason", "action", "reportingController", "reportingInstance", "type")
-        if not said[one]
+        name
+        for name in ("reason", "action", "reportingController", "reportingInstance", "type")
+        if not event[name]
     ]
     return f"{missing}: required" if missing else ""

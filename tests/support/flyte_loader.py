@@ -99,7 +99,7 @@ def load(*texts: str, section: str = "agent-service") -> LoadedConfig:
         merged = _merged(merged, _small(document or {}))
     settings = _all_settings(merged)
     placeholders = (1, 2) if section == "agent-service" else (3, 4)
-    config = LoadedConfig(supported_task_types=[f"task_type_{one}" for one in placeholders])
+    config = LoadedConfig(supported_task_types=[f"task_type_{placeholder}" for placeholder in placeholders])
     _decode_section(_below(settings, "plugins", section), section, config)
     defaults = _below(settings, "tasks", "task-plugins").get("default-for-task-types", {})
     config.default_for_task_types = {
@@ -128,7 +128,7 @@ def _decode_section(settings: Any, section: str, config: LoadedConfig) -> None:
     for name, value in settings.items():
         match names.get(name):
             case "agents":
-                config.agents = {one: _deployment(body) for one, body in _map(value).items()}
+                config.agents = {agent_id: _deployment(body) for agent_id, body in _map(value).items()}
             case "agent_for_task_types":
                 config.agent_for_task_types = _strings(value)
             case "supported_task_types":
@@ -148,7 +148,7 @@ def _deployment(settings: Any) -> LoadedDeployment:
             case "insecure":
                 deployment.insecure = _bool(value)
             case "timeouts":
-                deployment.timeouts = {one: _duration(body) for one, body in _map(value).items()}
+                deployment.timeouts = {operation: _duration(body) for operation, body in _map(value).items()}
             case "default_timeout":
                 deployment.default_timeout = _duration(value)
             case str(attribute):
@@ -159,9 +159,9 @@ def _deployment(settings: Any) -> LoadedDeployment:
 def _map(value: Any) -> dict[str, Any]:
     """sliceToMapHook: a list of maps is one map. Keys become texts."""
     if isinstance(value, list):
-        if not all(isinstance(one, dict) for one in value):
+        if not all(isinstance(part, dict) for part in value):
             raise DecodeError(f"{value!r} is no map")
-        value = {name: inner for one in value for name, inner in one.items()}
+        value = {name: inner for part in value for name, inner in part.items()}
     if not isinstance(value, dict):
         raise DecodeError(f"{value!r} is no map")
     return {_string(name): inner for name, inner in value.items()}
@@ -175,7 +175,7 @@ def _list(value: Any) -> list[str]:
     if isinstance(value, str):
         return value.split(",") if value else []
     if isinstance(value, list):
-        return [_string(one) for one in value]
+        return [_string(text) for text in value]
     return [_string(value)]
 
 
@@ -252,10 +252,10 @@ def _small(value: Any) -> Any:
     """viper: names in small letters, but not within lists."""
     if not isinstance(value, dict):
         return value
-    return {_shown(name).lower(): _small(inner) for name, inner in value.items()}
+    return {_text_of(name).lower(): _small(inner) for name, inner in value.items()}
 
 
-def _shown(name: Any) -> str:
+def _text_of(name: Any) -> str:
     if isinstance(name, bool):
         return str(name).lower()
     return "<nil>" if name is None else str(name)
@@ -275,17 +275,17 @@ def _merged(target: Mapping[str, Any], source: Mapping[str, Any]) -> dict[str, A
 
 def _all_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
     """viper's AllSettings: every leaf by its path, split at dots; nulls and empty maps vanish."""
-    found: dict[str, Any] = {}
+    merged: dict[str, Any] = {}
     for path, value in _leaves(settings, ()):
         *parents, last = ".".join(path).split(".")
-        below = found
+        below = merged
         for name in parents:
             inner = below.setdefault(name, {})
             if not isinstance(inner, dict):
                 inner = below[name] = {}
             below = inner
         below[last] = value
-    return found
+    return merged
 
 
 def _leaves(settings: Mapping[str, Any], path: tuple[str, ...]) -> Any:

@@ -95,16 +95,16 @@ class FlyteHttp:
     def __call__(
         self, method: str, path: str, body: Any = b"", *, sends: str = "", accepts: str = "", **headers: str
     ) -> Any:
-        said = {name.replace("_", "-"): value for name, value in headers.items()}
+        all_headers = {name.replace("_", "-"): value for name, value in headers.items()}
         if accepts:
-            said["Accept"] = accepts
+            all_headers["Accept"] = accepts
         if self._token:
-            said["Authorization"] = f"Bearer {self._token}"
+            all_headers["Authorization"] = f"Bearer {self._token}"
         content = body if isinstance(body, bytes) else json.dumps(body).encode()
         # By hand: the test client sends no Content-Type without a body, and real clients do.
         extra: Any = {"CONTENT_TYPE": sends} if sends else {}
         path = f"/api/v1/{path}"
-        return self._client.generic(method, path, content, content_type=sends, headers=said, **extra)
+        return self._client.generic(method, path, content, content_type=sends, headers=all_headers, **extra)
 
     def put(self, path: str, body: Any, **more: str) -> Any:
         return self("PUT", path, body, **more)

@@ -8,11 +8,11 @@ import signal
 import subprocess
 import sys
 import time
-import urllib.request
 from pathlib import Path
 
 from controlplane.local.programs import free_port
 from tests.support.paths import ROOT
+from tests.support.waiting import is_reachable, until
 
 _SERVICES = ("DATABASE_URL", "REDIS_URL", "NATS_URL", "SECRET_KEY", "DJANGO_SETTINGS_MODULE", "DATA_DIR")
 
@@ -43,15 +43,16 @@ class Up:
         return self._log.read_text()
 
     def wait_for(self, text: str, seconds: float = 60) -> None:
-        deadline = time.monotonic() + seconds
-        while text not in self.output:
-            if self.process.poll() is not None or time.monotonic() > deadline:
-                raise AssertionError(f"{text!r} was not said:\n{self.output}")
-            time.sleep(0.05)
+        until(
+            lambda: text in self.output or self.process.poll() is not None,
+            seconds,
+            lambda: f"{text!r} is not in the output:\n{self.output}",
+        )
+        assert text in self.output, self.output
 
     def children(self) -> dict[int, str]:
         """Every living process that names our data folder, or runs in it."""
-        found = {}
+        processes = {}
         for folder in Path("/proc").glob("[0-9]*"):
             try:
                 state = re.search(r"^State:\s+(\S)", (folder / "status").read_text(), re.MULTILINE)
@@ -66,14 +67,14 @@ class Up:
                 continue
             ours = str(self.data_dir).encode() in words and int(folder.name) != self.process.pid
             if ours and state and state[1] != "Z":
-                found[int(folder.name)] = (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode()
-        return found
+                processes[int(folder.name)] = (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode()
+        return processes
 
     def environment_of(self, word: str) -> dict[str, str]:
         """What a process of ours was started with, told by a word of its command."""
         pid = next(pid for pid, words in self.children().items() if word in words)
         pairs = Path(f"/proc/{pid}/environ").read_bytes().decode().split("\0")
-        return dict(one.split("=", 1) for one in pairs if "=" in one)
+        return dict(pair.split("=", 1) for pair in pairs if "=" in pair)
 
     def stop(self, number: signal.Signals = signal.SIGTERM) -> float:
         """Stop it; return how many seconds that took."""
@@ -103,14 +104,7 @@ class Web:
         )
 
     def wait_until_ready(self) -> None:
-        deadline = time.monotonic() + 60
-        while time.monotonic() < deadline:
-            try:
-                urllib.request.urlopen(f"{self.url}/readyz", timeout=2).close()
-                return
-            except OSError:
-                time.sleep(0.1)
-        raise AssertionError("The web server does not answer.")
+        until(lambda: is_reachable(f"{self.url}/readyz"), 60, lambda: "The web server does not answer.")
 
     def kill(self) -> None:
         os.killpg(self.process.pid, signal.SIGKILL)

@@ -67,16 +67,16 @@ class Caller:
         self._connection: http.client.HTTPConnection | None = None
 
     def __call__(self, method: str, path: str, body: Any = None, **headers: str) -> Answer:
-        sent = {name.replace("_", "-"): value for name, value in headers.items()}
+        all_headers = {name.replace("_", "-"): value for name, value in headers.items()}
         if self.token:
-            sent["Authorization"] = f"Bearer {self.token}"
+            all_headers["Authorization"] = f"Bearer {self.token}"
         if isinstance(body, (dict, list)):
             body = json.dumps(body)
-            sent.setdefault("Content-Type", "application/json")
+            all_headers.setdefault("Content-Type", "application/json")
         path = path if path.startswith("/") else f"/api/v1/{path}"
         try:
             connection = self._connection or self._open()
-            connection.request(method, path, body, sent)
+            connection.request(method, path, body, all_headers)
             answer = connection.getresponse()
             return Answer(answer.status, dict(answer.headers), answer.read())
         except (OSError, http.client.HTTPException) as error:
@@ -109,15 +109,15 @@ class Records:
 
     def p99(self, kind: str = "") -> float:
         """In seconds, of one kind of call or of all."""
-        every = self.seconds[kind] if kind else [one for found in self.seconds.values() for one in found]
+        every = self.seconds[kind] if kind else [took for second in self.seconds.values() for took in second]
         ordered = sorted(every)
         return ordered[min(len(ordered) - 1, int(len(ordered) * 0.99))] if ordered else 0.0
 
 
-def put(caller: Caller, path: str, said: dict[str, Any]) -> Answer:
+def put(caller: Caller, path: str, body: dict[str, Any]) -> Answer:
     """Change it, or publish it if it is new."""
-    answer = caller("PUT", path, said, If_Match="*")
-    return caller("PUT", path, said) if answer.status == 412 else answer
+    answer = caller("PUT", path, body, If_Match="*")
+    return caller("PUT", path, body) if answer.status == 412 else answer
 
 
 Step = Callable[[Caller, int], tuple[str, Answer]]
@@ -152,25 +152,25 @@ class Worker(threading.Thread):
 
 @contextmanager
 def working(workers: list[Worker], stopping: threading.Event) -> Iterator[None]:
-    for one in workers:
-        one.start()
+    for worker in workers:
+        worker.start()
     try:
         yield
     finally:
         stopping.set()
-        for one in workers:
-            one.join(PATIENCE + 10)
+        for worker in workers:
+            worker.join(PATIENCE + 10)
 
 
 def patterns(caller: Caller, number: int) -> tuple[str, Answer]:
-    said = {"attributes": {"name": _VICTIM + "a" * (number % 7) + "!"}}
-    return "patterns", put(caller, "overrides/trap?project=bad&domain=development", said)
+    body = {"attributes": {"name": _VICTIM + "a" * (number % 7) + "!"}}
+    return "patterns", put(caller, "overrides/trap?project=bad&domain=development", body)
 
 
 def sizes(caller: Caller, number: int) -> tuple[str, Answer]:
     filling = "x" * (8000 + number % 100)
-    said = {"text": crowd("bad", 100, filling=filling)}
-    return "sizes", put(caller, f"agent-configs/bad/size{number % 30}", said)
+    body = {"text": crowd("bad", 100, filling=filling)}
+    return "sizes", put(caller, f"agent-configs/bad/size{number % 30}", body)
 
 
 def churn(caller: Caller, number: int) -> tuple[str, Answer]:
@@ -188,14 +188,14 @@ def deletions(caller: Caller, number: int) -> tuple[str, Answer]:
 def endpoints(caller: Caller, number: int) -> tuple[str, Answer]:
     """Claim the neighbour's names and endpoints, with other settings."""
     victim = f"good{number % DOCUMENTS}-0.good.svc.cluster.local:8000"
-    said = text("good", number % DOCUMENTS, 0).replace("insecure: true", "insecure: false")
-    body = said if number % 2 else crowd("bad", 20, endpoint=victim)
+    changed_text = text("good", number % DOCUMENTS, 0).replace("insecure: true", "insecure: false")
+    body = changed_text if number % 2 else crowd("bad", 20, endpoint=victim)
     return "endpoints", put(caller, f"agent-configs/bad/thief{number % 7}", {"text": body})
 
 
 def logins(caller: Caller, number: int) -> tuple[str, Answer]:
     """Guess a password under ever another spelling of one name."""
-    wide = "".join(chr(ord(one) + 0xFEE0) if one.isalpha() else one for one in "good-person")
+    wide = "".join(chr(ord(letter) + 0xFEE0) if letter.isalpha() else letter for letter in "good-person")
     name = (" " * (number % 50)) + (wide if number % 2 else "good-person")
     page = caller("GET", "/login")
     cookie = next((value for name_, value in page.headers.items() if name_.lower() == "set-cookie"), "")

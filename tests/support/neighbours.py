@@ -59,8 +59,8 @@ class Installation:
         principals.create_principal("good-person", kind=PrincipalKind.PERSON, actor=ACTOR)
         # The neighbour is there first, so that whoever claims its names is a challenger.
         for number in range(DOCUMENTS):
-            said = {"text": text("good", number, 0)}
-            assert Api(self.good.token).put(f"agent-configs/good/d{number}", said).status_code == 201
+            body = {"text": text("good", number, 0)}
+            assert Api(self.good.token).put(f"agent-configs/good/d{number}", body).status_code == 201
 
     def _team(self, name: str, *, agents: int) -> Team:
         principal = make_principal("editor", "agent", scope=Scope(project=name), name=f"{name}-ci")
@@ -72,8 +72,8 @@ class Installation:
         _, agent_token = principals.create_token(beating, name="agents", expires_at=None, actor=ACTOR)
         registered = []
         for number in range(agents):
-            said = {**AGENT, "name": f"{name}{number}", "topic_name": f"dcm.agent.{name}{number}"}
-            registered.append(Api(agent_token).post("agents", said).json()["agent_id"])
+            body = {**AGENT, "name": f"{name}{number}", "topic_name": f"dcm.agent.{name}{number}"}
+            registered.append(Api(agent_token).post("agents", body).json()["agent_id"])
         return Team(name, token, agent_token, registered)
 
 
@@ -109,8 +109,8 @@ def read(caller: Caller, number: int) -> tuple[str, Answer]:
 
 def beat(agents: list[str]) -> Step:
     def step(caller: Caller, number: int) -> tuple[str, Answer]:
-        said = {"timestamp": datetime.now(UTC).isoformat(), "consumer_lag": 0}
-        return "beat", caller("PUT", f"agents/{agents[number % len(agents)]}/heartbeat", said)
+        body = {"timestamp": datetime.now(UTC).isoformat(), "consumer_lag": 0}
+        return "beat", caller("PUT", f"agents/{agents[number % len(agents)]}/heartbeat", body)
 
     return step
 
@@ -152,12 +152,12 @@ def settle(installation: Installation, seconds: float = 30) -> list[str]:
 
 def _waiting(installation: Installation) -> Iterator[str]:
     for number in range(DOCUMENTS):
-        found = installation.admin.get(f"agent-configs/good/d{number}")
-        if found.status_code == 404:
+        answer = installation.admin.get(f"agent-configs/good/d{number}")
+        if answer.status_code == 404:
             continue
-        for plane in found.json()["data_planes"] or [{"conditions": [], "data_plane": "none"}]:
-            said = {one["type"]: one for one in plane["conditions"]}
-            if said.get("Programmed", {}).get("reason") != "Programmed":
-                yield f"d{number} in {plane['data_plane']}: {said.get('Programmed')}"
-            if said.get("Accepted", {}).get("status") != "True":
-                yield f"d{number} in {plane['data_plane']}: {said.get('Accepted')}"
+        for plane in answer.json()["data_planes"] or [{"conditions": [], "data_plane": "none"}]:
+            conditions = {condition["type"]: condition for condition in plane["conditions"]}
+            if conditions.get("Programmed", {}).get("reason") != "Programmed":
+                yield f"d{number} in {plane['data_plane']}: {conditions.get('Programmed')}"
+            if conditions.get("Accepted", {}).get("status") != "True":
+                yield f"d{number} in {plane['data_plane']}: {conditions.get('Accepted')}"

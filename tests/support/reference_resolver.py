@@ -42,7 +42,7 @@ class Node(NamedTuple):
     key: str = ""
 
 
-Said = list[tuple[int, Any]]
+Statements = list[tuple[int, Any]]
 
 
 def level(scope: tuple[str, ...]) -> int:
@@ -50,7 +50,7 @@ def level(scope: tuple[str, ...]) -> int:
 
 
 def covers(scope: tuple[str, ...], other: tuple[str, ...]) -> bool:
-    return all(mine in ("", theirs) for mine, theirs in zip(scope, other, strict=True))
+    return all(ours in ("", theirs) for ours, theirs in zip(scope, other, strict=True))
 
 
 def canonical(value: Any) -> str:
@@ -73,7 +73,7 @@ def amount(value: Any) -> Fraction | None:
 
 def meets(place: tuple, pattern: tuple) -> bool:
     """True where the one lies in the other."""
-    return all(wanted in ("*", name) for wanted, name in zip(pattern, place, strict=False))
+    return all(expected in ("*", name) for expected, name in zip(pattern, place, strict=False))
 
 
 def at(place: tuple, pattern: tuple) -> bool:
@@ -132,9 +132,13 @@ class Reference:
             key=lambda layer: (not layer.is_default, level(layer.scope)),
         )
         self.refused: set[tuple[int, tuple, str]] = set()
-        trees = [self.obedient(rank, (), self.tree((), it.document)) for rank, it in enumerate(self.layers)]
-        self.said: Said = [(rank, tree) for rank, tree in enumerate(trees) if tree is not GONE][::-1]
-        value, sources = self.decide((), self.said)
+        trees = [
+            self.obedient(rank, (), self.tree((), layer.document)) for rank, layer in enumerate(self.layers)
+        ]
+        self.statements: Statements = [(rank, tree) for rank, tree in enumerate(trees) if tree is not GONE][
+            ::-1
+        ]
+        value, sources = self.decide((), self.statements)
         self.attributes = {} if value is GONE else value
         self.leaves = {place: (rank, self.shadowed(place, rank)) for place, rank in sources.items()}
         self.removed = self.taken_away()
@@ -166,16 +170,18 @@ class Reference:
         """`key` is the member that names an item, where the node is one."""
         if not isinstance(node, Node) or node.kind == "replace" or not node.parts:
             return self.obedient_whole(rank, place, node)
-        parts = {name: self.obedient(rank, (*place, name), it, node.key) for name, it in node.parts.items()}
-        kept = {name: part for name, part in parts.items() if part is not GONE}
-        nameless = key and key not in kept
-        only_named = key and len(node.parts) > len(kept) == 1
-        return GONE if not kept or nameless or only_named else node._replace(parts=kept)
+        parts = {
+            name: self.obedient(rank, (*place, name), part, node.key) for name, part in node.parts.items()
+        }
+        remaining = {name: part for name, part in parts.items() if part is not GONE}
+        nameless = key and key not in remaining
+        only_named = key and len(node.parts) > len(remaining) == 1
+        return GONE if not remaining or nameless or only_named else node._replace(parts=remaining)
 
     def obedient_whole(self, rank: int, place: tuple, node: Any) -> Any:
         is_kept = True
         for below, value in single(place, node):
-            broken = [it.name for it in self.rails if self.breaks(rank, it, place, node, below, value)]
+            broken = [rail.name for rail in self.rails if self.breaks(rank, rail, place, node, below, value)]
             if broken:
                 self.refused.add((rank, below, min(broken)))
                 is_kept = False
@@ -188,7 +194,7 @@ class Reference:
         # An empty object above the field leaves the field alone; in its place it sets it.
         if is_locked and meets(place, rail.path) and not (is_merging and len(place) < len(rail.path)):
             return True
-        return any(self.is_out(rail, *one) for one in inside(below, value))
+        return any(self.is_out(rail, *path) for path in inside(below, value))
 
     def is_out(self, rail: Rail, place: tuple, value: Any) -> bool:
         """True if this very value is out of the rail's bounds."""
@@ -197,17 +203,17 @@ class Reference:
             return False
         if "allowed" in rail.rule:
             items = value if isinstance(value, list) else [value]
-            if any(canonical(one) not in map(canonical, rail.rule["allowed"]) for one in items):
+            if any(canonical(item) not in map(canonical, rail.rule["allowed"]) for item in items):
                 return True
-        mine, least, most = map(amount, (value, rail.rule.get("minimum"), rail.rule.get("maximum")))
-        if mine is None:
+        size, least, most = map(amount, (value, rail.rule.get("minimum"), rail.rule.get("maximum")))
+        if size is None:
             return not (least is None and most is None)
-        return (least is not None and mine < least) or (most is not None and mine > most)
+        return (least is not None and size < least) or (most is not None and size > most)
 
     # Deciding: the value of a place, and the layer of each leaf in it
 
-    def decide(self, place: tuple, said: Said) -> tuple[Any, dict[tuple, int]]:
-        live = list(takewhile(lambda one: one[1] is not None, said))
+    def decide(self, place: tuple, statements: Statements) -> tuple[Any, dict[tuple, int]]:
+        live = list(takewhile(lambda statement: statement[1] is not None, statements))
         if not live:
             return GONE, {}
         rank, top = live[0]
@@ -216,34 +222,40 @@ class Reference:
             return plain(value), {place: rank}
         if not isinstance(top, Node):
             return top, {place: rank}
-        run = list(takewhile(lambda one: isinstance(one[1], Node) and one[1].kind == top.kind, live))
+        run = list(
+            takewhile(
+                lambda statement: isinstance(statement[1], Node) and statement[1].kind == top.kind, live
+            )
+        )
         return self.merged(place, run[:1] if top.kind == "replace" else run)
 
-    def extreme(self, live: Said, rule: str) -> tuple[int, Any]:
-        amounts = [found for _, value in live if (found := amount(value)) is not None]
+    def extreme(self, live: Statements, rule: str) -> tuple[int, Any]:
+        amounts = [number for _, value in live if (number := amount(value)) is not None]
         if not amounts:
             return live[0]
         best = min(amounts) if rule == "min" else max(amounts)
         inherited = [value for _, value in live if amount(value) == best][-1]
-        return next(one for one in live if canonical(one[1]) == canonical(inherited))
+        return next(statement for statement in live if canonical(statement[1]) == canonical(inherited))
 
-    def merged(self, place: tuple, run: Said) -> tuple[Any, dict[tuple, int]]:
+    def merged(self, place: tuple, run: Statements) -> tuple[Any, dict[tuple, int]]:
         names = dict.fromkeys(name for _, node in run for name in node.parts)
-        heard = {name: [(rank, it.parts[name]) for rank, it in run if name in it.parts] for name in names}
-        found = {name: self.decide((*place, name), heard[name]) for name in names}
-        there = [name for name in names if found[name][0] is not GONE]
+        heard = {
+            name: [(rank, node.parts[name]) for rank, node in run if name in node.parts] for name in names
+        }
+        decided = {name: self.decide((*place, name), heard[name]) for name in names}
+        there = [name for name in names if decided[name][0] is not GONE]
         nodes = dict(run)
 
         def age(name: str) -> tuple[int, int]:
             """Who brought it after the last removal, and where it stood there."""
-            born = list(takewhile(lambda one: one[1] is not None, heard[name]))[-1][0]
+            born = list(takewhile(lambda statement: statement[1] is not None, heard[name]))[-1][0]
             return born, list(nodes[born].parts).index(name)
 
-        value = plain(run[0][1]._replace(parts={name: found[name][0] for name in sorted(there, key=age)}))
-        leaves = {leaf: rank for name in there for leaf, rank in found[name][1].items()}
+        value = plain(run[0][1]._replace(parts={name: decided[name][0] for name in sorted(there, key=age)}))
+        leaves = {leaf: rank for name in there for leaf, rank in decided[name][1].items()}
         return value, leaves if there else {place: self.emptied_by(place, run)}
 
-    def emptied_by(self, place: tuple, run: Said) -> int:
+    def emptied_by(self, place: tuple, run: Statements) -> int:
         """The layer that says it is empty, or that took the last part away."""
         (rank, node), *below = run
         had = below and self.decide(place, below)[0]
@@ -253,14 +265,14 @@ class Reference:
         """What a null took away and is still missing, with the most specific layer that says so."""
         removed: dict[tuple, int] = {}
         inherited: dict[tuple, int] = {}
-        for index in reversed(range(len(self.said))):
-            rank, node = self.said[index]
+        for index in reversed(range(len(self.statements))):
+            rank, node = self.statements[index]
             for place, value in single((), node):
                 # What is taken whole inherits nothing that a null could take away.
                 is_whole = any(self.rule(place[:length]) == "replace" for length in range(len(place)))
                 if value is None and not is_whole and (place in removed or is_there(place, inherited)):
                     removed[place] = rank
-            inherited = self.decide((), self.said[index:])[1]
+            inherited = self.decide((), self.statements[index:])[1]
             # Stated anew, it is removed no longer, whatever takes it away after that.
             removed = {place: by for place, by in removed.items() if not is_there(place, inherited)}
         return removed
@@ -268,7 +280,7 @@ class Reference:
     def shadowed(self, place: tuple, rank: int) -> list[tuple[int, Any]]:
         """What others state at a leaf's place, the nearest first."""
         is_extreme = self.rule(place) in ("min", "max")
-        stated = [(other, stated_at(node, place)) for other, node in self.said]
+        stated = [(other, stated_at(node, place)) for other, node in self.statements]
         return [
             (other, plain(node))
             for other, node in stated

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 import tempfile
 from collections.abc import Generator
 from pathlib import Path
@@ -15,6 +16,10 @@ from pathlib import Path
 import pytest
 
 from controlplane.local import Services, start_services
+
+# Tests start our programs some two hundred times: compiled once, each starts a third sooner.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 _started: list[tuple[Services, Path]] = []
 

@@ -1,4 +1,4 @@
-// The editor: drafts come back in step with the form; a preview or a conflict takes the focus.
+// The editor: synchronise restored drafts with the form; focus a preview or a conflict.
 (() => {
   const yaml = () => document.querySelector("#yaml");
   document.addEventListener("draft-restored", () => htmx.trigger(yaml(), "typed"));
@@ -10,27 +10,27 @@
     yaml().dispatchEvent(new Event("input", { bubbles: true }));
     yaml().focus();
   });
-  // A field that was left just now still has to reach the YAML, which is what is sent.
-  let underWay = 0;
+  // Wait until the change of the last field has reached the YAML, which is what is submitted.
+  let pendingRequests = 0;
   let waiting = null;
-  document.addEventListener("htmx:beforeRequest", (event) => { if (event.target.closest("#editor")) underWay += 1; });
+  document.addEventListener("htmx:beforeRequest", (event) => { if (event.target.closest("#editor")) pendingRequests += 1; });
   document.addEventListener("htmx:afterRequest", (event) => {
     if (!event.target.closest("#editor") && event.target.isConnected) return;
-    underWay = Math.max(0, underWay - 1);
-    if (underWay || !waiting) return;
+    pendingRequests = Math.max(0, pendingRequests - 1);
+    if (pendingRequests || !waiting) return;
     const button = waiting;
     waiting = null;
-    // If the step failed, its message is what the person has to see first.
+    // After a failure, show its message instead of submitting.
     if (event.detail.successful) setTimeout(() => button.form.requestSubmit(button), 50);
   });
   document.addEventListener("submit", (event) => {
-    if (event.target.id !== "editor" || !underWay) return;
+    if (event.target.id !== "editor" || !pendingRequests) return;
     event.preventDefault();
     waiting = event.submitter;
   });
-  // A changed text has not been previewed.
+  // The preview is outdated once the text changes.
   document.addEventListener("input", (event) => {
     if (event.target.name === "confirm" || event.target.name === "reason") return;
-    document.querySelectorAll("#plan button").forEach((one) => { one.disabled = true; });
+    document.querySelectorAll("#plan button").forEach((button) => { button.disabled = true; });
   });
 })();

@@ -1,24 +1,24 @@
 // Theme, menu, copying, toasts.
 (() => {
-  const find = (what) => document.querySelector(what);
+  const find = (selector) => document.querySelector(selector);
 
   function toast(text) {
-    const one = document.createElement("p");
-    one.className = "toast";
-    one.textContent = text;
-    find("#toasts").append(one);
-    setTimeout(() => one.remove(), 6000);
+    const message = document.createElement("p");
+    message.className = "toast";
+    message.textContent = text;
+    find("#toasts").append(message);
+    setTimeout(() => message.remove(), 6000);
   }
   window.toast = toast;
-  document.querySelectorAll("#toasts .toast").forEach((one) => setTimeout(() => one.remove(), 8000));
-  // A server's answer may say what to tell: HX-Trigger: {"toast": "Saved."}
+  document.querySelectorAll("#toasts .toast").forEach((message) => setTimeout(() => message.remove(), 8000));
+  // A response can trigger a toast: HX-Trigger: {"toast": "Saved."}
   document.addEventListener("toast", (event) => toast(event.detail.value));
 
   function choose(theme) {
     document.documentElement.dataset.theme = theme;
     document.cookie = `cp-theme=${theme}; Path=/; Max-Age=31536000; SameSite=Lax`;
-    document.querySelectorAll("[data-theme-choice]").forEach((one) => {
-      one.setAttribute("aria-pressed", String(one.dataset.themeChoice === theme));
+    document.querySelectorAll("[data-theme-choice]").forEach((button) => {
+      button.setAttribute("aria-pressed", String(button.dataset.themeChoice === theme));
     });
   }
 
@@ -33,7 +33,7 @@
       await navigator.clipboard.writeText(button.dataset.copy);
       toast("Copied.");
     } catch {
-      toast("The browser does not allow copying here. Mark the text and copy it yourself.");
+      toast("The browser blocked copying. Select the text and copy it manually.");
     }
   }
 

@@ -1,7 +1,7 @@
 // `/` search, `g` and a letter, `j` and `k` in tables, `?` help, Esc.
 (() => {
-  const find = (what) => document.querySelector(what);
-  const isTyping = (where) => where.closest("input, select, textarea, [contenteditable]");
+  const find = (selector) => document.querySelector(selector);
+  const isTyping = (element) => element.closest("input, select, textarea, [contenteditable]");
   let afterG = 0;
 
   function go(key) {
@@ -9,14 +9,14 @@
     if (link) location.assign(link.href);
   }
 
-  // A row is entered by its first link or button; a row without one cannot be opened.
+  // Focus the first link or button of a row; rows without one are skipped.
   function move(step) {
     const rows = [...document.querySelectorAll("main tbody tr, main [data-rows] > *")]
       .map((row) => row.querySelector("a, button, summary, [tabindex='0']"))
-      .filter((one) => one && one.offsetParent !== null);
+      .filter((target) => target && target.offsetParent !== null);
     if (!rows.length) return;
-    const here = rows.findIndex((one) => one.closest("tr, [data-rows] > *").contains(document.activeElement));
-    const next = here < 0 ? (step > 0 ? 0 : rows.length - 1) : here + step;
+    const current = rows.findIndex((target) => target.closest("tr, [data-rows] > *").contains(document.activeElement));
+    const next = current < 0 ? (step > 0 ? 0 : rows.length - 1) : current + step;
     rows[Math.max(0, Math.min(next, rows.length - 1))].focus();
   }
 
@@ -32,7 +32,7 @@
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
     if (isTyping(event.target)) {
-      // Out of a field, so that the letters are commands again; a dialog closes by itself.
+      // Leave the field, so that letters are shortcuts again; dialogs handle Escape themselves.
       if (event.key === "Escape" && !event.target.closest("dialog")) event.target.blur();
       return;
     }

@@ -1,12 +1,12 @@
-// Follow the event log, and let the parts that show what changed load themselves again.
+// Follow the event log, and reload the parts of the page that show changed objects.
 // <div id="x" data-live="override. agent." hx-get="" hx-select="#x" hx-swap="outerHTML" hx-trigger="live">
-// names how the types of the events begin; an empty data-live means every event.
+// lists prefixes of event types; an empty data-live matches every event.
 (() => {
   const badge = document.querySelector("[data-live-badge]");
   const parts = () => [...document.querySelectorAll("[data-live]")];
   if (!parts().length || !badge) return;
   let stop = null;
-  // From what the page already shows: what happens until the stream stands is told as well.
+  // Start after the events that the page already shows, so that none is missed before the stream connects.
   let after = badge.dataset.after;
   const due = new Set();
 
@@ -16,45 +16,45 @@
     if (badge.textContent !== state) badge.textContent = state;
   }
 
-  // Together, and at most once a second: a storm of events is one look.
+  // Reload at most once a second, however many events arrive.
   let timer = 0;
   function refresh() {
     timer = timer || setTimeout(() => {
       timer = 0;
-      const held = document.activeElement?.closest("[data-live]");
-      parts().forEach((one) => {
-        const wants = one.dataset.live.split(" ").some((start) => [...due].some((type) => type.startsWith(start)));
-        // Never under somebody's hands.
-        if (wants && one !== held) htmx.trigger(one, "live");
+      const focused = document.activeElement?.closest("[data-live]");
+      parts().forEach((part) => {
+        const matches = part.dataset.live.split(" ").some((start) => [...due].some((type) => type.startsWith(start)));
+        // Never reload the part that has the focus.
+        if (matches && part !== focused) htmx.trigger(part, "live");
       });
       due.clear();
     }, 1000);
   }
 
-  function hear(block) {
-    const said = Object.fromEntries(block.split("\n").map((line) => line.split(/: (.*)/s, 2)));
-    if (said.id) after = said.id;
-    if (said.event && said.event !== "bookmark") { due.add(said.event); refresh(); }
+  function receive(block) {
+    const event = Object.fromEntries(block.split("\n").map((line) => line.split(/: (.*)/s, 2)));
+    if (event.id) after = event.id;
+    if (event.event && event.event !== "bookmark") { due.add(event.event); refresh(); }
   }
 
   async function follow() {
     stop = new AbortController();
     const headers = { Accept: "text/event-stream", ...(after ? { "Last-Event-ID": after } : {}) };
-    const answer = await fetch("/api/v1/events", { headers, signal: stop.signal });
-    if (!answer.ok) throw Object.assign(new Error("refused"), { status: answer.status });
+    const response = await fetch("/api/v1/events", { headers, signal: stop.signal });
+    if (!response.ok) throw Object.assign(new Error("refused"), { status: response.status });
     show("live");
-    const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
+    const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
     let rest = "";
     for (;;) {
       const { value, done } = await reader.read();
       if (done) return;
       const blocks = (rest + value).split("\n\n");
       rest = blocks.pop();
-      blocks.forEach(hear);
+      blocks.forEach(receive);
     }
   }
 
-  // What no event tells of, such as heartbeats: data-every is in seconds.
+  // Reload parts that change without events, such as heartbeats; data-every is in seconds.
   document.querySelectorAll("[data-every]").forEach(({ id, dataset }) => setInterval(() => {
     const part = document.getElementById(id);
     if (part && !document.hidden && !part.contains(document.activeElement)) htmx.trigger(part, "live");
@@ -84,8 +84,8 @@
 
   document.addEventListener("visibilitychange", () => {
     if (document.hidden) return stop?.abort();
-    // What was missed while nobody looked.
-    parts().forEach((one) => htmx.trigger(one, "live"));
+    // Reload what changed while the page was hidden.
+    parts().forEach((part) => htmx.trigger(part, "live"));
     run();
   });
   window.addEventListener("pagehide", () => stop?.abort());

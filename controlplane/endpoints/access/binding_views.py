@@ -14,8 +14,7 @@ from controlplane.access.models import RoleBinding
 from controlplane.api.endpoints import Endpoint, MutationQuery, actor_of, mutation
 from controlplane.api.fields import parse_body
 from controlplane.api.pages import page_response, paginate
-from controlplane.endpoints.access import examples
-from controlplane.endpoints.access import schemas as shapes
+from controlplane.endpoints.access import examples, schemas
 from controlplane.identity.roles import Action, Role
 from controlplane.scopes import Scope
 
@@ -29,17 +28,17 @@ class RoleBindingCollection(Endpoint):
         summary="List role bindings",
         description=("A role binding grants a principal a role at a scope and below it."),
         tags=["access"],
-        parameters=[shapes.RoleBindingListQuery],
-        responses=shapes.RoleBindingPage,
+        parameters=[schemas.RoleBindingListQuery],
+        responses=schemas.RoleBindingPage,
         examples=[examples.ROLE_BINDING_PAGE],
     )
     def get(self, request: Request) -> Response:
-        query = shapes.RoleBindingListQuery.parse(request)
+        query = schemas.RoleBindingListQuery.parse(request)
         rows = RoleBinding.objects.select_related("principal")
         if "principal" in query:
             rows = rows.filter(principal__name=query["principal"])
         page = paginate(request, rows, order=("id",), query=query)
-        return page_response(request, page, shapes.show_role_binding)
+        return page_response(request, page, schemas.show_role_binding)
 
     @extend_schema(
         operation_id="role_bindings_create",
@@ -47,21 +46,21 @@ class RoleBindingCollection(Endpoint):
         description="Grants a principal a role at a scope and below it.",
         tags=["access"],
         parameters=[MutationQuery],
-        request=shapes.RoleBindingWrite,
-        responses={201: shapes.RoleBindingRead},
+        request=schemas.RoleBindingWrite,
+        responses={201: schemas.RoleBindingRead},
         examples=[examples.ROLE_BINDING_WRITE, examples.ROLE_BINDING],
     )
     @mutation
     def post(self, request: Request) -> Response:
         MutationQuery.parse(request)
-        body = parse_body(shapes.RoleBindingWrite, request)
+        body = parse_body(schemas.RoleBindingWrite, request)
         binding = principals.bind_role(
             principals.get_principal(body["principal"]),
             Role(body["role"]),
             Scope(**body.get("scope", {})),
             actor=actor_of(request),
         )
-        return Response(shapes.show_role_binding(binding), status=201)
+        return Response(schemas.show_role_binding(binding), status=201)
 
 
 class RoleBindingItem(Endpoint):

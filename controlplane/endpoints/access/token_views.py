@@ -16,8 +16,7 @@ from controlplane.access.token_lifetimes import Unspecified
 from controlplane.api.endpoints import Endpoint, MutationQuery, actor_of, caller_of, mutation
 from controlplane.api.fields import parse_body
 from controlplane.api.pages import page_response, paginate
-from controlplane.endpoints.access import examples
-from controlplane.endpoints.access import schemas as shapes
+from controlplane.endpoints.access import examples, schemas
 from controlplane.endpoints.access.self_service import require_own_or
 from controlplane.identity.roles import Action
 
@@ -31,16 +30,16 @@ class TokenCollection(Endpoint):
         summary="List tokens",
         description="Returns each token with its name, expiry and last use, without its secret.",
         tags=["access"],
-        parameters=[shapes.TokenListQuery],
-        responses=shapes.TokenPage,
+        parameters=[schemas.TokenListQuery],
+        responses=schemas.TokenPage,
         examples=[examples.TOKEN_PAGE],
     )
     def get(self, request: Request) -> Response:
-        query = shapes.TokenListQuery.parse(request)
+        query = schemas.TokenListQuery.parse(request)
         owner = query.get("principal", caller_of(request).name)
         require_own_or(caller_of(request), Action.ACCESS_READ, owner)
         rows = Token.objects.filter(principal__name=owner).select_related("principal")
-        return page_response(request, paginate(request, rows, order=("id",), query=query), shapes.show_token)
+        return page_response(request, paginate(request, rows, order=("id",), query=query), schemas.show_token)
 
     @extend_schema(
         operation_id="tokens_create",
@@ -52,14 +51,14 @@ class TokenCollection(Endpoint):
         ),
         tags=["access"],
         parameters=[MutationQuery],
-        request=shapes.TokenWrite,
-        responses={201: shapes.CreatedToken},
+        request=schemas.TokenWrite,
+        responses={201: schemas.CreatedToken},
         examples=[examples.TOKEN_WRITE, examples.NEW_TOKEN],
     )
     @mutation
     def post(self, request: Request) -> Response:
         MutationQuery.parse(request)
-        body = parse_body(shapes.TokenWrite, request)
+        body = parse_body(schemas.TokenWrite, request)
         owner = body.get("principal", caller_of(request).name)
         require_own_or(caller_of(request), Action.ACCESS_WRITE, owner)
         token, secret = issue_tokens.issue_token(
@@ -69,9 +68,9 @@ class TokenCollection(Endpoint):
             issuer=issuer_of(request),
             actor=actor_of(request),
         )
-        response = Response(shapes.show_token(token) | {"token": secret}, status=201)
+        response = Response(schemas.show_token(token) | {"token": secret}, status=201)
         # The response to a repeated request is stored in a plain column.
-        response.replayed_body = shapes.show_token(token) | {"token": None}  # type: ignore[attr-defined]  # endpoints.py
+        response.replayed_body = schemas.show_token(token) | {"token": None}  # type: ignore[attr-defined]  # endpoints.py
         return response
 
 

@@ -16,8 +16,7 @@ from controlplane.api.fields import Query, parse_body
 from controlplane.api.pages import PageQuery, page_response, paginate
 from controlplane.api.scopes import show_scope
 from controlplane.api.time_range import ASCENDING, newer_than
-from controlplane.endpoints.access import examples
-from controlplane.endpoints.access import schemas as shapes
+from controlplane.endpoints.access import examples, schemas
 from controlplane.errors import FieldError, InvalidRequest
 from controlplane.identity.roles import Action
 from controlplane.scopes import Scope
@@ -31,7 +30,7 @@ class Me(Endpoint):
         summary="Get the current principal",
         description="Returns the caller's name and roles, each with its scope.",
         tags=["access"],
-        responses=shapes.CurrentPrincipalRead,
+        responses=schemas.CurrentPrincipalRead,
         examples=[examples.ME],
     )
     def get(self, request: Request) -> Response:
@@ -50,14 +49,14 @@ class CanI(Endpoint):
         description="Returns whether the caller may perform an action at a scope. The reason names the role"
         " that allows it, or the roles that would.",
         tags=["access"],
-        request=shapes.PermissionCheckWrite,
-        responses={200: shapes.PermissionCheckRead},
+        request=schemas.PermissionCheckWrite,
+        responses={200: schemas.PermissionCheckRead},
         examples=[examples.QUESTION, examples.VERDICT],
     )
     @mutation
     def post(self, request: Request) -> Response:
         Query.parse(request)
-        body = parse_body(shapes.PermissionCheckWrite, request)
+        body = parse_body(schemas.PermissionCheckWrite, request)
         verdict = caller_of(request).verdict(Action(body["action"]), Scope(**body.get("scope", {})))
         return Response({"allowed": verdict.allowed, "reason": verdict.reason})
 
@@ -71,13 +70,13 @@ class PrincipalCollection(Endpoint):
         description="Returns people, services and agents, whether active or not.",
         tags=["access"],
         parameters=[PageQuery],
-        responses=shapes.PrincipalPage,
+        responses=schemas.PrincipalPage,
         examples=[examples.PRINCIPAL_PAGE],
     )
     def get(self, request: Request) -> Response:
         query = PageQuery.parse(request)
         page = paginate(request, Principal.objects.all(), order=("name",), query=query)
-        return page_response(request, page, shapes.show_principal)
+        return page_response(request, page, schemas.show_principal)
 
     @extend_schema(
         operation_id="principals_create",
@@ -85,14 +84,14 @@ class PrincipalCollection(Endpoint):
         description="A new principal has no roles. Grant one with `POST /api/v1/role-bindings`.",
         tags=["access"],
         parameters=[MutationQuery],
-        request=shapes.PrincipalWrite,
-        responses={201: shapes.PrincipalRead},
+        request=schemas.PrincipalWrite,
+        responses={201: schemas.PrincipalRead},
         examples=[examples.PRINCIPAL_WRITE, examples.PRINCIPAL],
     )
     @mutation
     def post(self, request: Request) -> Response:
         MutationQuery.parse(request)
-        body = parse_body(shapes.PrincipalWrite, request)
+        body = parse_body(schemas.PrincipalWrite, request)
         _check_password(body["kind"], body["password"])
         principal = principals.create_principal(
             body["name"],
@@ -102,7 +101,7 @@ class PrincipalCollection(Endpoint):
         )
         principal.refresh_from_db()
         location = {"Location": f"{request.path}/{principal.name}"}
-        return Response(shapes.show_principal(principal), status=201, headers=location)
+        return Response(schemas.show_principal(principal), status=201, headers=location)
 
 
 class PrincipalItem(Endpoint):
@@ -114,12 +113,12 @@ class PrincipalItem(Endpoint):
         summary="Get one principal",
         description="Returns a principal's kind and whether it is active.",
         tags=["access"],
-        responses=shapes.PrincipalRead,
+        responses=schemas.PrincipalRead,
         examples=[examples.PRINCIPAL],
     )
     def get(self, request: Request, name: str) -> Response:
         Query.parse(request)
-        return Response(shapes.show_principal(principals.get_principal(name)))
+        return Response(schemas.show_principal(principals.get_principal(name)))
 
     @extend_schema(
         operation_id="principals_patch",
@@ -130,16 +129,16 @@ class PrincipalItem(Endpoint):
         ),
         tags=["access"],
         parameters=[MutationQuery],
-        request=shapes.PrincipalPatch,
-        responses=shapes.PrincipalRead,
+        request=schemas.PrincipalPatch,
+        responses=schemas.PrincipalRead,
         examples=[examples.PRINCIPAL_PATCH, examples.PRINCIPAL],
     )
     @mutation
     def patch(self, request: Request, name: str) -> Response:
         MutationQuery.parse(request)
-        body = parse_body(shapes.PrincipalPatch, request)
+        body = parse_body(schemas.PrincipalPatch, request)
         principal = principals.set_active(name, is_active=body["is_active"], actor=actor_of(request))
-        return Response(shapes.show_principal(principal))
+        return Response(schemas.show_principal(principal))
 
 
 class AuditCollection(Endpoint):
@@ -153,12 +152,12 @@ class AuditCollection(Endpoint):
             " after the change, and the reason."
         ),
         tags=["audit"],
-        parameters=[shapes.AuditListQuery],
-        responses=shapes.AuditPage,
+        parameters=[schemas.AuditListQuery],
+        responses=schemas.AuditPage,
         examples=[examples.AUDIT_PAGE],
     )
     def get(self, request: Request) -> Response:
-        query = shapes.AuditListQuery.parse(request)
+        query = schemas.AuditListQuery.parse(request)
         rows = visible_records(caller_of(request))
         body = ("actor", "object_type", "object_id", "request_id")
         rows = rows.filter(**{name: query[name] for name in body if name in query})
@@ -166,7 +165,7 @@ class AuditCollection(Endpoint):
             rows = rows.filter(newer_than(query["since"]))
         order = ("id",) if query["order"] == ASCENDING else ("-id",)
         page = paginate(request, rows, order=order, query=query)
-        return page_response(request, page, shapes.show_audit_record)
+        return page_response(request, page, schemas.show_audit_record)
 
 
 def _check_password(kind: str, password: str) -> None:

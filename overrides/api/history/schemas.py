@@ -105,7 +105,7 @@ _FROM = {
 _DiffQuery = type("_DiffQuery", (VersionListQuery,), _FROM)
 
 
-class RevisionDiffQuery(_DiffQuery):  # type: ignore[misc, valid-type]  # `from` is a word of Python
+class RevisionDiffQuery(_DiffQuery):  # type: ignore[misc, valid-type]  # `from` is a keyword of Python
     """Two revisions, and a scope: only overrides at or below it."""
 
     to = serializers.IntegerField(

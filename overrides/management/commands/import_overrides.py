@@ -84,7 +84,7 @@ class Command(BaseCommand):
             confirm=options["confirm"],
             asks=options["prune"] and not options["dry_run"],
         )
-        actor = Actor(None, "system:import", reason=f"ImportResult from {options['source']}.")
+        actor = Actor(None, "system:import", reason=f"Imported from {options['source']}.")
         return apply_findings(
             findings, options=apply_options, create_missing=options["create_projects"], actor=actor
         )
@@ -95,7 +95,7 @@ class Command(BaseCommand):
         for change in imported.plan.changes:
             self.stdout.write(f"{change.kind.value:9} {change.address}")
         counts = ", ".join(f"{imported.plan.count(kind)} {kind.value}" for kind in ChangeKind)
-        word = "Would be" if dry_run else "ImportResult"
+        word = "Would be" if dry_run else "Imported"
         self.stdout.write(f"{word}: {counts}; effective at {imported.plan.affected} scopes.")
         confirmation = imported.plan.confirmation
         if dry_run and prunes and confirmation:

@@ -34,7 +34,7 @@ class Gate(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class GateLimits:
-    """Limits of the gates; see docs/adr/0022. A removal is held if it exceeds removal_share and removal_count.
+    """Limits of the gates; see docs/adr/0022. A removal above both removal limits is held.
 
     bytes: of a data plane's configuration, shared by all teams. team_bytes, team_agents: of one team's part.
     """

@@ -58,7 +58,7 @@ class Contest:
             yield from self._decide_group(sorted(group, key=self.rank), reason)
 
     def rank(self, claim: Claim) -> tuple[Any, ...]:
-        """Return a claim's rank; the lowest wins. The last position is unique, so there is always one winner."""
+        """Return a claim's rank; the lowest wins. The last position is unique, so one claim wins."""
         standing = self.history.get((claim.team, claim.key))
         established = standing is not None and standing.established
         # An endpoint belongs to a team, whichever document declares it.

@@ -135,7 +135,7 @@ class _Decider:
         return [*self._with_endpoints(verdicts), *self._reject_canaries()]
 
     def _with_endpoints(self, verdicts: list[Verdict]) -> Iterator[Verdict]:
-        """Drop agents whose endpoint another team owns: Flyte keeps one connection, with the settings of either.
+        """Drop agents whose endpoint another team owns: Flyte keeps one connection, with either's settings.
 
         Another team may share the endpoint with equal settings, unless endpoints are strict.
         """

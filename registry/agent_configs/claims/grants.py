@@ -94,10 +94,10 @@ def apply_transfer(ownership: Ownership, order: Transfer, claims: Iterable[Claim
     }
     former = Grant(order.from_team, order.name, order.kind)
     if order.from_team not in claiming and former not in ownership.grants:
-        message = f"{order.from_team} has neither a claim to {order.name} nor a grant of it. List the claims to find its owner."
+        message = f"{order.from_team} neither claims {order.name} nor has a grant of it. Check its owner."
         raise InvalidRequest(message, errors=[FieldError("/from_team", "no_claim", message)])
     if order.to_team not in claiming:
-        message = f"{order.to_team} does not claim {order.name} yet. Publish a document that claims it, then transfer the name."
+        message = f"{order.to_team} does not claim {order.name} yet. Publish a claim, then transfer it."
         raise InvalidRequest(message, errors=[FieldError("/to_team", "no_claim", message)])
     grant = Grant(order.to_team, order.name, order.kind)
     released = Release(order.to_team, order.kind, order.name)

@@ -41,7 +41,7 @@ def drop_expired(history: History, *, now: datetime, grace: timedelta = GRACE) -
 def update_history(
     history: History, accepted: Iterable[Claim], dropped: Iterable[Claim], *, now: datetime, activated: bool
 ) -> History:
-    """Return the history after a decision. activated: its bundle is served, so accepted claims are established.
+    """Return the history after a decision. activated: its bundle is served, which establishes its claims.
 
     A losing claim is no longer established once that bundle is served: the new owner must not lose the name
     when a third document is deleted.

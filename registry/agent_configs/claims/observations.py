@@ -61,7 +61,7 @@ def _compare_endpoints(documents: Iterable[PublishedDocument], naming: Naming) -
 
 
 def _compare_pair(ours: _LocatedAgent, theirs: _LocatedAgent) -> Observation:
-    """Compare two agents of one endpoint: Flyte keeps one connection, so the first decides on TLS for both."""
+    """Compare two agents of one endpoint: Flyte keeps one connection, with the settings of the first."""
     same = _have_same_settings(ours, theirs)
     subject = Subject.ENDPOINT_SHARED if same else Subject.ENDPOINT_SETTINGS_MISMATCH
     more = "" if same else " but has other settings; Flyte uses the settings of one for both"

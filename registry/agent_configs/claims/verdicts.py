@@ -50,7 +50,7 @@ _HIDDEN_DOCUMENT = DocumentId("", "", "")
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The decision on one claim. winner: the claim that has or shares the name; rule: the one that decided."""
+    """The decision on one claim. winner: the claim that has or shares the name; rule: why it won."""
 
     claim: Claim
     reason: Reason
@@ -100,7 +100,7 @@ _REASON_TEXTS = {
 
 _ENDPOINT_HINTS = {
     Reason.ENDPOINT_CONFLICT: "Use another endpoint.",
-    Reason.ENDPOINT_SETTINGS_MISMATCH: "Use another endpoint, or the same values of insecure and defaultServiceConfig.",
+    Reason.ENDPOINT_SETTINGS_MISMATCH: "Use another endpoint, or equal insecure and defaultServiceConfig.",
 }
 
 

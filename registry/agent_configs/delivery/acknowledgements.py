@@ -120,7 +120,7 @@ def _reject(plane: DataPlane, row: AgentConfigBundle, acknowledgement: Acknowled
 
 
 def _recompute_and_continue(plane: DataPlane, actor: Actor) -> None:
-    """Recompute; while a trial produces no new bundle, no acknowledgement follows, so continue the bisection."""
+    """Recompute; continue the bisection while a trial makes no new bundle to acknowledge."""
     for _ in range(_MAX_BISECT_STEPS):
         recompute_all(actor)
         plane.refresh_from_db()

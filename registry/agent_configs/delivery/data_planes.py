@@ -232,7 +232,7 @@ def _spec_columns(spec: DataPlaneSpec) -> dict[str, Any]:
 def _check_spec(name: str, spec: DataPlaneSpec) -> None:
     errors = []
     if not _NAME.fullmatch(name):
-        message = "A data plane's name must have lowercase letters, digits and inner hyphens, at most 63 characters."
+        message = "A data plane's name must have lowercase letters, digits and inner hyphens, at most 63."
         errors.append(FieldError("/name", "malformed", message))
     if not _RELEASE.fullmatch(spec.release):
         errors.append(FieldError("/release", "malformed", "Must be a release of Flyte, such as 1.16.8."))

@@ -109,7 +109,7 @@ def _read_tasks(node: Node, draft: Draft, limits: Limits, findings: Findings) ->
 def _read_default(name: str, node: Node, draft: Draft, limits: Limits, findings: Findings) -> None:
     check_task_type(name, node.place, limits.reserved_task_types, findings)
     if node.value not in NAMES_BY_SECTION:
-        message = f"The default plugin of an agent's task type must be an agent plugin, not {quote_value(node.value)}."
+        message = f"The default plugin of a task type must be an agent plugin, not {quote_value(node.value)}."
         hint = f"Use {' or '.join(NAMES_BY_SECTION)}."
         findings.error(node.place, Code.SCHEMA_VIOLATION, message, hint)
     if name != name.lower():

@@ -74,7 +74,7 @@ def release_claim(team: str, kind: ClaimKind, name: str, *, actor: Actor) -> Non
 
 @transaction.atomic
 def transfer_claim(order: Transfer, *, actor: Actor) -> None:
-    """Move a name to another team within one bundle. Raises InvalidRequest if the new owner does not claim it."""
+    """Move a name to another team in one bundle. Raises InvalidRequest if the team does not claim it."""
     lock_publishing()
     before = load_ownership()
     after = apply_transfer(before, order, _load_claims())

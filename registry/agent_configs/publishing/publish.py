@@ -73,8 +73,8 @@ def put_document(
 ) -> tuple[AgentConfig, bool]:
     """Publish a document or a new generation of it. Return it, and whether it is new.
 
-    reject_invalid: raise InvalidAgentConfig if the document is invalid; otherwise store it and keep serving the
-    last good generation. in_batch: the caller holds the lock and recomputes once after all changes.
+    reject_invalid: raise InvalidAgentConfig for an invalid document; otherwise store it and keep serving
+    the last good generation. in_batch: the caller holds the lock and recomputes after all changes.
     Raises InvalidRequest, LimitReached, TooManyAttempts, VersionMismatch, VersionRequired.
     """
     _check_name(spec.id)
@@ -108,7 +108,7 @@ def delete_document(
     precondition: Precondition | None = None,
     in_batch: bool = False,
 ) -> None:
-    """Delete a document. The history keeps its claims for a while. Raises UnknownAgentConfig, TooManyAttempts.
+    """Delete a document; the history keeps its claims. Raises UnknownAgentConfig, TooManyAttempts.
 
     Deletions by a source have no rate limit: a large removal must not leave outdated documents behind.
     """

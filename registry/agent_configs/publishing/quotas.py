@@ -49,7 +49,7 @@ def check_bytes(document: DocumentId, text: str, *, before: int) -> None:
     total = _count_totals(other_documents)["bytes"] + size
     if total > most and size > before:
         message = (
-            f"The documents of the team {document.namespace} would have {total} bytes; the maximum is {most}. "
+            f"The team {document.namespace} would have {total} bytes of documents; the maximum is {most}. "
             "Delete documents, or ask an operator to raise AGENT_CONFIGS_TEAM_BYTES."
         )
         raise LimitReached(message)

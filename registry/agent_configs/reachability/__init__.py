@@ -1,10 +1,10 @@
-"""Whether the endpoints of published agents answer, as seen from here. By itself it gates nothing.
+"""Reachability of published agents, as seen from the control plane. By default it gates nothing.
 
-judging    three states, with patience; when to ask again (pure)
-probing    ask one endpoint: TCP, TLS, gRPC health; never an address of our own networks
-policies   what the settings say
-rows       what was found of each endpoint
-outcomes   and what that means for a document
-checking   which are due, and what their answers change
-telling    the condition `Reachable` of documents
+judge      evaluate outcomes: three states, and when to probe again (pure)
+probe      probe one endpoint: TCP, TLS and gRPC health, never in internal networks
+policies   policies from the settings
+models     the table of endpoints
+outcomes   outcomes combined per document
+check      probe due endpoints and store the outcomes
+condition  the condition `Reachable` of documents
 """

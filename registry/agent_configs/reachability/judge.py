@@ -1,4 +1,4 @@
-"""Evaluate probe outcomes: one failure is not enough, and unreachable endpoints are probed less often. Pure."""
+"""Evaluate probe outcomes: one failure is not enough, and failing endpoints are probed less often. Pure."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def judge_outcome(before: Finding, outcome: Outcome, thresholds: ProbeThresholds
 
 
 def seconds_until_next_probe(finding: Finding, interval: float, jitter: float) -> float:
-    """Return the delay until the next probe: short while in doubt, longer for lasting failures. jitter: 0 to 1."""
+    """Return the seconds: fewer while in doubt, more for lasting failures. jitter: 0 to 1."""
     seconds = interval
     if finding.leaning is not finding.outcome.status:
         seconds = interval / 4

@@ -33,7 +33,7 @@ class SourceStatus:
 
 
 def source_status(source: Source, caller: Caller) -> SourceStatus:
-    """Return a source's status. Only administrators see problems, which name documents of all organisations."""
+    """Return a source's status. Only administrators see its problems, which name all documents."""
     row = source.rows._default_manager.get(id=1)
     rules = caller.verdict(Action.AGENT_CONFIG_RULE).allowed
     return SourceStatus(

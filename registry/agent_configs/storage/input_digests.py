@@ -23,7 +23,7 @@ _HOUR = 3600
 
 
 def common_inputs_digest(now: datetime) -> str:
-    """Return the digest of inputs common to all data planes; by the hour, because claims and generations expire."""
+    """Return the digest of the common inputs. It includes the hour, because claims and generations expire."""
     hour = int(now.timestamp()) // _HOUR
     with connection.cursor() as cursor:
         cursor.execute(_ROWS)

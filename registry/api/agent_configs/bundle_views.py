@@ -53,7 +53,7 @@ class BundleItem(Endpoint):
         operation_id="agent_config_bundles_get",
         summary="Get one bundle",
         description=(
-            "Includes the documents that the bundle was built from, and the rejected claims with their reasons."
+            "Includes the documents that the bundle was built from, and rejected claims with their reasons."
         ),
         tags=_TAGS,
         responses=schemas.BundleRead,

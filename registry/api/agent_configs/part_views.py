@@ -23,8 +23,8 @@ class PartCollection(Endpoint):
         summary="List team parts",
         description=(
             "A part is what one team has active in one data plane. A gate can hold a team's change without "
-            "holding others; `held` has the reasons, and an administrator can approve `held_digest` at the data "
-            "plane. Lists only teams that the caller may see."
+            "holding others; `held` has the reasons, and an administrator can approve `held_digest` at the "
+            "data plane. Lists only teams that the caller may see."
         ),
         tags=["agent configurations"],
         parameters=[PartListQuery],

@@ -1,4 +1,4 @@
-"""Examples of agents for the API's description."""
+"""OpenAPI examples of agents."""
 
 from drf_spectacular.utils import OpenApiExample
 
@@ -28,7 +28,7 @@ AGENT = {
             "service_type": "vm",
             "status": "ready",
             "provider": "kubevirt",
-            "reason": "The agent says: ready.",
+            "reason": "Reported by the agent: ready.",
             "since": WHEN,
         }
     ],

@@ -1,4 +1,4 @@
-"""HTTP endpoints that set how long leases last."""
+"""HTTP endpoints for the lease durations of agents and environments."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from registry.api.agents import examples
 from registry.api.agents import schemas as shapes
 from registry.environments.lease_terms import set_agent_lease, set_environment_lease
 
-_SECONDS = "From three heartbeat intervals to a day. null: nothing is set here."
+_SECONDS = "From three heartbeat intervals to one day. null removes the setting."
 
 
 class AgentLeaseWrite(StrictSerializer):
@@ -26,7 +26,9 @@ class AgentLeaseWrite(StrictSerializer):
 
 
 class EnvironmentLeaseWrite(AgentLeaseWrite):
-    environment = Text(max_length=255, help_text="As agents name it; its first agent may be still to come.")
+    environment = Text(
+        max_length=255, help_text="The name that agents register with. Agents need not exist yet."
+    )
 
 
 class EnvironmentLeaseRead(serializers.Serializer[Any]):
@@ -42,27 +44,25 @@ class AgentLease(Endpoint):
         summary="Set the lease of an agent",
         description=(
             "How long the agent counts as alive after a heartbeat. Takes precedence over the lease of its "
-            "environment. Set three intervals or more for an agent whose interval is not set by us. A longer "
-            "lease holds at once, a shorter one from the next heartbeat."
+            "environment. Agents with a fixed interval of their own need at least three of those. A longer "
+            "lease applies immediately, a shorter one from the next heartbeat."
         ),
         tags=["agents"],
         parameters=[ReasonedQuery],
         request=AgentLeaseWrite,
         responses=shapes.AgentRead,
         examples=[
-            OpenApiExample(
-                "For heartbeats every ten minutes", value={"lease_seconds": 1800}, request_only=True
-            ),
+            OpenApiExample("Heartbeats every ten minutes", value={"lease_seconds": 1800}, request_only=True),
             examples.AGENT_READ,
         ],
     )
     @mutation
     def post(self, request: Request, agent_id: UUID) -> Response:
         query = ReasonedQuery.parse(request)
-        said = parse_body(AgentLeaseWrite, request)
+        body = parse_body(AgentLeaseWrite, request)
         policy = liveness_policy()
         actor = actor_of(request, query["change_message"])
-        agent = set_agent_lease(agent_id, said["lease_seconds"], actor=actor, policy=policy)
+        agent = set_agent_lease(agent_id, body["lease_seconds"], actor=actor, policy=policy)
         return Response(shapes.show_agent(agent, policy))
 
 
@@ -72,22 +72,22 @@ class EnvironmentLease(Endpoint):
     @extend_schema(
         operation_id="agents_set_environment_lease",
         summary="Set the lease of an environment's agents",
-        description="Of those that have no lease of their own. `GET /api/v1/fleet-guards` lists what is set.",
+        description="For agents without a lease of their own. `GET /api/v1/fleet-guards` lists the leases.",
         tags=["agents"],
         parameters=[ReasonedQuery],
         request=EnvironmentLeaseWrite,
         responses=EnvironmentLeaseRead,
         examples=[
-            OpenApiExample("For an edge site", value={"environment": "edge", "lease_seconds": 1800}),
+            OpenApiExample("Lease of an edge site", value={"environment": "edge", "lease_seconds": 1800}),
         ],
     )
     @mutation
     def post(self, request: Request) -> Response:
         query = ReasonedQuery.parse(request)
-        said = parse_body(EnvironmentLeaseWrite, request)
+        body = parse_body(EnvironmentLeaseWrite, request)
         environment = set_environment_lease(
-            said["environment"],
-            said["lease_seconds"],
+            body["environment"],
+            body["lease_seconds"],
             actor=actor_of(request, query["change_message"]),
             policy=liveness_policy(),
         )

@@ -1,4 +1,4 @@
-"""Doors to an agent's life: approve, drain, resume, deregister, retire; its history; counts of the fleet."""
+"""HTTP endpoints for the lifecycle of agents, and for counts of the fleet."""
 
 from __future__ import annotations
 
@@ -32,106 +32,106 @@ _SUMMARY = {
 
 
 class DrainWrite(StrictSerializer):
-    reason = Text(max_length=255, help_text="Shown to everybody who wonders.")
+    reason = Text(max_length=255, help_text="Shown with the agent's state.")
     until = serializers.DateTimeField(
-        required=False, allow_null=True, default=None, help_text="When the drain ends by itself."
+        required=False, allow_null=True, default=None, help_text="When the drain ends automatically."
     )
 
 
 class EnvironmentSummary(serializers.Serializer[Any]):
     environment = serializers.CharField()
-    total = serializers.IntegerField(help_text="Without retired ones.")
+    total = serializers.IntegerField(help_text="Without retired agents.")
     states = serializers.DictField(child=serializers.IntegerField())
 
 
 class FleetSummaryRead(serializers.Serializer[Any]):
-    total = serializers.IntegerField(help_text="Without retired ones.")
+    total = serializers.IntegerField(help_text="Without retired agents.")
     states = serializers.DictField(child=serializers.IntegerField(), help_text="Agents by state.")
     environments = EnvironmentSummary(many=True)
 
 
-def _described(operation: str, summary: str, description: str, **more: Any) -> Callable[[View], View]:
-    described: Callable[[View], View] = extend_schema(
+def _document(operation: str, summary: str, description: str, **options: Any) -> Callable[[View], View]:
+    decorator: Callable[[View], View] = extend_schema(
         operation_id=f"agents_{operation}",
         summary=summary,
         description=description,
         tags=["agents"],
         parameters=[ReasonedQuery],
         responses=shapes.AgentRead,
-        **{"request": None, "examples": [examples.AGENT_READ], **more},
+        **{"request": None, "examples": [examples.AGENT_READ], **options},
     )
-    return described
+    return decorator
 
 
 class AgentApproval(Endpoint):
     actions = {"POST": Action.AGENT_WRITE}
 
-    @_described(
+    @_document(
         "approve",
         "Approve an agent",
-        "For an agent that joined with a token that needs approval. It can take work now.",
+        "For an agent that joined with a token that requires approval. The agent can take work afterwards.",
     )
     @mutation
     def post(self, request: Request, agent_id: UUID) -> Response:
-        return _shown(lifecycle.approve(agent_id, actor=_actor(request)))
+        return _response(lifecycle.approve(agent_id, actor=_actor(request)))
 
 
 class AgentDrain(Endpoint):
     actions = {"POST": Action.AGENT_HEARTBEAT}
 
-    @_described(
+    @_document(
         "drain",
         "Drain an agent",
-        "Sent by the agent itself or by an operator. The agent finishes its work and gets no more; a restart "
+        "Called by the agent or by an operator. The agent finishes its work and gets no more; a restart "
         "does not end the drain.",
         request=DrainWrite,
         examples=[
-            OpenApiExample("For a kernel update", value={"reason": "Kernel update."}, request_only=True),
+            OpenApiExample(
+                "Drain for a kernel update", value={"reason": "Kernel update."}, request_only=True
+            ),
             examples.AGENT_READ,
         ],
     )
     @mutation
     def post(self, request: Request, agent_id: UUID) -> Response:
-        _own_or_operator(request, agent_id)
-        actor, said = _actor(request), parse_body(DrainWrite, request)
-        return _shown(lifecycle.drain(agent_id, reason=said["reason"], until=said["until"], actor=actor))
+        _require_own_or_operator(request, agent_id)
+        actor, body = _actor(request), parse_body(DrainWrite, request)
+        return _response(lifecycle.drain(agent_id, reason=body["reason"], until=body["until"], actor=actor))
 
 
 class AgentResumption(Endpoint):
     actions = {"POST": Action.AGENT_HEARTBEAT}
 
-    @_described(
+    @_document(
         "resume", "End the drain of an agent", "Resuming an agent that is not draining changes nothing."
     )
     @mutation
     def post(self, request: Request, agent_id: UUID) -> Response:
-        _own_or_operator(request, agent_id)
-        return _shown(lifecycle.resume(agent_id, actor=_actor(request)))
+        _require_own_or_operator(request, agent_id)
+        return _response(lifecycle.resume(agent_id, actor=_actor(request)))
 
 
-class AgentFarewell(Endpoint):
+class AgentDeregistration(Endpoint):
     actions = {"POST": Action.AGENT_HEARTBEAT}
 
-    @_described(
+    @_document(
         "deregister",
         "Deregister an agent",
-        "Sent by the agent itself when it stops, or by an operator. The agent can register again later.",
+        "Called by the agent itself when it stops, or by an operator. The agent can register again later.",
     )
     @mutation
     def post(self, request: Request, agent_id: UUID) -> Response:
-        _own_or_operator(request, agent_id)
-        return _shown(lifecycle.deregister(agent_id, actor=_actor(request)))
+        _require_own_or_operator(request, agent_id)
+        return _response(lifecycle.deregister(agent_id, actor=_actor(request)))
 
 
 class AgentRetirement(Endpoint):
     actions = {"POST": Action.AGENT_WRITE}
 
-    @_described(
-        "retire", "Retire an agent", "Revokes the agent's own token. To come back it must join again."
-    )
+    @_document("retire", "Retire an agent", "Revokes the agent's own token. To return, it must join again.")
     @mutation
     def post(self, request: Request, agent_id: UUID) -> Response:
-        return _shown(lifecycle.retire(agent_id, actor=_actor(request)))
+        return _response(lifecycle.retire(agent_id, actor=_actor(request)))
 
 
 class FleetSummary(Endpoint):
@@ -140,7 +140,7 @@ class FleetSummary(Endpoint):
     @extend_schema(
         operation_id="agents_summary",
         summary="Count agents by environment and state",
-        description="From counts that are kept, so it costs the same for ten agents and a million.",
+        description="Counts are maintained incrementally, so the cost does not depend on the fleet size.",
         tags=["agents"],
         responses=FleetSummaryRead,
         examples=[OpenApiExample("A small fleet", value=_SUMMARY, response_only=True)],
@@ -148,11 +148,13 @@ class FleetSummary(Endpoint):
     def get(self, request: Request) -> Response:
         Query.parse(request)
         by_environment = counts.agent_counts()
-        environments = [{"environment": name, **_counted(states)} for name, states in by_environment.items()]
-        return Response({**_counted(counts.total(by_environment)), "environments": environments})
+        environments = [
+            {"environment": name, **_show_counts(states)} for name, states in by_environment.items()
+        ]
+        return Response({**_show_counts(counts.total(by_environment)), "environments": environments})
 
 
-def _counted(states: dict[State, int]) -> dict[str, Any]:
+def _show_counts(states: dict[State, int]) -> dict[str, Any]:
     present = {state.value: count for state, count in states.items() if count}
     return {"total": sum(present.values()) - present.get(State.RETIRED, 0), "states": present}
 
@@ -161,14 +163,14 @@ def _actor(request: Request) -> Any:
     return actor_of(request, ReasonedQuery.parse(request)["change_message"])
 
 
-def _own_or_operator(request: Request, agent_id: UUID) -> None:
+def _require_own_or_operator(request: Request, agent_id: UUID) -> None:
     caller = caller_of(request)
-    whose = Agent.objects.filter(id=agent_id).values_list("registered_by", flat=True).first()
-    if whose is None or whose != caller.principal_id:
+    owner_id = Agent.objects.filter(id=agent_id).values_list("registered_by", flat=True).first()
+    if owner_id is None or owner_id != caller.principal_id:
         caller.require(Action.AGENT_WRITE)
     if not Agent.objects.filter(id=agent_id).exists():
         raise UnknownAgent(f"There is no agent {agent_id}.")
 
 
-def _shown(agent: Agent) -> Response:
+def _response(agent: Agent) -> Response:
     return Response(shapes.show_agent(agent, liveness_policy()))

@@ -1,4 +1,4 @@
-"""The shapes of agents in the API: DCM's fields (environment-agents.md 2.1, 2.2), and what we add."""
+"""API schemas of agents: DCM's fields (environment-agents.md 2.1, 2.2) and our additions."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ from registry.providers.conditions import advertised
 from registry.task_types.names import NAME as TASK_TYPE
 from registry.task_types.names import TaskType
 
-LEASE_SOURCES = [(one, one) for one in ("agent", "environment", "default")]
-COSTS = [(one.value, one.value) for one in Cost]
-STATES = [(one.value, one.value) for one in State]
-SORTS = [(one, one) for one in ORDERS]
-_MOST_LABELS = 64
-_MAX_LAG = 2**63 - 1
-_chance = random.Random()  # noqa: S311  (jitter is no secret)
+LEASE_SOURCES = [(source, source) for source in ("agent", "environment", "default")]
+COSTS = [(cost.value, cost.value) for cost in Cost]
+STATES = [(state.value, state.value) for state in State]
+SORTS = [(order, order) for order in ORDERS]
+_MAX_LABELS = 64
+_MAX_INTEGER = 2**63 - 1
+_jitter = random.Random()  # noqa: S311  (jitter is not a secret)
 
 
 class LabelsField(serializers.DictField):
@@ -48,46 +48,52 @@ class LabelsField(serializers.DictField):
         for name, value in labels.items():
             if not (re.fullmatch(QUALIFIED_NAME, name) and re.fullmatch(LABEL_VALUE, value)):
                 raise serializers.ValidationError(
-                    {name: f"{name!r}={value!r} is not a Kubernetes label."}, code="malformed"
+                    {name: f"{name!r}={value!r} is not a valid Kubernetes label."}, code="malformed"
                 )
-        if len(labels) > _MOST_LABELS:
-            raise serializers.ValidationError(f"An agent has {_MOST_LABELS} labels at most.", code="too_many")
+        if len(labels) > _MAX_LABELS:
+            raise serializers.ValidationError(
+                f"An agent can have at most {_MAX_LABELS} labels.", code="too_many"
+            )
         return labels
 
 
 class AgentResourcesWrite(StrictSerializer):
-    """What the agent's environment has left. Totals are strings with a unit, or plain numbers of things."""
+    """Free resources of the agent's environment. Totals are strings with a unit, or plain counts."""
 
-    total_cpu = Whole(required=False, min_value=0, max_value=_MAX_LAG)
-    total_memory = Text(required=False, max_length=32, help_text="Such as 1TB.")
-    total_storage = Text(required=False, max_length=32, help_text="Such as 2TB.")
-    total_node = Whole(required=False, min_value=0, max_value=_MAX_LAG)
+    total_cpu = Whole(required=False, min_value=0, max_value=_MAX_INTEGER)
+    total_memory = Text(required=False, max_length=32, help_text="With a unit, such as 1TB.")
+    total_storage = Text(required=False, max_length=32, help_text="With a unit, such as 2TB.")
+    total_node = Whole(required=False, min_value=0, max_value=_MAX_INTEGER)
 
 
 class AgentTaskTypeWrite(StrictSerializer):
-    name = Text(max_length=128, help_text="Letters, digits and _ . : -, such as spark.")
+    name = Text(max_length=128, help_text="Name of letters, digits and _ . : -, such as spark.")
     version = Text(max_length=63, required=False, default="", allow_blank=True)
 
     def validate_name(self, value: str) -> str:
         if not TASK_TYPE.fullmatch(value):
-            raise serializers.ValidationError("Letters, digits and _ . : -, at most 128.", code="malformed")
+            raise serializers.ValidationError(
+                "Use at most 128 letters, digits and _ . : -.", code="malformed"
+            )
         return value
 
 
 class AgentRegistrationWrite(StrictSerializer):
-    name = Text(max_length=255, help_text="The agent's natural key.")
-    environment = Text(max_length=255, help_text="Free words, such as prod-eu-west-1.")
+    name = Text(max_length=255, help_text="Unique name of the agent.")
+    environment = Text(max_length=255, help_text="Name of the environment, such as prod-eu-west-1.")
     service_types = serializers.ListField(
         child=Text(max_length=63),
         allow_empty=True,
         max_length=100,
-        help_text="What it can provide.",
+        help_text="Service types that the agent can provide.",
     )
     cost = serializers.ChoiceField(choices=COSTS)
-    topic_name = Text(max_length=LONGEST_TOPIC_NAME, help_text="`dcm.agent.` and letters, digits, _ or -.")
+    topic_name = Text(
+        max_length=LONGEST_TOPIC_NAME, help_text="`dcm.agent.` followed by letters, digits, _ or -."
+    )
     resources_available = AgentResourcesWrite(required=False, allow_null=True, default=None)
     labels = LabelsField(
-        required=False, default=dict, help_text="As Kubernetes labels; lists select by them."
+        required=False, default=dict, help_text="Labels in Kubernetes syntax, for use in selectors."
     )
     capacity = Whole(
         required=False,
@@ -95,13 +101,13 @@ class AgentRegistrationWrite(StrictSerializer):
         default=None,
         min_value=0,
         max_value=2**31 - 1,
-        help_text="How much work it takes at once.",
+        help_text="Maximum number of concurrent work items.",
     )
     task_types = serializers.ListField(
         child=AgentTaskTypeWrite(),
         required=False,
         max_length=1000,
-        help_text="That it serves, with versions.",
+        help_text="Task types that the agent serves, with versions.",
     )
 
     instance_uuid = InstanceField(required=False, allow_null=True, default=None, help_text=INSTANCE)
@@ -109,7 +115,7 @@ class AgentRegistrationWrite(StrictSerializer):
     def validate_topic_name(self, value: str) -> str:
         if not TOPIC_NAME.fullmatch(value):
             raise serializers.ValidationError(
-                "It must be dcm.agent. and then letters, digits, _ or -: no wildcard, no further dot.",
+                "Use dcm.agent. followed by letters, digits, _ or -, without wildcards or further dots.",
                 code="malformed",
             )
         return value
@@ -134,10 +140,10 @@ class AgentRead(serializers.Serializer[Any]):
     environment = serializers.CharField()
     service_types = serializers.ListField(child=serializers.CharField())
     advertised_service_types = serializers.ListField(
-        child=serializers.CharField(), help_text="Without those whose provider is unavailable."
+        child=serializers.CharField(), help_text="Service types without those whose provider is unavailable."
     )
     service_type_conditions = ServiceTypeCondition(
-        many=True, help_text="Of the types that have, or had, a registered provider."
+        many=True, help_text="Conditions of the service types that have or had a registered provider."
     )
     task_types = AgentTaskTypeRead(many=True)
     cost = serializers.ChoiceField(choices=COSTS)
@@ -145,36 +151,41 @@ class AgentRead(serializers.Serializer[Any]):
     resources_available = serializers.DictField(allow_null=True)
     labels = serializers.DictField(child=serializers.CharField())
     capacity = serializers.IntegerField(allow_null=True)
-    drain_reason = serializers.CharField(help_text="Empty unless it drains, or will when it is back.")
+    drain_reason = serializers.CharField(
+        help_text="Empty unless the agent drains, or will drain once it is back."
+    )
     drain_until = serializers.DateTimeField(allow_null=True)
     health_status = serializers.ChoiceField(choices=STATES)
     state_reason = serializers.CharField()
     state_since = serializers.DateTimeField()
     late = serializers.BooleanField(
-        help_text="More than 1.5 intervals without a heartbeat, lease still good."
+        help_text="True after 1.5 intervals without a heartbeat while the lease is valid."
     )
-    last_heartbeat = serializers.DateTimeField(help_text="Our clock, at receipt.")
+    last_heartbeat = serializers.DateTimeField(help_text="Time of receipt by the control plane's clock.")
     lease_expires_at = serializers.DateTimeField()
     lease_seconds = serializers.IntegerField(help_text=LEASE_SECONDS)
     lease_set_for = serializers.ChoiceField(
-        choices=LEASE_SOURCES, help_text="What sets the lease: the agent itself, its environment, or nothing."
+        choices=LEASE_SOURCES,
+        help_text="Where the lease is set: on the agent, on its environment, or by default.",
     )
     consumer_lag = serializers.IntegerField()
     clock_skew_ms = serializers.IntegerField(
         allow_null=True,
-        help_text="The agent's clock less ours at its last heartbeat, travel time included.",
+        help_text="The agent's clock minus the control plane's at its last heartbeat, with network latency.",
     )
     heartbeat_interval = serializers.IntegerField(help_text="Seconds between heartbeats.")
-    next_heartbeat_in_seconds = serializers.FloatField(help_text="The interval with jitter: beat again then.")
-    generation = serializers.IntegerField(help_text="Counts registrations under this name.")
+    next_heartbeat_in_seconds = serializers.FloatField(
+        help_text="Interval with jitter: when to send the next heartbeat."
+    )
+    generation = serializers.IntegerField(help_text="Number of registrations under this name.")
     configuration_etag = serializers.CharField(help_text=CONFIGURATION_ETAG)
     conditions = serializers.ListField(
         child=serializers.DictField(),
-        help_text="As the agent said last, beside a heartbeat; and ours: ClockSynced.",
+        help_text="Conditions from the agent's last report, and our own: ClockSynced.",
     )
     versions = serializers.DictField(child=serializers.CharField())
     providers = serializers.ListField(
-        child=serializers.DictField(), help_text="Health of its service providers."
+        child=serializers.DictField(), help_text="Health of the agent's service providers."
     )
     create_time = serializers.DateTimeField()
     update_time = serializers.DateTimeField()
@@ -185,11 +196,11 @@ class AgentPage(serializers.Serializer[Any]):
     next_cursor = serializers.CharField(allow_null=True)
 
 
-def _words(text: str, known: list[str]) -> list[str]:
+def _parse_words(text: str, allowed: list[str]) -> list[str]:
     words = [word.strip() for word in text.split(",") if word.strip()]
-    if unknown := [word for word in words if word not in known]:
+    if unknown := [word for word in words if word not in allowed]:
         raise serializers.ValidationError(
-            f"{unknown[0]!r} is none of: {', '.join(known)}.", code="unknown_word"
+            f"{unknown[0]!r} is not valid. Use one of: {', '.join(allowed)}.", code="unknown_word"
         )
     return words
 
@@ -197,64 +208,69 @@ def _words(text: str, known: list[str]) -> list[str]:
 class AgentListQuery(PageQuery):
     health_status = serializers.CharField(
         required=False,
-        help_text="Only in these states, with commas between: " + ", ".join(State) + ".",
+        help_text="Filter by states, separated by commas: " + ", ".join(State) + ".",
     )
-    late = serializers.BooleanField(required=False, default=False, help_text="Only late ones.")
+    late = serializers.BooleanField(required=False, default=False, help_text="Only late agents.")
     selector = serializers.CharField(
         required=False,
         default="",
         allow_blank=True,
-        help_text="By labels, as in Kubernetes: team=ml,tier!=dev,region in (eu,us),!old.",
+        help_text="Label selector as in Kubernetes: team=ml,tier!=dev,region in (eu,us),!old.",
     )
-    q = serializers.CharField(required=False, max_length=255, help_text="A part of the name.")
+    q = serializers.CharField(required=False, max_length=255, help_text="Filter by a part of the name.")
     sort = serializers.ChoiceField(choices=SORTS, required=False, default="name")
     only = serializers.CharField(
-        required=False, default="", allow_blank=True, help_text="Only these members, with commas."
+        required=False,
+        default="",
+        allow_blank=True,
+        help_text="Return only these fields, separated by commas.",
     )
 
     def validate_health_status(self, value: str) -> list[str]:
-        return _words(value, [one.value for one in State])
+        return _parse_words(value, [state.value for state in State])
 
     def validate_only(self, value: str) -> list[str]:
-        return _words(value, list(AgentRead().fields))
+        return _parse_words(value, list(AgentRead().fields))
 
-    environment = serializers.CharField(required=False, help_text="Only of this environment.")
-    service_type = serializers.CharField(required=False, help_text="Only those that advertise this.")
+    environment = serializers.CharField(required=False, help_text="Filter by environment.")
+    service_type = serializers.CharField(required=False, help_text="Filter by advertised service type.")
 
 
 class RegistrationQuery(MutationQuery):
-    """What a registration takes."""
+    """Query parameters of a registration."""
 
 
 class RemovalQuery(ReasonedQuery):
-    force = serializers.BooleanField(required=False, default=False, help_text="Whatever its state.")
+    force = serializers.BooleanField(
+        required=False, default=False, help_text="Remove the agent in any state."
+    )
 
 
-def registration_from(said: dict[str, Any]) -> Registration:
-    resources = said["resources_available"]
+def registration_from(body: dict[str, Any]) -> Registration:
+    resources = body["resources_available"]
     return Registration(
-        name=said["name"],
-        environment=said["environment"],
-        service_types=tuple(dict.fromkeys(said["service_types"])),
-        cost=Cost(said["cost"]),
-        topic_name=said["topic_name"],
+        name=body["name"],
+        environment=body["environment"],
+        service_types=tuple(dict.fromkeys(body["service_types"])),
+        cost=Cost(body["cost"]),
+        topic_name=body["topic_name"],
         resources_available=None if resources is None else dict(resources),
-        labels=dict(said["labels"]),
-        capacity=said["capacity"],
-        task_types=tuple(TaskType(**one) for one in said.get("task_types", ())),
-        instance_uuid=said.get("instance_uuid"),
+        labels=dict(body["labels"]),
+        capacity=body["capacity"],
+        task_types=tuple(TaskType(**row) for row in body.get("task_types", ())),
+        instance_uuid=body.get("instance_uuid"),
     )
 
 
 def show_agent(agent: Agent, policy: LivenessPolicy) -> dict[str, Any]:
-    """An agent as the API shows it; `agent` comes from `AgentQuerySet.shown`."""
+    """Return the API representation of an agent from `AgentQuerySet.shown`."""
     lease, report = agent.lease, getattr(agent, "report", None)
     now: datetime = agent.now  # type: ignore[attr-defined]  # annotated
     late = agent.state in LIVE and policy.is_late(lease.renewed_at, now=now, lease_seconds=lease.set_seconds)
     skew = skew_ms(lease.reported_at, lease.renewed_at)
     return {
         "agent_id": str(agent.id),
-        **{name: getattr(agent, name) for name in _AS_STORED},
+        **{name: getattr(agent, name) for name in _STORED_FIELDS},
         "advertised_service_types": advertised(agent.service_types, agent.service_type_conditions),
         "health_status": agent.state,
         "late": late,
@@ -265,7 +281,7 @@ def show_agent(agent: Agent, policy: LivenessPolicy) -> dict[str, Any]:
         "consumer_lag": lease.consumer_lag,
         "clock_skew_ms": skew,
         "heartbeat_interval": int(policy.interval.total_seconds()),
-        "next_heartbeat_in_seconds": policy.next_interval(_chance),
+        "next_heartbeat_in_seconds": policy.next_interval(_jitter),
         "generation": lease.generation,
         "configuration_etag": lease.configuration_etag,
         "conditions": [
@@ -279,7 +295,14 @@ def show_agent(agent: Agent, policy: LivenessPolicy) -> dict[str, Any]:
     }
 
 
-_AS_STORED = (*FACTS, "service_type_conditions", "drain_reason", "drain_until", "state_reason", "state_since")
+_STORED_FIELDS = (
+    *FACTS,
+    "service_type_conditions",
+    "drain_reason",
+    "drain_until",
+    "state_reason",
+    "state_since",
+)
 
 
 def _lease_source(lease: Lease) -> str:

@@ -1,4 +1,4 @@
-"""Doors to agents: register, beat, look."""
+"""HTTP endpoints to list, register, read and remove agents."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from registry.api.retry_after import with_retry_after
 from registry.joining.name_conflicts import note_rival
 from registry.joining.register import register
 from registry.lifecycle import remove
-from registry.listing.search import ORDERS, matching
+from registry.listing.search import ORDERS, search_agents
 
 
 class AgentCollection(Endpoint):
@@ -31,7 +31,7 @@ class AgentCollection(Endpoint):
     unlimited_methods = frozenset({"POST"})
 
     def handle_exception(self, exc: Exception) -> Response:
-        """What was refused is rolled back by now: the note stands by itself."""
+        """Record the rival instance after the transaction of the rejected registration is rolled back."""
         if isinstance(exc, DuplicateInstance):
             note_rival(exc, actor=actor_of(self.request))
         return with_retry_after(super().handle_exception(exc), exc)
@@ -40,7 +40,7 @@ class AgentCollection(Endpoint):
         operation_id="agents_list",
         summary="List agents",
         description=(
-            "Filter by state, environment, service type, label or name; each agent with its state and its "
+            "Filter by state, environment, service type, label or name. Shows each agent with its state and "
             "last heartbeat."
         ),
         tags=["agents"],
@@ -55,11 +55,11 @@ class AgentCollection(Endpoint):
     def get(self, request: Request) -> Response:
         query = shapes.AgentListQuery.parse(request)
         policy, only = liveness_policy(), query["only"] or None
-        page = paginate(request, matching(query), order=ORDERS[query["sort"]], query=query)
+        page = paginate(request, search_agents(query), order=ORDERS[query["sort"]], query=query)
 
         def show(agent: Agent) -> dict[str, Any]:
-            shown = shapes.show_agent(agent, policy)
-            return {name: shown[name] for name in only} if only else shown
+            fields = shapes.show_agent(agent, policy)
+            return {name: fields[name] for name in only} if only else fields
 
         return page_response(request, page, show)
 
@@ -67,7 +67,7 @@ class AgentCollection(Endpoint):
         operation_id="agents_register",
         summary="Register an agent",
         description=(
-            "201 for a new name, 200 for a known one. The agent is ready, and its lease begins. With an "
+            "201 for a new agent, 200 for an existing one. It becomes ready and its lease starts. With an "
             "`instance_uuid`, 409 `duplicate_instance` while another process with the same name and "
             "credential sends heartbeats; register again after `Retry-After` seconds."
         ),
@@ -114,7 +114,7 @@ class AgentItem(Endpoint):
     @extend_schema(
         operation_id="agents_remove",
         summary="Remove the record of an agent",
-        description="409 `still_in_use` for one that has not, unless `force=true`.",
+        description="Only for a retired agent: otherwise 409 `still_in_use`, unless `force=true`.",
         tags=["agents"],
         parameters=[shapes.RemovalQuery],
         responses={204: None},

@@ -1,4 +1,4 @@
-"""Routes of DCM agents, below /api/v1alpha1/."""
+"""Routes of DCM agents under /api/v1alpha1/."""
 
 from django.urls import path
 

@@ -1,7 +1,7 @@
-"""Unmodified DCM agents at /api/v1alpha1/agents: their fields, their pages, their errors.
+"""HTTP endpoints for unmodified DCM agents at /api/v1alpha1/agents, with DCM's fields, pages and errors.
 
-Newer ones send a token, older ones none. What comes without a token is taken only where DCM_AGENTS is on, and
-may touch agents that came the same way, and no others. Wire contract: environment-agents.md 2.1, 2.2, 5.4,
+Newer agents send a token, older ones do not. A request without a token is accepted only with DCM_AGENTS, and
+only for agents that were registered without one. Wire contract: environment-agents.md 2.1, 2.2, 5.4,
 dispatch.md A1.
 """
 
@@ -32,18 +32,18 @@ from registry.api.agents.schemas import AgentRegistrationWrite, registration_fro
 from registry.api.heartbeats.schemas import HeartbeatWrite
 from registry.heartbeats.record import Heartbeat, record_heartbeat
 from registry.joining.register import register
-from registry.metrics import counted
+from registry.metrics import count_heartbeat
 
-_MOST = 100
+_MAX_PAGE_SIZE = 100
 _SALT = "dcm-page"
-# DCM knows three words. No new work and no alarm: congested. Nobody there: unavailable.
-_WORDS = {
+# DCM has three statuses. congested: no new work and no alarm. unavailable: every other state.
+_HEALTH_STATUSES = {
     State.READY: "ready",
     State.CONGESTED: "congested",
     State.DRAINING: "congested",
     State.UNKNOWN: "congested",
 }
-# RFC 7807's `type`, as DCM's control plane says it.
+# The `type` of RFC 7807 problems, as sent by DCM's control plane.
 _SLUGS = {
     400: "validation-error",
     401: "unauthorized",
@@ -56,7 +56,7 @@ _SLUGS = {
 
 
 class DcmView(APIView):
-    """actions: what a token must allow. tokenless: the methods that DCM_AGENTS opens to calls without one."""
+    """A view of DCM. actions: required by method. tokenless: methods that need no token with DCM_AGENTS."""
 
     authentication_classes = (TokenAuthentication,)
     permission_classes = ()
@@ -68,11 +68,13 @@ class DcmView(APIView):
         super().initial(request, *args, **kwargs)
         method = request.method or ""
         if method not in self.actions:
-            return  # 405 comes right after this
+            return  # answered with 405 by the caller
         if isinstance(request.user, Caller):
             request.user.require(self.actions[method])
         elif not (settings.DCM_AGENTS and method in self.tokenless):
-            raise NotAuthenticated("Send a token: Authorization: Bearer cp_agt_… (DCM_AUTH_TOKEN).")
+            raise NotAuthenticated(
+                "The request has no token. Send Authorization: Bearer cp_agt_… (DCM_AUTH_TOKEN)."
+            )
 
     def handle_exception(self, exc: Exception) -> Response:
         if isinstance(exc, ControlplaneError):
@@ -89,20 +91,20 @@ class DcmAgents(DcmView):
 
     def get(self, request: Request) -> Response:
         rows: Any = Agent.objects.shown().order_by("name")
-        if word := request.query_params.get("health_status"):
-            rows = rows.filter(state__in=[state.value for state in State if _word(state) == word])
+        if status := request.query_params.get("health_status"):
+            rows = rows.filter(state__in=[state.value for state in State if _health_status(state) == status])
         size = _page_size(request.query_params.get("max_page_size", ""))
         if token := request.query_params.get("page_token"):
             rows = rows.filter(name__gt=_read_page_token(token))
-        found = list(rows[: size + 1])
-        page = found[:size]
-        more = signing.dumps(page[-1].name, salt=_SALT) if len(found) > size else ""
-        return Response({"agents": [_show(one) for one in page], "next_page_token": more})
+        agents = list(rows[: size + 1])
+        page = agents[:size]
+        next_token = signing.dumps(page[-1].name, salt=_SALT) if len(agents) > size else ""
+        return Response({"agents": [_show(agent) for agent in page], "next_page_token": next_token})
 
     def post(self, request: Request) -> Response:
-        said = _parsed(AgentRegistrationWrite, request, also={"resources_available": None})
+        body = _parse(AgentRegistrationWrite, request, defaults={"resources_available": None})
         agent, created = register(
-            registration_from(said),
+            registration_from(body),
             actor=_actor(request),
             any_agent=_any_agent(request),
             policy=liveness_policy(),
@@ -127,11 +129,11 @@ class DcmHeartbeat(DcmView):
     tokenless = frozenset({"PUT"})
 
     def put(self, request: Request, agent_id: UUID) -> Response:
-        said = _parsed(HeartbeatWrite, request)
-        with counted():
+        body = _parse(HeartbeatWrite, request)
+        with count_heartbeat():
             record_heartbeat(
                 agent_id,
-                Heartbeat(said["timestamp"], said["consumer_lag"]),
+                Heartbeat(body["timestamp"], body["consumer_lag"]),
                 actor=_actor(request),
                 any_agent=_any_agent(request),
                 policy=liveness_policy(),
@@ -141,22 +143,22 @@ class DcmHeartbeat(DcmView):
 
 
 def _find(agent_id: UUID) -> Agent:
-    found = Agent.objects.shown().filter(id=agent_id).first()
-    if found is None:
+    agent = Agent.objects.shown().filter(id=agent_id).first()
+    if agent is None:
         raise _unknown(agent_id)
-    return found
+    return agent
 
 
 def _unknown(agent_id: UUID) -> UnknownAgent:
     return UnknownAgent(f"agent {agent_id} not found")
 
 
-def _parsed(shape: type[Any], request: Request, also: dict[str, Any] | None = None) -> dict[str, Any]:
-    """Members that we know; a DCM agent may send more, and null where it has nothing."""
+def _parse(serializer: type[Any], request: Request, defaults: dict[str, Any] | None = None) -> dict[str, Any]:
+    """Parse known fields. A DCM agent may send more fields, and null for those that are not set."""
     if not isinstance(request.data, dict):
         raise InvalidRequest("The body must be a JSON object.")
-    known = {name: request.data[name] for name in shape().fields if request.data.get(name) is not None}
-    parsed = shape(data={**known, **(also or {})})
+    fields = {name: request.data[name] for name in serializer().fields if request.data.get(name) is not None}
+    parsed = serializer(data={**fields, **(defaults or {})})
     parsed.is_valid(raise_exception=True)
     return dict(parsed.validated_data)
 
@@ -171,8 +173,8 @@ def _any_agent(request: Request) -> bool:
     return isinstance(request.user, Caller) and request.user.verdict(Action.AGENT_WRITE).allowed
 
 
-def _word(state: str) -> str:
-    return _WORDS.get(State(state), "unavailable")
+def _health_status(state: str) -> str:
+    return _HEALTH_STATUSES.get(State(state), "unavailable")
 
 
 def _show(agent: Agent) -> dict[str, Any]:
@@ -183,20 +185,20 @@ def _show(agent: Agent) -> dict[str, Any]:
         "service_types": agent.service_types,
         "cost": agent.cost,
         "topic_name": agent.topic_name,
-        "health_status": _word(agent.state),
+        "health_status": _health_status(agent.state),
         "last_heartbeat": agent.lease.renewed_at,
         "create_time": agent.created_at,
         "update_time": agent.updated_at,
-        # Ours; a DCM client ignores it.
+        # Our addition; DCM clients ignore it.
         "state": agent.state,
     }
 
 
 def _page_size(text: str) -> int:
     if not text:
-        return _MOST
-    if not (text.isascii() and text.isdecimal() and 1 <= int(text) <= _MOST):
-        raise InvalidRequest(f"max_page_size must be from 1 to {_MOST}")
+        return _MAX_PAGE_SIZE
+    if not (text.isascii() and text.isdecimal() and 1 <= int(text) <= _MAX_PAGE_SIZE):
+        raise InvalidRequest(f"max_page_size must be from 1 to {_MAX_PAGE_SIZE}")
     return int(text)
 
 

@@ -28,7 +28,7 @@ from registry.heartbeats.permits import give_permit
 from registry.heartbeats.record import record_heartbeat, renewal_of
 from registry.heartbeats.record_many import record_heartbeats
 from registry.heartbeats.renew import Renewal
-from registry.metrics import HEARTBEATS, counted
+from registry.metrics import HEARTBEATS, count_heartbeat
 
 _WHEN = "2026-11-21T09:30:00Z"
 _BEAT = {"timestamp": _WHEN, "consumer_lag": 0}
@@ -92,7 +92,7 @@ class AgentHeartbeat(Endpoint):
         Query.parse(request)
         said = shapes.parsed(shapes.HeartbeatWrite, request.data)
         policy = liveness_policy()
-        with counted():
+        with count_heartbeat():
             agent = record_heartbeat(
                 agent_id, shapes.heartbeat_of(said, request.data), **_how(request, policy)
             )

@@ -1,4 +1,4 @@
-"""The shapes of service providers in the API: DCM's fields (environment-agents.md 2.4), and what we add."""
+"""API schemas of service providers: DCM's fields (environment-agents.md 2.4) and our additions."""
 
 from __future__ import annotations
 
@@ -17,35 +17,48 @@ from registry.providers.health import Health
 from registry.providers.models import Provider, ProviderChange
 from registry.providers.registration import Kind, ProviderRegistration
 
-KINDS = [(one.value, one.value) for one in Kind]
+KINDS = [(kind.value, kind.value) for kind in Kind]
 
 
 class ProviderWrite(StrictSerializer):
-    name = Text(max_length=255, trim_whitespace=True, help_text="Its natural key at the agent.")
-    endpoint = Text(max_length=2000, help_text="Where the agent reaches it. We never call it.")
-    service_type = Text(max_length=63, trim_whitespace=True, help_text="One provider serves a type.")
-    schema_version = Text(max_length=63, help_text="Such as v1alpha1.")
+    name = Text(max_length=255, trim_whitespace=True, help_text="Name of the provider, unique for the agent.")
+    endpoint = Text(
+        max_length=2000,
+        help_text="Address at which the agent reaches the provider. The control plane never calls it.",
+    )
+    service_type = Text(
+        max_length=63,
+        trim_whitespace=True,
+        help_text="Service type of the provider. One provider serves a type.",
+    )
+    schema_version = Text(max_length=63, help_text="Version of the schema, such as v1alpha1.")
     type = serializers.ChoiceField(choices=KINDS, required=False, default=Kind.EXTERNAL.value)
     display_name = Text(max_length=255, required=False, default="", allow_blank=True)
     operations = serializers.ListField(
-        child=Text(max_length=63), required=False, max_length=50, help_text="create, delete, update."
+        child=Text(max_length=63),
+        required=False,
+        max_length=50,
+        help_text="Supported operations, such as create, delete and update.",
     )
     metadata = serializers.DictField(
-        required=False, allow_null=True, default=None, help_text="region_code, zone, resources and the like."
+        required=False,
+        allow_null=True,
+        default=None,
+        help_text="Any metadata, such as region_code, zone and resources.",
     )
     status = AnyCase(
-        choices=PROVIDER_STATUSES, required=False, help_text="What the agent's first probe said."
+        choices=PROVIDER_STATUSES, required=False, help_text="Result of the agent's first probe."
     )
 
 
 class ProviderQuery(MutationQuery):
     id = serializers.CharField(
-        required=False, max_length=200, help_text="Its id, for a new one. Left out: a UUID."
+        required=False, max_length=200, help_text="Id for a new provider. Default: a UUID."
     )
 
 
 class RemovalQuery(ReasonedQuery):
-    """What taking a provider away takes."""
+    """Query parameters of a removal."""
 
 
 class ProviderRead(serializers.Serializer[Any]):
@@ -62,12 +75,12 @@ class ProviderRead(serializers.Serializer[Any]):
     status = serializers.ChoiceField(choices=PROVIDER_STATUSES)
     status_reason = serializers.CharField()
     status_since = serializers.DateTimeField()
-    holds_service_type = serializers.BooleanField(help_text="False once its lease ran out.")
+    holds_service_type = serializers.BooleanField(help_text="False once the lease has expired.")
     lease_expires_at = serializers.DateTimeField(
-        help_text="Renewed by registering again, and by each heartbeat whose report names it."
+        help_text="Renewed by registering again and by each heartbeat whose report names the provider."
     )
     last_check_time = serializers.DateTimeField(
-        allow_null=True, help_text="When a report of it was looked at."
+        allow_null=True, help_text="When a report on the provider was last processed."
     )
     create_time = serializers.DateTimeField()
     update_time = serializers.DateTimeField()
@@ -79,16 +92,14 @@ class ProviderPage(serializers.Serializer[Any]):
 
 
 class ProviderListQuery(PageQuery):
-    status = serializers.ChoiceField(
-        choices=PROVIDER_STATUSES, required=False, help_text="Only in this state."
-    )
+    status = serializers.ChoiceField(choices=PROVIDER_STATUSES, required=False, help_text="Filter by state.")
 
 
 class ProviderChangeRead(serializers.Serializer[Any]):
     name = serializers.CharField()
     service_type = serializers.CharField()
-    old_status = serializers.CharField(allow_blank=True, help_text="Empty at its first registration.")
-    new_status = serializers.CharField(allow_blank=True, help_text="Empty when it was taken away.")
+    old_status = serializers.CharField(allow_blank=True, help_text="Empty for the first registration.")
+    new_status = serializers.CharField(allow_blank=True, help_text="Empty for the removal.")
     reason = serializers.CharField()
     actor = serializers.CharField()
     at = serializers.DateTimeField()
@@ -99,28 +110,28 @@ class ProviderChangePage(serializers.Serializer[Any]):
     next_cursor = serializers.CharField(allow_null=True)
 
 
-def registration_of(said: Mapping[str, Any]) -> ProviderRegistration:
-    status = said.get("status")
+def registration_from(body: Mapping[str, Any]) -> ProviderRegistration:
+    status = body.get("status")
     return ProviderRegistration(
-        name=said["name"],
-        endpoint=said["endpoint"],
-        service_type=said["service_type"],
-        schema_version=said["schema_version"],
-        kind=Kind(said["type"]),
-        display_name=said["display_name"],
-        operations=tuple(said.get("operations", ())),
-        metadata=said["metadata"],
+        name=body["name"],
+        endpoint=body["endpoint"],
+        service_type=body["service_type"],
+        schema_version=body["schema_version"],
+        kind=Kind(body["type"]),
+        display_name=body["display_name"],
+        operations=tuple(body.get("operations", ())),
+        metadata=body["metadata"],
         status=None if status is None else Health(status),
     )
 
 
 def show_provider(provider: Provider, lease: timedelta) -> dict[str, Any]:
-    """A provider as the API shows it, loaded with its agent's lease."""
+    """Return the API representation of a provider that is loaded with its agent's lease."""
     return {
         "id": provider.provider_id,
         "path": f"providers/{provider.provider_id}",
         "type": provider.kind,
-        **{name: getattr(provider, name) for name in _AS_STORED},
+        **{name: getattr(provider, name) for name in _STORED_FIELDS},
         "status": provider.state,
         "status_reason": provider.state_reason,
         "status_since": provider.state_since,
@@ -144,7 +155,7 @@ def show_change(change: ProviderChange) -> dict[str, Any]:
     }
 
 
-_AS_STORED = (
+_STORED_FIELDS = (
     "name",
     "display_name",
     "endpoint",

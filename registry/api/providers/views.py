@@ -1,4 +1,4 @@
-"""Doors to the service providers of an agent: register, look, take away, read what happened."""
+"""HTTP endpoints for the service providers of an agent: list, register, read, remove, history."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from registry.agents.models import Agent
 from registry.agents.policies import liveness_policy
 from registry.api.providers import schemas
 from registry.providers.models import Provider, ProviderChange
-from registry.providers.register import Allowed, register_provider, remove_provider
+from registry.providers.register import ProviderAccess, register_provider, remove_provider
 
 _WHEN = "2026-11-21T09:30:00Z"
-_SAID = {
+_REGISTRATION = {
     "name": "kubevirt",
     "endpoint": "http://kubevirt.dcm:8081/vms",
     "service_type": "vm",
@@ -35,9 +35,9 @@ _SAID = {
 _PROVIDER = {
     "id": "kubevirt",
     "path": "providers/kubevirt",
-    **_SAID,
+    **_REGISTRATION,
     "status": "ready",
-    "status_reason": "The agent says: ready.",
+    "status_reason": "Reported by the agent: ready.",
     "status_since": _WHEN,
     "holds_service_type": True,
     "lease_expires_at": "2026-11-21T09:31:30Z",
@@ -50,11 +50,11 @@ _CHANGE = {
     "service_type": "vm",
     "old_status": "unhealthy",
     "new_status": "ready",
-    "reason": "The agent says: ready.",
+    "reason": "Reported by the agent: ready.",
     "actor": "agent-eu-1",
     "at": _WHEN,
 }
-_ANSWER = OpenApiExample("A provider", value=_PROVIDER, response_only=True, status_codes=["200", "201"])
+_EXAMPLE = OpenApiExample("A provider", value=_PROVIDER, response_only=True, status_codes=["200", "201"])
 
 
 class ProviderCollection(Endpoint):
@@ -77,35 +77,35 @@ class ProviderCollection(Endpoint):
         if "status" in query:
             rows = rows.filter(state=query["status"])
         if not rows.exists():
-            _need_agent(agent_id)
+            _require_agent(agent_id)
         lease = liveness_policy().lease
         page = paginate(request, rows, order=("name",), query=query)
-        return page_response(request, page, lambda one: schemas.show_provider(one, lease))
+        return page_response(request, page, lambda provider: schemas.show_provider(provider, lease))
 
     @extend_schema(
         operation_id="providers_register",
         summary="Register a service provider or renew its lease",
         description=(
-            "201 for a new name, 200 for a known one. One provider serves a type: 409 `service_type_taken` "
-            "names the holder, whose lease must run out first. A heartbeat whose report names the provider "
-            "renews its lease too."
+            "201 for a new provider, 200 for an existing one. One provider serves a type: 409 "
+            "`service_type_taken` names the holder, whose lease must expire first. A heartbeat whose report "
+            "names the provider also renews its lease."
         ),
         tags=["agents"],
         parameters=[schemas.ProviderQuery],
         request=schemas.ProviderWrite,
         responses={200: schemas.ProviderRead, 201: schemas.ProviderRead},
-        examples=[OpenApiExample("A provider", value=_SAID, request_only=True), _ANSWER],
+        examples=[OpenApiExample("A provider", value=_REGISTRATION, request_only=True), _EXAMPLE],
     )
     @mutation
     def post(self, request: Request, agent_id: UUID) -> Response:
         query = schemas.ProviderQuery.parse(request)
-        said = parse_body(schemas.ProviderWrite, request)
+        body = parse_body(schemas.ProviderWrite, request)
         policy = liveness_policy()
         provider, created = register_provider(
             agent_id,
-            schemas.registration_of(said),
+            schemas.registration_from(body),
             provider_id=query.get("id"),
-            allowed=_allowed(request),
+            access=_access(request),
             policy=policy,
         )
         return Response(
@@ -121,10 +121,10 @@ class ProviderItem(Endpoint):
     @extend_schema(
         operation_id="providers_get",
         summary="Get one service provider",
-        description="Includes the provider's health, the reason for it, and when it was last checked.",
+        description="Includes the provider's health, its reason, and the time of the last check.",
         tags=["agents"],
         responses=schemas.ProviderRead,
-        examples=[_ANSWER],
+        examples=[_EXAMPLE],
     )
     def get(self, request: Request, agent_id: UUID, provider_id: str) -> Response:
         Query.parse(request)
@@ -136,7 +136,7 @@ class ProviderItem(Endpoint):
     @extend_schema(
         operation_id="providers_remove",
         summary="Remove a service provider",
-        description="Its service type is free at once. The agent registers again if it offers less now.",
+        description="Frees the service type. An agent that now offers fewer types must register again.",
         tags=["agents"],
         parameters=[schemas.RemovalQuery],
         responses={204: None},
@@ -144,7 +144,7 @@ class ProviderItem(Endpoint):
     @mutation
     def delete(self, request: Request, agent_id: UUID, provider_id: str) -> Response:
         query = schemas.RemovalQuery.parse(request)
-        remove_provider(agent_id, provider_id, allowed=_allowed(request, query["change_message"]))
+        remove_provider(agent_id, provider_id, access=_access(request, query["change_message"]))
         return Response(status=204)
 
 
@@ -154,7 +154,7 @@ class ProviderHistory(Endpoint):
     @extend_schema(
         operation_id="providers_history",
         summary="List state changes of a service provider, newest first",
-        description="Each change with the old and new state, the reason and who or what caused it.",
+        description="Each change with the old and new state, the reason and the actor.",
         tags=["agents"],
         parameters=[PageQuery],
         responses=schemas.ProviderChangePage,
@@ -176,11 +176,11 @@ def _rows(agent_id: UUID) -> QuerySet[Provider]:
     return Provider.objects.filter(agent_id=agent_id).select_related("agent__lease")
 
 
-def _need_agent(agent_id: UUID) -> None:
+def _require_agent(agent_id: UUID) -> None:
     if not Agent.objects.filter(id=agent_id).exists():
         raise UnknownAgent(f"There is no agent {agent_id}.")
 
 
-def _allowed(request: Request, reason: str = "") -> Allowed:
+def _access(request: Request, reason: str = "") -> ProviderAccess:
     any_agent: Any = caller_of(request).verdict(Action.AGENT_WRITE).allowed
-    return Allowed(actor_of(request, reason), any_agent)
+    return ProviderAccess(actor_of(request, reason), any_agent)

@@ -1,4 +1,4 @@
-"""Examples of task types for openapi.yaml."""
+"""OpenAPI examples of task types."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ _PUBLISHED = {
 TASK_TYPES = [OpenApiExample("A page", value={"items": [_LISTED], "next_cursor": None}, response_only=True)]
 TASK_TYPE = [
     OpenApiExample(
-        "A published one",
+        "A published task type",
         value={
             "name": "acme_sensor",
             "published": [_PUBLISHED],

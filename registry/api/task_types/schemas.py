@@ -1,4 +1,4 @@
-"""The shapes of task types in the API."""
+"""API schemas of task types."""
 
 from __future__ import annotations
 
@@ -13,16 +13,18 @@ from registry.api.agent_configs.document_schemas import ConditionRead
 from registry.task_routing import Publication
 from registry.task_types.models import ServedTaskType
 
-_STATES = [(one.value, one.value) for one in State]
+_STATES = [(state.value, state.value) for state in State]
 
 
 class TaskTypeRead(serializers.Serializer[Any]):
     name = serializers.CharField()
     versions = serializers.ListField(child=serializers.CharField(allow_blank=True))
-    agents = serializers.IntegerField(help_text="Registered ones that serve any version of it.")
-    live_agents = serializers.IntegerField(help_text="Among them, those that are ready or congested.")
-    teams = serializers.ListField(child=serializers.CharField(), help_text="That publish it, and win.")
-    data_planes = serializers.IntegerField(help_text="Whose bundle has it.")
+    agents = serializers.IntegerField(help_text="Registered agents that serve any version.")
+    live_agents = serializers.IntegerField(help_text="Those of them that are ready or congested.")
+    teams = serializers.ListField(
+        child=serializers.CharField(), help_text="Teams whose claim to the task type is accepted."
+    )
+    data_planes = serializers.IntegerField(help_text="Number of data planes whose bundle has the task type.")
 
 
 class TaskTypePage(serializers.Serializer[Any]):
@@ -34,9 +36,9 @@ class ServingAgentRead(serializers.Serializer[Any]):
     agent_id = serializers.UUIDField()
     agent = serializers.CharField()
     environment = serializers.CharField()
-    version = serializers.CharField(allow_blank=True, help_text="Empty if the agent told none.")
+    version = serializers.CharField(allow_blank=True, help_text="Empty if the agent registered no version.")
     health_status = serializers.ChoiceField(choices=_STATES)
-    since = serializers.DateTimeField(help_text="Since when it has said so, without a break.")
+    since = serializers.DateTimeField(help_text="Since when the agent has served it without interruption.")
 
 
 class LoserRead(serializers.Serializer[Any]):
@@ -51,21 +53,23 @@ class LoserRead(serializers.Serializer[Any]):
 
 
 class PublicationRead(serializers.Serializer[Any]):
-    """Who serves it in one data plane, by the bundle that is in force."""
+    """Route of the task type in one data plane, from its active bundle."""
 
     data_plane = serializers.CharField()
     revision = serializers.IntegerField()
     version = serializers.IntegerField()
-    pin = serializers.CharField(help_text="Project and domain of a canary.")
-    mapped = serializers.BooleanField(help_text="False where the data plane discovers it.")
-    team = serializers.CharField(help_text="Empty if that is another organisation's.")
-    document = serializers.CharField(help_text="The winner, as `source/team/name`.")
-    generation = serializers.IntegerField(help_text="Its latest.")
+    pin = serializers.CharField(help_text="Project and domain, for a canary.")
+    mapped = serializers.BooleanField(help_text="False if the data plane discovers the task type itself.")
+    team = serializers.CharField(help_text="Empty if it belongs to another organisation.")
+    document = serializers.CharField(help_text="Document that serves it, as `source/team/name`.")
+    generation = serializers.IntegerField(help_text="Latest generation of the document.")
     agent = serializers.CharField()
     endpoint = serializers.CharField()
     insecure = serializers.BooleanField()
-    since = serializers.DateTimeField(help_text="Since when the team has the name.")
-    conditions = ConditionRead(many=True, help_text="Of the winner; `Reachable` is of its agents.")
+    since = serializers.DateTimeField(help_text="Since when the team has owned the name.")
+    conditions = ConditionRead(
+        many=True, help_text="Conditions of the document; `Reachable` refers to its agents."
+    )
     losers = LoserRead(many=True)
 
     class Meta:
@@ -74,25 +78,25 @@ class PublicationRead(serializers.Serializer[Any]):
 
 class TaskTypeDetail(serializers.Serializer[Any]):
     name = serializers.CharField()
-    published = PublicationRead(many=True, help_text="By data plane, whatever the page.")
+    published = PublicationRead(many=True, help_text="Routes by data plane, the same on every page.")
     items = ServingAgentRead(many=True, help_text="Registered agents that serve it.")
     next_cursor = serializers.CharField(allow_null=True)
 
 
 class TaskTypeQuery(PageQuery):
-    version = serializers.CharField(required=False, help_text="Only registered agents with this version.")
+    version = serializers.CharField(required=False, help_text="Filter the registered agents by version.")
 
 
-def show_agent(one: ServedTaskType) -> dict[str, Any]:
+def show_agent(served: ServedTaskType) -> dict[str, Any]:
     return {
-        "agent_id": str(one.agent_id),
-        "agent": one.agent.name,
-        "environment": one.agent.environment,
-        "version": one.version,
-        "health_status": one.agent.state,
-        "since": one.since,
+        "agent_id": str(served.agent_id),
+        "agent": served.agent.name,
+        "environment": served.agent.environment,
+        "version": served.version,
+        "health_status": served.agent.state,
+        "since": served.since,
     }
 
 
-def show_publication(one: Publication) -> dict[str, Any]:
-    return asdict(one)
+def show_publication(publication: Publication) -> dict[str, Any]:
+    return asdict(publication)

@@ -1,4 +1,4 @@
-"""Doors to task types: which there are, who publishes one, and which agents serve it."""
+"""HTTP endpoints for task types: list, and details with publishing teams and serving agents."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ class TaskTypes(Endpoint):
     )
     def get(self, request: Request) -> Response:
         query, caller = PageQuery.parse(request), caller_of(request)
-        page = paginate(request, task_routing.names_seen_by(caller), order=("name",), query=query)
-        found = task_routing.summaries([one.name for one in page.items], caller)
-        return page_response(request, page, lambda one: found[one.name])
+        page = paginate(request, task_routing.visible_names(caller), order=("name",), query=query)
+        summaries = task_routing.summaries([row.name for row in page.items], caller)
+        return page_response(request, page, lambda row: summaries[row.name])
 
 
 class TaskTypeItem(Endpoint):
@@ -52,11 +52,11 @@ class TaskTypeItem(Endpoint):
     )
     def get(self, request: Request, name: str) -> Response:
         query, caller = schemas.TaskTypeQuery.parse(request), caller_of(request)
-        found, rows = task_routing.find(name, caller)
+        routes, rows = task_routing.find_task_type(name, caller)
         if "version" in query:
             rows = rows.filter(version=query["version"])
         page = paginate(request, rows, order=("version", "id"), query=query)
         response = page_response(request, page, schemas.show_agent)
-        told = [schemas.show_publication(one) for one in found]
-        response.data = {"name": name, "published": told, **response.data}
+        published = [schemas.show_publication(route) for route in routes]
+        response.data = {"name": name, "published": published, **response.data}
         return response

@@ -24,13 +24,13 @@ class Command(BaseCommand):
         if state == OFF:
             raise CommandError("AGENT_CONFIGS_PATH is empty. Set it to the folder of agent configurations.")
         recompute_all(_ACTOR)
-        found = get_folder_row()
-        for problem in found.problems:
+        row = get_folder_row()
+        for problem in row.problems:
             self.stderr.write(problem)
-        if state == AWAITING and found.pending:
+        if state == AWAITING and row.pending:
             self.stderr.write(
-                f"{len(found.pending['documents'])} documents would be removed. To confirm, run "
-                f"manage.py load_agent_configs --confirm {found.pending['digest']}"
+                f"{len(row.pending['documents'])} documents would be removed. To confirm, run "
+                f"manage.py load_agent_configs --confirm {row.pending['digest']}"
             )
         if state != CURRENT:
             raise CommandError(f"The folder was not loaded: {state}. Its documents stay.")

@@ -104,26 +104,26 @@ def test_one_address_cannot_use_up_what_others_have(jane, settings):
 
 def test_a_browser_that_logged_in_before_is_not_locked_out_by_others(jane, settings):
     settings.LOGIN_FAILURES_PER_NAME = 5
-    known = Client()
-    log_in(password=PASSWORD, client=known)
-    known.post("/logout")
+    client = Client()
+    log_in(password=PASSWORD, client=client)
+    client.post("/logout")
     for number in range(6):
         log_in(REMOTE_ADDR=f"192.0.2.{number}")
     assert log_in(password=PASSWORD).status_code == 429
 
-    assert log_in(password=PASSWORD, client=known).status_code == 302
+    assert log_in(password=PASSWORD, client=client).status_code == 302
 
 
 def test_a_known_browser_has_a_limit_too_and_is_known_for_its_name_alone(jane):
-    known = Client()
-    log_in(password=PASSWORD, client=known)
-    known.post("/logout")
-    statuses = guess(PER_NAME_AND_ADDRESS + 1, client=known)
+    client = Client()
+    log_in(password=PASSWORD, client=client)
+    client.post("/logout")
+    statuses = guess(PER_NAME_AND_ADDRESS + 1, client=client)
     principals.create_principal("joe", kind=PrincipalKind.PERSON, password=PASSWORD, actor=ACTOR)
-    others = [log_in("joe", client=known).status_code for _ in range(PER_NAME_AND_ADDRESS + 1)]
+    status_codes = [log_in("joe", client=client).status_code for _ in range(PER_NAME_AND_ADDRESS + 1)]
 
     assert statuses == [422] * PER_NAME_AND_ADDRESS + [429]
-    assert others == [422] * PER_NAME_AND_ADDRESS + [429]
+    assert status_codes == [422] * PER_NAME_AND_ADDRESS + [429]
     # As from anywhere else.
     assert log_in("joe").status_code == 429
 

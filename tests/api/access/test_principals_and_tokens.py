@@ -16,7 +16,7 @@ def test_me_tells_who_i_am_and_what_i_have(db):
     me = Api(token_for("editor", scope=Scope(project="ads"))).get("me").json()
 
     assert me["kind"] == "service"
-    assert [(one["role"], one["scope"]["project"]) for one in me["grants"]] == [("editor", "ads")]
+    assert [(grant["role"], grant["scope"]["project"]) for grant in me["grants"]] == [("editor", "ads")]
 
 
 def test_can_i_answers_with_its_reason(db):
@@ -126,9 +126,9 @@ def test_a_password_must_be_good_and_a_persons(api, kind, password):
 def test_the_audit_log_is_read_by_administrators_only(api):
     make_project("ads")
 
-    shown = api.get("audit?object_type=project").json()["items"]
+    audit = api.get("audit?object_type=project").json()["items"]
 
-    assert [one["action"] for one in shown] == ["project.created"]
+    assert [record["action"] for record in audit] == ["project.created"]
     assert Api(token_for("editor")).get("audit").status_code == 403
 
 

@@ -69,7 +69,7 @@ def test_an_address_without_a_valid_token_is_refused_above_its_limit(db, setting
 
     answers = [anybody.get("/api/v1/me") for _ in range(3)]
 
-    assert [one.status_code for one in answers] == [401, 401, 429]
+    assert [answer.status_code for answer in answers] == [401, 401, 429]
     assert answers[2]["Retry-After"] == "50"
     # A valid token works from the same address.
     assert Api(token_for("viewer")).get("me").status_code == 200
@@ -98,8 +98,8 @@ def test_agents_are_not_counted(db, settings):
         for number in range(3)
     ]
     beats = [
-        fleet.put(f"agents/{one.json()['agent_id']}/heartbeat", beat).status_code
-        for one in registered
+        fleet.put(f"agents/{item.json()['agent_id']}/heartbeat", beat).status_code
+        for item in registered
         for _ in "12"
     ]
 
@@ -129,7 +129,7 @@ def test_without_valkey_nobody_waits_and_the_process_counts_by_itself(db, settin
 def test_requests_are_counted_in_portions_that_all_processes_see(monkeypatch):
     trips = []
     add = attempt_counters.add
-    monkeypatch.setattr(attempt_counters, "add", lambda *given: trips.append(1) or add(*given))
+    monkeypatch.setattr(attempt_counters, "add", lambda *arguments: trips.append(1) or add(*arguments))
     processes = [throttles.RequestCounter() for _ in range(2)]
 
     counts = [processes[number % 2].add("token", 7, 2000) for number in range(1000)]

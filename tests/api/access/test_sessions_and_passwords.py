@@ -74,14 +74,14 @@ def change(browser, current=PASSWORD, new=NEW, **more):
 def test_a_list_shows_what_a_session_is_recognised_by(jane):
     here, there = log_in(), log_in(agent=SAFARI, address="2001:db8::7")
 
-    found = sessions_of(here)
+    sessions = sessions_of(here)
 
-    assert [(one["browser"], one["address"], one["is_current"]) for one in found] == [
+    assert [(session["browser"], session["address"], session["is_current"]) for session in sessions] == [
         ("Safari on iOS", "2001:db8::7", False),
         ("Firefox on Linux", "192.0.2.1", True),
     ]
-    assert {"created_at", "last_used_at", "expires_at"} <= set(found[0])
-    assert [one["is_current"] for one in sessions_of(there)] == [True, False]
+    assert {"created_at", "last_used_at", "expires_at"} <= set(sessions[0])
+    assert [session["is_current"] for session in sessions_of(there)] == [True, False]
     page = here.get("/sessions").content.decode()
     assert "Safari on iOS" in page
     assert page.count("this session") == 1
@@ -108,13 +108,13 @@ def test_use_is_noted_to_the_minute_with_its_address(jane):
     before = Session.objects.get().last_used_at
 
     browser.get("/sessions", REMOTE_ADDR="192.0.2.99")
-    noted = Session.objects.get()
+    session = Session.objects.get()
     browser.get("/sessions", REMOTE_ADDR="192.0.2.100")
 
-    assert noted.last_used_at > before
-    assert noted.address == "192.0.2.99"
-    assert Session.objects.get() == noted
-    assert Session.objects.get().last_used_at == noted.last_used_at
+    assert session.last_used_at > before
+    assert session.address == "192.0.2.99"
+    assert Session.objects.get() == session
+    assert Session.objects.get().last_used_at == session.last_used_at
 
 
 def test_a_session_expires(jane):
@@ -128,7 +128,7 @@ def test_a_session_expires(jane):
 
 def test_a_person_ends_another_session_of_theirs(jane):
     here, there = log_in(), log_in(agent=SAFARI)
-    other = next(one for one in sessions_of(here) if not one["is_current"])
+    other = next(session for session in sessions_of(here) if not session["is_current"])
 
     question = here.get(f"/sessions/{other['id']}/end").content.decode()
     ended = here.post(f"/sessions/{other['id']}/end")
@@ -146,13 +146,13 @@ def test_a_person_ends_another_session_of_theirs(jane):
 
 
 def test_a_person_ends_all_other_sessions(jane):
-    here, *others = log_in(), log_in(), log_in()
+    here, *other_browsers = log_in(), log_in(), log_in()
 
-    assert "Sessions that end: 2" in here.get("/sessions/end-others").content.decode()
+    assert "Sessions to end: 2" in here.get("/sessions/end-others").content.decode()
     here.post("/sessions/end-others")
 
     assert is_in(here)
-    assert not any(map(is_in, others))
+    assert not any(map(is_in, other_browsers))
 
 
 def test_ending_the_current_session_logs_out(jane):
@@ -179,7 +179,7 @@ def test_an_administrator_ends_the_sessions_of_others_and_nobody_else_does(jane)
     assert post(eve, "sessions:end", {"principal": "jane"}).status_code == 403
     assert is_in(hers)
 
-    assert [one["principal"] for one in sessions_of(admin, principal="jane")] == ["jane"]
+    assert [session["principal"] for session in sessions_of(admin, principal="jane")] == ["jane"]
     assert admin.post(f"/sessions/{session['id']}/end")["Location"] == "/sessions?principal=jane"
     assert not is_in(hers)
     again = log_in()

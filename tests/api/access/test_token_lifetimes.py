@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -22,6 +21,7 @@ from controlplane.identity.roles import ALLOWED, Grant, Role, decide, missing_ri
 from controlplane.scopes import Scope
 from registry.joining.models import JoinToken
 from tests.support.api_client import ACTOR, AGENT, Api, make_principal
+from tests.support.waiting import until
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
 POLICY = Policy(default=timedelta(days=90), longest=timedelta(days=365))
@@ -31,11 +31,11 @@ limits = st.none() | moments.filter(lambda at: at > NOW)
 
 
 @given(st.none() | moments | st.just(Unspecified.EXPIRY), limits, st.booleans())
-def test_no_token_outlives_its_issuer_or_the_longest_lifetime(wanted, limit, may_be_endless):
+def test_no_token_outlives_its_issuer_or_the_longest_lifetime(requested, limit, may_be_endless):
     try:
-        end = expiry_of(wanted, Creation(NOW, limit, may_be_endless), POLICY)
+        end = expiry_of(requested, Creation(NOW, limit, may_be_endless), POLICY)
     except InvalidRequest:
-        assert wanted is not Unspecified.EXPIRY
+        assert requested is not Unspecified.EXPIRY
         return
 
     assert end is not None or (limit is None and may_be_endless)
@@ -63,13 +63,13 @@ def test_a_token_with_six_seconds_to_live_makes_none_that_lives_longer(admin):
     make_principal("admin", name="other")
 
     later = in_(seconds=60)
-    wanted = [{"expires_at": None}, {"expires_at": later}, {"principal": "other", "expires_at": later}]
-    refused = [short.post("tokens", {"name": "x", **body}) for body in wanted]
+    requested = [{"expires_at": None}, {"expires_at": later}, {"principal": "other", "expires_at": later}]
+    refused = [short.post("tokens", {"name": "x", **body}) for body in requested]
     made = short.post("tokens", {"name": "x"})
 
-    assert {one.status_code for one in refused} == {400}
-    assert {one.json()["errors"][0]["code"] for one in refused} == {"outlives_its_issuer"}
-    assert "cannot live longer" in refused[0].json()["detail"]
+    assert {response.status_code for response in refused} == {400}
+    assert {response.json()["errors"][0]["code"] for response in refused} == {"outlives_its_issuer"}
+    assert "cannot be valid longer" in refused[0].json()["detail"]
     assert made.status_code == 201
     assert Token.objects.get(id=made.json()["id"]).expires_at <= datetime.now(UTC) + timedelta(seconds=6)
     assert made.json()["created_with"] == str(Token.objects.get(digest=digest_of(short)).id)
@@ -148,7 +148,7 @@ def test_revoking_a_token_revokes_all_that_came_of_it_at_any_depth(api, admin):
 
     assert api.delete(f"tokens/{first['id']}").status_code == 204
 
-    assert {Api(one["token"]).get("me").status_code for one in (*made, sibling)} == {401}
+    assert {Api(made["token"]).get("me").status_code for made in (*made, sibling)} == {401}
     assert Api(apart["token"]).get("me").status_code == 200
     assert AuditRecord.objects.filter(action="token.revoked").count() == 5
     assert api.delete(f"tokens/{first['id']}").status_code == 204
@@ -180,14 +180,14 @@ def test_a_join_token_is_revoked_with_the_token_that_made_it(api):
     issuer = api.post("tokens", {"name": "operator"}).json()
     child = Api(issuer["token"]).post("tokens", {"name": "child"}).json()
     made = [
-        Api(one["token"]).post("join-tokens", {"name": "eu", "name_pattern": "*"}).json()
-        for one in (issuer, child)
+        Api(issuer["token"]).post("join-tokens", {"name": "eu", "name_pattern": "*"}).json()
+        for issuer in (issuer, child)
     ]
     apart = api.post("join-tokens", {"name": "apart", "name_pattern": "*"}).json()
 
     api.delete(f"tokens/{issuer['id']}")
 
-    assert {Api(one["token"]).post("agents:join", AGENT).status_code for one in made} == {401}
+    assert {Api(token["token"]).post("agents:join", AGENT).status_code for token in made} == {401}
     assert AuditRecord.objects.filter(action="join_token.revoked").count() == 2
     assert Api(apart["token"]).post("agents:join", AGENT).status_code == 201
 
@@ -214,15 +214,15 @@ def test_an_agent_that_rotates_its_token_gains_no_time(api):
 
 
 @given(st.lists(grants, max_size=3), st.lists(grants, max_size=3))
-def test_rights_are_missing_exactly_if_something_is_allowed_to_one_alone(wanted, held):
+def test_rights_are_missing_exactly_if_something_is_allowed_to_one_alone(granted, caller_role):
     covered = all(
-        decide(held, action, scope).allowed
+        decide(caller_role, action, scope).allowed
         for scope in (Scope(), Scope(project="ads"), Scope(project="ads", domain="d"))
         for action in set().union(*ALLOWED.values())
-        if decide(wanted, action, scope).allowed
+        if decide(granted, action, scope).allowed
     )
 
-    assert (missing_rights(wanted, held) == []) is covered
+    assert (missing_rights(granted, caller_role) == []) is covered
 
 
 def test_nobody_creates_a_token_with_rights_that_are_not_theirs(db):
@@ -282,11 +282,9 @@ def test_a_child_that_is_being_created_is_revoked_with_its_grandparent(transacti
 
 
 def _wait_for_a_lock():
-    deadline = time.monotonic() + 5
-    with connection.cursor() as cursor:
-        while time.monotonic() < deadline:
+    def is_waited_for() -> bool:
+        with connection.cursor() as cursor:
             cursor.execute("SELECT count(*) FROM pg_locks WHERE NOT granted")
-            if cursor.fetchone()[0]:
-                return
-            time.sleep(0.02)
-    raise AssertionError("nobody waits")
+            return bool(cursor.fetchone()[0])
+
+    until(is_waited_for, 5, lambda: "Nobody waits for a lock.")

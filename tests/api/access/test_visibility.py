@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-import yaml
 from django.db import transaction
 from django.test import Client, override_settings
 
@@ -17,14 +16,9 @@ from controlplane.scopes import Scope
 from tests.api.access.visibility_table import TABLE, Ask
 from tests.api.access.visibility_world import ABSENT, CONTESTED, KINDS, Reader, World, make_world
 from tests.support.api_client import Api, make_project, token_for
-from tests.support.paths import ROOT
+from tests.support.openapi import operations
 
-METHODS = {
-    operation["operationId"]: method.upper()
-    for methods in yaml.load((ROOT / "openapi.yaml").read_text(), yaml.CSafeLoader)["paths"].values()
-    for method, operation in methods.items()
-    if "operationId" in operation
-}
+METHODS = {operation["operationId"]: method for method, operation in operations()}
 POSTED_QUESTIONS = {"me_can_i", "overrides_effective_batch", "agent_configs_admit"}
 PAGES = (
     *("/", "/overrides?project=zqscope", "/resource-types", "/search?q=zq", "/audit", "/events"),
@@ -48,7 +42,7 @@ def test_every_operation_says_how_it_is_asked_for_what_is_not_the_callers():
 
 
 def test_no_answer_names_what_the_caller_may_not_read(world):
-    found = [
+    table = [
         f"{operation} {ask.path} to {reader.name}: {problem}"
         for operation, asks in TABLE.items()
         for ask in asks
@@ -57,11 +51,11 @@ def test_no_answer_names_what_the_caller_may_not_read(world):
         for problem in problems(world, reader, METHODS[operation], ask)
     ]
 
-    assert found == []
+    assert table == []
 
 
 def test_no_page_of_the_console_names_what_the_reader_may_not_read(world):
-    found = []
+    hidden = []
     for reader in world.readers:
         if not reader.principal:
             continue
@@ -69,15 +63,15 @@ def test_no_page_of_the_console_names_what_the_reader_may_not_read(world):
         browser.force_login(Principal.objects.get(name=reader.principal))
         for page in PAGES:
             text = browser.get(page).content.decode()
-            found += [f"{page} to {reader.name}: {kind}" for kind in reader.hidden if kind in text]
+            hidden += [f"{page} to {reader.name}: {kind}" for kind in reader.hidden if kind in text]
 
-    assert found == []
+    assert hidden == []
 
 
 def test_an_anonymous_reader_sees_no_more_than_a_viewer(world):
     reader = Reader("anonymous", Api(), frozenset({"zqteama", "zqteamb", "zqaccess"}))
     with override_settings(ANONYMOUS_READ=True):
-        found = [
+        table = [
             f"{operation} {ask.path}: {problem}"
             for operation, asks in TABLE.items()
             if METHODS[operation] == "GET"
@@ -85,7 +79,7 @@ def test_an_anonymous_reader_sees_no_more_than_a_viewer(world):
             for problem in problems(world, reader, "GET", ask)
         ]
 
-    assert found == []
+    assert table == []
 
 
 def kind_of(operation: str) -> str:
@@ -142,7 +136,7 @@ def indifferent(answer: Any, names: dict[str, str]) -> tuple[int, dict[str, str]
     return (
         answer.status_code,
         headers,
-        re.sub("|".join(rf"\b{re.escape(one)}\b" for one in values), ABSENT, text),
+        re.sub("|".join(rf"\b{re.escape(value)}\b" for value in values), ABSENT, text),
     )
 
 
@@ -157,7 +151,7 @@ def test_a_revision_counts_the_changes_that_the_caller_may_read(api):
 
     assert api.get(f"overrides/revisions/{revision}").json()["changes"] == 2
     assert viewer.get(f"overrides/revisions/{revision}").json()["changes"] == 1
-    assert [one["changes"] for one in viewer.get("overrides/revisions").json()["items"]] == [1]
+    assert [revision["changes"] for revision in viewer.get("overrides/revisions").json()["items"]] == [1]
 
 
 def test_rails_are_shown_where_they_hold_and_a_taken_name_says_no_more(api):
@@ -175,7 +169,7 @@ def test_rails_are_shown_where_they_hold_and_a_taken_name_says_no_more(api):
         assert api.put(f"guard-rails/{name}", {"name": name, "scope": scope, **rule}).status_code == 201
     owner = Api(token_for("admin", scope=Scope(project="mine")))
 
-    assert [one["name"] for one in owner.get("guard-rails").json()["items"]] == [
+    assert [guard_rail["name"] for guard_rail in owner.get("guard-rails").json()["items"]] == [
         "everywhere",
         "in-a-domain",
         "mine",
@@ -184,7 +178,7 @@ def test_rails_are_shown_where_they_hold_and_a_taken_name_says_no_more(api):
     assert owner.get("guard-rails/theirs").status_code == 404
     assert owner.delete("guard-rails/theirs", If_Match='"v1"').status_code == 404
     body = {"name": "theirs", "scope": {"project": "mine"}, **rule}
-    taken = owner.put("guard-rails/theirs", body)
-    assert (taken.status_code, taken.json()["code"]) == (409, "name_taken")
-    assert "stranger" not in taken.content.decode()
+    response = owner.put("guard-rails/theirs", body)
+    assert (response.status_code, response.json()["code"]) == (409, "name_taken")
+    assert "stranger" not in response.content.decode()
     assert owner.delete("guard-rails/everywhere", If_Match='"v1"').status_code == 403

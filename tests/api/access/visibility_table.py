@@ -25,7 +25,7 @@ from tests.support.api_client import AGENT
 BEAT = {"timestamp": "2026-11-21T09:30:00Z", "consumer_lag": 0}
 _ATTRIBUTES = {"attributes": {"defaults": {"memory": "1Gi"}}}
 _FLOW = "project={project}&domain=development&workflow={workflow}"
-_MINE = f"project={SCOPE_A}&domain=development&workflow={SCOPE_A}-flow"
+_SCOPE_A_PLACE = f"project={SCOPE_A}&domain=development&workflow={SCOPE_A}-flow"
 _FLYTECTL = "project: {project}\ndefaults:\n  cpu: '1'\n"
 _TYPE = {"name": "some_type", "title": "T", "meaning": "M", "schema": {"type": "object", "properties": {}}}
 _PROVIDER = {"name": "p", "endpoint": "http://x:1", "service_type": "vm", "schema_version": "v1"}
@@ -166,7 +166,7 @@ TABLE: dict[str, tuple[Ask, ...]] = {
     "agents_heartbeat_many": (
         named("agents:heartbeat", FLEET, {"items": [{"agent_id": "{agent}", **BEAT}]}),
     ),
-    **{f"agents_{one}": (named(f"agents/{{agent}}:{one}", FLEET, {}),) for one in _LIFE},
+    **{f"agents_{verb}": (named(f"agents/{{agent}}:{verb}", FLEET, {}),) for verb in _LIFE},
     "agents_set_lease": (named("agents/{agent}:set-lease", FLEET, {"lease_seconds": 1800}),),
     "agents_set_environment_lease": (
         named("agents:set-environment-lease", FLEET, {"environment": "{environment}", "lease_seconds": 1800}),
@@ -208,7 +208,7 @@ TABLE: dict[str, tuple[Ask, ...]] = {
     "overrides_get": (named(f"overrides/task_resource?{_FLOW}", SCOPE_B, shows=True),),
     "overrides_put": (
         named(f"overrides/task_resource?{_FLOW}", SCOPE_B, _ATTRIBUTES),
-        Ask(f"overrides/task_resource?{_MINE}", _ATTRIBUTES, headers=(("If_Match", '"v2"'),)),
+        Ask(f"overrides/task_resource?{_SCOPE_A_PLACE}", _ATTRIBUTES, headers=(("If_Match", '"v2"'),)),
     ),
     "overrides_patch": (named(f"overrides/task_resource?{_FLOW}", SCOPE_B, _ATTRIBUTES, If_Match='"v2"'),),
     "overrides_delete": (named(f"overrides/task_resource?{_FLOW}", SCOPE_B, If_Match='"v2"'),),
@@ -223,7 +223,7 @@ TABLE: dict[str, tuple[Ask, ...]] = {
     ),
     "overrides_preview": (
         named(f"overrides/task_resource:preview?{_FLOW}", SCOPE_B, _ATTRIBUTES),
-        Ask(f"overrides/task_resource:preview?{_MINE}", _ATTRIBUTES),
+        Ask(f"overrides/task_resource:preview?{_SCOPE_A_PLACE}", _ATTRIBUTES),
     ),
     "overrides_rollback": (
         named(f"overrides/task_resource:rollback?{_FLOW}", SCOPE_B, {"to_version": 1}, shows=True),

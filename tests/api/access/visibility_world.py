@@ -138,8 +138,8 @@ def _make_teams(admin: Api, people: dict[str, Principal], present: dict[str, str
     publishers = {TEAM_A: people["publisher of A"].name, TEAM_B: people["viewer of B"].name}
     # B is first, so it has the contested task type.
     for team in (TEAM_B, TEAM_A):
-        wanted = {"organisation": f"{team}-org", "publishers": [publishers[team]]}
-        _done(admin.put(f"agent-config-teams/{team}", wanted))
+        team_body = {"organisation": f"{team}-org", "publishers": [publishers[team]]}
+        _done(admin.put(f"agent-config-teams/{team}", team_body))
         grant = {"team": team, "kind": "task_type", "pattern": f"{team}_*"}
         present.setdefault("grant", _done(admin.post("agent-config-grants", grant))["id"])
         text = config_text(team, CONTESTED)
@@ -160,14 +160,14 @@ def _readers(admin: Api, people: dict[str, Principal]) -> tuple[Reader, ...]:
         "agent": {FLEET},
     }
     asks = {"viewer of A": ("reads",), "viewer of B": ("reads",), "editor of A": ("writes",)}
-    found = [Reader("anonymous", Api(), everything, has_roles=False)]
+    readers = [Reader("anonymous", Api(), everything, has_roles=False)]
     for name, principal in people.items():
         _, secret = principals.create_token(principal, name="test", expires_at=None, actor=ACTOR)
-        seen = sees.get(name, set())
+        visible = sees.get(name, set())
         how = asks.get(name, ("reads", "writes"))
-        hidden, has_roles = everything - seen, name in sees
-        found.append(Reader(name, Api(secret), hidden, how, has_roles, principal.name))
-    return (*found, Reader("administrator", admin, frozenset()))
+        hidden, has_roles = everything - visible, name in sees
+        readers.append(Reader(name, Api(secret), hidden, how, has_roles, principal.name))
+    return (*readers, Reader("administrator", admin, frozenset()))
 
 
 def _absent(present: dict[str, str]) -> dict[str, str]:

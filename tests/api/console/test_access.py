@@ -76,17 +76,17 @@ def test_a_token_needs_a_name_that_can_be_shown(browser):
 
 def test_a_role_is_given_at_a_scope_and_taken_away(browser):
     principals.create_principal("joe", kind=PrincipalKind.PERSON, actor=ACTOR)
-    said = {"principal": "joe", "role": "editor", "domain": "production"}
+    body = {"principal": "joe", "role": "editor", "domain": "production"}
 
-    given = browser.post("/role-bindings", said)
-    twice = browser.post("/role-bindings", said)
+    response = browser.post("/role-bindings", body)
+    twice = browser.post("/role-bindings", body)
     binding = RoleBinding.objects.get(principal__name="joe")
 
-    assert given["Location"] == "/role-bindings?principal=joe"
+    assert response["Location"] == "/role-bindings?principal=joe"
     assert twice.status_code == 409
     assert (binding.role, binding.scope) == ("editor", Scope(domain="production"))
     asked = text_of(browser.get(f"/role-bindings/{binding.id}/remove"))
-    assert "it may not do there: " in asked
+    assert "Permissions lost immediately: " in asked
     assert "override.write" in asked
     browser.post(f"/role-bindings/{binding.id}/remove", {})
     assert not RoleBinding.objects.filter(principal__name="joe").exists()
@@ -97,7 +97,7 @@ def test_what_another_role_allows_as_well_is_not_called_lost(browser):
     principals.bind_role(joe, Role.EDITOR, Scope(), actor=ACTOR)
     small = principals.bind_role(joe, Role.VIEWER, Scope(project="ads"), actor=ACTOR)
 
-    assert "Nothing is lost" in text_of(browser.get(f"/role-bindings/{small.id}/remove"))
+    assert "No permission is lost" in text_of(browser.get(f"/role-bindings/{small.id}/remove"))
 
 
 def test_the_last_administrator_stays(browser):
@@ -118,7 +118,7 @@ def test_who_does_not_administer_access_is_told_so(browser, page):
 
 
 def test_a_join_token_is_made_shown_once_and_revoked(browser):
-    said = {
+    body = {
         "name": "eu",
         "name_pattern": "prod-eu-*",
         "service_types": "vm, container",
@@ -127,7 +127,7 @@ def test_a_join_token_is_made_shown_once_and_revoked(browser):
         "needs_approval": "on",
     }
 
-    made = browser.post("/join-tokens", said)
+    made = browser.post("/join-tokens", body)
     token = JoinToken.objects.get()
 
     assert bytes(token.digest) == digest(secret_in(made))
@@ -162,8 +162,8 @@ def test_the_audit_log_tells_before_and_after_and_keeps_to_its_filters(browser):
 
     assert "<del>true</del><ins>false</ins>" in page
     assert "role_binding" not in page.split("<tbody>")[1]
-    assert "fits these filters" in text_of(browser.get("/audit?actor=nobody"))
-    assert "fits these filters" in text_of(browser.get("/audit?actor=%00"))
+    assert "match these filters" in text_of(browser.get("/audit?actor=nobody"))
+    assert "match these filters" in text_of(browser.get("/audit?actor=%00"))
 
 
 def test_the_audit_log_is_exported_as_it_is_filtered(browser):
@@ -197,14 +197,14 @@ def test_who_reads_one_project_sees_its_events_alone(browser, api):
 def test_events_go_on_where_the_page_ends(browser, api):
     api.post("scopes/projects", {"id": "ads"})
     page = text_of(browser.get("/events?type=project.created"))
-    newest = int(re.search(r"after number (\d+)", page)[1])
+    newest = int(re.search(r"after event (\d+)", page)[1])
     api.post("scopes/projects", {"id": "maps"})
 
     missed = api.get(f"events?after={newest}&type=project.created").json()["items"]
 
     assert f"events?after={newest}&amp;type=project.created" in page
     assert f"cpctl events --watch --after {newest} --type project.created" in page
-    assert [one["object_id"] for one in missed] == ["maps"]
+    assert [event["object_id"] for event in missed] == ["maps"]
     assert 'data-live=""' in page
 
 
@@ -229,11 +229,11 @@ def test_environments_tell_what_is_served_and_by_how_many(browser):
 
     page = text_of(browser.get("/environments?q=production-eu"))
 
-    assert "vm: 1 of 2 take work" in page
+    assert "vm: 1 of 2 available" in page
     assert "vm: 1 of 1 ready" in page
     assert "1 unavailable" in page
     assert "staging" not in page.split('id="environments"')[1]
-    assert "No environment has a name" in text_of(browser.get("/environments?q=mars"))
+    assert "No environments match" in text_of(browser.get("/environments?q=mars"))
 
 
 @pytest.mark.parametrize(
@@ -248,4 +248,4 @@ def test_environments_tell_what_is_served_and_by_how_many(browser):
     ],
 )
 def test_a_change_is_told_member_by_member(before, after, lines):
-    assert [(one.name, one.before, one.after) for one in changes.lines(before, after)] == lines
+    assert [(one.name, one.before, one.after) for one in changes.compare(before, after)] == lines

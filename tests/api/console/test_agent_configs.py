@@ -26,7 +26,7 @@ def browser(api):
     return logged_in("jane", Role.ADMIN)
 
 
-def shown(browser, address, status=200):
+def page_text(browser, address, status=200):
     answer = browser.get(address)
     assert answer.status_code == status
     return answer.content.decode()
@@ -38,34 +38,34 @@ def has_it():
 
 
 def test_documents_are_listed_with_how_they_stand(browser):
-    listed = shown(browser, "/agent-configs")
+    listed = page_text(browser, "/agent-configs")
 
-    assert 'class="state in_force"' in listed
+    assert 'class="state active"' in listed
     assert 'class="state conflict"' in listed
-    assert "rival" not in shown(browser, "/agent-configs?team=acme").split("<tbody>")[1]
-    assert "No document fits" in shown(browser, "/agent-configs?team=%00")
+    assert "rival" not in page_text(browser, "/agent-configs?team=acme").split("<tbody>")[1]
+    assert "No documents match" in page_text(browser, "/agent-configs?team=%00")
 
 
 def test_a_document_shows_its_text_its_claims_and_what_happened(browser):
-    page = shown(browser, "/agent-configs/documents/api/acme/agents")
+    page = page_text(browser, "/agent-configs/documents/api/acme/agents")
 
     assert "acme-sensor.svc.cluster.local:8000" in page
     assert "Programmed=True" in page
     assert "agent_config.published" in page
-    assert 'aria-label="Give acme_sensor up"' in page
-    assert shown(browser, "/agent-configs/documents/api/acme/nothing", 404)
-    unasked = shown(logged_in("vera", Role.VIEWER), "/agent-configs/documents/api/acme/agents")
+    assert 'aria-label="Release acme_sensor"' in page
+    assert page_text(browser, "/agent-configs/documents/api/acme/nothing", 404)
+    unasked = page_text(logged_in("vera", Role.VIEWER), "/agent-configs/documents/api/acme/agents")
     assert not re.search("Change it|Leave it out|Give up</a>", unasked)
 
 
 def test_a_conflict_names_both_and_the_rule_and_is_handed_over(browser):
-    page = shown(browser, "/agent-configs/conflicts")
+    page = page_text(browser, "/agent-configs/conflicts")
     assert "rival" in page
     assert "<strong>established</strong>" in page
     address = re.search(r'href="(/agent-configs/conflicts/hand-over[^"]+)"', page)[1].replace("&amp;", "&")
 
-    asked = shown(browser, address)
-    assert "eu: " in asked
+    confirmation = page_text(browser, address)
+    assert "eu: " in confirmation
     assert has_it() == "acme"
     done = browser.post(address, {"reason": "They run it now."})
 
@@ -76,7 +76,7 @@ def test_a_conflict_names_both_and_the_rule_and_is_handed_over(browser):
 def test_what_cannot_be_handed_over_is_said_before(browser):
     address = "/agent-configs/conflicts/hand-over?kind=task_type&name=acme_sensor&from_team=acme&to_team=none"
 
-    assert "It cannot be done now" in shown(browser, address)
+    assert "The transfer is not possible" in page_text(browser, address)
     assert browser.post(address, {}).status_code == 400
     assert has_it() == "acme"
 
@@ -95,15 +95,18 @@ def test_a_data_plane_shows_its_bundles_and_what_changed_between_two(browser, ap
     api.put("agent-configs/acme/agents", {"text": text("acme", "acme_other")}, If_Match='"v1"')
     plane = DataPlane.objects.get(name="eu")
 
-    listed, one = shown(browser, "/agent-configs/planes"), shown(browser, "/agent-configs/planes/eu")
-    last = shown(browser, f"/agent-configs/planes/eu/{plane.active_revision}?against=1")
+    listed, plane_page = (
+        page_text(browser, "/agent-configs/planes"),
+        page_text(browser, "/agent-configs/planes/eu"),
+    )
+    last = page_text(browser, f"/agent-configs/planes/eu/{plane.active_revision}?against=1")
 
     assert 'class="state pending"' in listed
-    assert f"/agent-configs/planes/eu/{plane.active_revision}" in one
-    assert "What changed since revision 1" in last
+    assert f"/agent-configs/planes/eu/{plane.active_revision}" in plane_page
+    assert "Changes since revision 1" in last
     assert 'class="added">+' in last
-    assert shown(browser, "/agent-configs/planes/eu/99999999999", 404)
-    assert shown(browser, "/agent-configs/planes/mars", 404)
+    assert page_text(browser, "/agent-configs/planes/eu/99999999999", 404)
+    assert page_text(browser, "/agent-configs/planes/mars", 404)
 
 
 def test_a_rejection_is_shown_with_its_reason(browser, api):
@@ -113,7 +116,7 @@ def test_a_rejection_is_shown_with_its_reason(browser, api):
         {"revision": revision, "status": "REJECTED", "errors": [{"message": "No such field."}]},
     )
 
-    page = shown(browser, "/agent-configs/planes/eu")
+    page = page_text(browser, "/agent-configs/planes/eu")
     assert "No such field." in page
     assert 'class="state rejected"' in page
 
@@ -127,11 +130,11 @@ def test_a_bundle_that_waits_is_let_go_as_it_was_shown(browser):
         }
     )
 
-    asked = shown(browser, "/agent-configs/planes/eu/approve")
+    page = page_text(browser, "/agent-configs/planes/eu/approve")
     other = browser.post("/agent-configs/planes/eu/approve", {"digest": "d0", "reason": ""})
 
-    assert "everything goes" in asked
-    assert 'name="digest" value="d1"' in asked
+    assert "everything goes" in page
+    assert 'name="digest" value="d1"' in page
     assert other.status_code == 404
     assert browser.post("/agent-configs/planes/eu/approve", {"digest": "d1"}).status_code == 302
 
@@ -140,7 +143,7 @@ def test_a_document_is_left_out_and_let_in(browser):
     row = AgentConfig.objects.get(team="acme")
 
     browser.post("/agent-configs/leave-out/api/acme/agents", {"reason": "It breaks."})
-    left_out = shown(browser, "/agent-configs/documents/api/acme/agents")
+    left_out = page_text(browser, "/agent-configs/documents/api/acme/agents")
     assert row.quarantines.count() == 1
     browser.post("/agent-configs/let-in/api/acme/agents", {})
 
@@ -149,27 +152,27 @@ def test_a_document_is_left_out_and_let_in(browser):
 
 
 def test_sources_tell_how_they_stand_and_a_removal_waits_for_a_word(browser, settings, tmp_path):
-    assert "AGENT_CONFIGS_PATH" in shown(browser, "/agent-configs")
+    assert "AGENT_CONFIGS_PATH" in page_text(browser, "/agent-configs")
     settings.AGENT_CONFIGS_PATH = str(tmp_path)
     settings.AGENT_CONFIGS_KUBERNETES_NAMESPACES = ["teams"]
     pending = {"digest": "d1", "documents": ["folder/acme/a.yaml"]}
     AgentConfigFolder.objects.update(pending=pending, loaded_at=Now())
     AgentConfigCluster.objects.update(is_synced=False, problems=["teams: no answer"])
 
-    listed = shown(browser, "/agent-configs")
-    asked = shown(browser, "/agent-configs/sources/folder")
+    listed = page_text(browser, "/agent-configs")
+    page = page_text(browser, "/agent-configs/sources/folder")
     stranger = logged_in("vera", Role.VIEWER)
-    unasked = shown(stranger, "/agent-configs")
+    unasked = page_text(stranger, "/agent-configs")
 
     assert 'class="state awaiting_confirmation"' in listed
     assert 'class="state failing"' in listed
     assert "teams: no answer" in listed
     assert "teams: no answer" not in unasked
-    assert "Look, and confirm" not in unasked
-    assert "folder/acme/a.yaml is taken away" in asked
-    assert 'name="digest" value="d1"' in asked
-    assert shown(stranger, "/agent-configs/sources/folder", 403)
-    assert shown(browser, "/agent-configs/sources/moon", 404)
+    assert "Review removal" not in unasked
+    assert "Removes folder/acme/a.yaml" in page
+    assert 'name="digest" value="d1"' in page
+    assert page_text(stranger, "/agent-configs/sources/folder", 403)
+    assert page_text(browser, "/agent-configs/sources/moon", 404)
 
 
 def test_a_removal_is_confirmed_as_it_was_shown(browser, settings, tmp_path):
@@ -185,51 +188,53 @@ def test_a_removal_is_confirmed_as_it_was_shown(browser, settings, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("status", "word"), [("True", "reachable"), ("False", "unreachable"), ("Unknown", "not_known")]
+    ("status", "word"), [("True", "reachable"), ("False", "unreachable"), ("Unknown", "unknown")]
 )
 def test_a_document_tells_whether_its_endpoints_answer(browser, status, word):
     row = AgentConfigStatus.objects.get(document__team="acme")
-    for one in row.conditions:
-        if one["type"] == "Reachable":
-            one.update(status=status, reason="Asked", message="Said the probe.")
+    for condition in row.conditions:
+        if condition["type"] == "Reachable":
+            condition.update(status=status, reason="Asked", message="Said the probe.")
     row.save()
 
-    page = shown(browser, "/agent-configs/documents/api/acme/agents")
+    page = page_text(browser, "/agent-configs/documents/api/acme/agents")
     assert f'class="state {word}" title="Asked"' in page
     assert "Said the probe." in page
-    assert f'class="state {word}"' in shown(browser, f"/task-types/{TASK}")
+    assert f'class="state {word}"' in page_text(browser, f"/task-types/{TASK}")
 
 
 def test_a_task_type_tells_who_has_it_where_and_who_lost_by_which_rule(browser):
-    listed, one = shown(browser, "/task-types"), shown(browser, f"/task-types/{TASK}")
+    listed, type_page = page_text(browser, "/task-types"), page_text(browser, f"/task-types/{TASK}")
 
     assert '<td data-label="Published by">acme</td>' in listed
-    assert "acme-sensor.svc.cluster.local:8000" in one
-    assert 'href="/agent-configs/documents/api/acme/agents"' in one
-    assert "api/rival/agents</a>" in one
-    assert "rule <strong>established</strong>" in one
-    assert "No registered agent says" in one
+    assert "acme-sensor.svc.cluster.local:8000" in type_page
+    assert 'href="/agent-configs/documents/api/acme/agents"' in type_page
+    assert "api/rival/agents</a>" in type_page
+    assert "rule <strong>established</strong>" in type_page
+    assert "No registered agent serves" in type_page
 
 
 def test_a_data_plane_tells_its_stage_and_whom_it_waits_for(browser, api):
-    assert "changes come to it at once" in shown(browser, "/agent-configs/planes/eu")
+    assert "receives changes immediately" in page_text(browser, "/agent-configs/planes/eu")
     api.put("data-planes/us", {"stage": 2})
 
-    waiting = shown(browser, "/agent-configs/planes/us")
+    waiting = page_text(browser, "/agent-configs/planes/us")
     DataPlane.objects.filter(name="eu").update(applied_revision=F("active_revision"), ack_state="APPLIED")
-    settled = shown(browser, "/agent-configs/planes/us")
+    settled = page_text(browser, "/agent-configs/planes/us")
 
-    assert 'changes wait for <a href="/agent-configs/planes/eu">eu</a>' in waiting
-    assert "the earlier stages are through" in settled
+    assert 'waits for <a href="/agent-configs/planes/eu">eu</a>' in waiting
+    assert "all earlier stages are complete" in settled
 
 
 def test_the_box_finds_every_mistake_at_its_place_and_keeps_the_text(browser):
-    said = text().replace("insecure: true", 'insecure: "yes"').replace("- acme_sensor", "- bad name")
+    document = text().replace("insecure: true", 'insecure: "yes"').replace("- acme_sensor", "- bad name")
 
-    answer = browser.post("/agent-configs/try", {"team": "acme", "name": "new", "text": said, "check": "1"})
+    answer = browser.post(
+        "/agent-configs/try", {"team": "acme", "name": "new", "text": document, "check": "1"}
+    )
 
     page = answer.content.decode()
-    assert "It cannot be published" in page
+    assert "Document is not valid" in page
     assert "at line 6, column" in page
     assert "at line 8, column" in page
     assert "- bad name" in page
@@ -237,9 +242,9 @@ def test_the_box_finds_every_mistake_at_its_place_and_keeps_the_text(browser):
 
 
 def test_the_box_says_what_each_data_plane_would_be_given(browser):
-    said = {"team": "third", "name": "agents", "text": text("third"), "check": "1"}
+    form = {"team": "third", "name": "agents", "text": text("third"), "check": "1"}
 
-    page = browser.post("/agent-configs/try", said).content.decode()
+    page = browser.post("/agent-configs/try", form).content.decode()
 
     assert "Data plane eu" in page
     assert "third_sensor" in page.split("Data plane eu")[1]
@@ -247,21 +252,21 @@ def test_the_box_says_what_each_data_plane_would_be_given(browser):
 
 
 def test_the_box_publishes_what_was_seen_and_no_more(browser):
-    begun = shown(browser, "/agent-configs/try?team=acme&name=agents")
+    begun = page_text(browser, "/agent-configs/try?team=acme&name=agents")
     assert 'name="generation" value="1"' in begun
-    said = {"team": "acme", "name": "agents", "publish": "1", "reason": "More."}
+    form = {"team": "acme", "name": "agents", "publish": "1", "reason": "More."}
     changed = text("acme", "acme_other")
 
-    unseen = browser.post("/agent-configs/try", {**said, "text": changed})
+    unseen = browser.post("/agent-configs/try", {**form, "text": changed})
     # As browsers end lines.
     published = browser.post(
-        "/agent-configs/try", {**said, "text": changed.replace("\n", "\r\n"), "generation": "1"}
+        "/agent-configs/try", {**form, "text": changed.replace("\n", "\r\n"), "generation": "1"}
     )
     # The browser need not keep what is saved.
-    assert 'data-draft-saved="agent-config:' in shown(browser, published["Location"])
-    stale = browser.post("/agent-configs/try", {**said, "text": text("acme"), "generation": "1"})
+    assert 'data-draft-saved="agent-config:' in page_text(browser, published["Location"])
+    stale = browser.post("/agent-configs/try", {**form, "text": text("acme"), "generation": "1"})
 
-    assert [one.status_code for one in (unseen, published, stale)] == [412, 302, 412]
+    assert [unseen.status_code for unseen in (unseen, published, stale)] == [412, 302, 412]
     row = AgentConfig.objects.get(team="acme")
     assert (row.generation, row.text, row.changed_by) == (2, changed, "jane")
     assert "acme_sensor" in stale.content.decode()
@@ -273,7 +278,7 @@ def test_who_publishes_for_nobody_is_told_so(browser):
     answer = editor.post("/agent-configs/try", {"team": "acme", "name": "x", "text": text(), "check": "1"})
 
     assert answer.status_code == 403
-    assert "no publisher of" in answer.content.decode()
+    assert "is not a publisher of" in answer.content.decode()
     assert editor.get("/agent-configs/leave-out/api/acme/agents").status_code == 403
 
 
@@ -281,25 +286,25 @@ def test_another_organisations_documents_are_not_shown(browser, api):
     api.put("agent-config-teams/acme", {"publishers": ["jane"], "organisation": "acme-inc"})
     viewer = logged_in("vera", Role.VIEWER)
 
-    assert "acme" not in shown(viewer, "/agent-configs").split("<tbody>")[1]
-    assert shown(viewer, "/agent-configs/documents/api/acme/agents", 404)
-    assert shown(viewer, "/agent-configs/planes", 403)
+    assert "acme" not in page_text(viewer, "/agent-configs").split("<tbody>")[1]
+    assert page_text(viewer, "/agent-configs/documents/api/acme/agents", 404)
+    assert page_text(viewer, "/agent-configs/planes", 403)
 
 
 @pytest.mark.parametrize(
     ("conditions", "conflicts", "word"),
     [
-        ([("Programmed", "True")], [], "in_force"),
+        ([("Programmed", "True")], [], "active"),
         ([("Programmed", "True")], [{}], "conflict"),
-        ([("Accepted", "False")], [], "refused"),
+        ([("Accepted", "False")], [], "rejected"),
         ([("Programmed", "False"), ("Valid", "True")], [], "pending"),
         ([], [], "pending"),
     ],
 )
 def test_how_a_document_stands_in_one_word(conditions, conflicts, word):
-    said = [{"type": kind, "status": status} for kind, status in conditions]
+    entries = [{"type": kind, "status": status} for kind, status in conditions]
 
-    assert document_status.word(said, conflicts) == word
+    assert document_status.summarize(entries, conflicts) == word
 
 
 def test_a_difference_tells_lines_apart():

@@ -41,10 +41,10 @@ TASK_RESOURCE = BUILT_IN["task_resource"].schema
 
 
 def person(role, scope=Scope()):
-    one = principals.create_principal(f"{role}-person", kind=PrincipalKind.PERSON, actor=ACTOR)
-    principals.bind_role(one, role, scope, actor=ACTOR)
+    principal = principals.create_principal(f"{role}-person", kind=PrincipalKind.PERSON, actor=ACTOR)
+    principals.bind_role(principal, role, scope, actor=ACTOR)
     client = Client()
-    client.force_login(one)
+    client.force_login(principal)
     return client
 
 
@@ -54,17 +54,17 @@ def browser(db):
     return person(Role.ADMIN)
 
 
-def shown(answer):
+def text_shown(answer):
     return html.unescape(answer.content.decode())
 
 
 def test_a_preview_says_what_would_change_where_and_keeps_nothing(browser):
-    said = {"do": "preview", "version": "1", "text": "limits: {cpu: '8'}"}
+    form = {"do": "preview", "version": "1", "text": "limits: {cpu: '8'}"}
 
-    answer = browser.post(EDIT, said)
+    answer = browser.post(EDIT, form)
 
     assert answer.status_code == 200
-    page = shown(answer)
+    page = text_shown(answer)
     assert "<del>3</del>" in page
     assert "<ins>8</ins>" in page
     # At the workflow and at its launch plan? Only where the type is set or projects meet domains.
@@ -86,7 +86,7 @@ def test_a_save_is_audited_with_its_reason_as_the_api_would(browser):
     )
     record = AuditRecord.objects.order_by("-id").first()
     assert (record.actor, record.reason, record.action) == ("admin-person", "More.", "override.updated")
-    assert 'data-draft-saved="override:task_resource at project=flytesnacks' in shown(
+    assert 'data-draft-saved="override:task_resource at project=flytesnacks' in text_shown(
         browser.get(answer["Location"])
     )
 
@@ -96,12 +96,12 @@ def test_what_somebody_else_saved_meanwhile_is_shown_beside_what_was_typed(brows
 
     answer = browser.post(EDIT, {"do": "save", "version": "1", "text": "limits: {cpu: '8'} # mine"})
 
-    page = shown(answer)
+    page = text_shown(answer)
     assert answer.status_code == 412
-    assert "Somebody was quicker" in page
+    assert "Edit conflict" in page
     assert "limits: {cpu: '8'} # mine" in page, "the text stays as it was typed, comments too"
     assert 'name="version" value="2"' in page
-    assert "both changed it" in page
+    assert '<span class="state conflict">conflict</span>' in page
     assert get_override(PLACE).attributes == {"limits": {"cpu": "5"}}
 
 
@@ -121,13 +121,13 @@ def test_a_text_that_is_no_override_is_explained_and_kept(browser, text, words):
     answer = browser.post(EDIT, {"do": "save", "version": "2", "text": text})
 
     assert answer.status_code in (400, 422)
-    assert words in shown(answer)
-    assert text in shown(answer)
+    assert words in text_shown(answer)
+    assert text in text_shown(answer)
 
 
 def test_what_is_set_can_be_removed_after_a_look(browser):
     looked = browser.post(EDIT, {"do": "preview-delete", "version": "1", "text": "whatever: ["})
-    assert "Remove it" in shown(looked)
+    assert "Remove override" in text_shown(looked)
     assert Override.objects.of("task_resource", PLACE.scope).exists()
 
     browser.post(EDIT, {"do": "delete", "version": "1", "text": "whatever: ["})
@@ -148,7 +148,7 @@ def test_who_may_only_read_gets_no_editor_and_no_way_around_it(browser):
 
 def test_an_editor_of_one_project_cannot_take_values_over(browser):
     editor = person(Role.EDITOR, Scope(project="flytesnacks"))
-    assert 'name="force"' not in shown(editor.get(EDIT))
+    assert 'name="force"' not in text_shown(editor.get(EDIT))
 
     answer = editor.post(EDIT, {"do": "save", "version": "1", "text": "", "force": "on"})
 
@@ -159,7 +159,7 @@ def test_values_from_files_show_file_and_line_and_cannot_be_edited(browser, sett
     settings.OVERRIDES_SOURCE = "file"
     Override.objects.of("task_resource", PLACE.scope).update(declared_in="teams/ml.yaml:12")
 
-    page = shown(browser.get(f"/overrides?{WORKFLOW}"))
+    page = text_shown(browser.get(f"/overrides?{WORKFLOW}"))
 
     assert "teams/ml.yaml:12" in page
     assert "read-only" in page
@@ -171,7 +171,7 @@ def test_a_copy_opens_the_editor_at_the_other_scope_with_what_is_set_here(browse
     to = "to_project=billing&to_domain=production&to_workflow=&to_launch_plan="
     answer = browser.get(f"/overrides/task_resource/copy?{WORKFLOW}&{to}")
 
-    page = shown(browser.get(answer["Location"]))
+    page = text_shown(browser.get(answer["Location"]))
 
     assert "domain=production" in answer["Location"]
     assert "gpu: '4'" in page
@@ -181,12 +181,12 @@ def test_a_copy_opens_the_editor_at_the_other_scope_with_what_is_set_here(browse
 def test_history_compares_any_two_versions_and_goes_back_after_a_look(browser):
     put_override(PLACE, {"limits": {"cpu": "5"}}, actor=ACTOR)
     history = f"/overrides/task_resource/history?{WORKFLOW}"
-    page = shown(browser.get(f"{history}&from=1&to=2"))
+    page = text_shown(browser.get(f"{history}&from=1&to=2"))
     assert "<del>2Gi</del>" in page
     assert 'data-user="admin-person"' in page
 
     looked = browser.post(history, {"do": "preview", "to_version": "1"})
-    assert "<ins>2Gi</ins>" in shown(looked)
+    assert "<ins>2Gi</ins>" in text_shown(looked)
     assert get_override(PLACE).version == 2
 
     browser.post(history, {"do": "save", "to_version": "1"})
@@ -195,21 +195,24 @@ def test_history_compares_any_two_versions_and_goes_back_after_a_look(browser):
 
 
 def test_two_scopes_are_compared_by_what_applies_there(browser):
-    page = shown(browser.get(f"/overrides/compare?{WORKFLOW}&other_project=flytesnacks"))
+    page = text_shown(browser.get(f"/overrides/compare?{WORKFLOW}&other_project=flytesnacks"))
 
     assert "<del>3</del>" in page
     assert "<ins>100</ins>" in page
 
 
 def test_the_tree_counts_what_is_set_at_and_below_each_scope(browser):
-    page = shown(browser.get("/overrides?project=flytesnacks&domain=development"))
+    page = text_shown(browser.get("/overrides?project=flytesnacks&domain=development"))
 
-    assert "project=flytesnacks: 1 set here, 5 here and below" in page
-    assert "project=flytesnacks domain=development: 2 set here, 4 here and below" in page
-    assert "project=billing: 1 set here, 1 here and below" in page or "project=billing: 0 set here" in page
-    assert "global: 3 set here" in page
+    assert "project=flytesnacks: 1 override here, 5 here and below" in page
+    assert "project=flytesnacks domain=development: 2 overrides here, 4 here and below" in page
+    assert (
+        "project=billing: 1 override here, 1 here and below" in page
+        or "project=billing: 0 overrides here" in page
+    )
+    assert "global: 3 overrides here" in page
     assert "project=recommender" in page
-    only = shown(browser.get("/overrides?only_set=1"))
+    only = text_shown(browser.get("/overrides?only_set=1"))
     assert "domain=staging: " not in only
 
 
@@ -222,18 +225,18 @@ def test_form_and_yaml_stay_in_step(browser):
     from_yaml = browser.post(fields, {"text": "limits: {cpu: '7'}"})
     broken = browser.post(fields, {"text": "limits: ["})
 
-    assert "memory: 4Gi" in shown(from_form)
-    assert 'value="7"' in shown(from_yaml)
-    assert 'role="alert"' in shown(broken)
+    assert "memory: 4Gi" in text_shown(from_form)
+    assert 'value="7"' in text_shown(from_yaml)
+    assert 'role="alert"' in text_shown(broken)
 
 
 def test_the_form_has_a_field_for_each_place_and_says_what_is_inherited():
-    found = forms.fields_of(TASK_RESOURCE, {"limits": {"cpu": "3"}}, {"limits": {"memory": "1Gi"}})
+    fields = forms.fields_of(TASK_RESOURCE, {"limits": {"cpu": "3"}}, {"limits": {"memory": "1Gi"}})
 
-    by_pointer = {one.pointer: one for one in found}
+    by_pointer = {field.pointer: field for field in fields}
     assert (by_pointer["/limits/cpu"].value, by_pointer["/limits/memory"].inherited) == ("3", "1Gi")
     config = BUILT_IN["workflow_execution_config"].schema
-    kinds = {one.pointer: one.kind for one in forms.fields_of(config, {"labels": None}, {})}
+    kinds = {field.pointer: field.kind for field in forms.fields_of(config, {"labels": None}, {})}
     assert (kinds["/interruptible"], kinds["/max_parallelism"], kinds["/envs/values"]) == (
         "choice",
         "text",
@@ -255,12 +258,12 @@ def test_a_field_that_is_emptied_is_inherited_again_and_empties_go():
 
 
 def test_three_documents_show_where_both_sides_changed_the_same():
-    found = three_way_diff.three_ways(
+    three_ways = three_way_diff.compare_three(
         {"a": "1", "b": "1", "c": "1"}, {"a": "2", "b": "1", "c": "1"}, {"a": "3", "b": "2", "c": "1"},
         MergeRule(Strategy.MERGE),
     )  # fmt: skip
 
-    assert [(one.name, one.conflict) for one in found] == [("a", True), ("b", False)]
+    assert [(three_way.name, three_way.conflict) for three_way in three_ways] == [("a", True), ("b", False)]
 
 
 DEFINITION = (
@@ -270,14 +273,14 @@ DEFINITION = (
 
 def test_a_type_is_checked_before_it_is_saved_and_listed_at_once(browser):
     checked = browser.post("/resource-types:new", {"do": "check", "version": "0", "text": DEFINITION})
-    assert "good definition" in shown(checked)
+    assert "The definition is valid" in text_shown(checked)
     assert browser.get("/resource-types/training_limits").status_code == 404
 
     saved = browser.post("/resource-types:new", {"do": "save", "version": "0", "text": DEFINITION})
 
     assert saved["Location"] == "/resource-types/training_limits"
-    assert "own, v1" in shown(browser.get("/resource-types"))
-    assert "hours" in shown(browser.get("/resource-types/training_limits"))
+    assert "custom, v1" in text_shown(browser.get("/resource-types"))
+    assert "hours" in text_shown(browser.get("/resource-types/training_limits"))
 
 
 def test_a_type_is_not_changed_under_rows_that_would_not_fit(browser):
@@ -289,8 +292,8 @@ def test_a_type_is_not_changed_under_rows_that_would_not_fit(browser):
     answer = browser.post(edit, {"do": "check", "version": "1", "text": narrower})
 
     assert answer.status_code == 409
-    assert "project=billing" in shown(answer)
-    assert "type: string" in shown(answer), "the text stays"
+    assert "project=billing" in text_shown(answer)
+    assert "type: string" in text_shown(answer), "the text stays"
     other = browser.post(
         edit, {"do": "save", "version": "1", "text": DEFINITION.replace("training", "other")}
     )
@@ -304,14 +307,14 @@ def test_a_type_that_reaches_many_scopes_shows_where_and_asks_for_the_number(bro
     text = f"{DEFINITION}defaults: {{hours: 5}}\n"
     form = {"version": "0", "text": text}
 
-    checked = shown(browser.post("/resource-types:new", {"do": "check", **form}))
+    checked = text_shown(browser.post("/resource-types:new", {"do": "check", **form}))
     refused = browser.post("/resource-types:new", {"do": "save", **form})
     affected = re.search(r"changes at (\d+) scopes", checked)
 
     assert affected is not None
     assert (refused.status_code, browser.get("/resource-types/training_limits").status_code) == (409, 404)
     assert f"Type {affected[1]} to confirm" in checked
-    assert f"Type {affected[1]} to confirm" in shown(refused)
+    assert f"Type {affected[1]} to confirm" in text_shown(refused)
     saved = browser.post("/resource-types:new", {"do": "save", "confirm": affected[1], **form})
     assert saved["Location"] == "/resource-types/training_limits"
 
@@ -321,11 +324,11 @@ def test_only_who_may_define_types_gets_the_editor(browser):
 
     assert editor.get("/resource-types").status_code == 200
     assert editor.get("/resource-types:new").status_code == 403
-    assert "Define a type" not in shown(editor.get("/resource-types"))
+    assert "Define type" not in text_shown(editor.get("/resource-types"))
 
 
 def test_the_dashboard_tells_of_an_engaged_guard_and_of_files_that_are_not_in_force(browser, settings):
-    assert "No fleet guard is engaged." in shown(browser.get("/"))
+    assert "No fleet guard is engaged." in text_shown(browser.get("/"))
     Environment.objects.update_or_create(
         name="edge", defaults={"guard_engaged_at": Now(), "guard_reason": "5 of 6 agents are silent."}
     )
@@ -333,12 +336,12 @@ def test_the_dashboard_tells_of_an_engaged_guard_and_of_files_that_are_not_in_fo
     error = {"file": "a.yaml", "line": 3, "message": "This is no YAML."}
     SourceState.objects.update(state="failing", report={"errors": [error]})
 
-    page = shown(browser.get("/"))
+    page = text_shown(browser.get("/"))
 
     assert "5 of 6 agents are silent." in page
     assert "a.yaml:3" in page
     assert "No fleet guard is engaged." not in page
-    assert "which are in force" not in page
+    assert "up to date" not in page
 
 
 def test_the_dashboard_tells_of_claims_that_collide(browser):
@@ -346,18 +349,18 @@ def test_the_dashboard_tells_of_claims_that_collide(browser):
     plane = DataPlane.objects.create(name="eu-1")
     AgentConfigStatus.objects.create(document=document, data_plane=plane, conflicts=[LOST])
 
-    page = shown(browser.get("/"))
+    page = text_shown(browser.get("/"))
 
-    assert "ml/spark lost a claim in eu-1." in page
+    assert "ml/spark has a rejected claim in eu-1." in page
     assert "spark is taken" in page
-    assert "has lost a claim" not in page
+    assert "No agent configuration has a rejected claim" not in page
 
     for number in range(3):
         other = AgentConfig.objects.create(source="api", team="ml", name=f"x{number}", text="", digest="")
         AgentConfigStatus.objects.create(document=other, data_plane=plane, conflicts=[LOST])
-    many = shown(browser.get("/"))
+    many = text_shown(browser.get("/"))
     assert many.count('class="notice"') == 1
-    assert "4 agent configurations lost claims to other documents." in many
+    assert "4 agent configurations have rejected claims." in many
 
 
 def test_the_dashboard_states_only_what_it_looked_at(browser):
@@ -369,11 +372,11 @@ def test_the_dashboard_states_only_what_it_looked_at(browser):
     AgentConfigStatus.objects.create(document=document, data_plane=plane, conflicts=[LOST])
     PublishingTeam.objects.create(name="rival", organisation="rival-inc")
 
-    page = shown(person(Role.VIEWER, Scope(project="flytesnacks")).get("/"))
+    page = text_shown(person(Role.VIEWER, Scope(project="flytesnacks")).get("/"))
 
     assert "No fleet guard is engaged" not in page
     assert "Not checked, because your roles do not allow it: the fleet." in page
-    assert "No agent configuration that you may read has lost a claim." in page
+    assert "No agent configuration that you can read has a rejected claim." in page
     assert "rival" not in page
 
 
@@ -384,7 +387,7 @@ def test_mistakes_in_files_are_shown_to_readers_of_all_scopes_alone(browser, set
     viewer = person(Role.VIEWER, Scope(project="flytesnacks"))
 
     for address in ("/", "/overrides?project=flytesnacks"):
-        assert "secret.yaml" in shown(browser.get(address))
-        page = shown(viewer.get(address))
+        assert "secret.yaml" in text_shown(browser.get(address))
+        page = text_shown(viewer.get(address))
         assert "secret.yaml" not in page
-        assert "Overrides come from files" in page
+        assert "Overrides are loaded from files" in page

@@ -45,14 +45,14 @@ def test_a_value_that_a_guard_rail_refuses_is_struck_through_with_the_reason(bro
     page = browser.get("/overrides?domain=production").content.decode()
 
     assert "<s>500</s>" in page
-    assert "refused by the guard rail cap: the maximum is 100" in page
+    assert "rejected by the guard rail cap: the maximum is 100" in page
 
 
 def test_a_platform_default_is_called_so(browser, defaults):
     page = browser.get("/overrides").content.decode()
 
     assert "platform default" in page
-    assert '<td data-label="Value" class="value">25</td>' in page
+    assert '<td data-label="Effective value" class="value">25</td>' in page
 
 
 def test_what_a_guard_rail_allows_is_said_where_it_governs(browser):
@@ -69,7 +69,7 @@ def test_what_a_guard_rail_allows_is_said_where_it_governs(browser):
     inside = browser.get("/overrides?domain=production").content.decode()
     outside = browser.get("/overrides?domain=staging").content.decode()
 
-    assert "2 at least; 100 at most; locked below the level project-domain" in inside
+    assert "at least 2; at most 100; locked below the level project-domain" in inside
     assert "Guard rail cap of domain=production: Ask us for more." in inside
     assert "Guard rail" not in outside
 

@@ -10,7 +10,7 @@ from django.db.models.functions import Now
 from django.test import Client
 
 from console.fleet import timeline
-from console.fleet.impact import Standing, in_words, standing
+from console.fleet.impact import Impact, describe_impact, load_impact
 from console.fleet.timeline import Move
 from controlplane.access.models import AuditRecord
 from controlplane.demo.seed import seed
@@ -61,18 +61,20 @@ def test_a_selector_that_cannot_be_read_is_told_beside_the_form(browser):
     answer = browser.get("/agents?selector=team+is+ml")
 
     assert answer.status_code == 422
-    assert "cannot be read" in text_of(answer)
+    assert "is not a valid selector" in text_of(answer)
     assert 'value="team is ml"' in text_of(answer)
 
 
 def test_a_long_list_comes_in_pages_that_keep_the_question(browser):
-    one = Agent.objects.get(name="prod-eu-1")
+    agent_row = Agent.objects.get(name="prod-eu-1")
     Agent.objects.bulk_create(
         [Agent(name=f"bulk-{n:03}", environment="bulk", cost="low", topic_name=f"t{n}") for n in range(60)]
     )
-    one.lease.__class__.objects.bulk_create(
+    agent_row.lease.__class__.objects.bulk_create(
         [
-            one.lease.__class__(agent=agent, renewed_at=one.lease.renewed_at, expires_at=one.lease.expires_at)
+            agent_row.lease.__class__(
+                agent=agent, renewed_at=agent_row.lease.renewed_at, expires_at=agent_row.lease.expires_at
+            )
             for agent in Agent.objects.filter(environment="bulk")
         ]
     )
@@ -110,7 +112,9 @@ def test_what_is_copied_runs_nothing_that_an_agent_has_in_its_name(browser, agen
 
     assert "cpctl agents show 'a; rm -rf $HOME'" in page
     commands = re.findall(r'data-copy="(cpctl [^\n]*?)" aria-label', listed)
-    assert [shlex.split(one) for one in commands] == [["cpctl", "agents", "list", "--environment", "it's"]]
+    assert [shlex.split(command) for command in commands] == [
+        ["cpctl", "agents", "list", "--environment", "it's"]
+    ]
 
 
 def test_an_agent_that_is_not_there_is_a_page_and_no_error(browser):
@@ -121,11 +125,11 @@ def test_an_agent_that_is_not_there_is_a_page_and_no_error(browser):
 
 
 def test_draining_asks_first_and_says_what_it_means(browser, agent):
-    asked = text_of(browser.get(f"/agents/{agent.id}/drain"))
+    page = text_of(browser.get(f"/agents/{agent.id}/drain"))
     agent.refresh_from_db()
 
-    assert "1 other agent takes work" in asked
-    assert "Nobody else there provides: cluster." in asked
+    assert "1 other agent takes work" in page
+    assert "Service types that no other agent there provides: cluster." in page
     assert agent.state == State.READY
 
 
@@ -149,8 +153,8 @@ def test_a_drain_and_its_end_are_in_the_audit_log_with_who_and_why(browser, agen
     browser.post(f"/agents/{agent.id}/resume", {"reason": "Done."})
 
     agent.refresh_from_db()
-    told = AuditRecord.objects.filter(object_id=str(agent.id), actor="jane").order_by("id")
-    assert [one.reason for one in told] == ["Kernel update.", "Done."]
+    audit_records = AuditRecord.objects.filter(object_id=str(agent.id), actor="jane").order_by("id")
+    assert [audit_record.reason for audit_record in audit_records] == ["Kernel update.", "Done."]
     assert agent.state == State.READY
 
 
@@ -179,11 +183,11 @@ def test_who_waits_for_approval_is_approved(browser, agent):
 def test_a_viewer_sees_agents_and_changes_none(browser, agent):
     viewer = logged_in("vera", Role.VIEWER)
 
-    shown = viewer.get(f"/agents/{agent.id}")
+    response = viewer.get(f"/agents/{agent.id}")
     refused = viewer.post(f"/agents/{agent.id}/drain", {"reason": "x"})
 
-    assert shown.status_code == 200
-    assert "/drain" not in text_of(shown)
+    assert response.status_code == 200
+    assert "/drain" not in text_of(response)
     assert refused.status_code == 403
     agent.refresh_from_db()
     assert agent.state == State.READY
@@ -209,19 +213,19 @@ def test_impact_counts_only_those_that_take_work(browser, agent):
     other = Agent.objects.get(name="prod-eu-2")
     ServedTaskType.objects.create(agent=other, name="spark")
     agent.task_types = [{"name": "spark", "version": ""}]
-    assert standing(agent) == Standing("production-eu", 0, 1, ("cluster",), ())
+    assert load_impact(agent) == Impact("production-eu", 0, 1, ("cluster",), ())
 
     move(other, State.UNAVAILABLE, reason="Silent.", actor="tests")
 
     alone = ("vm", "container", "cluster")
-    assert standing(agent) == Standing("production-eu", 0, 0, alone, ("spark",))
+    assert load_impact(agent) == Impact("production-eu", 0, 0, alone, ("spark",))
 
 
 def test_impact_in_words_says_when_nothing_is_lost():
-    assert in_words(Standing("prod", 3, 2, (), ())) == (
-        "In prod 2 other agents take work.",
-        "3 messages wait for it unread.",
-        "Everything that it serves is served by others as well.",
+    assert describe_impact(Impact("prod", 3, 2, (), ())) == (
+        "In prod, 2 other agents take work.",
+        "Unread messages of this agent: 3.",
+        "Other agents serve all of its service types and task types.",
     )
 
 
@@ -235,18 +239,18 @@ def test_the_strip_covers_the_whole_day_without_a_gap():
     ]
     day = {"since": since, "now": now}
 
-    found = timeline.spans(
+    spans = timeline.spans(
         moves, "ready", state_since=moves[2].at, known_from=since - timedelta(days=9), **day
     )
 
-    assert [(one.state, one.x, one.width) for one in found] == [
+    assert [(span.state, span.x, span.width) for span in spans] == [
         ("ready", 0, 250),
         ("unavailable", 250, 250),
         ("ready", 500, 500),
     ]
     quiet = timeline.spans([], "ready", state_since=moves[0].at, known_from=moves[0].at, **day)
     assert quiet == [timeline.Span("ready", since, now, 0, timeline.WIDTH)]
-    assert [(one.x, one.hours) for one in timeline.ticks(**day)][::2] == [(0, 24), (500, 12), (1000, 0)]
+    assert [(tick.x, tick.hours) for tick in timeline.ticks(**day)][::2] == [(0, 24), (500, 12), (1000, 0)]
 
 
 def test_the_strip_is_empty_where_nothing_is_known():
@@ -260,8 +264,8 @@ def test_the_strip_is_empty_where_nothing_is_known():
     # Of somebody who may not read events only the present state is known.
     unread = timeline.spans([], "ready", state_since=born, known_from=since, **day)
 
-    assert [(one.state, one.x, one.width) for one in new] == [("ready", 750, 250)]
-    assert [(one.state, one.x, one.width) for one in silent] == [
+    assert [(span.state, span.x, span.width) for span in new] == [("ready", 750, 250)]
+    assert [(span.state, span.x, span.width) for span in silent] == [
         ("ready", 750, 125),
         ("unavailable", 875, 125),
     ]
@@ -276,7 +280,7 @@ def test_an_agent_that_registered_just_now_has_no_past(browser, agent):
     (x, width) = re.search(r'<rect class="fill ready" x="([0-9.]+)" y="0" width="([0-9.]+)"', page).groups()
     assert float(x) >= 995
     assert float(width) <= 5
-    assert "Nothing is recorded before" in page
+    assert "No records before" in page
 
 
 def test_a_mass_event_is_one_banner_with_a_count_and_a_link(browser):
@@ -288,12 +292,12 @@ def test_a_mass_event_is_one_banner_with_a_count_and_a_link(browser):
             guard_agent_count=10,
             guard_reason="9 of 10 agents are silent.",
         )
-    known = Environment.objects.exclude(name="").count()
+    count = Environment.objects.exclude(name="").count()
 
     for address in ("/", "/agents"):
         page = text_of(browser.get(address))
         assert page.count("Fleet guard engaged") == 1
-        assert f"in 20 of {known} environments: 180 of 200 agents silent" in page
+        assert f"in 20 of {count} environments: 180 of 200 agents silent" in page
         assert '<a href="/fleet-guards?engaged=1">' in page
     listed = text_of(browser.get("/fleet-guards?engaged=1"))
     assert (listed.count("edge-"), "production" in listed) >= (20, False)
@@ -302,7 +306,7 @@ def test_a_mass_event_is_one_banner_with_a_count_and_a_link(browser):
         guard_engaged_at=Now(), guard_due_count=500, guard_agent_count=900
     )
     whole = text_of(browser.get("/"))
-    assert f"in 20 of {known} environments and for the whole fleet: 500 of 900 agents silent" in whole
+    assert f"in 20 of {count} environments and for the whole fleet: 500 of 900 agents silent" in whole
 
 
 def test_a_guard_is_overruled_for_a_while_and_given_back(browser):
@@ -325,12 +329,12 @@ def test_a_guard_is_overruled_for_a_while_and_given_back(browser):
 def test_task_types_tell_who_serves_them(browser, agent):
     ServedTaskType.objects.create(agent=agent, name="spark", version="v2")
 
-    listed, one = text_of(browser.get("/task-types?q=spa")), text_of(browser.get("/task-types/spark"))
+    listed, type_page = text_of(browser.get("/task-types?q=spa")), text_of(browser.get("/task-types/spark"))
 
     assert "v2" in listed
-    assert "prod-eu-1" in one
+    assert "prod-eu-1" in type_page
     assert browser.get("/task-types/ray").status_code == 404
-    assert "No task type has a name" in text_of(browser.get("/task-types?q=ray"))
+    assert "No task types match" in text_of(browser.get("/task-types?q=ray"))
 
 
 def test_an_agents_page_shows_its_lease_and_a_duplicate(db):
@@ -341,11 +345,11 @@ def test_an_agents_page_shows_its_lease_and_a_duplicate(db):
     def page() -> str:
         return browser.get(f"/agents/{agent_id}").content.decode()
 
-    assert "each lasts 90 s</dd>" in page()
+    assert "UTC, 90 s after each heartbeat</dd>" in page()
     api.post("agents:set-environment-lease", {"environment": "prod", "lease_seconds": 600})
-    assert "each lasts 600 s, set for its environment" in page()
+    assert "600 s after each heartbeat, set for its environment" in page()
     api.post(f"agents/{agent_id}:set-lease", {"lease_seconds": 1800})
-    assert "each lasts 1800 s, set for this agent" in page()
+    assert "1800 s after each heartbeat, set for this agent" in page()
     assert "Another process uses this name" not in page()
     for _ in range(2):
         api.post("agents", {**body, "instance_uuid": "00000000-0000-4000-8000-000000000002"})

@@ -10,7 +10,7 @@ from django.test import Client
 from structlog.testing import capture_logs
 
 from console.fleet import counts as fleet
-from console.fleet.list_query import fitting
+from console.fleet.list_query import matching_agents
 from console.overrides import ladder
 from console.templatetags.times import ago
 from controlplane.access import principals
@@ -79,8 +79,8 @@ def test_logging_in_leads_back_to_where_one_wanted_to_go(db):
     form = client.get("/login?next=/agents")
     csrf = re.search(r'name="csrfmiddlewaretoken" value="(\w+)"', form.content.decode())[1]
 
-    said = {"username": "jane", "password": PASSWORD, "next": "/agents", "csrfmiddlewaretoken": csrf}
-    answer = client.post("/login", said)
+    credentials = {"username": "jane", "password": PASSWORD, "next": "/agents", "csrfmiddlewaretoken": csrf}
+    answer = client.post("/login", credentials)
 
     assert (answer.status_code, answer["Location"]) == (302, "/agents")
     assert client.get("/agents").status_code == 200
@@ -113,14 +113,14 @@ def test_a_wrong_password_and_a_wrong_name_look_alike(db, name):
 
 def test_the_log_tells_of_tries_and_never_of_passwords(db):
     make_person()
-    with capture_logs() as told:
+    with capture_logs() as log_entries:
         for password in ("not-it-at-all", PASSWORD):
             Client().post("/login", {"username": "jane", "password": password})
 
-    ours = [line["event"] for line in told if line["event"].startswith("login.")]
+    ours = [line["event"] for line in log_entries if line["event"].startswith("login.")]
     assert ours == ["login.failed", "login.succeeded"]
-    assert "not-it-at-all" not in str(told)
-    assert PASSWORD not in str(told)
+    assert "not-it-at-all" not in str(log_entries)
+    assert PASSWORD not in str(log_entries)
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -149,7 +149,7 @@ def test_the_effective_page_names_sources_and_what_lost(browser):
 
 
 @pytest.mark.parametrize(
-    ("query", "words"), [("workflow=w", "also needs"), ("project=flytesnack", "Did you mean")]
+    ("query", "words"), [("workflow=w", "also requires"), ("project=flytesnack", "Did you mean")]
 )
 def test_a_scope_that_is_none_is_a_message_and_no_error(browser, query, words):
     answer = browser.get(f"/overrides?{query}")
@@ -179,7 +179,7 @@ def test_where_nothing_is_set_the_page_says_how_to_set_something_there(db):
         ("/limits/cpu", "limits › cpu"),
         ("/labels/app.kubernetes.io~1name", "labels › app.kubernetes.io/name"),
         ("/a~01", "a~1"),
-        ("", "(everything)"),
+        ("", "(whole document)"),
     ],
 )
 def test_a_pointer_is_shown_in_words(pointer, words):
@@ -190,7 +190,7 @@ def test_a_pointer_is_shown_in_words(pointer, words):
     ("value", "words"), [("1Gi", "1Gi"), ("", '""'), (True, "true"), (["Zürich"], '["Zürich"]'), ({}, "{}")]
 )
 def test_a_value_is_shown_plainly(value, words):
-    assert ladder.in_words(value) == words
+    assert ladder.format_value(value) == words
 
 
 @pytest.mark.parametrize(
@@ -259,7 +259,7 @@ def test_the_dashboard_counts_agents_and_the_late_ones_as_the_agents_page_shows_
     }
 
     assert late == {"prod-eu-1"}
-    assert {agent.name for agent in fitting({"state": "late"})} == late
+    assert {agent.name for agent in matching_agents({"state": "late"})} == late
     assert fleet.counts() == {
         **dict.fromkeys(State, 0),
         "ready": 5,
@@ -274,7 +274,7 @@ def test_a_filter_that_fits_nothing_says_so(browser, query):
     answer = browser.get(f"/agents?{query}")
 
     assert answer.status_code == 200
-    assert "No agent fits" in answer.content.decode()
+    assert "No agents match" in answer.content.decode()
 
 
 def test_logging_out_ends_the_session(browser):

@@ -187,6 +187,6 @@ def test_no_answer_of_the_api_is_kept_by_caches(api):
 def test_no_message_shows_words_of_python(api, path, body):
     answer = api("PUT" if path.startswith("guard-rails") else "POST", path, body)
 
-    told = answer.content.decode()
-    assert answer.status_code in {400, 422}, told
-    assert not re.search(r"\b(True|False|None|NoneType|dict|str|int|bool)\b", told), told
+    text = answer.content.decode()
+    assert answer.status_code in {400, 422}, text
+    assert not re.search(r"\b(True|False|None|NoneType|dict|str|int|bool)\b", text), text

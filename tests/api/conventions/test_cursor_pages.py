@@ -14,13 +14,13 @@ def _projects(db):
 
 
 def walk(api, path):
-    seen, cursor = [], ""
+    items, cursor = [], ""
     while True:
         page = api.get(f"{path}&cursor={cursor}" if cursor else path).json()
-        seen += [one["id"] for one in page["items"]]
+        items += [item["id"] for item in page["items"]]
         cursor = page["next_cursor"]
         if not cursor:
-            return seen
+            return items
 
 
 @pytest.mark.parametrize("limit", [1, 2, 3, 7, 100])
@@ -34,7 +34,7 @@ def test_rows_that_come_and_go_while_walking_move_nobody_else(api):
 
     rest = api.get(f"scopes/projects?limit=10&cursor={first['next_cursor']}").json()
 
-    assert [one["id"] for one in rest["items"]] == NAMES[3:]
+    assert [item["id"] for item in rest["items"]] == NAMES[3:]
 
 
 def test_the_next_page_is_also_a_link(api):
@@ -57,9 +57,9 @@ def test_a_cursor_is_bound_to_its_question_and_its_reader(api):
     assert {(answer.status_code, answer.json()["code"]) for answer in answers} == {(400, "invalid_cursor")}
 
 
-@pytest.mark.parametrize(("limit", "shown"), [(0, 7), (1000, 7), (2, 2)])
-def test_a_limit_of_nothing_means_the_default_and_too_much_is_lowered(api, limit, shown):
-    assert len(api.get(f"scopes/projects?limit={limit}").json()["items"]) == shown
+@pytest.mark.parametrize(("limit", "count"), [(0, 7), (1000, 7), (2, 2)])
+def test_a_limit_of_nothing_means_the_default_and_too_much_is_lowered(api, limit, count):
+    assert len(api.get(f"scopes/projects?limit={limit}").json()["items"]) == count
 
 
 @pytest.mark.parametrize("limit", ["-1", "x", "1.5"])

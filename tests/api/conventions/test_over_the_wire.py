@@ -22,10 +22,10 @@ def send(live):
 
     def send(method, path, body=None, *, chunked=False, **headers):
         connection = http.client.HTTPConnection("127.0.0.1", live.port, timeout=10)
-        sent = {"Authorization": f"Bearer {token}", "Content-Type": "application/json", **headers}
+        all_headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json", **headers}
         pieces = [body[i : i + 65536] for i in range(0, len(body), 65536)] if chunked else body
         try:
-            connection.request(method, path, pieces, sent, encode_chunked=chunked)
+            connection.request(method, path, pieces, all_headers, encode_chunked=chunked)
             answer = connection.getresponse()
             return answer.status, answer.read()
         finally:
@@ -82,9 +82,9 @@ def test_a_ready_answer_looks_like_djangos_on_the_wire(live):
     def exchange(method, path, **more):
         connection.request(method, path, headers={**headers, **more})
         answer = connection.getresponse()
-        found = {name.lower(): value for name, value in answer.getheaders() if name.lower() != "date"}
-        found["content-security-policy"] = sorted(found["content-security-policy"].split("; "))
-        return answer.status, found, answer.read()
+        getheaders = {name.lower(): value for name, value in answer.getheaders() if name.lower() != "date"}
+        getheaders["content-security-policy"] = sorted(getheaders["content-security-policy"].split("; "))
+        return answer.status, getheaders, answer.read()
 
     connection = http.client.HTTPConnection("127.0.0.1", live.port, timeout=10)
     for method in ("GET", "HEAD"):

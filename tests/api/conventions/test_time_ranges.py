@@ -27,7 +27,7 @@ def old(db: None) -> None:
 def objects(api: Api, path: str) -> list[str]:
     answer = api.get(path)
     assert answer.status_code == 200, answer.content
-    return [one["object_id"] for one in answer.json()["items"]]
+    return [item["object_id"] for item in answer.json()["items"]]
 
 
 @pytest.mark.parametrize("path", ["audit?actor=ada", "events?object_type=project"])
@@ -56,16 +56,16 @@ def test_events_go_back_page_by_page_and_then_forward(api):
     for number in range(5):
         make_project(f"p{number}")
     newest = api.get("events?type=project.created&limit=2").json()
-    assert [one["object_id"] for one in newest["items"]] == ["p4", "p3"]
+    assert [item["object_id"] for item in newest["items"]] == ["p4", "p3"]
 
     older = api.get(f"events?type=project.created&limit=2&before={newest['next_before']}").json()
-    assert [one["object_id"] for one in older["items"]] == ["p2", "p1"]
+    assert [item["object_id"] for item in older["items"]] == ["p2", "p1"]
     last = api.get(f"events?type=project.created&limit=2&before={older['next_before']}").json()
-    assert ([one["object_id"] for one in last["items"]], last["next_before"]) == (["p0"], None)
+    assert ([item["object_id"] for item in last["items"]], last["next_before"]) == (["p0"], None)
 
     make_project("p5")
     following = api.get(f"events?type=project.created&after={newest['next_after']}").json()
-    assert ([one["object_id"] for one in following["items"]], following["next_before"]) == (["p5"], None)
+    assert ([item["object_id"] for item in following["items"]], following["next_before"]) == (["p5"], None)
 
 
 @pytest.mark.parametrize("query", ["after=0&order=desc", "wait=1&before=7", "after=3&before=7"])
@@ -80,7 +80,7 @@ def test_audit_pages_keep_their_order(api, old):
     first = api.get("audit?actor=ada&limit=2").json()
     second = api.get(f"audit?actor=ada&limit=2&cursor={first['next_cursor']}").json()
 
-    assert [one["object_id"] for one in [*first["items"], *second["items"]]] == ["1h", "3h", "30h"]
+    assert [item["object_id"] for item in [*first["items"], *second["items"]]] == ["1h", "3h", "30h"]
 
 
 def test_a_stream_since_a_time_begins_in_the_past(old):

@@ -274,22 +274,28 @@ def test_a_query_that_cannot_be_read_is_400(flyte_http, query, message):
 
 def test_a_workflow_reads_the_most_specific_row_whole_and_its_ids(flyte_http):
     path = f"{WORKFLOW}?resource_type=WORKFLOW_EXECUTION_CONFIG"
-    for where, said in ((PROJECT, {"max_parallelism": 3}), (PD, {"interruptible": True})):
-        flyte_http.put(where, {"attributes": {"matching_attributes": {"workflow_execution_config": said}}})
+    for where, stated_attributes in ((PROJECT, {"max_parallelism": 3}), (PD, {"interruptible": True})):
+        flyte_http.put(
+            where, {"attributes": {"matching_attributes": {"workflow_execution_config": stated_attributes}}}
+        )
 
-    found = flyte_http.get(path, accepts=SNAKE).json()["attributes"]
-    assert (found["project"], found["domain"], found["workflow"]) == ("flytesnacks", "development", "")
-    assert found["matching_attributes"]["workflow_execution_config"]["max_parallelism"] == 0
+    attributes = flyte_http.get(path, accepts=SNAKE).json()["attributes"]
+    assert (attributes["project"], attributes["domain"], attributes["workflow"]) == (
+        "flytesnacks",
+        "development",
+        "",
+    )
+    assert attributes["matching_attributes"]["workflow_execution_config"]["max_parallelism"] == 0
 
     flyte_http.delete(PD, {"resource_type": "WORKFLOW_EXECUTION_CONFIG"})
-    found = flyte_http.get(path, accepts=SNAKE).json()["attributes"]
-    assert (found["project"], found["domain"], found["workflow"]) == ("flytesnacks", "", "")
+    attributes = flyte_http.get(path, accepts=SNAKE).json()["attributes"]
+    assert (attributes["project"], attributes["domain"], attributes["workflow"]) == ("flytesnacks", "", "")
 
     flyte_http.put(WORKFLOW, {"attributes": {"matching_attributes": {"workflow_execution_config": {}}}})
-    found = flyte_http.get(path, accepts=SNAKE).json()["attributes"]
-    assert found["workflow"] == "core.basic.hello_world.my_wf"
+    attributes = flyte_http.get(path, accepts=SNAKE).json()["attributes"]
+    assert attributes["workflow"] == "core.basic.hello_world.my_wf"
     # An empty message hides what is above it.
-    assert found["matching_attributes"]["workflow_execution_config"]["max_parallelism"] == 0
+    assert attributes["matching_attributes"]["workflow_execution_config"]["max_parallelism"] == 0
 
 
 def test_a_project_domain_does_not_see_a_workflows_row(flyte_http):
@@ -333,8 +339,10 @@ def test_a_projects_execution_config_is_filled_from_the_platform(flyte_http, set
         bare = flyte_http.get(path, accepts=SNAKE).json()["attributes"]["matching_attributes"]
         assert bare["workflow_execution_config"]["max_parallelism"] == 30
 
-        said = {"labels": {"values": {"team": "ml"}}, "interruptible": False}
-        flyte_http.put(PROJECT, {"attributes": {"matching_attributes": {"workflow_execution_config": said}}})
+        attributes = {"labels": {"values": {"team": "ml"}}, "interruptible": False}
+        flyte_http.put(
+            PROJECT, {"attributes": {"matching_attributes": {"workflow_execution_config": attributes}}}
+        )
         filled = flyte_http.get(path, accepts=SNAKE).json()["attributes"]["matching_attributes"]
         config = filled["workflow_execution_config"]
         assert (config["max_parallelism"], config["interruptible"]) == (30, False)
@@ -434,20 +442,25 @@ def test_native_and_flyte_writes_see_each_other(flyte_http, api):
         If_Match=native["ETag"],
     )
 
-    found = flyte_http.get(f"{PD}?resource_type=0", accepts=SNAKE).json()["attributes"]
-    spec = found["matching_attributes"]["task_resource_attributes"]
+    attributes = flyte_http.get(f"{PD}?resource_type=0", accepts=SNAKE).json()["attributes"]
+    spec = attributes["matching_attributes"]["task_resource_attributes"]
     assert (spec["defaults"]["cpu"], spec["defaults"]["memory"], spec["limits"]) == ("", "1Gi", None)
 
 
 def test_what_only_native_resolution_knows_is_left_out_for_flyte(flyte_http, api):
     here = "?project=flytesnacks&domain=development"
-    said = [{"task_type": "a", "plugin_id": ["1"]}, {"task_type": "b", "$remove": True}]
-    assert api.put(f"overrides/plugin_override{here}", {"attributes": {"overrides": said}}).status_code == 201
+    overrides_stated = [{"task_type": "a", "plugin_id": ["1"]}, {"task_type": "b", "$remove": True}]
+    assert (
+        api.put(
+            f"overrides/plugin_override{here}", {"attributes": {"overrides": overrides_stated}}
+        ).status_code
+        == 201
+    )
 
-    found = flyte_http.get(f"{PD}?resource_type=PLUGIN_OVERRIDE", accepts=SNAKE).json()["attributes"]
+    attributes = flyte_http.get(f"{PD}?resource_type=PLUGIN_OVERRIDE", accepts=SNAKE).json()["attributes"]
 
-    overrides = found["matching_attributes"]["plugin_overrides"]["overrides"]
-    assert [one["task_type"] for one in overrides] == ["a"]
+    overrides = attributes["matching_attributes"]["plugin_overrides"]["overrides"]
+    assert [override["task_type"] for override in overrides] == ["a"]
     # And a Flyte update of another task type keeps it for those who know it.
     flyte_http.put(PD, plugins({"task_type": "c"}))
     assert {"task_type": "b", "$remove": True} in Override.objects.get().attributes["overrides"]
@@ -457,7 +470,9 @@ def test_a_write_is_audited_and_announced(flyte_http, api):
     flyte_http.put(PD, label("x"), X_Request_ID="from-flyte")
 
     records = api.get("audit").json()["items"]
-    assert ("override.created", "from-flyte") in [(one["action"], one["request_id"]) for one in records]
+    assert ("override.created", "from-flyte") in [
+        (record["action"], record["request_id"]) for record in records
+    ]
     assert api.get("events").json()["items"][0]["type"].endswith("override.created")
 
 
@@ -658,8 +673,8 @@ def test_a_row_is_checked_by_itself_and_not_against_what_it_inherits(flyte_http,
     assert flyte_http.delete(PD, {"resource_type": "TASK_RESOURCE"}).status_code == 200
 
     query = "project=flytesnacks&domain=development&workflow=core.basic.hello_world.my_wf"
-    (found,) = api.get(f"overrides/effective?{query}&resource_type=task_resource").json()["items"]
-    (warning,) = found["warnings"]
+    (answer,) = api.get(f"overrides/effective?{query}&resource_type=task_resource").json()["items"]
+    (warning,) = answer["warnings"]
     assert (warning["pointer"], warning["code"]) == ("/limits/cpu", "limit_below_default")
     assert "4" in warning["message"]
     assert "limits.cpu" in warning["hint"]
@@ -673,8 +688,8 @@ def test_a_row_at_a_level_where_nothing_reads_it_is_a_warning(flyte_http, api):
     flyte_http.put(WORKFLOW, body)
 
     query = "project=flytesnacks&domain=development&workflow=core.basic.hello_world.my_wf"
-    (found,) = api.get(f"overrides/effective?{query}&resource_type=cluster_resource").json()["items"]
-    (warning,) = found["warnings"]
+    (answer,) = api.get(f"overrides/effective?{query}&resource_type=cluster_resource").json()["items"]
+    (warning,) = answer["warnings"]
     assert (warning["pointer"], warning["code"]) == ("", "level_not_allowed")
 
 

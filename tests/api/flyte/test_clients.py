@@ -78,7 +78,9 @@ RECORDED: list[tuple[str, str, Any, int, Any]] = [
                 {
                     "id": "p",
                     "name": "foo",
-                    "domains": [{"id": one, "name": one} for one in ("development", "staging", "production")],
+                    "domains": [
+                        {"id": name, "name": name} for name in ("development", "staging", "production")
+                    ],
                     "description": "",
                     "labels": None,
                     "state": "ACTIVE",
@@ -97,11 +99,11 @@ def flyte_http(db) -> FlyteHttp:
 
 
 def test_the_generated_python_client(flyte_http):
-    for method, path, body, status, said in RECORDED:
+    for method, path, body, status, expected in RECORDED:
         answer = flyte_http(method, path, b"" if body is None else body, sends=SNAKE, accepts=SNAKE)
 
         assert answer.status_code == status, (path, answer.content)
-        assert said is None or answer.json() == said, path
+        assert expected is None or answer.json() == expected, path
 
 
 def test_the_three_reads_of_flyteconsole(flyte_http):
@@ -116,13 +118,13 @@ def test_the_three_reads_of_flyteconsole(flyte_http):
     )
     elsewhere = flyte_http.get("project_domain_attributes/flytesnacks/nope?resource_type=6", accepts=PROTOBUF)
 
-    assert [one.id for one in projects.projects] == ["flytesnacks"]
+    assert [project.id for project in projects.projects] == ["flytesnacks"]
     for message, answer in (
         (project_attributes_pb2.ProjectAttributesGetResponse(), of_project),
         (project_domain_attributes_pb2.ProjectDomainAttributesGetResponse(), of_domain),
     ):
-        found = read(message, answer, PROTOBUF).attributes.matching_attributes
-        assert found.workflow_execution_config.max_parallelism == 9
+        matching_attributes = read(message, answer, PROTOBUF).attributes.matching_attributes
+        assert matching_attributes.workflow_execution_config.max_parallelism == 9
     assert (elsewhere.status_code, elsewhere["Content-Type"]) == (400, PROTOBUF)
 
 
@@ -148,11 +150,11 @@ def test_curl_as_in_flytes_guide(flyte_http):
 def test_flytectls_example_files_apply_at_every_level(flyte_http, settings, kind):
     make_project()
     settings.FLYTE_STRICT_VALIDATION = True
-    one = BUILT_IN[kind]
+    resource_type = BUILT_IN[kind]
     attributes = read_file(HEAD + FILES[kind], name="a.yaml").attributes
 
     for path in PATHS.values():
         update = project_attributes_pb2.ProjectAttributesUpdateRequest()
-        update.attributes.matching_attributes.CopyFrom(message_of(one, attributes))
+        update.attributes.matching_attributes.CopyFrom(message_of(resource_type, attributes))
         body = json_format.MessageToJson(update).encode()
         assert flyte_http.put(path, body).content == b"{}"

@@ -77,8 +77,8 @@ def test_other_texts_of_unicode_come_back_as_they_were(flyte_http):
     flyte_http.put("workflow_attributes/flytesnacks/development/%E4%B8%AD", label("x"))
 
     assert "é 中 \U0001f600 ￿" in flyte_http.get(f"{PD}?resource_type=3").content.decode()
-    found = flyte_http.get("workflow_attributes/flytesnacks/development/%E4%B8%AD?resource_type=3")
-    assert found.json()["attributes"]["workflow"] == "中"
+    response = flyte_http.get("workflow_attributes/flytesnacks/development/%E4%B8%AD?resource_type=3")
+    assert response.json()["attributes"]["workflow"] == "中"
 
 
 @pytest.mark.parametrize(
@@ -154,15 +154,15 @@ def test_a_deletion_reads_the_type_as_protojson_does(flyte_http, body, sends, le
 
 
 def test_the_reader_knows_every_kind_of_field_that_a_request_has():
-    known = {*json_reading._KINDS, FieldDescriptor.TYPE_MESSAGE}
-    seen: set[str] = set()
+    kinds_known = {*json_reading._KINDS, FieldDescriptor.TYPE_MESSAGE}
+    full_names: set[str] = set()
 
     def check(kind: Any) -> None:
-        if kind.full_name in seen or kind.full_name.startswith("google.protobuf."):
+        if kind.full_name in full_names or kind.full_name.startswith("google.protobuf."):
             return
-        seen.add(kind.full_name)
+        full_names.add(kind.full_name)
         for field in kind.fields:
-            assert field.type in known, field.full_name
+            assert field.type in kinds_known, field.full_name
             if field.message_type is not None:
                 check(field.message_type)
 

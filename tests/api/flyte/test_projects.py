@@ -72,8 +72,8 @@ def test_what_breaks_on_our_side_is_told_in_flytes_words_and_counted_so(flyte_ht
 
 
 def test_the_version_is_that_of_the_project():
-    said = tomllib.loads((ROOT / "pyproject.toml").read_text())
-    assert said["project"]["version"] == __version__
+    document = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    assert document["project"]["version"] == __version__
 
 
 @pytest.mark.parametrize(
@@ -151,7 +151,7 @@ def test_lists_hide_archived_projects_unless_they_are_filtered(flyte_http):
 
 
 @pytest.mark.parametrize(
-    ("filters", "found"),
+    ("filters", "expected"),
     [
         ("contains(project.name,lph)", ["alpha"]),
         ("not_like(name,%25a)", ["x-1"]),
@@ -167,11 +167,11 @@ def test_lists_hide_archived_projects_unless_they_are_filtered(flyte_http):
         ("gt(created_at,2020-01-01T00:00:00Z)", ["alpha", "beta", "x-1"]),
     ],
 )
-def test_filters(flyte_http, filters, found):
+def test_filters(flyte_http, filters, expected):
     for name in ("alpha", "beta", "x-1"):
         register(flyte_http, name)
 
-    assert ids(flyte_http.get(f"projects?filters={filters}")) == found
+    assert ids(flyte_http.get(f"projects?filters={filters}")) == expected
 
 
 @pytest.mark.parametrize(
@@ -253,7 +253,9 @@ def test_lists_have_only_what_the_caller_may_read(db):
 def test_openapi_describes_every_call_with_upstreams_names(flyte_http):
     document = FlyteHttp().get("openapi").json()
 
-    operations = {one["operationId"] for path in document["paths"].values() for one in path.values()}
+    operations = {
+        operation["operationId"] for path in document["paths"].values() for operation in path.values()
+    }
     assert {"AdminService_GetWorkflowAttributes", "AdminService_ListProjects"} <= operations
     assert len(operations) == 16
     put = document["paths"]["/api/v1/project_attributes/{attributes.project}"]["put"]
@@ -284,7 +286,7 @@ def test_a_project_is_changed_and_archived_natively(api):
     assert changed.json()["labels"] == {"team": "ml"}
     assert (changed.json()["state"], changed.json()["name"]) == ("archived", "p")
     assert changed.json()["updated_at"] > changed.json()["created_at"]
-    record = next(one for one in api.get("audit").json()["items"] if one["action"] == "project.updated")
+    record = next(entry for entry in api.get("audit").json()["items"] if entry["action"] == "project.updated")
     assert (record["before"]["state"], record["after"]["state"]) == ("active", "archived")
 
 
@@ -310,15 +312,17 @@ def test_a_bad_change_of_a_project_changes_nothing(api, body, pointer):
 def test_labels_and_state_are_exported_and_applied(api):
     api.post("scopes/projects", {"id": "p", "labels": {"team": "ml"}, "state": "archived"})
     document = next(
-        one
-        for one in api.get("overrides/export?format=documents", Accept="application/json").json()["documents"]
-        if one["kind"] == "project"
+        document
+        for document in api.get("overrides/export?format=documents", Accept="application/json").json()[
+            "documents"
+        ]
+        if document["kind"] == "project"
     )
     assert (document["labels"], document["state"]) == ({"team": "ml"}, "archived")
 
     active = {**document, "state": "active"}
     made = api.post("overrides:apply", {"documents": [active]}).json()
-    assert [one["change"] for one in made["installation"]] == ["updated"]
+    assert [document["change"] for document in made["installation"]] == ["updated"]
     again = api.post("overrides:apply", {"documents": [active]}).json()
     assert again["installation"] == []
     for wrong in ({"state": "gone"}, {"labels": {"a": 1}}):

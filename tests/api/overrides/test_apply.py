@@ -34,8 +34,8 @@ def tasks(part: str = "defaults", /, *, cpu: str = "1", **scope: str) -> dict[st
     return {"kind": "overrides", **scope, "spec": {"taskResources": {part: {"cpu": cpu}}}}
 
 
-def spec(said: dict[str, Any], **scope: str) -> dict[str, Any]:
-    return {"apiVersion": 1, "kind": "overrides", **scope, "spec": said}
+def spec(body: dict[str, Any], **scope: str) -> dict[str, Any]:
+    return {"apiVersion": 1, "kind": "overrides", **scope, "spec": body}
 
 
 class Applying:
@@ -74,8 +74,8 @@ def apply_json(api: Api) -> Applying:
 def everything() -> list[Any]:
     """All rows that an apply could write."""
     tables = (Override, OverrideVersion, Revision, RevisionCounter, ScopeHead, TypeDefinition, GuardRailRow)
-    found: list[Any] = [list(one.objects.order_by("pk").values()) for one in tables]
-    return [*found, *(one.objects.count() for one in (Project, Domain, AuditRecord, Event))]
+    contents: list[Any] = [list(table.objects.order_by("pk").values()) for table in tables]
+    return [*contents, *(project.objects.count() for project in (Project, Domain, AuditRecord, Event))]
 
 
 def stored() -> dict[str, Any]:
@@ -205,11 +205,11 @@ def test_a_dry_run_keeps_nothing_and_plans_what_the_call_then_reports(apply, doc
     before = everything()
 
     planned = apply(*documents, prune="true", dry_run="true")
-    kept = everything()
+    before_apply = everything()
     done = apply.confirmed(*documents, prune="true")
 
     assert planned["Dry-Run"] == "true"
-    assert kept == before
+    assert before_apply == before
     assert (planned.status_code, planned.json()) == (done.status_code, done.json())
     assert everything() != before
 
@@ -395,8 +395,8 @@ def test_mistakes_in_yaml_have_line_and_column(api):
         "overrides:apply", body.replace("task_resources", "task_resource").encode(), Content_Type=YAML
     )
 
-    found = [(one["pointer"], one["line"], one["column"]) for one in answer.json()["errors"]]
-    assert found == [
+    errors = [(error["pointer"], error["line"], error["column"]) for error in answer.json()["errors"]]
+    assert errors == [
         ("/documents/0/spec/taskResources/limits/cpu", 4, 33),
         ("/documents/0/spec/taskResources/limits/memory", 4, 46),
         ("/documents/1/0/overrides/task_resource/limit", 9, 14),
@@ -422,7 +422,7 @@ def test_one_address_stated_twice_is_refused_and_both_places_are_named(apply):
 def test_a_type_in_both_spellings_within_one_document_is_refused(apply):
     answer = apply(spec({"taskResources": {}, "task_resource": {}}))
 
-    assert [one["code"] for one in answer.json()["errors"]] == ["given_twice"]
+    assert [error["code"] for error in answer.json()["errors"]] == ["given_twice"]
 
 
 @pytest.mark.parametrize(
@@ -438,7 +438,7 @@ def test_an_unknown_name_is_told_at_every_document_that_has_it_with_a_near_one(a
         "/documents/1/spec/taskResources",
         "/documents/2/spec/executionQueueAttributes",
     ]
-    assert all(("line" in one) == (apply.form == "yaml") for one in answer.json()["errors"])
+    assert all(("line" in error) == (apply.form == "yaml") for error in answer.json()["errors"])
 
 
 def test_a_type_may_be_set_only_at_its_levels(apply):
@@ -528,8 +528,8 @@ def test_what_pruning_uncovers_is_a_warning(apply, api):
     assert apply.confirmed(spec({}), prune="true").status_code == 200
 
     query = "project=flytesnacks&domain=development&workflow=w&resource_type=task_resource"
-    (found,) = api.get(f"overrides/effective?{query}").json()["items"]
-    assert [(one["pointer"], one["code"]) for one in found["warnings"]] == [
+    (answer,) = api.get(f"overrides/effective?{query}").json()["items"]
+    assert [(warning["pointer"], warning["code"]) for warning in answer["warnings"]] == [
         ("/limits/cpu", "limit_below_default")
     ]
 
@@ -598,7 +598,7 @@ def test_as_many_scopes_as_allowed_need_no_number(apply, settings):
 
 
 def test_scopes_that_resolve_to_the_same_as_before_are_not_counted(apply, settings):
-    apply(*(tasks(cpu="1", project="flytesnacks", domain=one) for one in ("development", "staging")))
+    apply(*(tasks(cpu="1", project="flytesnacks", domain=name) for name in ("development", "staging")))
     settings.CONFIRM_ABOVE_SCOPES = 2
 
     answer = apply(tasks(cpu="2", project="flytesnacks"))
@@ -611,10 +611,11 @@ def test_the_plan_says_what_changes_where_nobody_wrote(apply):
 
     effective = apply(tasks(cpu="2", project="flytesnacks")).json()["effective"]
 
-    levels = {Level[one["scope"]["level"].upper()] for one in effective}
+    levels = {Level[source["scope"]["level"].upper()] for source in effective}
     assert levels == {Level.PROJECT, Level.PROJECT_DOMAIN}
     assert all(
-        one["differences"] == [{"leaf": "/defaults/cpu", "before": "1", "after": "2"}] for one in effective
+        entry["differences"] == [{"leaf": "/defaults/cpu", "before": "1", "after": "2"}]
+        for entry in effective
     )
 
 
@@ -625,9 +626,9 @@ def test_each_scope_must_be_the_callers_to_write(apply):
     editor = Api(token_for("editor", scope=Scope(project="flytesnacks")))
 
     own = apply(tasks(**HERE), by=editor)
-    others = apply(tasks(**HERE), tasks(domain="development"), by=editor)
+    other_documents = apply(tasks(**HERE), tasks(domain="development"), by=editor)
 
-    assert (own.status_code, others.status_code) == (200, 403)
+    assert (own.status_code, other_documents.status_code) == (200, 403)
 
 
 def test_prune_needs_the_right_to_the_whole_scope_that_it_reaches(apply):
@@ -653,7 +654,7 @@ def test_a_viewer_may_not_apply_and_learns_nothing_of_what_is_wrong(apply):
         ({"kind": "guardRail", "name": "x"}, "admin"),
         ({"kind": "resourceType", "definition": {}}, "admin"),
     ],
-    ids=lambda it: it if isinstance(it, str) else it["kind"],
+    ids=lambda value: value if isinstance(value, str) else value["kind"],
 )
 def test_documents_about_the_installation_need_a_role_for_all_of_it(apply_json, document, role):
     of_project = Api(token_for(role, scope=Scope(project="flytesnacks")))
@@ -899,7 +900,7 @@ def test_types_and_rails_are_brought_up_to_date(apply):
 
     answer = apply(rail, {"kind": "resourceType", "definition": definition}).json()
 
-    assert [one["change"] for one in answer["installation"]] == ["updated", "updated"]
+    assert [document["change"] for document in answer["installation"]] == ["updated", "updated"]
 
 
 def test_a_wrong_override_takes_the_project_back_that_came_with_it(apply):
@@ -915,7 +916,7 @@ def test_a_wrong_override_takes_the_project_back_that_came_with_it(apply):
 
 
 @pytest.mark.parametrize(
-    ("document", "found"),
+    ("document", "expected"),
     [
         ({"kind": "project"}, ["/documents/0/id"]),
         ({"kind": "project", "id": 5}, ["/documents/0/id"]),
@@ -929,19 +930,19 @@ def test_a_wrong_override_takes_the_project_back_that_came_with_it(apply):
         ({"kind": "resourceType", "definition": {"name": "x"}}, ["/documents/0/definition"] * 2),
         (
             {"kind": "resourceType", "definition": {"name": "X", "strategy": "merge", "schema": {}}},
-            [f"/documents/0/definition/{one}" for one in ("document_key", "name", "schema/type")],
+            [f"/documents/0/definition/{text}" for text in ("document_key", "name", "schema/type")],
         ),
         ({"kind": "guardRail", "name": "X"}, ["/documents/0"] * 3 + ["/documents/0/name"]),
     ],
     ids=str,
 )
-def test_a_wrong_document_about_the_installation_says_where(apply, document, found):
+def test_a_wrong_document_about_the_installation_says_where(apply, document, expected):
     answer = apply(document)
 
     assert answer.status_code in (400, 422), answer.json()
-    assert sorted(pointers(answer)) == found
+    assert sorted(pointers(answer)) == expected
     if apply.form == "yaml":
-        assert all(one["line"] for one in answer.json()["errors"])
+        assert all(error["line"] for error in answer.json()["errors"])
 
 
 # Limits.
@@ -1006,11 +1007,11 @@ def test_two_thousand_documents_cost_no_more_queries_than_ten(apply_json, settin
         team = {"managed_by": f"team-{count}", "force": "true"}
         if what != "create":
             apply_json(*many(count, cpu="1"), **team)
-        sent = {"create": many(count, cpu="1"), "prune": [], "unchanged": many(count, cpu="1")}
+        expected_changes = {"create": many(count, cpu="1"), "prune": [], "unchanged": many(count, cpu="1")}
         terms = {"managed_by": "other", "force": "true"} if what == "conflict" else {**team, "prune": "true"}
         if what == "prune":
             terms["confirm"] = apply_json(**terms, dry_run="true").json()["confirm"]
-        spent = queries_of(lambda: apply_json(*sent.get(what, many(count, cpu="2")), **terms))
+        spent = queries_of(lambda: apply_json(*expected_changes.get(what, many(count, cpu="2")), **terms))
         apply_json.confirmed(managed_by=terms["managed_by"], prune="true")
         return spent
 

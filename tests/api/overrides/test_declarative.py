@@ -25,8 +25,8 @@ def document(cpu: str = "1", **scope: str) -> dict:
 
 
 def apply(api: Api, *documents: object, **query: object):
-    asked = "&".join(f"{name}={value}" for name, value in query.items())
-    return api.post(f"overrides:apply?{asked}", {"documents": list(documents)})
+    query_text = "&".join(f"{name}={value}" for name, value in query.items())
+    return api.post(f"overrides:apply?{query_text}", {"documents": list(documents)})
 
 
 def counts() -> tuple[int, ...]:
@@ -40,10 +40,10 @@ def _project(db):
 
 
 def test_documents_are_created_changed_left_alone_and_pruned(api):
-    one, two = document("1"), document("2", project="flytesnacks")
+    first, two = document("1"), document("2", project="flytesnacks")
 
-    created = apply(api, one, two, managed_by="git").json()
-    again = apply(api, one, two, managed_by="git").json()
+    created = apply(api, first, two, managed_by="git").json()
+    again = apply(api, first, two, managed_by="git").json()
     changed = apply(api, document("3"), managed_by="git", prune="true").json()
 
     assert created["summary"] == {"created": 2, "updated": 0, "deleted": 0, "unchanged": 0}
@@ -66,10 +66,10 @@ def test_a_dry_run_plans_what_the_call_then_does_and_keeps_nothing(api):
     before = counts()
 
     planned = apply(api, document(project="flytesnacks"), managed_by="git", dry_run="true").json()
-    kept = counts()
+    before_apply = counts()
     done = apply(api, document(project="flytesnacks"), managed_by="git").json()
 
-    assert kept == before
+    assert before_apply == before
     assert planned == done
     # The project itself, and each of its three domains.
     assert done["affected_scopes"] == 4
@@ -82,7 +82,7 @@ def test_one_bad_document_keeps_all_out_and_every_mistake_is_told(api):
     answer = apply(api, document(project="flytesnacks"), bad, managed_by="git")
 
     assert answer.status_code == 422
-    assert [one["pointer"] for one in answer.json()["errors"]] == [
+    assert [error["pointer"] for error in answer.json()["errors"]] == [
         "/documents/1/spec/taskResources/limit",
         "/documents/1/spec/taskResources/limits/cpu",
     ]
@@ -113,9 +113,9 @@ def test_what_another_manages_is_refused_by_name_unless_forced_by_right(api):
 
 
 def test_two_managers_share_one_override_and_each_takes_out_only_its_own(api):
-    mine = {"kind": "overrides", "spec": {"taskResources": {"limits": {"cpu": "4"}}}}
+    own_document = {"kind": "overrides", "spec": {"taskResources": {"limits": {"cpu": "4"}}}}
     apply(api, document("1"), managed_by="git")
-    apply(api, mine, managed_by="team")
+    apply(api, own_document, managed_by="team")
 
     apply(api, {"kind": "overrides", "spec": {"taskResources": {}}}, managed_by="git")
 
@@ -141,11 +141,11 @@ def test_a_single_write_respects_managers_too(api, write):
 def test_many_affected_scopes_want_their_number_confirmed(api, settings):
     settings.CONFIRM_ABOVE_SCOPES = 3
 
-    asked = apply(api, document(project="flytesnacks"), managed_by="git")
+    first_plan = apply(api, document(project="flytesnacks"), managed_by="git")
     wrong = apply(api, document(project="flytesnacks"), managed_by="git", confirm=3)
     right = apply(api, document(project="flytesnacks"), managed_by="git", confirm=4)
 
-    assert (asked.status_code, asked.json()["code"], asked.json()["affected"]) == (
+    assert (first_plan.status_code, first_plan.json()["code"], first_plan.json()["affected"]) == (
         409,
         "confirmation_required",
         4,
@@ -177,22 +177,24 @@ def test_each_scope_must_be_the_callers_to_write(api):
     editor = Api(token_for("editor", scope=Scope(project="flytesnacks")))
 
     own = apply(editor, document(project="flytesnacks"), managed_by="git")
-    others = apply(editor, document(project="flytesnacks"), document(), managed_by="git")
+    other_documents = apply(editor, document(project="flytesnacks"), document(), managed_by="git")
     pruning = apply(editor, document(project="flytesnacks"), managed_by="git", prune="true")
 
-    assert [own.status_code, others.status_code, pruning.status_code] == [200, 403, 403]
+    assert [own.status_code, other_documents.status_code, pruning.status_code] == [200, 403, 403]
 
 
 def test_the_order_of_documents_does_not_matter(api):
-    documents = [document(str(n), project="flytesnacks", domain=one) for n, one in enumerate(DOMAINS, 1)]
+    documents = [
+        document(str(n), project="flytesnacks", domain=domain) for n, domain in enumerate(DOMAINS, 1)
+    ]
     documents.append(document("9"))
 
     plans = [apply(api, *order, dry_run="true").json() for order in itertools.permutations(documents)]
 
-    def told(plan: dict) -> list[str]:
+    def summary_of(plan: dict) -> list[str]:
         return sorted(map(str, plan["changes"] + plan["effective"]))
 
-    assert all(told(plan) == told(plans[0]) for plan in plans)
+    assert all(summary_of(plan) == summary_of(plans[0]) for plan in plans)
 
 
 def test_an_apply_costs_as_many_queries_for_ten_documents_as_for_a_thousand(
@@ -208,15 +210,15 @@ def test_the_document_of_a_scope_marks_what_it_inherits(api):
     apply(api, document("1"), managed_by="git")
     api.put("overrides/workflow_execution_config?project=flytesnacks", {"attributes": {"max_parallelism": 5}})
 
-    shown = api.get("overrides/document?project=flytesnacks").json()
+    body = api.get("overrides/document?project=flytesnacks").json()
 
-    assert shown["spec"]["taskResources"] == {
+    assert body["spec"]["taskResources"] == {
         "inherited": True,
         "source": "global",
         "defaults": {"cpu": "1"},
     }
-    assert shown["spec"]["workflowExecutionConfig"] == {"maxParallelism": 5}
-    assert shown["status"]["version"] == 2
+    assert body["spec"]["workflowExecutionConfig"] == {"maxParallelism": 5}
+    assert body["status"]["version"] == 2
 
 
 def test_a_document_that_is_put_back_changes_nothing_and_a_stale_one_is_refused(api):
@@ -226,12 +228,12 @@ def test_a_document_that_is_put_back_changes_nothing_and_a_stale_one_is_refused(
     path = "overrides/document?project=flytesnacks"
 
     same = api.put(path, read.content, Content_Type="application/yaml", If_Match=read["ETag"])
-    kept = counts()
+    before_apply = counts()
     missing = api.put(path, read.content, Content_Type="application/yaml")
     apply(api, document("1"))
     stale = api.put(path, read.content, Content_Type="application/yaml", If_Match=read["ETag"])
 
-    assert (same.status_code, kept) == (200, before)
+    assert (same.status_code, before_apply) == (200, before)
     assert (missing.status_code, stale.status_code) == (428, 412)
 
 
@@ -304,7 +306,9 @@ def test_a_folder_is_a_tar_of_plain_names_with_the_same_documents(api):
     with tarfile.open(fileobj=io.BytesIO(tar)) as archive:
         names = archive.getnames()
         documents = [
-            one for name in names for one in strict_yaml.load_all(archive.extractfile(name).read().decode())
+            document
+            for name in names
+            for document in strict_yaml.load_all(archive.extractfile(name).read().decode())
         ]
 
     assert all(not name.startswith("/") and ".." not in name.split("/") for name in names)

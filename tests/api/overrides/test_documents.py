@@ -39,8 +39,8 @@ def _project(db):
 
 def everything() -> list[Any]:
     tables = (Override, OverrideVersion, Revision, RevisionCounter, ScopeHead)
-    found: list[Any] = [list(one.objects.order_by("pk").values()) for one in tables]
-    return [*found, AuditRecord.objects.count(), Event.objects.count()]
+    contents: list[Any] = [list(table.objects.order_by("pk").values()) for table in tables]
+    return [*contents, AuditRecord.objects.count(), Event.objects.count()]
 
 
 def version(api: Api, query: str = HERE, as_of: str = "") -> int:
@@ -243,7 +243,7 @@ def test_a_put_sets_what_is_said_and_removes_the_rest(api):
 
     assert answer.status_code == 200
     here = Override.objects.filter(project="flytesnacks")
-    assert [(one.resource_type, one.attributes) for one in here] == [
+    assert [(row.resource_type, row.attributes) for row in here] == [
         ("task_resource", {"defaults": {"cpu": "2"}})
     ]
     assert answer.json() == api.get(f"overrides/document{HERE}").json()
@@ -314,8 +314,8 @@ def test_mistakes_in_a_put_of_yaml_have_line_and_column(api):
 
     answer = api.put(f"overrides/document{HERE}", body, Content_Type=YAML, If_Match="*")
 
-    found = [(one["pointer"], one["line"], one["column"]) for one in answer.json()["errors"]]
-    assert found == [
+    errors = [(error["pointer"], error["line"], error["column"]) for error in answer.json()["errors"]]
+    assert errors == [
         ("/documents/0/spec/taskResources/limit", 4, 12),
         ("/documents/0/spec/taskResources/limits/cpu", 3, 19),
     ]
@@ -349,8 +349,8 @@ def test_a_dry_run_shows_the_document_that_would_be_and_keeps_nothing(api):
 
 
 def test_what_others_manage_is_not_removed_unless_forced_by_right(api):
-    said = {"spec": {"taskResources": {"limits": {"cpu": "1"}}}, "project": "flytesnacks"}
-    api.post("overrides:apply?managed_by=git", {"documents": [said]})
+    body = {"spec": {"taskResources": {"limits": {"cpu": "1"}}}, "project": "flytesnacks"}
+    api.post("overrides:apply?managed_by=git", {"documents": [body]})
     path, editor = "overrides/document?project=flytesnacks", Api(token_for("editor"))
 
     refused = editor.put(path, {"spec": {}}, If_Match="*")
@@ -444,7 +444,7 @@ def odd_documents() -> list[dict[str, Any]]:
         "u": "\u2028\x85😀",
         "f": 1e16,
     }
-    found: list[dict[str, Any]] = [
+    documents_found: list[dict[str, Any]] = [
         {"spec": {"freeForm": {"someList": [hostile, [], {}, None, 0.5, -7, True]}, "pluginOverrides": {}}},
         {"domain": "canary", "spec": {"taskResources": {"limits": {"gpu": None}}}},
         {"project": "flytesnacks", "spec": {"freeForm": {"x": {"1": "<<", "<<": 1}}}},
@@ -456,9 +456,9 @@ def odd_documents() -> list[dict[str, Any]]:
     ]
     where = {"project": "flytesnacks", "domain": "development"}
     for workflow in ODD_WORKFLOWS:
-        one = {**where, "workflow": workflow, "spec": {"freeForm": {"someList": [workflow]}}}
-        found += [one, {**one, "launchPlan": workflow}]
-    return found
+        document = {**where, "workflow": workflow, "spec": {"freeForm": {"someList": [workflow]}}}
+        documents_found += [document, {**document, "launchPlan": workflow}]
+    return documents_found
 
 
 @pytest.fixture
@@ -474,8 +474,8 @@ def odd(api: Api, settings: Any) -> Api:
 def empty() -> None:
     tables = (Override, OverrideVersion, Revision, ScopeHead, TypeDefinition, GuardRailRow, Project, Domain)
     with connection.cursor() as cursor:
-        for one in tables:
-            cursor.execute(f"DELETE FROM {one._meta.db_table}")
+        for table in tables:
+            cursor.execute(f"DELETE FROM {table._meta.db_table}")
 
 
 @pytest.mark.parametrize("layout", ["configmap", "documents"])
@@ -518,8 +518,8 @@ def test_the_same_content_gives_the_same_bytes_in_whatever_order_it_came(odd, la
     remove_everything(odd)
     assert Override.objects.count() == 0
 
-    for one in reversed(odd_documents()):
-        odd.post("overrides:apply?managed_by=somebody", {"documents": [one]})
+    for odd_document in reversed(odd_documents()):
+        odd.post("overrides:apply?managed_by=somebody", {"documents": [odd_document]})
 
     assert odd.get(f"overrides/export?format={layout}").content == first
 
@@ -535,9 +535,9 @@ def test_an_export_of_the_past_is_what_was_exported_then(odd):
 
 def test_an_export_says_what_it_is(api):
     headers = {
-        one: (answer["Content-Type"], answer["Content-Disposition"])
-        for one in ("configmap", "documents", "folder")
-        for answer in [api.get(f"overrides/export?format={one}")]
+        name: (answer["Content-Type"], answer["Content-Disposition"])
+        for name in ("configmap", "documents", "folder")
+        for answer in [api.get(f"overrides/export?format={name}")]
     }
 
     assert headers == {
@@ -555,8 +555,8 @@ def test_every_name_in_the_folder_is_safe(odd):
     with archive_of(odd) as archive:
         members = archive.getmembers()
 
-    assert all(one.isreg() for one in members)
-    names = [one.name for one in members]
+    assert all(member.isreg() for member in members)
+    names = [member.name for member in members]
     assert len(names) == len(set(names))
     for step in (step for name in names for step in name.split("/")):
         assert step.isascii()
@@ -572,8 +572,8 @@ def test_the_folder_can_be_unpacked_and_holds_the_same_documents(odd, tmp_path):
 
     documents = odd.get("overrides/export?format=documents", Accept="application/json").json()["documents"]
     texts = [path.read_text() for path in tmp_path.rglob("*.yaml")]
-    found = [one for text in texts for one in strict_yaml.load_all(text)]
-    assert sorted(map(str, found)) == sorted(map(str, documents))
+    documents_found = [document for text in texts for document in strict_yaml.load_all(text)]
+    assert sorted(map(str, documents_found)) == sorted(map(str, documents))
 
 
 def test_each_scope_has_a_file_of_its_own(odd):
@@ -581,15 +581,15 @@ def test_each_scope_has_a_file_of_its_own(odd):
 
     files = folder_files(documents)
 
-    of_overrides = [one for one in documents if one["kind"] == "overrides"]
+    of_overrides = [document for document in documents if document["kind"] == "overrides"]
     assert len(files) == len(of_overrides) + 1
     assert "installation.yaml" in files
 
 
 def test_the_files_are_called_as_the_scopes_are():
     def name(**scope: str) -> str:
-        (found,) = folder_files([{"kind": "overrides", **scope, "spec": {}}])
-        return found
+        (folder_file,) = folder_files([{"kind": "overrides", **scope, "spec": {}}])
+        return folder_file
 
     assert name() == "overrides/_global.yaml"
     assert name(domain="d") == "overrides/_any/d.yaml"
@@ -617,7 +617,7 @@ def test_members_that_are_the_same_in_camel_case_are_refused(api):
     answer = api.post("resource-types", {**TYPE, "schema": schema})
 
     assert answer.status_code == 422
-    assert [one["pointer"] for one in answer.json()["errors"]] == [
+    assert [error["pointer"] for error in answer.json()["errors"]] == [
         "/schema/properties/aB",
         "/schema/properties/e/properties/cD",
     ]

@@ -25,11 +25,11 @@ def test_an_example_type_works_from_its_file_to_an_effective_value(api, path):
     applied = api.post("overrides:apply", path.read_bytes(), Content_Type="application/yaml")
     again = api.post("overrides:apply", path.read_bytes(), Content_Type="application/yaml")
     written = api.put(f"overrides/{path.stem}?project=flytesnacks", {"attributes": example})
-    (one,) = api.get(f"overrides/effective?project=flytesnacks&resource_type={path.stem}").json()["items"]
+    (answer,) = api.get(f"overrides/effective?project=flytesnacks&resource_type={path.stem}").json()["items"]
 
     assert applied.json()["installation"] == [
         {"kind": "resourceType", "name": path.stem, "change": "created"}
     ]
     assert again.json()["installation"] == []
     assert written.status_code == 201
-    assert example.items() <= one["attributes"].items()
+    assert example.items() <= answer["attributes"].items()

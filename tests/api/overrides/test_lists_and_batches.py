@@ -38,7 +38,7 @@ def filled(api: Api) -> Api:
 
 def names(answer: Any) -> list[str]:
     assert answer.status_code == 200, answer.json()
-    return [f"{it['resource_type']} {Scope(**segments(it))}" for it in answer.json()["items"]]
+    return [f"{item['resource_type']} {Scope(**segments(item))}" for item in answer.json()["items"]]
 
 
 def segments(item: Any) -> dict[str, str]:
@@ -123,7 +123,7 @@ def exported(answer: Any) -> list[Any]:
 def test_an_export_of_a_scope_has_only_the_overrides_at_and_below_it(filled):
     documents = exported(filled.get("overrides/export?format=documents&project=flytesnacks"))
 
-    assert [(it["kind"], it["project"], it.get("domain")) for it in documents] == [
+    assert [(document["kind"], document["project"], document.get("domain")) for document in documents] == [
         ("overrides", "flytesnacks", None),
         ("overrides", "flytesnacks", "development"),
     ]
@@ -133,7 +133,7 @@ def test_an_export_of_a_scope_has_only_the_overrides_at_and_below_it(filled):
 def test_an_export_of_a_manager_has_only_its_values(filled):
     documents = exported(filled.get("overrides/export?format=documents&managed_by=git"))
 
-    assert [it["spec"] for it in documents] == [
+    assert [document["spec"] for document in documents] == [
         {"taskResources": {"defaults": {"cpu": "1"}}},
         {"taskResources": {"limits": {"gpu": "2"}}},
     ]
@@ -170,7 +170,7 @@ def test_an_export_of_a_mistyped_project_is_not_empty_but_refused(filled):
 def test_an_export_of_a_part_looks_back(filled):
     documents = exported(filled.get("overrides/export?format=documents&managed_by=git&as_of=1"))
 
-    assert [it["spec"] for it in documents] == [{"taskResources": {"defaults": {"cpu": "1"}}}]
+    assert [document["spec"] for document in documents] == [{"taskResources": {"defaults": {"cpu": "1"}}}]
 
 
 PLUGINS = BUILT_IN["plugin_override"].rule
@@ -179,7 +179,7 @@ item = st.fixed_dictionaries(
     optional={"plugin_id": st.lists(st.sampled_from("xy"), max_size=1)},
 )
 plugins = st.fixed_dictionaries(
-    {"overrides": st.lists(item, min_size=1, max_size=2, unique_by=lambda it: it["task_type"])}
+    {"overrides": st.lists(item, min_size=1, max_size=2, unique_by=lambda entry: entry["task_type"])}
 )
 
 
@@ -193,8 +193,8 @@ def test_the_part_of_a_manager_applied_by_it_changes_nothing(first, second):
     again = apply_attributes(both.attributes, both.owners, part, PLUGINS, "git")
 
     assert (again.attributes, again.owners) == (both.attributes, both.owners)
-    wanted = {name_of(path) for path, _ in leaves(part, PLUGINS)} if part else set()
-    assert {leaf for leaf, managers in both.owners.items() if "git" in managers} <= wanted
+    expected = {name_of(path) for path, _ in leaves(part, PLUGINS)} if part else set()
+    assert {leaf for leaf, managers in both.owners.items() if "git" in managers} <= expected
 
 
 # Differences of revisions.
@@ -214,14 +214,18 @@ def test_a_difference_lists_only_what_differs(api):
     )
     api.put(f"{TASKS}?domain=production", {"attributes": {}})
 
-    (found,) = api.get("overrides/diff?from=2").json()["items"]
+    (difference,) = api.get("overrides/diff?from=2").json()["items"]
 
-    assert (found["scope"]["domain"], found["before"], found["after"]) == ("production", None, {})
+    assert (difference["scope"]["domain"], difference["before"], difference["after"]) == (
+        "production",
+        None,
+        {},
+    )
     assert len(api.get("overrides/diff?from=2&to=3").json()["items"]) == 1
     assert api.get("overrides/diff?from=2&to=4").json()["items"] == []
     assert api.get("overrides/diff?from=6&to=7").json()["items"] == []
     gone = api.get("overrides/diff?from=5&to=6").json()["items"]
-    assert [(it["before"], it["after"]) for it in gone] == [({"defaults": {"cpu": "1"}}, None)]
+    assert [(change["before"], change["after"]) for change in gone] == [({"defaults": {"cpu": "1"}}, None)]
 
 
 def test_numbers_that_are_written_differently_differ(api):
@@ -248,7 +252,7 @@ def test_differences_come_in_whole_pages(api):
     page = api.get("overrides/diff?from=0&limit=1").json()
     more = api.get(f"overrides/diff?from=0&limit=1&cursor={page['next_cursor']}").json()
 
-    domains = [it["scope"]["domain"] for it in (*page["items"], *more["items"])]
+    domains = [item["scope"]["domain"] for item in (*page["items"], *more["items"])]
     assert (domains, more["next_cursor"]) == (["development", "production"], None)
 
 
@@ -275,10 +279,10 @@ def test_a_batch_names_each_source_once_and_says_the_same(filled):
         for scope in scopes
     ]
     assert single_answers(batch) == single
-    types = [one for it in single for one in it["items"]]
-    assert any(one["refused"] for one in types)
-    assert any(one["removed"] for one in types)
-    sources = [(it["override_id"], it["version"]) for it in batch["sources"]]
+    types = [item for answer in single for item in answer["items"]]
+    assert any(entry["refused"] for entry in types)
+    assert any(entry["removed"] for entry in types)
+    sources = [(source["override_id"], source["version"]) for source in batch["sources"]]
     assert len(sources) == len(set(sources)) == 3
 
 
@@ -303,7 +307,7 @@ def test_a_wide_batch_is_much_smaller_than_its_single_answers(filled):
 
 def test_indices_are_in_the_order_of_their_first_use(filled):
     batch = filled.post("overrides/effective:batch", {"scopes": [{"project": "flytesnacks"}, {}]}).json()
-    used = [leaf["source"] for it in batch["items"] for one in it["items"] for leaf in one["leaves"]]
+    used = [leaf["source"] for item in batch["items"] for item in item["items"] for leaf in item["leaves"]]
     first = list(dict.fromkeys(used))
 
     assert all(earlier < later for earlier, later in pairwise(first))

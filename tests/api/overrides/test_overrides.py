@@ -27,25 +27,30 @@ def _project(db):
 
 
 EVERYWHERE = [
-    (one, level) for one in BUILT_IN.values() for level in SHAPES if Level[level.upper()] in one.levels
+    (resource_type, level)
+    for resource_type in BUILT_IN.values()
+    for level in SHAPES
+    if Level[level.upper()] in resource_type.levels
 ]
 
 
-@pytest.mark.parametrize(("one", "level"), EVERYWHERE, ids=lambda it: getattr(it, "name", it))
-def test_every_type_can_be_set_read_changed_and_removed_where_it_may_be_set(api, one, level):
-    path = f"overrides/{one.name}{SHAPES[level]}"
+@pytest.mark.parametrize(
+    ("resource_type", "level"), EVERYWHERE, ids=lambda value: getattr(value, "name", value)
+)
+def test_every_type_can_be_set_read_changed_and_removed_where_it_may_be_set(api, resource_type, level):
+    path = f"overrides/{resource_type.name}{SHAPES[level]}"
 
-    created = api.put(path, {"attributes": one.example})
+    created = api.put(path, {"attributes": resource_type.example})
     read = api.get(path)
     replaced = api.put(path, {"attributes": {}}, If_Match=read["ETag"])
-    patched = api.patch(path, {"attributes": one.example})
+    patched = api.patch(path, {"attributes": resource_type.example})
     deleted = api.delete(path, If_Match=patched["ETag"])
 
     assert [created.status_code, read.status_code, replaced.status_code] == [201, 200, 200]
-    assert read.json()["attributes"] == one.example
+    assert read.json()["attributes"] == resource_type.example
     assert read.json()["scope"]["level"] == level
     assert (created["ETag"], replaced["ETag"], patched["ETag"]) == ('"v1"', '"v2"', '"v3"')
-    assert patched.json()["attributes"] == one.example
+    assert patched.json()["attributes"] == resource_type.example
     assert deleted.status_code == 204
     assert api.get(path).status_code == 404
 
@@ -95,8 +100,8 @@ def test_a_patch_takes_out_what_is_null_so_that_it_is_inherited_again(api):
 
     api.patch("overrides/task_resource?project=flytesnacks", {"attributes": {"defaults": {"cpu": None}}})
 
-    (one,) = api.get("overrides/effective?project=flytesnacks").json()["items"]
-    assert one["attributes"] == {"defaults": {"cpu": "1", "gpu": "1"}}
+    (answer,) = api.get("overrides/effective?project=flytesnacks").json()["items"]
+    assert answer["attributes"] == {"defaults": {"cpu": "1", "gpu": "1"}}
 
 
 def test_a_merge_patch_may_come_by_its_own_media_type(api):
@@ -130,10 +135,10 @@ def test_every_change_leaves_a_version_an_audit_row_and_an_event(api):
     api.delete("overrides/task_resource?change_message=Gone", If_Match='"v2"')
 
     versions = OverrideVersion.objects.order_by("version")
-    assert [one.attributes for one in versions] == [CPU_1["attributes"], CPU_2["attributes"], None]
-    assert [one.revision for one in versions] == [1, 2, 3]
+    assert [version.attributes for version in versions] == [CPU_1["attributes"], CPU_2["attributes"], None]
+    assert [version.revision for version in versions] == [1, 2, 3]
     events = Event.objects.filter(object_type="override").order_by("position")
-    assert [one.type for one in events] == ["override.created", "override.updated", "override.deleted"]
+    assert [event.type for event in events] == ["override.created", "override.updated", "override.deleted"]
     first, second, last = AuditRecord.objects.filter(object_type="override").order_by("id")
     assert (first.before, first.request_id, first.reason) == (None, "first", "Because")
     assert second.before["attributes"] == CPU_1["attributes"]
@@ -146,16 +151,16 @@ def test_the_events_of_a_change_carry_before_and_after(api):
     api.put("overrides/task_resource?domain=production", CPU_2, If_Match='"v1"')
     api.delete("overrides/task_resource?domain=production", If_Match='"v2"')
 
-    listed = [one for one in api.get("events").json()["items"] if one["object_type"] == "override"]
+    listed = [event for event in api.get("events").json()["items"] if event["object_type"] == "override"]
     events = sorted(listed, key=lambda event: event["seq"])
 
-    one, two = CPU_1["attributes"], CPU_2["attributes"]
-    assert [(it["data"]["before"], it["data"]["after"]) for it in events] == [
-        (None, one),
-        (one, two),
+    attributes, two = CPU_1["attributes"], CPU_2["attributes"]
+    assert [(event["data"]["before"], event["data"]["after"]) for event in events] == [
+        (None, attributes),
+        (attributes, two),
         (two, None),
     ]
-    assert [it["data"]["truncated"] for it in events] == [False] * 3
+    assert [event["data"]["truncated"] for event in events] == [False] * 3
     assert api.get(events[1]["data"]["version_url"]).json()["attributes"] == two
 
 
@@ -163,7 +168,7 @@ def test_an_event_of_a_large_change_points_at_the_version_instead(api):
     large = {"attributes": {f"k{number}": "v" * 90 for number in range(100)}}
     api.put("overrides/cluster_resource?project=flytesnacks", {"attributes": large})
 
-    (event,) = [one for one in api.get("events").json()["items"] if one["object_type"] == "override"]
+    (event,) = [event for event in api.get("events").json()["items"] if event["object_type"] == "override"]
 
     assert event["data"]["truncated"] is True
     assert (event["data"]["before"], event["data"]["after"]) == (None, None)
@@ -176,9 +181,9 @@ def test_before_and_after_are_for_those_who_may_read_the_override(api):
         api.put(f"overrides/task_resource?project={project}", CPU_1)
     stranger = Api(token_for("viewer", scope=Scope(project="other")))
 
-    events = [one for one in stranger.get("events").json()["items"] if one["object_type"] == "override"]
+    events = [event for event in stranger.get("events").json()["items"] if event["object_type"] == "override"]
 
-    assert [one["scope"]["project"] for one in events] == ["other"]
+    assert [event["scope"]["project"] for event in events] == ["other"]
 
 
 @pytest.mark.parametrize("method", ["put", "patch", "delete"])
@@ -208,9 +213,9 @@ def test_every_leaf_of_the_answer_names_its_source_and_what_it_shadows(api):
 
     answer = api.get("overrides/effective?project=flytesnacks&domain=development&workflow=train").json()
 
-    (one,) = answer["items"]
-    leaves = {leaf["pointer"]: leaf for leaf in one["leaves"]}
-    assert one["attributes"] == {"defaults": {"cpu": "1", "memory": "200Mi"}}
+    (item,) = answer["items"]
+    leaves = {leaf["pointer"]: leaf for leaf in item["leaves"]}
+    assert item["attributes"] == {"defaults": {"cpu": "1", "memory": "200Mi"}}
     assert leaves["/defaults/cpu"]["source"]["scope"]["level"] == "project_domain"
     assert leaves["/defaults/cpu"]["source"]["version"] == 1
     assert leaves["/defaults/cpu"]["source"]["changed_by"].startswith("admin-")
@@ -225,7 +230,7 @@ def test_the_answer_can_be_narrowed_to_one_type(api):
 
     answer = api.get("overrides/effective?resource_type=cluster_assignment").json()
 
-    assert [one["resource_type"] for one in answer["items"]] == ["cluster_assignment"]
+    assert [item["resource_type"] for item in answer["items"]] == ["cluster_assignment"]
 
 
 def test_the_etag_of_an_answer_changes_exactly_when_an_input_does(api):
@@ -262,7 +267,9 @@ def test_a_list_shows_what_is_set_and_can_be_filtered(api):
     api.put("overrides/execution_queue", {"attributes": {"tags": ["a"]}})
 
     def levels(query):
-        return sorted(one["scope"]["level"] for one in api.get(f"overrides?{query}").json()["items"])
+        return sorted(
+            override["scope"]["level"] for override in api.get(f"overrides?{query}").json()["items"]
+        )
 
     assert len(levels("")) == 7
     assert levels("resource_type=execution_queue") == ["global"]
@@ -287,10 +294,10 @@ def test_a_list_shows_only_what_the_caller_may_read(api):
         api.put(f"overrides/task_resource{shape}", CPU_1)
     viewer = Api(token_for("viewer", scope=Scope(project="flytesnacks")))
 
-    shown = viewer.get("overrides").json()["items"]
+    overrides = viewer.get("overrides").json()["items"]
 
-    assert {one["scope"]["project"] for one in shown} == {"flytesnacks"}
-    assert len(shown) == 2
+    assert {override["scope"]["project"] for override in overrides} == {"flytesnacks"}
+    assert len(overrides) == 2
     assert Api(token_for("agent")).get("overrides").status_code == 403
 
 

@@ -53,7 +53,7 @@ def test_a_prune_of_everything_asks_and_changes_nothing(api):
 
 
 @pytest.mark.parametrize(
-    ("stored", "kept", "asks"),
+    ("stored", "remaining", "asks"),
     [
         (1, 0, True),
         (30, 10, True),
@@ -63,13 +63,13 @@ def test_a_prune_of_everything_asks_and_changes_nothing(api):
         (3, 1, False),
     ],
 )
-def test_the_share_and_the_number_decide_whether_a_prune_asks(api, stored, kept, asks):
+def test_the_share_and_the_number_decide_whether_a_prune_asks(api, stored, remaining, asks):
     send(api, [document(number) for number in range(stored)])
 
-    answer = send(api, [document(number) for number in range(kept)], prune="true")
+    answer = send(api, [document(number) for number in range(remaining)], prune="true")
 
     assert answer.status_code == (409 if asks else 200)
-    assert Override.objects.count() == (stored if asks else kept)
+    assert Override.objects.count() == (stored if asks else remaining)
 
 
 def test_a_dry_run_of_a_prune_answers_the_plan_with_the_digest_that_confirms_it(api):
@@ -196,10 +196,10 @@ def test_a_rollback_that_removes_many_overrides_asks(api):
 
     refused = api.post(path, {"to_revision": 0})
     plan = api.post(f"{path}&dry_run=true", {"to_revision": 0}).json()
-    kept = Override.objects.count()
+    count = Override.objects.count()
     done = [api.post(f"{path}&confirm={plan['confirm']}", {"to_revision": 0}) for _ in range(2)]
 
-    assert (refused.status_code, refused.json()["removed"], kept) == (409, 25, 25)
+    assert (refused.status_code, refused.json()["removed"], count) == (409, 25, 25)
     assert ([answer.status_code for answer in done], Override.objects.count()) == ([200, 200], 0)
 
 
@@ -207,14 +207,14 @@ def test_an_import_that_prunes_much_asks(api):
     files = {"tra.yaml": "project: flytesnacks\ndomain: staging\ndefaults:\n  cpu: '1'\n"}
     other = {"tra.yaml": "project: flytesnacks\ndomain: production\ndefaults:\n  cpu: '1'\n"}
     api.post("overrides:import", {"flytectl_files": files})
-    wanted = {"flytectl_files": other, "prune": True}
+    expected = {"flytectl_files": other, "prune": True}
 
-    refused = api.post("overrides:import", wanted)
-    plan = api.post("overrides:import?dry_run=true", wanted).json()["plan"]
-    kept = Override.objects.get().domain
-    done = api.post(f"overrides:import?confirm={plan['confirm']}", wanted)
+    refused = api.post("overrides:import", expected)
+    plan = api.post("overrides:import?dry_run=true", expected).json()["plan"]
+    domain = Override.objects.get().domain
+    done = api.post(f"overrides:import?confirm={plan['confirm']}", expected)
 
-    assert (refused.status_code, kept) == (409, "staging")
+    assert (refused.status_code, domain) == (409, "staging")
     assert (done.status_code, Override.objects.get().domain) == (200, "production")
 
 
@@ -373,11 +373,11 @@ def test_a_rail_that_changes_many_scopes_asks_for_their_number(api, settings):
     path = "guard-rails/cap?accept_existing=true"
 
     refused = api.put(path, rail())
-    kept = api.get("guard-rails").json()["items"]
+    guard_rails = api.get("guard-rails").json()["items"]
     done = api.put(f"{path}&confirm={refused.json()['confirm']}", rail())
     again = api.put(f"{path}&confirm=4", rail(), If_Match='"v1"')
 
-    assert (refused.status_code, refused.json()["affected"], kept) == (409, 4, [])
+    assert (refused.status_code, refused.json()["affected"], guard_rails) == (409, 4, [])
     assert (done.status_code, done.json()["plan"]["affected_scopes"]) == (201, 4)
     assert (again.status_code, again.json()["version"]) == (200, 1)
 
@@ -444,7 +444,7 @@ def test_a_type_whose_merge_rule_changes_tells_the_effective_values_that_change(
 
     planned = api.put(f"{path}?dry_run=true", replaces, If_Match='"v1"').json()["plan"]
 
-    assert [one["differences"] for one in planned["effective"]] == [[{"leaf": "/queue", "before": "a"}]]
+    assert [entry["differences"] for entry in planned["effective"]] == [[{"leaf": "/queue", "before": "a"}]]
     settings.CONFIRM_ABOVE_SCOPES = 1
     assert api.put(path, {**PRIORITY, "defaults": {"x": 1}}, If_Match='"v1"').json()["affected"] == 4
     done = api.put(f"{path}?confirm={planned['digest']}", replaces, If_Match='"v1"')

@@ -43,8 +43,8 @@ def rail(**rule: object) -> dict:
 
 
 def effective(api: Api, query: str, name: str) -> dict:
-    (one,) = api.get(f"overrides/effective?resource_type={name}&{query}").json()["items"]
-    return one
+    (answer,) = api.get(f"overrides/effective?resource_type={name}&{query}").json()["items"]
+    return answer
 
 
 @pytest.fixture(autouse=True)
@@ -111,10 +111,10 @@ def test_an_own_type_works_at_once_with_its_rules_and_defaults(api):
         {"attributes": {"tell": ["ml", "ops"], "ceiling": 9, "priority": 90}},
     )
 
-    one = effective(api, "project=flytesnacks", "workflow_priority")
+    answer = effective(api, "project=flytesnacks", "workflow_priority")
 
-    assert one["attributes"] == {"priority": 90, "tell": ["ops", "ml"], "ceiling": 5}
-    by_pointer = {leaf["pointer"]: leaf for leaf in one["leaves"]}
+    assert answer["attributes"] == {"priority": 90, "tell": ["ops", "ml"], "ceiling": 5}
+    by_pointer = {leaf["pointer"]: leaf for leaf in answer["leaves"]}
     assert by_pointer["/ceiling"]["source"]["scope"]["level"] == "global"
     assert by_pointer["/ceiling"]["shadowed"][0]["because"] == "not_the_least"
     assert by_pointer["/priority"]["shadowed"][0]["source"]["kind"] == "platform_default"
@@ -196,16 +196,19 @@ def test_history_tells_who_when_why_and_what_differs(api):
 
     versions = api.get(f"{WEC}/versions").json()["items"]
     diff = api.get(f"{WEC}/versions/1/diff/2").json()["differences"]
-    blame = {one["pointer"]: one for one in api.get(f"{WEC}/blame").json()["items"]}
+    blame = {leaf["pointer"]: leaf for leaf in api.get(f"{WEC}/blame").json()["items"]}
     (between,) = api.get("overrides/diff?from=1&to=2").json()["items"]
     revisions = api.get("overrides/revisions").json()["items"]
 
-    assert [(one["version"], one["change_message"]) for one in versions] == [(2, "Faster"), (1, "First")]
+    assert [(version["version"], version["change_message"]) for version in versions] == [
+        (2, "Faster"),
+        (1, "First"),
+    ]
     assert versions[1]["request_id"] == "r1"
     assert diff == [{"leaf": "/max_parallelism", "before": 1, "after": 9}]
     assert (blame["/interruptible"]["version"], blame["/max_parallelism"]["version"]) == (1, 2)
     assert between["differences"] == diff
-    assert [one["change_message"] for one in revisions] == ["Faster", "First"]
+    assert [revision["change_message"] for revision in revisions] == ["Faster", "First"]
 
 
 def test_going_back_makes_a_new_version_and_can_be_looked_at_first(api):
@@ -237,7 +240,7 @@ def test_revisions_show_only_what_the_caller_may_read(api):
     api.put(f"{WEC}?project=flytesnacks", parallelism(2))
     viewer = Api(token_for("viewer", scope=Scope(project="flytesnacks")))
 
-    assert [one["revision"] for one in viewer.get("overrides/revisions").json()["items"]] == [2]
+    assert [revision["revision"] for revision in viewer.get("overrides/revisions").json()["items"]] == [2]
     assert viewer.get("overrides/revisions/1").status_code == 404
     assert viewer.get("overrides/diff?from=0").status_code == 403
     assert viewer.get("overrides/export").status_code == 403
@@ -397,7 +400,7 @@ def test_a_stored_type_that_no_longer_compiles_breaks_nothing_else(api):
     corrected = api.put("resource-types/workflow_priority", TYPE, If_Match='"v1"')
 
     assert everything.status_code == 200
-    (own,) = [one for one in everything.json()["items"] if one["resource_type"] == "workflow_priority"]
+    (own,) = [item for item in everything.json()["items"] if item["resource_type"] == "workflow_priority"]
     assert own["attributes"] == {"priority": 7}
     assert (refused.status_code, refused.json()["errors"][0]["code"]) == (422, "unusable_schema")
     assert (other.status_code, corrected.status_code) == (201, 200)
@@ -413,7 +416,7 @@ def test_a_stored_definition_that_cannot_be_read_hides_only_its_own_type(api):
 
     everything = api.get("overrides/effective?project=flytesnacks&domain=production")
     listed = api.get("overrides")
-    types = {one["name"] for one in api.get("resource-types").json()["items"]}
+    types = {resource_type["name"] for resource_type in api.get("resource-types").json()["items"]}
     corrected = api.put("resource-types/workflow_priority", TYPE, If_Match='"v1"')
 
     assert (everything.status_code, listed.status_code) == (200, 200)

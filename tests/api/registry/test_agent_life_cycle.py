@@ -11,7 +11,7 @@ from registry import lifecycle
 from registry.agents.models import Agent, AgentTally, Lease
 from registry.agents.states import State
 from registry.listing import counts
-from registry.listing.search import meets
+from registry.listing.search import condition_for
 from registry.listing.selectors import parse
 from registry.sweep.sweep import sweep_leases
 from tests.support.api_client import AGENT, Api, token_for
@@ -36,7 +36,7 @@ def beat(api: Api, agent_id: str, lag: int = 0) -> Any:
 
 def history(api: Api, agent_id: str) -> list[tuple[str, str]]:
     items = api.get(f"events?after=0&object_type=agent&object_id={agent_id}").json()["items"]
-    return [(one["type"], one["data"].get("reason", "")) for one in items]
+    return [(item["type"], item["data"].get("reason", "")) for item in items]
 
 
 def test_a_drain_outlives_heartbeats_silence_and_restarts_and_ends_when_told(api):
@@ -93,19 +93,19 @@ def test_the_time_of_a_drain_ends_it(api):
     Agent.objects.update(drain_until="2020-01-01T00:00:00Z")
 
     assert lifecycle.end_drains() == 1
-    found = api.get(f"agents/{agent_id}").json()
-    assert (found["health_status"], found["drain_reason"], found["drain_until"]) == ("ready", "", None)
+    body = api.get(f"agents/{agent_id}").json()
+    assert (body["health_status"], body["drain_reason"], body["drain_until"]) == ("ready", "", None)
 
 
 def test_an_agent_drains_and_leaves_for_itself_and_for_nobody_else(api):
-    mine, other = Api(token_for("agent")), Api(token_for("agent"))
-    agent_id = register(mine)
+    own_api, other = Api(token_for("agent")), Api(token_for("agent"))
+    agent_id = register(own_api)
 
     for action, body in (("drain", {"reason": "x"}), ("resume", None), ("deregister", None)):
         assert other.post(f"agents/{agent_id}:{action}", body).status_code == 403
-        assert mine.post(f"agents/{agent_id}:{action}", body).status_code == 200
+        assert own_api.post(f"agents/{agent_id}:{action}", body).status_code == 200
     for action in ("approve", "retire"):
-        assert mine.post(f"agents/{agent_id}:{action}").status_code == 403
+        assert own_api.post(f"agents/{agent_id}:{action}").status_code == 403
     unknown = "019a9f5e-7c00-7000-8000-000000000031"
     assert api.post(f"agents/{unknown}:drain", {"reason": "x"}).status_code == 404
 
@@ -148,7 +148,7 @@ def test_lists_are_filtered_selected_sorted_and_cut(api):
     api.post(f"agents/{drained}:drain", {"reason": "x"})
 
     def names(query: str) -> list[str]:
-        return [one["name"] for one in api.get(f"agents?{query}").json()["items"]]
+        return [agent["name"] for agent in api.get(f"agents?{query}").json()["items"]]
 
     assert names("selector=team%3Dml,region+in+(eu,asia)") == ["eu-1"]
     assert names("selector=!team") == ["dev-1"]
@@ -170,16 +170,16 @@ def test_lists_are_filtered_selected_sorted_and_cut(api):
 def test_pages_of_every_order_have_every_agent_once(api, order):
     for number in range(7):
         register(api, f"a{number}", environment=("x", "y")[number % 2])
-    found: list[str] = []
+    names: list[str] = []
     cursor = ""
     while True:
         page = api.get(f"agents?limit=2&sort={order}{cursor}").json()
-        found += [one["name"] for one in page["items"]]
+        names += [item["name"] for item in page["items"]]
         if not page["next_cursor"]:
             break
         cursor = f"&cursor={page['next_cursor']}"
 
-    assert sorted(found) == [f"a{number}" for number in range(7)]
+    assert sorted(names) == [f"a{number}" for number in range(7)]
 
 
 @pytest.mark.parametrize(
@@ -193,12 +193,12 @@ def test_a_bad_list_parameter_is_told(api, query):
 
 def test_selectors_mean_the_same_in_sql(api):
     labels = [{}, {"a": "1"}, {"a": "2", "b": ""}, {"b": "x"}]
-    for number, one in enumerate(labels):
-        register(api, f"a{number}", labels=one)
+    for number, label_set in enumerate(labels):
+        register(api, f"a{number}", labels=label_set)
 
     for text in ("a", "!a", "a=1", "a!=1", "a in (1,2)", "a notin (1)", "b=", "b!=", "a=1,b", "a,!b"):
-        wanted = [f"a{n}" for n, one in enumerate(labels) if all(r.met_by(one) for r in parse(text))]
-        rows = Agent.objects.filter(*(meets(one) for one in parse(text))).order_by("name")
+        wanted = [f"a{n}" for n, one in enumerate(labels) if all(r.is_met_by(one) for r in parse(text))]
+        rows = Agent.objects.filter(*(condition_for(one) for one in parse(text))).order_by("name")
         assert [row.name for row in rows] == wanted, text
 
 
@@ -227,8 +227,8 @@ def test_counts_follow_every_change(api):
     register(api, "a2", environment="dev")
     api.post(f"agents/{second}:retire")
     assert counts.agent_counts() == counted()
-    counts.fold()
-    counts.fold()
+    counts.compact()
+    counts.compact()
     assert counts.agent_counts() == counted()
     assert AgentTally.objects.count() == 3
     api.delete(f"agents/{second}")
@@ -236,7 +236,7 @@ def test_counts_follow_every_change(api):
 
     summary = api.get("agents:summary").json()
     assert (summary["total"], summary["states"]) == (2, {"ready": 1, "draining": 1})
-    assert [one["environment"] for one in summary["environments"]] == ["dev", "prod"]
+    assert [environment["environment"] for environment in summary["environments"]] == ["dev", "prod"]
 
 
 # DCM.
@@ -253,18 +253,18 @@ def test_a_dcm_agent_works_without_a_token_and_its_words(dcm, api):
 
     created = dcm.post(DCM, body, content_type="application/json")
     again = dcm.post(DCM, body, content_type="application/json")
-    found = created.json()
+    created_body = created.json()
     assert (created.status_code, again.status_code) == (201, 200)
-    assert again.json()["agent_id"] == found["agent_id"]
-    assert set(found) - {"state"} == {
+    assert again.json()["agent_id"] == created_body["agent_id"]
+    assert set(created_body) - {"state"} == {
         *("agent_id", "name", "environment", "service_types", "cost", "topic_name", "health_status"),
         *("last_heartbeat", "create_time", "update_time"),
     }
 
-    path = f"{DCM}/{found['agent_id']}"
+    path = f"{DCM}/{created_body['agent_id']}"
     beaten = dcm.put(f"{path}/heartbeat", {**BEAT, "extra": 1}, content_type="application/json")
     assert (beaten.status_code, beaten.json()["health_status"]) == (200, "ready")
-    api.post(f"agents/{found['agent_id']}:drain", {"reason": "x"})
+    api.post(f"agents/{created_body['agent_id']}:drain", {"reason": "x"})
     assert dcm.get(path).json()["health_status"] == "congested"
     listed = api.get(f"{DCM}?health_status=congested").json()
     assert listed["agents"][0]["state"] == "draining"
@@ -277,7 +277,7 @@ def test_dcm_pages(dcm, api):
 
     first = api.get(f"{DCM}?max_page_size=2").json()
     rest = api.get(f"{DCM}?max_page_size=2&page_token={first['next_page_token']}").json()
-    assert [one["name"] for one in first["agents"] + rest["agents"]] == ["a0", "a1", "a2"]
+    assert [agent["name"] for agent in first["agents"] + rest["agents"]] == ["a0", "a1", "a2"]
     assert rest["next_page_token"] == ""
     for query in ("max_page_size=101", "max_page_size=x", "page_token=x"):
         assert api.get(f"{DCM}?{query}").status_code == 400
@@ -286,21 +286,21 @@ def test_dcm_pages(dcm, api):
 def test_dcm_errors_are_dcms(dcm, api):
     register(api)  # with a token: nobody without one may take it over
 
-    taken = dcm.post(DCM, AGENT, content_type="application/json")
+    conflict = dcm.post(DCM, AGENT, content_type="application/json")
     bad = dcm.post(DCM, {**AGENT, "name": "x", "cost": "free"}, content_type="application/json")
     missing = dcm.put(
         f"{DCM}/019a9f5e-7c00-7000-8000-000000000031/heartbeat", BEAT, content_type="application/json"
     )
 
-    assert [one.status_code for one in (taken, bad, missing)] == [409, 400, 404]
-    assert [one.json()["type"] for one in (taken, bad, missing)] == [
+    assert [response.status_code for response in (conflict, bad, missing)] == [409, 400, 404]
+    assert [response.json()["type"] for response in (conflict, bad, missing)] == [
         "conflict",
         "validation-error",
         "not-found",
     ]
-    assert set(taken.json()) == {"type", "title", "status", "detail", "instance"}
-    mine = Agent.objects.get()
-    foreign = dcm.put(f"{DCM}/{mine.id}/heartbeat", BEAT, content_type="application/json")
+    assert set(conflict.json()) == {"type", "title", "status", "detail", "instance"}
+    agent = Agent.objects.get()
+    foreign = dcm.put(f"{DCM}/{agent.id}/heartbeat", BEAT, content_type="application/json")
     assert foreign.status_code == 403
 
 
@@ -321,7 +321,7 @@ def test_without_a_token_lists_are_never_shown_and_the_rest_only_where_it_is_tur
         client.get(f"{DCM}/{own}"),
     ]
 
-    assert [one.status_code for one in calls] == [200 if turned_on else 401] * 3
+    assert [call.status_code for call in calls] == [200 if turned_on else 401] * 3
     assert (listed.status_code, listed.json()["type"]) == (401, "unauthorized")
     assert listed["WWW-Authenticate"] == "Bearer"
     assert client.get(f"{DCM}/{foreign}").status_code == (404 if turned_on else 401)
@@ -335,7 +335,7 @@ def test_a_dcm_agent_with_a_token_is_served_always_and_owns_its_record(api):
 
     assert (created.status_code, agent.post(DCM, AGENT).status_code) == (201, 200)
     assert agent.put(f"{path}/heartbeat", BEAT).json()["health_status"] == "ready"
-    assert [one["name"] for one in agent.get(DCM).json()["agents"]] == ["a1"]
+    assert [agent["name"] for agent in agent.get(DCM).json()["agents"]] == ["a1"]
     assert other.post(DCM, AGENT).status_code == 409
     assert other.put(f"{path}/heartbeat", BEAT).status_code == 403
     assert other.get(path).status_code == 200

@@ -92,9 +92,11 @@ class Many(Plain):
     """Through a gateway."""
 
     def beat(self, agent_id: str, body: Any = BEAT) -> tuple[int, str]:
-        sent = {"items": [{"agent_id": agent_id, **body}]}
-        (one,) = self.api.post("agents:heartbeat", sent).json()["items"]
-        return one["status"], one["heartbeat"]["health_status"] if one["heartbeat"] else one["code"]
+        bulk = {"items": [{"agent_id": agent_id, **body}]}
+        (result,) = self.api.post("agents:heartbeat", bulk).json()["items"]
+        return result["status"], result["heartbeat"]["health_status"] if result["heartbeat"] else result[
+            "code"
+        ]
 
 
 class Dcm(Plain):
@@ -121,8 +123,8 @@ def test_one_heartbeat_undoes_what_silence_alone_had_done(way, api):
 
     assert way.beat(agent_id) == (200, "ready")
 
-    found = api.get(f"agents/{agent_id}").json()
-    assert (found["health_status"], found["state_reason"]) == ("ready", "It beats.")
+    body = api.get(f"agents/{agent_id}").json()
+    assert (body["health_status"], body["state_reason"]) == ("ready", "It beats.")
     age(agent_id, 31)
     assert lifecycle.collect_garbage(**AGES) == (0, 0)
 
@@ -232,7 +234,7 @@ def test_an_agent_that_is_removed_meanwhile_stops_neither_the_end_of_drains_nor_
     Agent.objects.update(drain_until=Now() - timedelta(seconds=1))
 
     assert meanwhile_removed(drained[0], lifecycle.end_drains) == 2
-    assert {state(one) for one in drained[1:]} == {"ready"}
+    assert {state(agent) for agent in drained[1:]} == {"ready"}
 
     Agent.objects.update(state="unavailable")
     for agent_id in drained[1:]:

@@ -198,7 +198,7 @@ def test_agents_are_listed_and_filtered(agent_api):
     Agent.objects.filter(name="c").update(state="unavailable")
 
     def names(query):
-        return [one["name"] for one in agent_api.get(f"agents?{query}").json()["items"]]
+        return [agent["name"] for agent in agent_api.get(f"agents?{query}").json()["items"]]
 
     assert names("") == ["a", "b", "c"]
     assert names("environment=dev") == ["b", "c"]

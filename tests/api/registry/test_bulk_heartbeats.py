@@ -29,17 +29,17 @@ def beat(api, *items):
 
 
 def test_each_agent_is_answered_in_the_order_of_the_call(gateway):
-    mine = register(gateway, "a", "b", "c")
+    own_agents = register(gateway, "a", "b", "c")
     (other,) = register(Api(token_for("agent")), "other")
     nobody = str(uuid.uuid4())
     Agent.objects.filter(name="b").update(state="unavailable")
 
-    asked = [mine[2], nobody, mine[1], other, mine[0]]
-    answer = beat(gateway, *({"agent_id": one} for one in asked))
+    agent_ids = [own_agents[2], nobody, own_agents[1], other, own_agents[0]]
+    answer = beat(gateway, *({"agent_id": agent_id} for agent_id in agent_ids))
 
     items = answer.json()["items"]
-    assert [one["agent_id"] for one in items] == asked
-    assert [(one["status"], one["code"]) for one in items] == [
+    assert [item["agent_id"] for item in items] == agent_ids
+    assert [(item["status"], item["code"]) for item in items] == [
         (200, None),
         (404, "unknown_agent"),
         (200, None),
@@ -65,9 +65,9 @@ def test_it_tells_each_what_a_heartbeat_alone_tells(gateway):
 def test_who_may_change_agents_beats_for_all(gateway):
     agents = register(gateway, "a", "b")
 
-    answer = beat(Api(token_for("editor")), *({"agent_id": one} for one in agents))
+    answer = beat(Api(token_for("editor")), *({"agent_id": agent} for agent in agents))
 
-    assert [one["status"] for one in answer.json()["items"]] == [200, 200]
+    assert [item["status"] for item in answer.json()["items"]] == [200, 200]
 
 
 def test_reports_and_congestion_are_taken_too(gateway):
@@ -86,10 +86,10 @@ def test_reports_and_congestion_are_taken_too(gateway):
 
 def test_a_thousand_usual_heartbeats_are_one_statement(gateway, django_assert_max_num_queries):
     agents = register(gateway, *(f"a{number}" for number in range(30)))
-    beat(gateway, *({"agent_id": one} for one in agents))
+    beat(gateway, *({"agent_id": agent} for agent in agents))
 
     with django_assert_max_num_queries(6):
-        beat(gateway, *({"agent_id": one} for one in agents))
+        beat(gateway, *({"agent_id": agent} for agent in agents))
 
 
 @pytest.mark.parametrize(
@@ -101,11 +101,11 @@ def test_a_thousand_usual_heartbeats_are_one_statement(gateway, django_assert_ma
     ],
 )
 def test_a_bad_call_renews_nothing_and_says_where(gateway, items, pointer):
-    sent = {"items": [{**BEAT, **one} for one in items]} if isinstance(items, list) else {"items": items}
-    answer = gateway.post("agents:heartbeat", sent)
+    bulk = {"items": [{**BEAT, **item} for item in items]} if isinstance(items, list) else {"items": items}
+    answer = gateway.post("agents:heartbeat", bulk)
 
     assert answer.status_code == 400
-    assert [one["pointer"] for one in answer.json()["errors"]] == [pointer]
+    assert [error["pointer"] for error in answer.json()["errors"]] == [pointer]
 
 
 BAD = [
@@ -124,17 +124,21 @@ BAD = [
 ]
 
 
-@pytest.mark.parametrize(("entry", "shown", "pointer"), BAD)
-def test_a_bad_entry_refuses_no_other(gateway, entry, shown, pointer):
+@pytest.mark.parametrize(("entry", "expected", "pointer"), BAD)
+def test_a_bad_entry_refuses_no_other(gateway, entry, expected, pointer):
     first, last = register(gateway, "a", "b")
 
     items = [{**BEAT, "agent_id": first}, entry, {**BEAT, "agent_id": last}]
     answer = gateway.post("agents:heartbeat", {"items": items})
 
-    found = answer.json()["items"]
-    assert [one["status"] for one in found] == [200, 400, 200]
-    assert (found[1]["agent_id"], found[1]["code"], found[1]["heartbeat"]) == (shown, "invalid_request", None)
-    assert [one["pointer"] for one in found[1]["errors"]] == [pointer]
+    results = answer.json()["items"]
+    assert [result["status"] for result in results] == [200, 400, 200]
+    assert (results[1]["agent_id"], results[1]["code"], results[1]["heartbeat"]) == (
+        expected,
+        "invalid_request",
+        None,
+    )
+    assert [error["pointer"] for error in results[1]["errors"]] == [pointer]
     assert not Lease.objects.filter(reported_at=None).exists()
 
 
@@ -143,7 +147,7 @@ def test_of_two_entries_for_one_agent_the_first_counts(gateway):
 
     answer = beat(gateway, {"agent_id": agent, "consumer_lag": 3}, {"agent_id": agent, "consumer_lag": 7})
 
-    assert [one["status"] for one in answer.json()["items"]] == [200, 400]
+    assert [item["status"] for item in answer.json()["items"]] == [200, 400]
     assert answer.json()["items"][1]["errors"][0]["code"] == "repeated_agent"
     assert Lease.objects.get().consumer_lag == 3
 

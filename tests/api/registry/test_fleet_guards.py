@@ -14,7 +14,7 @@ from tests.support.api_client import AGENT, Api
 
 def guards(api: Api) -> dict[str, tuple[bool, int, int]]:
     items = api.get("fleet-guards").json()["items"]
-    return {one["environment"]: (one["engaged"], one["silent"], one["agents"]) for one in items}
+    return {item["environment"]: (item["engaged"], item["silent"], item["agents"]) for item in items}
 
 
 def test_a_guard_that_is_not_engaged_counts_the_agents_that_are_there(api):

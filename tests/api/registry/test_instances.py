@@ -66,14 +66,14 @@ def test_two_that_run_at_once_are_announced_once_and_shown(api):
 
     (event,) = duplicates()
     assert (event["instance_uuid"], event["refused_instance_uuid"]) == (FIRST, SECOND)
-    shown = api.get(f"agents/{Agent.objects.get().id}").json()["conditions"]
-    assert {one["type"]: one["status"] for one in shown} == {
+    conditions = api.get(f"agents/{Agent.objects.get().id}").json()["conditions"]
+    assert {condition["type"]: condition["status"] for condition in conditions} == {
         "SingleInstance": "false",
         "ClockSynced": "false",
     }
     fall_silent(601)  # the duplicate was stopped
-    shown = api.get(f"agents/{Agent.objects.get().id}").json()["conditions"]
-    assert [one["type"] for one in shown] == ["ClockSynced"]
+    conditions = api.get(f"agents/{Agent.objects.get().id}").json()["conditions"]
+    assert [condition["type"] for condition in conditions] == ["ClockSynced"]
 
 
 def test_a_restart_takes_over_as_soon_as_the_former_process_is_late_and_is_no_duplicate(api):
@@ -121,8 +121,8 @@ def test_a_gateway_and_an_operator_are_refused_too(api):
     items = [{**BEAT, "agent_id": agent_id, "instance_uuid": SECOND}]
 
     for caller in (api, Api(token_for("editor"))):
-        (found,) = caller.post("agents:heartbeat", {"items": items}).json()["items"]
-        assert (found["status"], found["code"]) == (409, "duplicate_instance")
+        (result,) = caller.post("agents:heartbeat", {"items": items}).json()["items"]
+        assert (result["status"], result["code"]) == (409, "duplicate_instance")
     assert register(Api(token_for("editor")), THIRD).status_code == 409
 
 
@@ -152,7 +152,7 @@ def test_an_instance_is_a_uuid(api, instance):
     answer = register(api, instance)
 
     assert answer.status_code == 400
-    assert [one["pointer"] for one in answer.json()["errors"]] == ["/instance_uuid"]
+    assert [error["pointer"] for error in answer.json()["errors"]] == ["/instance_uuid"]
 
 
 @given(st.floats(0, 200), st.sampled_from([1, 30, 278]))

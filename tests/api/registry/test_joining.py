@@ -34,11 +34,11 @@ def beat(token: str, agent_id: str) -> Any:
 
 
 def test_an_agent_joins_beats_and_registers_again_with_its_own_token(api):
-    found = joined(api)
-    agent_id, token = found["agent"]["agent_id"], found["token"]
+    joined_body = joined(api)
+    agent_id, token = joined_body["agent"]["agent_id"], joined_body["token"]
 
     assert token.startswith("cp_agt_")
-    assert found["agent"]["health_status"] == "ready"
+    assert joined_body["agent"]["health_status"] == "ready"
     assert beat(token, agent_id).status_code == 200
     again = Api(token).post("agents", {**AGENT, "labels": {"team": "ml"}, "capacity": 3})
     assert (again.status_code, again.json()["agent_id"]) == (200, agent_id)
@@ -50,9 +50,9 @@ def test_no_secret_is_kept_or_told_again(api):
     secret = invite(api)
     token = Api(secret).post("agents:join", AGENT).json()["token"]
 
-    told = str([api.get(path).json() for path in ("join-tokens", "audit", "events", "agents")])
-    assert secret not in told
-    assert token not in told
+    pages = str([api.get(path).json() for path in ("join-tokens", "audit", "events", "agents")])
+    assert secret not in pages
+    assert token not in pages
     assert secret.encode() not in bytes(JoinToken.objects.get().digest)
 
 
@@ -70,7 +70,7 @@ def test_a_token_admits_only_whom_it_names_and_is_not_used_up(api, body, pointer
 
     refused = Api(secret).post("agents:join", {**AGENT, **body})
 
-    assert (refused.status_code, [one["pointer"] for one in refused.json()["errors"]]) == (400, pointers)
+    assert (refused.status_code, [error["pointer"] for error in refused.json()["errors"]]) == (400, pointers)
     assert not Agent.objects.exists()
     assert JoinToken.objects.get().uses_left == 2
     assert not Principal.objects.filter(name__startswith="agent.").exists()
@@ -100,8 +100,10 @@ def test_a_token_that_is_used_up_revoked_or_over_lets_nobody_in(api):
     assert Agent.objects.count() == 1
     Api(once).post("agents:join", {**AGENT, "name": "a3", "topic_name": "dcm.agent.a3"})
     # Each that is known, and not the one that nobody made; and none again within a minute.
-    noted = AuditRecord.objects.filter(action="join_token.refused").values_list("reason", flat=True)
-    assert [word for reason in noted for word in ("used up", "revoked", "expired") if word in reason] == [
+    audit_records = AuditRecord.objects.filter(action="join_token.refused").values_list("reason", flat=True)
+    assert [
+        word for reason in audit_records for word in ("used up", "revoked", "expired") if word in reason
+    ] == [
         "used up",
         "revoked",
         "expired",
@@ -132,8 +134,11 @@ def test_a_taken_name_is_409_unless_the_token_may_take_over(api):
     refused = Api(invite(api)).post("agents:join", AGENT)
     assert (refused.status_code, refused.json()["code"]) == (409, "name_taken")
     assert beat(first["token"], agent_id).status_code == 200
-    (noted,) = AuditRecord.objects.filter(action="join_token.refused")
-    assert (noted.actor, "replaced" in noted.reason) == (f"join token {INVITATION['name']}", True)
+    (audit_record,) = AuditRecord.objects.filter(action="join_token.refused")
+    assert (audit_record.actor, "replaced" in audit_record.reason) == (
+        f"join token {INVITATION['name']}",
+        True,
+    )
 
     second = Api(invite(api, may_take_over=True)).post("agents:join", AGENT)
     assert (second.status_code, second.json()["agent"]["agent_id"]) == (200, agent_id)
@@ -152,8 +157,8 @@ def test_nobody_else_registers_under_the_name_of_an_agent_that_joined(api):
 
 
 def test_rotation_ends_the_former_token(api):
-    found = joined(api)
-    agent_id, token = found["agent"]["agent_id"], found["token"]
+    joined_body = joined(api)
+    agent_id, token = joined_body["agent"]["agent_id"], joined_body["token"]
     assert Api(token_for("agent")).post(f"agents/{agent_id}:rotate").status_code == 403
 
     own = Api(token).post(f"agents/{agent_id}:rotate").json()["token"]
@@ -171,9 +176,9 @@ def test_rotation_ends_the_former_token(api):
 
 
 def test_an_agent_that_waits_for_approval_beats_and_is_not_ready(api):
-    found = Api(invite(api, needs_approval=True)).post("agents:join", AGENT).json()
-    agent_id, token = found["agent"]["agent_id"], found["token"]
-    assert found["agent"]["health_status"] == "registered"
+    body = Api(invite(api, needs_approval=True)).post("agents:join", AGENT).json()
+    agent_id, token = body["agent"]["agent_id"], body["token"]
+    assert body["agent"]["health_status"] == "registered"
 
     assert beat(token, agent_id).json()["directives"] == ["wait"]
     assert Api(token).post("agents", AGENT).json()["health_status"] == "registered"
@@ -229,30 +234,32 @@ def test_two_joins_that_meet_cannot_both_have_the_last_use():
     ],
 )
 def test_an_agents_own_token_serves_for_no_more_than_it_was_let_in_for(api, body, status):
-    said = {**AGENT, "environment": "prod", "service_types": ["vm"]}
+    registration = {**AGENT, "environment": "prod", "service_types": ["vm"]}
     own = Api(
-        Api(invite(api, environment="prod", service_types=["vm"])).post("agents:join", said).json()["token"]
+        Api(invite(api, environment="prod", service_types=["vm"]))
+        .post("agents:join", registration)
+        .json()["token"]
     )
 
-    assert own.post("agents", {**said, **body}).status_code == status
-    assert own.post("agents", {**said, "capacity": 3}).status_code == 200
+    assert own.post("agents", {**registration, **body}).status_code == status
+    assert own.post("agents", {**registration, "capacity": 3}).status_code == 200
     assert Agent.objects.values_list("name", "environment", "service_types").get() == ("a1", "prod", ["vm"])
 
 
 def test_who_was_removed_does_not_come_back_as_somebody_else(api):
-    found = joined(api)
-    api.delete(f"agents/{found['agent']['agent_id']}?force=true")
+    joined_body = joined(api)
+    api.delete(f"agents/{joined_body['agent']['agent_id']}?force=true")
 
-    refused = Api(found["token"]).post("agents", {**AGENT, "name": "a2"})
+    refused = Api(joined_body["token"]).post("agents", {**AGENT, "name": "a2"})
 
     assert (refused.status_code, AGENT["name"] in refused.json()["detail"]) == (403, True)
-    assert Api(found["token"]).post("agents", AGENT).status_code == 201
+    assert Api(joined_body["token"]).post("agents", AGENT).status_code == 201
 
 
 @pytest.mark.parametrize("removed", [False, True])
 def test_neither_a_goodbye_nor_a_removal_stands_for_an_approval(api, removed):
-    found = Api(invite(api, needs_approval=True)).post("agents:join", AGENT).json()
-    agent_id, own = found["agent"]["agent_id"], Api(found["token"])
+    body = Api(invite(api, needs_approval=True)).post("agents:join", AGENT).json()
+    agent_id, own = body["agent"]["agent_id"], Api(body["token"])
     assert own.post(f"agents/{agent_id}:deregister").status_code == 200
     if removed:
         assert api.delete(f"agents/{agent_id}").status_code == 204
@@ -267,10 +274,10 @@ def test_neither_a_goodbye_nor_a_removal_stands_for_an_approval(api, removed):
 
 def test_who_takes_a_name_over_may_need_an_approval_too(api):
     joined(api)
-    found = Api(invite(api, needs_approval=True, may_take_over=True)).post("agents:join", AGENT).json()
-    own = Api(found["token"])
+    body = Api(invite(api, needs_approval=True, may_take_over=True)).post("agents:join", AGENT).json()
+    own = Api(body["token"])
 
-    own.post(f"agents/{found['agent']['agent_id']}:deregister")
+    own.post(f"agents/{body['agent']['agent_id']}:deregister")
 
     assert own.post("agents", AGENT).json()["health_status"] == "registered"
 

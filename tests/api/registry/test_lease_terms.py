@@ -12,7 +12,7 @@ from controlplane.access.models import AuditRecord
 from controlplane.events.models import Event
 from registry.agents import policies
 from registry.agents.models import Agent, Lease, SweepRecord
-from registry.listing.search import matching
+from registry.listing.search import search_agents
 from registry.sweep import sweep
 from tests.integration.registry.sweep.test_sweep import long_up
 from tests.support.api_client import AGENT, Api, token_for
@@ -64,7 +64,7 @@ def test_the_agents_lease_comes_before_its_environments_and_that_before_the_inst
     operator, agents, way
 ):
     agent_id = register(agents)
-    found = []
+    lease_seconds = []
     for change in (
         lambda: None,
         lambda: set_environment_lease(operator, 600),
@@ -73,13 +73,13 @@ def test_the_agents_lease_comes_before_its_environments_and_that_before_the_inst
         lambda: set_lease(operator, agent_id, None),
     ):
         change()
-        told = way(agents, agent_id)
-        shown = operator.get(f"agents/{agent_id}").json()
-        assert told["lease_seconds"] == shown["lease_seconds"] == granted(agent_id)
-        assert told["lease_expires_at"] == shown["lease_expires_at"]
-        found.append((told["lease_seconds"], shown["lease_set_for"]))
+        answer_body = way(agents, agent_id)
+        body = operator.get(f"agents/{agent_id}").json()
+        assert answer_body["lease_seconds"] == body["lease_seconds"] == granted(agent_id)
+        assert answer_body["lease_expires_at"] == body["lease_expires_at"]
+        lease_seconds.append((answer_body["lease_seconds"], body["lease_set_for"]))
 
-    assert found == [
+    assert lease_seconds == [
         (90, "default"),
         (600, "environment"),
         (1800, "agent"),
@@ -113,7 +113,7 @@ def test_an_environments_lease_holds_for_agents_that_come_later_and_again_and_fr
     register(agents, "b1", "edge")
     assert granted(other) == 1800
     guards = operator.get("fleet-guards").json()["items"]
-    assert {one["environment"]: one["lease_seconds"] for one in guards} == {
+    assert {guard["environment"]: guard["lease_seconds"] for guard in guards} == {
         "": None,
         "edge": 1800,
         "prod": None,
@@ -148,10 +148,10 @@ def test_the_sweep_waits_for_the_whole_lease_and_lateness_follows_it(operator, a
         "alive": "ready",
     }
     assert operator.get(f"agents/{slow}").json()["late"] is False
-    assert list(matching({"late": True})) == []
+    assert list(search_agents({"late": True})) == []
     Lease.objects.filter(agent_id=slow).update(renewed_at=Now() - timedelta(seconds=901))
     assert operator.get(f"agents/{slow}").json()["late"] is True
-    assert [one.name for one in matching({"late": True})] == ["slow"]
+    assert [one.name for one in search_agents({"late": True})] == ["slow"]
     Lease.objects.filter(agent_id=slow).update(expires_at=Now() - timedelta(seconds=60))
     sweep.sweep_leases()
     assert Agent.objects.get(name="slow").state == "unavailable"
@@ -179,7 +179,7 @@ def test_a_lease_is_three_intervals_at_least_and_a_day_at_most(operator, agents,
 
     for answer in (set_lease(operator, agent_id, seconds), set_environment_lease(operator, seconds)):
         assert answer.status_code == 400
-        assert [one["pointer"] for one in answer.json()["errors"]] == ["/lease_seconds"]
+        assert [error["pointer"] for error in answer.json()["errors"]] == ["/lease_seconds"]
     assert granted(agent_id) == 90
 
 

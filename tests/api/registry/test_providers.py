@@ -38,8 +38,8 @@ def register(api, path, query="", **changes):
 
 
 def report(api, path, status, name="vm-provider", service_type="vm", **more):
-    one = {"name": name, "service_type": service_type, "status": status, **more}
-    return api.put(f"{path}/heartbeat", {**BEAT, "providers": [one]})
+    body = {"name": name, "service_type": service_type, "status": status, **more}
+    return api.put(f"{path}/heartbeat", {**BEAT, "providers": [body]})
 
 
 def long_up():
@@ -55,7 +55,10 @@ def silence(seconds=1000):
 
 
 def condition(api, path):
-    return {one["service_type"]: one["status"] for one in api.get(path).json()["service_type_conditions"]}
+    return {
+        service_type_condition["service_type"]: service_type_condition["status"]
+        for service_type_condition in api.get(path).json()["service_type_conditions"]
+    }
 
 
 def test_registering_is_201_and_again_200_with_the_same_id(agent_api, path):
@@ -68,8 +71,8 @@ def test_registering_is_201_and_again_200_with_the_same_id(agent_api, path):
     assert (first.json()["type"], first.json()["status"]) == ("external", "unhealthy")
     for name, value in VM.items():
         assert first.json()[name] == value
-    shown = {k: v for k, v in agent_api.get(first["Location"]).json().items() if k != "lease_expires_at"}
-    assert shown == {k: v for k, v in again.json().items() if k != "lease_expires_at"}
+    body = {k: v for k, v in agent_api.get(first["Location"]).json().items() if k != "lease_expires_at"}
+    assert body == {k: v for k, v in again.json().items() if k != "lease_expires_at"}
 
 
 def test_names_and_types_are_trimmed_before_they_are_keys(agent_api, path):
@@ -88,7 +91,7 @@ def test_a_chosen_id_is_kept_and_belongs_to_its_name(agent_api, path):
     assert register(agent_api, path, "?id=kubevirt-1").status_code == 200
     other_id = register(agent_api, path, "?id=kubevirt-2")
     other_name = register(agent_api, path, "?id=kubevirt-1", name="x", service_type="storage")
-    assert [(one.status_code, one.json()["code"]) for one in (other_id, other_name)] == [
+    assert [(response.status_code, response.json()["code"]) for response in (other_id, other_name)] == [
         (409, "name_taken")
     ] * 2
 
@@ -115,11 +118,11 @@ def test_a_changed_type_frees_the_old_one_if_the_new_one_is_free(agent_api, path
     register(agent_api, path)
     register(agent_api, path, name="disks", service_type="storage")
 
-    taken = register(agent_api, path, service_type="storage")
+    conflict = register(agent_api, path, service_type="storage")
     moved = register(agent_api, path, service_type="cluster")
     freed = register(agent_api, path, name="new-vm")
 
-    assert [one.status_code for one in (taken, moved, freed)] == [409, 200, 201]
+    assert [response.status_code for response in (conflict, moved, freed)] == [409, 200, 201]
     assert set(condition(agent_api, path)) == {"cluster", "storage", "vm"}
 
 
@@ -183,9 +186,9 @@ def test_providers_are_listed_by_name(agent_api, path):
     listed = agent_api.get(f"{path}/providers?limit=2").json()
     rest = agent_api.get(f"{path}/providers?limit=2&cursor={listed['next_cursor']}").json()
 
-    assert [one["name"] for one in listed["items"] + rest["items"]] == ["a", "b", "c"]
+    assert [item["name"] for item in listed["items"] + rest["items"]] == ["a", "b", "c"]
     ready = agent_api.get(f"{path}/providers?status=ready").json()["items"]
-    assert [one["name"] for one in ready] == ["b"]
+    assert [provider["name"] for provider in ready] == ["b"]
 
 
 def test_a_dry_run_registers_nothing(agent_api, path):
@@ -202,7 +205,7 @@ def test_the_first_report_makes_a_new_provider_ready(agent_api, path):
     report(agent_api, path, "Ready")
 
     shown = agent_api.get(f"{path}/providers/p1").json()
-    assert (shown["status"], shown["status_reason"]) == ("ready", "The agent says: ready.")
+    assert (shown["status"], shown["status_reason"]) == ("ready", "Reported by the agent: ready.")
     assert shown["last_check_time"]
     assert condition(agent_api, path) == {"vm": "ready"}
 
@@ -210,12 +213,12 @@ def test_the_first_report_makes_a_new_provider_ready(agent_api, path):
 def test_failures_are_counted_although_the_report_stays_the_same(agent_api, path):
     register(agent_api, path, status="ready")
 
-    seen = []
-    for said in ("unavailable",) * 3 + ("ready",) * 2 + ("unhealthy",):
-        report(agent_api, path, said)
-        seen.append(condition(agent_api, path)["vm"])
+    states_heard = []
+    for name in ("unavailable",) * 3 + ("ready",) * 2 + ("unhealthy",):
+        report(agent_api, path, name)
+        states_heard.append(condition(agent_api, path)["vm"])
 
-    assert seen == ["ready", "ready", "unavailable", "unavailable", "ready", "unhealthy"]
+    assert states_heard == ["ready", "ready", "unavailable", "unavailable", "ready", "unhealthy"]
 
 
 def test_the_agents_own_count_of_probes_counts_at_once(agent_api, path):
@@ -223,15 +226,15 @@ def test_the_agents_own_count_of_probes_counts_at_once(agent_api, path):
 
     report(agent_api, path, "unavailable", probes=3, message="Connection refused.")
 
-    shown = agent_api.get(f"{path}/providers").json()["items"][0]
-    assert (shown["status"], shown["status_reason"]) == ("unavailable", "Connection refused.")
+    provider = agent_api.get(f"{path}/providers").json()["items"][0]
+    assert (provider["status"], provider["status_reason"]) == ("unavailable", "Connection refused.")
 
 
 def test_an_unavailable_provider_withholds_its_type_and_an_unhealthy_one_does_not(agent_api, path):
     register(agent_api, path, status="ready")
 
     def listed():
-        return [one["name"] for one in agent_api.get("agents?service_type=vm").json()["items"]]
+        return [agent["name"] for agent in agent_api.get("agents?service_type=vm").json()["items"]]
 
     report(agent_api, path, "unhealthy")
     assert (agent_api.get(path).json()["advertised_service_types"], listed()) == (["vm", "container"], ["a1"])
@@ -279,7 +282,7 @@ def test_the_sweep_frees_a_type_once_and_says_so(agent_api, path):
     assert [expire_providers(), expire_providers()] == [1, 0]
 
     events = Event.objects.filter(type="provider.expired")
-    assert [one.data["from"] for one in events] == ["ready"]
+    assert [event.data["from"] for event in events] == ["ready"]
     assert agent_api.get(path).json()["advertised_service_types"] == ["container"]
     assert register(agent_api, path, name="heir").status_code == 201
 
@@ -359,9 +362,9 @@ def test_a_provider_is_taken_away_with_a_record_and_its_history_stays(agent_api,
     assert condition(agent_api, path) == {}
     history = agent_api.get(f"{path}/providers/p1/history").json()["items"]
     assert [(one["old_status"], one["new_status"], one["reason"]) for one in history] == [
-        ("unhealthy", "", "It was taken away."),
+        ("unhealthy", "", "Removed."),
         ("ready", "unhealthy", "Slow."),
-        ("", "ready", "As it registered."),
+        ("", "ready", "Reported at registration."),
     ]
     record = AuditRecord.objects.get(action="provider.removed")
     assert (record.reason, record.before["name"], record.after) == ("Moved.", "vm-provider", None)
@@ -369,8 +372,8 @@ def test_a_provider_is_taken_away_with_a_record_and_its_history_stays(agent_api,
 
 def test_each_change_is_one_event_and_an_unchanged_report_none(agent_api, path):
     register(agent_api, path, "?id=p1")
-    for said in ("ready", "ready", "unhealthy", "unhealthy"):
-        report(agent_api, path, said)
+    for name in ("ready", "ready", "unhealthy", "unhealthy"):
+        report(agent_api, path, name)
 
     types = Event.objects.filter(object_type="provider").order_by("position").values_list("type", flat=True)
     assert list(types) == ["provider.registered", "provider.ready", "provider.unhealthy"]
@@ -394,7 +397,7 @@ def test_an_agent_says_which_task_types_it_serves(agent_api):
     ):
         body = {**AGENT, "name": name, "topic_name": f"dcm.agent.{name}", "task_types": served}
         agent = agent_api.post("agents", body).json()
-        assert agent["task_types"] == [{"version": "", **one} for one in served]
+        assert agent["task_types"] == [{"version": "", **task_type} for task_type in served]
     Agent.objects.filter(name="a2").update(state="unavailable")
 
     unpublished = {"teams": [], "data_planes": 0}
@@ -406,7 +409,7 @@ def test_an_agent_says_which_task_types_it_serves(agent_api):
         {"name": "spark", "versions": ["v1", "v2"], "agents": 2, "live_agents": 1, **unpublished},
     ]
     assert (spark["name"], spark["published"]) == ("spark", [])
-    assert [(one["version"], one["agent"], one["health_status"]) for one in spark["items"]] == [
+    assert [(item["version"], item["agent"], item["health_status"]) for item in spark["items"]] == [
         ("v1", "a1", "ready"),
         ("v1", "a2", "unavailable"),
         ("v2", "a1", "ready"),
@@ -426,7 +429,10 @@ def test_registering_again_keeps_the_date_of_what_stays(agent_api):
     agent_api.post("agents", {**body, "task_types": [{"name": "spark"}, {"name": "dask"}]})
 
     assert agent_api.get("task-types/spark").json()["items"] == before
-    assert [one["name"] for one in agent_api.get("task-types").json()["items"]] == ["dask", "spark"]
+    assert [task_type["name"] for task_type in agent_api.get("task-types").json()["items"]] == [
+        "dask",
+        "spark",
+    ]
     agent_api.post("agents", AGENT)
     assert agent_api.get("task-types").json()["items"] == []
 

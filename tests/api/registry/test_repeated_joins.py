@@ -36,15 +36,15 @@ def test_a_join_sent_again_gets_the_same_agent_a_new_credential_and_costs_no_use
     assert (first.status_code, again.status_code) == (201, 201)
     assert again["Idempotent-Replayed"] == "true"
     assert "Idempotent-Replayed" not in first
-    lost, kept = first.json(), again.json()
-    assert kept["agent"]["agent_id"] == lost["agent"]["agent_id"]
-    assert kept["token"] != lost["token"]
-    assert beat(lost["token"], kept["agent"]["agent_id"]).status_code == 401
-    assert beat(kept["token"], kept["agent"]["agent_id"]).status_code == 200
+    lost, body = first.json(), again.json()
+    assert body["agent"]["agent_id"] == lost["agent"]["agent_id"]
+    assert body["token"] != lost["token"]
+    assert beat(lost["token"], body["agent"]["agent_id"]).status_code == 401
+    assert beat(body["token"], body["agent"]["agent_id"]).status_code == 200
     assert JoinToken.objects.get().uses_left == 1
     assert (Agent.objects.count(), Principal.objects.filter(name__startswith="agent.").count()) == (1, 1)
-    secrets = (lost["token"], kept["token"])
-    assert not any(one in str(api.get("audit").json()) for one in secrets)
+    secrets = (lost["token"], body["token"])
+    assert not any(secret in str(api.get("audit").json()) for secret in secrets)
 
 
 def test_it_can_be_sent_again_often_and_after_the_join_token_was_used_up_or_expired(api):
@@ -168,13 +168,17 @@ def test_many_repetitions_at_once_leave_one_agent_with_one_credential():
     with ThreadPoolExecutor(8) as pool:
         answers = list(pool.map(attempt, range(12)))
 
-    statuses = [one.status_code for one in answers]
+    statuses = [answer.status_code for answer in answers]
     assert set(statuses) <= {201, 409}
     assert 201 in statuses
-    assert {one.json()["code"] for one in answers if one.status_code == 409} <= {"idempotency_key_in_flight"}
+    assert {answer.json()["code"] for answer in answers if answer.status_code == 409} <= {
+        "idempotency_key_in_flight"
+    }
     assert (Agent.objects.count(), JoinToken.objects.get().uses_left) == (1, 4)
     valid = Token.objects.filter(principal__name__startswith="agent.", revoked_at=None)
     assert valid.count() == 1
     agent_id = Agent.objects.get().id
-    worked = [beat(one.json()["token"], agent_id).status_code for one in answers if one.status_code == 201]
+    worked = [
+        beat(answer.json()["token"], agent_id).status_code for answer in answers if answer.status_code == 201
+    ]
     assert worked.count(200) == 1

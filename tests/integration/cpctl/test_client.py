@@ -22,7 +22,7 @@ class Server(ThreadingHTTPServer):
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), Handler)
         self.answers: list[tuple[int, dict[str, str], bytes]] = []
-        self.seen: list[tuple[str, str, dict[str, str]]] = []
+        self.requests: list[tuple[str, str, dict[str, str]]] = []
         self.url = f"http://127.0.0.1:{self.server_port}"
 
 
@@ -30,7 +30,7 @@ class Handler(BaseHTTPRequestHandler):
     server: Server
 
     def answer(self) -> None:
-        self.server.seen.append((self.command, self.path, dict(self.headers)))
+        self.server.requests.append((self.command, self.path, dict(self.headers)))
         self.rfile.read(int(self.headers.get("Content-Length", 0)))
         status, headers, body = self.server.answers.pop(0)
         if status == 0:
@@ -74,8 +74,8 @@ def test_a_post_is_sent_again_with_the_same_key(server, api):
 
     assert api.post("things", {"a": 1}).json() == {"done": True}
 
-    keys = {headers["Idempotency-Key"] for _, _, headers in server.seen}
-    assert (len(server.seen), len(keys)) == (3, 1)
+    keys = {headers["Idempotency-Key"] for _, _, headers in server.requests}
+    assert (len(server.requests), len(keys)) == (3, 1)
 
 
 def test_a_put_that_may_have_happened_is_not_sent_again(server, api):
@@ -83,7 +83,7 @@ def test_a_put_that_may_have_happened_is_not_sent_again(server, api):
 
     with pytest.raises(Unreachable):
         api.send("PUT", "things", {}, headers={"If-Match": '"v1"'})
-    assert len(server.seen) == 1
+    assert len(server.requests) == 1
 
 
 def test_it_gives_up_and_says_what_the_server_said(server, api):
@@ -91,14 +91,14 @@ def test_it_gives_up_and_says_what_the_server_said(server, api):
 
     with pytest.raises(ApiError, match="Later") as failed:
         api.get("things")
-    assert (len(server.seen), failed.value.code) == (5, "unavailable")
+    assert (len(server.requests), failed.value.code) == (5, "unavailable")
 
 
 def test_pages_are_followed_to_the_end_and_no_further_than_asked(server, api):
     pages = [ok({"items": [1, 2], "next_cursor": "c&=1"}), ok({"items": [3], "next_cursor": None})]
     server.answers = [*pages]
     assert list(api.items("things", {"q": "x"})) == [1, 2, 3]
-    assert [path for _, path, _ in server.seen] == [
+    assert [path for _, path, _ in server.requests] == [
         "/api/v1/things?limit=200&q=x",
         "/api/v1/things?limit=200&q=x&cursor=c%26%3D1",
     ]
@@ -112,7 +112,7 @@ def test_the_token_does_not_follow_a_redirect(server, api):
 
     with pytest.raises(ApiError):
         api.get("things")
-    assert len(server.seen) == 1
+    assert len(server.requests) == 1
 
 
 def test_only_addresses_of_the_web_are_opened():
@@ -140,8 +140,8 @@ def test_a_watch_goes_on_after_the_last_number_that_it_had(server, api):
     events = watch(api, {"object_type": "agent"}, after=2)
 
     assert [next(events), next(events)] == [{"seq": 3}, {"seq": 8}]
-    asked = [path.partition("after=")[2] for _, path, _ in server.seen]
-    assert asked == ["2", "7", "7"]
+    cursors = [path.partition("after=")[2] for _, path, _ in server.requests]
+    assert cursors == ["2", "7", "7"]
 
 
 def test_a_watch_that_may_not_go_on_says_why(server, api):

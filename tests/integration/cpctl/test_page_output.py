@@ -36,8 +36,8 @@ class _Pages(BaseHTTPRequestHandler):
     server: Fleet
 
     def do_GET(self) -> None:
-        asked = parse_qs(urlsplit(self.path).query)
-        start = int(asked.get("cursor", ["0"])[0])
+        query = parse_qs(urlsplit(self.path).query)
+        start = int(query.get("cursor", ["0"])[0])
         if start:
             self.server.may_go_on.wait(20)
         self.server.pages += 1
@@ -86,9 +86,9 @@ def test_the_first_page_is_printed_before_the_second_is_there(fleet, tmp_path, h
     ran = started(tmp_path, fleet, "get", "agents", "-o", how)
     assert ran.stdout is not None
 
-    seen = ""
-    while "agent-150" not in seen:
-        seen += ran.stdout.readline()
+    output = ""
+    while "agent-150" not in output:
+        output += ran.stdout.readline()
     assert fleet.pages == 1
 
     # Whoever reads only the beginning ends it, without an error.
@@ -101,7 +101,7 @@ def test_the_first_page_is_printed_before_the_second_is_there(fleet, tmp_path, h
 
 
 def test_memory_is_that_of_a_page_and_not_of_the_list(fleet, small, tmp_path):
-    few, many = (most_memory(tmp_path, one) for one in (small, fleet))
+    few, many = (most_memory(tmp_path, small) for small in (small, fleet))
 
     assert fleet.pages == ROWS // PAGE
     # The items alone are more than 20 MiB.

@@ -162,7 +162,7 @@ def test_a_url_that_leads_somewhere_else_is_refused(url):
 
 def test_a_name_with_one_private_address_is_refused_whole(monkeypatch):
     """Else it would be a matter of luck which one is asked."""
-    answers = [(0, 0, 0, "", (one, 80)) for one in ("8.8.8.8", "10.0.0.1")]
+    answers = [(0, 0, 0, "", (name, 80)) for name in ("8.8.8.8", "10.0.0.1")]
     monkeypatch.setattr(socket, "getaddrinfo", lambda *args, **options: answers)
 
     with pytest.raises(InvalidRequest, match="to a private address"):

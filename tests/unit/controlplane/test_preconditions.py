@@ -13,20 +13,20 @@ STRANGE = Precondition(versions=frozenset())
 
 
 @pytest.mark.parametrize(
-    ("said", "current"),
+    ("headers", "current"),
     [(None, None), (None, 7), (NOTHING_SAID, None), (MATCH_7, 7), (ANY, 7), (NEW, None)],
 )
-def test_a_write_that_knows_what_it_writes_goes_ahead(said, current):
-    check(said, current)
+def test_a_write_that_knows_what_it_writes_goes_ahead(headers, current):
+    check(headers, current)
 
 
 @pytest.mark.parametrize(
-    ("said", "current"),
+    ("headers", "current"),
     [(MATCH_7, 8), (MATCH_7, None), (ANY, None), (NEW, 7), (STRANGE, 7), (STRANGE, None)],
 )
-def test_a_write_that_is_mistaken_is_refused(said, current):
+def test_a_write_that_is_mistaken_is_refused(headers, current):
     with pytest.raises(VersionMismatch):
-        check(said, current)
+        check(headers, current)
 
 
 def test_replacing_what_exists_needs_its_version():

@@ -57,16 +57,16 @@ def test_a_segment_that_cannot_be_stored_or_seen_is_refused(word):
 
 
 @given(scopes, scopes)
-def test_covering_is_antisymmetric_and_never_goes_up(one, other):
-    if one.covers(other):
-        assert one.level <= other.level
-        assert not other.covers(one) or one == other
+def test_covering_is_antisymmetric_and_never_goes_up(scope, other):
+    if scope.covers(other):
+        assert scope.level <= other.level
+        assert not other.covers(scope) or scope == other
 
 
 @given(scopes, scopes, scopes)
-def test_covering_is_transitive(one, two, three):
-    if one.covers(two) and two.covers(three):
-        assert one.covers(three)
+def test_covering_is_transitive(first, two, three):
+    if first.covers(two) and two.covers(three):
+        assert first.covers(three)
 
 
 @given(scopes)
@@ -74,6 +74,6 @@ def test_the_ladder_is_every_scope_that_covers_least_specific_first(scope):
     ladder = list(scope.ladder())
 
     assert set(ladder) == {other for other in LEGAL if other.covers(scope)}
-    assert [one.level for one in ladder] == sorted(one.level for one in ladder)
+    assert [scope.level for scope in ladder] == sorted(scope.level for scope in ladder)
     assert ladder[0] == Scope()
     assert ladder[-1] == scope

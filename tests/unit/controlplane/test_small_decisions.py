@@ -12,11 +12,11 @@ from controlplane.settings import environment as env
 
 
 def test_a_uuid7_says_its_version_and_sorts_by_time():
-    one, later = uuid7_from(1000, 2**80 - 1), uuid7_from(1001, 0)
+    earlier, later = uuid7_from(1000, 2**80 - 1), uuid7_from(1001, 0)
 
-    assert one.version == later.version == 7
-    assert one.variant == uuid.RFC_4122
-    assert one < later
+    assert earlier.version == later.version == 7
+    assert earlier.variant == uuid.RFC_4122
+    assert earlier < later
     assert uuid7() != uuid7()
 
 

@@ -52,17 +52,17 @@ def test_what_is_picked_out_is_picked_out_of_all_pages():
 
 
 def test_a_page_is_printed_before_the_next_is_asked_for():
-    asked: list[int] = []
+    numbers: list[int] = []
 
     def pages() -> Iterator[list[Any]]:
         for number in range(3):
-            asked.append(number)
+            numbers.append(number)
             yield [{"name": str(number)}]
 
     first, coming = first_and_rest(pages())
     printed = chunks(COLUMNS, coming, how=Format.TABLE, name_of=lambda item: str(item["name"]))
 
-    assert (first, asked) == ([{"name": "0"}], [0])
+    assert (first, numbers) == ([{"name": "0"}], [0])
     assert next(printed) == "NAME\n0\n"
-    assert asked == [0]
-    assert [next(printed), asked] == ["1\n", [0, 1]]
+    assert numbers == [0]
+    assert [next(printed), numbers] == ["1\n", [0, 1]]

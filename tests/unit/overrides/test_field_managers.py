@@ -101,16 +101,16 @@ def related(leaf: str, other: str) -> bool:
 
 
 def of_others(owners: Owners, manager: str) -> Mapping[str, set[str]]:
-    others = {leaf: set(managers) - {manager} for leaf, managers in owners.items()}
-    return {leaf: managers for leaf, managers in others.items() if managers}
+    other_managers = {leaf: set(managers) - {manager} for leaf, managers in owners.items()}
+    return {leaf: managers for leaf, managers in other_managers.items() if managers}
 
 
 @given(histories(), maybe, st.booleans())
-def test_the_short_ways_come_to_what_the_long_way_comes_to(stored, wanted, again):
-    wanted = stored.attributes if again else wanted
+def test_the_short_ways_come_to_what_the_long_way_comes_to(stored, attributes, again):
+    attributes = stored.attributes if again else attributes
 
-    short = apply_attributes(stored.attributes, stored.owners, wanted, stored.rule, "git")
-    long = overlay_attributes(stored.attributes, stored.owners, wanted, stored.rule, "git")
+    short = apply_attributes(stored.attributes, stored.owners, attributes, stored.rule, "git")
+    long = overlay_attributes(stored.attributes, stored.owners, attributes, stored.rule, "git")
 
     event(f"nothing changes: {short.attributes is stored.attributes}")
     assert canonical([short.attributes, short.owners]) == canonical([long.attributes, long.owners])
@@ -118,31 +118,31 @@ def test_the_short_ways_come_to_what_the_long_way_comes_to(stored, wanted, again
 
 
 @given(histories(), maybe)
-def test_applying_again_changes_nothing_and_claims_nothing(stored, wanted):
-    stored.apply("git", wanted, force=True)
+def test_applying_again_changes_nothing_and_claims_nothing(stored, attributes):
+    stored.apply("git", attributes, force=True)
 
-    again = apply_attributes(stored.attributes, stored.owners, wanted, stored.rule, "git")
+    again = apply_attributes(stored.attributes, stored.owners, attributes, stored.rule, "git")
 
     assert canonical(again.attributes) == canonical(stored.attributes)
     assert (again.owners, again.conflicts) == (stored.owners, ())
 
 
 @given(histories(), documents)
-def test_what_is_wanted_stands_afterwards_and_is_managed(stored, wanted):
-    stored.apply("git", wanted, force=True)
+def test_what_is_wanted_stands_afterwards_and_is_managed(stored, attributes):
+    stored.apply("git", attributes, force=True)
 
-    for leaf, text in stated(wanted, stored.rule).items():
+    for leaf, text in stated(attributes, stored.rule).items():
         if holds_something(text):
             assert stored.leaves[leaf] == text
             assert "git" in stored.owners[leaf]
 
 
 @given(histories(), maybe)
-def test_what_others_manage_changes_or_goes_only_if_it_is_claimed_from_them(stored, wanted):
-    outcome = apply_attributes(stored.attributes, stored.owners, wanted, stored.rule, "git")
+def test_what_others_manage_changes_or_goes_only_if_it_is_claimed_from_them(stored, attributes):
+    outcome = apply_attributes(stored.attributes, stored.owners, attributes, stored.rule, "git")
 
     after = stated(outcome.attributes, stored.rule)
-    claimed = {one.leaf: set(one.managers) for one in outcome.conflicts}
+    claimed = {conflict.leaf: set(conflict.managers) for conflict in outcome.conflicts}
     event(f"claimed {len(claimed)}")
     for leaf, managers in of_others(stored.owners, "git").items():
         if leaf in claimed:
@@ -153,33 +153,33 @@ def test_what_others_manage_changes_or_goes_only_if_it_is_claimed_from_them(stor
 
 
 @given(histories(), maybe)
-def test_only_what_would_change_is_claimed(stored, wanted):
-    outcome = apply_attributes(stored.attributes, stored.owners, wanted, stored.rule, "git")
+def test_only_what_would_change_is_claimed(stored, attributes):
+    outcome = apply_attributes(stored.attributes, stored.owners, attributes, stored.rule, "git")
 
     after = stated(outcome.attributes, stored.rule)
-    names = [one.leaf for one in outcome.conflicts]
+    names = [conflict.leaf for conflict in outcome.conflicts]
     assert names == sorted(set(names))
     for leaf in names:
         assert after.get(leaf) != stored.leaves[leaf]
 
 
 @given(histories(), maybe)
-def test_what_nobody_manages_stays_where_nothing_is_wanted_instead(stored, wanted):
-    outcome = apply_attributes(stored.attributes, stored.owners, wanted, stored.rule, "git")
+def test_what_nobody_manages_stays_where_nothing_is_wanted_instead(stored, attributes):
+    outcome = apply_attributes(stored.attributes, stored.owners, attributes, stored.rule, "git")
 
-    after, asked = stated(outcome.attributes, stored.rule), stated(wanted, stored.rule)
+    after, desired = stated(outcome.attributes, stored.rule), stated(attributes, stored.rule)
     for leaf, text in stored.leaves.items():
-        if leaf not in stored.owners and not any(related(leaf, other) for other in asked):
+        if leaf not in stored.owners and not any(related(leaf, other) for other in desired):
             assert after[leaf] == text
 
 
 @given(histories(), maybe)
-def test_what_a_manager_alone_wanted_and_wants_no_more_is_gone(stored, wanted):
-    outcome = apply_attributes(stored.attributes, stored.owners, wanted, stored.rule, "git")
+def test_what_a_manager_alone_wanted_and_wants_no_more_is_gone(stored, attributes):
+    outcome = apply_attributes(stored.attributes, stored.owners, attributes, stored.rule, "git")
 
-    after, asked = stated(outcome.attributes, stored.rule), stated(wanted, stored.rule)
+    after, desired = stated(outcome.attributes, stored.rule), stated(attributes, stored.rule)
     for leaf, managers in stored.owners.items():
-        if managers == ["git"] and leaf not in asked:
+        if managers == ["git"] and leaf not in desired:
             # Only the name of an item of which others say something has to stay.
             item = leaf.removesuffix("/key")
             named = leaf.endswith("]/key") and any(
@@ -189,20 +189,20 @@ def test_what_a_manager_alone_wanted_and_wants_no_more_is_gone(stored, wanted):
 
 
 @given(histories(), maybe)
-def test_what_is_shared_stays_with_those_who_still_want_it(stored, wanted):
-    outcome = apply_attributes(stored.attributes, stored.owners, wanted, stored.rule, "git")
+def test_what_is_shared_stays_with_those_who_still_want_it(stored, attributes):
+    outcome = apply_attributes(stored.attributes, stored.owners, attributes, stored.rule, "git")
 
-    gone = {one.leaf for one in outcome.conflicts}
-    asked = stated(wanted, stored.rule)
+    gone = {conflict.leaf for conflict in outcome.conflicts}
+    desired = stated(attributes, stored.rule)
     for leaf, managers in stored.owners.items():
         shared = "git" in managers and len(managers) > 1
-        if shared and leaf not in asked and leaf not in gone and holds_something(stored.leaves[leaf]):
-            assert outcome.owners[leaf] == [one for one in managers if one != "git"]
+        if shared and leaf not in desired and leaf not in gone and holds_something(stored.leaves[leaf]):
+            assert outcome.owners[leaf] == [manager for manager in managers if manager != "git"]
 
 
 @given(histories(), maybe)
-def test_managers_are_named_only_of_leaves_that_stand_each_once_and_in_order(stored, wanted):
-    outcome = apply_attributes(stored.attributes, stored.owners, wanted, stored.rule, "git")
+def test_managers_are_named_only_of_leaves_that_stand_each_once_and_in_order(stored, attributes):
+    outcome = apply_attributes(stored.attributes, stored.owners, attributes, stored.rule, "git")
 
     assert outcome.owners.keys() <= stated(outcome.attributes, stored.rule).keys()
     for managers in outcome.owners.values():
@@ -210,22 +210,22 @@ def test_managers_are_named_only_of_leaves_that_stand_each_once_and_in_order(sto
 
 
 @given(histories(), maybe)
-def test_nothing_that_is_given_is_changed_in_place(stored, wanted):
-    before = canonical([stored.attributes, stored.owners, wanted])
+def test_nothing_that_is_given_is_changed_in_place(stored, attributes):
+    before = canonical([stored.attributes, stored.owners, attributes])
 
-    apply_attributes(stored.attributes, stored.owners, wanted, stored.rule, "git")
+    apply_attributes(stored.attributes, stored.owners, attributes, stored.rule, "git")
 
-    assert canonical([stored.attributes, stored.owners, wanted]) == before
+    assert canonical([stored.attributes, stored.owners, attributes]) == before
 
 
 @given(rules, documents, documents)
-def test_two_managers_who_agree_come_to_the_same_in_either_order(rule, one, other):
+def test_two_managers_who_agree_come_to_the_same_in_either_order(rule, ours, other):
     first, second = Stored(rule), Stored(rule)
-    agreed = first.apply("git", one) and first.apply("team", other)
+    agreed = first.apply("git", ours) and first.apply("team", other)
     assume(agreed)
 
     assert second.apply("team", other)
-    assert second.apply("git", one)
+    assert second.apply("git", ours)
 
     # Lists of named things keep the order in which their items came, so leaves are compared.
     assert second.leaves == first.leaves
@@ -233,23 +233,23 @@ def test_two_managers_who_agree_come_to_the_same_in_either_order(rule, one, othe
 
 
 @given(rules, documents, documents)
-def test_two_managers_who_disagree_do_so_in_either_order(rule, one, other):
+def test_two_managers_who_disagree_do_so_in_either_order(rule, ours, other):
     first, second = Stored(rule), Stored(rule)
-    first.apply("git", one)
+    first.apply("git", ours)
     second.apply("team", other)
 
     refused = not first.apply("team", other)
 
-    assert (not second.apply("git", one)) == refused
+    assert (not second.apply("git", ours)) == refused
 
 
 @given(rules, documents, documents)
-def test_who_comes_and_goes_without_a_claim_leaves_no_trace(rule, theirs, mine):
+def test_who_comes_and_goes_without_a_claim_leaves_no_trace(rule, theirs, ours):
     stored = Stored(rule)
     stored.apply("team", theirs)
     before = (canonical(stored.attributes), stored.owners)
     assume(all(map(holds_something, stored.leaves.values())))
-    assume(stored.apply("git", mine))
+    assume(stored.apply("git", ours))
 
     assert stored.apply("git", None)
 
@@ -269,28 +269,30 @@ def test_when_all_have_given_up_only_what_nobody_manages_is_left(stored):
 
 
 @given(histories(), maybe)
-def test_who_forces_takes_over_alone(stored, wanted):
-    outcome = apply_attributes(stored.attributes, stored.owners, wanted, stored.rule, "git")
+def test_who_forces_takes_over_alone(stored, attributes):
+    outcome = apply_attributes(stored.attributes, stored.owners, attributes, stored.rule, "git")
 
-    for one in outcome.conflicts:
-        assert outcome.owners.get(one.leaf, ["git"]) == ["git"]
+    for conflict in outcome.conflicts:
+        assert outcome.owners.get(conflict.leaf, ["git"]) == ["git"]
 
 
 @given(histories(), maybe)
-def test_replacing_claims_exactly_what_of_others_would_differ(stored, wanted):
-    outcome = replace_attributes(stored.attributes, stored.owners, wanted, stored.rule, "git")
+def test_replacing_claims_exactly_what_of_others_would_differ(stored, attributes):
+    outcome = replace_attributes(stored.attributes, stored.owners, attributes, stored.rule, "git")
 
-    after = stated(wanted, stored.rule)
+    after = stated(attributes, stored.rule)
     differs = {leaf for leaf, text in stored.leaves.items() if after.get(leaf) != text}
-    assert {one.leaf for one in outcome.conflicts} == differs & of_others(stored.owners, "git").keys()
-    assert outcome.attributes is wanted
+    assert {conflict.leaf for conflict in outcome.conflicts} == differs & of_others(
+        stored.owners, "git"
+    ).keys()
+    assert outcome.attributes is attributes
 
 
 @given(histories(), documents)
-def test_replacing_manages_what_it_changes_and_leaves_the_rest_to_whom_it_belongs(stored, wanted):
-    outcome = replace_attributes(stored.attributes, stored.owners, wanted, stored.rule, "git")
+def test_replacing_manages_what_it_changes_and_leaves_the_rest_to_whom_it_belongs(stored, attributes):
+    outcome = replace_attributes(stored.attributes, stored.owners, attributes, stored.rule, "git")
 
-    for leaf, text in stated(wanted, stored.rule).items():
+    for leaf, text in stated(attributes, stored.rule).items():
         unchanged = stored.leaves.get(leaf) == text
         assert outcome.owners.get(leaf, []) == (stored.owners.get(leaf, []) if unchanged else ["git"])
 
@@ -340,15 +342,15 @@ CASES = {
 
 @pytest.mark.parametrize("case", CASES)
 def test_a_manager_meets_another(case):
-    theirs, mine, expected, overruled = CASES[case]
+    theirs, ours, expected, overruled = CASES[case]
     stored = Stored(RULE)
     stored.apply("team", theirs)
 
-    outcome = apply_attributes(stored.attributes, stored.owners, mine, RULE, "git")
+    outcome = apply_attributes(stored.attributes, stored.owners, ours, RULE, "git")
 
     inner = next((name for name in ("items", "tags", "list", "whole") if name in theirs), None)
     assert outcome.attributes == ({inner: expected} if inner else expected)
-    assert [(one.leaf, one.managers) for one in outcome.conflicts] == [
+    assert [(conflict.leaf, conflict.managers) for conflict in outcome.conflicts] == [
         (leaf, ("team",)) for leaf in overruled
     ]
 

@@ -23,8 +23,8 @@ class WatchTiming:
     response_timeout: float = 30.0
 
     def delay(self, failures: int, *, chance: float, retry_after: float = 0.0) -> float:
-        """Return the delay after a number of failures: doubled each time, half of it random (chance: 0 to 1), so
-        that watchers do not retry at the same time. retry_after: from the server.
+        """Return the delay after a number of failures: doubled each time, and half of it random, so that
+        watchers do not retry at the same time. chance: from 0 to 1; retry_after: from the server.
         """
         if failures < 1:
             return 0.0

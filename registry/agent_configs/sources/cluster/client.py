@@ -26,7 +26,7 @@ _CHUNK = 1 << 16
 
 
 class KubernetesCluster:
-    """A Kubernetes cluster. kubeconfig: a file; empty inside the cluster. Raises ClusterError if not found."""
+    """A Kubernetes cluster. kubeconfig: a file, or empty inside the cluster. Raises ClusterError."""
 
     def __init__(self, kubeconfig: str, *, selector: str = "", timing: WatchTiming | None = None) -> None:
         self.selector = selector

@@ -31,7 +31,7 @@ class Notice:
 
 @dataclass(frozen=True, slots=True)
 class DocumentOutcome:
-    """The outcome of publishing a document. served: the served generation, or 0. planes: status by data plane."""
+    """A document's outcome. served: the served generation, or 0. planes: status by data plane."""
 
     generation: int
     served: int

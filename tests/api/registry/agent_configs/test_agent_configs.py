@@ -43,33 +43,42 @@ def plane(api) -> str:
     return "eu"
 
 
-def published(api: Api, team: str = "acme", name: str = "agents", said: str = ""):
-    return api.put(f"agent-configs/{team}/{name}", {"text": said or text(team)})
+def published(api: Api, team: str = "acme", name: str = "agents", content: str = ""):
+    return api.put(f"agent-configs/{team}/{name}", {"text": content or text(team)})
 
 
 def test_a_document_is_published_read_changed_and_taken_away(api, plane):
     created = published(api)
     assert (created.status_code, created["ETag"]) == (201, '"v1"')
     (standing,) = created.json()["data_planes"]
-    assert {one["type"]: one["status"] for one in standing["conditions"]}["Programmed"] == "True"
+    assert {condition["type"]: condition["status"] for condition in standing["conditions"]}[
+        "Programmed"
+    ] == "True"
 
-    unconditional = published(api, said=text(task="other"))
+    unconditional = published(api, content=text(task="other"))
     changed = api.put("agent-configs/acme/agents", {"text": text(task="other")}, If_Match='"v1"')
     stale = api.delete("agent-configs/acme/agents", If_Match='"v1"')
     gone = api.delete("agent-configs/acme/agents", If_Match='"v2"')
 
-    assert [one.status_code for one in (unconditional, changed, stale, gone)] == [428, 200, 412, 204]
+    assert [unconditional.status_code for unconditional in (unconditional, changed, stale, gone)] == [
+        428,
+        200,
+        412,
+        204,
+    ]
     assert api.get("agent-configs/acme/agents").status_code == 404
     assert published(api)["ETag"] == '"v4"'
 
 
 def test_yaml_is_taken_as_it_stands_and_every_mistake_has_a_place(api, plane):
-    sent = text().replace("insecure: true", 'insecure: "yes"').replace("- acme_sensor", "- bad name")
+    bad_text = text().replace("insecure: true", 'insecure: "yes"').replace("- acme_sensor", "- bad name")
 
-    refused = api("PUT", "agent-configs/acme/agents", sent.encode(), **{"Content-Type": "application/yaml"})
+    refused = api(
+        "PUT", "agent-configs/acme/agents", bad_text.encode(), **{"Content-Type": "application/yaml"}
+    )
 
     assert (refused.status_code, refused.json()["code"]) == (422, "invalid_agent_config")
-    assert {(one["code"], one["line"]) for one in refused.json()["errors"]} == {
+    assert {(error["code"], error["line"]) for error in refused.json()["errors"]} == {
         ("SchemaViolation", 6),
         ("InvalidTaskType", 8),
     }
@@ -107,14 +116,14 @@ def test_another_organisation_sees_neither_documents_nor_names(api, plane):
     api.put("agent-config-teams/acme", {"publishers": [ours], "organisation": "acme-inc"})
     api.put("agent-config-teams/rival", {"publishers": [theirs], "organisation": "rival-inc"})
     published(us)
-    published(them, "rival", said=text("rival", "acme_sensor"))
+    published(them, "rival", content=text("rival", "acme_sensor"))
 
     (standing,) = them.get("agent-configs/rival/agents").json()["data_planes"]
     (conflict,) = standing["conflicts"]
     assert (conflict["name"], conflict["winner_team"]) == ("acme_sensor", "")
     assert "acme/agents" not in json.dumps(standing)
     assert them.get("agent-configs/acme/agents").status_code == 404
-    assert [one["team"] for one in them.get("agent-configs").json()["items"]] == ["rival"]
+    assert [agent_config["team"] for agent_config in them.get("agent-configs").json()["items"]] == ["rival"]
     assert them.get("agent-config-claims").json()["items"][0]["team"] == "rival"
     assert them.get("data-planes/eu").status_code == 403
     assert them.get("agent-config-bundles/eu/1").status_code == 403
@@ -124,7 +133,7 @@ def test_an_administrator_sees_who_won_a_conflict_between_organisations(api, pla
     for team in ("acme", "rival"):
         api.put(f"agent-config-teams/{team}", {"publishers": [], "organisation": f"{team}-inc"})
     published(api)
-    published(api, "rival", said=text("rival", "acme_sensor"))
+    published(api, "rival", content=text("rival", "acme_sensor"))
 
     (document,) = api.get("agent-config-conflicts").json()["items"]
     (conflict,) = document["conflicts"]
@@ -169,12 +178,12 @@ def test_a_preview_tells_what_would_move_and_keeps_nothing(api, plane):
         {"team": "sensors", "name": "agents", "text": text("sensors", "acme_sensor")},
     ]
 
-    told = api.post("agent-configs:preview", {"items": items}).json()
+    body = api.post("agent-configs:preview", {"items": items}).json()
 
-    assert [one["verdict"] for one in told["documents"]] == ["deleted", "valid"]
-    (outcome,) = told["data_planes"]
+    assert [document["verdict"] for document in body["documents"]] == ["deleted", "valid"]
+    (outcome,) = body["data_planes"]
     assert "- agent acme-sensor" in outcome["changes"]
-    assert any(one.startswith("> task type acme_sensor") for one in outcome["changes"])
+    assert any(change.startswith("> task type acme_sensor") for change in outcome["changes"])
     assert Event.objects.count() == events
     assert "acme-sensor" in api.get("data-planes/eu/config").content.decode()
 
@@ -190,30 +199,33 @@ def test_a_preview_tells_nothing_of_another_organisations_agents(api, plane, set
     shared = text("rival").replace("rival-sensor.svc", "acme-sensor.svc")
     items = [{"team": "rival", "name": "agents", "text": shared}]
 
-    told = them.post("agent-configs:preview", {"items": items}).json()
+    body = them.post("agent-configs:preview", {"items": items}).json()
 
-    (outcome,) = told["data_planes"]
+    (outcome,) = body["data_planes"]
     assert outcome["changes"] == ["+ agent rival-sensor", "+ task type rival_sensor at rival-sensor"]
     (observation,) = outcome["documents"][0]["observations"]
     assert "another organisation's agent" in observation["message"]
-    assert "acme" not in json.dumps(told).replace("acme-sensor.svc", "")
+    assert "acme" not in json.dumps(body).replace("acme-sensor.svc", "")
     assert "+ agent acme-sensor" in json.dumps(api.post("agent-configs:preview", {"items": items}).json())
 
 
 def test_a_loser_is_told_who_has_the_name_and_why_and_hand_over_moves_it(api, plane):
     published(api)
-    lost = published(api, "sensors", said=text("sensors", "acme_sensor")).json()
+    lost = published(api, "sensors", content=text("sensors", "acme_sensor")).json()
 
     (conflict,) = lost["data_planes"][0]["conflicts"]
     assert (conflict["winner_team"], conflict["because"]) == ("acme", "established")
     listed = api.get("agent-config-conflicts").json()["items"]
-    assert [(one["team"], one["document"]) for one in listed] == [("sensors", "agents")]
+    assert [(entry["team"], entry["document"]) for entry in listed] == [("sensors", "agents")]
     early = {"name": "acme_sensor", "from_team": "acme", "to_team": "nobody"}
     assert api.post("agent-config-claims:transfer", early).status_code == 400
     order = {"name": "acme_sensor", "from_team": "acme", "to_team": "sensors"}
     assert api.post("agent-config-claims:transfer", order).status_code == 204
-    held = api.get("agent-config-claims?kind=task_type&name=acme_sensor").json()["items"]
-    assert {one["team"]: one["established"] for one in held} == {"acme": False, "sensors": True}
+    agent_config_claims = api.get("agent-config-claims?kind=task_type&name=acme_sensor").json()["items"]
+    assert {
+        agent_config_claim["team"]: agent_config_claim["established"]
+        for agent_config_claim in agent_config_claims
+    } == {"acme": False, "sensors": True}
 
 
 def test_bundles_can_be_listed_read_and_compared(api, plane):
@@ -221,7 +233,7 @@ def test_bundles_can_be_listed_read_and_compared(api, plane):
     published(api, "beta")
 
     listed = api.get("agent-config-bundles?data_plane=eu").json()["items"]
-    assert [one["revision"] for one in listed] == [3, 2, 1]
+    assert [revision["revision"] for revision in listed] == [3, 2, 1]
     assert api.get("agent-config-bundles/eu/3").json()["inputs"] == [
         "api/acme/agents generation 1",
         "api/beta/agents generation 1",
@@ -233,24 +245,29 @@ def test_bundles_can_be_listed_read_and_compared(api, plane):
 
 def test_metrics_tell_of_documents_conflicts_and_bundles(api, plane):
     published(api)
-    published(api, "sensors", said=text("sensors", "acme_sensor"))
+    published(api, "sensors", content=text("sensors", "acme_sensor"))
 
-    told = api.get("/metrics").content.decode()
+    metrics = api.get("/metrics").content.decode()
 
-    assert 'agentcfg_documents{state="valid"} 2.0' in told
-    assert 'agentcfg_conflicts{kind="task_type"} 1.0' in told
-    assert 'agentcfg_bundle_revision{data_plane="eu"} 2.0' in told
-    assert 'agentcfg_validation_requests_total{source="api",verdict="valid"}' in told
+    assert 'agentcfg_documents{state="valid"} 2.0' in metrics
+    assert 'agentcfg_conflicts{kind="task_type"} 1.0' in metrics
+    assert 'agentcfg_bundle_revision{data_plane="eu"} 2.0' in metrics
+    assert 'agentcfg_validation_requests_total{source="api",verdict="valid"}' in metrics
 
 
-def config_map(name: str = "flyteplugins-agentservice-acme", said: str = "") -> dict:
+def config_map(name: str = "flyteplugins-agentservice-acme", content: str = "") -> dict:
     metadata = {"name": name, "namespace": "acme", "uid": "x", "managedFields": []}
-    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"a.yaml": said or text()}}
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": metadata,
+        "data": {"a.yaml": content or text()},
+    }
 
 
 def admit(api: Api, operation: str = "CREATE", **request) -> dict:
-    sent = {"uid": "u1", "operation": operation, "namespace": "acme", **request}
-    body = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": sent}
+    review = {"uid": "u1", "operation": operation, "namespace": "acme", **request}
+    body = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": review}
     answer = api.post("agent-configs:admit?timeout=3s", body)
     assert (answer.status_code, answer.json()["response"]["uid"]) == (200, "u1")
     return answer.json()["response"]
@@ -265,18 +282,18 @@ def test_the_webhook_allows_what_is_valid_and_what_is_not_its_business(api, plan
 def test_the_webhook_denies_with_every_cause(api, plane):
     bad = text().replace("acme_sensor", "spark").replace("insecure: true", "insecure: 1")
 
-    denied = admit(api, object=config_map(said=bad))
+    denied = admit(api, object=config_map(content=bad))
 
     assert not denied["allowed"]
     assert denied["status"]["code"] == 422
-    assert {one["reason"] for one in denied["status"]["details"]["causes"]} == {
+    assert {cause["reason"] for cause in denied["status"]["details"]["causes"]} == {
         "ReservedTaskType",
         "SchemaViolation",
     }
 
 
 def test_the_webhook_denies_new_conflicts_and_never_old_ones_or_deletions(api, plane, settings):
-    published(api, "first", said=text("first", "acme_sensor"))
+    published(api, "first", content=text("first", "acme_sensor"))
 
     assert not admit(api, object=config_map())["allowed"]
     assert admit(api, "UPDATE", object=config_map(), oldObject=config_map())["allowed"]
@@ -303,12 +320,12 @@ def test_the_webhook_denies_new_conflicts_and_never_old_ones_or_deletions(api, p
     ],
 )
 def test_who_may_ask_as_the_webhook(plane, role, scope, status):
-    asked = {
+    expected = {
         "kind": "AdmissionReview",
         "request": {"uid": "u1", "operation": "CREATE", "object": config_map()},
     }
 
-    assert Api(token_for(role, scope=scope)).post("agent-configs:admit", asked).status_code == status
+    assert Api(token_for(role, scope=scope)).post("agent-configs:admit", expected).status_code == status
 
 
 def test_the_webhook_may_ask_and_nothing_else(plane):
@@ -322,21 +339,21 @@ def test_the_webhook_may_ask_and_nothing_else(plane):
 
 def test_the_webhook_knows_what_is_served_of_a_document_that_is_to_blame(api, plane):
     """Its latest generation says nothing of the name that its older one has."""
-    published(api, "first", said=text("first", "taken"))
+    published(api, "first", content=text("first", "taken"))
     api.post("data-planes/eu/acks", {"revision": 2, "status": "APPLIED"})
     api.put("agent-configs/first/agents", {"text": text("first", "other")}, If_Match='"v1"')
     api.post("data-planes/eu/acks", {"revision": 3, "status": "REJECTED"})
     assert "- taken" in api.get("data-planes/eu/config").content.decode().replace('"', "")
 
-    denied = admit(api, object=config_map(said=text(task="taken")))
+    denied = admit(api, object=config_map(content=text(task="taken")))
 
-    assert [one["reason"] for one in denied["status"]["details"]["causes"]] == ["TaskTypeConflict"]
+    assert [cause["reason"] for cause in denied["status"]["details"]["causes"]] == ["TaskTypeConflict"]
 
 
 def test_the_webhook_counts_nothing_of_a_dry_run(api, plane):
     def counted() -> list[str]:
-        told = api.get("/metrics").content.decode().splitlines()
-        return [one for one in told if "admission" in one and not one.startswith("#")]
+        lines = api.get("/metrics").content.decode().splitlines()
+        return [line for line in lines if "admission" in line and not line.startswith("#")]
 
     admit(api, object=config_map())
     before = counted()
@@ -364,24 +381,28 @@ def test_the_state_of_sources_is_shown_and_their_problems_to_administrators_alon
     _, viewer = client("viewer")
 
     folder, cluster = api.get("agent-config-sources").json()["items"]
-    seen = viewer.get("agent-config-sources").json()["items"][1]
+    agent_config_source = viewer.get("agent-config-sources").json()["items"][1]
 
     assert (folder["source"], folder["state"]) == ("folder", "off")
     assert (cluster["state"], cluster["problems"]) == ("failing", ["namespace acme: forbidden"])
     assert cluster["pending"] == {"digest": "d", "documents": ["x"]}
-    assert (seen["state"], seen["problem_count"], seen["problems"]) == ("failing", 1, [])
-    assert seen["pending"] == {"digest": "d", "documents": []}
+    assert (
+        agent_config_source["state"],
+        agent_config_source["problem_count"],
+        agent_config_source["problems"],
+    ) == ("failing", 1, [])
+    assert agent_config_source["pending"] == {"digest": "d", "documents": []}
 
 
 def test_an_administrator_lets_go_what_is_gone_from_a_source_and_nobody_else(api):
     AgentConfigCluster.objects.filter(id=1).update(pending={"digest": "d", "documents": ["x"]})
     _, editor = client("editor")
-    said = {"source": "kubernetes", "digest": "d"}
+    expected = {"source": "kubernetes", "digest": "d"}
 
-    assert editor.post("agent-config-sources:confirm", said).status_code == 403
-    assert api.post("agent-config-sources:confirm", {**said, "digest": "other"}).status_code == 404
+    assert editor.post("agent-config-sources:confirm", expected).status_code == 403
+    assert api.post("agent-config-sources:confirm", {**expected, "digest": "other"}).status_code == 404
     assert AgentConfigCluster.objects.get().confirmed_digest == ""
-    assert api.post("agent-config-sources:confirm", said).status_code == 200
+    assert api.post("agent-config-sources:confirm", expected).status_code == 200
 
     assert AgentConfigCluster.objects.get().confirmed_digest == "d"
     assert Event.objects.filter(type="agent_config_cluster.confirmed").count() == 1
@@ -392,8 +413,8 @@ def test_figures_of_sources_are_scraped(db):
         is_synced=False, checked_at=Now(), loaded_at=Now(), counts={"lists": 3}
     )
 
-    said = exposition().decode()
+    text = exposition().decode()
 
-    assert 'agentcfg_source_synced{source="kubernetes"} 0.0' in said
-    assert 'agentcfg_source_last_sync_timestamp{source="kubernetes"}' in said
-    assert 'agentcfg_cluster_watch{count="lists"} 3.0' in said
+    assert 'agentcfg_source_synced{source="kubernetes"} 0.0' in text
+    assert 'agentcfg_source_last_sync_timestamp{source="kubernetes"}' in text
+    assert 'agentcfg_cluster_watch{count="lists"} 3.0' in text

@@ -18,16 +18,16 @@ def plane(api) -> str:
 
 
 @pytest.fixture
-def held(api, plane) -> str:
+def held_digest(api, plane) -> str:
     """A team whose removal waits; returns its digest."""
-    published(api, said=crowd("acme", 6))
+    published(api, content=crowd("acme", 6))
     api.put("agent-configs/acme/agents", {"text": crowd("acme", 1)}, If_Match='"v1"')
     return AgentConfigPart.objects.get(team="acme").held["digest"]
 
 
 @pytest.mark.parametrize("format_", ["yaml", "json", "configmap"])
 def test_a_data_plane_is_served_the_last_good_while_a_gate_holds_the_replacement(api, plane, format_):
-    published(api, said=crowd("acme", 6))
+    published(api, content=crowd("acme", 6))
     path = f"data-planes/eu/config?format={format_}"
     before = api.get(path)
 
@@ -52,16 +52,16 @@ def test_a_data_plane_is_served_the_last_good_while_the_whole_is_held(api, plane
 
     after = api.get("data-planes/eu/config")
 
-    shown = api.get("data-planes/eu").json()
-    assert [one["gate"] for one in shown["held"]] == ["removes_too_much", "removes_too_much"]
+    body = api.get("data-planes/eu").json()
+    assert [gate["gate"] for gate in body["held"]] == ["removes_too_much", "removes_too_much"]
     assert (after.content, after["ETag"]) == (before.content, before["ETag"])
-    acked = api.post("data-planes/eu/acks", {"revision": shown["active_revision"], "status": "APPLIED"})
-    assert acked.json()["applied_revision"] == shown["active_revision"]
+    acked = api.post("data-planes/eu/acks", {"revision": body["active_revision"], "status": "APPLIED"})
+    assert acked.json()["applied_revision"] == body["active_revision"]
 
 
 def test_a_new_data_plane_gets_everything_but_what_is_over_a_quota(api, settings):
     settings.AGENT_CONFIGS_TEAM_AGENTS = 3
-    published(api, said=crowd("acme", 6))
+    published(api, content=crowd("acme", 6))
     published(api, team="beta")
 
     api.put("data-planes/us", {})
@@ -70,23 +70,23 @@ def test_a_new_data_plane_gets_everything_but_what_is_over_a_quota(api, settings
     assert ("beta-sensor" in body, "acme" in body) == (True, False)
 
 
-def test_what_waits_is_listed_with_its_reason_and_let_go_by_its_digest(api, held):
+def test_what_waits_is_listed_with_its_reason_and_let_go_by_its_digest(api, held_digest):
     (part,) = api.get("agent-config-parts?held=true").json()["items"]
     assert api.get("data-planes/eu").json()["held_teams"] == ["acme"]
     assert api.get("data-planes").json()["items"][0]["held_teams"] == ["acme"]
-    assert (part["team"], part["held_digest"]) == ("acme", held)
+    assert (part["team"], part["held_digest"]) == ("acme", held_digest)
     assert "5 of 6 agents would be removed" in part["held"][0]["message"]
     assert part["held_changes"].count("- agent acme-agents-5") == 1
     assert part["held_since"]
     assert api.get("agent-config-parts?team=beta").json()["items"] == []
 
-    assert api.post("data-planes/eu:approve", {"digest": held}).status_code == 200
+    assert api.post("data-planes/eu:approve", {"digest": held_digest}).status_code == 200
 
     assert api.get("agent-config-parts?held=true").json()["items"] == []
     assert "acme-agents-5" not in api.get("data-planes/eu/config").content.decode()
 
 
-def test_a_team_of_another_organisation_reads_nothing_of_what_waits(api, held):
+def test_a_team_of_another_organisation_reads_nothing_of_what_waits(api, held_digest):
     name, stranger = client("editor")
     _, author = client("editor")
     author_name = Principal.objects.order_by("-id").values_list("name", flat=True).first()
@@ -94,11 +94,11 @@ def test_a_team_of_another_organisation_reads_nothing_of_what_waits(api, held):
     api.put("agent-config-teams/other", {"organisation": "b", "publishers": [name]})
 
     assert stranger.get("agent-config-parts").json()["items"] == []
-    assert stranger.post("data-planes/eu:approve", {"digest": held}).status_code == 403
+    assert stranger.post("data-planes/eu:approve", {"digest": held_digest}).status_code == 403
     (part,) = author.get("agent-config-parts?held=true").json()["items"]
     assert part["team"] == "acme"
     conditions = author.get("agent-configs/acme/agents").json()["data_planes"][0]["conditions"]
-    assert {one["type"]: one["reason"] for one in conditions}["Programmed"] == "Held"
+    assert {condition["type"]: condition["reason"] for condition in conditions}["Programmed"] == "Held"
 
 
 def test_a_large_configuration_is_refused_as_a_config_map_and_served_as_yaml(api, plane, settings):
@@ -106,8 +106,8 @@ def test_a_large_configuration_is_refused_as_a_config_map_and_served_as_yaml(api
     settings.AGENT_CONFIGS_TEAM_BYTES = 4 << 20
     many = "".join(f"    - task.{number:04}.{'x' * 100}\n" for number in range(990))
     for team in ("acme", "beta", "gamma", "delta", "epsilon"):
-        said = text(team).replace(f"    - {team}_sensor\n", many.replace("task", team))
-        assert published(api, team=team, said=said).status_code == 201
+        documents_text = text(team).replace(f"    - {team}_sensor\n", many.replace("task", team))
+        assert published(api, team=team, content=documents_text).status_code == 201
     reconcile()
 
     refused = api.get("data-planes/eu/config?format=configmap")

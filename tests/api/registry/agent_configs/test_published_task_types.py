@@ -12,20 +12,22 @@ pytestmark = pytest.mark.usefixtures("plane")
 def test_a_task_type_tells_its_owner_endpoint_and_losers_in_each_data_plane(api):
     api.put("data-planes/us", {"teams": ["sensors"]})
     published(api)
-    published(api, "sensors", said=text("sensors", "acme_sensor"))
+    published(api, "sensors", content=text("sensors", "acme_sensor"))
 
-    told = api.get("task-types/acme_sensor").json()
+    body = api.get("task-types/acme_sensor").json()
 
-    eu, us = told["published"]
+    eu, us = body["published"]
     assert (eu["data_plane"], eu["team"], eu["document"]) == ("eu", "acme", "api/acme/agents")
     assert (eu["agent"], eu["endpoint"]) == ("acme-sensor", "acme-sensor.svc.cluster.local:8000")
     assert (eu["insecure"], eu["mapped"], eu["generation"], eu["revision"]) == (True, True, 1, 2)
     (loser,) = eu["losers"]
     assert (loser["document"], loser["because"]) == ("api/sensors/agents", "established")
     assert (us["data_plane"], us["team"], us["losers"]) == ("us", "sensors", [])
-    assert {one["type"] for one in eu["conditions"]} >= {"Reachable", "Programmed"}
-    held = api.get("agent-config-claims?name=acme_sensor&data_plane=eu&team=acme").json()["items"]
-    assert eu["since"] == held[0]["first_accepted_at"]
+    assert {condition["type"] for condition in eu["conditions"]} >= {"Reachable", "Programmed"}
+    agent_config_claims = api.get("agent-config-claims?name=acme_sensor&data_plane=eu&team=acme").json()[
+        "items"
+    ]
+    assert eu["since"] == agent_config_claims[0]["first_accepted_at"]
     (listed,) = api.get("task-types").json()["items"]
     assert (listed["teams"], listed["data_planes"], listed["agents"]) == (["acme", "sensors"], 2, 0)
 
@@ -50,12 +52,17 @@ def test_nobody_learns_of_another_organisations_task_types_but_to_whom_it_lost(a
     assert "acme" not in them.get("task-types/acme_senso").json()["detail"].replace("acme_senso", "")
     assert them.get("task-types").json()["items"] == []
 
-    published(them, "rival", said=text("rival", "acme_sensor"))
-    (told,) = them.get("task-types/acme_sensor").json()["published"]
-    assert (told["team"], told["agent"], told["endpoint"], told["conditions"]) == ("", "", "", [])
-    assert [one["team"] for one in told["losers"]] == ["rival"]
-    (mine,) = us.get("task-types/acme_sensor").json()["published"]
-    assert (mine["team"], mine["losers"]) == ("acme", [])
+    published(them, "rival", content=text("rival", "acme_sensor"))
+    (published_there,) = them.get("task-types/acme_sensor").json()["published"]
+    assert (
+        published_there["team"],
+        published_there["agent"],
+        published_there["endpoint"],
+        published_there["conditions"],
+    ) == ("", "", "", [])
+    assert [loser["team"] for loser in published_there["losers"]] == ["rival"]
+    (published_here,) = us.get("task-types/acme_sensor").json()["published"]
+    assert (published_here["team"], published_here["losers"]) == ("acme", [])
 
 
 def test_a_near_miss_is_told(api):

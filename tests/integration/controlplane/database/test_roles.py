@@ -48,13 +48,13 @@ def migrator(address: str) -> Iterator[psycopg.Connection]:
 
 
 def test_the_roles_are_no_superusers_and_can_make_no_roles_or_databases(migrator: psycopg.Connection) -> None:
-    found = migrator.execute(
+    rows = migrator.execute(
         "SELECT rolname, rolcanlogin, rolsuper, rolcreaterole, rolcreatedb, rolbypassrls"
         "  FROM pg_roles WHERE rolname = ANY(%s) ORDER BY rolname",
         [list(ROLES)],
     ).fetchall()
 
-    assert found == [(role, True, False, False, False, False) for role in sorted(ROLES)]
+    assert rows == [(role, True, False, False, False, False) for role in sorted(ROLES)]
 
 
 @pytest.mark.parametrize(

@@ -48,15 +48,15 @@ def test_writers_that_commit_in_reverse_order_are_all_seen_by_a_follower():
     writers = [Writer() for _ in range(5)]
     for number, writer in enumerate(writers):
         writer.append(f"w{number}")
-    seen, after = [], 0
+    object_ids, after = [], 0
 
     for writer in reversed(writers):
         writer.commit()
         for event in log.follow(after):
-            seen.append(event.object_id)
+            object_ids.append(event.object_id)
             after = event.seq
 
-    assert seen == ["w4", "w3", "w2", "w1", "w0"]
+    assert object_ids == ["w4", "w3", "w2", "w1", "w0"]
     assert list(Event.objects.order_by("seq").values_list("seq", flat=True)) == [1, 2, 3, 4, 5]
 
 
@@ -113,15 +113,15 @@ def test_followers_miss_nothing_while_many_write_and_many_number():
         connections.close_all()
 
     def follow() -> list[tuple[int, str]]:
-        seen, after = [], 0
+        seqs, after = [], 0
         while True:
             last_round = stop.is_set()
             for event in log.follow(after):
-                seen.append((event.seq, event.object_id))
+                seqs.append((event.seq, event.object_id))
                 after = event.seq
             if last_round:
                 connections.close_all()
-                return seen
+                return seqs
 
     with ThreadPoolExecutor(11) as pool:
         followers = [pool.submit(follow) for _ in range(3)]
@@ -131,9 +131,9 @@ def test_followers_miss_nothing_while_many_write_and_many_number():
 
     expected = {f"{writer}:{number}" for writer in range(8) for number in range(per_writer)}
     for follower in followers:
-        seen = follower.result()
-        assert {name for _, name in seen} == expected
-        assert [seq for seq, _ in seen] == list(range(1, len(expected) + 1))
+        seen_events = follower.result()
+        assert {name for _, name in seen_events} == expected
+        assert [seq for seq, _ in seen_events] == list(range(1, len(expected) + 1))
         for writer in range(8):
-            mine = [name for _, name in seen if name.startswith(f"{writer}:")]
-            assert mine == [f"{writer}:{number}" for number in range(per_writer)]
+            own_names = [name for _, name in seen_events if name.startswith(f"{writer}:")]
+            assert own_names == [f"{writer}:{number}" for number in range(per_writer)]

@@ -25,6 +25,7 @@ from registry.agent_configs.event_types import CONFIG_PUBLISHED
 from registry.agent_configs.models import PublishingTeam
 from tests.integration.controlplane.endpoints.events.test_streams import Stream, poll
 from tests.support.api_client import ACTOR, Api, make_principal, make_project, token_for
+from tests.support.properties import examples
 
 SCOPES = [Scope(), Scope(domain="d"), Scope(project="p"), Scope("d", "p"), Scope(project="q")]
 TYPES = ["project.created", "token.created", "agent_config.removed", "agent_config_claim.transferred"]
@@ -55,7 +56,7 @@ def every_event(db: None) -> list[Event]:
     )
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(examples(40, nightly=2_000), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(sight=st.one_of(_sights, st.just(EVERYTHING)))
 def test_sql_and_python_agree_on_what_is_visible(every_event, sight):
     expected = {
@@ -104,10 +105,10 @@ def test_an_administrator_of_a_project_audits_what_can_be_read_there():
     make_project("other")
     make_principal("viewer", scope=Scope(project="mine"), name="secret-person")
 
-    mine = visible_records(caller(Grant(Role.ADMIN, Scope(project="mine"))))
-    assert [(one.action, one.project) for one in mine] == [("project.created", "mine")]
+    visible = visible_records(caller(Grant(Role.ADMIN, Scope(project="mine"))))
+    assert [(record.action, record.project) for record in visible] == [("project.created", "mine")]
     everything = visible_records(caller(Grant(Role.ADMIN, Scope())))
-    assert {"role.bound", "project.created"} <= {one.action for one in everything}
+    assert {"role.bound", "project.created"} <= {record.action for record in everything}
 
 
 @transaction.atomic
@@ -126,14 +127,14 @@ def test_streams_and_polls_withhold_what_lists_withhold_and_notice_new_rights(li
 
     publish("rival", "one")
     publish("free", "two")
-    assert told(news) == "free/two"
+    assert told_names(news) == "free/two"
 
     # From now on the team is hidden, and the other is not.
     admin.put("agent-config-teams/free", {"publishers": [], "organisation": "free-inc"})
     admin.put("agent-config-teams/rival", {"publishers": [], "organisation": ""}, If_Match='"v1"')
     publish("free", "three")
     publish("rival", "four")
-    assert told(news) == "rival/four"
+    assert told_names(news) == "rival/four"
     stream.close()
 
     after = log.last_number()
@@ -151,16 +152,16 @@ def test_a_stream_goes_on_with_fewer_rights_when_a_role_is_taken_away(live: Any)
     news = iter(stream)
     next(news)
     make_project("seen")
-    assert told(news) == "seen"
+    assert told_names(news) == "seen"
 
     RoleBinding.objects.filter(principal=reader, **Scope().segments).delete()
     make_project("hidden")
     update_project("mine", ProjectFields(description="x"), actor=ACTOR)
 
-    assert told(news) == "mine"
+    assert told_names(news) == "mine"
     stream.close()
 
 
-def told(news: Any) -> str:
+def told_names(news: Any) -> str:
     """The object of the next event that is no bookmark."""
     return str(next(data["object_id"] for _, name, data in news if name != "bookmark"))

@@ -69,7 +69,7 @@ def test_the_documented_backup_can_be_restored_as_documented(
     assert int(tables) > 30
     with psycopg.connect(source) as before, psycopg.connect(target) as after:
         assert after.execute(COUNTS).fetchone() == before.execute(COUNTS).fetchone()
-        (jumped,), (last,) = (one.execute(LAST_SEQ).fetchone() or (0,) for one in (after, before))
+        (jumped,), (last,) = (after.execute(LAST_SEQ).fetchone() or (0,) for after in (after, before))
         assert jumped == last + 1_000_000, "followers would miss events"
     # What the documented restart does.
     with psycopg.connect(target.replace("//controlplane@", f"//{MIGRATOR}@")) as owner:
@@ -85,6 +85,6 @@ def test_a_shell_can_source_the_notes_of_make_up(tmp_path: Path) -> None:
     private_folder(tmp_path / "run")
     write_environment(tmp_path, {"DATABASE_URL": address, "SECRET_KEY": "it's $HOME `id`"})
 
-    shown = run('. run/environment; printf "%s|%s" "$DATABASE_URL" "$SECRET_KEY"', tmp_path)
+    result = run('. run/environment; printf "%s|%s" "$DATABASE_URL" "$SECRET_KEY"', tmp_path)
 
-    assert shown == f"{address}|it's $HOME `id`"
+    assert result == f"{address}|it's $HOME `id`"

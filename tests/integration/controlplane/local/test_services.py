@@ -25,6 +25,7 @@ from controlplane.local.postgres import Postgres
 from controlplane.local.privileges import UserSwitch
 from controlplane.messaging.nats import server_answers
 from tests.support.paths import ROOT
+from tests.support.waiting import until
 
 
 @pytest.fixture(scope="module")
@@ -108,8 +109,7 @@ def test_a_password_is_in_no_command_line_and_in_no_readable_file(
 def test_a_service_that_was_killed_comes_back_at_the_same_address(durable: Services, name: str) -> None:
     before = durable.environment
     os.kill(durable.running[name].process.pid, signal.SIGKILL)
-    while durable.running[name].alive():
-        time.sleep(0.01)
+    until(lambda: not durable.running[name].alive())
 
     dead = durable.dead()
     durable.start(name)
@@ -141,9 +141,7 @@ def test_nothing_is_left_behind_by_a_supervisor_that_was_killed(tmp_path: Path) 
         pids = [int(word) for word in supervisor.stdout.readline().split()]  # type: ignore[union-attr]
         supervisor.kill()
 
-    deadline = time.monotonic() + 5
-    while any(runs(pid) for pid in pids) and time.monotonic() < deadline:
-        time.sleep(0.05)
+    until(lambda: not any(runs(pid) for pid in pids), 5)
 
     assert len(pids) == 3
     assert [pid for pid in pids if runs(pid)] == []

@@ -16,6 +16,7 @@ import pytest
 
 from controlplane.local.programs import free_port
 from tests.support.paths import ROOT
+from tests.support.waiting import until
 
 APPLICATION = """
 import asyncio, os, re, threading, time
@@ -70,13 +71,13 @@ class Served:
             connection.close()
 
     def wait(self, *, seconds: float, other_than: int = 0) -> int:
-        deadline = time.monotonic() + seconds
-        while True:
+        def another_worker() -> int:
             with suppress(OSError, http.client.HTTPException):
                 if (worker := self.ask("/")) != other_than:
                     return worker
-            assert time.monotonic() < deadline, self.log.read_text()
-            time.sleep(0.1)
+            return 0
+
+        return until(another_worker, seconds, self.log.read_text, pause=0.1)
 
 
 @pytest.fixture

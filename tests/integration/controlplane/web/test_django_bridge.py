@@ -6,13 +6,14 @@ import json
 import os
 import socket
 import sys
-import time
+from contextlib import suppress
 
 import pytest
 
 from controlplane.local.programs import Program, free_port, start, stop_all
 from tests.conftest import ROOT
 from tests.support import environ_echo
+from tests.support.waiting import until
 
 BIG = b"x" * 300_000
 CHUNKS = b"12\r\n" + b"x" * 0x12 + b"\r\n3\r\nabc\r\n0\r\n\r\n"
@@ -39,31 +40,30 @@ SERVERS_OWN = {"SERVER_PORT"}
 @pytest.fixture(scope="module")
 def ports(tmp_path_factory):
     """The same application, by interface."""
-    folder, running, found = tmp_path_factory.mktemp("echo"), [], {}
+    folder, running, ports_found = tmp_path_factory.mktemp("echo"), [], {}
     applications = {
         "wsgi": "tests.support.environ_echo:application",
         "asgi": "tests.support.environ_echo:bridged",
     }
     for interface, application in applications.items():
-        found[interface] = free_port()
+        ports_found[interface] = free_port()
         command = (sys.executable, "-m", "granian", "--interface", interface, "--no-ws")
-        where = ("--port", str(found[interface]), application)
+        where = ("--port", str(ports_found[interface]), application)
         environment = {"PYTHONPATH": str(ROOT), "DJANGO_SETTINGS_MODULE": "controlplane.settings.test"}
         running.append(start(Program(interface, (*command, *where), folder / interface, environment)))
-    for port in found.values():
+    for port in ports_found.values():
         wait_for_port(port)
-    yield found
+    yield ports_found
     stop_all(running, patience=5)
 
 
 def wait_for_port(port: int) -> None:
-    deadline = time.monotonic() + 15
-    while True:
-        try:
-            return socket.create_connection(("127.0.0.1", port), 1).close()
-        except OSError:
-            assert time.monotonic() < deadline
-            time.sleep(0.05)
+    def is_open() -> bool:
+        with suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
+            return True
+        return False
+
+    until(is_open, 15)
 
 
 def exchange(port: int, request: bytes) -> tuple[bytes, bytes]:
@@ -80,20 +80,20 @@ def exchange(port: int, request: bytes) -> tuple[bytes, bytes]:
     return head, body
 
 
-def told(port: int, request: bytes) -> dict:
-    found = json.loads(exchange(port, request)[1])
+def environ_of(port: int, request: bytes) -> dict:
+    document = json.loads(exchange(port, request)[1])
     # granian's WSGI adds the variables of the process: nothing of the request.
-    found["environ"] = {
+    document["environ"] = {
         name: value
-        for name, value in found["environ"].items()
+        for name, value in document["environ"].items()
         if name not in SERVERS_OWN and name not in os.environ
     }
-    return found
+    return document
 
 
 @pytest.mark.parametrize("name", REQUESTS)
 def test_the_application_is_told_the_same(ports, name):
-    ours, granians = (told(ports[interface], REQUESTS[name]) for interface in ("asgi", "wsgi"))
+    ours, granians = (environ_of(ports[interface], REQUESTS[name]) for interface in ("asgi", "wsgi"))
 
     process_only = {name for name in granians["environ"] if name in ("PYTHONPATH", "DJANGO_SETTINGS_MODULE")}
     assert ours["environ"] == {k: v for k, v in granians["environ"].items() if k not in process_only}
@@ -103,7 +103,7 @@ def test_the_application_is_told_the_same(ports, name):
 def test_a_header_with_an_underscore_cannot_pass_for_another(ports):
     request = b"GET / HTTP/1.1\r\nHost: h\r\nX_Forwarded_Proto: https\r\n\r\n"
 
-    assert "HTTP_X_FORWARDED_PROTO" not in told(ports["asgi"], request)["environ"]
+    assert "HTTP_X_FORWARDED_PROTO" not in environ_of(ports["asgi"], request)["environ"]
 
 
 def test_a_connection_is_used_again(ports):
@@ -119,10 +119,8 @@ def test_readers_of_a_stream_that_leave_give_their_threads_back(ports):
             connection.sendall(b"GET /endless HTTP/1.1\r\nHost: h\r\n\r\n")
             assert connection.recv(65536).startswith(b"HTTP/1.1 200")
 
-    deadline = time.monotonic() + 10
-    while len(json.loads(exchange(ports["asgi"], b"GET /closed HTTP/1.1\r\nHost: h\r\n\r\n")[1])) < 6:
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+    request = b"GET /closed HTTP/1.1\r\nHost: h\r\n\r\n"
+    until(lambda: len(json.loads(exchange(ports["asgi"], request)[1])) >= 6)
 
 
 def test_clients_that_leave_in_mid_body_do_no_harm(ports):
@@ -130,4 +128,4 @@ def test_clients_that_leave_in_mid_body_do_no_harm(ports):
         with socket.create_connection(("127.0.0.1", ports["asgi"]), 5) as connection:
             connection.sendall(b"POST /p HTTP/1.1\r\nHost: h\r\nContent-Length: 500000\r\n\r\n" + BIG)
 
-    assert told(ports["asgi"], REQUESTS["big body"])["length"] == len(BIG)
+    assert environ_of(ports["asgi"], REQUESTS["big body"])["length"] == len(BIG)

@@ -40,12 +40,14 @@ def test_a_reader_never_sees_an_apply_half_done():
     make_project()
     apply_statements(statements(0), options=ApplyOptions("git"), actor=ACTOR)
     done = threading.Event()
-    seen: list[set[int]] = []
+    max_parallelisms: list[set[int]] = []
 
     def read() -> None:
         while not done.is_set():
             answers = effective_many(SCOPES, resource_type=WEC)
-            seen.append({one.types[0].resolved.attributes["max_parallelism"] for one in answers})
+            max_parallelisms.append(
+                {answer.types[0].resolved.attributes["max_parallelism"] for answer in answers}
+            )
 
     with ThreadPoolExecutor(4) as pool:
         readers = [pool.submit(closing, read) for _ in range(3)]
@@ -55,9 +57,9 @@ def test_a_reader_never_sees_an_apply_half_done():
         for reader in readers:
             reader.result()
 
-    assert len(seen) >= 20
-    assert {len(values) for values in seen} == {1}
-    assert len(set().union(*seen)) > 1
+    assert len(max_parallelisms) >= 20
+    assert {len(values) for values in max_parallelisms} == {1}
+    assert len(set().union(*max_parallelisms)) > 1
 
 
 @pytest.mark.django_db(transaction=True)
@@ -66,8 +68,8 @@ def test_managers_that_apply_at_once_all_get_their_values():
     address = Address("cluster_resource", Scope(project="flytesnacks"))
 
     def apply(number: int) -> None:
-        said = Statement(address, {"attributes": {f"k{number}": "v"}})
-        closing(lambda: apply_statements([said], options=ApplyOptions(f"m{number}"), actor=ACTOR))
+        statement = Statement(address, {"attributes": {f"k{number}": "v"}})
+        closing(lambda: apply_statements([statement], options=ApplyOptions(f"m{number}"), actor=ACTOR))
 
     with ThreadPoolExecutor(10) as pool:
         list(pool.map(apply, range(20)))

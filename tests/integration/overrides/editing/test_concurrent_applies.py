@@ -48,7 +48,7 @@ def together(*works: Callable[[], Any]) -> list[Any]:
         return alone(work)
 
     with ThreadPoolExecutor(len(works)) as pool:
-        return [one.result() for one in [pool.submit(run, work) for work in works]]
+        return [work.result() for work in [pool.submit(run, work) for work in works]]
 
 
 def say(scope: Scope, number: int) -> Statement:
@@ -63,18 +63,20 @@ def apply_set(number: int) -> None:
 
 
 def numbers_at(scopes: list[Scope]) -> set[int | None]:
-    found = (one.types[0].resolved.attributes if one.types else {} for one in effective_many(scopes))
-    return {attributes.get("max_parallelism") for attributes in found}
+    attribute_sets = (
+        answer.types[0].resolved.attributes if answer.types else {} for answer in effective_many(scopes)
+    )
+    return {attributes.get("max_parallelism") for attributes in attribute_sets}
 
 
 def test_readers_of_many_scopes_always_see_one_whole_set():
     apply_set(0)
     done = threading.Event()
-    seen: list[set[int | None]] = []
+    snapshots: list[set[int | None]] = []
 
     def read() -> None:
         while not done.is_set():
-            seen.append(numbers_at(SCOPES))
+            snapshots.append(numbers_at(SCOPES))
 
     def write() -> None:
         try:
@@ -85,24 +87,26 @@ def test_readers_of_many_scopes_always_see_one_whole_set():
 
     together(write, read, read, read)
 
-    assert all(len(numbers) == 1 for numbers in seen), next(one for one in seen if len(one) > 1)
-    assert None not in set().union(*seen)
-    assert len(set().union(*seen)) > 3
+    assert all(len(numbers) == 1 for numbers in snapshots), next(
+        snapshot for snapshot in snapshots if len(snapshot) > 1
+    )
+    assert None not in set().union(*snapshots)
+    assert len(set().union(*snapshots)) > 3
 
 
 def test_readers_over_http_always_see_one_whole_set():
     viewer, done = token_for("viewer"), threading.Event()
     apply_set(0)
-    seen: list[set[int]] = []
+    max_parallelisms: list[set[int]] = []
 
     def read() -> None:
         api = Api(viewer)
-        asked = {
-            "scopes": [{key: value for key, value in one.segments.items() if value} for one in SCOPES[:5]]
+        expected = {
+            "scopes": [{key: value for key, value in scope.segments.items() if value} for scope in SCOPES[:5]]
         }
         while not done.is_set():
-            items = api.post("overrides/effective:batch", asked).json()["items"]
-            seen.append({one["items"][0]["attributes"]["max_parallelism"] for one in items})
+            items = api.post("overrides/effective:batch", expected).json()["items"]
+            max_parallelisms.append({item["items"][0]["attributes"]["max_parallelism"] for item in items})
 
     def write() -> None:
         try:
@@ -113,8 +117,8 @@ def test_readers_over_http_always_see_one_whole_set():
 
     together(write, read, read)
 
-    assert all(len(numbers) == 1 for numbers in seen)
-    assert len(seen) > 3
+    assert all(len(numbers) == 1 for numbers in max_parallelisms)
+    assert len(max_parallelisms) > 3
 
 
 def bundle(*documents: Any, manager: str, **query: Any) -> Callable[[], int]:
@@ -130,12 +134,12 @@ def document(spec: dict[str, Any], **scope: str) -> dict[str, Any]:
 
 
 def test_applies_of_different_managers_at_once_lose_nothing():
-    def said(number: int) -> list[dict[str, Any]]:
+    def documents_of(number: int) -> list[dict[str, Any]]:
         own = {"envs": {"values": [{"key": f"K{number}", "value": "v"}]}}
         shared = {"labels": {"values": {"team": "ml", f"l{number}": "v"}}}
         return [document({"workflowExecutionConfig": {**own, **shared}}, **HERE)]
 
-    statuses = together(*(bundle(*said(number), manager=f"m{number}") for number in range(10)))
+    statuses = together(*(bundle(*documents_of(number), manager=f"m{number}") for number in range(10)))
 
     override = Override.objects.get()
     assert statuses == [200] * 10

@@ -1,18 +1,17 @@
 """Laws of effective values on a real database, under random writes; the test keeps a history of its own.
 
-HYPOTHESIS_PROFILE=nightly looks at more histories.
+`make nightly LANE=properties` looks at more histories.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import pytest
 from django.db import transaction
-from hypothesis import given, note, settings
+from hypothesis import given, note
 from hypothesis import strategies as st
 
 from controlplane.errors import ControlplaneError, UnknownGuardRail, UnknownOverride
@@ -25,11 +24,11 @@ from overrides.loading.revisions import current_revision
 from overrides.resolution.addresses import Address
 from overrides.resource_types import BUILT_IN
 from tests.support.api_client import ACTOR, make_project
+from tests.support.properties import examples
 from tests.support.reference_resolver import Layer, Rail, Reference, canonical
 
 pytestmark = pytest.mark.django_db
-EXAMPLES = 300 if os.environ.get("HYPOTHESIS_PROFILE") == "nightly" else 15
-some = settings(max_examples=EXAMPLES)
+some = examples(10, nightly=300)
 
 SCOPES = [
     Scope(),
@@ -50,7 +49,7 @@ SCOPES = [
 def maybe(**members: st.SearchStrategy) -> st.SearchStrategy:
     """An object with some or all of the members, of which any may be null."""
     one_in_four = st.sampled_from([False, False, False, True])
-    values = {name: one_in_four.flatmap([it, st.none()].__getitem__) for name, it in members.items()}
+    values = {name: one_in_four.flatmap([member, st.none()].__getitem__) for name, member in members.items()}
     return st.fixed_dictionaries(values) | st.fixed_dictionaries({}, optional=values)
 
 
@@ -58,7 +57,7 @@ def named(key: str, names: list[str], **members: st.SearchStrategy) -> st.Search
     of_name = {key: st.sampled_from(names)}
     item = st.fixed_dictionaries(of_name, optional=members)
     removal = st.fixed_dictionaries({**of_name, "$remove": st.just(True)})
-    return st.lists(item | removal, max_size=2, unique_by=lambda one: one[key])
+    return st.lists(item | removal, max_size=2, unique_by=lambda element: element[key])
 
 
 _text = st.sampled_from(["a", "b"])
@@ -98,18 +97,18 @@ State = dict[Address | str, Any]
 class Write(NamedTuple):
     kind: str
     at: Address | str
-    said: Any = None
+    content: Any = None
 
     def to_database(self) -> None:
         match self.kind:
             case "put":
-                put_override(self.at, self.said, actor=ACTOR)
+                put_override(self.at, self.content, actor=ACTOR)
             case "patch":
-                patch_override(self.at, self.said, actor=ACTOR)
+                patch_override(self.at, self.content, actor=ACTOR)
             case "delete":
                 delete_override(self.at, actor=ACTOR)
             case "put rail":
-                put_rail(self.said, actor=ACTOR, accept_existing=True)
+                put_rail(self.content, actor=ACTOR, accept_existing=True)
             case "delete rail":
                 delete_rail(self.at, actor=ACTOR)
 
@@ -117,7 +116,7 @@ class Write(NamedTuple):
         if self.kind.startswith("delete"):
             del state[self.at]
         else:
-            state[self.at] = patched(state[self.at], self.said) if self.kind == "patch" else self.said
+            state[self.at] = patched(state[self.at], self.content) if self.kind == "patch" else self.content
 
 
 KINDS = ["put"] * 5 + ["patch", "patch", "delete", "put rail", "put rail", "delete rail"]
@@ -129,16 +128,16 @@ def histories(draw: Any) -> list[Write]:
     name = draw(st.sampled_from(sorted(ATTRIBUTES)))
     names, scopes = [name] * 4 + sorted(ATTRIBUTES), [*SCOPES, *SCOPES[-1].ladder(), *SCOPES[-1].ladder()]
     addresses = st.builds(Address, st.sampled_from(names), st.sampled_from(scopes))
-    found: list[Write] = []
+    writes: list[Write] = []
     for kind in draw(st.lists(st.sampled_from(KINDS), min_size=14, max_size=24)):
-        before = [one.at for one in found if one.kind == "put"]
+        before = [write.at for write in writes if write.kind == "put"]
         if kind.endswith("rail"):
-            found.append(Write(kind, at := draw(st.sampled_from("ab")), draw(rails(at, names))))
+            writes.append(Write(kind, at := draw(st.sampled_from("ab")), draw(rails(at, names))))
             continue
         changes_one = kind != "put" and before and draw(st.sampled_from([True, True, True, False]))
         at = draw(st.sampled_from(before) if changes_one else addresses)
-        found.append(Write(kind, at, draw(ATTRIBUTES[at.resource_type])))
-    return found
+        writes.append(Write(kind, at, draw(ATTRIBUTES[at.resource_type])))
+    return writes
 
 
 @st.composite
@@ -194,7 +193,9 @@ def perform(operations: list[Write]) -> dict[int, State]:
 
 
 def canonical_of(state: State) -> str:
-    return canonical({str(at): it if isinstance(at, Address) else str(it) for at, it in state.items()})
+    return canonical(
+        {str(at): value if isinstance(at, Address) else str(value) for at, value in state.items()}
+    )
 
 
 def reference_of(state: State, target: Scope, name: str) -> Reference:
@@ -204,14 +205,20 @@ def reference_of(state: State, target: Scope, name: str) -> Reference:
         for at, attributes in state.items()
         if isinstance(at, Address) and at.resource_type == name
     ]
-    rails = [it for it in state.values() if isinstance(it, GuardRailSpec) and it.resource_type == name]
+    rails = [
+        rail for rail in state.values() if isinstance(rail, GuardRailSpec) and rail.resource_type == name
+    ]
     rules = {path: f"merge_by_key:{key}" for path, key in rule.keyed_lists.items()}
     return Reference(
-        layers, rule.strategy, rules, [reference_rail(it) for it in rails], tuple(target.segments.values())
+        layers,
+        rule.strategy,
+        rules,
+        [reference_rail(rail) for rail in rails],
+        tuple(target.segments.values()),
     )
 
 
-def wanted(reference: Reference) -> list[Any]:
+def expected_leaves(reference: Reference) -> list[Any]:
     scopes = [Scope(*layer.scope) for layer in reference.layers]
     return [
         canonical(reference.attributes),
@@ -226,13 +233,16 @@ def got(found: EffectiveType, reference: Reference) -> list[Any]:
     resolved = found.resolved
 
     def sources(leaves: Any) -> dict[tuple[str, ...], Scope]:
-        return {reference.place_of(it.pointer, resolved.attributes): it.source.scope for it in leaves}
+        return {reference.place_of(leaf.pointer, resolved.attributes): leaf.source.scope for leaf in leaves}
 
     return [
         canonical(resolved.attributes),
         sources(resolved.leaves),
         sources(resolved.removed),
-        {(reference.place_of(it.pointer), it.source.scope, it.rail.name) for it in resolved.refused},
+        {
+            (reference.place_of(refusal.pointer), refusal.source.scope, refusal.rail.name)
+            for refusal in resolved.refused
+        },
         {rail.name for rail in found.rails},
     ]
 
@@ -244,15 +254,15 @@ def reference_rail(rail: GuardRailSpec) -> Rail:
     return Rail(rail.name, tuple(rail.scope.segments.values()), tuple(rail.pointer.split("/")[1:]), rule)
 
 
-def shown(effective: EffectiveAttributes) -> dict[str, Any]:
+def leaves_of(effective: EffectiveAttributes) -> dict[str, Any]:
     return {
-        one.resource_type.name: (
-            one.resolved.attributes,
-            {leaf.pointer: leaf.source for leaf in one.resolved.leaves},
-            one.resolved.removed,
-            one.resolved.refused,
+        effective_type.resource_type.name: (
+            effective_type.resolved.attributes,
+            {leaf.pointer: leaf.source for leaf in effective_type.resolved.leaves},
+            effective_type.resolved.removed,
+            effective_type.resolved.refused,
         )
-        for one in effective.types
+        for effective_type in effective.types
     }
 
 
@@ -266,9 +276,15 @@ def test_each_revision_answers_as_a_replay_of_the_history(operations):
                 references = {name: reference_of(state, answer.scope, name) for name in ATTRIBUTES}
 
                 assert {
-                    one.resource_type.name: got(one, references[one.resource_type.name])
-                    for one in answer.types
-                } == {name: wanted(it) for name, it in references.items() if it.layers}
+                    effective_type.resource_type.name: got(
+                        effective_type, references[effective_type.resource_type.name]
+                    )
+                    for effective_type in answer.types
+                } == {
+                    name: expected_leaves(reference)
+                    for name, reference in references.items()
+                    if reference.layers
+                }
 
 
 @some
@@ -282,7 +298,14 @@ def test_a_batch_answers_as_one_question_for_each_scope(operations):
         assert batch == [effective_attributes(scope) for scope in SCOPES]
         for name in ATTRIBUTES:
             of_one_type = [answer.types for answer in effective_many(SCOPES, resource_type=name)]
-            of_all = [[one for one in answer.types if one.resource_type.name == name] for answer in batch]
+            of_all = [
+                [
+                    effective_type
+                    for effective_type in answer.types
+                    if effective_type.resource_type.name == name
+                ]
+                for answer in batch
+            ]
             assert [list(types) for types in of_one_type] == of_all
 
 
@@ -302,16 +325,20 @@ def test_the_last_revision_is_now(operations):
 def test_a_scope_where_all_is_deleted_answers_as_the_scope_above_it(operations, scope):
     *_, above, _ = scope.ladder()
     # A rail at the scope itself would be heard there alone.
-    operations = [one for one in operations if one.kind != "put rail" or one.said.scope != scope]
+    operations = [
+        operation
+        for operation in operations
+        if operation.kind != "put rail" or operation.content.scope != scope
+    ]
     with untouched():
         history = perform(operations)
         for address in history[max(history)]:
             if isinstance(address, Address) and address.scope == scope:
                 delete_override(address, actor=ACTOR)
 
-        mine, inherited = effective_many([scope, above])
+        own_answer, inherited = effective_many([scope, above])
 
-        assert shown(mine) == shown(inherited)
+        assert leaves_of(own_answer) == leaves_of(inherited)
 
 
 @some

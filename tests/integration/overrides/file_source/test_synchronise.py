@@ -207,17 +207,17 @@ def test_removing_a_file_removes_what_it_said(folder):
 
 
 @pytest.mark.parametrize(
-    ("stored", "kept", "state"), [(30, 11, "current"), (30, 10, "awaiting_confirmation")]
+    ("stored", "remaining", "state"), [(30, 11, "current"), (30, 10, "awaiting_confirmation")]
 )
-def test_twenty_removals_and_a_tenth_wait_for_a_confirmation(folder, stored, kept, state):
+def test_twenty_removals_and_a_tenth_wait_for_a_confirmation(folder, stored, remaining, state):
     write_many(folder, stored)
     synchronise()
-    for number in range(kept, stored):
+    for number in range(remaining, stored):
         (folder / f"{number}.yaml").unlink()
 
     assert synchronise() == state
 
-    assert Override.objects.count() == (kept if state == "current" else stored)
+    assert Override.objects.count() == (remaining if state == "current" else stored)
 
 
 def test_a_tenth_of_many_may_go_without_asking(folder):

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from overrides.models import Override, OverrideVersion
 from tests.support.api_client import Api, make_project, token_for
 from tests.support.flyte_messages import PROTOBUF, FlyteHttp, read
+from tests.support.properties import examples
 
 LEVELS: dict[str, tuple[dict[str, str], Any]] = {
     "project_attributes/flytesnacks": (
@@ -33,7 +34,7 @@ PLUGINS = st.lists(
         {"task_type": st.sampled_from("abc"), "plugin_id": st.just(["x"]) | st.just(["y"])}
     ),
     max_size=3,
-    unique_by=lambda one: one["task_type"],
+    unique_by=lambda element: element["task_type"],
 )
 SPECS = st.dictionaries(st.sampled_from(["cpu", "memory"]), st.sampled_from(["1", "2"]), max_size=2)
 WRITES = st.one_of(
@@ -79,9 +80,9 @@ def expected(rows: Rows, path: str, kind: str, attributes: Any, *, natively: boo
     elif natively or kind != "plugin_override" or before is None:
         rows[path, kind] = attributes
     else:
-        given = {one["task_type"] for one in attributes["overrides"]}
-        kept = [one for one in before["overrides"] if one["task_type"] not in given]
-        rows[path, kind] = {"overrides": kept + attributes["overrides"]}
+        task_types = {override["task_type"] for override in attributes["overrides"]}
+        overrides = [override for override in before["overrides"] if override["task_type"] not in task_types]
+        rows[path, kind] = {"overrides": overrides + attributes["overrides"]}
 
 
 def check(api: Api, http: FlyteHttp, rows: Rows) -> None:
@@ -91,26 +92,26 @@ def check(api: Api, http: FlyteHttp, rows: Rows) -> None:
             query = "&".join(f"{name}={value}" for name, value in LEVELS[path][0].items())
             native = api.get(f"overrides/{kind}?{query}")
             assert (native.status_code == 200) == ((path, kind) in rows)
-            wanted = None if path == paths[0] else paths[: depth + 1]
-            found = next((p for p in reversed(wanted or [path]) if (p, kind) in rows), None)
+            expected_paths = None if path == paths[0] else paths[: depth + 1]
+            path_found = next((p for p in reversed(expected_paths or [path]) if (p, kind) in rows), None)
             answer = http.get(f"{path}?resource_type={number}", accepts=PROTOBUF)
-            assert (answer.status_code == 200) == (found is not None)
-            if found is not None:
+            assert (answer.status_code == 200) == (path_found is not None)
+            if path_found is not None:
                 message = read(LEVELS[path][1](), answer, PROTOBUF).attributes.matching_attributes
-                assert message == said(kind, rows[found, kind])
+                assert message == message_of(kind, rows[path_found, kind])
 
 
-def said(kind: str, attributes: Any) -> flyte.MatchingAttributes:
+def message_of(kind: str, attributes: Any) -> flyte.MatchingAttributes:
     if kind == "task_resource":
         defaults = flyte.TaskResourceSpec(**attributes["defaults"])
         return flyte.MatchingAttributes(
             task_resource_attributes=flyte.TaskResourceAttributes(defaults=defaults)
         )
-    overrides = [flyte.PluginOverride(**one) for one in attributes["overrides"]]
+    overrides = [flyte.PluginOverride(**override) for override in attributes["overrides"]]
     return flyte.MatchingAttributes(plugin_overrides=flyte.PluginOverrides(overrides=overrides))
 
 
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(examples(15, nightly=500), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.tuples(st.booleans(), st.sampled_from(list(LEVELS)), WRITES), min_size=1, max_size=8))
 def test_both_views_are_of_the_same_rows(clients, steps):
     api, http = clients

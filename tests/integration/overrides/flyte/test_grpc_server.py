@@ -10,7 +10,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -41,6 +40,7 @@ from overrides.models import Override, Project
 from tests.conftest import ROOT
 from tests.support.api_client import Api, make_project, token_for
 from tests.support.flyte_messages import EXAMPLES, FlyteHttp, read
+from tests.support.waiting import until
 
 PD = "project_domain_attributes/flytesnacks/development"
 
@@ -88,21 +88,21 @@ def test_flytekit_reads_and_writes_attributes(live, channel, tmp_path):
     client = flytekit_client(live, tmp_path, token_for("admin"))
     # flytekit's own models hold these four types only.
     for kind in ("CLUSTER_RESOURCE", "EXECUTION_QUEUE", "EXECUTION_CLUSTER_LABEL", "PLUGIN_OVERRIDE"):
-        wanted = MatchingAttributes.from_flyte_idl(EXAMPLES[kind])
+        attributes_sent = MatchingAttributes.from_flyte_idl(EXAMPLES[kind])
         number = flyte.MatchableResource.Value(kind)
 
-        client.update_project_domain_attributes("flytesnacks", "development", wanted)
-        found = client.get_project_domain_attributes("flytesnacks", "development", number)
+        client.update_project_domain_attributes("flytesnacks", "development", attributes_sent)
+        attributes = client.get_project_domain_attributes("flytesnacks", "development", number)
 
-        assert found.attributes.matching_attributes == EXAMPLES[kind]
-    wanted = MatchingAttributes.from_flyte_idl(EXAMPLES["EXECUTION_QUEUE"])
-    client.update_workflow_attributes("flytesnacks", "development", "a.b", wanted)
-    found = client.get_workflow_attributes(
+        assert attributes.attributes.matching_attributes == EXAMPLES[kind]
+    attributes_sent = MatchingAttributes.from_flyte_idl(EXAMPLES["EXECUTION_QUEUE"])
+    client.update_workflow_attributes("flytesnacks", "development", "a.b", attributes_sent)
+    attributes = client.get_workflow_attributes(
         "flytesnacks", "development", "a.b", MatchableResource.EXECUTION_QUEUE
     )
-    assert found.attributes.workflow == "a.b"
+    assert attributes.attributes.workflow == "a.b"
     listed = client.list_matchable_attributes(MatchableResource.EXECUTION_QUEUE)
-    assert [one.workflow for one in listed.configurations] == ["a.b", ""]
+    assert [configuration.workflow for configuration in listed.configurations] == ["a.b", ""]
 
 
 def test_flytekit_registers_lists_and_archives_projects(live, channel, tmp_path):
@@ -111,13 +111,13 @@ def test_flytekit_registers_lists_and_archives_projects(live, channel, tmp_path)
     client.register_project(FlytekitProject("p", "P", "d"))
     client.register_project(FlytekitProject("q", "Q", "d"))
     projects, token = client.list_projects_paginated(limit=1)
-    assert ([one.id for one in projects], token) == (["p"], "1")
+    assert ([project.id for project in projects], token) == (["p"], "1")
     archived = FlytekitProject("p", "P", "d")
     archived._state = FlytekitProject.ProjectState.ARCHIVED
     client.update_project(archived)
 
     assert Project.objects.get(id="p").state == 1
-    assert [one.id for one in client.get_domains()] == ["development", "staging", "production"]
+    assert [domain.id for domain in client.get_domains()] == ["development", "staging", "production"]
 
 
 def test_flytekit_is_told_what_is_wrong(live, channel, tmp_path):
@@ -154,8 +154,8 @@ def test_what_grpc_writes_http_reads_and_the_other_way_round(live, stub, kind):
 
     Override.objects.all().delete()
     FlyteHttp(token).put(PD, update(kind=kind).SerializeToString(), sends="application/octet-stream")
-    found = stub.GetProjectDomainAttributes(request, metadata=bearer(token, "flyte-authorization"))
-    assert found == http
+    answer = stub.GetProjectDomainAttributes(request, metadata=bearer(token, "flyte-authorization"))
+    assert answer == http
 
 
 def test_calls_that_are_not_ours_are_unimplemented(stub):
@@ -231,9 +231,11 @@ def test_health_and_reflection(channel):
     for service in ("", "flyteadmin", "flyteidl.service.AdminService"):
         answer = health.Check(health_pb2.HealthCheckRequest(service=service))
         assert answer.status == health_pb2.HealthCheckResponse.SERVING
-    asked = iter([reflection_pb2.ServerReflectionRequest(list_services="")])
-    (told,) = reflection_pb2_grpc.ServerReflectionStub(channel).ServerReflectionInfo(asked)
-    names = {one.name for one in told.list_services_response.service}
+    server_reflection_requests = iter([reflection_pb2.ServerReflectionRequest(list_services="")])
+    (server_reflection_info,) = reflection_pb2_grpc.ServerReflectionStub(channel).ServerReflectionInfo(
+        server_reflection_requests
+    )
+    names = {service.name for service in server_reflection_info.list_services_response.service}
     assert {"flyteidl.service.AdminService", "flyteidl.service.AuthMetadataService"} <= names
 
 
@@ -259,7 +261,7 @@ def test_concurrent_first_writes_never_fail(stub):
         calls = [
             pool.submit(stub.UpdateProjectDomainAttributes, update(), metadata=metadata) for _ in range(20)
         ]
-        answers = [one.result(timeout=30) for one in calls]
+        answers = [call.result(timeout=30) for call in calls]
 
     assert len(answers) == 20
     assert Override.objects.count() == 1
@@ -279,8 +281,8 @@ def test_concurrent_updates_of_plugin_overrides_lose_none(stub):
     with ThreadPoolExecutor(16) as pool:
         list(pool.map(write, range(16)))
 
-    found = {one["task_type"] for one in Override.objects.get().attributes["overrides"]}
-    assert found == {f"t{number}" for number in range(16)}
+    task_types = {override["task_type"] for override in Override.objects.get().attributes["overrides"]}
+    assert task_types == {f"t{number}" for number in range(16)}
 
 
 # A server of its own: TLS, the file source, the end.
@@ -331,11 +333,9 @@ def started(live, tmp_path):
                 stderr=subprocess.STDOUT,
             )
         processes.append(process)
-        deadline = time.monotonic() + 30
-        while b"Flyte gRPC on" not in (tmp_path / f"{port}.log").read_bytes():
-            assert process.poll() is None, (tmp_path / f"{port}.log").read_text()
-            assert time.monotonic() < deadline
-            time.sleep(0.05)
+        log_file = tmp_path / f"{port}.log"
+        until(lambda: b"Flyte gRPC on" in log_file.read_bytes() or process.poll() is not None, 30)
+        assert process.poll() is None, log_file.read_text()
         return port, process
 
     yield start
@@ -348,17 +348,17 @@ def started(live, tmp_path):
 def test_the_configuration_of_the_guide(live, channel, tmp_path):
     make_project()
     guide = (ROOT / "docs/guides/flyte.md").read_text()
-    (said,) = re.findall(r"```yaml\n(.*?)```", guide, re.DOTALL)
+    (match,) = re.findall(r"```yaml\n(.*?)```", guide, re.DOTALL)
     (tmp_path / "admin.token").write_text(token_for("admin"))
     file = tmp_path / "config.yaml"
     file.write_text(
-        said.replace("localhost:8089", f"localhost:{live.grpc_port}").replace(".data", str(tmp_path))
+        match.replace("localhost:8089", f"localhost:{live.grpc_port}").replace(".data", str(tmp_path))
     )
 
     client = SynchronousFlyteClient(PlatformConfig.auto(ConfigFile(str(file))))
 
-    wanted = MatchingAttributes.from_flyte_idl(EXAMPLES["EXECUTION_QUEUE"])
-    client.update_project_domain_attributes("flytesnacks", "development", wanted)
+    attributes = MatchingAttributes.from_flyte_idl(EXAMPLES["EXECUTION_QUEUE"])
+    client.update_project_domain_attributes("flytesnacks", "development", attributes)
     assert Override.objects.get().resource_type == "execution_queue"
 
 
@@ -370,8 +370,8 @@ def test_flytekit_over_tls(live, started, tmp_path):
     tls = {"insecure": False, "ca_cert_file_path": str(certificate)}
     client = flytekit_client(live_at, tmp_path, token_for("admin"), **tls)
 
-    wanted = MatchingAttributes.from_flyte_idl(EXAMPLES["EXECUTION_QUEUE"])
-    client.update_project_domain_attributes("flytesnacks", "development", wanted)
+    attributes = MatchingAttributes.from_flyte_idl(EXAMPLES["EXECUTION_QUEUE"])
+    client.update_project_domain_attributes("flytesnacks", "development", attributes)
 
     assert Override.objects.get().resource_type == "execution_queue"
     with grpc.insecure_channel(f"127.0.0.1:{port}") as plain, pytest.raises(grpc.RpcError):
@@ -415,8 +415,7 @@ def test_a_stop_lets_calls_end(live, started):
 
     thread = threading.Thread(target=write)
     thread.start()
-    while len(answered) < 3:
-        time.sleep(0.01)
+    until(lambda: len(answered) >= 3)
     process.send_signal(signal.SIGTERM)
 
     assert process.wait(20) == 0

@@ -82,7 +82,7 @@ ROWS: dict[int, list[dict[str, Any]]] = {
     ],
     7: [{**SCOPE, "attributes": {"cluster_assignment": {"cluster_pool_name": "gpu"}}}],
 }
-WANTED = {
+EXPECTED = {
     "task_resource": {"defaults": {"cpu": "1", "memory": "150Mi"}, "limits": {"cpu": "2", "memory": "450Mi"}},
     "cluster_resource": {"attributes": {"projectQuotaCpu": "10", "e": ""}},
     "execution_queue": {"tags": ["critical"]},
@@ -105,11 +105,11 @@ class FlyteAdmin(BaseHTTPRequestHandler):
     """Answers as FlyteAdmin does; `trouble` makes it misbehave."""
 
     trouble = ""
-    seen: list[str] = []
+    authorizations: list[str] = []
 
     def do_GET(self) -> None:
         parts, query = urlsplit(self.path), parse_qs(urlsplit(self.path).query)
-        self.seen.append(self.headers.get("Authorization", ""))
+        self.authorizations.append(self.headers.get("Authorization", ""))
         if self.trouble == "redirect":
             self.send_response(302)
             self.send_header("Location", "http://169.254.169.254/latest/meta-data")
@@ -145,7 +145,7 @@ class FlyteAdmin(BaseHTTPRequestHandler):
 @pytest.fixture
 def flyteadmin(settings):
     settings.OUTGOING_ALLOWED_NETWORKS = ["127.0.0.0/8"]
-    FlyteAdmin.trouble, FlyteAdmin.seen = "", []
+    FlyteAdmin.trouble, FlyteAdmin.authorizations = "", []
     server = ThreadingHTTPServer(("127.0.0.1", 0), FlyteAdmin)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     yield f"http://127.0.0.1:{server.server_port}"
@@ -156,9 +156,9 @@ def flyteadmin(settings):
 def test_every_type_is_read_in_either_casing_without_zero_values(flyteadmin):
     findings = read_flyteadmin(flyteadmin)
 
-    at_domain = [one for one in findings.statements if not one.address.scope.workflow]
-    assert {one.address.resource_type: one.attributes for one in at_domain} == WANTED
-    (of_workflow,) = [one for one in findings.statements if one.address.scope.workflow]
+    at_domain = [statement for statement in findings.statements if not statement.address.scope.workflow]
+    assert {row.address.resource_type: row.attributes for row in at_domain} == EXPECTED
+    (of_workflow,) = [statement for statement in findings.statements if statement.address.scope.workflow]
     assert of_workflow.attributes == {"limits": {"ephemeral_storage": "1Gi"}}
     assert findings.problems == []
 
@@ -169,15 +169,15 @@ def test_pages_of_projects_are_followed_and_archived_ones_left_out(flyteadmin):
     assert findings.projects == {"flytesnacks": "Snacks"}
     assert findings.domains == {"development": "development", "qa": "Quality"}
     assert ("project old", "The project is archived.") in [
-        (one.place, one.reason) for one in findings.skipped
+        (skip.place, skip.reason) for skip in findings.skipped
     ]
-    assert set(FlyteAdmin.seen) == {"Bearer secret-token"}
+    assert set(FlyteAdmin.authorizations) == {"Bearer secret-token"}
 
 
 def test_a_field_that_we_do_not_know_is_told_and_left_out(flyteadmin):
     findings = read_flyteadmin(flyteadmin)
 
-    assert any("/someNewField" in one.reason for one in findings.skipped)
+    assert any("/someNewField" in skip.reason for skip in findings.skipped)
 
 
 def test_the_command_imports_everything_and_a_second_time_nothing(flyteadmin, db, capsys):
@@ -189,7 +189,9 @@ def test_the_command_imports_everything_and_a_second_time_nothing(flyteadmin, db
     assert "Imported: 9 created" in first
     assert "created   project flytesnacks" in first
     assert "0 created, 0 updated, 0 deleted, 9 unchanged" in second
-    assert {one.resource_type: one.attributes for one in Override.objects.filter(workflow="")} == WANTED
+    assert {
+        override.resource_type: override.attributes for override in Override.objects.filter(workflow="")
+    } == EXPECTED
 
 
 def test_a_dry_run_changes_nothing(flyteadmin, db, capsys):
@@ -200,7 +202,7 @@ def test_a_dry_run_changes_nothing(flyteadmin, db, capsys):
 
 
 def test_names_that_are_missing_are_told(flyteadmin, db):
-    with pytest.raises(CommandError, match="not registered here: project flytesnacks") as raised:
+    with pytest.raises(CommandError, match="Not registered here: project flytesnacks") as raised:
         call_command("import_overrides", "flyteadmin", flyteadmin)
 
     assert raised.value.returncode == 1
@@ -231,7 +233,7 @@ def test_the_api_does_not_ask_addresses_within_our_networks(flyteadmin, api, set
 
     assert answer.json()["errors"], answer.json()
     assert (answer.status_code, answer.json()["errors"][0]["code"]) == (400, "address_refused")
-    assert FlyteAdmin.seen == []
+    assert FlyteAdmin.authorizations == []
 
 
 def test_the_api_imports_and_never_tells_the_token(flyteadmin, api, caplog):

@@ -60,15 +60,15 @@ def whole_tables_read(call) -> list[str]:
         connection,
     ) as captured:
         call()
-    found = []
+    big = []
     with connection.cursor() as cursor:
         for query in captured.captured_queries:
             if not re.match(r"\s*(SELECT|WITH|INSERT|UPDATE|DELETE)", str(query["sql"])):
                 continue
             cursor.execute("EXPLAIN " + query["sql"])
             plan = "\n".join(row[0] for row in cursor.fetchall())
-            found += [table for table in BIG if re.search(rf"Seq Scan on {table}\b", plan)]
-    return found
+            big += [table for table in BIG if re.search(rf"Seq Scan on {table}\b", plan)]
+    return big
 
 
 def test_one_effective_read(many):

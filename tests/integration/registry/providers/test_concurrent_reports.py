@@ -21,16 +21,16 @@ from registry.heartbeats.reports import Report
 from registry.providers import expiry, leases
 from registry.providers.health import Health
 from registry.providers.models import Provider, ProviderChange
-from registry.providers.register import Allowed, register_provider
+from registry.providers.register import ProviderAccess, register_provider
 from registry.providers.registration import ProviderRegistration
 from tests.integration.registry.sweep.test_sweep import long_up, make_agents
 
-ALLOWED = Allowed(Actor(None, "test"), any_agent=True)
+ALLOWED = ProviderAccess(Actor(None, "test"), any_agent=True)
 
 
 def offer(agent: Agent, name: str, service_type: str = "vm") -> Provider:
     said = ProviderRegistration(name, "http://p:1", service_type, "v1", status=Health.READY)
-    return register_provider(agent.id, said, provider_id=name, allowed=ALLOWED, policy=liveness_policy())[0]
+    return register_provider(agent.id, said, provider_id=name, access=ALLOWED, policy=liveness_policy())[0]
 
 
 def silence(seconds: int = 100) -> None:
@@ -40,10 +40,10 @@ def silence(seconds: int = 100) -> None:
 
 
 def report(agent: Agent, number: int, *names: str) -> None:
-    said = [{"name": name, "service_type": "vm", "status": "ready"} for name in names]
+    bodies = [{"name": name, "service_type": "vm", "status": "ready"} for name in names]
     record_heartbeat(
         agent.id,
-        Heartbeat(datetime.now(UTC), 0, Report({"providers": said}, number.to_bytes(16))),
+        Heartbeat(datetime.now(UTC), 0, Report({"providers": bodies}, number.to_bytes(16))),
         actor=ALLOWED.actor,
         any_agent=True,
         policy=liveness_policy(),
@@ -68,21 +68,21 @@ def at_once(work, arguments) -> list:
 def test_of_claims_that_meet_one_has_the_type_and_all_others_are_told_by_whom():
     (agent,) = make_agents(1)
 
-    found = at_once(lambda number: offer(agent, f"p{number}"), range(12))
+    outcomes = at_once(lambda number: offer(agent, f"p{number}"), range(12))
 
-    (winner,) = [one for one in found if isinstance(one, Provider)]
+    (winner,) = [outcome for outcome in outcomes if isinstance(outcome, Provider)]
     assert Provider.objects.get().name == winner.name
-    losers = [one for one in found if isinstance(one, ServiceTypeTaken)]
-    assert {one.members["holder"]["name"] for one in losers} == {winner.name}
+    losers = [outcome for outcome in outcomes if isinstance(outcome, ServiceTypeTaken)]
+    assert {loser.members["holder"]["name"] for loser in losers} == {winner.name}
     assert len(losers) == 11
 
 
 @pytest.mark.django_db(transaction=True)
 def test_many_sweeps_at_once_free_each_type_once():
     agents = make_agents(20)
-    for one in agents:
-        offer(one, "dead")
-        offer(one, "alive", "container")
+    for agent in agents:
+        offer(agent, "dead")
+        offer(agent, "alive", "container")
     long_up()
     silence()
     Provider.objects.filter(name="alive").update(expires_at=Now() + timedelta(seconds=60))

@@ -56,18 +56,18 @@ def make_fleet(count: int) -> None:
 
 
 def states() -> dict[str, int]:
-    found: dict[str, int] = {}
+    counts: dict[str, int] = {}
     for state in Agent.objects.values_list("state", flat=True):
-        found[state] = found.get(state, 0) + 1
-    return found
+        counts[state] = counts.get(state, 0) + 1
+    return counts
 
 
-def told(event_type: str) -> int:
+def event_count(event_type: str) -> int:
     return Event.objects.filter(type=event_type).count()
 
 
 def move_environment(agents, name: str) -> None:
-    Agent.objects.filter(id__in=[one.id for one in agents]).update(environment=name)
+    Agent.objects.filter(id__in=[agent.id for agent in agents]).update(environment=name)
     Lease.objects.filter(agent__in=agents).update(environment_id=environment_id_of(name))
 
 
@@ -80,7 +80,7 @@ def test_one_of_fifty_is_marked_as_usual():
     assert sweep.sweep_leases() == 1
 
     assert states() == {"ready": 49, "unavailable": 1}
-    assert told("fleet_guard.engaged") == 0
+    assert event_count("fleet_guard.engaged") == 0
 
 
 @pytest.mark.django_db
@@ -96,7 +96,7 @@ def test_sixty_percent_become_unknown_with_one_alert_and_nobody_is_marked():
     alerts = Event.objects.filter(type="fleet_guard.engaged").values_list("object_id", "data")
     assert {name for name, _ in alerts} == {"prod", "*"}
     assert {(data["silent"], data["agents"]) for _, data in alerts} == {(30, 50)}
-    assert (told("agent.unknown"), told("agent.unavailable")) == (30, 0)
+    assert (event_count("agent.unknown"), event_count("agent.unavailable")) == (30, 0)
     figures = Api(token_for("viewer")).get("/metrics").content.decode()
     assert 'cp_fleet_guard_engaged{environment="prod"} 1.0' in figures
     assert 'cp_agents{state="unknown"} 30.0' in figures
@@ -143,7 +143,7 @@ def test_the_guard_is_lifted_when_they_are_back_and_the_few_left_are_marked():
     sweep.sweep_leases()
 
     assert states() == {"ready": 47, "unavailable": 3}
-    assert told("fleet_guard.lifted") == 2
+    assert event_count("fleet_guard.lifted") == 2
     assert not Environment.objects.exclude(guard_engaged_at=None).exists()
 
 
@@ -159,7 +159,7 @@ def test_after_a_quarter_of_an_hour_they_are_marked_and_the_guard_stays_off():
     assert [sweep.sweep_leases(), sweep.sweep_leases()] == [30, 0]
 
     assert states() == {"ready": 20, "unavailable": 30}
-    assert (told("fleet_guard.engaged"), told("fleet_guard.lifted")) == (2, 2)
+    assert (event_count("fleet_guard.engaged"), event_count("fleet_guard.lifted")) == (2, 2)
 
 
 @pytest.mark.django_db
@@ -178,13 +178,13 @@ def test_an_operator_lifts_and_engages_it_through_the_api():
         assert (answer.status_code, answer.json()["engaged"]) == (200, False)
     sweep.sweep_leases()
 
-    assert [(one["environment"], one["silent"], one["agents"]) for one in engaged] == [
+    assert [(event["environment"], event["silent"], event["agents"]) for event in engaged] == [
         ("", 30, 50),
         ("prod", 30, 50),
     ]
     assert states() == {"ready": 20, "unavailable": 30}
     audited = AuditRecord.objects.filter(object_type="fleet_guard", reason="fire")
-    assert {one.after["ruling"] for one in audited} == {"lift"}
+    assert {record.after["ruling"] for record in audited} == {"lift"}
     expire(agent__in=agents[30:])
     sweep.sweep_leases()
     assert states() == {"unavailable": 50}  # the ruling still holds
@@ -199,10 +199,10 @@ def test_an_operator_lifts_and_engages_it_through_the_api():
 
 @pytest.mark.django_db
 def test_only_who_may_change_agents_overrules_and_only_what_is_known():
-    said = {"environment": "nowhere", "ruling": "lift"}
+    body = {"environment": "nowhere", "ruling": "lift"}
 
-    assert Api(token_for("agent")).post("fleet-guards:overrule", said).status_code == 403
-    answer = Api(token_for("editor")).post("fleet-guards:overrule", said)
+    assert Api(token_for("agent")).post("fleet-guards:overrule", body).status_code == 403
+    answer = Api(token_for("editor")).post("fleet-guards:overrule", body)
     assert (answer.status_code, answer.json()["code"]) == (404, "unknown_environment")
 
 
@@ -222,7 +222,7 @@ def test_ten_minutes_away_and_nobody_is_marked_while_they_come_back():
     sweep.sweep_leases()
 
     assert states() == {"ready": 50}
-    assert told("fleet_guard.engaged") == 0
+    assert event_count("fleet_guard.engaged") == 0
 
 
 @pytest.mark.django_db
@@ -252,7 +252,7 @@ def test_an_agent_that_flaps_changes_its_state_once_until_it_beats_for_a_lease()
     agent.refresh_from_db()
     assert agent.state == "unavailable"
     assert "too often" in agent.state_reason
-    assert (told("agent.unavailable"), told("agent.ready")) == (2, 1)
+    assert (event_count("agent.unavailable"), event_count("agent.ready")) == (2, 1)
     Agent.objects.update(steady_since=Now() - timedelta(minutes=11))
     beat(agent)
     assert Agent.objects.get().state == "ready"
@@ -312,15 +312,15 @@ def test_sweeps_and_heartbeats_over_many_ranges_mark_each_silent_agent_once_and_
     long_up()
     ids = list(Agent.objects.order_by("id").values_list("id", flat=True))
     beating, silent = ids[::10], set(ids) - set(ids[::10])
-    for one in beating:
-        beat_by_id(one)
+    for agent in beating:
+        beat_by_id(agent)
     Lease.objects.filter(agent_id__in=silent).update(expires_at=Now() - timedelta(seconds=1))
     stop = threading.Event()
 
     def keep_beating(some):
         while not stop.is_set():
-            for one in some:
-                beat_by_id(one)
+            for agent in some:
+                beat_by_id(agent)
         connections.close_all()
 
     def run_sweeps(_):
@@ -333,13 +333,13 @@ def test_sweeps_and_heartbeats_over_many_ranges_mark_each_silent_agent_once_and_
         total = sum(pool.map(run_sweeps, range(4)))
         total += sweep.sweep_leases()
         stop.set()
-        for one in beats:
-            one.result(30)
+        for agent in beats:
+            agent.result(30)
 
     assert total == len(silent)
     assert states() == {"ready": len(beating), "unavailable": len(silent)}
     marked = list(Event.objects.filter(type="agent.unavailable").values_list("object_id", flat=True))
-    assert sorted(marked) == sorted(str(one) for one in silent)
+    assert sorted(marked) == sorted(str(agent) for agent in silent)
     assert not Lease.objects.exclude(state="ready").filter(agent_id__in=beating).exists()
 
 
@@ -359,20 +359,20 @@ def test_an_agent_that_is_being_renewed_is_skipped_and_nobody_waits():
     agents = make_agents(2)
     long_up()
     expire()
-    held, go = threading.Event(), threading.Event()
+    marking, go = threading.Event(), threading.Event()
 
     def hold():
         with connection.cursor() as cursor:
             cursor.execute("BEGIN")
             cursor.execute("SELECT 1 FROM registry_lease WHERE agent_id = %s FOR UPDATE", [agents[0].id])
-            held.set()
+            marking.set()
             go.wait(10)
             cursor.execute("COMMIT")
         connections.close_all()
 
     with ThreadPoolExecutor(1) as pool:
         holding = pool.submit(hold)
-        held.wait(5)
+        marking.wait(5)
         began = time.monotonic()
         marked = sweep.sweep_leases()
         took = time.monotonic() - began
@@ -387,20 +387,20 @@ def test_an_agent_that_is_being_renewed_is_skipped_and_nobody_waits():
 def test_two_sweeps_that_look_at_once_do_the_work_of_one():
     make_agents(2)
     long_up()
-    held, go = threading.Event(), threading.Event()
+    marking, go = threading.Event(), threading.Event()
 
     def look():
         with connection.cursor() as cursor:
             cursor.execute("BEGIN")
             cursor.execute("SELECT 1 FROM registry_sweeprecord FOR UPDATE")
-            held.set()
+            marking.set()
             go.wait(10)
             cursor.execute("COMMIT")
         connections.close_all()
 
     with ThreadPoolExecutor(1) as pool:
         looking = pool.submit(look)
-        held.wait(5)
+        marking.wait(5)
         expire()
         assert sweep.sweep_leases() == 0
         go.set()
@@ -413,7 +413,7 @@ def test_a_heartbeat_that_waited_for_the_sweep_sees_what_it_did():
     (agent,) = make_agents(1)
     long_up()
     expire()
-    held, go = threading.Event(), threading.Event()
+    marking, go = threading.Event(), threading.Event()
 
     def mark():
         try:
@@ -423,7 +423,7 @@ def test_a_heartbeat_that_waited_for_the_sweep_sees_what_it_did():
                 marked, _ = expire_batch(
                     between, 9, seen=timezone.now(), grace=policy.grace(), gap=policies.outage_gap()
                 )
-                held.set()
+                marking.set()
                 go.wait(10)
             return marked
         finally:
@@ -437,7 +437,7 @@ def test_a_heartbeat_that_waited_for_the_sweep_sees_what_it_did():
 
     with ThreadPoolExecutor(2) as pool:
         marking_it = pool.submit(mark)
-        held.wait(5)
+        marking.wait(5)
         beating = pool.submit(beat_it)
         time.sleep(0.3)
         assert not beating.done()
@@ -445,4 +445,4 @@ def test_a_heartbeat_that_waited_for_the_sweep_sees_what_it_did():
         assert (marking_it.result(10), beating.result(10)) == (1, "ready")
 
     assert Agent.objects.get().state == Lease.objects.get().state == "ready"
-    assert (told("agent.unavailable"), told("agent.ready")) == (1, 1)
+    assert (event_count("agent.unavailable"), event_count("agent.ready")) == (1, 1)

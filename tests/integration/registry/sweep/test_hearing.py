@@ -15,7 +15,7 @@ from registry.environments.models import Environment
 from registry.providers import expiry
 from registry.providers.models import Provider
 from registry.sweep import sweep
-from tests.integration.registry.sweep.test_fleet_scale import move_environment, states, told
+from tests.integration.registry.sweep.test_fleet_scale import event_count, move_environment, states
 from tests.integration.registry.sweep.test_sweep import beat, long_up, make_agents
 from tests.support.api_client import Api, token_for
 
@@ -91,7 +91,7 @@ def test_while_nobody_can_be_heard_nobody_becomes_unavailable_nor_after_it(count
     run(100, beating=agents)
 
     assert states() == {"ready": count}
-    assert told("agent.unavailable") == 0
+    assert event_count("agent.unavailable") == 0
     assert not Environment.objects.exclude(guard_engaged_at=None).exists()
 
 
@@ -116,7 +116,7 @@ def test_one_that_dies_is_found_in_time_while_another_is_heard_anywhere():
     run(15, beating=agents[1:])
 
     assert Agent.objects.get(name="a0").state == "unavailable"
-    assert told("fleet_guard.engaged") == 0
+    assert event_count("fleet_guard.engaged") == 0
 
 
 def test_the_only_agent_of_all_that_dies_is_unknown_with_an_alert_until_an_operator_rules():
@@ -144,10 +144,12 @@ def test_an_environment_of_two_that_is_cut_off_is_doubted_while_others_are_heard
     run(STEP, beating=agents[2:])
 
     assert states() == {"ready": 3, "unknown": 2}
-    assert [one.name for one in Environment.objects.exclude(guard_engaged_at=None)] == ["edge"]
+    assert [environment.name for environment in Environment.objects.exclude(guard_engaged_at=None)] == [
+        "edge"
+    ]
     run(120, beating=agents)
     assert states() == {"ready": 5}
-    assert told("agent.unavailable") == 0
+    assert event_count("agent.unavailable") == 0
 
 
 def test_an_old_ruling_does_not_cover_a_new_outage():
@@ -175,7 +177,7 @@ def test_a_ruling_that_is_still_in_force_does_not_cover_the_silence_of_all():
 
     run(135)
 
-    assert told("agent.unavailable") == 6
+    assert event_count("agent.unavailable") == 6
     assert states() == {"unavailable": 6, "unknown": 4}
 
 

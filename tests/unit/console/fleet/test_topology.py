@@ -12,21 +12,21 @@ def environment(name="prod", types=3, **states):
 
 
 def test_rows_follow_each_other_and_never_overlap():
-    found = picture(
+    drawn = picture(
         [environment("a", ready=1), environment("b", types=0, ready=2), environment("c", ready=1)]
     )
 
-    for one, other in zip(found.rows, found.rows[1:], strict=False):
-        assert one.top + one.height < other.top
-    last = found.rows[-1]
-    assert found.height == last.top + last.height
+    for row, other in zip(drawn.rows, drawn.rows[1:], strict=False):
+        assert row.top + row.height < other.top
+    last = drawn.rows[-1]
+    assert drawn.height == last.top + last.height
 
 
 def test_bars_share_the_whole_width_and_the_rarest_state_is_seen():
     (row,) = picture([environment(ready=99_999, unavailable=1, draining=0)]).rows
 
-    assert [one.state for one in row.bars] == ["ready", "unavailable"]
-    assert round(sum(one.width for one in row.bars)) == BAR
+    assert [bar.state for bar in row.bars] == ["ready", "unavailable"]
+    assert round(sum(bar.width for bar in row.bars)) == BAR
     assert row.bars[1].width >= 6
     assert row.bars[1].x + row.bars[1].width <= WIDTH
 

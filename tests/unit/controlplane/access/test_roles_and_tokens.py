@@ -67,14 +67,14 @@ def test_lists_show_the_scopes_that_the_grants_name():
 
 @pytest.mark.parametrize("prefix", list(Prefix))
 def test_a_token_is_recognised_and_never_repeats(prefix):
-    one, other = new_token(prefix), new_token(prefix)
+    first, other = new_token(prefix), new_token(prefix)
 
-    assert one != other
-    assert looks_like_token(one)
-    assert re.fullmatch(r"cp_[a-z]{3}_[0-9A-Za-z]{49}", one)
-    assert len(digest(one)) == 32
-    assert hint(one) in one
-    assert len(hint(one)) < 12
+    assert first != other
+    assert looks_like_token(first)
+    assert re.fullmatch(r"cp_[a-z]{3}_[0-9A-Za-z]{49}", first)
+    assert len(digest(first)) == 32
+    assert hint(first) in first
+    assert len(hint(first)) < 12
 
 
 def test_a_typing_error_in_a_token_is_seen_without_asking_the_database():

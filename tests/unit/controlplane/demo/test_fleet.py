@@ -10,7 +10,7 @@ import pytest
 
 from controlplane.demo.fleet import Fleet
 
-TOLD = {"heartbeat_interval": 30, "next_heartbeat_in_seconds": 10.0}
+HEARTBEAT_ANSWER = {"heartbeat_interval": 30, "next_heartbeat_in_seconds": 10.0}
 
 
 def refusal(code: int) -> urllib.error.HTTPError:
@@ -26,12 +26,12 @@ class Plane:
 
     def __call__(self, method: str, path: str, body: Any) -> Any:
         if method == "GET":
-            return {"items": [{"agent_id": one, "name": one} for one in ("a", "b", "edge-silent")]}
+            return {"items": [{"agent_id": name, "name": name} for name in ("a", "b", "edge-silent")]}
         agent = path.split("/")[4]
         self.beaten.append(agent)
         if agent == "a":
             raise refusal(self.code)
-        return TOLD
+        return HEARTBEAT_ANSWER
 
 
 @pytest.mark.parametrize("code", [403, 404, 410])

@@ -32,8 +32,8 @@ def sight(*scopes: Scope, hidden: frozenset[str] = frozenset()) -> EventFilter:
 
 
 def test_a_watcher_hears_what_it_asked_for_below_where_it_may_read():
-    mine = sight(Scope(project="p"))
-    watch = Watch(0, "me", mine, type="a.b", object_type="agent", object_id="x")
+    own_sight = sight(Scope(project="p"))
+    watch = Watch(0, "me", own_sight, type="a.b", object_type="agent", object_id="x")
 
     assert watch.wants(told())
     assert not watch.wants(told(type="a.c"))
@@ -54,8 +54,8 @@ def test_a_watcher_hears_neither_other_types_nor_hidden_teams():
 
 
 def test_a_watch_survives_its_header():
-    mine = sight(HERE, Scope(), hidden=frozenset({"rival"}))
-    watch = Watch(7, "me", mine, object_id="ü/1\n", wait=3)
+    own_sight = sight(HERE, Scope(), hidden=frozenset({"rival"}))
+    watch = Watch(7, "me", own_sight, object_id="ü/1\n", wait=3)
 
     assert watch_from(watch.header().encode("latin-1")) == watch
 

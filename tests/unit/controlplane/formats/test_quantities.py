@@ -78,7 +78,7 @@ def test_a_quantity_has_the_amount_that_kubernetes_gives_it(text, value):
     assert amount(text) == Decimal(value)
 
 
-@pytest.mark.parametrize(("suffix", "scale"), SCALES.items(), ids=[it or "none" for it in SCALES])
+@pytest.mark.parametrize(("suffix", "scale"), SCALES.items(), ids=[scale or "none" for scale in SCALES])
 def test_each_suffix_stands_for_its_scale(suffix, scale):
     assert Fraction(amount(f"1{suffix}")) == scale
     assert Fraction(amount(f"2.5{suffix}")) == scale * Fraction(5, 2)
@@ -140,11 +140,11 @@ def test_no_digit_is_lost(written):
 
 
 @given(_written, _written)
-def test_amounts_are_ordered_as_what_they_stand_for(one, other):
-    mine, theirs = amount(text_of(one)), amount(text_of(other))
+def test_amounts_are_ordered_as_what_they_stand_for(quantity, other):
+    ours, theirs = amount(text_of(quantity)), amount(text_of(other))
 
-    assert (mine < theirs) == (exact(one) < exact(other))
-    assert (mine == theirs) == (exact(one) == exact(other))
+    assert (ours < theirs) == (exact(quantity) < exact(other))
+    assert (ours == theirs) == (exact(quantity) == exact(other))
 
 
 @given(_whole, st.sampled_from([("m", ""), ("", "k"), ("k", "M"), ("M", "G")]))
@@ -168,6 +168,6 @@ def test_a_number_and_the_quantity_of_the_same_digits_are_equal(number):
 
 @given(st.text(max_size=6))
 def test_any_text_has_an_amount_or_none_and_never_fails(text):
-    found = amount(text)
+    parsed = amount(text)
 
-    assert found is None or found >= 0
+    assert parsed is None or parsed >= 0

@@ -40,9 +40,9 @@ values = st.recursive(
 documents = values.filter(lambda value: value is not None)
 
 
-def same(one: Any, other: Any) -> bool:
+def same(document: Any, other: Any) -> bool:
     """Equal as JSON: to Python, 1 and 1.0 and true are equal."""
-    return json.dumps(one) == json.dumps(other)
+    return json.dumps(document) == json.dumps(other)
 
 
 def refused(text: str) -> FieldError:
@@ -260,10 +260,10 @@ def test_thirty_two_levels_are_enough_and_allowed():
 )
 def test_any_text_is_read_or_refused_and_what_is_read_can_be_written(text):
     try:
-        found = strict_yaml.load_all(text)
+        documents = strict_yaml.load_all(text)
     except MalformedBody:
         return
-    assert same(strict_yaml.load_all(strict_yaml.dump_all(found)), found)
+    assert same(strict_yaml.load_all(strict_yaml.dump_all(documents)), documents)
 
 
 def test_empty_documents_are_no_documents():
@@ -297,9 +297,9 @@ class Marked:
             names = [self._next("na~/me") for _ in shape[1:]]
             steps = [name.replace("~", "~0").replace("/", "~1") for name in names]
             below = zip(names, steps, shape[1:], strict=True)
-            marked = {name: self._mark(one, f"{pointer}/{step}") for name, step, one in below}
+            marked = {name: self._mark(child, f"{pointer}/{step}") for name, step, child in below}
         else:
-            marked = [self._mark(one, f"{pointer}/{index}") for index, one in enumerate(shape[1:])]
+            marked = [self._mark(child, f"{pointer}/{index}") for index, child in enumerate(shape[1:])]
         self.pointers[pointer] = marked
         return marked
 
@@ -331,12 +331,12 @@ def begins(value: Any, *, block: bool) -> tuple[str, ...]:
 @given(st.lists(shapes, min_size=1, max_size=3))
 def test_in_yaml_every_value_has_its_place_and_something_is_there(marked):
     # libyaml writes characters beyond 16 bits as escapes; here they shall stand before a value.
-    text = strict_yaml.dump_all(one.document for one in marked).replace("\\U0001F600", "😀")
+    text = strict_yaml.dump_all(document.document for document in marked).replace("\\U0001F600", "😀")
 
-    for one, places in zip(marked, strict_yaml.positions(text), strict=True):
-        assert places.keys() == one.pointers.keys()
+    for document, places in zip(marked, strict_yaml.positions(text), strict=True):
+        assert places.keys() == document.pointers.keys()
         for pointer, place in places.items():
-            assert at(text, *place).startswith(begins(one.pointers[pointer], block=True)), pointer
+            assert at(text, *place).startswith(begins(document.pointers[pointer], block=True)), pointer
 
 
 @given(shapes, st.sampled_from([None, 1, 4]))

@@ -196,12 +196,12 @@ def test_a_reserved_port_is_given_to_nobody_but_can_be_served() -> None:
 def test_the_greeting_has_commands_to_copy(tmp_path: Path) -> None:
     folder = tmp_path / "it is here"
 
-    said = banner(folder, Options(folder, 8001, 8090, demo=True), 3.14159)
+    text = banner(folder, Options(folder, 8001, 8090, demo=True), 3.14159)
 
-    assert "Ready in 3.1 s." in said
-    assert "127.0.0.1:8090 " in said
-    assert f"export TOKEN=$(cat '{folder}/admin.token')" in said
-    assert 'curl -s -H "Authorization: Bearer $TOKEN" "http://127.0.0.1:8001/api/v1/me"' in said
+    assert "Ready in 3.1 s." in text
+    assert "127.0.0.1:8090 " in text
+    assert f"export TOKEN=$(cat '{folder}/admin.token')" in text
+    assert 'curl -s -H "Authorization: Bearer $TOKEN" "http://127.0.0.1:8001/api/v1/me"' in text
 
 
 @dataclass
@@ -240,10 +240,10 @@ class Scene:
 
     def __init__(self) -> None:
         self.now = 0.0
-        self.said: list[str] = []
+        self.messages: list[str] = []
         self.lives: list[FakeProcess] = []
         self.broken = False
-        self.supervisor = Supervisor(self.said.append, clock=lambda: self.now)
+        self.supervisor = Supervisor(self.messages.append, clock=lambda: self.now)
         self.supervisor.start("web", self.begin)  # type: ignore[arg-type]
 
     def begin(self) -> FakeProcess:
@@ -267,7 +267,7 @@ def test_a_dead_process_is_started_again_after_its_delay_and_a_line_says_so() ->
     scene.at(1.5)
 
     assert (before, len(scene.lives)) == (1, 2)
-    assert scene.said == ["web exited with code -9. Restart in 0.5 s. Log: x.log"]
+    assert scene.messages == ["web exited with code -9. Restart in 0.5 s. Log: x.log"]
 
 
 def test_a_process_that_does_not_answer_is_ended_once_and_each_time_with_more_patience() -> None:
@@ -284,7 +284,7 @@ def test_a_process_that_does_not_answer_is_ended_once_and_each_time_with_more_pa
     scene.at(3.5)
 
     assert len(scene.lives) == 2
-    assert scene.said == ["web did not respond for 60 s and was stopped. Restart in 0.5 s. Log: x.log"]
+    assert scene.messages == ["web did not respond for 60 s and was stopped. Restart in 0.5 s. Log: x.log"]
     assert probe.allowed() == 120
 
 
@@ -298,7 +298,7 @@ def test_a_process_that_cannot_be_started_again_is_tried_later() -> None:
     scene.broken = False
     scene.at(2.5)
 
-    assert scene.said[1] == "web could not start (no room). Restart in 1 s. Log: x.log"
+    assert scene.messages[1] == "web could not start (no room). Restart in 1 s. Log: x.log"
     assert len(scene.lives) == 2
 
 

@@ -11,17 +11,17 @@ from controlplane.web.chunked_bodies import KnownLength
 
 def read(body: bytes, *, size: int = -1, **environ: str) -> bytes:
     """What the application reads of the body, by way of a stream that is not ours."""
-    seen: list[bytes] = []
+    contents: list[bytes] = []
 
     def application(environ, start_response):
         stream = environ["wsgi.input"]
         if size < 0:
-            seen.append(stream.read(int(environ.get("CONTENT_LENGTH") or 0)))
+            contents.append(stream.read(int(environ.get("CONTENT_LENGTH") or 0)))
         while size > 0 and (piece := stream.read(size)):
-            seen.append(piece)
+            contents.append(piece)
 
     KnownLength(application)({"wsgi.input": BufferedReader(BytesIO(body)), **environ}, None)
-    return b"".join(seen)
+    return b"".join(contents)
 
 
 @pytest.mark.parametrize("size", [-1, 1, 3, 100])

@@ -10,6 +10,7 @@ import pytest
 
 from controlplane.web.django_bridge import Bridge
 from tests.support.asgi_client import Answered, Worker, scope_of
+from tests.support.waiting import until
 
 LIMIT = 200_000
 
@@ -72,68 +73,68 @@ def test_status_headers_and_body_come_back(bridge):
 
 
 def test_the_body_comes_whole_however_it_is_cut(bridge):
-    seen = []
-    worker = bridge(answering(seen=seen))
+    chunks_seen = []
+    worker = bridge(answering(seen=chunks_seen))
     pieces = [b"a" * 70_000, b"", b"b" * 70_000]
 
     worker.run(worker.request(scope_of("POST", "/", {}), pieces))
 
-    assert seen[0][1] == b"".join(pieces)
+    assert chunks_seen[0][1] == b"".join(pieces)
 
 
 def test_no_more_of_a_body_is_kept_than_the_limit_and_one_byte(bridge):
-    seen = []
-    worker = bridge(answering(seen=seen))
+    chunks_seen = []
+    worker = bridge(answering(seen=chunks_seen))
 
     worker.run(worker.request(scope_of("POST", "/", {}), [b"x" * 90_000] * 5))
 
-    assert len(seen[0][1]) == LIMIT + 1
+    assert len(chunks_seen[0][1]) == LIMIT + 1
 
 
 def test_a_body_that_says_that_it_is_too_long_is_not_kept_at_all(bridge):
-    seen = []
-    worker = bridge(answering(seen=seen))
+    chunks_seen = []
+    worker = bridge(answering(seen=chunks_seen))
     scope = scope_of("POST", "/", {"Content-Length": "900000"})
 
     worker.run(worker.request(scope, [b"x" * 90_000] * 10))
 
-    assert seen[0][1] == b""
-    assert seen[0][0]["CONTENT_LENGTH"] == "900000"
+    assert chunks_seen[0][1] == b""
+    assert chunks_seen[0][0]["CONTENT_LENGTH"] == "900000"
 
 
 def test_of_a_body_that_ends_early_the_application_reads_nothing_and_can_answer(bridge):
-    seen, sent = [], []
+    contents, messages = [], []
 
     def application(environ, start_response):
         with pytest.raises(OSError, match="ended early"):
-            seen.append(environ["wsgi.input"].read())
+            contents.append(environ["wsgi.input"].read())
         start_response("400 Bad Request", [])
         return [b"no"]
 
     worker = bridge(application)
-    said = [
+    received = [
         {"type": "http.request", "body": b"half", "more_body": True},
         {"type": "http.disconnect"},
     ]
 
     async def receive():
-        return said.pop(0)
+        return received.pop(0)
 
     async def send(message):
-        sent.append(message)
+        messages.append(message)
 
     worker.run(worker.application(scope_of("POST", "/", {}), receive, send))
 
-    assert seen == []
-    assert sent[0]["status"] == 400
+    assert contents == []
+    assert messages[0]["status"] == 400
 
 
 def test_large_bodies_wait_for_each_other_and_small_ones_do_not(bridge):
     release = threading.Event()
-    seen = []
+    path_infos = []
 
     def application(environ, start_response):
-        seen.append(environ["PATH_INFO"])
+        path_infos.append(environ["PATH_INFO"])
         if environ["PATH_INFO"].startswith("/large"):
             release.wait(10)
         start_response("200 OK", [])
@@ -146,12 +147,12 @@ def test_large_bodies_wait_for_each_other_and_small_ones_do_not(bridge):
         )
         for n in range(3)
     ]
-    wait_for(lambda: len(seen) == 2)
+    until(lambda: len(path_infos) == 2)
 
     assert worker.run(_free(worker.application._large_bodies)) is False
     release.set()
 
-    assert [one.result(10).status for one in large] == [200, 200, 200]
+    assert [future.result(10).status for future in large] == [200, 200, 200]
     assert worker.get("/small").status == 200
 
 
@@ -187,7 +188,7 @@ def test_a_stream_goes_out_piece_by_piece(bridge):
     worker = bridge(lambda environ, start_response: (start_response("200 OK", []), streamed)[1])
     reader = Reader(worker)
 
-    wait_for(lambda: reader.answered.body == b"first")
+    until(lambda: reader.answered.body == b"first")
     more.set()
     reader.done.result(10)
 
@@ -214,11 +215,11 @@ def test_a_stream_ends_when_its_reader_leaves_and_its_thread_is_free_again(bridg
     worker = bridge(application, threads=1)
     for _ in range(5):
         reader = Reader(worker)
-        wait_for(lambda reader=reader: len(reader.answered.pieces) > 2)
+        until(lambda reader=reader: len(reader.answered.pieces) > 2)
         worker.loop.call_soon_threadsafe(reader.left.set)
         reader.done.result(5)
 
-    assert all(one.closed.is_set() for one in streams)
+    assert all(stream.closed.is_set() for stream in streams)
     assert worker.get("/small").body == b"small"
 
 
@@ -266,7 +267,7 @@ def test_stopping_waits_for_what_runs_and_ends_streams(bridge):
 
     worker = bridge(application)
     reader, slow = Reader(worker), worker.start("GET", "/slow")
-    wait_for(lambda: len(reader.answered.pieces) > 2)
+    until(lambda: len(reader.answered.pieces) > 2)
 
     stopped = asyncio.run_coroutine_threadsafe(worker.application.close(10), worker.loop)
     reader.done.result(5)
@@ -287,11 +288,11 @@ class Reader:
 
     async def _read(self, worker: Worker, path: str) -> None:
         self.left = asyncio.Event()
-        said = [{"type": "http.request", "body": b"", "more_body": False}]
+        messages = [{"type": "http.request", "body": b"", "more_body": False}]
 
         async def receive():
-            if said:
-                return said.pop()
+            if messages:
+                return messages.pop()
             await self.left.wait()
             return {"type": "http.disconnect"}
 
@@ -300,10 +301,3 @@ class Reader:
                 self.answered.pieces.append(message["body"])
 
         await worker.application(scope_of("GET", path, {}), receive, send)
-
-
-def wait_for(claim, seconds: float = 5) -> None:
-    deadline = time.monotonic() + seconds
-    while not claim():
-        assert time.monotonic() < deadline
-        time.sleep(0.005)

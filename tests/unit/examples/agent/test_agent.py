@@ -74,8 +74,8 @@ def test_however_long_the_control_plane_was_away_the_next_try_comes_within_one_i
 
 
 def test_the_interval_that_it_is_told_is_the_longest_pause(program, agent, monkeypatch):
-    told = {"agent_id": "known", "generation": 0, "heartbeat_interval": 5, "next_heartbeat_in_seconds": 4.5}
-    monkeypatch.setattr(agent.plane, "call", lambda *_, **__: told)
+    body = {"agent_id": "known", "generation": 0, "heartbeat_interval": 5, "next_heartbeat_in_seconds": 4.5}
+    monkeypatch.setattr(agent.plane, "call", lambda *_, **__: body)
     agent.registered = {"name": "a", "service_types": []}
 
     assert agent.interval == program.UNTOLD_INTERVAL
@@ -92,10 +92,10 @@ def test_a_duplicate_waits_and_registers_again(program, agent):
 
 
 def test_a_join_is_repeated_with_its_key_even_after_a_crash(program, tmp_path, monkeypatch):
-    sent = []
+    idempotency_keys = []
 
     def lose(method, path, body, **headers):
-        sent.append(headers["Idempotency_Key"])
+        idempotency_keys.append(headers["Idempotency_Key"])
         raise OSError("the answer is lost")
 
     file = str(tmp_path / "token")
@@ -105,8 +105,8 @@ def test_a_join_is_repeated_with_its_key_even_after_a_crash(program, tmp_path, m
         for _ in range(2):
             with pytest.raises(OSError, match="lost"):
                 plane.join({})
-    assert len(sent) == 4
-    assert len(set(sent)) == 1
+    assert len(idempotency_keys) == 4
+    assert len(set(idempotency_keys)) == 1
     assert (tmp_path / "token.join").stat().st_mode & 0o077 == 0
 
     monkeypatch.setattr(plane, "call", lambda *_, **__: {"token": "cp_agt_x", "agent": {"agent_id": "a"}})

@@ -26,8 +26,13 @@ UNIVERSE = [
     *(Scope(domain) for domain in DOMAINS),
     *(Scope(project=project) for project in PROJECTS),
     *PAIRS,
-    *(Scope(pair.domain, pair.project, one) for pair in PAIRS for one in WORKFLOWS),
-    *(Scope(pair.domain, pair.project, one, plan) for pair in PAIRS for one in WORKFLOWS for plan in PLANS),
+    *(Scope(pair.domain, pair.project, workflow) for pair in PAIRS for workflow in WORKFLOWS),
+    *(
+        Scope(pair.domain, pair.project, workflow, plan)
+        for pair in PAIRS
+        for workflow in WORKFLOWS
+        for plan in PLANS
+    ),
 ]
 # Where workflows run: everything at or below a registered project in a domain.
 RUNS = [scope for scope in UNIVERSE if scope.level >= Level.PROJECT_DOMAIN]
@@ -94,26 +99,29 @@ merge_rules = st.sampled_from([TASKS.rule, MergeRule(Strategy.REPLACE)])
 def test_every_scope_that_has_a_row_or_is_registered_and_differs_is_a_target(change, rule):
     before, after = change
 
-    found = targets(before, after)
+    scopes_found = targets(before, after)
 
     for scope in {*before, *after, *PAIRS}:
         if resolved(before, scope, rule) != resolved(after, scope, rule):
-            assert scope in found
+            assert scope in scopes_found
 
 
 @given(changes(), defaults)
 def test_wherever_workflows_run_a_difference_is_one_that_some_target_shows(change, layers):
     """A scope that is no target resolves to what a target around it resolves to, before and after."""
     before, after = change
-    found = targets(before, after)
+    scopes_found = targets(before, after)
 
     for scope in RUNS:
         was, is_now = (resolved(rows, scope, defaults=layers) for rows in (before, after))
         if was != is_now:
-            shown = [one for one in scope.ladder() if one in found]
+            covering = [scope_above for scope_above in scope.ladder() if scope_above in scopes_found]
             assert (was, is_now) in [
-                (resolved(before, one, defaults=layers), resolved(after, one, defaults=layers))
-                for one in shown
+                (
+                    resolved(before, scope_above, defaults=layers),
+                    resolved(after, scope_above, defaults=layers),
+                )
+                for scope_above in covering
             ]
 
 
@@ -122,7 +130,7 @@ def test_no_target_is_out_of_reach_of_what_changed(change):
     moved = changed(*change)
 
     for scope in targets(*change):
-        assert any(one.covers(scope) for one in moved)
+        assert any(move.covers(scope) for move in moved)
 
 
 @given(changes(), rails, defaults)
@@ -130,8 +138,9 @@ def test_affected_is_what_comparing_the_values_everywhere_finds(change, guards, 
     before, after = change
     comparison = Comparison(texts(before), texts(after), TypeRules(TASKS, guards, layers))
 
-    found = {
-        one.scope: (canonical(one.before), canonical(one.after)) for one in comparison.affected(UNIVERSE)
+    affected = {
+        effect.scope: (canonical(effect.before), canonical(effect.after))
+        for effect in comparison.affected(UNIVERSE)
     }
 
     expected = {}
@@ -140,7 +149,7 @@ def test_affected_is_what_comparing_the_values_everywhere_finds(change, guards, 
         if pair[0] != pair[1]:
             expected[scope] = pair
     event(f"differs at {min(len(expected), 5)}")
-    assert found == expected
+    assert affected == expected
 
 
 @given(changes(), rails, rails, defaults)
@@ -151,9 +160,9 @@ def test_changed_rules_are_measured_as_comparing_the_values_everywhere_finds(cha
     earlier, rules = TypeRules(TASKS, was, layers), TypeRules(replacing, now, layers)
 
     affected = {
-        it.scope: (canonical(it.before), canonical(it.after))
-        for it in Comparison(texts(before), texts(after), rules, earlier).affected(UNIVERSE)
-        if canonical(it.before) != canonical(it.after)
+        effect.scope: (canonical(effect.before), canonical(effect.after))
+        for effect in Comparison(texts(before), texts(after), rules, earlier).affected(UNIVERSE)
+        if canonical(effect.before) != canonical(effect.after)
     }
 
     expected = {}
@@ -183,10 +192,10 @@ def test_errors_are_told_where_they_are_new_and_nowhere_else(change, guards):
     before, after = change
     comparison = Comparison(texts(before), texts(after), TypeRules(TASKS, guards))
 
-    for one in comparison.affected(UNIVERSE):
-        was, is_now = (json.loads(resolved(rows, one.scope, rails=guards)) for rows in change)
+    for effect in comparison.affected(UNIVERSE):
+        was, is_now = (json.loads(resolved(rows, effect.scope, rails=guards)) for rows in change)
         stood = {error.pointer for error in TASKS.resolved_errors(was)}
-        assert {error.pointer for error in one.errors} == {
+        assert {error.pointer for error in effect.errors} == {
             error.pointer for error in TASKS.resolved_errors(is_now) if error.pointer not in stood
         }
 
@@ -196,7 +205,7 @@ def test_a_row_of_a_domain_and_one_of_a_project_meet_where_nothing_is_set():
     after = {**before, Scope(project="p"): {"limits": {"cpu": "2"}}}
     comparison = Comparison(texts(before), texts(after), TypeRules(TASKS))
 
-    wrong = [one.scope for one in comparison.affected(targets(before, after)) if one.errors]
+    wrong = [effect.scope for effect in comparison.affected(targets(before, after)) if effect.errors]
 
     assert wrong == [Scope("d", "p")]
 
@@ -218,6 +227,6 @@ def test_a_scope_that_resolves_to_nothing_is_never_wrong():
     resource_type = BUILT_IN["task_resource"]
     rows = {Scope(): {"defaults": {"cpu": "2"}, "limits": {"cpu": "2"}}}
 
-    (one,) = Comparison(texts(rows), {}, TypeRules(resource_type)).affected([Scope()])
+    (effect,) = Comparison(texts(rows), {}, TypeRules(resource_type)).affected([Scope()])
 
-    assert (one.after, one.errors) == ({}, ())
+    assert (effect.after, effect.errors) == ({}, ())

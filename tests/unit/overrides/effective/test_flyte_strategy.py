@@ -24,16 +24,24 @@ ENVIRONMENT = [{"task_type": "python", "node_ids": ["n0"]}]
 
 def layers(rows: dict[Scope, Any], *platform: Any) -> list[Layer]:
     stated = [Layer(scope, attributes) for scope, attributes in rows.items()]
-    return [*(Layer(Scope(), one, is_default=True) for one in platform), *stated]
+    return [*(Layer(Scope(), attributes, is_default=True) for attributes in platform), *stated]
 
 
 def execution(
     kind: str, rows: dict[Scope, Any], *platform: Any, at: Scope = WORKFLOW
 ) -> dict[str, Any] | None:
     """The attributes that apply; None where the type is absent."""
-    found = layers(rows, *platform)
-    one = BUILT_IN[kind]
-    types = (EffectiveType(one, resolve(WORKFLOW, found, one.rule), (), tuple(found)),) if found else ()
+    stated_layers = layers(rows, *platform)
+    resource_type = BUILT_IN[kind]
+    types = (
+        (
+            EffectiveType(
+                resource_type, resolve(WORKFLOW, stated_layers, resource_type.rule), (), tuple(stated_layers)
+            ),
+        )
+        if stated_layers
+        else ()
+    )
     answer = as_flyte(EffectiveAttributes(WORKFLOW, types, "x"), CODE, kind)
     return dict(answer.types[0].resolved.attributes) if answer.types else None
 

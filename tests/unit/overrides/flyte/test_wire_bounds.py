@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 from flyteidl.admin import matchable_resource_pb2 as flyte
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from overrides.flyte import messages, protojson
 from overrides.resource_types import BUILT_IN
+from tests.support.properties import examples
 
 _texts = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), max_size=5)
 _numbers = (
@@ -64,18 +65,22 @@ def of_schema(schema: Any) -> st.SearchStrategy[Any]:
 
 
 _ATTRIBUTES = st.one_of(
-    *(st.tuples(st.just(one), of_schema(one.schema)) for one in BUILT_IN.values() if one.number is not None)
+    *(
+        st.tuples(st.just(resource_type), of_schema(resource_type.schema))
+        for resource_type in BUILT_IN.values()
+        if resource_type.number is not None
+    )
 )
 
 
-@settings(max_examples=300, deadline=None)
+@examples(150, nightly=20_000)
 @given(_ATTRIBUTES)
 def test_what_a_built_in_type_accepts_flytes_message_can_hold(drawn):
-    one, attributes = drawn
-    if one.errors(attributes):
+    resource_type, attributes = drawn
+    if resource_type.errors(attributes):
         return
 
-    message = messages.message_of(one, attributes)
+    message = messages.message_of(resource_type, attributes)
 
     assert flyte.MatchingAttributes.FromString(message.SerializeToString()) == message
     assert protojson.dumps(message, camel=True)
@@ -83,11 +88,11 @@ def test_what_a_built_in_type_accepts_flytes_message_can_hold(drawn):
 
 @pytest.mark.parametrize("seconds", ["0", "30", "1.5", "315575999999.999999999", "315576000000"])
 def test_a_duration_that_protobuf_can_hold_is_accepted(seconds):
-    one = BUILT_IN["quality_of_service_specification"]
+    quality_of_service_specification = BUILT_IN["quality_of_service_specification"]
     attributes = {"spec": {"queueing_budget": f"{seconds}s"}}
 
-    assert one.errors(attributes) == []
-    assert messages.message_of(one, attributes)
+    assert quality_of_service_specification.errors(attributes) == []
+    assert messages.message_of(quality_of_service_specification, attributes)
 
 
 @pytest.mark.parametrize("seconds", ["315576000001", "400000000000", "9" * 40, "1.1234567890", "-1", ""])

@@ -60,7 +60,7 @@ def test_the_level_is_the_most_specific_that_is_named(head, scope):
     ("text", "line", "column", "words"),
     [
         ("value: x\n", 1, 1, "project is required"),
-        ("project: p\nworkflow: w\nvalue: x\n", 0, 0, "also needs: domain"),
+        ("project: p\nworkflow: w\nvalue: x\n", 0, 0, "also requires: domain"),
         (HEAD + "values: x\n", 3, 9, "Did you mean 'value'"),
         (HEAD + "tags: [a]\ntag: b\n", 4, 6, "Unknown field 'tag' in execution_queue"),
         (HEAD, 1, 1, "its kind is unclear"),
@@ -68,7 +68,7 @@ def test_the_level_is_the_most_specific_that_is_named(head, scope):
         (HEAD + "defaults: {cpu: '4'}\nlimits: {cpu: '2'}\n", 4, 15, "below its default"),
         (HEAD + "value: [\n", 4, 1, "Invalid YAML"),
         (HEAD + "value: x\nvalue: y\n", 4, 1, "is repeated"),
-        ("- a\n", 1, 1, "is an object"),
+        ("- a\n", 1, 1, "must be an object"),
         (HEAD + "project: 5\n", 3, 1, "is repeated"),
         ("project: 5\nvalue: x\n", 1, 10, "must be a text"),
         (HEAD + "overrides: [{task_type: a, missing_plugin_behavior: 7}]\n", 3, 53, "must be a string"),
@@ -78,9 +78,9 @@ def test_a_mistake_is_told_with_file_line_and_column(text, line, column, words):
     findings = read_files({"bad.yaml": text, "good.yaml": HEAD + FILES["execution_queue"]})
 
     assert len(findings.statements) == 1
-    assert words in " ".join(one.reason for one in findings.problems)
+    assert words in " ".join(problem.reason for problem in findings.problems)
     if line:
-        assert (line, column) in [(one.line, one.column) for one in findings.problems]
+        assert (line, column) in [(problem.line, problem.column) for problem in findings.problems]
 
 
 def test_the_kind_can_be_said_where_keys_do_not_tell():

@@ -37,7 +37,7 @@ def answer(
 
 
 def refused(resolved: Resolution) -> list[tuple[str, Scope]]:
-    return [(one.pointer, one.source.scope) for one in resolved.refused]
+    return [(refusal.pointer, refusal.source.scope) for refusal in resolved.refused]
 
 
 # It speaks for its scope and all that the scope covers
@@ -82,7 +82,7 @@ def test_what_is_less_specific_then_applies():
 
     (leaf,) = resolved.leaves
     assert (leaf.value, leaf.source.scope) == ("2", PROJECT)
-    assert [one.value for one in leaf.shadowed] == ["1"]
+    assert [shadow.value for shadow in leaf.shadowed] == ["1"]
 
 
 def test_of_two_rails_that_a_statement_breaks_the_first_by_name_is_told():
@@ -90,7 +90,7 @@ def test_of_two_rails_that_a_statement_breaks_the_first_by_name_is_told():
 
     resolved = answer((WORKFLOW, {"cpu": "9"}), rails=rails)
 
-    assert [one.rail.name for one in resolved.refused] == ["a"]
+    assert [refusal.rail.name for refusal in resolved.refused] == ["a"]
 
 
 def test_a_removed_rail_brings_statements_back():
@@ -269,10 +269,10 @@ def test_a_bound_reaches_into_a_list_that_is_taken_whole(path):
 def test_only_values_that_are_allowed_apply():
     allowed = rail("image", allowed=("a", {"name": "b"}, 1))
 
-    said = ["a", "x", 1, 1.0, True]
-    kept = [value for value in said if answer((WORKFLOW, {"image": value}), rails=[allowed]).attributes]
+    values = ["a", "x", 1, 1.0, True]
+    admitted = [value for value in values if answer((WORKFLOW, {"image": value}), rails=[allowed]).attributes]
 
-    assert [repr(value) for value in kept] == ["'a'", "1"]
+    assert [repr(value) for value in admitted] == ["'a'", "1"]
 
 
 def test_allowed_of_a_list_that_replaces_speaks_of_all_its_items():

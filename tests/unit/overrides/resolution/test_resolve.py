@@ -61,9 +61,9 @@ def test_the_answer_is_the_fold_of_the_merges(pairs, rule):
 def test_the_order_in_which_layers_arrive_does_not_matter(pairs, rule, chance: random.Random):
     shuffled = chance.sample(pairs, len(pairs))
 
-    one, other = (resolve(TARGET, layers_of(each), rule) for each in (pairs, shuffled))
+    in_order, in_disorder = (resolve(TARGET, layers_of(each), rule) for each in (pairs, shuffled))
 
-    assert one == other
+    assert in_order == in_disorder
 
 
 @given(layer_sets, rules)
@@ -85,7 +85,7 @@ def test_resolving_only_up_to_its_source_gives_each_leaf_its_final_value(pairs, 
 
     for leaf in resolved.leaves:
         upto = [pair for pair in pairs if pair[0].level <= leaf.source.scope.level]
-        earlier = {one.pointer: one.value for one in resolve(TARGET, layers_of(upto), rule).leaves}
+        earlier = {leaf.pointer: leaf.value for leaf in resolve(TARGET, layers_of(upto), rule).leaves}
         # Indexes may differ where a deeper layer removed a named item before it.
         assert (
             leaf.value in earlier.values()
@@ -115,7 +115,7 @@ def test_a_layer_that_restates_what_it_inherits_owns_it():
     (leaf,) = resolve(TARGET, layers, MERGE).leaves
 
     assert leaf.source.scope == Scope(project="p")
-    assert [one.layer.scope for one in leaf.shadowed] == [Scope()]
+    assert [shadow.layer.scope for shadow in leaf.shadowed] == [Scope()]
 
 
 @given(layer_sets, rules)
@@ -123,8 +123,8 @@ def test_no_layer_below_the_source_changes_a_leaf(pairs, rule):
     resolved = resolve(TARGET, layers_of(pairs), rule)
 
     for leaf in resolved.leaves:
-        assert all(one.layer.scope.level < leaf.source.scope.level for one in leaf.shadowed)
-        levels = [one.layer.scope.level for one in leaf.shadowed]
+        assert all(shadow.layer.scope.level < leaf.source.scope.level for shadow in leaf.shadowed)
+        levels = [shadow.layer.scope.level for shadow in leaf.shadowed]
         assert levels == sorted(levels, reverse=True)
 
 

@@ -7,12 +7,11 @@
 
 from __future__ import annotations
 
-import os
 import random
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from hypothesis import HealthCheck, given, note, settings
+from hypothesis import given, note
 from hypothesis import strategies as st
 
 from controlplane.scopes import Level, Scope
@@ -28,18 +27,11 @@ from overrides.resolution.resolve import (
     values_only,
 )
 from tests.support import reference_resolver as reference
+from tests.support.properties import examples
 from tests.support.reference_resolver import Reference, canonical
 
-settings.register_profile(
-    "nightly",
-    max_examples=100_000,
-    deadline=None,
-    derandomize=False,
-    suppress_health_check=[HealthCheck.too_slow],
-)
-NIGHTLY = os.environ.get("HYPOTHESIS_PROFILE") == "nightly"
-many = settings(settings.get_profile("nightly")) if NIGHTLY else settings(max_examples=2_000)
-some = settings(max_examples=10_000 if NIGHTLY else 200)
+many = examples(300, nightly=100_000)
+some = examples(80, nightly=10_000)
 
 # Every shape, and neighbours that differ in one segment: a target is covered by some of them only.
 LADDER = [
@@ -134,20 +126,24 @@ def path(text: str) -> tuple[str, ...]:
 
 def rails_on(fields: list[Field]) -> st.SearchStrategy:
     def paths(attribute: str, *more: str) -> st.SearchStrategy:
-        return st.sampled_from([*(one for it in fields for one in getattr(it, attribute).split()), *more])
+        return st.sampled_from(
+            [*(part for field in fields for part in getattr(field, attribute).split()), *more]
+        )
 
-    said = [st.tuples(paths("locked", "*", "*/*", "*/x", "z"), st.fixed_dictionaries({"lock_below": LEVELS}))]
-    if any(it.bounded for it in fields):
+    statement = [
+        st.tuples(paths("locked", "*", "*/*", "*/x", "z"), st.fixed_dictionaries({"lock_below": LEVELS}))
+    ]
+    if any(field.bounded for field in fields):
         bounds = {"minimum": BOUNDS, "maximum": BOUNDS}
-        limits = st.one_of(*(st.fixed_dictionaries({name: it}) for name, it in bounds.items()))
-        said.append(st.tuples(paths("bounded"), st.one_of(limits, st.fixed_dictionaries(bounds))))
+        limits = st.one_of(*(st.fixed_dictionaries({name: bound}) for name, bound in bounds.items()))
+        statement.append(st.tuples(paths("bounded"), st.one_of(limits, st.fixed_dictionaries(bounds))))
         one_of = st.fixed_dictionaries({"allowed": ALLOWED}, optional={"lock_below": LEVELS})
-        said.append(st.tuples(paths("allowing"), one_of))
+        statement.append(st.tuples(paths("allowing"), one_of))
     rail = st.builds(
-        lambda name, scope, said: reference.Rail(name, scope, path(said[0]), said[1]),
+        lambda name, scope, statement: reference.Rail(name, scope, path(statement[0]), statement[1]),
         st.sampled_from("abc"),
         RAIL_SCOPES,
-        st.one_of(said),
+        st.one_of(statement),
     )
     return often(st.lists(rail, min_size=1, max_size=3, unique_by=lambda rail: rail.name), st.just([]))
 
@@ -159,7 +155,7 @@ def swarm(names: str) -> tuple[st.SearchStrategy, ...]:
         st.fixed_dictionaries({name: FIELDS[name].values for name in names}),
         st.fixed_dictionaries({}, optional={name: FIELDS[name].values for name in names}),
     )
-    rules = {path(where): how for it in fields for where, how in it.rules.items()}
+    rules = {path(where): how for field in fields for where, how in field.rules.items()}
     chosen = often(st.fixed_dictionaries(rules), st.fixed_dictionaries({}, optional=rules))
     return documents, chosen, rails_on(fields)
 
@@ -186,7 +182,9 @@ class Case(NamedTuple):
 
     @property
     def arguments(self) -> tuple[Scope, list[Layer], MergeRule, list[GuardRail]]:
-        layers = [Layer(Scope(*it.scope), it.document, it, it.is_default) for it in self.layers]
+        layers = [
+            Layer(Scope(*layer.scope), layer.document, layer, layer.is_default) for layer in self.layers
+        ]
         return Scope(*self.target), layers, self.rule, [guard_rail(rail) for rail in self.rails]
 
     def resolve(self) -> Resolution:
@@ -194,12 +192,12 @@ class Case(NamedTuple):
 
 
 def guard_rail(rail: reference.Rail) -> GuardRail:
-    said = dict(rail.rule)
-    if "lock_below" in said:
-        said["lock_below"] = Level(said["lock_below"])
-    if "allowed" in said:
-        said["allowed"] = tuple(said["allowed"])
-    return GuardRail(rail.name, Scope(*rail.scope), "t", rail.path, **said)
+    rule = dict(rail.rule)
+    if "lock_below" in rule:
+        rule["lock_below"] = Level(rule["lock_below"])
+    if "allowed" in rule:
+        rule["allowed"] = tuple(rule["allowed"])
+    return GuardRail(rail.name, Scope(*rail.scope), "t", rail.path, **rule)
 
 
 @st.composite
@@ -219,7 +217,7 @@ def assert_same(resolved: Resolution, expected: Reference) -> None:
     leaves = [(expected.place_of(leaf.pointer, attributes), leaf) for leaf in resolved.leaves]
 
     def stated(place: tuple[str, ...], leaf: Leaf) -> list[tuple[Any, str]]:
-        values = [(one.layer.origin, expected.tree(place, one.value)) for one in leaf.shadowed]
+        values = [(shadow.layer.origin, expected.tree(place, shadow.value)) for shadow in leaf.shadowed]
         return [(layer, canonical(reference.plain(value))) for layer, value in values]
 
     assert canonical(attributes) == canonical(expected.attributes)
@@ -228,13 +226,13 @@ def assert_same(resolved: Resolution, expected: Reference) -> None:
         place: (layers[source], [(layers[rank], canonical(value)) for rank, value in shadowed])
         for place, (source, shadowed) in expected.leaves.items()
     }
-    assert {expected.place_of(one.pointer, attributes): one.source.origin for one in resolved.removed} == {
-        place: layers[rank] for place, rank in expected.removed.items()
-    }
-    refused = [(expected.place_of(one.pointer), one.rail.name) for one in resolved.refused]
     assert {
-        (*what, one.source.scope, one.source.is_default)
-        for what, one in zip(refused, resolved.refused, strict=True)
+        expected.place_of(removal.pointer, attributes): removal.source.origin for removal in resolved.removed
+    } == {place: layers[rank] for place, rank in expected.removed.items()}
+    refused = [(expected.place_of(refusal.pointer), refusal.rail.name) for refusal in resolved.refused]
+    assert {
+        (*what, refusal.source.scope, refusal.source.is_default)
+        for what, refusal in zip(refused, resolved.refused, strict=True)
     } == {
         (place, name, Scope(*layers[rank].scope), layers[rank].is_default)
         for rank, place, name in expected.refused
@@ -261,9 +259,9 @@ def test_the_order_in_which_scopes_arrive_does_not_matter(case, chance: random.R
         rails=chance.sample(case.rails, len(case.rails)),
     )
 
-    one, other = case.resolve(), shuffled.resolve()
+    whole, other = case.resolve(), shuffled.resolve()
 
-    assert one == other
+    assert whole == other
 
 
 @some
@@ -275,9 +273,9 @@ def test_a_scope_whose_layer_is_deleted_answers_as_the_scope_above_it(case, pair
         rails=[rail for rail in case.rails if rail.scope != below],
     )
 
-    one, other = (without._replace(target=target).resolve() for target in (below, above))
+    whole, other = (without._replace(target=target).resolve() for target in (below, above))
 
-    assert one == other
+    assert whole == other
 
 
 @some
@@ -286,7 +284,7 @@ def test_what_is_refused_is_as_if_it_had_never_been_stated(case):
     expected = case.expected
     obedient = [
         expected.layers[rank]._replace(document=reference.plain(tree))
-        for rank, tree in reversed(expected.said)
+        for rank, tree in reversed(expected.statements)
     ]
 
     refusing = case.resolve()
@@ -316,4 +314,4 @@ def test_values_without_their_provenance_are_the_same_values(case):
 
 
 def sources(found: Iterable[Leaf | RemovedLeaf]) -> dict[str, tuple[Scope, bool]]:
-    return {one.pointer: (one.source.scope, one.source.is_default) for one in found}
+    return {part.pointer: (part.source.scope, part.source.is_default) for part in found}

@@ -10,23 +10,23 @@ get_type = Catalogue(BUILT_IN).get
 
 
 def test_there_are_flytes_eight_types_in_the_order_of_its_enum():
-    assert [one.number for one in BUILT_IN.values()] == list(range(8))
-    assert len({one.document_key for one in BUILT_IN.values()}) == 8
+    assert [resource_type.number for resource_type in BUILT_IN.values()] == list(range(8))
+    assert len({resource_type.document_key for resource_type in BUILT_IN.values()}) == 8
 
 
-@pytest.mark.parametrize("one", BUILT_IN.values(), ids=lambda one: one.name)
-def test_the_example_of_a_type_is_legal_and_so_is_nothing_at_all(one):
-    assert one.example
-    one.check(one.example)
-    one.check({})
+@pytest.mark.parametrize("resource_type", BUILT_IN.values(), ids=lambda resource_type: resource_type.name)
+def test_the_example_of_a_type_is_legal_and_so_is_nothing_at_all(resource_type):
+    assert resource_type.example
+    resource_type.check(resource_type.example)
+    resource_type.check({})
 
 
-@pytest.mark.parametrize("one", BUILT_IN.values(), ids=lambda one: one.name)
-def test_every_member_may_be_null_and_no_other_may_be_added(one):
-    one.check(dict.fromkeys(list(one.schema["properties"])[:1]))
+@pytest.mark.parametrize("resource_type", BUILT_IN.values(), ids=lambda resource_type: resource_type.name)
+def test_every_member_may_be_null_and_no_other_may_be_added(resource_type):
+    resource_type.check(dict.fromkeys(list(resource_type.schema["properties"])[:1]))
 
     with pytest.raises(InvalidAttributes):
-        one.check({"surprise": 1})
+        resource_type.check({"surprise": 1})
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import time
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from controlplane.errors import InvalidTypeDefinition
@@ -19,6 +19,7 @@ from overrides.resource_types.operators import define, restore
 from overrides.resource_types.shape import check_shape
 from overrides.resource_types.sizes import MAX_TEXT_CHARACTERS, MAX_VALUES
 from tests.support.hostile_patterns import CATASTROPHIC
+from tests.support.properties import examples
 
 
 def definition(properties: dict[str, Any], **more: Any) -> dict[str, Any]:
@@ -119,9 +120,9 @@ def test_every_mistake_of_a_schema_is_told():
     }
 
 
-@pytest.mark.parametrize("one", BUILT_IN.values(), ids=lambda one: one.name)
-def test_the_schema_of_a_built_in_type_compiles(one):
-    compile_schema(one.schema)
+@pytest.mark.parametrize("resource_type", BUILT_IN.values(), ids=lambda resource_type: resource_type.name)
+def test_the_schema_of_a_built_in_type_compiles(resource_type):
+    compile_schema(resource_type.schema)
 
 
 def test_a_stored_type_that_does_not_compile_any_more_can_be_read_and_says_why_nothing_can_be_set():
@@ -142,10 +143,10 @@ def test_what_is_too_large_is_told_without_looking_closer():
     own = define(definition({}), version=1)
     long = {"a": ["x" * (MAX_TEXT_CHARACTERS + 1)], "b": "x" * MAX_TEXT_CHARACTERS}
 
-    assert [(one.pointer, one.code) for one in own.errors(long)] == [("/attributes/a/0", "too_long")]
-    assert [one.code for one in own.errors({"x" * (MAX_TEXT_CHARACTERS + 1): 1})] == ["too_long"]
-    assert [one.code for one in own.errors({"a": [1] * MAX_VALUES})] == ["too_large"]
-    assert [one.code for one in own.errors({"a": 10**400})] == ["out_of_range"]
+    assert [(error.pointer, error.code) for error in own.errors(long)] == [("/attributes/a/0", "too_long")]
+    assert [error.code for error in own.errors({"x" * (MAX_TEXT_CHARACTERS + 1): 1})] == ["too_long"]
+    assert [error.code for error in own.errors({"a": [1] * MAX_VALUES})] == ["too_large"]
+    assert [error.code for error in own.errors({"a": 10**400})] == ["out_of_range"]
     assert own.errors({"a": 10**300, "b": -(2**64)}) == []
 
 
@@ -210,7 +211,7 @@ _rules = st.lists(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@examples(60, nightly=20_000)
 @given(st.dictionaries(_names, _schemas, max_size=3), _schemas, _rules, st.lists(_values, max_size=3))
 def test_a_definition_is_refused_or_works_for_every_value(properties, shared, rules, values):
     document = definition(properties, **{"$defs": {"a": shared}}) | {"merge": rules}
@@ -225,8 +226,8 @@ def test_a_definition_is_refused_or_works_for_every_value(properties, shared, ru
         if not validator.is_valid(attributes):
             assert errors
         assert all(error.pointer == "" or error.pointer.startswith("/") for error in errors)
-        told = json.dumps([[error.message, error.hint] for error in errors])
-        assert not any(word in told for word in ("True", "False", "None"))
+        dumps = json.dumps([[error.message, error.hint] for error in errors])
+        assert not any(word in dumps for word in ("True", "False", "None"))
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,7 @@ def test_the_second_return_must_beat_for_a_lease_without_a_pause():
         waits.append(come_back(waits[-1].record, at, unbroken=True))
     back = come_back(waits[-1].record, 210, unbroken=True)
 
-    assert [one.wait.total_seconds() for one in waits] == [90, 60, 30, 1]
+    assert [wait.wait.total_seconds() for wait in waits] == [90, 60, 30, 1]
     assert not back.wait
 
 

@@ -36,9 +36,9 @@ def test_an_agent_is_late_past_one_and_a_half_intervals(silence, late):
     ],
 )
 def test_a_lease_ends_at_its_time_but_not_right_after_our_own_outage(expired_ago, up_for, expired):
-    said = has_expired(ago(expired_ago), reachable_since=ago(up_for), policy=POLICY, now=NOW)
+    is_expired = has_expired(ago(expired_ago), reachable_since=ago(up_for), policy=POLICY, now=NOW)
 
-    assert said is expired
+    assert is_expired is expired
 
 
 def test_the_grace_covers_two_intervals_even_if_the_lease_does_not():
@@ -110,16 +110,16 @@ def test_an_agent_is_congested_from_the_threshold_on(lag, state):
     ],
 )
 def test_a_clock_is_synced_within_five_seconds_of_ours(seconds, status, words):
-    told = clock_condition(skew_ms(NOW + timedelta(seconds=seconds), NOW))
+    condition = clock_condition(skew_ms(NOW + timedelta(seconds=seconds), NOW))
 
-    assert (told["type"], told["status"]) == ("ClockSynced", status)
-    assert words is None or words in told["message"]
+    assert (condition["type"], condition["status"]) == ("ClockSynced", status)
+    assert words is None or words in condition["message"]
 
 
 def test_of_its_clock_we_know_better_than_the_agent():
-    said = [{"type": "ClockSynced", "status": "true"}, {"type": "DiskPressure", "status": "false"}]
+    conditions = [{"type": "ClockSynced", "status": "true"}, {"type": "DiskPressure", "status": "false"}]
 
-    assert [(one["type"], one["status"]) for one in with_clock(said, -60_000)] == [
+    assert [(condition["type"], condition["status"]) for condition in with_clock(conditions, -60_000)] == [
         ("DiskPressure", "false"),
         ("ClockSynced", "false"),
     ]

@@ -66,9 +66,9 @@ def test_an_operators_ruling_holds_until_its_time(ruling, engaged):
     calm, storm = Counts(live=100), Counts(live=100, due=60, expired=60)
     for counts in (calm, storm):
         for since in (None, NOW):
-            held = GuardState(since, ruling, NOW + timedelta(seconds=1))
+            guard_state = GuardState(since, ruling, NOW + timedelta(seconds=1))
             over = GuardState(since, ruling, NOW)
-            assert judge(held, counts, POLICY, now=NOW).engaged is engaged
+            assert judge(guard_state, counts, POLICY, now=NOW).engaged is engaged
             assert judge(over, counts, POLICY, now=NOW).engaged is (counts is storm)
 
 

@@ -42,7 +42,7 @@ LABELS = {"team": "ml", "region": "eu", "empty": "", "a.b/c": "1"}
     ],
 )
 def test_selectors(selector, met):
-    assert all(one.met_by(LABELS) for one in parse(selector)) == met
+    assert all(one.is_met_by(LABELS) for one in parse(selector)) == met
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_an_invitation_says_all_that_it_does_not_admit():
     with pytest.raises(InvalidRequest) as refused:
         Invitation("eu-*", "prod", frozenset({"vm"})).check(registration)
 
-    assert [one.pointer for one in refused.value.errors] == ["/name", "/environment", "/service_types"]
+    assert [error.pointer for error in refused.value.errors] == ["/name", "/environment", "/service_types"]
     assert Invitation("*").check(registration) is None
 
 

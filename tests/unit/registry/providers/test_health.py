@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from controlplane.errors import InvalidProvider, NameTaken, ServiceTypeTaken
-from registry.providers.conditions import Serving, advertised, type_conditions
+from registry.providers.conditions import ProviderStatus, advertised, type_conditions
 from registry.providers.health import (
     Health,
     HealthPolicy,
@@ -19,7 +19,7 @@ from registry.providers.health import (
     unknown,
 )
 from registry.providers.registration import ProviderRegistration, check
-from registry.providers.slots import Known, place
+from registry.providers.slots import RegisteredProvider, place
 
 NOW = datetime(2026, 11, 21, 9, 30, tzinfo=UTC)
 LEASE = timedelta(seconds=90)
@@ -30,7 +30,7 @@ LETTERS = {"r": Health.READY, "u": Health.UNHEALTHY, "f": Health.UNAVAILABLE}
 READY = HealthRecord(Health.READY)
 
 
-def told(letters: str, record: HealthRecord = READY) -> str:
+def states_after(letters: str, record: HealthRecord = READY) -> str:
     """The states, as letters, after each probe."""
     states = []
     for letter in letters:
@@ -56,12 +56,12 @@ def told(letters: str, record: HealthRecord = READY) -> str:
     ],
 )
 def test_states_after_probes(probes, states):
-    assert told(probes) == states
+    assert states_after(probes) == states
 
 
 def test_a_provider_that_was_never_probed_is_ready_after_one_good_answer():
-    assert told("r", unknown(POLICY)) == "r"
-    assert told("fff", unknown(POLICY)) == "uuf"
+    assert states_after("r", unknown(POLICY)) == "r"
+    assert states_after("fff", unknown(POLICY)) == "uuf"
 
 
 def test_probes_that_the_agent_has_counted_itself_count_at_once():
@@ -91,15 +91,15 @@ def test_a_lease_ends_a_lease_after_the_later_of_both_renewals():
     assert lease_end(NOW + 2 * LEASE, NOW, lease=LEASE) == NOW + 2 * LEASE
 
 
-VM = Known("p1", "vm-provider", "vm", holds=True, expired=False)
-STORAGE = Known("p2", "disks", "storage", holds=True, expired=False)
-DEAD = Known("p3", "old", "cluster", holds=True, expired=True)
-FREE = Known("p4", "gone", "network", holds=False, expired=True)
+VM = RegisteredProvider("p1", "vm-provider", "vm", holds=True, expired=False)
+STORAGE = RegisteredProvider("p2", "disks", "storage", holds=True, expired=False)
+DEAD = RegisteredProvider("p3", "old", "cluster", holds=True, expired=True)
+FREE = RegisteredProvider("p4", "gone", "network", holds=False, expired=True)
 ALL = [VM, STORAGE, DEAD, FREE]
 
 
 @pytest.mark.parametrize(
-    ("name", "wanted", "service_type", "same", "released"),
+    ("name", "requested", "service_type", "same", "released"),
     [
         ("new", None, "container", None, None),
         ("new", "p9", "container", None, None),
@@ -113,8 +113,8 @@ ALL = [VM, STORAGE, DEAD, FREE]
         ("vm-provider", None, "cluster", VM, DEAD),
     ],
 )
-def test_a_registration_has_its_place(name, wanted, service_type, same, released):
-    placed = place(name, wanted, service_type, ALL)
+def test_a_registration_has_its_place(name, requested, service_type, same, released):
+    placed = place(name, requested, service_type, ALL)
 
     assert (placed.same, placed.released) == (same, released)
 
@@ -129,24 +129,26 @@ def test_a_type_that_is_served_is_refused_in_the_words_of_the_contract():
         place("disks", None, "vm", ALL)
 
 
-@pytest.mark.parametrize(("name", "wanted"), [("vm-provider", "p9"), ("vm-provider", "p2"), ("new", "p1")])
-def test_a_name_keeps_its_id_and_an_id_its_name(name, wanted):
+@pytest.mark.parametrize(("name", "requested"), [("vm-provider", "p9"), ("vm-provider", "p2"), ("new", "p1")])
+def test_a_name_keeps_its_id_and_an_id_its_name(name, requested):
     with pytest.raises(NameTaken):
-        place(name, wanted, "container", ALL)
+        place(name, requested, "container", ALL)
 
 
 def test_the_holder_decides_over_its_type_and_an_unavailable_one_withholds_it():
     providers = [
-        Serving("vm", "old", Health.UNAVAILABLE, holds=False, reason="lease", since=NOW),
-        Serving("vm", "new", Health.READY, holds=True, reason="ok", since=NOW - LEASE),
-        Serving("storage", "first", Health.UNAVAILABLE, holds=False, reason="a", since=NOW - LEASE),
-        Serving("storage", "last", Health.UNAVAILABLE, holds=False, reason="b", since=NOW),
-        Serving("cluster", "c", Health.UNHEALTHY, holds=True, reason="slow", since=NOW),
+        ProviderStatus("vm", "old", Health.UNAVAILABLE, holds=False, reason="lease", since=NOW),
+        ProviderStatus("vm", "new", Health.READY, holds=True, reason="ok", since=NOW - LEASE),
+        ProviderStatus("storage", "first", Health.UNAVAILABLE, holds=False, reason="a", since=NOW - LEASE),
+        ProviderStatus("storage", "last", Health.UNAVAILABLE, holds=False, reason="b", since=NOW),
+        ProviderStatus("cluster", "c", Health.UNHEALTHY, holds=True, reason="slow", since=NOW),
     ]
 
     conditions = type_conditions(providers)
 
-    assert [(one["service_type"], one["provider"], one["status"]) for one in conditions] == [
+    assert [
+        (condition["service_type"], condition["provider"], condition["status"]) for condition in conditions
+    ] == [
         ("cluster", "c", "unhealthy"),
         ("storage", "last", "unavailable"),
         ("vm", "new", "ready"),
@@ -172,12 +174,12 @@ def test_the_holder_decides_over_its_type_and_an_unavailable_one_withholds_it():
     ],
 )
 def test_what_cannot_be_is_named_field_by_field(change, provider_id, pointers):
-    said = {"name": "p", "endpoint": "http://a:1/x", "service_type": "vm", "schema_version": "v1alpha1"}
+    body = {"name": "p", "endpoint": "http://a:1/x", "service_type": "vm", "schema_version": "v1alpha1"}
 
-    found = []
+    states_seen = []
     try:
-        check(ProviderRegistration(**{**said, **change}), provider_id)
+        check(ProviderRegistration(**{**body, **change}), provider_id)
     except InvalidProvider as error:
-        found = [one.pointer for one in error.errors]
+        states_seen = [error.pointer for error in error.errors]
 
-    assert found == pointers
+    assert states_seen == pointers

@@ -59,29 +59,29 @@ def test_grace_begins_anew_with_the_first_heartbeat_after_a_silence(before, hear
 @given(st.lists(st.floats(0.1, 40), min_size=1, max_size=60))
 def test_agents_that_beat_once_an_interval_are_never_taken_for_a_silence(pauses):
     """Any row of heartbeats, swept every five seconds, with no pause as long as the patience less a sweep."""
-    known, now, heard = Hearing(patience=patience_of(LEASE), grace=LEASE), ago(0), ago(0)
+    hearing, now, heard = Hearing(patience=patience_of(LEASE), grace=LEASE), ago(0), ago(0)
     for pause in pauses:
         end = heard + timedelta(seconds=pause)
         while now < end:
-            assert known.silence(now) is None
-            known = known.after(heard, now=now)
+            assert hearing.silence(now) is None
+            hearing = hearing.after(heard, now=now)
             now += timedelta(seconds=5)
         heard = end
-    assert known.since is None
+    assert hearing.since is None
 
 
 @given(st.floats(60, 100_000), st.floats(0.1, 5))
 def test_after_any_longer_silence_everybody_gets_a_whole_grace(silence, sweep):
-    known, end = hearing(0), NOW + timedelta(seconds=silence + 0.1)
+    evidence, end = hearing(0), NOW + timedelta(seconds=silence + 0.1)
     now = NOW
     for _ in range(40):
         now += timedelta(seconds=silence * sweep / 5)
         if now >= end:
             break
-        known = known.after(NOW, now=now)
+        evidence = evidence.after(NOW, now=now)
     now = max(now, end) + timedelta(seconds=sweep)
 
-    after = known.after(end, now=now)
+    after = evidence.after(end, now=now)
 
     assert after.since == now
     assert after.is_returning(now + LEASE - timedelta(seconds=1))

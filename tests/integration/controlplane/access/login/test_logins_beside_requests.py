@@ -30,6 +30,7 @@ from controlplane.web.health import Check
 from tests.conftest import System
 from tests.support.api_client import ACTOR, AGENT, Api, token_for
 from tests.support.asgi_client import Worker, close_connections
+from tests.support.waiting import is_reachable, until
 
 PASSWORD = "correct horse battery"
 LOGINS = 40
@@ -65,7 +66,7 @@ def test_forty_logins_at_once_refuse_and_stall_nobody_else(web: str) -> None:
     agent = Api(token).post("agents", AGENT).json()["agent_id"]
     beat = json.dumps({"timestamp": "2026-11-21T09:30:00Z", "consumer_lag": 0})
     headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
-    asked: dict[str, Callable[[], int]] = {
+    calls: dict[str, Callable[[], int]] = {
         "read": lambda: _ask(web, "GET", "/api/v1/me", None, headers)[0],
         "heartbeat": lambda: _ask(web, "PUT", f"/api/v1/agents/{agent}/heartbeat", beat, headers)[0],
         "livez": lambda: _ask(web, "GET", "/livez")[0],
@@ -73,8 +74,8 @@ def test_forty_logins_at_once_refuse_and_stall_nobody_else(web: str) -> None:
     }
     over = threading.Event()
 
-    with ThreadPoolExecutor(LOGINS + len(asked)) as pool:
-        others = {name: pool.submit(_until, over, ask) for name, ask in asked.items()}
+    with ThreadPoolExecutor(LOGINS + len(calls)) as pool:
+        futures = {name: pool.submit(_until, over, ask) for name, ask in calls.items()}
         answers = list(pool.map(lambda number: _log_in(web, f"p{number}"), range(LOGINS)))
         over.set()
 
@@ -82,8 +83,8 @@ def test_forty_logins_at_once_refuse_and_stall_nobody_else(web: str) -> None:
     assert set(statuses) == {302, 503}
     # As many as fit into the queue, at least.
     assert statuses.count(302) >= 3
-    assert all(sent["Retry-After"] == "5" for status, sent in answers if status == 503)
-    for name, done in others.items():
+    assert all(answer_headers["Retry-After"] == "5" for status, answer_headers in answers if status == 503)
+    for name, done in futures.items():
         assert set(done.result()) == {200}, name
         assert len(done.result()) >= 5, name
 
@@ -130,7 +131,7 @@ def test_health_is_answered_while_every_thread_is_busy(router: Web) -> None:
     finally:
         release.set()
 
-    assert not any(one.done() and not one.result() for one in busy)
+    assert not any(future.done() and not future.result() for future in busy)
     assert (alive.status, alive.body, alive["content-type"]) == (200, b"ok\n", "text/plain")
     assert alive["x-request-id"] == "r-1"
     assert ready.status == 200
@@ -166,7 +167,7 @@ def test_a_check_that_hangs_or_breaks_is_a_failed_one_and_is_run_once_at_a_time(
     worker = Worker(lambda: health_endpoint.HealthAnswers(checks))
     try:
         answers = [worker.start("GET", "/readyz?verbose") for _ in range(5)]
-        found = [one.result(10) for one in answers]
+        results = [answer.result(10) for answer in answers]
         excluded = worker.get("/readyz?exclude=postgres")
         release.set()
         time.sleep(0.2)
@@ -176,8 +177,8 @@ def test_a_check_that_hangs_or_breaks_is_a_failed_one_and_is_run_once_at_a_time(
         worker.run(worker.application.close())
         worker.stop()
 
-    assert {one.status for one in found} == {503}
-    assert json.loads(found[0].body)["checks"] == {"postgres": "failed", "valkey": "degraded"}
+    assert {result.status for result in results} == {503}
+    assert json.loads(results[0].body)["checks"] == {"postgres": "failed", "valkey": "degraded"}
     assert excluded.status == 200
     assert (again.status, len(runs)) == (200, 1)
 
@@ -254,14 +255,7 @@ def _until(over: threading.Event, ask: Callable[[], int]) -> list[int]:
 
 
 def _wait_for(url: str, explain: Callable[[], str]) -> None:
-    deadline = time.monotonic() + 30
-    while time.monotonic() < deadline:
-        try:
-            urllib.request.urlopen(url, timeout=2).close()
-            return
-        except (urllib.error.URLError, OSError):
-            time.sleep(0.1)
-    raise AssertionError(explain())
+    until(lambda: is_reachable(url), 30, explain)
 
 
 def test_a_flood_of_the_login_page_is_refused_and_other_addresses_are_not(live: System) -> None:

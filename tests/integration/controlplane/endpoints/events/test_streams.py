@@ -10,6 +10,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -20,12 +21,13 @@ from controlplane.events import log
 from controlplane.scopes import Scope
 from overrides.projects import create_project
 from tests.support.api_client import ACTOR, make_project, token_for
+from tests.support.waiting import until
 
 
 def ask(live: Any, token: str, query: str = "", **headers: str) -> Any:
-    said = {name.replace("_", "-"): value for name, value in headers.items()}
+    all_headers = {name.replace("_", "-"): value for name, value in headers.items()}
     request = urllib.request.Request(
-        f"{live.url}/api/v1/events{query}", headers={"Authorization": f"Bearer {token}", **said}
+        f"{live.url}/api/v1/events{query}", headers={"Authorization": f"Bearer {token}", **all_headers}
     )
     return urllib.request.urlopen(request, timeout=25)
 
@@ -45,20 +47,20 @@ class Stream:
         while line := self.answer.readline():
             text += line
             if line == b"\n":
-                found = re.fullmatch(rb"id: (\d+)\nevent: (\S+)\ndata: (.*)\n\n", text)
-                assert found, text
-                yield int(found[1]), found[2].decode(), json.loads(found[3])
+                match = re.fullmatch(rb"id: (\d+)\nevent: (\S+)\ndata: (.*)\n\n", text)
+                assert match, text
+                yield int(match[1]), match[2].decode(), json.loads(match[3])
                 text = b""
 
     def news(self, count: int) -> list[str]:
         """The objects of the next events, without bookmarks."""
-        found: list[str] = []
+        object_ids: list[str] = []
         for _, name, data in self:
             if name != "bookmark":
-                found.append(data["object_id"])
-            if len(found) == count:
+                object_ids.append(data["object_id"])
+            if len(object_ids) == count:
                 break
-        return found
+        return object_ids
 
     def close(self) -> None:
         self.answer.close()
@@ -114,8 +116,8 @@ def test_filters_and_roles_hold_in_streams(live):
     make_project("mine")
     viewer = token_for("viewer", scope=Scope(project="mine"))
     admin = token_for("admin")
-    mine = Stream(live, viewer)
-    one = Stream(live, admin, "?object_type=project&object_id=last")
+    stream = Stream(live, viewer)
+    stream = Stream(live, admin, "?object_type=project&object_id=last")
 
     create_project("other", actor=ACTOR)
     from overrides.projects import ProjectFields, update_project
@@ -123,22 +125,22 @@ def test_filters_and_roles_hold_in_streams(live):
     update_project("mine", ProjectFields(description="x"), actor=ACTOR)
     create_project("last", actor=ACTOR)
 
-    assert mine.news(1) == ["mine"]
-    assert one.news(1) == ["last"]
-    mine.close()
-    one.close()
+    assert stream.news(1) == ["mine"]
+    assert stream.news(1) == ["last"]
+    stream.close()
+    stream.close()
 
 
 def test_an_event_is_told_soon(live):
     token = token_for("admin")
     stream = Stream(live, token)
-    told = iter(stream)
-    next(told)
+    lines = iter(stream)
+    next(lines)
     lags = []
     for number in range(20):
         began = time.monotonic()
         make_project(f"p{number}")
-        while next(told)[1] == "bookmark":
+        while next(lines)[1] == "bookmark":
             pass
         lags.append(time.monotonic() - began)
     stream.close()
@@ -150,33 +152,35 @@ def test_an_event_is_told_soon(live):
 def test_a_stream_ends_when_its_token_or_role_is_taken_away(live):
     for take_away in (Token.objects.all().delete, RoleBinding.objects.all().delete):
         stream = Stream(live, token_for("viewer"))
-        told = iter(stream)
-        next(told)
+        lines = iter(stream)
+        next(lines)
         # A request that is under way keeps the rights with which it began: a stream asks twice at first.
         time.sleep(0.5)
 
         take_away()
         make_project(f"secret-{take_away.__self__.model.__name__.lower()}")
 
-        assert [name for _, name, _ in told] in ([], ["bookmark"])
+        assert [name for _, name, _ in lines] in ([], ["bookmark"])
         stream.close()
 
 
 def test_a_long_poll_answers_at_once_soon_or_when_its_time_is_over(live):
     token = token_for("admin")
     make_project("a")
-    seen = log.last_number()
+    last_seq = log.last_number()
 
-    assert [one["object_id"] for one in poll(live, token, f"?after={seen - 1}&wait=20")["items"]] == ["a"]
+    assert [item["object_id"] for item in poll(live, token, f"?after={last_seq - 1}&wait=20")["items"]] == [
+        "a"
+    ]
 
     began = time.monotonic()
     thread = later(0.5, "b")
-    found = poll(live, token, f"?wait=20&after={seen}")
+    polled = poll(live, token, f"?wait=20&after={last_seq}")
     thread.join()
-    assert ([one["object_id"] for one in found["items"]], time.monotonic() - began < 10) == (["b"], True)
+    assert ([item["object_id"] for item in polled["items"]], time.monotonic() - began < 10) == (["b"], True)
 
     began = time.monotonic()
-    assert poll(live, token, f"?after={found['next_after']}&wait=1")["items"] == []
+    assert poll(live, token, f"?after={polled['next_after']}&wait=1")["items"] == []
     assert 0.9 < time.monotonic() - began < 10
 
 
@@ -184,11 +188,11 @@ def test_a_long_poll_waits_for_what_it_asked_for(live):
     token = token_for("admin")
     thread = later(0.3, "other", "mine")
 
-    found = poll(live, token, f"?after={log.last_number()}&object_id=mine&wait=20")
+    polled = poll(live, token, f"?after={log.last_number()}&object_id=mine&wait=20")
 
     thread.join()
-    assert [one["object_id"] for one in found["items"]] == ["mine"]
-    assert found["next_after"] >= found["items"][0]["seq"]
+    assert [item["object_id"] for item in polled["items"]] == ["mine"]
+    assert polled["next_after"] >= polled["items"][0]["seq"]
 
 
 @pytest.mark.parametrize(
@@ -249,12 +253,12 @@ def test_a_principal_has_a_limit_of_watches(live):
     assert refused is not None
     assert (refused.code, refused.headers["Retry-After"]) == (429, "60")
     assert json.loads(refused.read())["code"] == "too_many_attempts"
+
     # Closed ones make room.
-    deadline = time.monotonic() + 20
-    while True:
-        try:
+    def is_admitted() -> bool:
+        with suppress(urllib.error.HTTPError):
             Stream(live, token).close()
-            break
-        except urllib.error.HTTPError:
-            assert time.monotonic() < deadline
-            time.sleep(0.2)
+            return True
+        return False
+
+    until(is_admitted, 20, pause=0.2)

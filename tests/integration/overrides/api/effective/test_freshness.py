@@ -35,8 +35,8 @@ def readers(live):
     end.set()
     for thread in traffic:
         thread.join()
-    for one in opened:
-        one.close()
+    for connection in opened:
+        connection.close()
 
 
 def read_on(port, secret, end):
@@ -48,8 +48,8 @@ def read_on(port, secret, end):
 
 
 def ask(connection, secret, method="GET", path=READ, body=None, **headers):
-    sent = {"Authorization": f"Bearer {secret}", "Content-Type": "application/json", **headers}
-    connection.request(method, path, None if body is None else json.dumps(body), sent)
+    all_headers = {"Authorization": f"Bearer {secret}", "Content-Type": "application/json", **headers}
+    connection.request(method, path, None if body is None else json.dumps(body), all_headers)
     answer = connection.getresponse()
     text = answer.read()
     return answer.status, json.loads(text) if text else None, answer.headers
@@ -71,12 +71,12 @@ def test_every_process_shows_a_write_that_another_has_acknowledged(readers, quer
         assert status in (200, 201)
         etag = {"If-Match": headers["ETag"]}
 
-        seen = {
-            one[1]["items"][0]["attributes"]["limits"]["cpu"]
-            for one in (ask(reader, secret) for reader in readers)
+        cpus = {
+            reader[1]["items"][0]["attributes"]["limits"]["cpu"]
+            for reader in (ask(reader, secret) for reader in readers)
         }
 
-        assert seen == {str(number)}
+        assert cpus == {str(number)}
 
 
 def test_no_process_serves_a_token_that_was_revoked(readers):

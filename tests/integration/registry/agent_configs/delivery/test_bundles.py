@@ -76,50 +76,50 @@ def verify(response: SignedResponse, path: str, **other) -> str:
     return result.covered_components['"x-config-revision"']
 
 
-@pytest.mark.parametrize("wanted", ["yaml", "json", "configmap"])
-def test_every_format_has_the_digest_of_its_bytes_and_no_signature_without_a_key(api, wanted):
+@pytest.mark.parametrize("media_type", ["yaml", "json", "configmap"])
+def test_every_format_has_the_digest_of_its_bytes_and_no_signature_without_a_key(api, media_type):
     api.put("data-planes/eu-1", {})
 
-    answer = api.get(f"data-planes/eu-1/config?format={wanted}")
+    answer = api.get(f"data-planes/eu-1/config?format={media_type}")
 
     expected = base64.b64encode(hashlib.sha256(answer.content).digest()).decode()
     assert answer["Content-Digest"] == answer["Repr-Digest"] == f"sha-256=:{expected}:"
     assert not {"Signature", "Signature-Input"} & set(answer.headers)
-    assert answer["ETag"] != api.get("data-planes/eu-1/config?format=yaml")["ETag"] or wanted == "yaml"
+    assert answer["ETag"] != api.get("data-planes/eu-1/config?format=yaml")["ETag"] or media_type == "yaml"
 
 
 def test_agents_are_told_which_configuration_their_environment_has(api):
-    said = {"service_types": ["vm"], "cost": "low"}
+    body = {"service_types": ["vm"], "cost": "low"}
     here, there = (
         api.post(
-            "agents", {**said, "name": one, "environment": one, "topic_name": f"dcm.agent.{one}"}
+            "agents", {**body, "name": name, "environment": name, "topic_name": f"dcm.agent.{name}"}
         ).json()["agent_id"]
-        for one in ("eu-1", "us-1")
+        for name in ("eu-1", "us-1")
     )
     beat = {"timestamp": "2026-11-21T09:30:00Z", "consumer_lag": 0}
 
-    def told(agent: str) -> str:
+    def delivered(agent: str) -> str:
         reconcile()
         return api.put(f"agents/{agent}/heartbeat", beat).json()["configuration_etag"]
 
-    assert told(here) == ""
+    assert delivered(here) == ""
     plane = api.put("data-planes/eu-1", {})
     published(api)
-    first = told(here)
+    first = delivered(here)
     assert api.get("data-planes/eu-1/config", If_None_Match=first).status_code == 304
     published(api, team="beta")
 
-    assert told(here) != first
-    assert told(here) == api.get("data-planes/eu-1/config")["ETag"]
+    assert delivered(here) != first
+    assert delivered(here) == api.get("data-planes/eu-1/config")["ETag"]
     many = api.post("agents:heartbeat", {"items": [{"agent_id": here, **beat}]}).json()["items"][0]
     assert (
         many["heartbeat"]["configuration_etag"]
-        == told(here)
+        == delivered(here)
         == api.get(f"agents/{here}").json()["configuration_etag"]
     )
-    assert told(there) == ""
+    assert delivered(there) == ""
     api.delete("data-planes/eu-1", If_Match=plane["ETag"])
-    assert told(here) == ""
+    assert delivered(here) == ""
 
 
 def test_a_document_that_changes_nothing_leaves_the_etag(api):
@@ -127,8 +127,8 @@ def test_a_document_that_changes_nothing_leaves_the_etag(api):
     published(api)
     before = api.get("data-planes/eu-1/config")["ETag"]
 
-    said = "# the same, in other words\n" + text("acme")
-    changed = api.put("agent-configs/acme/agents", {"text": said}, If_Match='"v1"')
+    same_text = "# the same, in other words\n" + text("acme")
+    changed = api.put("agent-configs/acme/agents", {"text": same_text}, If_Match='"v1"')
 
     assert (changed.status_code, changed["ETag"]) == (200, '"v2"')
     assert api.get("data-planes/eu-1/config")["ETag"] == before
@@ -272,8 +272,8 @@ def ask(live, token: str, query: str, etag: str) -> tuple[int, bytes, float]:
     except urllib.error.HTTPError as error:
         with error:
             # What we tell the watchers is not for the client.
-            said = b"watch" if "X-Controlplane-Watch" in error.headers else error.read()
-            return error.code, said, time.monotonic() - began
+            body = b"watch" if "X-Controlplane-Watch" in error.headers else error.read()
+            return error.code, body, time.monotonic() - began
 
 
 def test_waiting_for_a_configuration_ends_with_a_new_one_or_with_its_time(live):

@@ -41,7 +41,7 @@ def review(https, token: str, **request) -> dict:
     url, certificate = https
     resource = {"group": "", "version": "v1", "resource": "configmaps"}
     kind = {"group": "", "version": "v1", "kind": "ConfigMap"}
-    said = {
+    review = {
         "uid": "705ab4f5-6393-11e8-b7cc-42010a800002",
         "kind": kind,
         "resource": resource,
@@ -56,8 +56,8 @@ def review(https, token: str, **request) -> dict:
         "options": {"kind": "CreateOptions", "apiVersion": "meta.k8s.io/v1"},
         **request,
     }
-    body = {"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1", "request": said}
-    asked = urllib.request.Request(
+    body = {"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1", "request": review}
+    request = urllib.request.Request(
         f"{url}/api/v1/agent-configs:admit?timeout=3s",
         json.dumps(body).encode(),
         {
@@ -70,36 +70,36 @@ def review(https, token: str, **request) -> dict:
     deadline = time.monotonic() + 30
     while True:
         try:
-            with urllib.request.urlopen(asked, timeout=10, context=trusted) as answer:
-                found = json.loads(answer.read())
+            with urllib.request.urlopen(request, timeout=10, context=trusted) as answer:
+                document = json.loads(answer.read())
             break
         except urllib.error.URLError as error:
             if not isinstance(error.reason, ConnectionRefusedError) or time.monotonic() > deadline:
                 raise
             time.sleep(0.1)
-    assert (found["kind"], found["apiVersion"]) == ("AdmissionReview", "admission.k8s.io/v1")
-    assert found["response"].pop("uid") == said["uid"]
-    assert not {"patch", "patchType"} & found["response"].keys()
-    return found["response"]
+    assert (document["kind"], document["apiVersion"]) == ("AdmissionReview", "admission.k8s.io/v1")
+    assert document["response"].pop("uid") == review["uid"]
+    assert not {"patch", "patchType"} & document["response"].keys()
+    return document["response"]
 
 
 def test_an_api_server_asks_over_https_for_every_operation(live, https):
     token, reader = token_for("admin"), token_for("viewer")
     api = Api(token)
     api.put("data-planes/eu", {})
-    published(api, "first", said=text("first", "taken"))
+    published(api, "first", content=text("first", "taken"))
     new, bad = config_map(NAME), config_map(NAME, text().replace("8000", "0"))
-    taken = config_map(NAME, text(task="taken"))
+    conflicting = config_map(NAME, text(task="taken"))
 
     created = review(https, reader, operation="CREATE", object=new)
     assert created == {"allowed": True, "warnings": []}
     denied = review(https, reader, operation="CREATE", object=bad)
     assert (denied["allowed"], denied["status"]["code"]) == (False, 422)
-    assert [one["reason"] for one in denied["status"]["details"]["causes"]] == ["InvalidEndpoint"]
-    conflict = review(https, reader, operation="UPDATE", object=taken, oldObject=new)
-    assert [one["reason"] for one in conflict["status"]["details"]["causes"]] == ["TaskTypeConflict"]
+    assert [cause["reason"] for cause in denied["status"]["details"]["causes"]] == ["InvalidEndpoint"]
+    conflict = review(https, reader, operation="UPDATE", object=conflicting, oldObject=new)
+    assert [cause["reason"] for cause in conflict["status"]["details"]["causes"]] == ["TaskTypeConflict"]
     better = config_map(NAME, text(task="taken").replace("8000", "8001"))
-    assert review(https, reader, operation="UPDATE", object=better, oldObject=taken)["allowed"]
+    assert review(https, reader, operation="UPDATE", object=better, oldObject=conflicting)["allowed"]
     assert review(https, reader, operation="DELETE", oldObject=new) == {
         "allowed": True,
         "warnings": ["Task type acme_sensor loses its agent acme-sensor."],

@@ -52,7 +52,7 @@ from tests.support.api_client import ACTOR
 
 def text(agent: str, *task_types: str, endpoint: str = "", **settings: str) -> str:
     more = "".join(f"        {name}: {value}\n" for name, value in settings.items())
-    types = "".join(f"    - {one}\n" for one in task_types)
+    types = "".join(f"    - {task_type}\n" for task_type in task_types)
     return (
         "plugins:\n  agent-service:\n    agents:\n"
         f"      {agent}:\n        endpoint: {endpoint or agent + '.svc.cluster.local:8000'}\n{more}"
@@ -84,13 +84,13 @@ def revision(plane: str = "eu") -> int:
 
 def condition(team: str, type_: str, plane: str = "eu", document: str = "agents") -> dict:
     status = AgentConfigStatus.objects.get(document=get_document(name(team, document)), data_plane=plane)
-    (found,) = (one for one in status.conditions if one["type"] == type_)
-    return found
+    (condition,) = (condition for condition in status.conditions if condition["type"] == type_)
+    return condition
 
 
 def ack(state: AckState = AckState.APPLIED, *errors: AckError, plane: str = "eu", at: int = 0):
-    said = Acknowledgement(at or revision(plane), state, errors=errors)
-    return acknowledge(plane, said, actor=ACTOR)
+    acknowledgement = Acknowledgement(at or revision(plane), state, errors=errors)
+    return acknowledge(plane, acknowledgement, actor=ACTOR)
 
 
 def test_a_published_document_is_served_audited_and_told(plane):
@@ -100,8 +100,12 @@ def test_a_published_document_is_served_audited_and_told(plane):
     assert condition("acme", "Accepted")["status"] == "True"
     assert condition("acme", "Programmed")["status"] == "True"
     assert AuditRecord.objects.filter(action="agent_config.published", object_id="api/acme/agents").exists()
-    told = set(Event.objects.values_list("type", flat=True))
-    assert {"agent_config.published", "agent_config_bundle.activated", "agent_config.status_changed"} <= told
+    events = set(Event.objects.values_list("type", flat=True))
+    assert {
+        "agent_config.published",
+        "agent_config_bundle.activated",
+        "agent_config.status_changed",
+    } <= events
 
 
 def test_recomputing_again_changes_nothing(plane):
@@ -122,7 +126,7 @@ def test_an_invalid_document_is_refused_with_every_mistake_and_changes_nothing(p
         publish("acme", text("Acme", "bad type", insecure='"yes"'))
 
     assert len(refused.value.errors) >= 3
-    assert all(one.line for one in refused.value.errors)
+    assert all(error.line for error in refused.value.errors)
     assert served() == before
 
 
@@ -139,11 +143,11 @@ def test_one_teams_worst_document_changes_nothing_for_others(plane, settings):
         "\x00",
         "",
     ]
-    for said in hostile:
+    for hostile_text in hostile:
         with pytest.raises(InvalidAgentConfig):
-            publish("evil", said)
+            publish("evil", hostile_text)
         put_document(
-            DocumentSpec(DocumentId("folder", "evil", "a.yaml"), said.replace("\x00", "?")),
+            DocumentSpec(DocumentId("folder", "evil", "a.yaml"), hostile_text.replace("\x00", "?")),
             actor=ACTOR,
             reject_invalid=False,
         )
@@ -167,7 +171,7 @@ def test_limits_and_timeouts_are_those_of_the_settings(plane, settings):
         publish("beta", text("beta-sensor", "a b", "c d"))
     assert (len(refused.value.errors), refused.value.members["omitted"]) == (1, 1)
     two = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: flyteplugins-agentservice-x}\n"
-    with pytest.raises(InvalidAgentConfig, match="more than 1"):
+    with pytest.raises(InvalidAgentConfig, match="maximum is 1"):
         publish("beta", f"{two}data: {{a.yaml: '', b.yaml: ''}}")
     for number in range(3):
         publish("acme", text("acme-sensor", f"acme_{number}"))
@@ -222,7 +226,7 @@ def test_a_document_that_is_deleted_and_made_again_keeps_its_seniority(plane):
 
     assert again.generation == 3
     claims = ClaimRecord.objects.filter(name="sensor_x").order_by("first_accepted_at")
-    assert [one.team for one in claims] == ["acme", "beta"]
+    assert [claim.team for claim in claims] == ["acme", "beta"]
 
 
 def test_a_grant_outranks_age_and_withdrawn_it_gives_nothing_back(plane):
@@ -239,7 +243,7 @@ def test_in_granted_mode_nobody_serves_what_was_not_granted(plane, settings):
     publish("acme", text("acme-sensor", "acme_sensor"))
     assert "acme-sensor" not in served()
     assert condition("acme", "Accepted")["reason"] == "PartiallyAccepted"
-    assert "not granted" in condition("acme", "Accepted")["message"]
+    assert "has no grant" in condition("acme", "Accepted")["message"]
 
     create_grant(Grant("acme", "acme_*"), actor=ACTOR)
 
@@ -253,12 +257,12 @@ def test_a_removal_of_most_waits_and_is_let_go_by_its_digest_alone(plane):
 
     put_plane("eu", DataPlaneSpec(teams=("team0",)), actor=ACTOR)
 
-    held = get_plane("eu").held
-    assert held["reasons"][0]["gate"] == "removes_too_much"
+    hold = get_plane("eu").held
+    assert hold["reasons"][0]["gate"] == "removes_too_much"
     assert served() == before
     with pytest.raises(UnknownBundle):
         approve("eu", "0" * 64, actor=ACTOR)
-    approve("eu", held["digest"], actor=ACTOR)
+    approve("eu", hold["digest"], actor=ACTOR)
     assert "agent3" not in served()
     assert get_plane("eu").held is None
 
@@ -269,8 +273,8 @@ def test_a_manual_quarantine_leaves_a_document_out_until_it_is_readmitted(plane)
     quarantine(get_document(name("acme")), "It floods the poll.", actor=ACTOR)
 
     assert "acme-sensor" not in served()
-    told = condition("acme", "Accepted")
-    assert (told["reason"], "It floods the poll." in told["message"]) == ("Quarantined", True)
+    accepted = condition("acme", "Accepted")
+    assert (accepted["reason"], "It floods the poll." in accepted["message"]) == ("Quarantined", True)
     publish("acme", text("acme-sensor", "acme_sensor", "more"))
     assert "acme-sensor" not in served()
     readmit(get_document(name("acme")), actor=ACTOR)
@@ -300,12 +304,12 @@ def test_an_applied_bundle_is_told_to_its_authors(plane):
 def test_a_new_bundle_tells_nothing_of_documents_that_stayed_as_they_were(plane):
     publish("acme", text("acme-sensor", "acme_sensor"))
     ack()
-    told = Event.objects.filter(type="agent_config.status_changed", object_id="api/acme/agents")
-    before = told.count()
+    events = Event.objects.filter(type="agent_config.status_changed", object_id="api/acme/agents")
+    before = events.count()
 
     publish("beta", text("beta-sensor", "beta_sensor"))
 
-    assert told.count() == before
+    assert events.count() == before
     assert condition("acme", "Applied")["status"] == "True"
     assert condition("beta", "Applied")["status"] == "Unknown"
 
@@ -322,9 +326,9 @@ def test_a_rejected_bundle_is_not_sent_again_and_its_only_suspect_is_kept_as_it_
 
     assert served() == good
     assert get_plane("eu").rejected == [AgentConfigBundle.objects.get(revision=bad).digest]
-    told = condition("acme", "Accepted")
-    assert told["reason"] == "Quarantined"
-    assert "cannot dial" in told["message"]
+    accepted = condition("acme", "Accepted")
+    assert accepted["reason"] == "Quarantined"
+    assert "cannot dial" in accepted["message"]
     assert condition("beta", "Accepted")["status"] == "True"
     ack(AckState.REJECTED, at=bad)
     assert served() == good
@@ -341,7 +345,10 @@ def test_an_error_that_names_an_agent_finds_the_culprit_among_many_at_once(plane
 
     ack(AckState.REJECTED, AckError("no", "/plugins/agent-service/agents/beta-sensor/endpoint"))
 
-    assert [one.document.team for one in AgentConfigQuarantine.objects.all()] == ["beta"]
+    assert [
+        agent_config_quarantine.document.team
+        for agent_config_quarantine in AgentConfigQuarantine.objects.all()
+    ] == ["beta"]
     assert "acme-sensor" in served()
     assert "beta-sensor" not in served()
 
@@ -363,7 +370,10 @@ def test_of_many_suspects_the_culprit_is_found_by_halves_and_nobody_else_goes(pl
             break
         ack(AckState.REJECTED if "broken.svc" in served() else AckState.APPLIED)
 
-    assert [one.document.team for one in AgentConfigQuarantine.objects.all()] == [f"team{culprit}"]
+    assert [
+        agent_config_quarantine.document.team
+        for agent_config_quarantine in AgentConfigQuarantine.objects.all()
+    ] == [f"team{culprit}"]
     assert all(f"new{number}.svc:1" in served() for number in range(7) if number != culprit)
     assert f"agent{culprit}.svc.cluster.local" in served()
 
@@ -423,34 +433,36 @@ def test_old_bundles_go_and_what_is_in_force_or_applied_stays(plane, settings):
     for number in range(5):
         publish("acme", text("acme-sensor", f"type{number}"))
 
-    kept = AgentConfigBundle.objects.order_by("revision").values_list("revision", flat=True)
-    assert list(kept) == [1, 5, 6]
+    agent_config_bundles = AgentConfigBundle.objects.order_by("revision").values_list("revision", flat=True)
+    assert list(agent_config_bundles) == [1, 5, 6]
 
 
 def test_a_preview_equals_what_then_happens(plane):
     publish("acme", text("acme-sensor", "sensor_x"))
-    said = text("beta-sensor", "sensor_x", "beta_sensor")
+    other_text = text("beta-sensor", "sensor_x", "beta_sensor")
 
-    told = preview_changes([PreviewChange(name("beta"), said)]).outcomes[0]
-    publish("beta", said)
+    outcome = preview_changes([PreviewChange(name("beta"), other_text)]).outcomes[0]
+    publish("beta", other_text)
 
     row = AgentConfigBundle.objects.latest("id")
-    assert (told.digest, list(told.changes)) == (row.digest, row.changes)
-    reasons = {one.type.value: one.reason for one in told.statuses[name("beta")].conditions}
+    assert (outcome.digest, list(outcome.changes)) == (row.digest, row.changes)
+    reasons = {
+        condition.type.value: condition.reason for condition in outcome.statuses[name("beta")].conditions
+    }
     assert condition("beta", "Accepted")["reason"] == reasons["Accepted"] == "PartiallyAccepted"
 
 
 def in_threads(*works) -> list:
     """Run each in a thread of its own, all let go at once; their results, or what they raised."""
     barrier = threading.Barrier(len(works))
-    found: list = [None] * len(works)
+    outcomes: list = [None] * len(works)
 
     def run(number: int) -> None:
         try:
             barrier.wait(5)
-            found[number] = works[number]()
+            outcomes[number] = works[number]()
         except Exception as error:
-            found[number] = error
+            outcomes[number] = error
         finally:
             connections.close_all()
 
@@ -459,7 +471,7 @@ def in_threads(*works) -> list:
         thread.start()
     for thread in threads:
         thread.join(30)
-    return found
+    return outcomes
 
 
 @pytest.mark.django_db(transaction=True)
@@ -472,10 +484,10 @@ def test_two_teams_that_claim_one_type_at_once_get_one_winner_everywhere(setting
         lambda team=f"team{number}": publish(team, text(f"{team}-sensor", "sensor_x")) for number in range(6)
     ]
 
-    found = in_threads(*works)
+    outcomes = in_threads(*works)
     recompute_all(ACTOR)
 
-    assert not [one for one in found if isinstance(one, Exception)]
+    assert not [outcome for outcome in outcomes if isinstance(outcome, Exception)]
     assert served("eu") == served("us")
     assert served("eu").count('"sensor_x": ') == 1
     assert AgentConfigStatus.objects.exclude(conflicts=[]).count() == 2 * 5
@@ -484,14 +496,16 @@ def test_two_teams_that_claim_one_type_at_once_get_one_winner_everywhere(setting
 @pytest.mark.django_db(transaction=True)
 def test_of_two_changes_of_one_generation_one_is_refused():
     publish("acme", text("acme-sensor", "acme_sensor"))
-    known = Precondition(versions=frozenset({1}))
+    precondition = Precondition(versions=frozenset({1}))
 
-    found = in_threads(
+    outcomes = in_threads(
         *(
-            lambda number=number: publish("acme", text("acme-sensor", f"type{number}"), precondition=known)
+            lambda number=number: publish(
+                "acme", text("acme-sensor", f"type{number}"), precondition=precondition
+            )
             for number in range(4)
         )
     )
 
-    assert sorted(type(one).__name__ for one in found) == ["AgentConfig", *["VersionMismatch"] * 3]
+    assert sorted(type(outcome).__name__ for outcome in outcomes) == ["AgentConfig", *["VersionMismatch"] * 3]
     assert get_document(name("acme")).generation == 2

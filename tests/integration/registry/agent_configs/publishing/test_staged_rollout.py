@@ -36,8 +36,8 @@ def having(agent: str) -> list[str]:
 
 
 def gate(name: str) -> str:
-    held = get_plane(name).held
-    return held["reasons"][0]["gate"] if held else ""
+    hold = get_plane(name).held
+    return hold["reasons"][0]["gate"] if hold else ""
 
 
 def test_a_change_goes_on_from_stage_to_stage_as_it_is_applied(planes):

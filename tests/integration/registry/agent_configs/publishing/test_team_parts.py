@@ -40,20 +40,20 @@ def plane(db) -> str:
     return "eu"
 
 
-def held(team: str, plane: str = "eu") -> list[str]:
+def gates_of(team: str, plane: str = "eu") -> list[str]:
     row = AgentConfigPart.objects.filter(data_plane=plane, team=team).exclude(held=None).first()
-    return [one["gate"] for one in row.held["reasons"]] if row else []
+    return [reason["gate"] for reason in row.held["reasons"]] if row else []
 
 
 def crowd(team: str, agents: int, document: str = "agents") -> str:
     """One document with many agents."""
-    said = "plugins:\n  agent-service:\n    agents:\n"
+    large_text = "plugins:\n  agent-service:\n    agents:\n"
     routes = "    agentForTaskTypes:\n"
     for number in range(agents):
         agent = f"{team}-{document}-{number}"
-        said += f"      {agent}:\n        endpoint: {document}{number}.{team}.svc:8000\n"
+        large_text += f"      {agent}:\n        endpoint: {document}{number}.{team}.svc:8000\n"
         routes += f"    - {team}.{document}.{number}: {agent}\n"
-    return said + routes
+    return large_text + routes
 
 
 def publish_many(team: str, count: int) -> None:
@@ -78,11 +78,11 @@ def test_a_team_that_deletes_its_agents_holds_its_own_part_alone(plane, settings
 
     assert "beta_query" in served()
     assert served().count("acme-") >= 60
-    assert (held("acme"), held("beta")) == (["removes_too_much", "removes_too_much"], [])
+    assert (gates_of("acme"), gates_of("beta")) == (["removes_too_much", "removes_too_much"], [])
     assert get_plane("eu").held is None
     assert condition("beta", "Programmed")["reason"] == "Programmed"
-    told = Event.objects.get(type="agent_config_part.held")
-    assert (told.object_id, "60 of 60 agents" in told.data["message"]) == ("acme", True)
+    event = Event.objects.get(type="agent_config_part.held")
+    assert (event.object_id, "60 of 60 agents" in event.data["message"]) == ("acme", True)
 
 
 def test_a_held_removal_is_let_go_by_its_digest_and_only_it(plane):
@@ -98,7 +98,7 @@ def test_a_held_removal_is_let_go_by_its_digest_and_only_it(plane):
 
     assert "agents5.acme.svc" not in served()
     assert "agents5.beta.svc" in served()
-    assert (held("acme"), held("beta")) == ([], ["removes_too_much", "removes_too_much"])
+    assert (gates_of("acme"), gates_of("beta")) == ([], ["removes_too_much", "removes_too_much"])
 
 
 def test_authors_read_why_their_document_waits(plane):
@@ -109,18 +109,18 @@ def test_authors_read_why_their_document_waits(plane):
     told = condition("acme", "Programmed")
     assert (told["status"], told["reason"], told["observed_generation"]) == ("True", "Held", 1)
     assert "5 of 6 agents would be removed" in told["message"]
-    assert "Generation 1 stays in force" in told["message"]
+    assert "Generation 1 stays active" in told["message"]
     assert condition("acme", "Accepted")["reason"] == "Held"
 
 
 def test_a_held_change_that_is_taken_back_is_held_no_more(plane):
     publish("acme", crowd("acme", 6))
     publish("acme", crowd("acme", 1))
-    assert held("acme")
+    assert gates_of("acme")
 
     publish("acme", crowd("acme", 5))
 
-    assert held("acme") == []
+    assert gates_of("acme") == []
     assert "agents5.acme.svc" not in served()
     assert condition("acme", "Programmed")["reason"] == "Programmed"
 
@@ -143,7 +143,7 @@ def test_what_is_held_is_served_on_after_many_generations_and_after_deletion(pla
     recompute_all(ACTOR)
 
     assert served() == before
-    assert held("acme") == ["removes_too_much", "removes_too_much"]
+    assert gates_of("acme") == ["removes_too_much", "removes_too_much"]
 
 
 def test_agents_above_the_quota_are_held_and_nobody_elses(plane, settings):
@@ -151,11 +151,15 @@ def test_agents_above_the_quota_are_held_and_nobody_elses(plane, settings):
     publish("acme", crowd("acme", 6))
     publish("beta", text("beta-sensor", "beta_sensor"))
 
-    assert (held("acme"), "acme" in served(), "beta-sensor" in served()) == (["too_many_agents"], False, True)
+    assert (gates_of("acme"), "acme" in served(), "beta-sensor" in served()) == (
+        ["too_many_agents"],
+        False,
+        True,
+    )
     assert condition("acme", "Programmed")["status"] == "False"
-    assert "Nothing of it is in force" in condition("acme", "Programmed")["message"]
+    assert "No generation is active" in condition("acme", "Programmed")["message"]
     publish("acme", crowd("acme", 5))
-    assert held("acme") == []
+    assert gates_of("acme") == []
 
 
 def test_a_team_from_before_the_quota_may_shrink_and_not_grow(plane, settings):
@@ -163,29 +167,29 @@ def test_a_team_from_before_the_quota_may_shrink_and_not_grow(plane, settings):
     settings.AGENT_CONFIGS_TEAM_AGENTS = 5
 
     publish("acme", crowd("acme", 7))
-    assert held("acme") == []
+    assert gates_of("acme") == []
     publish("acme", crowd("acme", 9))
 
-    assert held("acme") == ["too_many_agents"]
+    assert gates_of("acme") == ["too_many_agents"]
     assert "agents6.acme.svc" in served()
 
 
 def test_large_parts_are_held_and_a_full_data_plane_keeps_no_small_team_out(plane, settings):
     settings.AGENT_CONFIGS_BUNDLE_BYTES = 4000
     publish("acme", crowd("acme", 20))
-    assert held("acme") == []
+    assert gates_of("acme") == []
     publish("acme", crowd("acme", 20), "more")
     publish("other", text("other-sensor", "other_sensor"))
     publish("acme", crowd("acme", 20, "more"), "more")
 
     publish("beta", text("beta-sensor", "beta_sensor"))
 
-    assert held("acme") == ["too_large"]
-    assert held("beta") == []
+    assert gates_of("acme") == ["too_large"]
+    assert gates_of("beta") == []
     assert "beta-sensor" in served()
     settings.AGENT_CONFIGS_TEAM_BYTES = 5000
     publish("gamma", crowd("gamma", 40))
-    assert "too_large" in held("gamma")
+    assert "too_large" in gates_of("gamma")
 
 
 def test_the_texts_of_a_team_have_a_limit_that_is_told_when_it_publishes(plane, settings):
@@ -234,13 +238,13 @@ def test_approvals_are_for_each_team(plane, settings):
     settings.AGENT_CONFIGS_APPROVAL_REQUIRED = True
     publish("acme", text("acme-sensor", "acme_2"))
     publish("beta", text("beta-sensor", "beta_2"))
-    assert (held("acme"), held("beta")) == (["needs_approval"], ["needs_approval"])
+    assert (gates_of("acme"), gates_of("beta")) == (["needs_approval"], ["needs_approval"])
     digest = AgentConfigPart.objects.get(team="beta").held["digest"]
     publish("acme", text("acme-sensor", "acme_3"))
 
     approve("eu", digest, actor=ACTOR)
 
-    assert ("beta_2" in served(), "acme_3" in served(), held("beta")) == (True, False, [])
+    assert ("beta_2" in served(), "acme_3" in served(), gates_of("beta")) == (True, False, [])
     put_plane("eu", DataPlaneSpec(platform={"pollInterval": "20s"}), actor=ACTOR)
     assert get_plane("eu").held["reasons"][0]["gate"] == "needs_approval"
 
@@ -251,7 +255,7 @@ def test_a_quarantine_is_no_removal_that_waits(plane):
     quarantine(AgentConfig.objects.get(team="acme"), "It floods the poll.", actor=ACTOR)
 
     assert "acme.svc" not in served()
-    assert (held("acme"), get_plane("eu").held) == ([], None)
+    assert (gates_of("acme"), get_plane("eu").held) == ([], None)
     readmit(AgentConfig.objects.get(team="acme"), actor=ACTOR)
     assert "acme.svc" in served()
 
@@ -281,9 +285,9 @@ def test_a_document_that_waits_with_the_whole_says_so(plane):
     ack(plane="late")
     publish("acme", text("acme-sensor", "acme_sensor", "acme_query"))
 
-    told = condition("acme", "Programmed", "late")
+    programmed = condition("acme", "Programmed", "late")
 
-    assert (told["reason"], "eu" in told["message"]) == ("Held", True)
+    assert (programmed["reason"], "eu" in programmed["message"]) == ("Held", True)
 
 
 def test_a_culprit_is_searched_while_another_team_is_held(plane):
@@ -297,16 +301,16 @@ def test_a_culprit_is_searched_while_another_team_is_held(plane):
 
     assert condition("beta", "Accepted")["reason"] == "Quarantined"
     assert "agents5.acme.svc" in served()
-    assert held("acme")
+    assert gates_of("acme")
 
 
 def test_a_preview_tells_its_own_team_that_it_would_be_held(plane):
     publish("acme", crowd("acme", 6))
 
-    (told,) = preview_changes([PreviewChange(name("acme"), None)]).outcomes
+    (outcome,) = preview_changes([PreviewChange(name("acme"), None)]).outcomes
     (other,) = preview_changes([PreviewChange(name("beta"), text("beta-sensor", "beta_sensor"))]).outcomes
 
-    assert [one.gate.value for one in told.holds] == ["removes_too_much", "removes_too_much"]
+    assert [hold.gate.value for hold in outcome.holds] == ["removes_too_much", "removes_too_much"]
     assert other.holds == ()
 
 
@@ -316,7 +320,7 @@ def test_bundles_from_before_parts_were_remembered_are_guarded_as_well(plane):
 
     publish("acme", crowd("acme", 1))
 
-    assert held("acme") == ["removes_too_much", "removes_too_much"]
+    assert gates_of("acme") == ["removes_too_much", "removes_too_much"]
     assert "agents5.acme.svc" in served()
 
 
@@ -335,11 +339,11 @@ def test_recomputing_again_leaves_what_is_held_as_it_is(plane):
 def test_a_publication_does_not_wait_for_the_recompute_of_another_team():
     """Whoever holds the lock may take long: what is stored meanwhile takes effect with the next look."""
     put_plane("eu", DataPlaneSpec(), actor=ACTOR)
-    told = []
+    generations = []
 
     def publish_beta():
         try:
-            told.append(publish("beta", text("beta-sensor", "beta_sensor")).generation)
+            generations.append(publish("beta", text("beta-sensor", "beta_sensor")).generation)
         finally:
             connection.close()
 
@@ -348,7 +352,7 @@ def test_a_publication_does_not_wait_for_the_recompute_of_another_team():
         thread = threading.Thread(target=publish_beta)
         thread.start()
         thread.join(10)
-        assert told == [1]
+        assert generations == [1]
 
     assert "beta-sensor" not in served()
     recompute_all(ACTOR)

@@ -63,8 +63,8 @@ def start():
         return started[-1]
 
     yield begin
-    for one in started:
-        one.server.stop(None)
+    for agent_server in started:
+        agent_server.server.stop(None)
 
 
 @pytest.fixture(scope="module")
@@ -85,14 +85,14 @@ def silent():
         yield server
 
 
-def asked(endpoint: str, *, insecure: bool = True, rules: ProbeRules = RULES) -> tuple[str, str]:
-    found = probe(endpoint, insecure=insecure, rules=rules)
-    return found.status.value, found.reason
+def status_of(endpoint: str, *, insecure: bool = True, rules: ProbeRules = RULES) -> tuple[str, str]:
+    probed = probe(endpoint, insecure=insecure, rules=rules)
+    return probed.status.value, probed.reason
 
 
 def test_an_agent_that_answers_is_reachable_with_health_or_without(start):
-    assert asked(start().endpoint) == ("True", "Reachable")
-    assert asked(f"dns:///{start(with_health=False).endpoint}") == ("True", "Reachable")
+    assert status_of(start().endpoint) == ("True", "Reachable")
+    assert status_of(f"dns:///{start(with_health=False).endpoint}") == ("True", "Reachable")
 
 
 def test_what_does_not_answer_as_an_agent_is_told_by_its_step(start, silent):
@@ -102,11 +102,11 @@ def test_what_does_not_answer_as_an_agent_is_told_by_its_step(start, silent):
     port = gone.getsockname()[1]
     gone.close()
 
-    assert asked(ill.endpoint) == ("False", "NotServing")
-    assert asked(f"127.0.0.1:{port}") == ("False", "ConnectFailed")
-    assert asked(f"127.0.0.1:{silent.getsockname()[1]}") in [("False", "TimedOut"), ("False", "NotGRPC")]
-    assert asked(f"127.0.0.1:{silent.getsockname()[1]}", insecure=False) == ("False", "TimedOut")
-    assert asked(start().endpoint, insecure=False) == ("False", "TLSFailed")
+    assert status_of(ill.endpoint) == ("False", "NotServing")
+    assert status_of(f"127.0.0.1:{port}") == ("False", "ConnectFailed")
+    assert status_of(f"127.0.0.1:{silent.getsockname()[1]}") in [("False", "TimedOut"), ("False", "NotGRPC")]
+    assert status_of(f"127.0.0.1:{silent.getsockname()[1]}", insecure=False) == ("False", "TimedOut")
+    assert status_of(start().endpoint, insecure=False) == ("False", "TLSFailed")
 
 
 def test_tls_is_checked_by_the_name_that_was_published(start, certificate, monkeypatch):
@@ -116,9 +116,9 @@ def test_tls_is_checked_by_the_name_that_was_published(start, certificate, monke
     monkeypatch.setattr(socket, "getaddrinfo", lambda *args, **options: answers)
     trusting = ProbeRules(HERE, seconds=0.5, roots=str(cert))
 
-    assert asked(f"agent.test:{agent.port}", insecure=False, rules=trusting) == ("True", "Reachable")
-    assert asked(f"other.test:{agent.port}", insecure=False, rules=trusting) == ("False", "TLSFailed")
-    assert asked(f"agent.test:{agent.port}", insecure=False) == ("False", "TLSFailed")
+    assert status_of(f"agent.test:{agent.port}", insecure=False, rules=trusting) == ("True", "Reachable")
+    assert status_of(f"other.test:{agent.port}", insecure=False, rules=trusting) == ("False", "TLSFailed")
+    assert status_of(f"agent.test:{agent.port}", insecure=False) == ("False", "TLSFailed")
 
 
 def test_what_may_not_be_asked_is_never_connected_to(monkeypatch):
@@ -131,15 +131,15 @@ def test_what_may_not_be_asked_is_never_connected_to(monkeypatch):
 
     monkeypatch.setattr(socket, "create_connection", refuse)
     for host in ("127.0.0.1", "169.254.169.254", "10.1.2.3", "[::1]", "168.63.129.16", "[::ffff:10.0.0.1]"):
-        assert asked(f"{host}:8000", rules=ProbeRules()) == ("Unknown", "AddressNotAllowed")
-    assert asked("8.8.8.8:5432", rules=ProbeRules(ports=((8000, 8999),))) == ("Unknown", "PortNotAllowed")
-    assert asked("k8s://agent.acme:grpc") == ("Unknown", "OnlyInCluster")
-    assert asked("nobody.invalid:8000") == ("Unknown", "NotResolved")
+        assert status_of(f"{host}:8000", rules=ProbeRules()) == ("Unknown", "AddressNotAllowed")
+    assert status_of("8.8.8.8:5432", rules=ProbeRules(ports=((8000, 8999),))) == ("Unknown", "PortNotAllowed")
+    assert status_of("k8s://agent.acme:grpc") == ("Unknown", "OnlyInCluster")
+    assert status_of("nobody.invalid:8000") == ("Unknown", "NotResolved")
     assert connected == []
 
     answers = iter([[(0, 0, 0, "", ("8.8.8.8", 8000))], [(0, 0, 0, "", ("127.0.0.1", 8000))]])
     monkeypatch.setattr(socket, "getaddrinfo", lambda *args, **options: next(answers))
-    assert asked("rebinding.test:8000", rules=ProbeRules()) == ("False", "ConnectFailed")
+    assert status_of("rebinding.test:8000", rules=ProbeRules()) == ("False", "ConnectFailed")
     assert connected == [("8.8.8.8", 8000)]
 
 
@@ -161,14 +161,14 @@ def look(times: int = 1) -> int:
     return changed
 
 
-def told() -> list[tuple[str, str]]:
+def status_changes() -> list[tuple[str, str]]:
     events = Event.objects.filter(type="agent_config.status_changed", data__condition="Reachable")
-    return [(one.data["status"], one.data["data_plane"]) for one in events.order_by("position")]
+    return [(event.data["status"], event.data["data_plane"]) for event in events.order_by("position")]
 
 
 def reachable(team: str = "acme") -> tuple[str, str]:
-    found = condition(team, "Reachable")
-    return found["status"], found["reason"]
+    reachable_condition = condition(team, "Reachable")
+    return reachable_condition["status"], reachable_condition["reason"]
 
 
 @pytest.mark.django_db(transaction=True)
@@ -180,7 +180,7 @@ def test_a_document_tells_whether_its_agents_answer_and_only_transitions_are_eve
 
     check_endpoints()
     assert look() == 1
-    assert (reachable(), told()) == (("True", "Reachable"), [])
+    assert (reachable(), status_changes()) == (("True", "Reachable"), [])
     agent.says("NOT_SERVING")
     assert (look(2), reachable()[0]) == (0, "True")
     assert (look(4), reachable()) == (1, ("False", "Unreachable"))
@@ -190,7 +190,7 @@ def test_a_document_tells_whether_its_agents_answer_and_only_transitions_are_eve
     agent.says("SERVING")
     look(2)
 
-    assert (reachable()[0], told()) == ("True", [("False", ""), ("True", "")])
+    assert (reachable()[0], status_changes()) == ("True", [("False", ""), ("True", "")])
     assert condition("acme", "Reachable")["observed_generation"] == 1
     assert served() == before
 
@@ -206,10 +206,10 @@ def test_endpoints_follow_documents_and_two_who_look_never_ask_the_same(probing,
     AgentEndpoint.objects.update(due_at="2020-01-01T00:00Z", streak=0)
 
     both = [threading.Thread(target=check_endpoints) for _ in range(2)]
-    for one in both:
-        one.start()
-    for one in both:
-        one.join()
+    for agent_server in both:
+        agent_server.start()
+    for agent_server in both:
+        agent_server.join()
 
     assert AgentEndpoint.objects.get().streak == 1
     publish("acme", text("acme-sensor", "acme_sensor"))
@@ -223,10 +223,10 @@ def test_endpoints_follow_documents_and_two_who_look_never_ask_the_same(probing,
 def test_the_policy_can_keep_new_documents_out_until_their_agents_answer(probing, start):
     probing.AGENT_PROBES = "gate-new"
     agent = start()
-    said = text("acme-sensor", "acme_sensor", endpoint=agent.endpoint, insecure="true")
-    publish("acme", said)
+    content = text("acme-sensor", "acme_sensor", endpoint=agent.endpoint, insecure="true")
+    publish("acme", content)
     assert ("acme-sensor" in served(), condition("acme", "Accepted")["reason"]) == (False, "Unreachable")
-    (outcome,) = preview_changes([PreviewChange(name("acme"), said)]).outcomes
+    (outcome,) = preview_changes([PreviewChange(name("acme"), content)]).outcomes
     assert not outcome.is_affected
 
     check_endpoints()

@@ -32,9 +32,9 @@ def folder(db, settings, tmp_path) -> Path:
     return tmp_path
 
 
-def write(folder: Path, team: str, said: str, name: str = "agents.yaml") -> None:
+def write(folder: Path, team: str, content: str, name: str = "agents.yaml") -> None:
     (folder / team).mkdir(exist_ok=True)
-    (folder / team / name).write_text(said)
+    (folder / team / name).write_text(content)
 
 
 def look() -> str:
@@ -80,9 +80,11 @@ def test_a_broken_file_keeps_its_last_good_generation_and_touches_no_other(folde
     assert "acme-sensor" in served()
     assert "beta_query" in served()
     status = AgentConfigStatus.objects.get(document__team="acme")
-    told = {one["type"]: (one["status"], one["reason"]) for one in status.conditions}
-    assert told["Valid"] == ("False", "InvalidYAML")
-    assert told["Programmed"] == ("True", "ServingLastGood")
+    conditions = {
+        condition["type"]: (condition["status"], condition["reason"]) for condition in status.conditions
+    }
+    assert conditions["Valid"] == ("False", "InvalidYAML")
+    assert conditions["Programmed"] == ("True", "ServingLastGood")
 
 
 def test_a_folder_that_is_gone_removes_nothing_and_says_so(folder, settings):
@@ -95,7 +97,9 @@ def test_a_folder_that_is_gone_removes_nothing_and_says_so(folder, settings):
 
     assert "acme-sensor" in served()
     status = AgentConfigStatus.objects.get(document__team="acme")
-    assert [one["status"] for one in status.conditions if one["type"] == "Stale"] == ["True"]
+    assert [condition["status"] for condition in status.conditions if condition["type"] == "Stale"] == [
+        "True"
+    ]
     settings.AGENT_CONFIGS_PATH = str(folder)
     assert look() == "current"
 
@@ -196,7 +200,7 @@ def test_the_command_says_what_is_wrong(db, settings, folder, capsys):
 
     told = capsys.readouterr()
     assert "top.yaml" in told.err
-    assert "in force" in told.out
+    assert "was loaded" in told.out
     settings.AGENT_CONFIGS_PATH = ""
     with pytest.raises(CommandError, match="AGENT_CONFIGS_PATH"):
         call_command("load_agent_configs")

@@ -27,6 +27,7 @@ from registry.heartbeats.token_usage import note_token_uses
 from registry.providers.models import Provider
 from tests.support.api_client import AGENT, Api, token_for
 from tests.support.asgi_client import Worker, close_connections
+from tests.support.waiting import until
 
 BEAT = {"timestamp": "2026-11-21T09:30:00Z", "consumer_lag": 0}
 REPORT = {
@@ -59,14 +60,14 @@ class Web:
         self.router._heartbeats._django = left
 
     def start(self, token, path, body, *, method="PUT", to=None, **headers):
-        sent = {"Authorization": f"Bearer {token}", "Content-Type": "application/json", **headers}
+        all_headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json", **headers}
         return self.worker.start(
-            method, path, body, to=to, **{name: value for name, value in sent.items() if value}
+            method, path, body, to=to, **{name: value for name, value in all_headers.items() if value}
         )
 
     def beat(self, token, agent_id, body=None, **how):
-        said = json.dumps(BEAT if body is None else body).encode()
-        return self.start(token, path_of(agent_id), said, **how).result(15)
+        content = json.dumps(BEAT if body is None else body).encode()
+        return self.start(token, path_of(agent_id), content, **how).result(15)
 
     def fast(self, token, agent_id, body=None):
         """Beat and say whether the fast path took it."""
@@ -214,10 +215,10 @@ def both(web, token, path, body, **headers):
     fast = web.start(token, path, body, **headers).result(15)
     left = web.left_to_django - left
     django = web.start(token, path, body, to=web.router._bridge, **headers).result(15)
-    return known(fast), known(django), left
+    return comparable(fast), comparable(django), left
 
 
-def known(answer):
+def comparable(answer):
     """Status, headers without order and the body; times, jitter and new ids are blotted out in place."""
     body = answer.body.replace(answer["X-Request-ID"].encode(), b"id")
     body = re.sub(
@@ -251,14 +252,14 @@ def test_both_ways_write_the_same_lease(web, token, agent):
 
 def test_what_is_told_is_what_is_stored(web, token, agent):
     answer, fast = web.fast(token, agent)
-    told, lease = json.loads(answer.body), Api(token).get(f"agents/{agent}").json()
+    document, lease = json.loads(answer.body), Api(token).get(f"agents/{agent}").json()
 
     assert fast
-    assert told["last_heartbeat"] == lease["last_heartbeat"]
-    assert told["lease_expires_at"] == lease["lease_expires_at"]
-    assert (told["generation"], told["directives"], told["configuration_etag"]) == (1, [], "")
-    assert told["heartbeat_interval"] == 30
-    assert 24 <= told["next_heartbeat_in_seconds"] <= 30
+    assert document["last_heartbeat"] == lease["last_heartbeat"]
+    assert document["lease_expires_at"] == lease["lease_expires_at"]
+    assert (document["generation"], document["directives"], document["configuration_etag"]) == (1, [], "")
+    assert document["heartbeat_interval"] == 30
+    assert 24 <= document["next_heartbeat_in_seconds"] <= 30
 
 
 def test_generation_and_configuration_reach_the_agent(web, token, agent):
@@ -270,7 +271,7 @@ def test_generation_and_configuration_reach_the_agent(web, token, agent):
     assert fast
     assert json.loads(answer.body)["generation"] == 2
     assert json.loads(answer.body)["configuration_etag"] == '"v7"'
-    assert known(answer) == known(web.beat(token, agent, to=web.router._bridge))
+    assert comparable(answer) == comparable(web.beat(token, agent, to=web.router._bridge))
 
 
 def silence(state, **more):
@@ -283,7 +284,7 @@ def after_return():
     agent, lease, event = Agent.objects.get(), Lease.objects.get(), Event.objects.latest("id")
     times = [agent.flapped_at, agent.steady_since, agent.state_since]
     return (
-        (agent.state, agent.state_reason, round(agent.flap_penalty, 1), [one is None for one in times]),
+        (agent.state, agent.state_reason, round(agent.flap_penalty, 1), [time is None for time in times]),
         (lease.state, lease.consumer_lag, lease.reported_at, lease.expires_at - lease.renewed_at),
         (event.type, event.object_id, event.actor, event.request_id, event.data),
     )
@@ -292,16 +293,16 @@ def after_return():
 @pytest.mark.parametrize("lag", [0, 500])
 @pytest.mark.parametrize("state", ["unavailable", "unknown"])
 def test_a_silent_agent_returns_both_ways_alike(web, token, agent, state, lag):
-    said, found = {**BEAT, "consumer_lag": lag}, []
+    body, differences = {**BEAT, "consumer_lag": lag}, []
     for to in (None, web.router._bridge):
         silence(state, flap_penalty=0, flapped_at=None, steady_since=None)
         left = web.left_to_django
-        answer = web.beat(token, agent, said, to=to, X_Request_ID="back-1")
+        answer = web.beat(token, agent, body, to=to, X_Request_ID="back-1")
         assert web.left_to_django == left
-        found.append((known(answer), after_return()))
+        differences.append((comparable(answer), after_return()))
 
-    assert found[0] == found[1]
-    assert web.fast(token, agent, said)[1]
+    assert differences[0] == differences[1]
+    assert web.fast(token, agent, body)[1]
 
 
 def test_who_comes_back_too_often_has_to_beat_first(web, token, agent):
@@ -358,16 +359,16 @@ def test_what_is_more_than_a_return_is_left_to_django(web, token, agent):
 
 def test_a_fleet_that_returns_at_once_shares_a_transaction(web, token):
     agents = [register(token, f"r{n}") for n in range(20)]
-    for one in agents:
-        web.beat(token, one)
+    for agent in agents:
+        web.beat(token, agent)
     silence("unavailable")
-    left, held = web.left_to_django, threading.Event()
-    web.router._heartbeats._recoveries._thread.submit(held.wait, 10)
-    asked = [web.start(token, path_of(one), text(BEAT)) for one in agents]
+    left, events = web.left_to_django, threading.Event()
+    web.router._heartbeats._recoveries._thread.submit(events.wait, 10)
+    heartbeats = [web.start(token, path_of(agent), text(BEAT)) for agent in agents]
     time.sleep(0.3)
-    held.set()
+    events.set()
 
-    assert [one.result(15).status for one in asked] == [200] * 20
+    assert [heartbeat.result(15).status for heartbeat in heartbeats] == [200] * 20
     assert web.left_to_django == left
     assert Agent.objects.filter(state="ready").count() == 20
     assert Event.objects.filter(type="agent.ready").count() == 20
@@ -404,32 +405,32 @@ def test_a_congested_agent_stays_fast_while_it_is(web, token, agent):
 
 
 def test_a_report_is_stored_once_and_costs_nothing_while_it_stays(web, token, agent):
-    said = {**BEAT, **REPORT}
+    registration = {**BEAT, **REPORT}
 
-    took = [web.fast(token, agent, body)[1] for body in (said, said, BEAT, said)]
+    took = [web.fast(token, agent, body)[1] for body in (registration, registration, BEAT, registration)]
     changed = AgentReport.objects.get().changed_at
-    took.append(web.fast(token, agent, {**said, "versions": {"agent": "1.5"}})[1])
+    took.append(web.fast(token, agent, {**registration, "versions": {"agent": "1.5"}})[1])
 
     assert took == [False, True, True, True, False]
-    shown = Api(token).get(f"agents/{agent}").json()
-    assert shown["versions"] == {"agent": "1.5"}
-    assert shown["conditions"][0]["status"] == "false"
-    assert shown["providers"] == [{"name": "kubevirt", "service_type": "vm", "status": "ready"}]
+    agent_body = Api(token).get(f"agents/{agent}").json()
+    assert agent_body["versions"] == {"agent": "1.5"}
+    assert agent_body["conditions"][0]["status"] == "false"
+    assert agent_body["providers"] == [{"name": "kubevirt", "service_type": "vm", "status": "ready"}]
     assert AgentReport.objects.get().changed_at > changed
 
 
 def test_a_report_that_stays_renews_its_providers_without_django(web, token, agent):
     api = Api(token)
     api.post(f"agents/{agent}/providers?id=p1", {**PROVIDER, "status": "ready"})
-    said = {**BEAT, **REPORT}
+    body = {**BEAT, **REPORT}
 
-    took = [web.fast(token, agent, said)[1] for _ in range(2)]
+    took = [web.fast(token, agent, body)[1] for _ in range(2)]
     Provider.objects.update(expires_at=Now() - timedelta(hours=1))
     Lease.objects.update(vouched_at=Now() - timedelta(seconds=60))
     before = api.get(f"agents/{agent}/providers/p1").json()["lease_expires_at"]
     took.append(web.fast(token, agent)[1])
     plain = api.get(f"agents/{agent}/providers/p1").json()["lease_expires_at"]
-    took.append(web.fast(token, agent, said)[1])
+    took.append(web.fast(token, agent, body)[1])
 
     assert took == [False, True, True, True]
     assert plain == before
@@ -542,13 +543,13 @@ def test_a_revocation_that_meets_the_first_heartbeat_is_never_missed(web, token)
 
 def test_many_at_once_share_statements_and_all_are_renewed(web, token, agent):
     agents = [agent, *(register(token, f"m{number}") for number in range(40))]
-    for one in agents:
-        web.beat(token, one)
+    for member in agents:
+        web.beat(token, member)
     Lease.objects.update(renewed_at=Now() - timedelta(hours=1), expires_at=Now() - timedelta(hours=1))
     left, before = web.left_to_django, statements()
 
-    under_way = [web.start(token, path_of(one), text(BEAT)) for one in agents * 5]
-    answers = [one.result(15) for one in under_way]
+    under_way = [web.start(token, path_of(agent), text(BEAT)) for agent in agents * 5]
+    answers = [heartbeat.result(15) for heartbeat in under_way]
 
     assert {answer.status for answer in answers} == {200}
     assert web.left_to_django == left
@@ -565,11 +566,11 @@ def statements() -> int:
 
 
 def test_one_wrong_heartbeat_in_a_batch_hinders_no_other(web, token, agent):
-    others = [register(token, f"m{number}") for number in range(5)]
-    for one in others:
+    numbers = [register(token, f"m{number}") for number in range(5)]
+    for one in numbers:
         web.beat(token, one)
 
-    asked = [agent, uuid.uuid4(), *others]
+    asked = [agent, uuid.uuid4(), *numbers]
     answers = [one.result(15) for one in [web.start(token, path_of(a), text(BEAT)) for a in asked]]
 
     assert [answer.status for answer in answers] == [200, 404, 200, 200, 200, 200, 200]
@@ -666,7 +667,7 @@ def test_a_lease_that_is_set_is_granted_by_both_ways(web, token, agent, own, env
         json.loads(answer.body)["lease_expires_at"]
         == Api(token).get(f"agents/{agent}").json()["lease_expires_at"]
     )
-    assert known(answer) == known(web.beat(token, agent, to=web.router._bridge))
+    assert comparable(answer) == comparable(web.beat(token, agent, to=web.router._bridge))
     assert json.loads(other_answer.body)["lease_seconds"] == 90
 
 
@@ -701,10 +702,7 @@ def test_who_is_switched_off_between_its_heartbeat_and_its_permit_gets_none(web,
     with transaction.atomic():
         Token.objects.select_for_update().get(digest=digest(token))
         under_way = web.start(token, path_of(agent), text(BEAT))
-        deadline = time.monotonic() + 10
-        while Lease.objects.get().reported_at is None and time.monotonic() < deadline:
-            time.sleep(0.02)
-        assert Lease.objects.get().reported_at is not None
+        until(lambda: Lease.objects.get().reported_at is not None)
         time.sleep(0.2)  # it waits for the token's row now
         assert not under_way.done()
         Principal.objects.filter(tokens__digest=digest(token)).update(is_active=False)
@@ -738,13 +736,13 @@ def test_a_token_that_only_beats_is_known_to_be_in_use(web, token, agent):
 def test_nothing_is_told_before_the_commit(web, token, agent):
     """The statement succeeds and its commit fails: nobody may hear that a heartbeat was taken."""
     agents = [agent, *(register(token, f"m{number}") for number in range(30))]
-    for one in agents:
-        web.beat(token, one)
+    for member in agents:
+        web.beat(token, member)
     before = dict(Lease.objects.values_list("agent_id", "renewed_at"))
     with connection.cursor() as cursor:
         cursor.execute(_FAILS_AT_COMMIT)
     try:
-        answers = [one.result(30) for one in [web.start(token, path_of(a), text(BEAT)) for a in agents]]
+        answers = [agent.result(30) for agent in [web.start(token, path_of(a), text(BEAT)) for a in agents]]
     finally:
         with connection.cursor() as cursor:
             cursor.execute("DROP FUNCTION fail_at_commit() CASCADE")

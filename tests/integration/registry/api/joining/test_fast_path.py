@@ -52,9 +52,9 @@ class Web:
         self.router._joins._django = left
 
     def start(self, secret, body, *, to=None, path=PATH, **headers):
-        said = body if isinstance(body, bytes) else json.dumps(body).encode()
-        sent = {"Authorization": f"Bearer {secret}", "Content-Type": "application/json", **headers}
-        return self.worker.start("POST", path, said, to=to, **sent)
+        content = body if isinstance(body, bytes) else json.dumps(body).encode()
+        all_headers = {"Authorization": f"Bearer {secret}", "Content-Type": "application/json", **headers}
+        return self.worker.start("POST", path, content, to=to, **all_headers)
 
     def join(self, secret, body, **how):
         """Join, and say whether the fast path took it."""
@@ -95,8 +95,8 @@ def forget_everybody() -> None:
 
 
 def invite(**more) -> str:
-    said = {"name": "fleet", "name_pattern": "*", "uses": 100, **more}
-    answer = Api(token_for("admin")).post("join-tokens", said)
+    token_body = {"name": "fleet", "name_pattern": "*", "uses": 100, **more}
+    answer = Api(token_for("admin")).post("join-tokens", token_body)
     assert answer.status_code == 201, answer.content
     return answer.json()["token"]
 
@@ -166,7 +166,7 @@ CASES = {
 }
 
 
-def known(body):
+def comparable(body):
     """An answer's body without what is different each time."""
     text = json.loads(body)
     text.pop("request_id", None)
@@ -181,7 +181,7 @@ def known(body):
 @pytest.mark.parametrize("case", CASES)
 def test_both_ways_answer_the_same_and_leave_the_same(web, case):
     terms, before, body, status, fast = CASES[case]
-    found = []
+    outcomes = []
     for to in (None, web.router._bridge):
         forget_everybody()
         secret = invite(**terms)
@@ -191,20 +191,20 @@ def test_both_ways_answer_the_same_and_leave_the_same(web, case):
         assert answer.status == status, answer.body
         assert took is (fast or to is not None)
         heads = sorted(name for name, _ in answer.headers)
-        found.append((known(answer.body), heads, traces(since)))
+        outcomes.append((comparable(answer.body), heads, traces(since)))
 
-    assert found[0] == found[1]
+    assert outcomes[0] == outcomes[1]
 
 
 def test_what_is_told_is_what_is_stored_and_the_credential_beats_at_once(web):
     answer, took = web.join(invite(), FULL, X_Request_ID="storm-1")
-    told = json.loads(answer.body)
-    agent_id = told["agent"]["agent_id"]
+    document = json.loads(answer.body)
+    agent_id = document["agent"]["agent_id"]
 
     assert (took, answer["x-request-id"]) == (True, "storm-1")
-    shown = Api(token_for("admin")).get(f"agents/{agent_id}").json()
-    steady = {**shown, "next_heartbeat_in_seconds": 0}
-    assert {**told["agent"], "next_heartbeat_in_seconds": 0} == steady
+    body = Api(token_for("admin")).get(f"agents/{agent_id}").json()
+    steady = {**body, "next_heartbeat_in_seconds": 0}
+    assert {**document["agent"], "next_heartbeat_in_seconds": 0} == steady
     row = AuditRecord.objects.get(action="agent.registered")
     principal = Principal.objects.get(name=row.actor)
     assert (row.request_id, row.actor_id, row.before) == ("storm-1", principal.id, None)
@@ -214,7 +214,7 @@ def test_what_is_told_is_what_is_stored_and_the_credential_beats_at_once(web):
     lease = Lease.objects.get()
     assert bytes(lease.token_digest) == bytes(Token.objects.get(principal=principal).digest)
     beat = {"timestamp": "2026-11-21T09:30:00Z", "consumer_lag": 0}
-    assert Api(told["token"]).put(f"agents/{agent_id}/heartbeat", beat).status_code == 200
+    assert Api(document["token"]).put(f"agents/{agent_id}/heartbeat", beat).status_code == 200
 
 
 @pytest.mark.parametrize(
@@ -242,11 +242,11 @@ def test_a_join_with_a_key_is_fast_and_its_repetition_is_djangos(web):
     again, took_again = web.join(secret, AGENT, Idempotency_Key="k1")
     other, took_other = web.join(secret, named("a2"), Idempotency_Key="k2")
 
-    assert [one.status for one in (first, again, other)] == [201, 201, 201]
+    assert [first.status for first in (first, again, other)] == [201, 201, 201]
     assert (took, took_again, took_other) == (True, False, True)
-    told, told_again = json.loads(first.body), json.loads(again.body)
-    assert told["agent"]["agent_id"] == told_again["agent"]["agent_id"]
-    assert told["token"] != told_again["token"]
+    document, told_again = json.loads(first.body), json.loads(again.body)
+    assert document["agent"]["agent_id"] == told_again["agent"]["agent_id"]
+    assert document["token"] != told_again["token"]
     assert JoinToken.objects.get().uses_left == 0
     assert Token.objects.filter(principal__name__startswith="agent.", revoked_at=None).count() == 2
 
@@ -259,14 +259,14 @@ def test_a_bad_key_is_refused_by_both_ways(web):
 
 def test_one_key_many_times_in_a_batch_lets_one_agent_in(web):
     secret = invite()
-    held = threading.Event()
-    web.router._joins._batches._thread.submit(held.wait, 10)
-    asked = [web.start(secret, AGENT, Idempotency_Key="k1") for _ in range(6)]
+    release = threading.Event()
+    web.router._joins._batches._thread.submit(release.wait, 10)
+    joins = [web.start(secret, AGENT, Idempotency_Key="k1") for _ in range(6)]
     time.sleep(0.2)
-    held.set()
-    answers = [one.result(15) for one in asked]
+    release.set()
+    answers = [join.result(15) for join in joins]
 
-    assert {one.status for one in answers} <= {201, 409}
+    assert {answer.status for answer in answers} <= {201, 409}
     assert JoinToken.objects.get().uses_left == 99
     assert Agent.objects.count() == 1
     assert Token.objects.filter(principal__name__startswith="agent.", revoked_at=None).count() == 1
@@ -274,12 +274,12 @@ def test_one_key_many_times_in_a_batch_lets_one_agent_in(web):
 
 def at_once(web, secrets, bodies):
     """Ask all while the thread of the batches is held, so that they form one batch."""
-    held = threading.Event()
-    web.router._joins._batches._thread.submit(held.wait, 10)
-    asked = [web.start(secret, body) for secret, body in zip(secrets, bodies, strict=True)]
+    release = threading.Event()
+    web.router._joins._batches._thread.submit(release.wait, 10)
+    joins = [web.start(secret, body) for secret, body in zip(secrets, bodies, strict=True)]
     time.sleep(0.2)
-    held.set()
-    return [one.result(15) for one in asked]
+    release.set()
+    return [join.result(15) for join in joins]
 
 
 def test_many_in_one_batch_share_a_transaction_and_each_has_its_own(web):
@@ -287,10 +287,10 @@ def test_many_in_one_batch_share_a_transaction_and_each_has_its_own(web):
 
     answers = at_once(web, [secret] * 50, [named(f"m{n}") for n in range(50)])
 
-    told = [json.loads(one.body) for one in answers]
-    assert [one.status for one in answers] == [201] * 50
-    assert [one["agent"]["name"] for one in told] == [f"m{n}" for n in range(50)]
-    assert len({one["token"] for one in told}) == 50
+    bodies = [json.loads(answer.body) for answer in answers]
+    assert [answer.status for answer in answers] == [201] * 50
+    assert [body["agent"]["name"] for body in bodies] == [f"m{n}" for n in range(50)]
+    assert len({body["token"] for body in bodies}) == 50
     assert Agent.objects.values("created_at").distinct().count() <= 2
     assert AuditRecord.objects.filter(action="agent.registered").count() == 50
     assert JoinToken.objects.get().uses_left == 0
@@ -303,7 +303,7 @@ def test_one_that_is_refused_hurts_no_other(web):
 
     answers = at_once(web, [good, good, bad, good, good], bodies)
 
-    assert [one.status for one in answers] == [201, 409, 400, 400, 201]
+    assert [answer.status for answer in answers] == [201, 409, 400, 400, 201]
 
 
 def test_of_two_with_one_name_in_a_batch_one_joins(web):
@@ -311,7 +311,7 @@ def test_of_two_with_one_name_in_a_batch_one_joins(web):
 
     answers = at_once(web, [secret] * 2, [AGENT] * 2)
 
-    assert sorted(one.status for one in answers) == [201, 409]
+    assert sorted(answer.status for answer in answers) == [201, 409]
     assert JoinToken.objects.get().uses_left == 99
     assert Principal.objects.filter(name__startswith="agent.").count() == 1
 
@@ -321,7 +321,7 @@ def test_a_token_with_three_uses_lets_three_of_ten_in(web):
 
     answers = at_once(web, [few] * 10 + [many], [named(f"t{n}") for n in range(11)])
 
-    assert sorted(one.status for one in answers[:10]) == [201] * 3 + [401] * 7
+    assert sorted(answer.status for answer in answers[:10]) == [201] * 3 + [401] * 7
     assert answers[10].status == 201
     assert Agent.objects.count() == 4
     assert sorted(JoinToken.objects.values_list("uses_left", flat=True)) == [0, 99]
@@ -331,11 +331,11 @@ def test_two_workers_that_meet_count_every_use(web):
     """Django and the fast path take the same token at once."""
     secret = invite(uses=20)
     with ThreadPoolExecutor(4) as pool:
-        asked = [
+        joins = [
             pool.submit(web.join, secret, named(f"w{n}"), to=None if n % 2 else web.router._bridge)
             for n in range(30)
         ]
-        statuses = sorted(one.result(20)[0].status for one in asked)
+        statuses = sorted(join.result(20)[0].status for join in joins)
 
     assert statuses == [201] * 20 + [401] * 10
     assert Agent.objects.count() == 20
@@ -357,7 +357,7 @@ def test_a_connection_lost_in_mid_batch_leaves_nothing_and_the_agent_joins_all_t
     answers = at_once(web, [secret] * 5, [named(f"l{n}") for n in range(5)])
 
     assert lost[0] >= 1
-    assert [one.status for one in answers] == [201] * 5
+    assert [answer.status for answer in answers] == [201] * 5
     assert Agent.objects.count() == Lease.objects.count() == 5
     assert Principal.objects.filter(name__startswith="agent.").count() == 5
     assert JoinToken.objects.get().uses_left == 95

@@ -24,18 +24,18 @@ async def page(scope: Any, receive: Any, send: Any) -> None:
 
 
 def ask(gate: LoginGate, peer: str, forwarded: str = "") -> dict[str, Any]:
-    sent: list[dict[str, Any]] = []
+    messages: list[dict[str, Any]] = []
 
     async def send(message: dict[str, Any]) -> None:
-        sent.append(message)
+        messages.append(message)
 
     headers = [(b"x-forwarded-for", forwarded.encode())] if forwarded else []
     asyncio.run(gate({"client": (peer, 1), "headers": headers}, None, send))  # type: ignore[arg-type]
-    return sent[0]
+    return messages[0]
 
 
-def statuses(gate: LoginGate, *asked: tuple[str, str]) -> list[int]:
-    return [ask(gate, *one)["status"] for one in asked]
+def statuses(gate: LoginGate, *addresses: tuple[str, str]) -> list[int]:
+    return [ask(gate, *address)["status"] for address in addresses]
 
 
 def test_an_address_is_refused_above_its_limit_until_the_minute_is_over():

@@ -68,14 +68,14 @@ def test_spellings_of_a_name_count_as_that_name(typed):
 
 
 def test_a_known_browser_is_counted_by_itself():
-    known = limits_of(Attempt("jane", "192.0.2.1", "b1"), per_address=1, per_name=1, in_all=1)
+    attempt_limits = limits_of(Attempt("jane", "192.0.2.1", "b1"), per_address=1, per_name=1, in_all=1)
     other = limits_of(Attempt("jane", "192.0.2.1"), per_address=1, per_name=1, in_all=1)
 
-    assert not {limit.key for limit in (*known.own, *known.shared)} & {
+    assert not {limit.key for limit in (*attempt_limits.own, *attempt_limits.shared)} & {
         limit.key for limit in (*other.own, *other.shared)
     }
-    assert exceeded(known.own, [11])
-    assert not exceeded(known.own, [10])
+    assert exceeded(attempt_limits.own, [11])
+    assert not exceeded(attempt_limits.own, [10])
 
 
 def test_local_counters_end_with_their_window_and_keep_to_their_room():

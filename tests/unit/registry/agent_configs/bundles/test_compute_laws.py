@@ -121,9 +121,9 @@ def again(
 
 def fates(found: RecomputeResult, *, without: frozenset[Any] = frozenset()) -> dict[Any, Any]:
     return {
-        one.claim.order: (one.reason, one.winner and one.winner.order)
-        for one in found.decision.verdicts
-        if one.claim.document not in without
+        verdict.claim.order: (verdict.reason, verdict.winner and verdict.winner.order)
+        for verdict in found.decision.verdicts
+        if verdict.claim.document not in without
     }
 
 
@@ -145,8 +145,8 @@ def test_deciding_again_changes_nothing(world):
     second = again(world, list(world.documents), first)
 
     assert not first.holds
-    assert [one.accepted for one in first.decision.verdicts] == [
-        one.accepted for one in second.decision.verdicts
+    assert [verdict.accepted for verdict in first.decision.verdicts] == [
+        verdict.accepted for verdict in second.decision.verdicts
     ]
     assert bundle_digest(first.bundle) == bundle_digest(second.bundle)
     assert second.difference.is_empty
@@ -156,7 +156,7 @@ def test_deciding_again_changes_nothing(world):
 def best_granted(claim: Claim, world: RecomputeInputs) -> bool:
     """True if nobody was granted the name more closely than the claim's team."""
     closest = max(
-        (one.specificity(claim.key.kind, claim.key.name) for one in world.ownership.grants), default=0
+        (grant.specificity(claim.key.kind, claim.key.name) for grant in world.ownership.grants), default=0
     )
     return world.ownership.specificity(claim) == closest
 
@@ -165,9 +165,9 @@ def endpoints(documents: Any, team: str, agent: str = "") -> set[str]:
     """Endpoints of a team, or of one agent of it as it is written in bundles."""
     return {
         deployment.endpoint
-        for one in documents
-        if one.team == team
-        for name, deployment in one.content.agents.items()
+        for document in documents
+        if document.team == team
+        for name, deployment in document.content.agents.items()
         if not agent or agent in (name, f"{team}--{name}")
     }
 
@@ -181,16 +181,16 @@ def lodges(claim: Claim, team: str, world: RecomputeInputs) -> bool:
 def test_who_goes_takes_nothing_from_another_team(world, earlier, data):
     gone = data.draw(st.sampled_from(world.documents))
     before = again(world, list(world.documents), again(world, earlier))
-    left = [one for one in world.documents if one is not gone]
+    left = [document for document in world.documents if document is not gone]
 
     after = again(world, left, before)
 
-    kept = {one.order for one in after.decision.accepted}
+    orders = {claim.order for claim in after.decision.accepted}
     for claim in before.decision.accepted:
         if claim.team != gone.team and best_granted(claim, world) and not lodges(claim, gone.team, world):
-            assert claim.order in kept
-    mine = sum(one.document == gone.id for one in before.decision.accepted)
-    event(f"something was freed: {len(kept) > len(before.decision.accepted) - mine}")
+            assert claim.order in orders
+    own_count = sum(claim.document == gone.id for claim in before.decision.accepted)
+    event(f"something was freed: {len(orders) > len(before.decision.accepted) - own_count}")
 
 
 @given(worlds)
@@ -206,41 +206,41 @@ def test_an_invalid_document_changes_nothing_for_others(world):
 @given(worlds, st.data())
 def test_a_document_is_decided_about_by_those_alone_that_it_has_to_do_with(world, data):
     """What the webhook asks: of thousands of documents it loads a few."""
-    one = data.draw(st.sampled_from(list(world.documents)))
+    document = data.draw(st.sampled_from(list(world.documents)))
     history = again(world, list(world.documents)).history
-    near = find_related(world.documents, [one])
+    near = find_related(world.documents, [document])
     few = [other for other in world.documents if other.id in near]
     event(f"{len(few)} of {len(world.documents)}")
 
     all_, some = again(world, world.documents, history=history), again(world, few, history=history)
 
-    assert one in few
-    assert some.decision.of(one.id) == all_.decision.of(one.id)
+    assert document in few
+    assert some.decision.of(document.id) == all_.decision.of(document.id)
 
 
 @given(worlds)
 def test_every_name_has_one_owner_and_every_loser_a_reason(world):
-    found = again(world, list(world.documents))
+    recomputed = again(world, list(world.documents))
 
     by_key: dict[Any, set[str]] = {}
-    for claim in found.decision.accepted:
+    for claim in recomputed.decision.accepted:
         if claim.agent and claim.key.kind is not ClaimKind.DEFAULT:
             by_key.setdefault(claim.key, set()).add(claim.digest)
     assert all(len(digests) == 1 for digests in by_key.values())
-    for one in found.decision.dropped:
-        assert one.message
-        assert one.winner is None or one.winner.order != one.claim.order
+    for drop in recomputed.decision.dropped:
+        assert drop.message
+        assert drop.winner is None or drop.winner.order != drop.claim.order
 
 
 @given(documents(4), ownerships)
-def test_losing_together_is_a_policy_that_keeps_every_law_of_order(found, ownership):
+def test_losing_together_is_a_policy_that_keeps_every_law_of_order(recomputed, ownership):
     policy = ClaimPolicy(tie_rule=TieRule.REJECT_BOTH)
-    world = RecomputeInputs(found, Target(), ownership, policy=policy)
+    world = RecomputeInputs(recomputed, Target(), ownership, policy=policy)
 
-    first, second = again(world, found), again(world, found[::-1])
+    first, second = again(world, recomputed), again(world, recomputed[::-1])
 
     assert first == second
-    assert again(world, found, first).decision.accepted == first.decision.accepted
+    assert again(world, recomputed, first).decision.accepted == first.decision.accepted
 
 
 @given(worlds)
@@ -249,19 +249,19 @@ def test_a_data_plane_reads_exactly_what_is_meant(world):
     section = world.target.names.section
 
     for text in (as_yaml(bundle), as_json(bundle)):
-        assert load(text, section=section) == meant(world, bundle)
+        assert load(text, section=section) == intended_config(world, bundle)
 
 
 @given(worlds, documents())
-def test_a_difference_is_empty_exactly_for_equal_bundles(world, others):
-    ours, theirs = again(world, list(world.documents)).bundle, again(world, others).bundle
+def test_a_difference_is_empty_exactly_for_equal_bundles(world, other_documents):
+    ours, theirs = again(world, list(world.documents)).bundle, again(world, other_documents).bundle
 
-    found = compare_bundles(ours, theirs)
+    delta = compare_bundles(ours, theirs)
 
-    if found.is_empty:
+    if delta.is_empty:
         assert bundle_digest(ours) == bundle_digest(theirs)
     if bundle_digest(ours) != bundle_digest(theirs):
-        assert not found.is_empty
+        assert not delta.is_empty
     assert compare_bundles(ours, ours).is_empty
 
 
@@ -275,21 +275,21 @@ def test_a_name_that_comes_back_in_time_is_had_again(world):
     assert fates(back) == fates(again(world, list(world.documents), first))
 
 
-def meant(world: RecomputeInputs, bundle: Any) -> LoadedConfig:
+def intended_config(world: RecomputeInputs, bundle: Any) -> LoadedConfig:
     words = world.target.names
     agents = {
         name: LoadedDeployment(
-            one.deployment.endpoint,
-            one.deployment.insecure,
-            one.deployment.service_config,
-            {words.operation(operation): value for operation, value in one.deployment.timeouts.items()},
-            one.deployment.default_timeout,
-            one.canary.project if one.canary else "",
-            one.canary.domain if one.canary else "",
+            agent.deployment.endpoint,
+            agent.deployment.insecure,
+            agent.deployment.service_config,
+            {words.operation(operation): value for operation, value in agent.deployment.timeouts.items()},
+            agent.deployment.default_timeout,
+            agent.canary.project if agent.canary else "",
+            agent.canary.domain if agent.canary else "",
         )
-        for name, one in bundle.agents.items()
+        for name, agent in bundle.agents.items()
     }
-    assert all(one.deployment.timeouts[Operation.LIST] for one in bundle.agents.values())
+    assert all(agent.deployment.timeouts[Operation.LIST] for agent in bundle.agents.values())
     return LoadedConfig(
         agents=agents,
         agent_for_task_types=bundle.mappings,

@@ -99,9 +99,9 @@ def test_agents_may_stand_in_a_list():
     assert load(of("{agents: [{a: {endpoint: 'a:1'}}]}")).agents == {"a": LoadedDeployment("a:1")}
 
 
-@pytest.mark.parametrize("said", ["'true'", "true", "yes", "y", "1"])
-def test_some_texts_and_words_are_true(said):
-    assert load(of(f"{{agents: {{a: {{insecure: {said}}}}}}}")).agents["a"].insecure is True
+@pytest.mark.parametrize("text", ["'true'", "true", "yes", "y", "1"])
+def test_some_texts_and_words_are_true(text):
+    assert load(of(f"{{agents: {{a: {{insecure: {text}}}}}}}")).agents["a"].insecure is True
 
 
 def test_a_misspelled_member_is_not_seen_by_anybody():

@@ -24,7 +24,7 @@ MANY = [published(f"d{number}") for number in range(6)]
 
 
 def gates(found):
-    return [one.gate for one in found]
+    return [part.gate for part in found]
 
 
 def test_a_good_bundle_passes():
@@ -80,16 +80,16 @@ def test_a_bundle_has_a_size_that_no_approval_changes():
 def test_what_flyte_would_misread_in_the_platforms_settings_is_held(platform, pointer):
     bundle = bundle_of(*MANY, platform=platform)
 
-    (held,) = find_holds(bundle, None)
+    (hold,) = find_holds(bundle, None)
 
-    assert held.gate is Gate.MISREAD
-    assert held.message.endswith(f"/plugins/agent-service/{pointer}.")
+    assert hold.gate is Gate.MISREAD
+    assert hold.message.endswith(f"/plugins/agent-service/{pointer}.")
 
 
 def test_the_platform_cannot_route_task_types_itself():
-    (held,) = find_holds(bundle_of(MANY[0], platform={"agentForTaskTypes": []}), None)
+    (hold,) = find_holds(bundle_of(MANY[0], platform={"agentForTaskTypes": []}), None)
 
-    assert held.gate is Gate.MISREAD
+    assert hold.gate is Gate.MISREAD
 
 
 @pytest.mark.parametrize(
@@ -131,9 +131,9 @@ def test_a_difference_names_agents_and_task_types():
         published("comes", "third", content({"w": "c"})),
     ]
 
-    found = compare_bundles(bundle_of(*before), bundle_of(*after))
+    delta = compare_bundles(bundle_of(*before), bundle_of(*after))
 
-    assert summarize_difference(found) == (
+    assert summarize_difference(delta) == (
         "+ agent c",
         "- agent b",
         "~ agent a: defaultTimeout, endpoint",
@@ -143,8 +143,8 @@ def test_a_difference_names_agents_and_task_types():
         "- default for u",
         "! propeller must restart for default-for-task-types",
     )
-    (change,) = found.agents_changed
-    assert [(one.before, one.after) for one in change.fields] == [("10s", "1ns"), ("x.y:1", "x.y:2")]
+    (change,) = delta.agents_changed
+    assert [(field.before, field.after) for field in change.fields] == [("10s", "1ns"), ("x.y:1", "x.y:2")]
 
 
 def test_what_belongs_to_hidden_teams_alone_is_not_told():
@@ -157,34 +157,37 @@ def test_what_belongs_to_hidden_teams_alone_is_not_told():
         published("stays", "acme", content({"t": "a", "v": "a"}, {"a": agent("x.y:2")})),
         published("comes", "third", content({"w": "c"})),
     )
-    found = compare_bundles(before, after)
+    delta = compare_bundles(before, after)
 
-    def told(*hidden):
-        return summarize_difference(redact_difference(found, before, after, frozenset(hidden)))
+    def lines_for(*hidden):
+        return summarize_difference(redact_difference(delta, before, after, frozenset(hidden)))
 
-    assert told() == summarize_difference(found)
-    assert told("other", "third") == (
+    assert lines_for() == summarize_difference(delta)
+    assert lines_for("other", "third") == (
         "~ agent a: endpoint",
         "> task type v: another organisation -> a, another organisation -> acme",
         "! propeller must restart for default-for-task-types",
     )
-    assert told("acme")[:2] == ("+ agent c", "- agent b")
-    assert not any(" a:" in one or "acme" in one for one in told("acme"))
+    assert lines_for("acme")[:2] == ("+ agent c", "- agent b")
+    assert not any(" a:" in line or "acme" in line for line in lines_for("acme"))
 
 
 def test_a_first_bundle_is_a_difference_too():
-    found = compare_bundles(None, bundle_of(MANY[0]))
+    delta = compare_bundles(None, bundle_of(MANY[0]))
 
-    assert (found.agents_added, [one.task_type for one in found.task_types_added]) == (("d0",), ["d0_task"])
+    assert (delta.agents_added, [task_type.task_type for task_type in delta.task_types_added]) == (
+        ("d0",),
+        ["d0_task"],
+    )
 
 
 def test_what_the_platform_changes_needs_a_restart():
     before = bundle_of(MANY[0])
     target = Target(platform={"pollInterval": "20s"}, enabled_plugins=("agent-service",))
 
-    found = compare_bundles(before, replace(before, target=target))
+    delta = compare_bundles(before, replace(before, target=target))
 
-    assert found.platform_changed == found.restarts == ("pollInterval", "enabled-plugins")
+    assert delta.platform_changed == delta.restarts == ("pollInterval", "enabled-plugins")
 
 
 def test_what_is_held_is_not_remembered_as_given_out():
@@ -192,10 +195,10 @@ def test_what_is_held_is_not_remembered_as_given_out():
     first = recompute(world, now=NOW)
     less = replace(world, documents=MANY[:1], active=first.bundle, history=first.history)
 
-    held = recompute(less, now=NOW)
-    again = recompute(replace(world, history=held.history, active=first.bundle), now=NOW)
+    recomputed = recompute(less, now=NOW)
+    again = recompute(replace(world, history=recomputed.history, active=first.bundle), now=NOW)
 
-    assert held.holds
-    assert all(one.established for one in held.history.values())
+    assert recomputed.holds
+    assert all(entry.established for entry in recomputed.history.values())
     assert bundle_digest(again.bundle) == bundle_digest(first.bundle)
     assert not again.holds

@@ -24,20 +24,22 @@ GOOD = Generation(1, content({"t": "a"}), NOW - timedelta(hours=1))
 
 
 def test_a_valid_update_is_served_at_once():
-    said = content({"t": "b"})
+    other_content = content({"t": "b"})
 
-    assert find_served_generation(2, Reading(said), GOOD, policy=GenerationPolicy(), now=NOW) == Generation(
-        2, said, NOW
-    )
+    assert find_served_generation(
+        2, Reading(other_content), GOOD, policy=GenerationPolicy(), now=NOW
+    ) == Generation(2, other_content, NOW)
 
 
 @pytest.mark.parametrize(
     ("age", "is_served"), [(None, True), (timedelta(hours=1), True), (timedelta(minutes=59), False)]
 )
 def test_an_invalid_update_leaves_the_last_good_one_while_patience_lasts(age, is_served):
-    found = find_served_generation(2, BROKEN, GOOD, policy=GenerationPolicy(max_last_good_age=age), now=NOW)
+    served_generation = find_served_generation(
+        2, BROKEN, GOOD, policy=GenerationPolicy(max_last_good_age=age), now=NOW
+    )
 
-    assert found == (GOOD if is_served else None)
+    assert served_generation == (GOOD if is_served else None)
 
 
 def test_an_invalid_first_generation_is_not_served():
@@ -70,7 +72,9 @@ def test_an_update_that_lessens_a_conflict_loses_nothing_new():
     now = decide([winner, before])
 
     assert decide([winner, better]).newly_dropped(now, before.id) == ()
-    assert [one.claim.key.name for one in decide([winner, before]).newly_dropped(decide([]), before.id)] == [
+    assert [
+        claim.claim.key.name for claim in decide([winner, before]).newly_dropped(decide([]), before.id)
+    ] == [
         "t",
         "u",
     ]

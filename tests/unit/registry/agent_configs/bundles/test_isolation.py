@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any
 
-from hypothesis import event, given, settings
+from hypothesis import event, given
 from hypothesis import strategies as st
 
 from registry.agent_configs.bundles.bundle import Bundle
@@ -20,6 +20,7 @@ from registry.agent_configs.documents.content import Content, Deployment
 from registry.agent_configs.documents.dialects import Dialect
 from registry.agent_configs.documents.published import Naming, PublishedDocument
 from tests.support.agent_config_samples import NOW, published
+from tests.support.properties import examples
 
 # What the other team has from the beginning: the hostile team claims this too, and loses.
 FIRST = {f"first-{number}": f"first{number}.ours:1" for number in range(5)}
@@ -34,19 +35,25 @@ configs = st.sampled_from(["", '{"a": 1}', f'{{"a": "{"x" * 3000}"}}'])
 @st.composite
 def documents(draw: st.DrawFn, team: str, names: dict[str, str], most: int = 3) -> list[PublishedDocument]:
     """What a team publishes in one round; none is a deletion of everything."""
-    found = []
+    drawn_contents = []
     for number in range(draw(st.integers(0, most))):
         ids = draw(st.sets(st.sampled_from(sorted(names)), min_size=1, max_size=5))
         service_config = draw(configs) if team == "hostile" else ""
         places = st.sampled_from(sorted(names.values()))
         agents = {
-            one: Deployment(draw(places) if team == "hostile" else names[one], draw(switches), service_config)
-            for one in sorted(ids)
+            agent_id: Deployment(
+                draw(places) if team == "hostile" else names[agent_id], draw(switches), service_config
+            )
+            for agent_id in sorted(ids)
         }
-        routes = {f"{one}.{kind}": one for one in sorted(ids) for kind in draw(st.sets(st.integers(0, 2)))}
-        said = Content(agents, routes)
-        found.append(published(f"d{number}", team, said, age=draw(st.integers(0, 50))))
-    return found
+        routes = {
+            f"{agent_id}.{kind}": agent_id
+            for agent_id in sorted(ids)
+            for kind in draw(st.sets(st.integers(0, 2)))
+        }
+        content = Content(agents, routes)
+        drawn_contents.append(published(f"d{number}", team, content, age=draw(st.integers(0, 50))))
+    return drawn_contents
 
 
 @st.composite
@@ -54,15 +61,15 @@ def rounds(draw: st.DrawFn) -> list[tuple[list[PublishedDocument], list[Publishe
     """What ours and the hostile team have published, round by round. In the first, ours is alone."""
     agents = {name: Deployment(place, True) for name, place in FIRST.items()}
     routes = {f"{name}.{kind}": name for name in FIRST for kind in range(3)}
-    kept = published("first", "ours", Content(agents, routes))
-    found = [([kept], [])]
+    constant = published("first", "ours", Content(agents, routes))
+    steps = [([constant], [])]
     for number in range(1, draw(st.integers(2, 6))):
-        ours = [replace(one, generation=number) for one in draw(documents("ours", LATER))]
+        ours = [replace(document, generation=number) for document in draw(documents("ours", LATER))]
         if draw(st.integers(0, 3)):
-            ours.append(kept)
+            ours.append(constant)
         hostile = draw(documents("hostile", {**FIRST, **HOSTILE}))
-        found.append((ours, [replace(one, generation=number) for one in hostile]))
-    return found
+        steps.append((ours, [replace(document, generation=number) for document in hostile]))
+    return steps
 
 
 gates = st.builds(
@@ -97,8 +104,8 @@ def part_of(bundle: Bundle | None, team: str) -> Any:
     """What a data plane reads of a team. Which of its documents gave a shared name is not part of it."""
     if bundle is None:
         return None
-    agents = [one for one in bundle.agents.values() if one.team == team]
-    routes = [(*one.name, one.agent, one.mapped) for one in bundle.routes if one.team == team]
+    agents = [agent for agent in bundle.agents.values() if agent.team == team]
+    routes = [(*route.name, route.agent, route.mapped) for route in bundle.routes if route.team == team]
     return agents, routes
 
 
@@ -112,36 +119,36 @@ def play(
         if world.gates.approval_required:
             # Ours is approved as soon as it asks; the hostile team never is.
             now = replace(now, approved=frozenset({part_digest("ours", sorted_by_id(ours))}))
-        found = recompute(now, now=at)
-        if world.active is None and {one.gate for one in found.holds} == {Gate.NEEDS_APPROVAL}:
-            found = recompute(replace(now, gates=replace(world.gates, approval_required=False)), now=at)
-        is_held = any(one.team == "ours" for one in found.division.held_parts)
-        if not found.holds:
-            world = replace(world, active=found.bundle, parts=found.division.parts)
-        world = replace(world, history=found.history)
-        outcomes.append(Outcome(part_of(world.active, "ours"), is_held, bool(found.holds)))
+        outcome = recompute(now, now=at)
+        if world.active is None and {hold.gate for hold in outcome.holds} == {Gate.NEEDS_APPROVAL}:
+            outcome = recompute(replace(now, gates=replace(world.gates, approval_required=False)), now=at)
+        is_held = any(held_part.team == "ours" for held_part in outcome.division.held_parts)
+        if not outcome.holds:
+            world = replace(world, active=outcome.bundle, parts=outcome.division.parts)
+        world = replace(world, history=outcome.history)
+        outcomes.append(Outcome(part_of(world.active, "ours"), is_held, bool(outcome.holds)))
     return outcomes
 
 
 def sorted_by_id(documents: list[PublishedDocument]) -> list[PublishedDocument]:
-    return sorted(documents, key=lambda one: one.id)
+    return sorted(documents, key=lambda document: document.id)
 
 
 worlds = st.builds(RecomputeInputs, documents=st.just(()), target=targets, policy=policies, gates=gates)
 
 
-@settings(max_examples=25)
+@examples(15, nightly=1_000)
 @given(worlds, rounds())
 def test_nothing_that_one_team_does_changes_or_holds_anothers_part(world, played):
     alone = play(world, [(ours, []) for ours, _ in played])
     beside = play(world, played)
 
-    event(f"ours held by its own change: {any(one.is_held for one in alone)}")
-    event(f"everything held: {any(one.is_all_held for one in alone)}")
+    event(f"ours held by its own change: {any(outcome.is_held for outcome in alone)}")
+    event(f"everything held: {any(outcome.is_all_held for outcome in alone)}")
     assert beside == alone
 
 
-@settings(max_examples=25)
+@examples(15, nightly=1_000)
 @given(worlds, rounds())
 def test_a_held_part_is_as_it_was(world, played):
     """While its change waits a team keeps exactly what it had."""

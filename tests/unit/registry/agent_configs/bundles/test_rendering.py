@@ -42,11 +42,11 @@ def test_the_corrected_samples_of_the_rfc_make_one_bundle():
         for name, text in (("1", CORRECTED_1), ("2", CORRECTED_2))
     ]
 
-    found = recomputed(*documents)
+    outcome = recomputed(*documents)
 
-    assert not found.holds
-    assert not found.decision.dropped
-    assert as_yaml(found.bundle) == (
+    assert not outcome.holds
+    assert not outcome.decision.dropped
+    assert as_yaml(outcome.bundle) == (
         """\
 plugins:
   agent-service:
@@ -81,12 +81,12 @@ tasks:
     ],
 )
 def test_every_dialect_is_read_as_it_is_meant(dialect, section, operation):
-    said = agent("x.y:1", timeouts={Operation.CREATE_TASK: MINUTE}, service_config="{}")
-    one = published(
-        "one", "acme", Content({"a": said}, {"MyTask": "a", "my.dotted": "a"}, frozenset({"mytask"}))
+    deployment = agent("x.y:1", timeouts={Operation.CREATE_TASK: MINUTE}, service_config="{}")
+    document = published(
+        "one", "acme", Content({"a": deployment}, {"MyTask": "a", "my.dotted": "a"}, frozenset({"mytask"}))
     )
 
-    config = load(as_yaml(bundle_of(one, dialect=dialect)), section=section)
+    config = load(as_yaml(bundle_of(document, dialect=dialect)), section=section)
 
     timeouts = {"CreateTask": MINUTE, operation: 3 * SECOND}
     assert config.agents == {"a": LoadedDeployment("x.y:1", False, "{}", timeouts, 10 * SECOND)}
@@ -135,9 +135,9 @@ def test_without_claims_something_is_supported_still(dialect, placeholders):
     ],
 )
 def test_a_mapping_is_left_out_where_it_would_hide_what_is_discovered(facts, release, dialect, mapped):
-    one = published("one", "acme", content({"t": "a"}), facts={"t": facts})
+    document = published("one", "acme", content({"t": "a"}), facts={"t": facts})
 
-    bundle = bundle_of(one, release=release, dialect=dialect)
+    bundle = bundle_of(document, release=release, dialect=dialect)
 
     assert bundle.mappings == ({"t": "a"} if mapped else {})
     assert bundle.supported == ("t",)
@@ -161,9 +161,9 @@ def test_a_canary_is_pinned_and_discovered():
     [((), ("t",)), (("container", " Agent-Service "), ("t",)), (("container", "connector-service"), ())],
 )
 def test_defaults_are_written_only_where_the_plugin_runs(enabled, defaults):
-    one = published("one", "acme", content({"t": "a"}, None, "t"))
+    document = published("one", "acme", content({"t": "a"}, None, "t"))
 
-    assert bundle_of(one, enabled_plugins=enabled).defaults == defaults
+    assert bundle_of(document, enabled_plugins=enabled).defaults == defaults
 
 
 def test_an_agent_that_lost_everything_is_left_out_and_an_idle_one_is_not():
@@ -178,10 +178,10 @@ def test_an_agent_that_lost_everything_is_left_out_and_an_idle_one_is_not():
 
 
 def test_ids_that_carry_their_team_already_keep_their_settings():
-    one = published("one", "acme", content({"t": "x", "u": "acme--x"}))
+    document = published("one", "acme", content({"t": "x", "u": "acme--x"}))
     policy = ClaimPolicy(naming=Naming(namespaced_ids=True))
 
-    bundle = recompute(RecomputeInputs([one], Target(), policy=policy), now=NOW).bundle
+    bundle = recompute(RecomputeInputs([document], Target(), policy=policy), now=NOW).bundle
 
     endpoints = {name: each.deployment.endpoint for name, each in bundle.agents.items()}
     assert endpoints == {"acme--x": "x.svc:8000", "acme--acme--x": "acme--x.svc:8000"}
@@ -193,30 +193,30 @@ def test_what_the_platform_sets_is_part_of_the_document():
         "defaultAgent": {"endpoint": "k8s://flyteagent.flyte:8000", "insecure": True},
     }
 
-    found = recomputed(published("one"), platform=platform)
+    outcome = recomputed(published("one"), platform=platform)
 
-    config = load(as_yaml(found.bundle))
-    assert not found.holds
+    config = load(as_yaml(outcome.bundle))
+    assert not outcome.holds
     assert config.poll_interval == 30 * SECOND
     assert config.default_agent == LoadedDeployment("k8s://flyteagent.flyte:8000", True)
 
 
 def test_where_a_claim_comes_from_does_not_change_the_document():
-    one, other = published("one"), published("other", said=published("one").content)
+    document, other = published("one"), published("other", said=published("one").content)
 
     assert (
-        bundle_digest(bundle_of(one))
+        bundle_digest(bundle_of(document))
         == bundle_digest(bundle_of(other))
-        == bundle_digest(bundle_of(one, other))
+        == bundle_digest(bundle_of(document, other))
     )
-    assert [str(one.document) for one in bundle_of(one, other).inputs] == [
+    assert [str(source.document) for source in bundle_of(document, other).inputs] == [
         "cluster/acme/one",
         "cluster/acme/other",
     ]
 
 
 def test_a_timeout_of_listing_from_before_the_limit_is_cut():
-    said = agent("x.y:1", timeouts={Operation.LIST: MINUTE})
-    bundle = bundle_of(published("one", said=content({"t": "a"}, {"a": said})))
+    deployment = agent("x.y:1", timeouts={Operation.LIST: MINUTE})
+    bundle = bundle_of(published("one", said=content({"t": "a"}, {"a": deployment})))
 
     assert bundle.agents["a"].deployment.timeouts[Operation.LIST] == 5 * SECOND

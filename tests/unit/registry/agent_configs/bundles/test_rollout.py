@@ -36,10 +36,10 @@ def test_a_stage_waits_for_a_share_of_all_earlier_ones(stage, percent, expected)
 def test_only_a_change_waits_and_an_approval_overrules_it():
     before, after = bundle_of(published("a")), bundle_of(published("a"), published("b"))
 
-    (held,) = find_holds(after, before, waits_for=["canary-1", "canary-2"])
-    assert (held.gate, held.message) == (
+    (hold,) = find_holds(after, before, waits_for=["canary-1", "canary-2"])
+    assert (hold.gate, hold.message) == (
         Gate.EARLIER_STAGE,
-        "It waits until canary-1 and 1 more of an earlier stage work with theirs.",
+        "Waiting for canary-1 and 1 more in an earlier stage to apply the change.",
     )
     assert find_holds(after, before) == ()
     assert find_holds(before, before, waits_for=["canary-1"]) == ()

@@ -29,10 +29,10 @@ V2 = ClaimPolicy(naming=Naming(Dialect.CONNECTOR_V2))
 
 
 def after(decision: Decision, history: History | None = None, *, now=NOW, activated: bool = True) -> History:
-    accepted = [one for one in decision.accepted if is_remembered(one)]
-    dropped = [one.claim for one in decision.dropped if is_remembered(one.claim)]
-    accepted += [one.claim for one in decision.endpoints if one.accepted]
-    dropped += [one.claim for one in decision.endpoints if not one.accepted]
+    accepted = [claim for claim in decision.accepted if is_remembered(claim)]
+    dropped = [claim.claim for claim in decision.dropped if is_remembered(claim.claim)]
+    accepted += [endpoint.claim for endpoint in decision.endpoints if endpoint.accepted]
+    dropped += [endpoint.claim for endpoint in decision.endpoints if not endpoint.accepted]
     return update_history(history or {}, accepted, dropped, now=now, activated=activated)
 
 
@@ -54,7 +54,7 @@ def test_the_older_document_wins_and_the_loser_is_told_who_and_why():
         DecidingRule.CREATED,
         "acme",
     )
-    assert lost.message == "The task type t is with cluster/acme/older of acme: that document is older."
+    assert lost.message == "The task type t belongs to cluster/acme/older of acme: its document is older."
     assert verdict(decision, newer, task("u")).accepted
     assert verdict(decision, newer, named("b")).accepted
 
@@ -70,7 +70,7 @@ def test_an_agent_that_loses_its_id_loses_its_task_types():
     assert verdict(decision, newer, named("same")).reason is Reason.AGENT_NAME_CONFLICT
     lost = verdict(decision, newer, task("u"))
     assert lost.reason is Reason.AGENT_NAME_CONFLICT
-    assert lost.message.endswith("because the agent same is not this document's.")
+    assert lost.message.endswith("because this document does not own the agent same.")
     assert verdict(decision, newer, task("v")).accepted
 
 
@@ -79,7 +79,7 @@ def test_ids_can_carry_their_team():
 
     decision = decide(same, policy=ClaimPolicy(naming=Naming(namespaced_ids=True)))
 
-    assert {one.claim.agent for one in decision.verdicts} == {"acme--a", "other--a"}
+    assert {verdict.claim.agent for verdict in decision.verdicts} == {"acme--a", "other--a"}
     assert not decision.dropped
 
 
@@ -91,7 +91,7 @@ def test_equal_claims_are_shared(team):
     decision = decide([first, second])
 
     assert not decision.dropped
-    assert {one.reason for one in decision.of(second.id)} == {Reason.SHARED_IDENTICAL}
+    assert {verdict.reason for verdict in decision.of(second.id)} == {Reason.SHARED_IDENTICAL}
 
 
 def test_two_documents_of_one_team_conflict_too():
@@ -170,7 +170,7 @@ class TestOwnership:
         before = decide(documents, ownership)
         order = Transfer(ClaimKind.TASK_TYPE, "acme_t", "acme", "other")
 
-        claims = [one.claim for one in before.verdicts]
+        claims = [verdict.claim for verdict in before.verdicts]
         decision = decide(documents, apply_transfer(ownership, order, claims), after(before))
 
         assert verdict(before, self.older, task("acme_t")).accepted
@@ -180,14 +180,14 @@ class TestOwnership:
     def test_a_transfer_to_somebody_who_claims_nothing_is_refused(self):
         order = Transfer(ClaimKind.TASK_TYPE, "acme_t", "acme", "other")
 
-        with pytest.raises(InvalidRequest, match="publishes no claim"):
+        with pytest.raises(InvalidRequest, match="does not claim"):
             apply_transfer(Ownership(), order, [one.claim for one in decide([self.older]).verdicts])
 
     def test_a_transfer_from_somebody_who_has_nothing_is_refused(self):
         order = Transfer(ClaimKind.TASK_TYPE, "acme_t", "akme", "other")
-        claims = [one.claim for one in decide([self.older, self.newer]).verdicts]
+        claims = [verdict.claim for verdict in decide([self.older, self.newer]).verdicts]
 
-        with pytest.raises(InvalidRequest, match="akme has neither"):
+        with pytest.raises(InvalidRequest, match="akme neither claims"):
             apply_transfer(Ownership(), order, claims)
         assert apply_transfer(Ownership(grants=(Grant("akme", "acme_t"),)), order, claims).grants == (
             Grant("other", "acme_t"),
@@ -253,10 +253,10 @@ class TestHistory:
         history = after(decide([self.first]))
         granted = Ownership(grants=(Grant("other", "t"),))
 
-        held = after(decide([self.first, self.older], granted, history), history, activated=False)
+        history_after = after(decide([self.first, self.older], granted, history), history, activated=False)
 
-        assert held["acme", task("t")].established
-        assert not held["other", task("t")].established
+        assert history_after["acme", task("t")].established
+        assert not history_after["other", task("t")].established
 
 
 class TestReferences:
@@ -272,7 +272,7 @@ class TestReferences:
 
         decision = decide([self.serving, reference])
 
-        assert {one.reason for one in decision.of(reference.id)} == {Reason.NOBODY_SERVES}
+        assert {verdict.reason for verdict in decision.of(reference.id)} == {Reason.NOBODY_SERVES}
 
     def test_an_agent_of_another_document_of_the_team_can_be_mapped(self):
         mapping = published("mapping", "acme", content({"u": "a"}, {}))
@@ -290,7 +290,9 @@ class TestReferences:
         decision = decide([first, second])
 
         assert verdict(decision, second, task("customsensor")).reason is Reason.NOBODY_SERVES
-        assert {(one.document.name, one.subject) for one in decision.observations} == {
+        assert {
+            (observation.document.name, observation.subject) for observation in decision.observations
+        } == {
             ("first", Subject.NEAR_MISS),
             ("second", Subject.NEAR_MISS),
         }
@@ -305,7 +307,7 @@ class TestEndpoints:
     def about(self, team: str, **settings):
         decision = decide([self.ours, self.theirs(team, **settings)])
         assert not decision.dropped
-        return {(one.subject, one.is_warning) for one in decision.observations}
+        return {(observation.subject, observation.is_warning) for observation in decision.observations}
 
     def test_a_team_may_share_an_endpoint_with_itself(self):
         assert self.about("acme", insecure=True) == {(Subject.ENDPOINT_SHARED, False)}
@@ -326,8 +328,8 @@ class TestEndpoints:
         assert {one.reason for one in decision.of(theirs.id)} == {Reason.ENDPOINT_SETTINGS_MISMATCH}
         assert all(one.accepted for one in decision.of(self.ours.id))
         told = verdict(decision, theirs, named("b")).message
-        assert "the endpoint x.y:1 is with cluster/acme/ours of acme: that document is older" in told
-        assert "the same insecure and defaultServiceConfig" in told
+        assert "cluster/acme/ours of acme has the endpoint x.y:1: its document is older" in told
+        assert "equal insecure and defaultServiceConfig" in told
 
     def test_an_old_agent_that_moves_to_anothers_endpoint_does_not_own_it(self):
         """The age that counts is that of the endpoint in the team, not that of the agent."""
@@ -337,7 +339,7 @@ class TestEndpoints:
 
         decision = decide([moved, self.ours], history=history)
 
-        assert {one.reason for one in decision.of(moved.id)} == {Reason.ENDPOINT_SETTINGS_MISMATCH}
+        assert {verdict.reason for verdict in decision.of(moved.id)} == {Reason.ENDPOINT_SETTINGS_MISMATCH}
         assert verdict(decision, moved, named("b")).rule is DecidingRule.ESTABLISHED
 
     def test_the_owner_may_change_its_settings_and_a_sharer_depends_on_it(self):
@@ -348,8 +350,8 @@ class TestEndpoints:
 
         decision = decide([secure, sharer], history=history)
 
-        assert all(one.accepted for one in decision.of(secure.id))
-        assert {one.reason for one in decision.of(sharer.id)} == {Reason.ENDPOINT_SETTINGS_MISMATCH}
+        assert all(verdict.accepted for verdict in decision.of(secure.id))
+        assert {verdict.reason for verdict in decision.of(sharer.id)} == {Reason.ENDPOINT_SETTINGS_MISMATCH}
 
     def test_who_waits_for_an_endpoint_gets_it_when_the_owner_leaves(self):
         theirs = self.theirs("other")
@@ -363,7 +365,7 @@ class TestEndpoints:
 
         decision = decide([self.ours, theirs], ownership, after(decide([self.ours, theirs])))
 
-        assert all(one.accepted for one in decision.of(theirs.id))
+        assert all(verdict.accepted for verdict in decision.of(theirs.id))
         assert verdict(decision, self.ours, named("a")).rule is DecidingRule.GRANT
 
     def test_a_grant_of_an_agents_id_is_none_of_its_endpoint(self):
@@ -372,14 +374,14 @@ class TestEndpoints:
 
         for policy in (ClaimPolicy(), ClaimPolicy(strict_endpoints=True)):
             decision = decide([self.ours, theirs], ownership, policy=policy)
-            assert all(one.accepted for one in decision.of(self.ours.id))
+            assert all(verdict.accepted for verdict in decision.of(self.ours.id))
 
     def test_strictly_the_younger_loses_its_agent(self):
         theirs = self.theirs("other", insecure=True)
 
         decision = decide([self.ours, theirs], policy=ClaimPolicy(strict_endpoints=True))
 
-        assert {one.reason for one in decision.of(theirs.id)} == {Reason.ENDPOINT_CONFLICT}
+        assert {verdict.reason for verdict in decision.of(theirs.id)} == {Reason.ENDPOINT_CONFLICT}
         assert not decide([self.ours, self.theirs("acme")], policy=ClaimPolicy(strict_endpoints=True)).dropped
 
 
@@ -398,8 +400,8 @@ class TestVersionsAndCanaries:
     def test_a_canary_is_left_out_where_it_cannot(self):
         decision = decide([self.first, self.canary])
 
-        assert {one.reason for one in decision.of(self.canary.id)} == {Reason.CANARY_UNSUPPORTED}
-        assert all(one.accepted for one in decision.of(self.first.id))
+        assert {verdict.reason for verdict in decision.of(self.canary.id)} == {Reason.CANARY_UNSUPPORTED}
+        assert all(verdict.accepted for verdict in decision.of(self.first.id))
 
 
 class TestPolicies:
@@ -408,7 +410,7 @@ class TestPolicies:
     def test_conflicts_can_be_flagged_for_review(self):
         decision = decide(self.both, policy=ClaimPolicy(flag=True))
 
-        assert [one.claim.document.name for one in decision.reviews] == ["two"]
+        assert [review.claim.document.name for review in decision.reviews] == ["two"]
         assert verdict(decision, self.both[0], task("t")).accepted
 
     def test_two_that_come_first_at_once_can_both_be_rejected(self):
@@ -416,7 +418,7 @@ class TestPolicies:
 
         decision = decide(self.both, policy=policy)
 
-        assert [one.rule for one in decision.dropped] == [DecidingRule.SIMULTANEOUS] * 2
+        assert [drop.rule for drop in decision.dropped] == [DecidingRule.SIMULTANEOUS] * 2
         assert not decide(self.both[:1], policy=policy).dropped
         assert decide(
             self.both, Ownership(grants=(Grant("two", "t"), Grant("acme", "t"))), policy=policy
@@ -433,5 +435,5 @@ def test_who_lost_to_a_stranger_learns_no_names():
 
     assert "secret" in redact_verdict(lost, "b").message
     assert redact_verdict(lost, "a").message == (
-        "The task type t is with another organisation's document: that document is older."
+        "The task type t belongs to another organisation's document: its document is older."
     )

@@ -7,11 +7,11 @@ from tests.support.agent_config_samples import agent, content, published
 
 
 def names(found):
-    return sorted(one.name for one in found)
+    return sorted(document.name for document in found)
 
 
 def test_a_name_or_a_team_relates_over_any_number_of_steps():
-    wanted = published("wanted", "acme", content({"t": "a"}))
+    target = published("wanted", "acme", content({"t": "a"}))
     elsewhere = published("elsewhere", "other", content({"x": "y"}))
     documents = [
         published("rival", "beta", content({"t": "b"})),
@@ -21,7 +21,7 @@ def test_a_name_or_a_team_relates_over_any_number_of_steps():
         elsewhere,
     ]
 
-    assert names(find_related(documents, [wanted])) == [
+    assert names(find_related(documents, [target])) == [
         "of-a-rivals-team",
         "rival",
         "rivals-rival",
@@ -31,10 +31,10 @@ def test_a_name_or_a_team_relates_over_any_number_of_steps():
 
 
 def test_an_endpoint_relates_in_whatever_capitals():
-    one = published("one", "acme", content({"t": "a"}, {"a": agent("X.y:1")}))
+    document = published("one", "acme", content({"t": "a"}, {"a": agent("X.y:1")}))
     other = published("other", "beta", content({"u": "b"}, {"b": agent("x.y:1")}))
 
-    assert names(find_related([other], [one])) == ["other"]
+    assert names(find_related([other], [document])) == ["other"]
 
 
 def test_names_are_those_that_a_claim_could_have():

@@ -34,8 +34,11 @@ def test_an_old_claim_does_not_come_back_over_one_that_is_served():
 
 
 def test_of_documents_that_share_a_claim_the_one_that_had_it_keeps_it():
-    said = content({"t": "a"})
-    holder, copy = published("z-holder", "acme", said), published("a-copy", "acme", said, age=9)
+    other_content = content({"t": "a"})
+    holder, copy = (
+        published("z-holder", "acme", other_content),
+        published("a-copy", "acme", other_content, age=9),
+    )
     history = after(decide([holder]))
 
     history = after(decide([holder, copy], history=history), history)
@@ -68,15 +71,18 @@ def test_a_document_that_lost_its_agent_does_not_use_its_teams_other_one():
 
 
 def test_a_shared_task_type_is_sync_if_anybody_knows_it():
-    said = content({"t": "a"})
-    knowing = published("knowing", "acme", said, facts={"t": TaskTypeFacts(is_sync=True)})
+    other_content = content({"t": "a"})
+    knowing = published("knowing", "acme", other_content, facts={"t": TaskTypeFacts(is_sync=True)})
 
-    assert bundle_of(published("first", "acme", said, age=9), knowing).mappings == {}
+    assert bundle_of(published("first", "acme", other_content, age=9), knowing).mappings == {}
 
 
 def test_teams_that_may_not_share_an_endpoint_may_not_by_saying_the_same():
-    said = content({"t": "a"})
-    first, second = published("first", "acme", said, age=9), published("second", "other", said)
+    other_content = content({"t": "a"})
+    first, second = (
+        published("first", "acme", other_content, age=9),
+        published("second", "other", other_content),
+    )
 
     strict = decide([first, second], policy=ClaimPolicy(strict_endpoints=True))
 
@@ -90,9 +96,12 @@ def test_of_several_with_one_endpoint_the_one_that_differs_is_told():
         for name, insecure in (("a", False), ("b", False), ("c", True))
     ]
 
-    told = {one.document.name: (one.subject, one.other.name) for one in decide(documents).observations}
+    observations = {
+        observation.document.name: (observation.subject, observation.other.name)
+        for observation in decide(documents).observations
+    }
 
-    assert told == {
+    assert observations == {
         "a": (Subject.ENDPOINT_SETTINGS_MISMATCH, "c"),
         "b": (Subject.ENDPOINT_SETTINGS_MISMATCH, "c"),
         "c": (Subject.ENDPOINT_SETTINGS_MISMATCH, "a"),

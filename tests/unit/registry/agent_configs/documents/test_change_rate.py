@@ -49,7 +49,7 @@ def test_no_window_has_more_than_the_limit_twice(waits):
             accepted.append(at)
             budget = after
     for first in accepted:
-        within = sum(first <= one < first + PACE.window for one in accepted)
+        within = sum(first <= moment < first + PACE.window for moment in accepted)
         assert within <= 2 * PACE.changes
 
 

@@ -11,7 +11,7 @@ from registry.agent_configs.documents.endpoints import check_endpoint
 def codes(text: str, *allowed: str) -> list[str]:
     findings = Findings()
     check_endpoint(text, Place(), findings, frozenset(allowed))
-    return [one.code.value for one in findings.diagnostics]
+    return [diagnostic.code.value for diagnostic in findings.diagnostics]
 
 
 @pytest.mark.parametrize(

@@ -85,8 +85,8 @@ SECTION = "/plugins/agent-service"
 TASK_PLUGINS = "/tasks/task-plugins"
 
 
-def found(reading: Reading) -> dict[str, str]:
-    return {one.path: one.code.value for one in reading.diagnostics}
+def codes_by_path(reading: Reading) -> dict[str, str]:
+    return {diagnostic.path: diagnostic.code.value for diagnostic in reading.diagnostics}
 
 
 def of(section: str, kind: str = "agent-service") -> str:
@@ -102,19 +102,19 @@ def test_the_first_sample_of_the_rfc_is_told_all_its_mistakes():
 
     assert reading.content is None
     assert reading.parsed
-    places = {(one.code.value, one.line, one.path, one.hint) for one in reading.errors}
+    places = {(error.code.value, error.line, error.path, error.hint) for error in reading.errors}
     assert ("InvalidEnvelope", 2, "/king", "Did you mean kind?") in places
     assert ("InvalidEnvelope", 3, "/name", "metadata: {name: ...}") in places
     endpoint = "/data/plugins/agent-service/agents/custom-agent/endpoint"
     assert ("InvalidEndpoint", 9, endpoint) in {place[:3] for place in places}
-    assert [one.code for one in reading.warnings] == [Code.NESTED_DATA]
+    assert [warning.code for warning in reading.warnings] == [Code.NESTED_DATA]
 
 
 def test_the_second_sample_of_the_rfc_is_told_all_its_mistakes():
     reading = read_document(RFC_SAMPLE_2)
 
     assert reading.content is None
-    assert {one.path for one in reading.errors} == {"", "/king", "/name"}
+    assert {error.path for error in reading.errors} == {"", "/king", "/name"}
 
 
 def test_the_samples_are_understood_once_they_are_corrected():
@@ -135,7 +135,7 @@ def test_the_nested_form_is_accepted_with_a_warning():
 
     reading = read_document(nested.replace("custom_agent_end_point_FQDN", "agent.acme"))
 
-    assert [one.code for one in reading.diagnostics] == [Code.NESTED_DATA]
+    assert [diagnostic.code for diagnostic in reading.diagnostics] == [Code.NESTED_DATA]
     assert reading.content.routes == {"custom_sensor": "custom-agent", "customtask": "custom-agent"}
 
 
@@ -167,7 +167,7 @@ def test_connectors_have_words_of_their_own():
     mixed = text.replace("connectors:", "agents:").replace("ListConnectors", "ListAgents")
 
     assert read_document(text).content.agents["c"].timeouts == {Operation.LIST: 2 * SECOND}
-    assert found(read_document(mixed))["/plugins/connector-service/agents"] == "UnknownField"
+    assert codes_by_path(read_document(mixed))["/plugins/connector-service/agents"] == "UnknownField"
 
 
 def test_json_is_read_too():
@@ -227,7 +227,7 @@ def test_json_is_read_too():
 def test_what_a_document_cannot_say(text, path, code):
     reading = read_document(text)
 
-    assert (path, code) in {(one.path, one.code.value) for one in reading.errors}
+    assert (path, code) in {(error.path, error.code.value) for error in reading.errors}
     assert reading.content is None
 
 
@@ -257,13 +257,13 @@ def test_what_a_document_cannot_say(text, path, code):
 def test_what_an_agent_cannot_have(settings, field, code):
     reading = read_document(agent_with(settings))
 
-    assert found(reading) == {f"/plugins/agent-service/agents/a/{field}": code}
+    assert codes_by_path(reading) == {f"/plugins/agent-service/agents/a/{field}": code}
 
 
 def test_a_number_for_a_duration_is_explained():
     (problem,) = read_document(agent_with("defaultTimeout: 5")).errors
 
-    assert problem.hint == "Flyte takes a number for nanoseconds. Did you mean 5s?"
+    assert problem.hint == "Flyte reads a number as nanoseconds. Did you mean 5s?"
     assert (problem.line, problem.column) == (3, 56)
 
 
@@ -310,14 +310,14 @@ def test_a_default_that_propeller_never_uses_is_a_warning():
         text + "\ntasks: {task-plugins: {default-for-task-types: {MyTask: agent-service}}}"
     )
 
-    assert [one.code for one in reading.diagnostics] == [Code.UPPER_CASE_DEFAULT]
+    assert [diagnostic.code for diagnostic in reading.diagnostics] == [Code.UPPER_CASE_DEFAULT]
     assert reading.content.defaults == {"mytask"}
 
 
 def test_both_sections_in_one_document_are_refused():
     text = "plugins: {agent-service: {supportedTaskTypes: [t]}, connector-service: {supportedTaskTypes: [u]}}"
 
-    assert found(read_document(text)) == {"/plugins": "SchemaViolation"}
+    assert codes_by_path(read_document(text)) == {"/plugins": "SchemaViolation"}
 
 
 def test_all_mistakes_are_told_at_once_in_the_order_of_the_text():
@@ -328,7 +328,7 @@ def test_all_mistakes_are_told_at_once_in_the_order_of_the_text():
 
     reading = read_document(text + "\nother: 1")
 
-    assert [one.code.value for one in reading.errors] == [
+    assert [error.code.value for error in reading.errors] == [
         "InvalidAgentId",
         "InvalidEndpoint",
         "SchemaViolation",
@@ -337,8 +337,8 @@ def test_all_mistakes_are_told_at_once_in_the_order_of_the_text():
         "InvalidTaskType",
         "ForbiddenField",
     ]
-    assert all(one.line and one.column for one in reading.errors)
-    assert [one.line for one in reading.errors] == sorted(one.line for one in reading.errors)
+    assert all(error.line and error.column for error in reading.errors)
+    assert [error.line for error in reading.errors] == sorted(error.line for error in reading.errors)
 
 
 def config_map(**files: str) -> dict[str, object]:
@@ -370,7 +370,7 @@ def test_files_of_one_config_map_that_differ_are_refused():
         )
     )
 
-    assert [(one.code, one.file, one.line) for one in reading.errors] == [
+    assert [(error.code, error.file, error.line) for error in reading.errors] == [
         (Code.CONFLICTING_FILES, "b.yml", 3),
         (Code.CONFLICTING_FILES, "b.yml", 4),
     ]
@@ -379,7 +379,7 @@ def test_files_of_one_config_map_that_differ_are_refused():
 def test_a_mistake_in_a_file_is_told_with_its_place_in_the_file():
     reading = read_object(config_map(a_yaml="plugins:\n  agent-service:\n    suported: []", b_yaml="{"))
 
-    assert [(one.file, one.path, one.line, one.code.value) for one in reading.errors] == [
+    assert [(error.file, error.path, error.line, error.code.value) for error in reading.errors] == [
         ("a.yaml", "/plugins/agent-service/suported", 3, "UnknownField"),
         ("b.yaml", "", 2, "InvalidYAML"),
     ]
@@ -404,8 +404,8 @@ def test_a_mistake_in_a_file_is_told_with_its_place_in_the_file():
 def test_what_is_no_config_map_for_agents(change, path):
     reading = read_object(config_map(a_yaml=of("agents: {a: {endpoint: 'a.acme:1'}}")) | change)
 
-    assert path in found(reading)
-    assert found(reading)[path] == "InvalidEnvelope"
+    assert path in codes_by_path(reading)
+    assert codes_by_path(reading)[path] == "InvalidEnvelope"
     assert reading.content is None
 
 
@@ -425,20 +425,20 @@ def test_what_is_no_config_map_for_agents(change, path):
 def test_hostile_and_broken_texts_are_refused(text):
     reading = read_document(text)
 
-    assert [one.code for one in reading.errors] == [Code.INVALID_YAML]
+    assert [error.code for error in reading.errors] == [Code.INVALID_YAML]
     assert not reading.parsed
 
 
 def test_documents_have_a_size_and_a_number_of_things():
     small = Limits(document_bytes=200, agents=1, task_types=2)
 
-    assert found(read_document("# " + "\u00e9" * 120, small)) == {"": "TooLarge"}
+    assert codes_by_path(read_document("# " + "\u00e9" * 120, small)) == {"": "TooLarge"}
     many = of(
         "agents: {a: {endpoint: 'a.b:1'}, b: {endpoint: 'a.b:1'}}\nagentForTaskTypes: {t: a, u: b, v: a}"
     )
-    assert [one.code for one in read_document(many, small).errors] == [Code.TOO_LARGE, Code.TOO_LARGE]
+    assert [error.code for error in read_document(many, small).errors] == [Code.TOO_LARGE, Code.TOO_LARGE]
     deep = agent_with("defaultServiceConfig: '" + '{"a":' * 3000 + "'")
-    assert found(read_document(deep)) == {
+    assert codes_by_path(read_document(deep)) == {
         "/plugins/agent-service/agents/a/defaultServiceConfig": "InvalidServiceConfig"
     }
 
@@ -465,19 +465,19 @@ def test_warnings_never_hide_an_error():
     "text", [of(f"supportedTaskTypes: [{'t, ' * 10_001}]"), of(f"agents: [{'{}, ' * 10_001}]")]
 )
 def test_lists_of_an_absurd_length_are_not_even_read(text):
-    assert [one.code for one in read_document(text).errors] == [Code.TOO_LARGE]
+    assert [error.code for error in read_document(text).errors] == [Code.TOO_LARGE]
 
 
 def test_a_config_map_of_very_many_files_is_refused():
     reading = read_object(config_map(**{f"f{number}_yaml": "{" for number in range(101)}))
 
-    assert found(reading) == {"/data": "TooLarge"}
+    assert codes_by_path(reading) == {"/data": "TooLarge"}
 
 
 def test_tls_can_be_required():
     reading = read_document(agent_with("insecure: true"), Limits(tls_required=True))
 
-    assert found(reading) == {"/plugins/agent-service/agents/a/insecure": "TLSRequired"}
+    assert codes_by_path(reading) == {"/plugins/agent-service/agents/a/insecure": "TLSRequired"}
 
 
 @pytest.mark.parametrize("code", list(Code))
@@ -502,8 +502,8 @@ def test_a_message_quotes_nothing_and_truth_in_the_words_of_yaml():
     errors = read_document(of("agents: null\nsupportedTaskTypes: true")).errors
 
     assert [one.message for one in errors] == [
-        "A list is wanted here, not null.",
-        "A list is wanted here, not true.",
+        "Expected a list, not null.",
+        "Expected a list, not true.",
     ]
 
 
@@ -513,5 +513,7 @@ def test_listing_has_a_small_limit_of_its_own(timeout, valid):
 
     assert (reading.content is not None) is valid
     if not valid:
-        assert found(reading) == {"/plugins/agent-service/agents/a/timeouts/ListAgents": "InvalidDuration"}
+        assert codes_by_path(reading) == {
+            "/plugins/agent-service/agents/a/timeouts/ListAgents": "InvalidDuration"
+        }
         assert "at most 5s" in reading.errors[0].message

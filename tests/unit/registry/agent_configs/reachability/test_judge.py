@@ -22,13 +22,13 @@ PATIENCE = ProbeThresholds(failures=3, successes=2)
 
 def after(*found: Outcome):
     finding = NEVER_PROBED
-    for one in found:
-        finding = judge_outcome(finding, one, PATIENCE)
+    for outcome in found:
+        finding = judge_outcome(finding, outcome, PATIENCE)
     return finding
 
 
 @pytest.mark.parametrize(
-    ("found", "status"),
+    ("outcomes", "status"),
     [
         ((), Status.UNKNOWN),
         ((UP,), Status.TRUE),
@@ -46,8 +46,8 @@ def after(*found: Outcome):
         ((UP, UNKNOWN, UNKNOWN, UNKNOWN), Status.UNKNOWN),
     ],
 )
-def test_one_failure_is_none_and_one_success_no_recovery(found, status):
-    assert after(*found).outcome.status is status
+def test_one_failure_is_none_and_one_success_no_recovery(outcomes, status):
+    assert after(*outcomes).outcome.status is status
 
 
 def test_the_reason_is_that_of_the_last_probe_that_says_the_same():
@@ -58,12 +58,12 @@ def test_the_reason_is_that_of_the_last_probe_that_says_the_same():
 
 
 @pytest.mark.parametrize(
-    ("found", "seconds"),
+    ("outcomes", "seconds"),
     [((UP,), 60), ((UP, DOWN), 15), ((DOWN,) * 3, 60), ((DOWN,) * 10, 120), ((DOWN,) * 500, 480)],
 )
-def test_doubts_are_cleared_soon_and_what_is_away_is_asked_less_often(found, seconds):
-    assert seconds_until_next_probe(after(*found), 60, 0.5) == pytest.approx(seconds)
-    assert seconds_until_next_probe(after(*found), 60, 0.0) == pytest.approx(0.8 * seconds)
+def test_doubts_are_cleared_soon_and_what_is_away_is_asked_less_often(outcomes, seconds):
+    assert seconds_until_next_probe(after(*outcomes), 60, 0.5) == pytest.approx(seconds)
+    assert seconds_until_next_probe(after(*outcomes), 60, 0.0) == pytest.approx(0.8 * seconds)
 
 
 def test_a_document_is_as_reachable_as_its_worst_agent():

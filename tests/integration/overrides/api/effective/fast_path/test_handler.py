@@ -26,6 +26,7 @@ from overrides.api.effective.fast_path.handler import plain_heads
 from overrides.models import Domain, Project
 from tests.support.api_client import ACTOR, Api, make_principal, make_project, token_for
 from tests.support.asgi_client import Worker, close_connections
+from tests.support.waiting import until
 
 ROUTE = "/api/v1/overrides/effective"
 PLACE = "project=flytesnacks&domain=development"
@@ -45,10 +46,10 @@ class Web:
         real, django = answer_cache.effective_answer, self.router._effective._django
 
         def compute(scope, resource_type):
-            found = real(scope, resource_type)
+            answer = real(scope, resource_type)
             self.computed += 1
             self.gate.wait(10)
-            return found
+            return answer
 
         async def left(*request):
             self.left_to_django += 1
@@ -175,7 +176,7 @@ def test_it_answers_as_django_does(web, token, put, method, case):
     ours = web.worker.start(method, path, **headers).result(15)
     django = web.worker.start(method, path, to=web.router._bridge, **headers).result(15)
 
-    assert (ours.status, known(ours)) == (django.status, known(django))
+    assert (ours.status, comparable(ours)) == (django.status, comparable(django))
     # What HEAD sends is cut by the server.
     assert without_id(ours) == without_id(django)
     if case != "trailing slash":  # another path: it has never come to us
@@ -187,13 +188,13 @@ def without_id(answer) -> bytes:
     return answer.body.replace(answer["X-Request-ID"].encode(), b"id")
 
 
-def known(answer) -> list:
+def comparable(answer) -> list:
     """Headers without order: CSP's directives have none either. A forged id is replaced by a new one."""
-    found = []
+    names = []
     for name, value in answer.headers:
         words = sorted(value.split(b"; ")) if name == b"content-security-policy" else value
-        found.append((name, "new" if name == b"x-request-id" and value != b"r-1" else words))
-    return sorted(found, key=str)
+        names.append((name, "new" if name == b"x-request-id" and value != b"r-1" else words))
+    return sorted(names, key=str)
 
 
 def test_it_is_as_new_as_the_last_write(web, token, put):
@@ -418,7 +419,7 @@ def test_an_answer_that_was_computed_while_a_write_committed_is_not_kept(web, to
     web.warm(token, ROUTE)
     web.gate.clear()
     early = web.worker.start("GET", READ, Authorization=f"Bearer {token}")
-    wait_for(lambda: web.computed == 2)
+    until(lambda: web.computed == 2)
 
     put("2")
     later = web.worker.start("GET", READ, Authorization=f"Bearer {token}")
@@ -436,7 +437,7 @@ def test_an_answer_that_was_computed_before_a_write_and_kept_after_it_is_dropped
     web.warm(token, ROUTE)
     web.gate.clear()
     early = web.worker.start("GET", READ, Authorization=f"Bearer {token}")
-    wait_for(lambda: web.computed == 2)
+    until(lambda: web.computed == 2)
 
     put("2")
     web.gate.set()
@@ -451,12 +452,12 @@ def test_the_same_question_is_computed_once_for_all_who_ask(web, token, put):
     before = web.computed
     web.gate.clear()
 
-    asked = [web.worker.start("GET", READ, Authorization=f"Bearer {token}") for _ in range(30)]
-    wait_for(lambda: web.computed > before)
+    reads = [web.worker.start("GET", READ, Authorization=f"Bearer {token}") for _ in range(30)]
+    until(lambda: web.computed > before)
     time.sleep(0.1)
     web.gate.set()
 
-    assert {cpu_in(one.result(10)) for one in asked} == {"1"}
+    assert {cpu_in(read.result(10)) for read in reads} == {"1"}
     assert web.computed == before + 1
 
 
@@ -527,7 +528,7 @@ def test_the_last_use_of_a_token_is_noted_now_and_then_and_disturbs_nothing(web,
     began, epoch = timezone.now(), access_epoch()
     web.read(token)
 
-    wait_for(lambda: Token.objects.filter(last_used_at__gte=began - timedelta(seconds=1)).exists())
+    until(lambda: Token.objects.filter(last_used_at__gte=began - timedelta(seconds=1)).exists())
     web.read(token)
     assert (web.computed, web.left_to_django) == (computed, left)
     assert access_epoch() == epoch
@@ -562,8 +563,8 @@ def test_plain_http_is_refused_where_tls_is_wanted(web, token, put, settings):
     web.router._effective._heads = plain_heads()
     for _ in range(3):
         ours = [
-            web.read(token, X_Forwarded_Proto=said).status
-            for said in ("https", "https,http", "http", "HTTPS")
+            web.read(token, X_Forwarded_Proto=text).status
+            for text in ("https", "https,http", "http", "HTTPS")
         ]
 
     assert ours == [200, 200, 403, 403]
@@ -577,7 +578,7 @@ def test_requests_are_counted_where_djangos_are(web, token, put):
     web.read(token, If_None_Match=etag)
     time.sleep(0.7)
     labels = {"method": "GET", "route": "api/v1/overrides/effective"}
-    before = [figure("cp_http_requests_total", **labels, code_class=one) for one in ("2xx", "3xx")]
+    before = [figure("cp_http_requests_total", **labels, code_class=name) for name in ("2xx", "3xx")]
     timed = figure("cp_http_request_duration_seconds_count", **labels)
 
     for _ in range(5):
@@ -585,20 +586,13 @@ def test_requests_are_counted_where_djangos_are(web, token, put):
         web.read(token, If_None_Match=etag)
     time.sleep(0.7)
 
-    after = [figure("cp_http_requests_total", **labels, code_class=one) for one in ("2xx", "3xx")]
+    after = [figure("cp_http_requests_total", **labels, code_class=name) for name in ("2xx", "3xx")]
     assert [now - then for now, then in zip(after, before, strict=True)] == [5, 5]
     assert figure("cp_http_request_duration_seconds_count", **labels) - timed == 10
 
 
 def figure(name: str, **labels: str) -> float:
     return REGISTRY.get_sample_value(name, labels) or 0.0
-
-
-def wait_for(claim, seconds: float = 5) -> None:
-    deadline = time.monotonic() + seconds
-    while not claim():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
 
 
 def test_pages_of_another_origin_read_from_memory_and_from_django(web, token):

@@ -14,6 +14,7 @@ from registry.agent_configs.sources.cluster.client import KubernetesCluster
 from registry.agent_configs.sources.cluster.protocol import EVERYWHERE, ClusterError
 from registry.agent_configs.sources.cluster.reflector import Reflector
 from tests.support.fake_kubernetes import PREFIX, FakeKubernetes
+from tests.support.waiting import until
 
 PACE = WatchTiming(
     initial_delay=0.01,
@@ -24,13 +25,6 @@ PACE = WatchTiming(
     connect_timeout=1,
     response_timeout=1,
 )
-
-
-def wait_for(claim, seconds: float = 20.0) -> None:
-    until = time.monotonic() + seconds
-    while not claim():
-        assert time.monotonic() < until, "it did not come true in time"
-        time.sleep(0.005)
 
 
 @pytest.fixture
@@ -45,18 +39,21 @@ class Followed:
         self.cluster = cluster
         self.view = ConfigMapCache([namespace])
         self.stop = threading.Event()
-        wanted = WatchTiming(**{**{name: getattr(PACE, name) for name in PACE.__slots__}, **pace})
-        client = KubernetesCluster(str(cluster.kubeconfig), selector=selector, timing=wanted)
-        self.reflector = Reflector(client, namespace, self.view, timing=wanted, stop=self.stop)
+        watch_timing = WatchTiming(**{**{name: getattr(PACE, name) for name in PACE.__slots__}, **pace})
+        client = KubernetesCluster(str(cluster.kubeconfig), selector=selector, timing=watch_timing)
+        self.reflector = Reflector(client, namespace, self.view, timing=watch_timing, stop=self.stop)
         self.reflector.start()
 
     @property
     def names(self) -> set[str]:
-        return {one.name.removeprefix(PREFIX) for one in self.view.snapshot().config_maps}
+        return {config_map.name.removeprefix(PREFIX) for config_map in self.view.snapshot().config_maps}
 
     @property
     def texts(self) -> set[str]:
-        return {json.loads(one.text)["data"]["agents.yaml"] for one in self.view.snapshot().config_maps}
+        return {
+            json.loads(config_map.text)["data"]["agents.yaml"]
+            for config_map in self.view.snapshot().config_maps
+        }
 
     @property
     def troubles(self) -> str:
@@ -68,7 +65,7 @@ class Followed:
 
     def watches(self) -> None:
         """Wait until it is listed, and a watch is under way."""
-        wait_for(lambda: self.cluster.count("watch") and not self.troubles)
+        until(lambda: self.cluster.count("watch") and not self.troubles)
 
 
 @pytest.fixture
@@ -80,27 +77,27 @@ def follow(cluster):
         return made[-1]
 
     yield start
-    for one in made:
-        one.stop.set()
+    for reflector in made:
+        reflector.stop.set()
     cluster.is_down = True
     cluster.cut()
-    for one in made:
-        one.reflector.join(2)
+    for reflector in made:
+        reflector.reflector.join(2)
 
 
 def test_what_is_there_and_what_changes_is_seen_and_nothing_else(cluster, follow):
     cluster.apply("acme", "first", "1")
     cluster.apply("other", "strange", "x")
-    seen = follow()
-    seen.watches()
-    assert seen.names == {"first"}
+    reflected = follow()
+    reflected.watches()
+    assert reflected.names == {"first"}
 
     cluster.apply("acme", "second", "2")
     cluster.apply("acme", "first", "changed")
-    wait_for(lambda: seen.texts == {"changed", "2"})
+    until(lambda: reflected.texts == {"changed", "2"})
     cluster.delete("acme", "first")
 
-    wait_for(lambda: seen.names == {"second"})
+    until(lambda: reflected.names == {"second"})
     assert cluster.count("list") == 1
 
 
@@ -110,30 +107,30 @@ def test_a_name_without_our_prefix_is_not_ours(cluster, follow):
         "metadata": {"name": "kube-root-ca.crt", "namespace": "acme", "labels": {}}
     }
 
-    seen = follow()
-    seen.watches()
+    reflected = follow()
+    reflected.watches()
 
-    assert seen.names == {"ours"}
+    assert reflected.names == {"ours"}
 
 
 def test_a_label_selector_is_asked_of_the_server(cluster, follow):
     cluster.apply("acme", "yes", "1", team="a")
     cluster.apply("acme", "no", "2", team="b")
 
-    seen = follow(selector="team=a")
-    seen.watches()
+    reflected = follow(selector="team=a")
+    reflected.watches()
 
-    assert seen.names == {"yes"}
+    assert reflected.names == {"yes"}
 
 
 def test_all_namespaces_at_once(cluster, follow):
     cluster.apply("acme", "one", "1")
     cluster.apply("beta", "two", "2")
 
-    seen = follow(EVERYWHERE)
-    seen.watches()
+    reflected = follow(EVERYWHERE)
+    reflected.watches()
 
-    assert {one.namespace for one in seen.view.snapshot().config_maps} == {"acme", "beta"}
+    assert {config_map.namespace for config_map in reflected.view.snapshot().config_maps} == {"acme", "beta"}
 
 
 def test_a_long_list_comes_in_pages(cluster, follow):
@@ -141,10 +138,10 @@ def test_a_long_list_comes_in_pages(cluster, follow):
     for number in range(10):
         cluster.apply("acme", f"n{number}", str(number))
 
-    seen = follow()
-    seen.watches()
+    reflected = follow()
+    reflected.watches()
 
-    assert len(seen.names) == 10
+    assert len(reflected.names) == 10
     assert cluster.count("list") == 4
 
 
@@ -156,11 +153,11 @@ def test_a_page_that_came_too_late_starts_the_list_again(cluster, follow):
     cluster.oldest = 50
     cluster.fail("list", body=json.dumps(page).encode())
 
-    seen = follow()
-    seen.watches()
+    reflected = follow()
+    reflected.watches()
 
-    assert seen.names == {"a", "b"}
-    assert seen.counts["expired"] == 1
+    assert reflected.names == {"a", "b"}
+    assert reflected.counts["expired"] == 1
 
 
 @pytest.mark.parametrize("in_stream", [True, False], ids=["line", "status"])
@@ -168,40 +165,40 @@ def test_what_the_server_has_forgotten_is_listed_again_with_its_deletions(cluste
     cluster.expires_in_stream = in_stream
     cluster.apply("acme", "stays", "1")
     cluster.apply("acme", "goes", "2")
-    seen = follow()
-    seen.watches()
+    reflected = follow()
+    reflected.watches()
 
     with cluster.down():
         cluster.delete("acme", "goes")
         cluster.apply("acme", "comes", "3")
         cluster.compact()
 
-    wait_for(lambda: seen.names == {"stays", "comes"})
-    assert seen.counts["expired"] >= 1
+    until(lambda: reflected.names == {"stays", "comes"})
+    assert reflected.counts["expired"] >= 1
 
 
 def test_a_dropped_watch_goes_on_where_it_was_without_a_list(cluster, follow):
     cluster.apply("acme", "first", "1")
-    seen = follow()
-    seen.watches()
+    reflected = follow()
+    reflected.watches()
 
     cluster.cut()
     cluster.apply("acme", "second", "2")
 
-    wait_for(lambda: seen.names == {"first", "second"})
+    until(lambda: reflected.names == {"first", "second"})
     assert cluster.count("list") == 1
-    assert seen.counts["drops"] == 1
+    assert reflected.counts["drops"] == 1
 
 
 def test_a_bookmark_moves_the_version_from_which_a_watch_goes_on(cluster, follow):
     cluster.apply("acme", "first", "1")
-    seen = follow()
-    seen.watches()
+    reflected = follow()
+    reflected.watches()
     cluster.touch()
     time.sleep(0.5)
 
     cluster.cut()
-    wait_for(lambda: cluster.count("watch") == 2)
+    until(lambda: cluster.count("watch") == 2)
 
     versions = [query["resourceVersion"] for kind, _, query in cluster.requests if kind == "watch"]
     assert versions == ["101", "102"]
@@ -211,11 +208,11 @@ def test_a_line_that_was_cut_is_as_if_it_had_not_come(cluster, follow):
     cluster.apply("acme", "first", "1")
     cluster.fail("watch", raw=b'{"type": "DELETED", "object": {"metadata": {"name": "flyteplugins-agents')
 
-    seen = follow()
+    reflected = follow()
     cluster.apply("acme", "second", "2")
 
-    wait_for(lambda: seen.names == {"first", "second"})
-    assert seen.counts.get("garbled", 0) == 0
+    until(lambda: reflected.names == {"first", "second"})
+    assert reflected.counts.get("garbled", 0) == 0
 
 
 @pytest.mark.parametrize(
@@ -235,85 +232,85 @@ def test_a_line_that_nobody_understands_leads_to_a_new_list(cluster, follow, lin
     cluster.apply("acme", "first", "1")
     cluster.fail("watch", raw=line)
 
-    seen = follow()
+    reflected = follow()
 
-    wait_for(lambda: seen.counts.get("garbled") == 1 and cluster.count("list") == 2)
-    seen.watches()
-    assert seen.names == {"first"}
+    until(lambda: reflected.counts.get("garbled") == 1 and cluster.count("list") == 2)
+    reflected.watches()
+    assert reflected.names == {"first"}
 
 
 @pytest.mark.parametrize("status", [401, 403, 429, 500, 503])
 def test_a_refused_list_is_told_tried_again_and_forgets_nothing(cluster, follow, status):
     cluster.apply("acme", "first", "1")
-    seen = follow(relist=0.0)
-    wait_for(lambda: seen.names == {"first"})
+    reflected = follow(relist=0.0)
+    until(lambda: reflected.names == {"first"})
 
     cluster.fail("list", times=3, status=status)
-    wait_for(lambda: str(status) in seen.troubles)
+    until(lambda: str(status) in reflected.troubles)
 
-    assert seen.names == {"first"}
-    wait_for(lambda: not seen.troubles)
+    assert reflected.names == {"first"}
+    until(lambda: not reflected.troubles)
 
 
 def test_a_server_that_is_away_is_told_and_found_again(cluster, follow):
     cluster.apply("acme", "first", "1")
-    seen = follow()
-    seen.watches()
+    reflected = follow()
+    reflected.watches()
 
     with cluster.down():
-        wait_for(lambda: "cannot be reached" in seen.troubles)
-        assert seen.names == {"first"}
+        until(lambda: "cannot be reached" in reflected.troubles)
+        assert reflected.names == {"first"}
         cluster.apply("acme", "second", "2")
 
-    wait_for(lambda: seen.names == {"first", "second"} and not seen.troubles)
+    until(lambda: reflected.names == {"first", "second"} and not reflected.troubles)
 
 
 def test_an_answer_that_takes_too_long_is_given_up(cluster, follow):
     cluster.apply("acme", "first", "1")
     cluster.fail("list", times=2, delay=1.0)
 
-    seen = follow(answer=0.2)
+    reflected = follow(answer=0.2)
 
-    wait_for(lambda: "cannot be reached" in seen.troubles)
-    wait_for(lambda: seen.names == {"first"})
+    until(lambda: "cannot be reached" in reflected.troubles)
+    until(lambda: reflected.names == {"first"})
 
 
 @pytest.mark.parametrize("body", [b"<html>", b"{}", b"[]", b'{"metadata": {}, "items": []}', b'{"items": 7}'])
 def test_a_list_that_is_none_removes_nothing(cluster, follow, body):
     cluster.apply("acme", "first", "1")
-    seen = follow(relist=0.0)
-    wait_for(lambda: seen.names == {"first"})
+    reflected = follow(relist=0.0)
+    until(lambda: reflected.names == {"first"})
 
     cluster.fail("list", body=body)
 
-    wait_for(lambda: seen.counts.get("garbled") == 1)
-    assert seen.names == {"first"}
+    until(lambda: reflected.counts.get("garbled") == 1)
+    assert reflected.names == {"first"}
 
 
 def test_an_empty_list_is_not_believed_at_once(cluster, follow):
     cluster.apply("acme", "first", "1")
-    seen = follow(relist=0.0)
-    wait_for(lambda: seen.names == {"first"})
+    reflected = follow(relist=0.0)
+    until(lambda: reflected.names == {"first"})
 
     cluster.fail("list", times=2, items=[])
     cluster.fail("list", times=20, status=500)
-    wait_for(lambda: "500" in seen.troubles)
-    assert seen.names == {"first"}
+    until(lambda: "500" in reflected.troubles)
+    assert reflected.names == {"first"}
     cluster.delete("acme", "first")
 
-    wait_for(lambda: seen.names == set())
+    until(lambda: reflected.names == set())
 
 
 def test_a_proxy_that_answers_with_pages_of_its_own_is_told(cluster, follow):
     cluster.apply("acme", "first", "1")
-    seen = follow(relist=0.0)
-    wait_for(lambda: seen.names == {"first"})
+    reflected = follow(relist=0.0)
+    until(lambda: reflected.names == {"first"})
 
     cluster.fail("list", times=10, body=b"<html>")
 
-    wait_for(lambda: "the list cannot be read" in seen.troubles)
-    assert seen.names == {"first"}
-    wait_for(lambda: not seen.troubles)
+    until(lambda: "the list cannot be read" in reflected.troubles)
+    assert reflected.names == {"first"}
+    until(lambda: not reflected.troubles)
 
 
 def test_the_server_says_how_long_to_wait(cluster, follow):
@@ -321,8 +318,8 @@ def test_the_server_says_how_long_to_wait(cluster, follow):
     cluster.fail("list", status=429, headers={"Retry-After": "1"})
 
     began = time.monotonic()
-    seen = follow()
-    wait_for(lambda: seen.names == {"first"})
+    reflected = follow()
+    until(lambda: reflected.names == {"first"})
 
     assert time.monotonic() - began >= 1
 
@@ -338,7 +335,7 @@ def test_a_server_that_ends_every_watch_at_once_is_not_overrun(cluster, follow):
 
 
 def test_where_the_cluster_is_must_be_known(tmp_path):
-    with pytest.raises(ClusterError, match="not known where the cluster is"):
+    with pytest.raises(ClusterError, match="address is unknown"):
         KubernetesCluster(str(tmp_path / "missing"))
-    with pytest.raises(ClusterError, match="not known where the cluster is"):
+    with pytest.raises(ClusterError, match="address is unknown"):
         KubernetesCluster("")

@@ -29,22 +29,22 @@ def keep(snapshot: Snapshot, scope: Scope, resource_type: str = "", body: bytes 
 
 
 @given(st.lists(scopes(), unique=True), scopes())
-def test_a_change_drops_exactly_what_it_covers(kept, changed):
+def test_a_change_drops_exactly_what_it_covers(remaining, changed):
     snapshot = Snapshot(ROOMY)
-    for scope in kept:
+    for scope in remaining:
         keep(snapshot, scope)
 
     dropped = snapshot.drop(changed)
 
-    left = [scope for scope in kept if snapshot.get(key_of(scope))]
-    assert left == [scope for scope in kept if not changed.covers(scope)]
-    assert dropped == len(kept) - len(left)
+    left = [scope for scope in remaining if snapshot.get(key_of(scope))]
+    assert left == [scope for scope in remaining if not changed.covers(scope)]
+    assert dropped == len(remaining) - len(left)
 
 
 @given(st.lists(scopes(), unique=True), st.lists(scopes()))
-def test_nothing_is_left_behind(kept, changed):
+def test_nothing_is_left_behind(remaining, changed):
     snapshot = Snapshot(ROOMY)
-    for scope in kept:
+    for scope in remaining:
         keep(snapshot, scope)
     for scope in changed:
         snapshot.drop(scope)
@@ -86,7 +86,7 @@ def test_the_longest_unused_goes_when_there_is_no_room():
 
     keep(snapshot, third, body=b"x" * 2000)
 
-    assert [bool(snapshot.get(key_of(one))) for one in (first, second, third)] == [True, False, True]
+    assert [bool(snapshot.get(key_of(first))) for first in (first, second, third)] == [True, False, True]
 
 
 def test_an_answer_larger_than_all_room_is_not_kept():

@@ -58,19 +58,19 @@ def line(kind: str, value: object) -> bytes:
 
 
 def test_the_text_is_a_config_map_that_the_documents_reader_understands():
-    found = read_config_map(raw())
+    config_map = read_config_map(raw())
 
-    reading = read_document(found.text)
+    reading = read_document(config_map.text)
     assert reading.name == NAME
-    assert found.created_at == WHEN
-    assert found.document == DocumentId("kubernetes", "acme", NAME)
+    assert config_map.created_at == WHEN
+    assert config_map.document == DocumentId("kubernetes", "acme", NAME)
 
 
 def test_bookkeeping_is_not_in_the_text():
-    one, other = raw(version="1"), raw(version="2", immutable=None)
+    config_map, other = raw(version="1"), raw(version="2", immutable=None)
     other["metadata"] |= {"labels": {"a": "b"}, "managedFields": [{}], "annotations": {"c": "d"}}
 
-    assert read_config_map(one).text == read_config_map(other).text
+    assert read_config_map(config_map).text == read_config_map(other).text
 
 
 @given(st.data())
@@ -81,9 +81,9 @@ def test_a_stream_says_the_same_however_it_is_cut_into_chunks(data):
     cuts = sorted(data.draw(st.lists(st.integers(0, len(whole)), max_size=8)))
     chunks = [whole[start:end] for start, end in zip([0, *cuts], [*cuts, len(whole)], strict=True)]
 
-    found = [(one.kind, one.version, bool(one.config_map)) for one in read_changes(chunks)]
+    changes = [(change.kind, change.version, bool(change.config_map)) for change in read_changes(chunks)]
 
-    assert found == [(Kind.ADDED, "1", True), (Kind.BOOKMARK, "2", False), (Kind.DELETED, "3", True)]
+    assert changes == [(Kind.ADDED, "1", True), (Kind.BOOKMARK, "2", False), (Kind.DELETED, "3", True)]
 
 
 @given(st.binary(max_size=200))
@@ -128,24 +128,24 @@ def test_a_line_without_an_end_is_not_collected_for_ever():
 def test_waits_grow_to_a_limit_and_never_vanish(failures, chance):
     pace = WatchTiming(initial_delay=0.5, max_delay=30)
 
-    found = pace.delay(failures, chance=chance)
+    delay = pace.delay(failures, chance=chance)
 
-    assert 0.25 <= found <= 30
-    assert found <= 0.5 * 2.0 ** min(failures - 1, 100)
+    assert 0.25 <= delay <= 30
+    assert delay <= 0.5 * 2.0 ** min(failures - 1, 100)
 
 
-@pytest.mark.parametrize(("asked", "waited"), [(0, 0.25), (7, 7), (9999, 120)])
-def test_what_the_server_asks_for_is_waited_for_within_reason(asked, waited):
-    assert WatchTiming().delay(1, chance=0, retry_after=asked) == waited
+@pytest.mark.parametrize(("requested", "waited"), [(0, 0.25), (7, 7), (9999, 120)])
+def test_what_the_server_asks_for_is_waited_for_within_reason(requested, waited):
+    assert WatchTiming().delay(1, chance=0, retry_after=requested) == waited
 
 
 def test_removals_wait_until_no_other_comes():
     a, b = DocumentId("kubernetes", "acme", "a"), DocumentId("kubernetes", "acme", "b")
 
-    one = RemovalDebounce().update([a], now=100)
-    both = one.update([a, b], now=104)
+    settling = RemovalDebounce().update([a], now=100)
+    both = settling.update([a, b], now=104)
 
-    assert one.pending_removals(quiet=5, now=104) == {a}
+    assert settling.pending_removals(quiet=5, now=104) == {a}
     assert both.update([a, b], now=106) == both
     assert both.pending_removals(quiet=5, now=108) == {a, b}
     assert both.pending_removals(quiet=5, now=109) == frozenset()
@@ -162,7 +162,7 @@ def standing(
     [
         (
             DocumentOutcome(1, 1, ()),
-            [("Accepted", "Normal", "Generation 1 is valid. No data plane takes it.")],
+            [("Accepted", "Normal", "Generation 1 is valid. No data plane accepts the team.")],
         ),
         (
             DocumentOutcome(1, 1, (), {"eu": standing(), "us": standing()}),
@@ -170,11 +170,11 @@ def standing(
         ),
         (
             DocumentOutcome(2, 1, ("A: x.", "B: y.")),
-            [("InvalidConfiguration", "Warning", "A: x. And 1 more. Generation 1 is served on.")],
+            [("InvalidConfiguration", "Warning", "A: x. And 1 more. Generation 1 is still served.")],
         ),
         (
             DocumentOutcome(1, 0, ("A: x.",)),
-            [("InvalidConfiguration", "Warning", "A: x. Nothing of it is served.")],
+            [("InvalidConfiguration", "Warning", "A: x. No generation is served.")],
         ),
         (
             DocumentOutcome(1, 1, (), {"eu": standing(False, "x", "", ["It is taken."]), "us": standing()}),
@@ -187,7 +187,7 @@ def standing(
     ],
 )
 def test_what_authors_are_told(outcome, expected):
-    assert [(one.reason, one.type, one.note) for one in build_notices(outcome)] == expected
+    assert [(notice.reason, notice.type, notice.note) for notice in build_notices(outcome)] == expected
 
 
 def test_an_event_is_one_that_kubernetes_takes():
@@ -218,34 +218,32 @@ def test_a_namespace_that_was_never_listed_is_a_trouble():
     view = ConfigMapCache(["acme", "beta"])
     view.replace("acme", [read_config_map(raw())])
 
-    seen = view.snapshot()
+    snapshot = view.snapshot()
 
-    assert seen.errors == {"beta": "namespace beta: it was not listed yet."}
-    assert not seen.is_complete
+    assert snapshot.errors == {"beta": "namespace beta: not listed yet."}
+    assert not snapshot.is_complete
     view.record_error("beta", "forbidden")
     assert view.snapshot().is_complete
     view.clear_error("beta")
     assert not view.snapshot().is_complete
-    assert ConfigMapCache([EVERYWHERE]).snapshot().errors == {
-        EVERYWHERE: "all namespaces: it was not listed yet."
-    }
+    assert ConfigMapCache([EVERYWHERE]).snapshot().errors == {EVERYWHERE: "all namespaces: not listed yet."}
 
 
 def test_the_kubelet_is_told_whether_the_watcher_is_alive_and_ready():
     pulse = WatcherHealth()
     server = serve_probes(pulse, 0)
     try:
-        assert [_asked(server, path) for path in ("/livez", "/readyz", "/else")] == [200, 503, 404]
+        assert [_status_of(server, path) for path in ("/livez", "/readyz", "/else")] == [200, 503, 404]
         pulse.record_step(is_ready=True)
-        assert _asked(server, "/readyz") == 200
+        assert _status_of(server, "/readyz") == 200
         pulse.last_step_at -= 1000
-        assert [_asked(server, path) for path in ("/livez", "/readyz")] == [503, 503]
+        assert [_status_of(server, path) for path in ("/livez", "/readyz")] == [503, 503]
     finally:
         server.shutdown()
         server.server_close()
 
 
-def _asked(server, path: str) -> int:
+def _status_of(server, path: str) -> int:
     try:
         with urllib.request.urlopen(f"http://127.0.0.1:{server.server_port}{path}") as answer:
             return answer.status
@@ -256,7 +254,9 @@ def _asked(server, path: str) -> int:
 def test_the_manifest_gives_the_least_rights_and_runs_the_command():
     account, role, binding, deployment = yaml.safe_load_all(MANIFEST.read_text())
 
-    rights = {(tuple(one["apiGroups"]), tuple(one["resources"])): set(one["verbs"]) for one in role["rules"]}
+    rights = {
+        (tuple(rule["apiGroups"]), tuple(rule["resources"])): set(rule["verbs"]) for rule in role["rules"]
+    }
     assert role["kind"] == "Role"
     assert rights == {
         (("",), ("configmaps",)): {"get", "list", "watch"},

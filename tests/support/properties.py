@@ -1,0 +1,25 @@
+"""How many examples property tests look at: few every day, many at night (HYPOTHESIS_PROFILE=nightly)."""
+
+from __future__ import annotations
+
+import os
+
+from hypothesis import HealthCheck, settings
+
+NIGHTLY = os.environ.get("HYPOTHESIS_PROFILE") == "nightly"
+
+
+def load_profile() -> None:
+    """Machines are noisy: no deadlines. In CI the same examples every time, elsewhere new ones."""
+    settings.register_profile(
+        "everyday", deadline=None, max_examples=40, derandomize=bool(os.environ.get("CI"))
+    )
+    settings.register_profile(
+        "nightly", deadline=None, max_examples=1_000, suppress_health_check=[HealthCheck.too_slow]
+    )
+    settings.load_profile("nightly" if NIGHTLY else "everyday")
+
+
+def examples(everyday: int, *, nightly: int) -> settings:
+    """Settings of one test that needs another number of examples than most."""
+    return settings(max_examples=nightly if NIGHTLY else everyday)
