@@ -61,24 +61,24 @@ class NaturalBatches(Generic[Question, Answer]):
         request: _Request[Question, Answer] = _Request(question, loop.create_future())
         self._queue.append(request)
         if self._idle_workers and not self._starting:
-            self._start(loop)
+            self._starting = True
+            loop.call_soon(self._start)
         return await request.answer
 
     async def close(self) -> None:
         """Finish what is under way."""
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
-    def _start(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Start a worker in the next turn of the loop: what else this turn brings comes along."""
-        self._starting = True
+    def _start(self) -> None:
+        """Not at once but two turns of the loop later: what they bring comes along, in larger batches."""
+        self._starting = False
         self._idle_workers -= 1
-        task = loop.create_task(self._serve())
+        task = asyncio.get_running_loop().create_task(self._serve())
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
     async def _serve(self) -> None:
         """Answer one batch after the other until the queue is empty."""
-        self._starting = False
         try:
             while self._queue:
                 await self._serve_batch()

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
-from http import HTTPStatus
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from controlplane.observability.request_ids import choose, new_request_id
 from controlplane.web.django_bridge import Application, Receive, Scope, Send
@@ -14,6 +14,8 @@ from controlplane.web.incomplete_body import receive_nothing
 from controlplane.web.learned_headers import Header, LearnedHeaders
 from controlplane.web.request_metrics import RequestMetrics
 
+_NOT_MODIFIED = 304
+
 
 @dataclass(slots=True)
 class FastAnswer:
@@ -21,7 +23,7 @@ class FastAnswer:
 
     status: int
     body: bytes
-    headers: list[Header] = field(default_factory=list)
+    headers: Sequence[Header] = ()
 
 
 class FastPath(ABC):
@@ -83,7 +85,8 @@ class FastPath(ABC):
         learned = self._learned.of(head.is_secure, answer.status)
         if learned is None:
             return None
-        answer.headers = [*learned, *answer.headers, (b"x-request-id", request_id.encode())]
-        if answer.status != HTTPStatus.NOT_MODIFIED:
-            answer.headers.append((b"content-length", str(len(answer.body)).encode()))
+        headers = [*learned, *answer.headers, (b"x-request-id", request_id.encode())]
+        if answer.status != _NOT_MODIFIED:
+            headers.append((b"content-length", str(len(answer.body)).encode()))
+        answer.headers = headers
         return answer

@@ -76,17 +76,19 @@ class RequestHeads:
             or not (self._is_plain_json(scope, headers) if self.has_body else _is_plain_read(headers))
         ):
             return None
-        secret = authorization[len(_SCHEME) :]
-        return RequestHead(
+        secret, request_id = authorization[len(_SCHEME) :], headers.get(b"x-request-id")
+        head = RequestHead(
             scope["path"],
             scope["query_string"],
             secret,
             sha256(secret).digest(),
             is_secure,
-            _text(headers.get(b"x-request-id")),
+            None if request_id is None else request_id.decode("latin-1"),
             headers.get(b"if-none-match"),
-            _text(headers.get(_KEY)),
         )
+        if _KEY in headers:
+            head.key = headers[_KEY].decode("latin-1")
+        return head
 
     def _is_secure(self, scheme: str, headers: Mapping[bytes, bytes]) -> bool:
         """As HttpRequest.scheme: a trusted proxy may say that it has ended TLS."""
@@ -141,7 +143,3 @@ def replay_body(body: bytes, receive: Receive) -> Receive:
         return await receive()
 
     return received
-
-
-def _text(header: bytes | None) -> str | None:
-    return None if header is None else header.decode("latin-1")

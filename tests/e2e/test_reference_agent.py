@@ -58,7 +58,7 @@ def endpoint() -> Iterator[str]:
 class Process:
     def __init__(self, url: str, folder: Path, token: str) -> None:
         self.file, self.log = folder / "providers.json", folder / "agent.log"
-        self._environment = {
+        self.environment = {
             "PATH": os.environ["PATH"],
             "CONTROLPLANE_URL": url,
             "AGENT_NAME": "reference",
@@ -72,7 +72,7 @@ class Process:
     def start(self) -> None:
         self.process = subprocess.Popen(
             [sys.executable, "-W", "error", str(PROGRAM)],
-            env=self._environment,
+            env=self.environment,
             stdout=subprocess.DEVNULL,
             stderr=self.log.open("ab"),
         )
@@ -161,7 +161,7 @@ def test_killed_it_comes_back_under_its_name_and_forgotten_it_registers_again(ag
 def test_it_waits_for_a_control_plane_that_is_away(agent, tmp_path):
     agent.process.kill()
     agent.process.wait(10)
-    agent._environment["CONTROLPLANE_URL"] = "http://127.0.0.1:9"
+    agent.environment["CONTROLPLANE_URL"] = "http://127.0.0.1:9"
     agent.start()
     agent.until(lambda: agent.log.read_text().count("no answer") >= 2)
 

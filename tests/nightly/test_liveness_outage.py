@@ -62,7 +62,7 @@ def start_reference_agents(processes, port: int, tmp_path) -> None:
         folder = tmp_path / f"agent-{number}"
         folder.mkdir()
         process = Process(f"http://127.0.0.1:{port}", folder, token_for("agent"))
-        process._environment |= {"AGENT_NAME": f"reference-{number}"}
+        process.environment |= {"AGENT_NAME": f"reference-{number}"}
         process.list_providers()
         process.start()
         processes.append(process)

@@ -32,6 +32,7 @@ class Api:
     """Requests with a bearer token, in-process, through every middleware."""
 
     def __init__(self, token: str = "") -> None:
+        self.token = token
         self._client = Client(raise_request_exception=False)
         self._headers = {"Authorization": f"Bearer {token}"} if token else {}
 

@@ -1,4 +1,4 @@
-"""Check the health of an agent by gRPC. Needs the extra `flyte`."""
+"""gRPC health checks of agents. Needs the extra `flyte`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _ANSWER_CODES = (
 
 
 def check_health(target: str, host: str, seconds: float, *, insecure: bool, roots: str) -> Outcome:
-    """Check an address that was already allowed. host: the name in its certificate. roots: a PEM file."""
+    """Ask for the health. target: a verified address. host: the name in certificates. roots: a PEM file."""
     with _channel(target, host, insecure=insecure, roots=roots) as channel:
         try:
             answer = health_pb2_grpc.HealthStub(channel).Check(

@@ -11,7 +11,7 @@ from registry.agent_configs.reachability.probe import ProbeRules
 
 
 def probes_are_enabled() -> bool:
-    """False without the extra `flyte`: agents speak gRPC."""
+    """False without the extra `flyte` as well: probes use gRPC."""
     return bool(settings.AGENT_PROBES != "off" and is_installed("flyte"))
 
 

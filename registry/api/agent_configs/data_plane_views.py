@@ -32,10 +32,7 @@ from registry.agent_configs.delivery.data_planes import (
     put_plane,
 )
 from registry.agent_configs.delivery.long_poll import watch_data_plane
-from registry.agent_configs.delivery.signatures import (
-    digest_headers,
-    signature_headers,
-)
+from registry.agent_configs.delivery.signatures import digest_headers, signature_headers
 from registry.agent_configs.documents.dialects import Dialect
 from registry.agent_configs.models import DataPlane
 from registry.agent_configs.publishing.teams import check_may_see_all_teams
@@ -140,7 +137,7 @@ class DataPlaneConfig(Endpoint):
             "response is delayed until the data plane changes or the time is over.\n\n"
             "`Content-Digest` and `Repr-Digest` (RFC 9530) cover the bytes as they are served. If keys are "
             "set, `Signature` and `Signature-Input` (RFC 9421) have an Ed25519 signature by each, labeled "
-            "with the key's id, over the status, the path, the content type, the digest and the revision."
+            "with the key's id. It covers status, path, content type, digest and revision."
         ),
         tags=_TAGS,
         parameters=[

@@ -51,8 +51,9 @@ class BinaryHeartbeat:
 
 @dataclass(slots=True)
 class RenewedLease:
-    """The statement's row for a heartbeat; expires_at: microseconds since 2000."""
+    """The statement's row for a heartbeat. place: of the heartbeat; expires_at: microseconds since 2000."""
 
+    place: int
     generation: int
     etag: bytes
     expires_at: int
@@ -60,11 +61,11 @@ class RenewedLease:
 
 @dataclass(slots=True)
 class BatchResult:
-    """now: microseconds since 2000, Postgres' clock. leases: by the place of the heartbeat in the batch."""
+    """now: microseconds since 2000, Postgres' clock."""
 
     now: int
     live_count: int
-    leases: dict[int, RenewedLease]
+    leases: list[RenewedLease]
 
 
 class LeaseConnection:
@@ -121,12 +122,16 @@ def _packed_array(element: int, values: list[bytes]) -> bytes:
 
 
 def _read(result: PGresult) -> BatchResult:
-    leases: dict[int, RenewedLease] = {}
     get, integer = result.get_value, int.from_bytes
-    for row in range(result.ntuples):
-        expires_at = integer(get(row, 5) or b"", signed=True)
-        lease = RenewedLease(integer(get(row, 1) or b""), get(row, 2) or b"", expires_at)
-        leases[integer(get(row, 0) or b"") - 1] = lease
+    leases = [
+        RenewedLease(
+            integer(get(row, 0) or b"") - 1,
+            integer(get(row, 1) or b""),
+            get(row, 2) or b"",
+            integer(get(row, 5) or b"", signed=True),
+        )
+        for row in range(result.ntuples)
+    ]
     if not leases:
         return BatchResult(0, 0, leases)
     return BatchResult(integer(get(0, 3) or b"", signed=True), integer(get(0, 4) or b""), leases)

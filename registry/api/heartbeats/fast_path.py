@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Sequence
 from uuid import UUID
 
@@ -13,13 +14,14 @@ from controlplane.web.fast_path import FastAnswer, FastPath
 from controlplane.web.fast_requests import RequestHead, RequestHeads
 from controlplane.web.request_metrics import RequestMetrics
 from controlplane.web.thread_batches import ThreadBatches
+from registry.agents.liveness import LivenessPolicy
 from registry.agents.policies import damping_policy, liveness_policy
-from registry.api.heartbeats.fast_batches import GrantedRenewal, LeaseBatches, time_of
+from registry.agents.states import State
+from registry.api.heartbeats.fast_batches import FastRenewal, LeaseBatches, time_of, timestamps_of
 from registry.api.heartbeats.fast_connection import BinaryHeartbeat
 from registry.api.heartbeats.fast_requests import agent_of, read_heartbeat
-from registry.api.heartbeats.schemas import show_heartbeat
 from registry.heartbeats.recover import RecoveringAgent, RecoveryPolicy, recover_agents
-from registry.heartbeats.renew import HeartbeatRow
+from registry.heartbeats.renew import HeartbeatRow, Renewal
 from registry.metrics import HEARTBEATS
 
 _BEFORE, _AFTER = "/api/v1/agents/", "/heartbeat"
@@ -27,7 +29,7 @@ _BEFORE, _AFTER = "/api/v1/agents/", "/heartbeat"
 _ROUTE = "api/v1/agents/<uuid:agent_id>/heartbeat"
 # Their rows are held until all of them are written.
 _MOST_RECOVERIES = 256
-_json = msgspec.json.Encoder()
+_chance = random.Random()  # noqa: S311  (jitter is no secret)
 
 
 def is_heartbeat(path: str) -> bool:
@@ -43,19 +45,18 @@ class FastHeartbeats(FastPath):
 
     async def answer(self, head: RequestHead, body: bytes, request_id: str) -> FastAnswer | None:
         agent_id = agent_of(head.path)
-        heartbeat = agent_id and read_heartbeat(
-            agent_id, head.token_digest, body, congestion_lag=settings.CONGESTION_LAG
-        )
-        if not heartbeat:
+        if agent_id is None:
             return None
-        granted = await self._batches.renew(heartbeat)
-        if granted is None:
-            granted = await self._recoveries.ask(_recovering(heartbeat, request_id))
-        if granted is None:
+        heartbeat = read_heartbeat(agent_id, head.token_digest, body, congestion_lag=settings.CONGESTION_LAG)
+        if heartbeat is None:
+            return None
+        renewal = await self._batches.renew(heartbeat)
+        if renewal is None:
+            renewal = await self._recoveries.ask(_recovering(heartbeat, request_id))
+        if renewal is None:
             return None
         self._metrics.count("accepted")
-        # The bytes that Django renders; a test compares the two.
-        return FastAnswer(200, _json.encode(show_heartbeat(granted.renewal, granted.policy)))
+        return FastAnswer(200, _content(agent_id, heartbeat.state, renewal))
 
     async def close(self) -> None:
         self._metrics.write()
@@ -75,8 +76,29 @@ def _recovering(heartbeat: BinaryHeartbeat, request_id: str) -> RecoveringAgent:
     return RecoveringAgent(row, heartbeat.token_digest, request_id)
 
 
-def _recover(agents: Sequence[RecoveringAgent]) -> list[GrantedRenewal | None]:
+def _recover(agents: Sequence[RecoveringAgent]) -> list[FastRenewal | None]:
     """In a thread, in a transaction."""
     policy = liveness_policy()
     renewals = recover_agents(agents, RecoveryPolicy(policy, damping_policy(policy), settings.CONGESTION_LAG))
-    return [None if renewal is None else GrantedRenewal(renewal, policy) for renewal in renewals]
+    return [None if renewal is None else _fast(renewal, policy) for renewal in renewals]
+
+
+def _fast(renewal: Renewal, policy: LivenessPolicy) -> FastRenewal:
+    timestamps = timestamps_of(renewal.renewed_at, renewal.expires_at, policy)
+    return FastRenewal(timestamps, renewal.generation, renewal.configuration_etag.encode())
+
+
+def _content(agent_id: str, state: State, renewal: FastRenewal) -> bytes:
+    """The bytes that `show_heartbeat` becomes when Django renders it; a test compares the two.
+
+    To encode `show_heartbeat` itself costs a heartbeat 6 µs more of some 140 µs of processor time.
+    """
+    times = renewal.timestamps
+    etag = msgspec.json.encode(renewal.etag.decode()).decode() if renewal.etag else '""'
+    return (
+        f'{{"agent_id":"{agent_id}","health_status":"{state}","last_heartbeat":{times.renewed_at},'
+        f'"lease_expires_at":{times.expires_at},"lease_seconds":{times.lease},'
+        f'"heartbeat_interval":{int(times.policy.interval.total_seconds())},'
+        f'"next_heartbeat_in_seconds":{times.policy.next_interval(_chance)},'
+        f'"generation":{renewal.generation},"directives":[],"configuration_etag":{etag}}}'
+    ).encode()

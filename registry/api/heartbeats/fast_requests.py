@@ -31,14 +31,14 @@ _ZERO = datetime(2000, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 
 
-def agent_of(path: str) -> bytes | None:
-    """The UUID of the agent whose heartbeat has this path, or None if Django must decide."""
+def agent_of(path: str) -> str | None:
+    """The id of the agent whose heartbeat has this path, or None if Django must decide."""
     match = _PATH.fullmatch(path)
-    return _uuid(match[1]) if match else None
+    return match[1] if match else None
 
 
 def read_heartbeat(
-    agent_id: bytes, token_digest: bytes, body: bytes, *, congestion_lag: int
+    agent_id: str, token_digest: bytes, body: bytes, *, congestion_lag: int
 ) -> BinaryHeartbeat | None:
     """Return the heartbeat in the body, or None if Django must decide."""
     plain = _read_plain(body)
@@ -49,7 +49,7 @@ def read_heartbeat(
     if reported_at is None:
         return None
     state = after_heartbeat(consumer_lag, congestion_lag=congestion_lag)
-    return BinaryHeartbeat(agent_id, token_digest, state, reported_at, consumer_lag, report, instance)
+    return BinaryHeartbeat(_uuid(agent_id), token_digest, state, reported_at, consumer_lag, report, instance)
 
 
 def _read_plain(body: bytes) -> tuple[str, int, bytes | None, bytes | None] | None:

@@ -77,7 +77,7 @@ def test_a_token_with_six_seconds_to_live_makes_none_that_lives_longer(admin):
 
 
 def digest_of(api):
-    return digest(api._headers["Authorization"].removeprefix("Bearer "))
+    return digest(api.token)
 
 
 @pytest.mark.parametrize(

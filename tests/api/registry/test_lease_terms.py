@@ -151,7 +151,7 @@ def test_the_sweep_waits_for_the_whole_lease_and_lateness_follows_it(operator, a
     assert list(search_agents({"late": True})) == []
     Lease.objects.filter(agent_id=slow).update(renewed_at=Now() - timedelta(seconds=901))
     assert operator.get(f"agents/{slow}").json()["late"] is True
-    assert [one.name for one in search_agents({"late": True})] == ["slow"]
+    assert [search_agent.name for search_agent in search_agents({"late": True})] == ["slow"]
     Lease.objects.filter(agent_id=slow).update(expires_at=Now() - timedelta(seconds=60))
     sweep.sweep_leases()
     assert Agent.objects.get(name="slow").state == "unavailable"

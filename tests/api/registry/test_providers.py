@@ -204,9 +204,9 @@ def test_the_first_report_makes_a_new_provider_ready(agent_api, path):
 
     report(agent_api, path, "Ready")
 
-    shown = agent_api.get(f"{path}/providers/p1").json()
-    assert (shown["status"], shown["status_reason"]) == ("ready", "Reported by the agent: ready.")
-    assert shown["last_check_time"]
+    body = agent_api.get(f"{path}/providers/p1").json()
+    assert (body["status"], body["status_reason"]) == ("ready", "Reported by the agent: ready.")
+    assert body["last_check_time"]
     assert condition(agent_api, path) == {"vm": "ready"}
 
 

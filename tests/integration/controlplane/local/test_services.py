@@ -253,7 +253,7 @@ def test_a_service_that_cannot_start_shows_the_end_of_its_log(tmp_path: Path) ->
 def test_root_can_run_postgres_below_a_folder_that_is_closed_to_others(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str
 ) -> None:
-    ways = [one for one in privileges._user_switches() if one.prefix[0] == way]
+    ways = [user_switch for user_switch in privileges._user_switches() if user_switch.prefix[0] == way]
     monkeypatch.setattr(privileges, "_user_switches", lambda: iter(ways))
     tmp_path.chmod(0o700)
 

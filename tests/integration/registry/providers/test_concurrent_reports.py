@@ -29,8 +29,10 @@ ALLOWED = ProviderAccess(Actor(None, "test"), any_agent=True)
 
 
 def offer(agent: Agent, name: str, service_type: str = "vm") -> Provider:
-    said = ProviderRegistration(name, "http://p:1", service_type, "v1", status=Health.READY)
-    return register_provider(agent.id, said, provider_id=name, access=ALLOWED, policy=liveness_policy())[0]
+    provider_registration = ProviderRegistration(name, "http://p:1", service_type, "v1", status=Health.READY)
+    return register_provider(
+        agent.id, provider_registration, provider_id=name, access=ALLOWED, policy=liveness_policy()
+    )[0]
 
 
 def silence(seconds: int = 100) -> None:

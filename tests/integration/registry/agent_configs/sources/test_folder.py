@@ -161,7 +161,7 @@ def test_a_link_out_of_the_folder_is_not_read(folder, tmp_path_factory):
     look()
 
     assert not AgentConfig.objects.exists()
-    assert get_folder_row().problems == ["evil/agents.yaml: it is a link out of the folder"]
+    assert get_folder_row().problems == ["evil/agents.yaml: the link points outside the folder"]
 
 
 def test_a_hostile_folder_does_not_keep_others_from_being_read(folder, settings):

@@ -181,7 +181,7 @@ class TestOwnership:
         order = Transfer(ClaimKind.TASK_TYPE, "acme_t", "acme", "other")
 
         with pytest.raises(InvalidRequest, match="does not claim"):
-            apply_transfer(Ownership(), order, [one.claim for one in decide([self.older]).verdicts])
+            apply_transfer(Ownership(), order, [verdict.claim for verdict in decide([self.older]).verdicts])
 
     def test_a_transfer_from_somebody_who_has_nothing_is_refused(self):
         order = Transfer(ClaimKind.TASK_TYPE, "acme_t", "akme", "other")
@@ -327,9 +327,9 @@ class TestEndpoints:
 
         assert {one.reason for one in decision.of(theirs.id)} == {Reason.ENDPOINT_SETTINGS_MISMATCH}
         assert all(one.accepted for one in decision.of(self.ours.id))
-        told = verdict(decision, theirs, named("b")).message
-        assert "cluster/acme/ours of acme has the endpoint x.y:1: its document is older" in told
-        assert "equal insecure and defaultServiceConfig" in told
+        message = verdict(decision, theirs, named("b")).message
+        assert "cluster/acme/ours of acme has the endpoint x.y:1: its document is older" in message
+        assert "equal insecure and defaultServiceConfig" in message
 
     def test_an_old_agent_that_moves_to_anothers_endpoint_does_not_own_it(self):
         """The age that counts is that of the endpoint in the team, not that of the agent."""

@@ -501,7 +501,7 @@ def test_the_example_of_the_guide_is_valid():
 def test_a_message_quotes_nothing_and_truth_in_the_words_of_yaml():
     errors = read_document(of("agents: null\nsupportedTaskTypes: true")).errors
 
-    assert [one.message for one in errors] == [
+    assert [error.message for error in errors] == [
         "Expected a list, not null.",
         "Expected a list, not true.",
     ]

@@ -242,7 +242,7 @@ def test_a_line_that_nobody_understands_leads_to_a_new_list(cluster, follow, lin
 @pytest.mark.parametrize("status", [401, 403, 429, 500, 503])
 def test_a_refused_list_is_told_tried_again_and_forgets_nothing(cluster, follow, status):
     cluster.apply("acme", "first", "1")
-    reflected = follow(relist=0.0)
+    reflected = follow(relist_interval=0.0)
     until(lambda: reflected.names == {"first"})
 
     cluster.fail("list", times=3, status=status)
@@ -269,7 +269,7 @@ def test_an_answer_that_takes_too_long_is_given_up(cluster, follow):
     cluster.apply("acme", "first", "1")
     cluster.fail("list", times=2, delay=1.0)
 
-    reflected = follow(answer=0.2)
+    reflected = follow(response_timeout=0.2)
 
     until(lambda: "cannot be reached" in reflected.troubles)
     until(lambda: reflected.names == {"first"})
@@ -278,7 +278,7 @@ def test_an_answer_that_takes_too_long_is_given_up(cluster, follow):
 @pytest.mark.parametrize("body", [b"<html>", b"{}", b"[]", b'{"metadata": {}, "items": []}', b'{"items": 7}'])
 def test_a_list_that_is_none_removes_nothing(cluster, follow, body):
     cluster.apply("acme", "first", "1")
-    reflected = follow(relist=0.0)
+    reflected = follow(relist_interval=0.0)
     until(lambda: reflected.names == {"first"})
 
     cluster.fail("list", body=body)
@@ -289,7 +289,7 @@ def test_a_list_that_is_none_removes_nothing(cluster, follow, body):
 
 def test_an_empty_list_is_not_believed_at_once(cluster, follow):
     cluster.apply("acme", "first", "1")
-    reflected = follow(relist=0.0)
+    reflected = follow(relist_interval=0.0)
     until(lambda: reflected.names == {"first"})
 
     cluster.fail("list", times=2, items=[])
@@ -303,7 +303,7 @@ def test_an_empty_list_is_not_believed_at_once(cluster, follow):
 
 def test_a_proxy_that_answers_with_pages_of_its_own_is_told(cluster, follow):
     cluster.apply("acme", "first", "1")
-    reflected = follow(relist=0.0)
+    reflected = follow(relist_interval=0.0)
     until(lambda: reflected.names == {"first"})
 
     cluster.fail("list", times=10, body=b"<html>")
@@ -327,7 +327,7 @@ def test_the_server_says_how_long_to_wait(cluster, follow):
 def test_a_server_that_ends_every_watch_at_once_is_not_overrun(cluster, follow):
     cluster.apply("acme", "first", "1")
     cluster.fail("watch", times=1000, raw=b"\n")
-    follow(first=0.05, longest=0.1)
+    follow(initial_delay=0.05, max_delay=0.1)
 
     time.sleep(0.6)
 
