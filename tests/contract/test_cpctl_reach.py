@@ -235,7 +235,7 @@ def test_every_operation_is_reached_or_there_is_a_reason(run):
 
 
 def test_what_is_picked_out_of_an_answer(run):
-    picked = run("get agents --jq '.items[0] | {name, state: .health_status}'").shown
-    state = run(f"get agent {ID} --jq .health_status").shown
+    picked = run("get agents --jq '.items[0] | {name, state: .health_status}'").output
+    state = run(f"get agent {ID} --jq .health_status").output
 
     assert json.loads(picked)["state"] == state.strip() == "ready"
