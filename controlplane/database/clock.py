@@ -11,5 +11,5 @@ def database_now() -> datetime:
     """When the transaction began."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT now()")
-        found: datetime = cursor.fetchone()[0]
-    return found
+        now: datetime = cursor.fetchone()[0]
+    return now

@@ -51,12 +51,12 @@ class _Exactly:
         self._left = int(length) if length.isdecimal() else 0
 
     def read(self, size: int = -1) -> bytes:
-        wanted = self._left if size < 0 else min(size, self._left)
-        return self._counted(self._stream.read(wanted) if wanted else b"", wanted)
+        length = self._left if size < 0 else min(size, self._left)
+        return self._counted(self._stream.read(length) if length else b"", length)
 
     def readline(self, size: int = -1) -> bytes:
-        wanted = self._left if size < 0 else min(size, self._left)
-        return self._counted(self._stream.readline(wanted) if wanted else b"", min(wanted, 1))
+        length = self._left if size < 0 else min(size, self._left)
+        return self._counted(self._stream.readline(length) if length else b"", min(length, 1))
 
     def _counted(self, data: bytes, least: int) -> bytes:
         self._left -= len(data)

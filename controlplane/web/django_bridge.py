@@ -50,9 +50,9 @@ class Bridge:
         self._stopping = Event()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        async with AsyncExitStack() as held:
-            await held.enter_async_context(self._seats)
-            body = await self._read(scope, receive, held)
+        async with AsyncExitStack() as resources:
+            await resources.enter_async_context(self._seats)
+            body = await self._read(scope, receive, resources)
             streamed = _Stream(receive, send, self._stopping)
             answer = await asyncio.get_running_loop().run_in_executor(
                 self.pool, self._run, environ_of(scope, body), streamed
@@ -68,7 +68,7 @@ class Bridge:
         ended = asyncio.get_running_loop().run_in_executor(None, self.pool.shutdown)
         await asyncio.wait([ended], timeout=patience)
 
-    async def _read(self, scope: Scope, receive: Receive, held: AsyncExitStack) -> bytes | None:
+    async def _read(self, scope: Scope, receive: Receive, resources: AsyncExitStack) -> bytes | None:
         """Return the body, cut one byte after the limit; None if it ended early, or its chunks make no sense.
 
         A body that says itself that it is too long is not kept at all: by its length it is refused.
@@ -80,14 +80,14 @@ class Bridge:
             if message["type"] == "http.disconnect":
                 return None
             piece = message.get("body", b"")
-            kept = piece[: keep - len(body)]
-            body += kept
-            thrown_away += len(piece) - len(kept)
+            kept_piece = piece[: keep - len(body)]
+            body += kept_piece
+            thrown_away += len(piece) - len(kept_piece)
             if not message.get("more_body"):
                 break
             if len(body) > _SMALL_BODY and not large:
                 large = True
-                await held.enter_async_context(self._large_bodies)
+                await resources.enter_async_context(self._large_bodies)
         return bytes(body)
 
     def _run(self, environ: dict[str, Any], streamed: _Stream) -> tuple[int, Any, bytes] | None:
@@ -131,11 +131,11 @@ class _Stream:
     def _say(self, message: Message) -> None:
         if self._gone.is_set() or self._stopping.is_set():
             raise ReaderGone
-        sent = asyncio.run_coroutine_threadsafe(self._sent(message), self._loop)
+        sending = asyncio.run_coroutine_threadsafe(self._sent(message), self._loop)
         try:
-            sent.result(_SEND_SECONDS)
+            sending.result(_SEND_SECONDS)
         except TimeoutError as error:
-            sent.cancel()
+            sending.cancel()
             raise ReaderGone from error
 
     async def _sent(self, message: Message) -> None:
@@ -166,8 +166,8 @@ def _is_whole(result: Iterable[bytes], started: list[Any]) -> bool:
 
 
 def _declared_length(scope: Scope) -> int:
-    said = next((value for name, value in scope["headers"] if name == b"content-length"), b"")
-    return int(said) if said.isdigit() else 0
+    length = next((value for name, value in scope["headers"] if name == b"content-length"), b"")
+    return int(length) if length.isdigit() else 0
 
 
 def _encoded(header: tuple[str, str]) -> tuple[bytes, bytes]:
@@ -211,15 +211,15 @@ def environ_of(scope: dict[str, Any], body: bytes | None) -> dict[str, Any]:
     }
 
 
-def _headers(sent: list[tuple[bytes, bytes]]) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for name, value in sent:
+def _headers(headers: list[tuple[bytes, bytes]]) -> dict[str, str]:
+    variables: dict[str, str] = {}
+    for name, value in headers:
         # X_Forwarded_Proto would be taken for X-Forwarded-Proto, which the proxy in front has checked.
         if b"_" in name:
             continue
         key = _WITHOUT_PREFIX.get(name) or "HTTP_" + name.decode("ascii").upper().replace("-", "_")
         text = value.decode("ascii") if value.isascii() else ""
-        if key in found:
-            text = f"{found[key]}{';' if key == 'HTTP_COOKIE' else ','}{text}"
-        found[key] = text
-    return found
+        if key in variables:
+            text = f"{variables[key]}{';' if key == 'HTTP_COOKIE' else ','}{text}"
+        variables[key] = text
+    return variables

@@ -49,11 +49,11 @@ class HealthAnswers:
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         answer = ALIVE if scope["path"] == LIVEZ else await self._readiness(scope["query_string"])
-        sent = dict(scope["headers"]).get(b"x-request-id")
+        request_id = dict(scope["headers"]).get(b"x-request-id")
         headers = [
             (b"content-type", answer.content_type.encode()),
             (b"content-length", str(len(answer.body)).encode()),
-            (b"x-request-id", choose(sent.decode("latin-1") if sent else None).encode()),
+            (b"x-request-id", choose(request_id.decode("latin-1") if request_id else None).encode()),
         ]
         await send({"type": "http.response.start", "status": answer.status, "headers": headers})
         body = b"" if scope["method"] == "HEAD" else answer.body

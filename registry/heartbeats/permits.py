@@ -24,14 +24,16 @@ def give_permit(agent: Agent, token: Token) -> None:
 
     After the heartbeat's transaction and not in it: who revokes takes these locks in this order too.
     """
-    held = (
+    valid_token = (
         Token.objects.filter(Q(expires_at=None) | Q(expires_at__gt=Now()), id=token.id, revoked_at=None)
         .select_for_update(no_key=True)
         .first()
     )
-    if held is None or not _may_beat(held.principal_id, agent):
+    if valid_token is None or not _may_beat(valid_token.principal_id, agent):
         return
-    Lease.objects.filter(agent=agent).update(token_digest=held.digest, token_expires_at=held.expires_at)
+    Lease.objects.filter(agent=agent).update(
+        token_digest=valid_token.digest, token_expires_at=valid_token.expires_at
+    )
 
 
 def may_beat_for(caller: Caller, agent: Agent) -> bool:

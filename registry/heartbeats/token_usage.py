@@ -10,8 +10,8 @@ _AT_ONCE = 1000
 def note_token_uses() -> int:
     """Write the last heartbeat of each agent as the last use of its token, hour by hour; return how many."""
     total = 0
-    while noted := _note_some():
-        total += noted
+    while count := _note_some():
+        total += count
     return total
 
 

@@ -329,7 +329,7 @@ def test_production_refuses_to_start_without_a_secret_key_and_names_it(by_hand):
     short = by_hand.run(*manage("check"), SECRET_KEY_FILE="", SECRET_KEY="short")
 
     assert refused.returncode != 0
-    assert "SECRET_KEY is not set" in refused.stderr
+    assert "SECRET_KEY is required but not set" in refused.stderr
     assert short.returncode != 0
     assert "SECRET_KEY is shorter than 50 characters" in short.stderr
 

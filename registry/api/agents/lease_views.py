@@ -14,8 +14,7 @@ from controlplane.api.endpoints import Endpoint, ReasonedQuery, actor_of, mutati
 from controlplane.api.fields import StrictSerializer, Text, Whole, parse_body
 from controlplane.identity.roles import Action
 from registry.agents.policies import liveness_policy
-from registry.api.agents import examples
-from registry.api.agents import schemas as shapes
+from registry.api.agents import examples, schemas
 from registry.environments.lease_terms import set_agent_lease, set_environment_lease
 
 _SECONDS = "From three heartbeat intervals to one day. null removes the setting."
@@ -50,7 +49,7 @@ class AgentLease(Endpoint):
         tags=["agents"],
         parameters=[ReasonedQuery],
         request=AgentLeaseWrite,
-        responses=shapes.AgentRead,
+        responses=schemas.AgentRead,
         examples=[
             OpenApiExample("Heartbeats every ten minutes", value={"lease_seconds": 1800}, request_only=True),
             examples.AGENT_READ,
@@ -63,7 +62,7 @@ class AgentLease(Endpoint):
         policy = liveness_policy()
         actor = actor_of(request, query["change_message"])
         agent = set_agent_lease(agent_id, body["lease_seconds"], actor=actor, policy=policy)
-        return Response(shapes.show_agent(agent, policy))
+        return Response(schemas.show_agent(agent, policy))
 
 
 class EnvironmentLease(Endpoint):

@@ -19,8 +19,7 @@ from registry import lifecycle
 from registry.agents.models import Agent
 from registry.agents.policies import liveness_policy
 from registry.agents.states import State
-from registry.api.agents import examples
-from registry.api.agents import schemas as shapes
+from registry.api.agents import examples, schemas
 from registry.listing import counts
 
 View = TypeVar("View", bound=Callable[..., Any])
@@ -57,7 +56,7 @@ def _document(operation: str, summary: str, description: str, **options: Any) ->
         description=description,
         tags=["agents"],
         parameters=[ReasonedQuery],
-        responses=shapes.AgentRead,
+        responses=schemas.AgentRead,
         **{"request": None, "examples": [examples.AGENT_READ], **options},
     )
     return decorator
@@ -173,4 +172,4 @@ def _require_own_or_operator(request: Request, agent_id: UUID) -> None:
 
 
 def _response(agent: Agent) -> Response:
-    return Response(shapes.show_agent(agent, liveness_policy()))
+    return Response(schemas.show_agent(agent, liveness_policy()))

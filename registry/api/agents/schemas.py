@@ -11,7 +11,6 @@ from rest_framework import serializers
 
 from controlplane.api.endpoints import MutationQuery, ReasonedQuery
 from controlplane.api.fields import StrictSerializer, Text, Whole
-from controlplane.api.pages import PageQuery
 from overrides.resource_types.schemas import LABEL_VALUE, QUALIFIED_NAME
 from registry.agents.clock_skew import skew_ms, with_clock
 from registry.agents.instances import duplicate_condition
@@ -26,7 +25,6 @@ from registry.api.heartbeats.schemas import (
     InstanceField,
 )
 from registry.joining.registration import FACTS, LONGEST_TOPIC_NAME, TOPIC_NAME, Registration
-from registry.listing.search import ORDERS
 from registry.providers.conditions import advertised
 from registry.task_types.names import NAME as TASK_TYPE
 from registry.task_types.names import TaskType
@@ -34,7 +32,6 @@ from registry.task_types.names import TaskType
 LEASE_SOURCES = [(source, source) for source in ("agent", "environment", "default")]
 COSTS = [(cost.value, cost.value) for cost in Cost]
 STATES = [(state.value, state.value) for state in State]
-SORTS = [(order, order) for order in ORDERS]
 _MAX_LABELS = 64
 _MAX_INTEGER = 2**63 - 1
 _jitter = random.Random()  # noqa: S311  (jitter is not a secret)
@@ -194,46 +191,6 @@ class AgentRead(serializers.Serializer[Any]):
 class AgentPage(serializers.Serializer[Any]):
     items = AgentRead(many=True)
     next_cursor = serializers.CharField(allow_null=True)
-
-
-def _parse_words(text: str, allowed: list[str]) -> list[str]:
-    words = [word.strip() for word in text.split(",") if word.strip()]
-    if unknown := [word for word in words if word not in allowed]:
-        raise serializers.ValidationError(
-            f"{unknown[0]!r} is not valid. Use one of: {', '.join(allowed)}.", code="unknown_word"
-        )
-    return words
-
-
-class AgentListQuery(PageQuery):
-    health_status = serializers.CharField(
-        required=False,
-        help_text="Filter by states, separated by commas: " + ", ".join(State) + ".",
-    )
-    late = serializers.BooleanField(required=False, default=False, help_text="Only late agents.")
-    selector = serializers.CharField(
-        required=False,
-        default="",
-        allow_blank=True,
-        help_text="Label selector as in Kubernetes: team=ml,tier!=dev,region in (eu,us),!old.",
-    )
-    q = serializers.CharField(required=False, max_length=255, help_text="Filter by a part of the name.")
-    sort = serializers.ChoiceField(choices=SORTS, required=False, default="name")
-    only = serializers.CharField(
-        required=False,
-        default="",
-        allow_blank=True,
-        help_text="Return only these fields, separated by commas.",
-    )
-
-    def validate_health_status(self, value: str) -> list[str]:
-        return _parse_words(value, [state.value for state in State])
-
-    def validate_only(self, value: str) -> list[str]:
-        return _parse_words(value, list(AgentRead().fields))
-
-    environment = serializers.CharField(required=False, help_text="Filter by environment.")
-    service_type = serializers.CharField(required=False, help_text="Filter by advertised service type.")
 
 
 class RegistrationQuery(MutationQuery):

@@ -17,8 +17,8 @@ from controlplane.errors import DuplicateInstance, UnknownAgent
 from controlplane.identity.roles import Action
 from registry.agents.models import Agent
 from registry.agents.policies import liveness_policy
-from registry.api.agents import examples
-from registry.api.agents import schemas as shapes
+from registry.api.agents import examples, schemas
+from registry.api.agents.list_query import AgentListQuery
 from registry.api.retry_after import with_retry_after
 from registry.joining.name_conflicts import note_rival
 from registry.joining.register import register
@@ -44,8 +44,8 @@ class AgentCollection(Endpoint):
             "last heartbeat."
         ),
         tags=["agents"],
-        parameters=[shapes.AgentListQuery],
-        responses=shapes.AgentPage,
+        parameters=[AgentListQuery],
+        responses=schemas.AgentPage,
         examples=[
             OpenApiExample(
                 "A page", value={"items": [examples.AGENT], "next_cursor": None}, response_only=True
@@ -53,12 +53,12 @@ class AgentCollection(Endpoint):
         ],
     )
     def get(self, request: Request) -> Response:
-        query = shapes.AgentListQuery.parse(request)
+        query = AgentListQuery.parse(request)
         policy, only = liveness_policy(), query["only"] or None
         page = paginate(request, search_agents(query), order=ORDERS[query["sort"]], query=query)
 
         def show(agent: Agent) -> dict[str, Any]:
-            fields = shapes.show_agent(agent, policy)
+            fields = schemas.show_agent(agent, policy)
             return {name: fields[name] for name in only} if only else fields
 
         return page_response(request, page, show)
@@ -72,9 +72,9 @@ class AgentCollection(Endpoint):
             "credential sends heartbeats; register again after `Retry-After` seconds."
         ),
         tags=["agents"],
-        parameters=[shapes.RegistrationQuery],
-        request=shapes.AgentRegistrationWrite,
-        responses={200: shapes.AgentRead, 201: shapes.AgentRead},
+        parameters=[schemas.RegistrationQuery],
+        request=schemas.AgentRegistrationWrite,
+        responses={200: schemas.AgentRead, 201: schemas.AgentRead},
         examples=[
             OpenApiExample("An agent", value=examples.REGISTRATION, request_only=True),
             examples.AGENT_READ,
@@ -82,14 +82,14 @@ class AgentCollection(Endpoint):
     )
     @mutation
     def post(self, request: Request) -> Response:
-        shapes.RegistrationQuery.parse(request)
-        registration = shapes.registration_from(parse_body(shapes.AgentRegistrationWrite, request))
+        schemas.RegistrationQuery.parse(request)
+        registration = schemas.registration_from(parse_body(schemas.AgentRegistrationWrite, request))
         policy = liveness_policy()
         agent, created = register(
             registration, actor=actor_of(request), any_agent=_any_agent(request), policy=policy
         )
         location = {"Location": f"{request.path}/{agent.id}"}
-        return Response(shapes.show_agent(agent, policy), status=201 if created else 200, headers=location)
+        return Response(schemas.show_agent(agent, policy), status=201 if created else 200, headers=location)
 
 
 class AgentItem(Endpoint):
@@ -101,7 +101,7 @@ class AgentItem(Endpoint):
         summary="Get one agent",
         description="Includes the agent's state, lease, capacity, service types and task types.",
         tags=["agents"],
-        responses=shapes.AgentRead,
+        responses=schemas.AgentRead,
         examples=[examples.AGENT_READ],
     )
     def get(self, request: Request, agent_id: UUID) -> Response:
@@ -109,19 +109,19 @@ class AgentItem(Endpoint):
         agent = Agent.objects.shown().filter(id=agent_id).first()
         if agent is None:
             raise UnknownAgent(f"There is no agent {agent_id}.")
-        return Response(shapes.show_agent(agent, liveness_policy()))
+        return Response(schemas.show_agent(agent, liveness_policy()))
 
     @extend_schema(
         operation_id="agents_remove",
         summary="Remove the record of an agent",
         description="Only for a retired agent: otherwise 409 `still_in_use`, unless `force=true`.",
         tags=["agents"],
-        parameters=[shapes.RemovalQuery],
+        parameters=[schemas.RemovalQuery],
         responses={204: None},
     )
     @mutation
     def delete(self, request: Request, agent_id: UUID) -> Response:
-        query = shapes.RemovalQuery.parse(request)
+        query = schemas.RemovalQuery.parse(request)
         remove(agent_id, force=query["force"], actor=actor_of(request, query["change_message"]))
         return Response(status=204)
 

@@ -11,7 +11,7 @@ from rest_framework import serializers
 
 from controlplane.api.fields import field_errors
 from controlplane.errors import ControlplaneError, FieldError, InvalidRequest
-from registry.api.heartbeats import schemas as shapes
+from registry.api.heartbeats import schemas
 from registry.heartbeats.record import Heartbeat
 
 
@@ -29,29 +29,29 @@ class BadEntry:
     error: ControlplaneError
 
 
-def read_entries(sent: Sequence[Any]) -> list[Entry | BadEntry]:
+def read_entries(items: Sequence[Any]) -> list[Entry | BadEntry]:
     """Read each entry. Of two for one agent the first counts."""
-    known: set[UUID] = set()
+    agent_ids: set[UUID] = set()
     entries: list[Entry | BadEntry] = []
-    for one in sent:
-        entry = _read(one)
-        if isinstance(entry, Entry) and entry.agent_id in known:
+    for item in items:
+        entry = _read(item)
+        if isinstance(entry, Entry) and entry.agent_id in agent_ids:
             entry = _repeated(entry)
         if isinstance(entry, Entry):
-            known.add(entry.agent_id)
+            agent_ids.add(entry.agent_id)
         entries.append(entry)
     return entries
 
 
-def _read(sent: Any) -> Entry | BadEntry:
+def _read(item: Any) -> Entry | BadEntry:
     try:
-        said = shapes.parsed(shapes.HeartbeatBatchEntry, sent)
+        body = schemas.parsed(schemas.HeartbeatBatchEntry, item)
     except serializers.ValidationError as error:
         errors = field_errors(error.detail)
         detail = f"The heartbeat is not valid: {errors[0].message}"
-        agent_id = sent.get("agent_id") if isinstance(sent, dict) else None
+        agent_id = item.get("agent_id") if isinstance(item, dict) else None
         return BadEntry(agent_id if isinstance(agent_id, str) else "", InvalidRequest(detail, errors=errors))
-    return Entry(said["agent_id"], shapes.heartbeat_of(said, sent))
+    return Entry(body["agent_id"], schemas.heartbeat_of(body, item))
 
 
 def _repeated(entry: Entry) -> BadEntry:

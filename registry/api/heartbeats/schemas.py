@@ -23,8 +23,8 @@ CONFIGURATION_ETAG = (
     "Of the YAML that the data plane is given which has the name of the agent's environment; empty without"
     " one."
 )
-CONDITION_STATUSES = [(one, one) for one in ("true", "false", "unknown")]
-PROVIDER_STATUSES = [(one, one) for one in ("ready", "unhealthy", "unavailable")]
+CONDITION_STATUSES = [(status, status) for status in ("true", "false", "unknown")]
+PROVIDER_STATUSES = [(status, status) for status in ("ready", "unhealthy", "unavailable")]
 _chance = random.Random()  # noqa: S311  (jitter is no secret)
 
 
@@ -148,9 +148,9 @@ class HeartbeatBatchRead(serializers.Serializer[Any]):
 _DIRECTIVES = {State.DRAINING.value: ["drain"], State.REGISTERED.value: ["wait"]}
 
 
-def parsed(shape: type[serializers.Serializer[Any]], sent: Any) -> dict[str, Any]:
+def parsed(shape: type[serializers.Serializer[Any]], body: Any) -> dict[str, Any]:
     """Return what is valid. Raises DRF's ValidationError with all that is not."""
-    read = shape(data=sent)
+    read = shape(data=body)
     read.is_valid(raise_exception=True)
     return dict(read.validated_data)
 

@@ -21,7 +21,7 @@ from controlplane.identity.roles import Action
 from registry.agents.liveness import LivenessPolicy
 from registry.agents.models import Agent
 from registry.agents.policies import liveness_policy
-from registry.api.heartbeats import schemas as shapes
+from registry.api.heartbeats import schemas
 from registry.api.heartbeats.bulk_entries import BadEntry, Entry, read_entries
 from registry.api.retry_after import with_retry_after
 from registry.heartbeats.permits import give_permit
@@ -39,7 +39,7 @@ _REPORTED = {
     "providers": [{"name": "kubevirt", "service_type": "vm", "status": "ready"}],
 }
 _ID = "019a9f5e-7c00-7000-8000-000000000031"
-_TOLD = {
+_ANSWER = {
     "agent_id": _ID,
     "health_status": "ready",
     "last_heartbeat": _WHEN,
@@ -51,7 +51,7 @@ _TOLD = {
     "directives": [],
     "configuration_etag": "",
 }
-_TAKEN = {"agent_id": _ID, "status": 200, "code": None, "detail": None, "errors": [], "heartbeat": _TOLD}
+_ACCEPTED = {"agent_id": _ID, "status": 200, "code": None, "detail": None, "errors": [], "heartbeat": _ANSWER}
 
 
 class AgentHeartbeat(Endpoint):
@@ -80,24 +80,24 @@ class AgentHeartbeat(Endpoint):
             "conditions, versions and provider health stays as it is. Unknown members are ignored."
         ),
         tags=["agents"],
-        request=shapes.HeartbeatWrite,
-        responses=shapes.HeartbeatRead,
+        request=schemas.HeartbeatWrite,
+        responses=schemas.HeartbeatRead,
         examples=[
             OpenApiExample("A heartbeat", value=_BEAT, request_only=True),
             OpenApiExample("With a report", value=_REPORTED, request_only=True),
-            OpenApiExample("Taken", value=_TOLD, response_only=True),
+            OpenApiExample("Taken", value=_ANSWER, response_only=True),
         ],
     )
     def put(self, request: Request, agent_id: UUID) -> Response:
         Query.parse(request)
-        said = shapes.parsed(shapes.HeartbeatWrite, request.data)
+        body = schemas.parsed(schemas.HeartbeatWrite, request.data)
         policy = liveness_policy()
         with count_heartbeat():
             agent = record_heartbeat(
-                agent_id, shapes.heartbeat_of(said, request.data), **_how(request, policy)
+                agent_id, schemas.heartbeat_of(body, request.data), **_how(request, policy)
             )
         _permit(agent, request)
-        return Response(shapes.show_heartbeat(renewal_of(agent), policy))
+        return Response(schemas.show_heartbeat(renewal_of(agent), policy))
 
 
 class ManyHeartbeats(Endpoint):
@@ -112,23 +112,25 @@ class ManyHeartbeats(Endpoint):
             "The gateway's token must have registered the agents, or be allowed to change all."
         ),
         tags=["agents"],
-        request=shapes.HeartbeatBatchWrite,
-        responses={200: shapes.HeartbeatBatchRead},
+        request=schemas.HeartbeatBatchWrite,
+        responses={200: schemas.HeartbeatBatchRead},
         examples=[
             OpenApiExample("Two", value={"items": [{"agent_id": _ID, **_BEAT}]}, request_only=True),
-            OpenApiExample("Taken", value={"items": [_TAKEN]}, response_only=True),
+            OpenApiExample("Taken", value={"items": [_ACCEPTED]}, response_only=True),
         ],
     )
     def post(self, request: Request) -> Response:
         Query.parse(request)
-        sent = parse_body(shapes.HeartbeatBatchWrite, request)["items"]
+        items = parse_body(schemas.HeartbeatBatchWrite, request)["items"]
         policy = liveness_policy()
-        entries = read_entries(sent)
-        beats = {one.agent_id: one.heartbeat for one in entries if isinstance(one, Entry)}
-        found = record_heartbeats(beats, **_how(request, policy))
+        entries = read_entries(items)
+        beats = {entry.agent_id: entry.heartbeat for entry in entries if isinstance(entry, Entry)}
+        results = record_heartbeats(beats, **_how(request, policy))
         items = [
-            _taken(one.agent_id, found[one.agent_id], policy) if isinstance(one, Entry) else _refused(one)
-            for one in entries
+            _accepted(entry.agent_id, results[entry.agent_id], policy)
+            if isinstance(entry, Entry)
+            else _refused(entry)
+            for entry in entries
         ]
         return Response({"items": items})
 
@@ -148,13 +150,13 @@ def _permit(agent: Agent, request: Request) -> None:
         give_permit(agent, token)
 
 
-def _taken(agent_id: UUID, found: Renewal | ControlplaneError, policy: LivenessPolicy) -> dict[str, Any]:
-    if isinstance(found, ControlplaneError):
-        return _refused(BadEntry(str(agent_id), found))
+def _accepted(agent_id: UUID, result: Renewal | ControlplaneError, policy: LivenessPolicy) -> dict[str, Any]:
+    if isinstance(result, ControlplaneError):
+        return _refused(BadEntry(str(agent_id), result))
     HEARTBEATS.labels("accepted").inc()
-    told = shapes.show_heartbeat(found, policy)
+    answer = schemas.show_heartbeat(result, policy)
     plain = {"agent_id": str(agent_id), "status": 200, "code": None, "detail": None, "errors": []}
-    return {**plain, "heartbeat": told}
+    return {**plain, "heartbeat": answer}
 
 
 def _refused(entry: BadEntry) -> dict[str, Any]:
@@ -165,6 +167,6 @@ def _refused(entry: BadEntry) -> dict[str, Any]:
         "status": int(STATUS_BY_ERROR[type(error)]),
         "code": error.code,
         "detail": error.detail,
-        "errors": [asdict(one) for one in error.errors],
+        "errors": [asdict(field_error) for field_error in error.errors],
         "heartbeat": None,
     }

@@ -7,7 +7,7 @@ from typing import Any
 from rest_framework import serializers
 
 from controlplane.api.fields import Flag, StrictSerializer, Text, Whole
-from registry.api.agents import schemas as shapes
+from registry.api.agents import schemas
 
 _LONGEST_SECONDS = 90 * 24 * 3600
 
@@ -51,5 +51,5 @@ class JoinTokenPage(serializers.Serializer[Any]):
 
 
 class AgentCredential(serializers.Serializer[Any]):
-    agent = shapes.AgentRead()
+    agent = schemas.AgentRead()
     token = serializers.CharField(allow_null=True, help_text="The agent's own. Shown once.")

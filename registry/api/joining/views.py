@@ -24,8 +24,7 @@ from controlplane.observability.request_ids import current_request_id
 from registry.agents.liveness import LivenessPolicy
 from registry.agents.models import Agent
 from registry.agents.policies import liveness_policy
-from registry.api.agents import examples
-from registry.api.agents import schemas as shapes
+from registry.api.agents import examples, schemas
 from registry.api.joining.schemas import AgentCredential, CreatedJoinToken, JoinTokenPage, JoinTokenWrite
 from registry.joining.join import Joined, join, rotate
 from registry.joining.join_tokens import (
@@ -182,7 +181,7 @@ class AgentJoin(Endpoint):
         ),
         tags=["joining"],
         parameters=[MutationQuery],
-        request=shapes.AgentRegistrationWrite,
+        request=schemas.AgentRegistrationWrite,
         responses={200: AgentCredential, 201: AgentCredential},
         examples=[
             OpenApiExample("An agent", value=examples.REGISTRATION, request_only=True),
@@ -197,7 +196,7 @@ class AgentJoin(Endpoint):
         token = request.auth
         if not isinstance(token, JoinToken):
             raise PermissionDenied("Join with a join token: Authorization: Bearer cp_joi_…")
-        registration = shapes.registration_from(parse_body(shapes.AgentRegistrationWrite, request))
+        registration = schemas.registration_from(parse_body(schemas.AgentRegistrationWrite, request))
         policy = liveness_policy()
         try:
             joined = join(
@@ -242,7 +241,7 @@ class AgentRotation(Endpoint):
         token = request.auth if isinstance(request.auth, Token) else None
         used = token if token and token.principal_id == agent.registered_by else None
         secret = rotate(agent, actor=actor_of(request, query["change_message"]), used=used)
-        shown = {"agent": shapes.show_agent(agent, liveness_policy()), "token": secret}
+        shown = {"agent": schemas.show_agent(agent, liveness_policy()), "token": secret}
         return _shown_once(shown, 200)
 
 
@@ -253,7 +252,7 @@ def _repeat_key(request: Request) -> RepeatKey | None:
 
 
 def show_joined(joined: Joined, policy: LivenessPolicy) -> dict[str, Any]:
-    return {"agent": shapes.show_agent(joined.agent, policy), "token": joined.secret}
+    return {"agent": schemas.show_agent(joined.agent, policy), "token": joined.secret}
 
 
 def _shown_once(shown: dict[str, Any], status: int) -> Response:

@@ -95,7 +95,7 @@ def test_events_come_whole_and_a_bookmark_only_moves_on():
 
 
 @pytest.mark.parametrize(
-    ("flag", "environment", "terminal", "coloured"),
+    ("flag", "environment", "terminal", "colored"),
     [
         ("auto", {}, True, True),
         ("auto", {}, False, False),
@@ -107,8 +107,8 @@ def test_events_come_whole_and_a_bookmark_only_moves_on():
         ("never", {}, True, False),
     ],
 )
-def test_colour(flag, environment, terminal, coloured):
-    assert wants_color(flag, environment, terminal=terminal) is coloured
+def test_color(flag, environment, terminal, colored):
+    assert wants_color(flag, environment, terminal=terminal) is colored
 
 
 def test_what_a_server_tells_cannot_move_the_cursor():

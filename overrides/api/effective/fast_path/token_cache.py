@@ -63,13 +63,13 @@ class TokenCache:
 
     def ready(self, digest: bytes, state: RevisionState) -> CachedToken | None:
         """Return the token if it is kept, and still holds."""
-        found = self._known.get(digest)
-        if found is None or not found.holds(state):
+        token = self._known.get(digest)
+        if token is None or not token.holds(state):
             return None
-        if state.now - found.used_at > _USE_PRECISION.total_seconds():
-            found.used_at = state.now
-            self._remember_use(found.id)
-        return found
+        if state.now - token.used_at > _USE_PRECISION.total_seconds():
+            token.used_at = state.now
+            self._remember_use(token.id)
+        return token
 
     async def look_up(self, secret: bytes, digest: bytes, state: RevisionState) -> CachedToken | None:
         """Return the token if it is valid, else None."""
@@ -83,13 +83,13 @@ class TokenCache:
     async def _look_up(self, secret: bytes, digest: bytes, state: RevisionState) -> None:
         loop = asyncio.get_running_loop()
         try:
-            found = await loop.run_in_executor(self._pool, _authenticated, secret, state)
+            token = await loop.run_in_executor(self._pool, _authenticated, secret, state)
         except Exception:  # Django meets the same, and says it
             self._known.pop(digest, None)
         else:
             if len(self._known) >= _MOST_TOKENS:
                 self._known.clear()
-            self._known[digest] = found
+            self._known[digest] = token
         finally:
             del self._lookups[digest]
 

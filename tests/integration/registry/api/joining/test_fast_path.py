@@ -17,7 +17,7 @@ from controlplane.asgi import Router
 from controlplane.events.models import Event
 from registry.agents import policies
 from registry.agents.models import Agent, Lease
-from registry.api.agents import schemas as shapes
+from registry.api.agents import schemas
 from registry.api.joining.fast_requests import read_registration
 from registry.joining import join
 from registry.joining.models import JoinToken
@@ -344,7 +344,7 @@ def test_two_workers_that_meet_count_every_use(web):
 def test_a_connection_lost_in_mid_batch_leaves_nothing_and_the_agent_joins_all_the_same(web, monkeypatch):
     """The batch is rolled back, and Django takes its joins one by one."""
     secret, lost = invite(), []
-    bind = join.bind
+    bind = join.bind_roles
 
     def lose(enrolments):
         bind(enrolments)
@@ -353,7 +353,7 @@ def test_a_connection_lost_in_mid_batch_leaves_nothing_and_the_agent_joins_all_t
             with connection.cursor() as cursor:
                 cursor.execute("SELECT pg_terminate_backend(pg_backend_pid())")
 
-    monkeypatch.setattr(join, "bind", lose)
+    monkeypatch.setattr(join, "bind_roles", lose)
     answers = at_once(web, [secret] * 5, [named(f"l{n}") for n in range(5)])
 
     assert lost[0] >= 1
@@ -417,11 +417,11 @@ RARE = (
 @pytest.mark.parametrize("body", BODIES, ids=lambda body: json.dumps(body)[-60:])
 def test_what_the_fast_path_reads_django_reads_alike(body):
     fast = read_registration(json.dumps(body).encode())
-    parsed = shapes.AgentRegistrationWrite(data=body)
+    parsed = schemas.AgentRegistrationWrite(data=body)
 
     if fast is not None:
         assert parsed.is_valid(), parsed.errors
-        assert shapes.registration_from(dict(parsed.validated_data)) == fast
+        assert schemas.registration_from(dict(parsed.validated_data)) == fast
     elif parsed.is_valid():  # left to Django without need: only what is rare
         assert body in RARE
 

@@ -1,0 +1,52 @@
+"""Query parameters of the list of agents."""
+
+from __future__ import annotations
+
+from rest_framework import serializers
+
+from controlplane.api.pages import PageQuery
+from registry.agents.states import State
+from registry.api.agents.schemas import AgentRead
+from registry.listing.search import ORDERS
+
+SORTS = [(order, order) for order in ORDERS]
+
+
+def _parse_words(text: str, allowed: list[str]) -> list[str]:
+    words = [word.strip() for word in text.split(",") if word.strip()]
+    if unknown := [word for word in words if word not in allowed]:
+        raise serializers.ValidationError(
+            f"{unknown[0]!r} is not valid. Use one of: {', '.join(allowed)}.", code="unknown_word"
+        )
+    return words
+
+
+class AgentListQuery(PageQuery):
+    health_status = serializers.CharField(
+        required=False,
+        help_text="Filter by states, separated by commas: " + ", ".join(State) + ".",
+    )
+    late = serializers.BooleanField(required=False, default=False, help_text="Only late agents.")
+    selector = serializers.CharField(
+        required=False,
+        default="",
+        allow_blank=True,
+        help_text="Label selector as in Kubernetes: team=ml,tier!=dev,region in (eu,us),!old.",
+    )
+    q = serializers.CharField(required=False, max_length=255, help_text="Filter by a part of the name.")
+    sort = serializers.ChoiceField(choices=SORTS, required=False, default="name")
+    only = serializers.CharField(
+        required=False,
+        default="",
+        allow_blank=True,
+        help_text="Return only these fields, separated by commas.",
+    )
+
+    def validate_health_status(self, value: str) -> list[str]:
+        return _parse_words(value, [state.value for state in State])
+
+    def validate_only(self, value: str) -> list[str]:
+        return _parse_words(value, list(AgentRead().fields))
+
+    environment = serializers.CharField(required=False, help_text="Filter by environment.")
+    service_type = serializers.CharField(required=False, help_text="Filter by advertised service type.")
