@@ -20,7 +20,7 @@ from registry.agents.event_types import AGENT_CHANGED, AGENT_REMOVED
 from registry.agents.models import Agent, Lease
 from registry.agents.states import LIVE, State
 from registry.agents.transitions import move
-from registry.joining.granted_terms import note_approval
+from registry.joining.granted_terms import record_approval
 from registry.joining.join import own_principal
 
 _SWEEPER = system("sweep")
@@ -34,7 +34,7 @@ def approve(agent_id: UUID, *, actor: Actor) -> Agent:
     agent = _locked(agent_id)
     if agent.state != State.REGISTERED:
         raise Conflict(f"This agent is {agent.state} and does not need approval.")
-    note_approval(agent.registered_by)
+    record_approval(agent.registered_by)
     new = State.DRAINING if agent.drain_reason else State.READY
     return _move(agent, new, actor.reason or f"Approved by {actor.name}.", actor)
 

@@ -34,7 +34,7 @@ def tend_agents() -> None:
         retire_after=timedelta(days=settings.AGENT_RETIRE_AFTER_DAYS),
         remove_after=timedelta(days=settings.AGENT_REMOVE_AFTER_DAYS),
     )
-    repeated_joins.forget_old_keys()
+    repeated_joins.delete_old_keys()
     counts.compact()
 
 

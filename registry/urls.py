@@ -25,7 +25,7 @@ urlpatterns = [
     path("agents:summary", lifecycle_views.FleetSummary.as_view()),
     path("join-tokens", joining_views.JoinTokenCollection.as_view()),
     path("join-tokens/<uuid:token_id>", joining_views.JoinTokenItem.as_view()),
-    path("agents:heartbeat", heartbeat_views.ManyHeartbeats.as_view()),
+    path("agents:heartbeat", heartbeat_views.HeartbeatBatch.as_view()),
     path("agents/<uuid:agent_id>/providers", provider_views.ProviderCollection.as_view()),
     path("agents/<uuid:agent_id>/providers/<slug:provider_id>", provider_views.ProviderItem.as_view()),
     path(

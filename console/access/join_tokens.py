@@ -21,9 +21,9 @@ from controlplane.errors import ControlplaneError, UnknownJoinToken
 from controlplane.identity.callers import Caller
 from controlplane.identity.roles import Action
 from registry.api.joining.schemas import JoinTokenWrite
-from registry.joining.join_tokens import Terms, create_join_token, revoke_join_token
+from registry.joining.join_tokens import JoinTokenSpec, create_join_token, revoke_join_token
 from registry.joining.models import JoinToken
-from registry.joining.terms import Invitation
+from registry.joining.terms import JoinTerms
 
 _TEXTS = ("name", "name_pattern", "environment")
 _CHECKBOXES = ("needs_approval", "may_take_over")
@@ -81,15 +81,15 @@ def revoke(request: HttpRequest, caller: Caller, token_id: UUID) -> HttpResponse
 def _create(request: HttpRequest, caller: Caller) -> tuple[dict[str, Any], int]:
     try:
         body = parse_form(JoinTokenWrite, _body(read_form(request)))
-        invitation = Invitation(body["name_pattern"], body["environment"], frozenset(body["service_types"]))
-        terms = Terms(
-            invitation,
+        terms = JoinTerms(body["name_pattern"], body["environment"], frozenset(body["service_types"]))
+        spec = JoinTokenSpec(
+            terms,
             timezone.now() + timedelta(seconds=body["expires_in_seconds"]),
             body["uses"],
             body["needs_approval"],
             body["may_take_over"],
         )
-        token, secret = create_join_token(body["name"], terms, actor=actor_of(caller))
+        token, secret = create_join_token(body["name"], spec, actor=actor_of(caller))
     except ControlplaneError as error:
         return {"problem": error}, STATUS_BY_ERROR[type(error)]
     return {"token": token, "secret": secret, "form": {}}, 200

@@ -1,4 +1,4 @@
-"""Admit new agents, many in one statement: those whose name and topic are free."""
+"""Insert new agents in one statement, except those whose name or topic is taken."""
 
 from __future__ import annotations
 
@@ -22,36 +22,46 @@ from registry.task_types.models import ServedTaskType
 
 
 @dataclass(frozen=True, slots=True)
-class Newcomer:
-    """actor: who registers it, and whose it is then. permit: the digest of the token that may beat for it."""
+class NewAgent:
+    """An agent to insert.
+
+    actor: who registers the agent, and owns it. token_digest: of the token that may send its heartbeats.
+    """
 
     registration: Registration
     actor: Actor
     initial: State = State.READY
-    permit: bytes | None = None
+    token_digest: bytes | None = None
     id: UUID = field(default_factory=uuid7)
 
 
-def admit(newcomers: Sequence[Newcomer], policy: LivenessPolicy) -> set[UUID]:
-    """Write agents and leases; return the ids of those whose name and topic were free.
+def insert_agents(new_agents: Sequence[NewAgent], policy: LivenessPolicy) -> set[UUID]:
+    """Insert agents with their leases; return the ids of those whose name and topic were free.
 
-    Needs a transaction, which must record their `audit_entry`. Of two with one name the first is admitted.
+    Call in a transaction, and record the `audit_entry` of each in it. Of two with one name the first is
+    inserted.
     """
-    make_environments({one.registration.environment for one in newcomers})
-    # By name: two such calls cannot wait for each other.
-    rows = [_row(one) for one in sorted(newcomers, key=lambda one: one.registration.name)]
+    make_environments({new_agent.registration.environment for new_agent in new_agents})
+    # Ordered by name, so that concurrent calls cannot deadlock.
+    rows = [
+        _row(new_agent) for new_agent in sorted(new_agents, key=lambda new_agent: new_agent.registration.name)
+    ]
     with connection.cursor() as cursor:
-        cursor.execute(_ADMIT, _parameters(rows, policy))
-        admitted = {row[0] for row in cursor.fetchall()}
-    _serve([one for one in newcomers if one.id in admitted])
-    return admitted
+        cursor.execute(_INSERT, _parameters(rows, policy))
+        inserted_ids = {row[0] for row in cursor.fetchall()}
+    _store_task_types([new_agent for new_agent in new_agents if new_agent.id in inserted_ids])
+    return inserted_ids
 
 
-def audit_entry(one: Newcomer) -> AuditEntry:
-    """What the audit log and followers are told of an agent that was admitted."""
-    said = one.registration
-    data = {"agent_id": str(one.id), "name": said.name, "environment": said.environment}
-    return AuditEntry("agent", Mutation(AGENT_REGISTERED, str(one.id), None, said.facts(), data), one.actor)
+def audit_entry(new_agent: NewAgent) -> AuditEntry:
+    """Return the audit entry, and event, of an inserted agent."""
+    registration = new_agent.registration
+    data = {"agent_id": str(new_agent.id), "name": registration.name, "environment": registration.environment}
+    return AuditEntry(
+        "agent",
+        Mutation(AGENT_REGISTERED, str(new_agent.id), None, registration.facts(), data),
+        new_agent.actor,
+    )
 
 
 def _parameters(rows: Sequence[Mapping[str, Any]], policy: LivenessPolicy) -> dict[str, Any]:
@@ -62,55 +72,55 @@ def _parameters(rows: Sequence[Mapping[str, Any]], policy: LivenessPolicy) -> di
     }
 
 
-def _serve(admitted: Sequence[Newcomer]) -> None:
-    served = [
-        (one.id, task_type.name, task_type.version)
-        for one in admitted
-        for task_type in dict.fromkeys(one.registration.task_types)
+def _store_task_types(new_agents: Sequence[NewAgent]) -> None:
+    rows = [
+        (new_agent.id, task_type.name, task_type.version)
+        for new_agent in new_agents
+        for task_type in dict.fromkeys(new_agent.registration.task_types)
     ]
-    if served:
-        copy_rows(ServedTaskType, ("agent_id", "name", "version"), served)
+    if rows:
+        copy_rows(ServedTaskType, ("agent_id", "name", "version"), rows)
 
 
-def _row(one: Newcomer) -> dict[str, Any]:
-    waits = one.initial is State.REGISTERED
+def _row(new_agent: NewAgent) -> dict[str, Any]:
+    needs_approval = new_agent.initial is State.REGISTERED
     return {
-        **one.registration.facts(),
-        "id": one.id,
-        "state": one.initial.value,
-        "state_reason": "It waits for approval." if waits else "Registered.",
-        "registered_by": one.actor.principal_id,
-        "permit": one.permit.hex() if one.permit else None,
-        "instance_uuid": one.registration.instance_uuid,
+        **new_agent.registration.facts(),
+        "id": new_agent.id,
+        "state": new_agent.initial.value,
+        "state_reason": "Waiting for approval." if needs_approval else "Registered.",
+        "registered_by": new_agent.actor.principal_id,
+        "token_digest": new_agent.token_digest.hex() if new_agent.token_digest else None,
+        "instance_uuid": new_agent.registration.instance_uuid,
     }
 
 
-# The lease begins with its agent, and with the agent's state: heartbeats look at nothing else.
-_ADMIT = """
-WITH said AS MATERIALIZED (
-    SELECT * FROM json_to_recordset(%(rows)s) AS said (
+# The lease has a copy of the agent's state, because heartbeats read only the lease.
+_INSERT = """
+WITH new_agent AS MATERIALIZED (
+    SELECT * FROM json_to_recordset(%(rows)s) AS new_agent (
         id uuid, name text, environment text, service_types jsonb, task_types jsonb, cost text,
         topic_name text, resources_available jsonb, labels jsonb, capacity integer, state text,
-        state_reason text, registered_by uuid, permit text, instance_uuid uuid
+        state_reason text, registered_by uuid, token_digest text, instance_uuid uuid
     )
-), admitted AS (
+), inserted AS (
     INSERT INTO registry_agent (
         id, name, environment, service_types, task_types, cost, topic_name, resources_available, labels,
         capacity, state, state_reason, registered_by
     )
     SELECT id, name, environment, service_types, task_types, cost, topic_name, resources_available, labels,
         capacity, state, state_reason, registered_by
-    FROM said
+    FROM new_agent
     ON CONFLICT DO NOTHING
     RETURNING id, environment, state
 )
 INSERT INTO registry_lease (
     agent_id, renewed_at, expires_at, consumer_lag, state, environment_id, token_digest, instance_uuid
 )
-SELECT admitted.id, now(),
+SELECT inserted.id, now(),
     now() + interval '1 second' * greatest(%(shortest)s, coalesce(environment.lease_seconds, %(lease)s)),
-    0, admitted.state, environment.id, decode(permit, 'hex'), said.instance_uuid
-FROM admitted JOIN said USING (id)
-JOIN registry_environment AS environment ON environment.name = admitted.environment
+    0, inserted.state, environment.id, decode(new_agent.token_digest, 'hex'), new_agent.instance_uuid
+FROM inserted JOIN new_agent USING (id)
+JOIN registry_environment AS environment ON environment.name = inserted.environment
 RETURNING agent_id
 """

@@ -1,4 +1,4 @@
-"""Join tokens, and what they let in. Rows only: rules live in the modules beside this file."""
+"""Tables of join tokens and of the joins made with them."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from controlplane.ids import uuid7
 
 
 class Admission(models.Model):
-    """The terms on which a join token let an agent in. They hold for the credential that it got."""
+    """The terms that a join token granted to an agent. They limit the credential that the agent got."""
 
-    # No key, and kept when the agent's record is removed: the credential is still there.
+    # No foreign key: the row outlives the agent's record, as the credential does.
     principal_id = models.UUIDField(primary_key=True)
     name = models.CharField(max_length=255)
-    # Empty: any.
+    # Empty means any.
     environment = models.CharField(max_length=255, blank=True)
     service_types: Any = models.JSONField()
-    # Until an operator has approved it.
+    # Until an operator approves the agent.
     needs_approval = models.BooleanField()
 
     def __str__(self) -> str:
@@ -27,13 +27,13 @@ class Admission(models.Model):
 
 
 class JoinToken(models.Model):
-    """Lets agents in that have no credential yet: whom it admits, how often and until when."""
+    """A token with which agents without a credential can join, on its terms."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     name = models.CharField(max_length=63)
     hint = models.CharField(max_length=16)
     digest = models.BinaryField(max_length=32, unique=True)
-    # "*" stands for any characters.
+    # "*" matches any characters.
     name_pattern = models.CharField(max_length=255)
     environment = models.CharField(max_length=255, blank=True, default="")
     service_types: Any = models.JSONField(default=list)
@@ -44,7 +44,7 @@ class JoinToken(models.Model):
     created_at = models.DateTimeField(db_default=Now(), editable=False)
     expires_at = models.DateTimeField()
     revoked_at = models.DateTimeField(null=True)
-    # The access token that it was created with, if one was: revoked with it.
+    # The access token that created this token, if any. Revoking it revokes this token too.
     issuer_id = models.UUIDField(null=True, db_index=True)
 
     class Meta:
@@ -57,12 +57,12 @@ class JoinToken(models.Model):
 
 
 class RepeatableJoin(models.Model):
-    """A join with an Idempotency-Key: its repetition gets a new credential of the same agent."""
+    """A join with an Idempotency-Key. Repeating it issues a new credential to the same agent."""
 
     join_token_id = models.UUIDField()
     key_digest = models.BinaryField(max_length=32)
     body_digest = models.BinaryField(max_length=32)
-    # No key: removed with time, as the keys of all other calls.
+    # No foreign key: rows are deleted by age, as the keys of all other calls.
     principal_id = models.UUIDField()
     created_at = models.DateTimeField(db_default=Now(), editable=False)
 

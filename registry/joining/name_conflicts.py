@@ -1,4 +1,4 @@
-"""Processes that ask for a name that another one holds: refused, and announced once if both run."""
+"""Refuse processes that claim the name of another one, and announce duplicates once if both run."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ def holder_of(lease: Lease, policy: LivenessPolicy) -> Holder:
 
 
 def refusal(lease: Lease, instance: UUID, policy: LivenessPolicy, now: datetime) -> DuplicateInstance:
-    """The error for a process that asks for the name of another one."""
+    """Return the error for a process that claims the name of another one."""
     wait = max(1, math.ceil(holder_of(lease, policy).holds_for(now).total_seconds()))
     error = DuplicateInstance(
-        "Another process with this name and credential sends heartbeats. Stop one of the two; "
-        f"after a restart register again in {wait} s.",
+        "Another process with this name and credential sends heartbeats. Stop one of the two, or after a "
+        f"restart register again in {wait} s.",
         retry_after=wait,
     )
     error.agent_id, error.instance = lease.agent_id, instance
@@ -36,22 +36,22 @@ def refusal(lease: Lease, instance: UUID, policy: LivenessPolicy, now: datetime)
 
 
 @transaction.atomic
-def note_rival(refused: DuplicateInstance, *, actor: Actor) -> None:
-    """Remember that the process asked, after its refusal; one event if the holder runs too."""
+def note_rival(duplicate: DuplicateInstance, *, actor: Actor) -> None:
+    """Store the refused process as rival; record one event if both processes run."""
     rows = Lease.objects.select_for_update(of=("self",)).annotate(now=Now())
-    lease = rows.filter(agent_id=refused.agent_id).first()
+    lease = rows.filter(agent_id=duplicate.agent_id).first()
     if lease is None:
         return
-    fields: dict[str, Any] = {"rival_uuid": refused.instance}
+    fields: dict[str, Any] = {"rival_uuid": duplicate.instance}
     if lease.rival_since is None or lease.rival_announced:
         fields["rival_since"] = lease.now
     elif is_duplicate(lease.renewed_at, lease.rival_since):
         fields |= {"rival_since": lease.now, "rival_announced": True}
-        _announce(lease, refused, actor)
+        _announce(lease, duplicate, actor)
     Lease.objects.filter(agent_id=lease.agent_id).update(**fields)
 
 
-def _announce(lease: Lease, refused: DuplicateInstance, actor: Actor) -> None:
+def _announce(lease: Lease, duplicate: DuplicateInstance, actor: Actor) -> None:
     agent = Agent.objects.get(id=lease.agent_id)
     log.append(
         AGENT_DUPLICATED,
@@ -62,7 +62,7 @@ def _announce(lease: Lease, refused: DuplicateInstance, actor: Actor) -> None:
             "name": agent.name,
             "environment": agent.environment,
             "instance_uuid": str(lease.instance_uuid),
-            "refused_instance_uuid": str(refused.instance),
+            "refused_instance_uuid": str(duplicate.instance),
         },
         actor=actor.name,
         request_id=actor.request_id,

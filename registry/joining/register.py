@@ -1,4 +1,4 @@
-"""Register agents: they do so at every start, and whenever what they offer changes."""
+"""Register agents, which happens at every start of an agent and when its capabilities change."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from registry.agents.states import State, after_registration
 from registry.agents.transitions import move
 from registry.environments.guarding import environment_id_of
 from registry.environments.models import Environment
-from registry.joining.granted_terms import state_for
-from registry.joining.insert import Newcomer, admit, audit_entry
+from registry.joining.granted_terms import initial_state
+from registry.joining.insert import NewAgent, audit_entry, insert_agents
 from registry.joining.name_conflicts import holder_of, refusal
 from registry.joining.registration import FACTS, Registration
 from registry.task_types.served import store_task_types
@@ -34,38 +34,40 @@ def register(
     policy: LivenessPolicy,
     dcm: bool = False,
 ) -> tuple[Agent, bool]:
-    """Create the agent, or refresh it if its name is known; its lease begins.
+    """Create the agent, or update it if its name exists, and start its lease.
 
-    any_agent: the actor may also refresh what others registered. Returns the agent and whether it is new.
-    Raises NameTaken for a name or a topic that is somebody else's, DuplicateInstance while another process
-    holds the name, and what `state_for` raises.
+    any_agent: the actor may also update agents of other owners. Returns the agent and whether it is new.
+    Raises NameTaken for a name or a topic of another agent, DuplicateInstance while another process holds
+    the name, and the errors of `initial_state`.
 
-    dcm: a DCM agent, which registers at every start and knows no goodbye. So its restart does not undo its
-    retirement by an operator (Conflict); and with a token it may take a record that nobody owns, its own of
-    before.
+    dcm: a DCM agent, which registers at every start and never deregisters. Its restart does not undo its
+    retirement by an operator (Conflict), and with a token it may claim a record without an owner: its own
+    from before it had a token.
     """
-    initial = state_for(actor, registration)
-    newcomer = Newcomer(registration, actor, initial)
-    known = _find(registration.name)
-    if known is None and admit([newcomer], policy):
-        audit.record_entries([audit_entry(newcomer)])
-        return Agent.objects.shown().get(id=newcomer.id), True
-    # Two first registrations of one name may meet: the second refreshes what the first has made. A DCM agent
-    # that gets a 4xx never asks again (environment-agents.md 2.1), so that must be none.
-    agent = known or _find(registration.name)
+    first_state = initial_state(actor, registration)
+    new_agent = NewAgent(registration, actor, first_state)
+    existing_agent = _lock_agent(registration.name)
+    if existing_agent is None and insert_agents([new_agent], policy):
+        audit.record_entries([audit_entry(new_agent)])
+        return Agent.objects.shown().get(id=new_agent.id), True
+    # Of two concurrent first registrations of one name the second updates the agent that the first created.
+    # A DCM agent never retries after a 4xx (environment-agents.md 2.1), so this must not be an error.
+    agent = existing_agent or _lock_agent(registration.name)
     if agent is None:
-        raise NameTaken(f"The topic {registration.topic_name!r} is another agent's.")
+        raise NameTaken(
+            f"The topic {registration.topic_name!r} belongs to another agent. Choose another topic."
+        )
     if dcm:
         _check_dismissed(agent)
-        _adopt(agent, actor)
+        _claim_unowned(agent, actor)
     _check_owner(agent, actor, any_agent=any_agent)
     _check_instance(agent, registration, policy)
-    _refresh(agent, registration, actor)
-    _begin_again(agent, registration, policy)
+    _update_facts(agent, registration, actor)
+    _start_lease(agent, registration, policy)
     Agent.objects.filter(id=agent.id, dismissed=True).update(dismissed=False)
     move(
         agent,
-        after_registration(State(agent.state), initial, draining=bool(agent.drain_reason)),
+        after_registration(State(agent.state), first_state, draining=bool(agent.drain_reason)),
         reason="Registered again.",
         actor=actor.name,
         request_id=actor.request_id,
@@ -73,11 +75,11 @@ def register(
     return Agent.objects.shown().get(id=agent.id), False
 
 
-def _begin_again(agent: Agent, registration: Registration, policy: LivenessPolicy) -> None:
-    """A new lease, under the next number: who has the former one is a double."""
+def _start_lease(agent: Agent, registration: Registration, policy: LivenessPolicy) -> None:
+    """Start a lease of the next generation: a process with the former generation is a duplicate."""
     store_task_types(agent.id, registration.task_types)
     environment_id = environment_id_of(agent.environment)
-    begun = {
+    new_lease = {
         "renewed_at": Now(),
         "expires_at": Now() + policy.granted(_set_seconds(agent, environment_id)),
         "consumer_lag": 0,
@@ -87,35 +89,37 @@ def _begin_again(agent: Agent, registration: Registration, policy: LivenessPolic
         "rival_since": None,
         "rival_announced": False,
     }
-    again = {**begun, "generation": F("generation") + 1}
-    Lease.objects.update_or_create(agent=agent, defaults=again, create_defaults=begun)
+    next_lease = {**new_lease, "generation": F("generation") + 1}
+    Lease.objects.update_or_create(agent=agent, defaults=next_lease, create_defaults=new_lease)
 
 
 def _set_seconds(agent: Agent, environment_id: int) -> int | None:
-    """The lease that is set for the agent, or for the environment that it registers in."""
-    own = Lease.objects.filter(agent=agent).values_list("lease_seconds", flat=True).first()
-    if own is not None:
-        return own
+    """Return the lease length set for the agent, or for the environment in which it registers."""
+    agent_seconds = Lease.objects.filter(agent=agent).values_list("lease_seconds", flat=True).first()
+    if agent_seconds is not None:
+        return agent_seconds
     return Environment.objects.values_list("lease_seconds", flat=True).get(id=environment_id)
 
 
-def _find(name: str) -> Agent | None:
-    """The lease's row first, as heartbeats and the sweep do."""
+def _lock_agent(name: str) -> Agent | None:
+    """Lock and return the agent, after its lease: in the order of heartbeats and the sweep."""
     list(Lease.objects.select_for_update(of=("self",)).filter(agent__name=name).values_list("agent_id"))
     return Agent.objects.select_for_update().filter(name=name).first()
 
 
 def _check_owner(agent: Agent, actor: Actor, *, any_agent: bool) -> None:
     if not any_agent and agent.registered_by != actor.principal_id:
-        raise NameTaken(f"The name {agent.name!r} belongs to an agent with another token.")
+        raise NameTaken(
+            f"The name {agent.name!r} belongs to an agent with another token. Choose another name."
+        )
 
 
 def _check_dismissed(agent: Agent) -> None:
     if agent.state == State.RETIRED and agent.dismissed:
-        raise Conflict("An operator retired this agent. Remove its record, then it can register again.")
+        raise Conflict("An operator retired this agent. Remove its record to let it register again.")
 
 
-def _adopt(agent: Agent, actor: Actor) -> None:
+def _claim_unowned(agent: Agent, actor: Actor) -> None:
     if agent.registered_by is not None or actor.principal_id is None:
         return
     agent.registered_by = actor.principal_id
@@ -132,7 +136,7 @@ def _adopt(agent: Agent, actor: Actor) -> None:
 
 
 def _check_instance(agent: Agent, registration: Registration, policy: LivenessPolicy) -> None:
-    """Of two processes the one that beats keeps the name. One that has left holds nothing."""
+    """Raise DuplicateInstance if another process sends heartbeats under this name, unless it is retired."""
     lease = Lease.objects.select_related("environment").annotate(now=Now()).filter(agent=agent).first()
     instance = registration.instance_uuid
     if lease is None or instance is None or agent.state == State.RETIRED:
@@ -142,13 +146,13 @@ def _check_instance(agent: Agent, registration: Registration, policy: LivenessPo
         raise refusal(lease, instance, policy, now)
 
 
-def _refresh(agent: Agent, registration: Registration, actor: Actor) -> None:
+def _update_facts(agent: Agent, registration: Registration, actor: Actor) -> None:
     before = _facts(agent)
     for name, value in registration.facts().items():
         setattr(agent, name, value)
     if _facts(agent) == before:
         return
-    _save(agent, registration)
+    _save_facts(agent, registration)
     audit.record(
         AGENT_CHANGED,
         "agent",
@@ -160,14 +164,14 @@ def _refresh(agent: Agent, registration: Registration, actor: Actor) -> None:
     )
 
 
-def _save(agent: Agent, registration: Registration) -> None:
+def _save_facts(agent: Agent, registration: Registration) -> None:
     agent.updated_at = Now()
     try:
         with transaction.atomic():
             agent.save(force_update=True)
     except IntegrityError as error:
         raise NameTaken(
-            f"The name {agent.name!r} or the topic {registration.topic_name!r} is another agent's."
+            f"The name {agent.name!r} or the topic {registration.topic_name!r} belongs to another agent."
         ) from error
 
 

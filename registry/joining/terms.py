@@ -1,4 +1,4 @@
-"""Whom a join token lets in. Pure."""
+"""The terms of a join token: which agents can join with it. Pure."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from registry.joining.registration import Registration
 
 
 @dataclass(frozen=True, slots=True)
-class Invitation:
-    """name_pattern: "*" stands for any characters. environment, service_types: empty means any."""
+class JoinTerms:
+    """Which agents can join. name_pattern: "*" matches any characters. The others: empty means any."""
 
     name_pattern: str
     environment: str = ""
     service_types: frozenset[str] = frozenset()
 
     def check(self, registration: Registration) -> None:
-        """Raise InvalidRequest, saying all that the token does not admit."""
-        if wrong := list(self._refusals(registration)):
-            message = f"Your join token does not let this agent in: {wrong[0].message}"
-            raise InvalidRequest(message, errors=wrong)
+        """Raise InvalidRequest with every violation of the terms."""
+        if errors := list(self._refusals(registration)):
+            message = f"Your join token does not allow this registration: {errors[0].message}"
+            raise InvalidRequest(message, errors=errors)
 
     def admits(self, registration: Registration) -> bool:
         return not any(self._refusals(registration))
@@ -34,7 +34,9 @@ class Invitation:
         if self.environment not in ("", registration.environment):
             message = f"The environment must be {self.environment!r}."
             yield FieldError("/environment", "not_invited", message)
-        others = set(registration.service_types) - self.service_types
-        if self.service_types and others:
-            message = f"These service types are not for it: {', '.join(sorted(others))}."
+        excluded_types = set(registration.service_types) - self.service_types
+        if self.service_types and excluded_types:
+            message = (
+                f"The join token does not allow these service types: {', '.join(sorted(excluded_types))}."
+            )
             yield FieldError("/service_types", "not_invited", message)

@@ -1,4 +1,4 @@
-"""The entries of a call with many heartbeats: each is read by itself, so a bad one refuses no other."""
+"""Read the entries of a heartbeat batch, each by itself: an invalid one does not affect the others."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class BadEntry:
-    """agent_id: as it was sent; empty if that is no text."""
+    """An invalid entry. agent_id: as received; empty if it is not a string."""
 
     agent_id: str
     error: ControlplaneError
 
 
 def read_entries(items: Sequence[Any]) -> list[Entry | BadEntry]:
-    """Read each entry. Of two for one agent the first counts."""
+    """Read each entry. A second entry for one agent is invalid."""
     agent_ids: set[UUID] = set()
     entries: list[Entry | BadEntry] = []
     for item in items:
@@ -45,17 +45,17 @@ def read_entries(items: Sequence[Any]) -> list[Entry | BadEntry]:
 
 def _read(item: Any) -> Entry | BadEntry:
     try:
-        body = schemas.parsed(schemas.HeartbeatBatchEntry, item)
+        body = schemas.parse_with(schemas.HeartbeatBatchEntry, item)
     except serializers.ValidationError as error:
         errors = field_errors(error.detail)
-        detail = f"The heartbeat is not valid: {errors[0].message}"
+        detail = f"The heartbeat is invalid: {errors[0].message}"
         agent_id = item.get("agent_id") if isinstance(item, dict) else None
         return BadEntry(agent_id if isinstance(agent_id, str) else "", InvalidRequest(detail, errors=errors))
     return Entry(body["agent_id"], schemas.heartbeat_of(body, item))
 
 
 def _repeated(entry: Entry) -> BadEntry:
-    message = "This call has a heartbeat of the agent already. Send one for each agent."
+    message = "The batch already has a heartbeat of this agent. Send one for each agent."
     return BadEntry(
         str(entry.agent_id),
         InvalidRequest(message, errors=[FieldError("/agent_id", "repeated_agent", message)]),

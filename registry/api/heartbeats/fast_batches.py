@@ -1,4 +1,4 @@
-"""Leases renewed in batches: one statement for all heartbeats that came while the last one was under way."""
+"""Renew leases in batches: one statement for all heartbeats that arrived while the last one was running."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from registry.agents.liveness import LivenessPolicy, whole_seconds
 from registry.agents.policies import scaled_policy
 from registry.api.heartbeats.fast_connection import BatchResult, BinaryHeartbeat, LeaseConnection
 
-# More would hold the rows of a batch for longer than others like to wait.
-_MOST = 512
+# Larger batches would hold their row locks too long.
+_MAX_BATCH = 512
 _PATIENCE_SECONDS = 5.0
 _ZERO = datetime(2000, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
@@ -23,7 +23,7 @@ _MICROSECOND = timedelta(microseconds=1)
 
 @dataclass(slots=True)
 class BatchTimestamps:
-    """What heartbeats of a batch with the same lease have in common: times as JSON, and the policy.
+    """Times, as JSON, and policy that heartbeats of a batch with the same lease share.
 
     lease: in seconds.
     """
@@ -42,7 +42,7 @@ class FastRenewal:
 
 
 class _Postponed(Enum):
-    """In place of an answer: the batch has another heartbeat of the agent, so this one asks again."""
+    """In place of a renewal: the batch has another heartbeat of the agent, so this one is retried."""
 
     TO_NEXT_BATCH = True
 
@@ -51,18 +51,18 @@ _Answer = FastRenewal | _Postponed
 
 
 class LeaseBatches:
-    """Renews leases on so many connections of its own."""
+    """Renews leases on its own connections."""
 
     def __init__(self, connections: int) -> None:
         self._batches: NaturalBatches[BinaryHeartbeat, _Answer] = NaturalBatches(
-            self._renew, most=_MOST, patience=_PATIENCE_SECONDS, name="heartbeats", workers=connections
+            self._renew, most=_MAX_BATCH, patience=_PATIENCE_SECONDS, name="heartbeats", workers=connections
         )
         self._idle: list[LeaseConnection] = []
         self._live_count = 0
         self._policy = scaled_policy(0)
 
     async def renew(self, heartbeat: BinaryHeartbeat) -> FastRenewal | None:
-        """Return the renewal after its commit; None if the heartbeat is not a usual one."""
+        """Return the renewal after its commit; None if the statement renewed no lease."""
         while True:
             answer = await self._batches.ask(heartbeat)
             if not isinstance(answer, _Postponed):
@@ -76,19 +76,19 @@ class LeaseBatches:
 
     async def _renew(self, heartbeats: Sequence[BinaryHeartbeat]) -> Sequence[_Answer | None]:
         connection = self._idle.pop() if self._idle else await LeaseConnection.open()
-        places, policy = _places_by_agent(heartbeats), self._policy
+        positions, policy = _positions_by_agent(heartbeats), self._policy
         try:
-            result = await connection.renew([heartbeats[place] for place in places], policy)
-        except BaseException:  # a batch that took too long is cancelled
+            result = await connection.renew([heartbeats[position] for position in positions], policy)
+        except BaseException:  # batches that time out are cancelled
             await connection.close()
             raise
         self._idle.append(connection)
         self._follow_fleet(result)
         answers: list[_Answer | None] = [_Postponed.TO_NEXT_BATCH] * len(heartbeats)
-        for place in places:
-            answers[place] = None
+        for position in positions:
+            answers[position] = None
         for index, renewal in _renewals(result, policy):
-            answers[places[index]] = renewal
+            answers[positions[index]] = renewal
         return answers
 
     def _follow_fleet(self, result: BatchResult) -> None:
@@ -96,25 +96,25 @@ class LeaseBatches:
             self._live_count, self._policy = result.live_count, scaled_policy(result.live_count)
 
 
-def _places_by_agent(heartbeats: Sequence[BinaryHeartbeat]) -> list[int]:
+def _positions_by_agent(heartbeats: Sequence[BinaryHeartbeat]) -> list[int]:
     """The places of the first heartbeat of each agent, ordered by agent."""
-    places: dict[bytes, int] = {}
-    for place, heartbeat in enumerate(heartbeats):
-        places.setdefault(heartbeat.agent_id, place)
-    return [places[agent_id] for agent_id in sorted(places)]
+    positions: dict[bytes, int] = {}
+    for position, heartbeat in enumerate(heartbeats):
+        positions.setdefault(heartbeat.agent_id, position)
+    return [positions[agent_id] for agent_id in sorted(positions)]
 
 
 def _renewals(result: BatchResult, policy: LivenessPolicy) -> Iterator[tuple[int, FastRenewal]]:
-    """By the place in the statement."""
+    """Yield each renewal with its position in the statement."""
     renewed_at = time_of(result.now)
-    # Most leases of a batch end together.
+    # Most leases of a batch expire at the same time.
     by_end: dict[int, BatchTimestamps] = {}
     for lease in result.leases:
         timestamps = by_end.get(lease.expires_at)
         if timestamps is None:
             timestamps = timestamps_of(renewed_at, time_of(lease.expires_at), policy)
             by_end[lease.expires_at] = timestamps
-        yield lease.place, FastRenewal(timestamps, lease.generation, lease.etag)
+        yield lease.position, FastRenewal(timestamps, lease.generation, lease.etag)
 
 
 def timestamps_of(renewed_at: datetime, expires_at: datetime, policy: LivenessPolicy) -> BatchTimestamps:
@@ -123,7 +123,7 @@ def timestamps_of(renewed_at: datetime, expires_at: datetime, policy: LivenessPo
 
 
 def time_of(microseconds: int) -> datetime:
-    """The time so many microseconds after 2000, from which Postgres counts."""
+    """Return the time of microseconds since 2000, the epoch of Postgres."""
     return _ZERO + microseconds * _MICROSECOND
 
 

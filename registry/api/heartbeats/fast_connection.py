@@ -1,6 +1,6 @@
-"""The connection that renews leases: one prepared statement for a whole batch, spoken to libpq directly.
+"""The connection that renews leases: one prepared statement for a whole batch, sent through libpq directly.
 
-Parameters are binary arrays, made by joining bytes: psycopg's adapters would cost more than the statement.
+Parameters are binary arrays, built by joining bytes: psycopg's adapters would cost more than the statement.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from registry.agents.liveness import LivenessPolicy
 from registry.agents.states import State
 from registry.heartbeats.renew import RENEW_PREPARED, lease_terms
 
-# A row that somebody else holds must not hold back all the others for long.
+# A locked row must not delay the rest of the batch for long.
 _LIMITS = (
     "-c statement_timeout=3000 -c lock_timeout=1000 -c plan_cache_mode=force_generic_plan"
-    # By key, in the order of the keys: so no two batches wait for each other.
+    # Index scans lock rows in key order, so batches cannot deadlock.
     " -c enable_hashjoin=off -c enable_mergejoin=off -c enable_seqscan=off"
 )
 _APPLICATION = "controlplane-heartbeats"
 _UUID, _BYTEA, _BIGINT, _TEXT, _TIMESTAMPTZ = 2950, 17, 20, 25, 1184
-# Dimensions, flags, type of the elements; length, lower bound.
+# Dimensions, flags, element type, length, lower bound.
 _ARRAY = Struct(">iiIii")
 _LONG = Struct(">q")
 _NULL = b"\xff\xff\xff\xff"
@@ -34,10 +34,10 @@ _STATES = {state: len(state.value).to_bytes(4) + state.value.encode() for state 
 
 @dataclass(slots=True)
 class BinaryHeartbeat:
-    """A heartbeat as the statement takes it.
+    """A heartbeat as a parameter of the statement.
 
-    agent_id, instance: the 16 bytes of the UUID. state: of the agent after the heartbeat. reported_at: in
-    microseconds since 2000. report: the digest of its report.
+    agent_id, instance: the 16 bytes of the UUID. state: of the agent after the heartbeat. reported_at:
+    microseconds since 2000. report: the digest of the report.
     """
 
     agent_id: bytes
@@ -51,9 +51,9 @@ class BinaryHeartbeat:
 
 @dataclass(slots=True)
 class RenewedLease:
-    """The statement's row for a heartbeat. place: of the heartbeat; expires_at: microseconds since 2000."""
+    """A result row. position: of the heartbeat in the batch. expires_at: microseconds since 2000."""
 
-    place: int
+    position: int
     generation: int
     etag: bytes
     expires_at: int
@@ -61,7 +61,7 @@ class RenewedLease:
 
 @dataclass(slots=True)
 class BatchResult:
-    """now: microseconds since 2000, Postgres' clock."""
+    """The result of a batch. now: the clock of Postgres, in microseconds since 2000."""
 
     now: int
     live_count: int
@@ -78,7 +78,7 @@ class LeaseConnection:
         return cls(await PreparedConnection.open(RENEW_PREPARED, application=_APPLICATION, options=_LIMITS))
 
     async def renew(self, heartbeats: Sequence[BinaryHeartbeat], policy: LivenessPolicy) -> BatchResult:
-        """Renew; return after the commit. `heartbeats` are ordered by agent, with one for each.
+        """Renew leases; return after the commit. `heartbeats` are ordered by agent, with one for each.
 
         Raises psycopg.Error.
         """
@@ -105,19 +105,19 @@ def _parameters(heartbeats: Sequence[BinaryHeartbeat], policy: LivenessPolicy) -
 
 
 def _array(element: int, size: int, values: list[bytes]) -> bytes:
-    """An array in Postgres' binary format; all its values have this size."""
+    """Encode values of one size as an array in the binary format of Postgres."""
     length = _SIZE[size]
     return _ARRAY.pack(1, 0, element, len(values), 1) + length + length.join(values)
 
 
 def _array_with_nulls(element: int, values: list[bytes | None]) -> bytes:
-    """The same of values of 16 bytes that may be missing."""
+    """Encode values of 16 bytes or null as an array."""
     packed = [_NULL if value is None else _SIZE[16] + value for value in values]
     return _packed_array(element, packed)
 
 
 def _packed_array(element: int, values: list[bytes]) -> bytes:
-    """The same of values that begin with their length."""
+    """Encode values that begin with their length as an array."""
     return _ARRAY.pack(1, 1, element, len(values), 1) + b"".join(values)
 
 

@@ -1,4 +1,4 @@
-"""Which heartbeats are plain enough for the fast path. Whatever is unusual is left to Django."""
+"""Read heartbeats that are plain enough for the fast path. Unusual ones are left to Django."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from registry.api.heartbeats.fast_connection import BinaryHeartbeat
 from registry.heartbeats.reports import digest_of
 
 _PATH = re.compile(r"/api/v1/agents/([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})/heartbeat")
-# Such as every agent without a report sends; years that no zone can move out of Python's range.
+# The format of bodies without a report. No time zone can move these years out of Python's range.
 _TIME = rb"(?:19|2\d)\d\d-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,6})?(?:Z|[+-]\d\d:\d\d)"
 _LAG = rb"0|[1-9]\d{0,17}"
 _UUID = rb"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
@@ -26,13 +26,13 @@ _BODY = re.compile(
 _TIME_ALONE = re.compile(_TIME.decode())
 _UUID_ALONE = re.compile(_UUID.decode())
 _MAX_LAG = 2**63 - 1
-# Postgres counts microseconds from here.
+# The epoch of Postgres.
 _ZERO = datetime(2000, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 
 
 def agent_of(path: str) -> str | None:
-    """The id of the agent whose heartbeat has this path, or None if Django must decide."""
+    """Return the agent id in the path of a heartbeat, or None if Django must decide."""
     match = _PATH.fullmatch(path)
     return match[1] if match else None
 
@@ -53,7 +53,7 @@ def read_heartbeat(
 
 
 def _read_plain(body: bytes) -> tuple[str, int, bytes | None, bytes | None] | None:
-    """Timestamp, consumer lag, instance, and the digest of the report."""
+    """Return timestamp, consumer lag, instance, and the digest of the report."""
     match = _BODY.fullmatch(body)
     if match is not None:
         instance = None if match[3] is None else _uuid(match[3].decode("ascii"))
@@ -66,7 +66,7 @@ def _read_plain(body: bytes) -> tuple[str, int, bytes | None, bytes | None] | No
 
 
 def _read_document(document: Any) -> tuple[str, int, bytes | None, bytes | None] | None:
-    """Unknown members are ignored, as Django does: the agent may be newer."""
+    """Read a parsed body. Unknown members are ignored, as Django does: the agent may be newer."""
     if not isinstance(document, dict):
         return None
     timestamp, consumer_lag = document.get("timestamp"), document.get("consumer_lag")

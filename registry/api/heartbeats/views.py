@@ -1,4 +1,4 @@
-"""Doors to heartbeats: one, and many at once."""
+"""HTTP endpoints for heartbeats, single and in batches."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ from registry.heartbeats.renew import Renewal
 from registry.metrics import HEARTBEATS, count_heartbeat
 
 _WHEN = "2026-11-21T09:30:00Z"
-_BEAT = {"timestamp": _WHEN, "consumer_lag": 0}
-_REPORTED = {
-    **_BEAT,
+_HEARTBEAT = {"timestamp": _WHEN, "consumer_lag": 0}
+_HEARTBEAT_WITH_REPORT = {
+    **_HEARTBEAT,
     "conditions": [{"type": "DiskPressure", "status": "false"}],
     "versions": {"agent": "1.4.2"},
     "providers": [{"name": "kubevirt", "service_type": "vm", "status": "ready"}],
 }
 _ID = "019a9f5e-7c00-7000-8000-000000000031"
-_ANSWER = {
+_RENEWAL = {
     "agent_id": _ID,
     "health_status": "ready",
     "last_heartbeat": _WHEN,
@@ -51,11 +51,18 @@ _ANSWER = {
     "directives": [],
     "configuration_etag": "",
 }
-_ACCEPTED = {"agent_id": _ID, "status": 200, "code": None, "detail": None, "errors": [], "heartbeat": _ANSWER}
+_BATCH_RESULT = {
+    "agent_id": _ID,
+    "status": 200,
+    "code": None,
+    "detail": None,
+    "errors": [],
+    "heartbeat": _RENEWAL,
+}
 
 
 class AgentHeartbeat(Endpoint):
-    """Plain heartbeats never come here: registry.api.heartbeats.fast_path takes them."""
+    """Record a heartbeat. Plain ones are answered by registry.api.heartbeats.fast_path instead."""
 
     actions = {"PUT": Action.AGENT_HEARTBEAT}
     problems = {
@@ -74,33 +81,34 @@ class AgentHeartbeat(Endpoint):
         operation_id="agents_heartbeat",
         summary="Send a heartbeat",
         description=(
-            "Renews the lease; answered when it is durable. Beat again after `next_heartbeat_in_seconds`. "
-            "On 404 and 410 register again. On 409 `duplicate_instance` another process with your name and "
-            "credential sends heartbeats: register again after `Retry-After` seconds. What is left out of "
-            "conditions, versions and provider health stays as it is. Unknown members are ignored."
+            "Renews the lease and responds once the renewal is durable. Send the next heartbeat after "
+            "`next_heartbeat_in_seconds`. On 404 and 410, register again. On 409 `duplicate_instance`, "
+            "another process with your name and credential sends heartbeats: register again after "
+            "`Retry-After` seconds. Conditions, versions and provider health that you leave out stay "
+            "unchanged. Unknown members are ignored."
         ),
         tags=["agents"],
         request=schemas.HeartbeatWrite,
         responses=schemas.HeartbeatRead,
         examples=[
-            OpenApiExample("A heartbeat", value=_BEAT, request_only=True),
-            OpenApiExample("With a report", value=_REPORTED, request_only=True),
-            OpenApiExample("Taken", value=_ANSWER, response_only=True),
+            OpenApiExample("A heartbeat", value=_HEARTBEAT, request_only=True),
+            OpenApiExample("With a report", value=_HEARTBEAT_WITH_REPORT, request_only=True),
+            OpenApiExample("Accepted", value=_RENEWAL, response_only=True),
         ],
     )
     def put(self, request: Request, agent_id: UUID) -> Response:
         Query.parse(request)
-        body = schemas.parsed(schemas.HeartbeatWrite, request.data)
+        body = schemas.parse_with(schemas.HeartbeatWrite, request.data)
         policy = liveness_policy()
         with count_heartbeat():
             agent = record_heartbeat(
-                agent_id, schemas.heartbeat_of(body, request.data), **_how(request, policy)
+                agent_id, schemas.heartbeat_of(body, request.data), **_recording_options(request, policy)
             )
-        _permit(agent, request)
+        _ensure_permit(agent, request)
         return Response(schemas.show_heartbeat(renewal_of(agent), policy))
 
 
-class ManyHeartbeats(Endpoint):
+class HeartbeatBatch(Endpoint):
     actions = {"POST": Action.AGENT_HEARTBEAT}
     unlimited_methods = frozenset({"POST"})
 
@@ -108,15 +116,15 @@ class ManyHeartbeats(Endpoint):
         operation_id="agents_heartbeat_many",
         summary="Send heartbeats for up to 1,000 agents",
         description=(
-            "Each heartbeat is taken or refused by itself, and answered as if it had been sent alone. "
-            "The gateway's token must have registered the agents, or be allowed to change all."
+            "Each heartbeat is accepted or refused by itself, with the result it would get if sent alone. "
+            "The caller must have registered the agents, or be allowed to change all agents."
         ),
         tags=["agents"],
         request=schemas.HeartbeatBatchWrite,
         responses={200: schemas.HeartbeatBatchRead},
         examples=[
-            OpenApiExample("Two", value={"items": [{"agent_id": _ID, **_BEAT}]}, request_only=True),
-            OpenApiExample("Taken", value={"items": [_ACCEPTED]}, response_only=True),
+            OpenApiExample("A batch", value={"items": [{"agent_id": _ID, **_HEARTBEAT}]}, request_only=True),
+            OpenApiExample("Accepted", value={"items": [_BATCH_RESULT]}, response_only=True),
         ],
     )
     def post(self, request: Request) -> Response:
@@ -124,8 +132,8 @@ class ManyHeartbeats(Endpoint):
         items = parse_body(schemas.HeartbeatBatchWrite, request)["items"]
         policy = liveness_policy()
         entries = read_entries(items)
-        beats = {entry.agent_id: entry.heartbeat for entry in entries if isinstance(entry, Entry)}
-        results = record_heartbeats(beats, **_how(request, policy))
+        heartbeats = {entry.agent_id: entry.heartbeat for entry in entries if isinstance(entry, Entry)}
+        results = record_heartbeats(heartbeats, **_recording_options(request, policy))
         items = [
             _accepted(entry.agent_id, results[entry.agent_id], policy)
             if isinstance(entry, Entry)
@@ -135,7 +143,7 @@ class ManyHeartbeats(Endpoint):
         return Response({"items": items})
 
 
-def _how(request: Request, policy: LivenessPolicy) -> dict[str, Any]:
+def _recording_options(request: Request, policy: LivenessPolicy) -> dict[str, Any]:
     return {
         "actor": actor_of(request),
         "any_agent": caller_of(request).verdict(Action.AGENT_WRITE).allowed,
@@ -144,7 +152,7 @@ def _how(request: Request, policy: LivenessPolicy) -> dict[str, Any]:
     }
 
 
-def _permit(agent: Agent, request: Request) -> None:
+def _ensure_permit(agent: Agent, request: Request) -> None:
     token = request.auth
     if isinstance(token, Token) and bytes(agent.lease.token_digest or b"") != bytes(token.digest):
         give_permit(agent, token)

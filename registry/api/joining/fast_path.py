@@ -1,4 +1,4 @@
-"""The fast path of joins: plain ones are admitted in batches."""
+"""The fast path of joins: plain joins are processed in batches."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from controlplane.web.request_metrics import RequestMetrics
 from controlplane.web.thread_batches import ThreadBatches
 from registry.agents.policies import liveness_policy
 from registry.api.joining.fast_requests import read_registration
-from registry.api.joining.views import show_joined
-from registry.joining.join import Joining, join_many
+from registry.api.joining.views import show_join_result
+from registry.joining.join import JoinRequest, join_many
 from registry.joining.repeated_joins import repeat_key
 from registry.metrics import JOINS
 
@@ -27,7 +27,7 @@ JOIN_ROUTE = "/api/v1/agents:join"
 class FastJoins(FastPath):
     def __init__(self, django: Application) -> None:
         heads = RequestHeads("POST", has_body=True, takes_keys=True)
-        # As Django's resolver names it.
+        # The route's name in Django's resolver.
         metrics = RequestMetrics(JOIN_ROUTE.removeprefix("/"), JOINS)
         super().__init__(django, heads, metrics, status=201)
         self._batches = ThreadBatches(_join, most=settings.JOINS_AT_ONCE, name="joins")
@@ -41,21 +41,21 @@ class FastJoins(FastPath):
             if head.key is None
             else repeat_key(head.key, parse_json(body, max_depth=settings.MAX_JSON_DEPTH))
         )
-        joined = await self._batches.ask(Joining(head.token_digest, registration, request_id, repeat))
-        if joined is None:
+        content = await self._batches.ask(JoinRequest(head.token_digest, registration, request_id, repeat))
+        if content is None:
             return None
         self._metrics.count("accepted")
-        return FastAnswer(201, joined)
+        return FastAnswer(201, content)
 
     async def close(self) -> None:
         self._metrics.write()
         await self._batches.close()
 
 
-def _join(joinings: Sequence[Joining]) -> list[bytes | None]:
-    """In a thread, in a transaction: the bytes that Django would answer to each."""
+def _join(requests: Sequence[JoinRequest]) -> list[bytes | None]:
+    """Return the response body of each, as Django would render it. Runs in a thread, in a transaction."""
     policy = liveness_policy()
     return [
-        None if one is None else msgspec.json.encode(show_joined(one, policy), enc_hook=str)
-        for one in join_many(joinings, policy)
+        None if result is None else msgspec.json.encode(show_join_result(result, policy), enc_hook=str)
+        for result in join_many(requests, policy)
     ]

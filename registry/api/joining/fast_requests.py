@@ -1,4 +1,4 @@
-"""Which registrations are plain enough for the fast path. Whatever is unusual is left to Django."""
+"""Read registrations that are plain enough for the fast path. Unusual ones are left to Django."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from registry.agents.states import Cost
 from registry.joining.registration import LONGEST_TOPIC_NAME, TOPIC_NAME, Registration
 from registry.task_types.names import NAME, TaskType
 
-# Narrower than what Django takes, never wider: a test compares the two.
+# Stricter than Django's validation, never laxer: a test compares the two.
 _PLAIN = r"^[!-~][ -~]*\Z"
 _Name = Annotated[str, Meta(pattern=_PLAIN, max_length=255)]
 _Word = Annotated[str, Meta(pattern=_PLAIN, max_length=63)]
@@ -38,7 +38,7 @@ class _TaskType(Struct, forbid_unknown_fields=True):
     version: _Word = ""
 
 
-class _Plain(Struct, forbid_unknown_fields=True):
+class _PlainRegistration(Struct, forbid_unknown_fields=True):
     name: _Name
     environment: _Name
     service_types: Annotated[list[_Word], Meta(max_length=100)]
@@ -52,21 +52,21 @@ class _Plain(Struct, forbid_unknown_fields=True):
 
 
 def read_registration(body: bytes) -> Registration | None:
-    """Return what the body says, or None if Django must judge it."""
+    """Return the registration in the body, or None if Django must validate it."""
     try:
-        said = msgspec.convert(parse_json(body, max_depth=settings.MAX_JSON_DEPTH), _Plain)
+        fields = msgspec.convert(parse_json(body, max_depth=settings.MAX_JSON_DEPTH), _PlainRegistration)
     except (MalformedBody, msgspec.ValidationError):
         return None
-    resources: dict[str, Any] | None = msgspec.to_builtins(said.resources_available)
+    resources: dict[str, Any] | None = msgspec.to_builtins(fields.resources_available)
     return Registration(
-        name=said.name,
-        environment=said.environment,
-        service_types=tuple(dict.fromkeys(said.service_types)),
-        cost=said.cost,
-        topic_name=said.topic_name,
+        name=fields.name,
+        environment=fields.environment,
+        service_types=tuple(dict.fromkeys(fields.service_types)),
+        cost=fields.cost,
+        topic_name=fields.topic_name,
         resources_available=resources,
-        labels=said.labels,
-        capacity=said.capacity,
-        task_types=tuple(TaskType(one.name, one.version) for one in said.task_types),
-        instance_uuid=said.instance_uuid,
+        labels=fields.labels,
+        capacity=fields.capacity,
+        task_types=tuple(TaskType(task_type.name, task_type.version) for task_type in fields.task_types),
+        instance_uuid=fields.instance_uuid,
     )

@@ -1,4 +1,4 @@
-"""The shapes of join tokens and credentials."""
+"""Schemas of join tokens and credentials."""
 
 from __future__ import annotations
 
@@ -13,16 +13,26 @@ _LONGEST_SECONDS = 90 * 24 * 3600
 
 
 class JoinTokenWrite(StrictSerializer):
-    name = Text(max_length=63, help_text="For people.")
-    name_pattern = Text(max_length=255, help_text="Names that it lets in; * stands for any characters.")
-    environment = Text(max_length=255, required=False, default="", allow_blank=True, help_text="Empty: any.")
-    service_types = serializers.ListField(
-        child=Text(max_length=63), required=False, default=list, max_length=100, help_text="Empty: any."
+    name = Text(max_length=63, help_text="A label for people.")
+    name_pattern = Text(
+        max_length=255, help_text="Names with which agents can join; * matches any characters."
     )
-    uses = Whole(required=False, default=1, min_value=1, max_value=100_000, help_text="Agents it lets in.")
+    environment = Text(
+        max_length=255, required=False, default="", allow_blank=True, help_text="Empty means any."
+    )
+    service_types = serializers.ListField(
+        child=Text(max_length=63), required=False, default=list, max_length=100, help_text="Empty means any."
+    )
+    uses = Whole(
+        required=False, default=1, min_value=1, max_value=100_000, help_text="How many agents can join."
+    )
     expires_in_seconds = Whole(required=False, default=3600, min_value=60, max_value=_LONGEST_SECONDS)
-    needs_approval = Flag(required=False, default=False, help_text="The agent waits for an operator.")
-    may_take_over = Flag(required=False, default=False, help_text="Also under a name that is taken.")
+    needs_approval = Flag(
+        required=False, default=False, help_text="The agent waits for an operator's approval."
+    )
+    may_take_over = Flag(
+        required=False, default=False, help_text="An agent can replace another one of its name."
+    )
 
 
 class JoinTokenRead(serializers.Serializer[Any]):
@@ -52,4 +62,4 @@ class JoinTokenPage(serializers.Serializer[Any]):
 
 class AgentCredential(serializers.Serializer[Any]):
     agent = schemas.AgentRead()
-    token = serializers.CharField(allow_null=True, help_text="The agent's own. Shown once.")
+    token = serializers.CharField(allow_null=True, help_text="The agent's own token. Shown once.")

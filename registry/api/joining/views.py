@@ -1,4 +1,4 @@
-"""Doors to joining: join tokens for operators, credentials for agents."""
+"""HTTP endpoints for join tokens and for the credentials of agents."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ from registry.agents.models import Agent
 from registry.agents.policies import liveness_policy
 from registry.api.agents import examples, schemas
 from registry.api.joining.schemas import AgentCredential, CreatedJoinToken, JoinTokenPage, JoinTokenWrite
-from registry.joining.join import Joined, join, rotate
+from registry.joining.join import JoinResult, join, rotate
 from registry.joining.join_tokens import (
-    Terms,
+    JoinTokenSpec,
     create_join_token,
     find_join_token,
-    note_refusal,
+    record_refusal,
     revoke_join_token,
 )
 from registry.joining.models import JoinToken
 from registry.joining.repeated_joins import RepeatKey, repeat_key
-from registry.joining.terms import Invitation
+from registry.joining.terms import JoinTerms
 from registry.metrics import JOINS
 
 _SCHEME = "bearer"
@@ -59,7 +59,7 @@ _CREDENTIAL = {"agent": examples.AGENT, "token": "cp_agt_9xQb..."}
 
 
 class JoinTokenAuthentication(BaseAuthentication):
-    """`Authorization: Bearer cp_joi_…`: it proves that somebody invited the caller, and nothing more."""
+    """Authenticate `Authorization: Bearer cp_joi_…`, which permits joining and nothing else."""
 
     def authenticate(self, request: Request) -> tuple[Caller, JoinToken] | None:
         secret = _secret(request)
@@ -83,7 +83,7 @@ class JoinTokenCollection(Endpoint):
     @extend_schema(
         operation_id="join_tokens_list",
         summary="List join tokens",
-        description="Each token with its terms and remaining uses, never with its secret.",
+        description="Returns each token with its terms and remaining uses, never with its secret.",
         tags=["joining"],
         parameters=[PageQuery],
         responses=JoinTokenPage,
@@ -94,12 +94,12 @@ class JoinTokenCollection(Endpoint):
     def get(self, request: Request) -> Response:
         query = PageQuery.parse(request)
         page = paginate(request, JoinToken.objects.all(), order=("-id",), query=query)
-        return page_response(request, page, _show)
+        return page_response(request, page, _show_token)
 
     @extend_schema(
         operation_id="join_tokens_create",
         summary="Create a join token",
-        description="Hand it to who starts the agents. It is shown once.",
+        description="Give the token to whoever starts the agents. It is shown once.",
         tags=["joining"],
         parameters=[MutationQuery],
         request=JoinTokenWrite,
@@ -111,7 +111,7 @@ class JoinTokenCollection(Endpoint):
                 request_only=True,
             ),
             OpenApiExample(
-                "The token",
+                "A join token",
                 value={**_TOKEN, "token": "cp_joi_3fZa..."},
                 response_only=True,
                 status_codes=["201"],
@@ -121,20 +121,20 @@ class JoinTokenCollection(Endpoint):
     @mutation
     def post(self, request: Request) -> Response:
         MutationQuery.parse(request)
-        said = parse_body(JoinTokenWrite, request)
-        invitation = Invitation(said["name_pattern"], said["environment"], frozenset(said["service_types"]))
-        terms = Terms(
-            invitation,
-            timezone.now() + timedelta(seconds=said["expires_in_seconds"]),
-            said["uses"],
-            said["needs_approval"],
-            said["may_take_over"],
+        body = parse_body(JoinTokenWrite, request)
+        terms = JoinTerms(body["name_pattern"], body["environment"], frozenset(body["service_types"]))
+        spec = JoinTokenSpec(
+            terms,
+            timezone.now() + timedelta(seconds=body["expires_in_seconds"]),
+            body["uses"],
+            body["needs_approval"],
+            body["may_take_over"],
         )
-        used = request.auth if isinstance(request.auth, Token) else None
+        issuer = request.auth if isinstance(request.auth, Token) else None
         token, secret = create_join_token(
-            said["name"], terms, actor=actor_of(request), issuer_id=used.id if used else None
+            body["name"], spec, actor=actor_of(request), issuer_id=issuer.id if issuer else None
         )
-        return _shown_once({**_show(token), "token": secret}, 201)
+        return _respond_once({**_show_token(token), "token": secret}, 201)
 
 
 class JoinTokenItem(Endpoint):
@@ -143,7 +143,7 @@ class JoinTokenItem(Endpoint):
     @extend_schema(
         operation_id="join_tokens_revoke",
         summary="Revoke a join token",
-        description="Agents that joined with it stay.",
+        description="Agents that joined with the token keep their credentials.",
         tags=["joining"],
         parameters=[ReasonedQuery],
         responses={204: None},
@@ -156,28 +156,28 @@ class JoinTokenItem(Endpoint):
 
 
 class AgentJoin(Endpoint):
-    """Plain joins never come here: registry.api.joining.fast_path takes them."""
+    """Join an agent. Plain joins are answered by registry.api.joining.fast_path instead."""
 
     actions = {"POST": Action.AGENT_JOIN}
     unlimited_methods = frozenset({"POST"})
     authentication_classes = (JoinTokenAuthentication,)
 
     def handle_exception(self, exc: Exception) -> Response:
-        """What was refused is rolled back by now: the note stands by itself."""
+        """Record a refusal, in a transaction of its own: that of the join is rolled back by now."""
         secret = _secret(self.request)
         if secret and isinstance(exc, ControlplaneError):
-            note_refusal(secret, exc.detail, request_id=current_request_id())
+            record_refusal(secret, exc.detail, request_id=current_request_id())
         return super().handle_exception(exc)
 
     @extend_schema(
         operation_id="agents_join",
         summary="Join with a join token",
         description=(
-            "Registers the agent and gives it a token of its own, bound to its name. Keep that: it is shown "
-            "once. If the answer is lost, send the join again with the same `Idempotency-Key` within a day: "
-            "while nobody has used the first token, the same agent gets a new one, the first one ends, and "
-            "the join token loses no further use. With a join token that needs approval the agent is "
-            "`registered`: it may send heartbeats, and gets no work until an operator approves it."
+            "Registers the agent and returns a token of its own, bound to its name. Store the token: it is "
+            "shown once. If the response is lost, repeat the request with the same `Idempotency-Key` within "
+            "a day: while the first token is unused, it is revoked and the same agent gets a new one, "
+            "without spending another use of the join token. With a join token that needs approval the "
+            "agent is `registered`: it can send heartbeats, but gets no work until an operator approves it."
         ),
         tags=["joining"],
         parameters=[MutationQuery],
@@ -186,7 +186,7 @@ class AgentJoin(Endpoint):
         examples=[
             OpenApiExample("An agent", value=examples.REGISTRATION, request_only=True),
             OpenApiExample(
-                "Its credential", value=_CREDENTIAL, response_only=True, status_codes=["200", "201"]
+                "A credential", value=_CREDENTIAL, response_only=True, status_codes=["200", "201"]
             ),
         ],
     )
@@ -195,11 +195,11 @@ class AgentJoin(Endpoint):
         MutationQuery.parse(request)
         token = request.auth
         if not isinstance(token, JoinToken):
-            raise PermissionDenied("Join with a join token: Authorization: Bearer cp_joi_…")
+            raise PermissionDenied("Joining requires a join token: Authorization: Bearer cp_joi_…")
         registration = schemas.registration_from(parse_body(schemas.AgentRegistrationWrite, request))
         policy = liveness_policy()
         try:
-            joined = join(
+            result = join(
                 token,
                 registration,
                 request_id=current_request_id(),
@@ -210,8 +210,8 @@ class AgentJoin(Endpoint):
             JOINS.labels(error.code).inc()
             raise
         JOINS.labels("accepted").inc()
-        response = Response(show_joined(joined, policy), status=201 if joined.created else 200)
-        if joined.repeated:
+        response = Response(show_join_result(result, policy), status=201 if result.created else 200)
+        if result.repeated:
             response["Idempotent-Replayed"] = "true"
         return response
 
@@ -222,12 +222,15 @@ class AgentRotation(Endpoint):
     @extend_schema(
         operation_id="agents_rotate",
         summary="Rotate the token of an agent",
-        description="The agent for itself, or an operator. Its former tokens end now.",
+        description=(
+            "Agents can rotate their own token, operators the token of any agent. The former tokens are "
+            "revoked at once."
+        ),
         tags=["joining"],
         parameters=[ReasonedQuery],
         request=None,
         responses=AgentCredential,
-        examples=[OpenApiExample("Its credential", value=_CREDENTIAL, response_only=True)],
+        examples=[OpenApiExample("A credential", value=_CREDENTIAL, response_only=True)],
     )
     @mutation
     def post(self, request: Request, agent_id: UUID) -> Response:
@@ -239,10 +242,10 @@ class AgentRotation(Endpoint):
         if agent.registered_by != caller.principal_id:
             caller.require(Action.AGENT_WRITE)
         token = request.auth if isinstance(request.auth, Token) else None
-        used = token if token and token.principal_id == agent.registered_by else None
-        secret = rotate(agent, actor=actor_of(request, query["change_message"]), used=used)
-        shown = {"agent": schemas.show_agent(agent, liveness_policy()), "token": secret}
-        return _shown_once(shown, 200)
+        own_token = token if token and token.principal_id == agent.registered_by else None
+        secret = rotate(agent, actor=actor_of(request, query["change_message"]), own_token=own_token)
+        body = {"agent": schemas.show_agent(agent, liveness_policy()), "token": secret}
+        return _respond_once(body, 200)
 
 
 def _repeat_key(request: Request) -> RepeatKey | None:
@@ -251,17 +254,17 @@ def _repeat_key(request: Request) -> RepeatKey | None:
     return None if key is None or is_dry_run else repeat_key(key, request.data)
 
 
-def show_joined(joined: Joined, policy: LivenessPolicy) -> dict[str, Any]:
-    return {"agent": schemas.show_agent(joined.agent, policy), "token": joined.secret}
+def show_join_result(result: JoinResult, policy: LivenessPolicy) -> dict[str, Any]:
+    return {"agent": schemas.show_agent(result.agent, policy), "token": result.secret}
 
 
-def _shown_once(shown: dict[str, Any], status: int) -> Response:
-    """An idempotent replay answers the same without the secret."""
-    response = Response(shown, status=status)
-    response.replayed_body = {**shown, "token": None}  # type: ignore[attr-defined]  # endpoints.py
+def _respond_once(body: dict[str, Any], status: int) -> Response:
+    """Respond with a secret, which an idempotent replay leaves out."""
+    response = Response(body, status=status)
+    response.replayed_body = {**body, "token": None}  # type: ignore[attr-defined]  # endpoints.py
     return response
 
 
-def _show(token: JoinToken) -> dict[str, Any]:
-    shown = {name: getattr(token, name) for name in _TOKEN if name not in ("id", "revoked")}
-    return {"id": str(token.id), **shown, "revoked": token.revoked_at is not None}
+def _show_token(token: JoinToken) -> dict[str, Any]:
+    fields = {name: getattr(token, name) for name in _TOKEN if name not in ("id", "revoked")}
+    return {"id": str(token.id), **fields, "revoked": token.revoked_at is not None}

@@ -8,7 +8,7 @@ from controlplane.errors import InvalidRequest
 from controlplane.formats.wildcards import matches
 from registry.agents.states import TRANSITIONS, Cost, State, after_registration
 from registry.joining.registration import Registration
-from registry.joining.terms import Invitation
+from registry.joining.terms import JoinTerms
 from registry.listing.selectors import parse
 
 LABELS = {"team": "ml", "region": "eu", "empty": "", "a.b/c": "1"}
@@ -88,10 +88,10 @@ def test_an_invitation_says_all_that_it_does_not_admit():
     registration = Registration("us-1", "dev", ("vm", "gpu"), Cost.LOW, "dcm.agent.x", None)
 
     with pytest.raises(InvalidRequest) as refused:
-        Invitation("eu-*", "prod", frozenset({"vm"})).check(registration)
+        JoinTerms("eu-*", "prod", frozenset({"vm"})).check(registration)
 
     assert [error.pointer for error in refused.value.errors] == ["/name", "/environment", "/service_types"]
-    assert Invitation("*").check(registration) is None
+    assert JoinTerms("*").check(registration) is None
 
 
 def test_the_table_of_transitions_has_no_dead_end_but_the_last():
