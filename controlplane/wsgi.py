@@ -9,10 +9,10 @@ import os
 
 from django.core.wsgi import get_wsgi_application
 
-from controlplane.web.chunked_bodies import KnownLength
+from controlplane.web.chunked_bodies import ContentLengthMiddleware
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "controlplane.settings.production")
-application = KnownLength(get_wsgi_application())
+application = ContentLengthMiddleware(get_wsgi_application())
 # Loaded modules are never freed. Otherwise each full collection would scan them again, which doubled the time
 # of applying ten thousand documents.
 gc.collect()

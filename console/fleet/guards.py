@@ -19,8 +19,8 @@ from controlplane.identity.roles import Action
 from registry.agents.states import State
 from registry.api.environments import FleetGuardRulingWrite
 from registry.environments.evidence import WHOLE_FLEET
-from registry.environments.fleet_guard import Ruling
-from registry.environments.guarding import overrule
+from registry.environments.fleet_guard import GuardMode
+from registry.environments.guarding import set_guard_mode
 from registry.environments.models import Environment
 from registry.environments.policies import guard_policy
 from registry.listing import counts
@@ -92,9 +92,9 @@ def ruling(request: HttpRequest, caller: Caller) -> HttpResponse:
             "seconds": forms.parse_number(form.get("seconds", "")),
         }
         values = forms.parse_form(FleetGuardRulingWrite, body)
-        mode = None if values["ruling"] == "none" else Ruling(values["ruling"])
+        mode = None if values["ruling"] == "none" else GuardMode(values["ruling"])
         actor = actor_of(caller, form.get("reason", ""))
-        overrule(environment, mode, lasting=timedelta(seconds=values["seconds"]), actor=actor)
+        set_guard_mode(environment, mode, duration=timedelta(seconds=values["seconds"]), actor=actor)
 
     return confirm_change(request, change, act)
 

@@ -1,4 +1,4 @@
-"""Send many rows to Postgres at once: by COPY, or as one JSON parameter of a statement."""
+"""Send many rows to Postgres, by COPY or as one JSON parameter of a statement."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from psycopg import sql
 
 
 def copy_rows(model: type[models.Model], columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    """COPY rows into the model's table. Columns that are not named get the database's defaults."""
+    """COPY rows into the model's table. Columns that are not listed get the database's defaults."""
     table = sql.Identifier(model._meta.db_table)
     names = sql.SQL(", ").join(map(sql.Identifier, columns))
     with (
-        # Or a full disk and a lost connection would be errors that nobody knows.
+        # Otherwise a full disk or a lost connection would raise errors of psycopg, not of Django.
         connection.wrap_database_errors,
         connection.cursor() as cursor,
         cursor.copy(sql.SQL("COPY {} ({}) FROM STDIN").format(table, names)) as copy,
@@ -26,12 +26,12 @@ def copy_rows(model: type[models.Model], columns: Sequence[str], rows: Iterable[
 
 
 def recordset(rows: Iterable[Mapping[str, Any]]) -> str:
-    """Rows as the one parameter of `json_to_recordset(...)`: ten times as fast to send as arrays."""
+    """Return rows as one parameter of `json_to_recordset(...)`: ten times as fast to send as arrays."""
     return msgspec.json.encode(list(rows)).decode()
 
 
 def as_json(value: Mapping[str, Any] | None) -> str | None:
-    """A document for a jsonb column; None is SQL's NULL."""
+    """Return a document for a jsonb column; None is SQL's NULL."""
     if value is None:
         return None
     try:

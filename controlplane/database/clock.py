@@ -1,4 +1,4 @@
-"""The database's clock: ages of claims are judged by one clock, whichever process asks."""
+"""The database's clock: one clock for all processes, by which ages of claims are judged."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from django.db import connection
 
 
 def database_now() -> datetime:
-    """When the transaction began."""
+    """Return the start of the transaction."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT now()")
         now: datetime = cursor.fetchone()[0]

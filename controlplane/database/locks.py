@@ -1,6 +1,6 @@
-"""Advisory locks of the installation: one number each, over all processes.
+"""Advisory locks of the installation, shared by all processes.
 
-Numbers never change: processes of two versions may run side by side.
+Numbers never change, because processes of two versions can run side by side.
 """
 
 from __future__ import annotations
@@ -13,37 +13,37 @@ from django.db import connection
 class AdvisoryLock(IntEnum):
     # One synchronisation of the overrides' folder at a time.
     OVERRIDE_FILES = 7_402_113
-    # Whoever publishes, recomputes or writes the status of agent configurations.
+    # Publishing, recomputing and writing the status of agent configurations.
     PUBLISHING = 7_402_114
     # One synchronisation of the agent configurations' folder at a time.
     AGENT_CONFIG_FILES = 7_402_115
-    # Held by the session of the one watcher that writes what the cluster holds.
+    # Held by the session of the one watcher that stores the cluster's documents.
     AGENT_CONFIG_CLUSTER = 7_402_116
     # Roles belong to the whole database cluster: one process at a time creates them.
     DATABASE_ROLES = 0x726F6C6573
 
 
-def lock(number: AdvisoryLock) -> None:
-    """Wait for the lock; it is held to the end of the transaction."""
+def lock(lock_id: AdvisoryLock) -> None:
+    """Wait for the lock, and hold it until the end of the transaction."""
     with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_advisory_xact_lock(%s)", [number.value])
+        cursor.execute("SELECT pg_advisory_xact_lock(%s)", [lock_id.value])
 
 
-def try_lock(number: AdvisoryLock) -> bool:
-    """Take the lock to the end of the transaction; False if another transaction holds it."""
+def try_lock(lock_id: AdvisoryLock) -> bool:
+    """Take the lock until the end of the transaction; return False if another transaction holds it."""
     with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_try_advisory_xact_lock(%s)", [number.value])
+        cursor.execute("SELECT pg_try_advisory_xact_lock(%s)", [lock_id.value])
         return bool(cursor.fetchone()[0])
 
 
 def lock_publishing() -> None:
-    """Wait until nobody else publishes or recomputes.
+    """Wait until no other transaction publishes or recomputes.
 
-    Taken before any row is locked, so that two publications never wait for each other.
+    Taken before any row lock, so that two publications cannot deadlock.
     """
     lock(AdvisoryLock.PUBLISHING)
 
 
 def try_lock_publishing() -> bool:
-    """Take the lock if it is free: a team's publication never waits for the recompute of another's."""
+    """Take the lock if it is free, so that a team's publication never waits for another team's recompute."""
     return try_lock(AdvisoryLock.PUBLISHING)

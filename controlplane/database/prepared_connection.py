@@ -1,6 +1,6 @@
-"""A connection of the event loop's own to Django's database, with one prepared statement.
+"""An asynchronous connection to Django's database with one prepared statement.
 
-For the fast paths, which speak to libpq directly: psycopg's cursors cost more than their statements.
+For the fast paths. They use libpq directly, because psycopg's cursors cost more than their statements.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ _DJANGO_ONLY = ("cursor_factory", "context", "prepare_threshold")
 
 
 class PreparedConnection:
-    """One statement at a time: whoever calls awaits the result before the next call."""
+    """Runs one statement at a time: callers await the result before the next call."""
 
     def __init__(self, connection: AsyncConnection[Any]) -> None:
         self._connection = connection
-        self._libpq: PGconn = connection.pgconn
-        self._descriptor = self._libpq.socket
+        self._pgconn: PGconn = connection.pgconn
+        self._descriptor = self._pgconn.socket
         self._loop = asyncio.get_running_loop()
-        self._answer: asyncio.Future[list[PGresult]] | None = None
+        self._pending: asyncio.Future[list[PGresult]] | None = None
         self._results: list[PGresult] = []
         self._listening = False
 
@@ -42,24 +42,24 @@ class PreparedConnection:
         parameters["options"] = f"{parameters.get('options', '')} {options}".strip()
         parameters["application_name"] = application
         connection = await AsyncConnection.connect(**parameters, autocommit=True)
-        prepared = connection.pgconn.prepare(_NAME, statement)
-        if prepared.status != ExecStatus.COMMAND_OK:
+        result = connection.pgconn.prepare(_NAME, statement)
+        if result.status != ExecStatus.COMMAND_OK:
             await connection.close()
-            raise OperationalError(prepared.get_error_message())
-        opened = cls(connection)
-        opened._listen()
-        return opened
+            raise OperationalError(result.get_error_message())
+        prepared_connection = cls(connection)
+        prepared_connection._listen()
+        return prepared_connection
 
     async def execute(self, parameters: Sequence[bytes] = ()) -> list[PGresult]:
         """Run the prepared statement; return after its commit. Raises psycopg.Error.
 
         Parameters and results are in Postgres' binary formats.
         """
-        self._libpq.send_query_prepared(_NAME, parameters, [_BINARY] * len(parameters), _BINARY)
-        self._answer = self._loop.create_future()
-        if self._libpq.flush():  # a large statement may not fit into the socket at once
+        self._pgconn.send_query_prepared(_NAME, parameters, [_BINARY] * len(parameters), _BINARY)
+        self._pending = self._loop.create_future()
+        if self._pgconn.flush():  # a large statement may not fit into the socket at once
             self._loop.add_writer(self._descriptor, self._flush_rest)
-        results = await self._answer
+        results = await self._pending
         for result in results:
             if result.status != ExecStatus.TUPLES_OK:
                 raise OperationalError(result.get_error_message())
@@ -67,7 +67,7 @@ class PreparedConnection:
 
     async def rows(self, statement: str, *parameters: int) -> list[tuple[Any, ...]]:
         """Run any other statement, through a cursor of psycopg. Raises psycopg.Error."""
-        # psycopg waits with a reader of its own, and takes it away.
+        # psycopg adds a reader of its own, and removes it.
         self._stop_listening()
         try:
             cursor = await self._connection.execute(statement, parameters, prepare=True)
@@ -85,7 +85,7 @@ class PreparedConnection:
         self._loop.add_reader(self._descriptor, self._read)
 
     def _stop_listening(self) -> None:
-        """Once only: a broken connection gives its descriptor back, and somebody else may have it by now."""
+        """Remove the reader once only: the descriptor of a broken connection may already be reused."""
         if self._listening:
             self._listening = False
             self._loop.remove_reader(self._descriptor)
@@ -93,18 +93,18 @@ class PreparedConnection:
 
     def _flush_rest(self) -> None:
         try:
-            if not self._libpq.flush():
+            if not self._pgconn.flush():
                 self._loop.remove_writer(self._descriptor)
         except Exception as error:
             self._stop_listening()
             self._fail(error)
 
     def _read(self) -> None:
-        """Rows may come before the commit, so the answer is complete only when no result is left."""
+        """Read results. Rows can arrive before the commit, so wait until no result is left."""
         try:
-            self._libpq.consume_input()
-            while not self._libpq.is_busy():
-                result = self._libpq.get_result()
+            self._pgconn.consume_input()
+            while not self._pgconn.is_busy():
+                result = self._pgconn.get_result()
                 if result is None:
                     self._finish()
                     return
@@ -115,9 +115,9 @@ class PreparedConnection:
 
     def _finish(self) -> None:
         results, self._results = self._results, []
-        if self._answer is not None and not self._answer.done():
-            self._answer.set_result(results)
+        if self._pending is not None and not self._pending.done():
+            self._pending.set_result(results)
 
     def _fail(self, error: Exception) -> None:
-        if self._answer is not None and not self._answer.done():
-            self._answer.set_exception(error)
+        if self._pending is not None and not self._pending.done():
+            self._pending.set_exception(error)

@@ -1,7 +1,7 @@
-"""Roles in Postgres: one that owns the tables and migrates them, and two that may only work with rows.
+"""Roles in Postgres: one that owns and migrates the tables, and two that can only access rows.
 
-Web and worker are neither owner nor superuser: they cannot change tables, and what is append-only stays so.
-Imports no Django: `make up` needs it before there are settings.
+Web and worker are neither owner nor superuser: they cannot change tables, and append-only tables stay so.
+Imports no Django: `make up` needs this before there are settings.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ WORKER = "controlplane_worker"
 APPLICATION = (WEB, WORKER)
 ROLES = (MIGRATOR, *APPLICATION)
 
-_ROWS = "SELECT, INSERT, UPDATE, DELETE"
-# Instead of _ROWS. The log of events is numbered after its rows were written.
-_LESS: Mapping[str, Mapping[str, str]] = {
+_ROW_RIGHTS = "SELECT, INSERT, UPDATE, DELETE"
+# Instead of _ROW_RIGHTS. Events get their numbers after their rows are written.
+_RESTRICTED_RIGHTS: Mapping[str, Mapping[str, str]] = {
     "access_auditrecord": dict.fromkeys(APPLICATION, "SELECT, INSERT"),
     "events_event": dict.fromkeys(APPLICATION, "SELECT, INSERT, UPDATE (seq)"),
     "django_migrations": dict.fromkeys(APPLICATION, "SELECT"),
-    # Only the console has sessions, and only the API binds roles.
+    # Only the console uses sessions, and only the API binds roles.
     "django_session": {WORKER: ""},
     "access_rolebinding": {WORKER: "SELECT"},
 }
@@ -53,7 +53,7 @@ SELECT 'TYPE', oid::regtype::text FROM pg_type
 
 
 class Cursor(Protocol):
-    """What psycopg's cursor and Django's have in common."""
+    """The common methods of psycopg's cursors and Django's."""
 
     def execute(self, query: Any, params: Any = None, /) -> Any: ...
     def fetchall(self) -> Any: ...
@@ -61,10 +61,10 @@ class Cursor(Protocol):
 
 
 def establish(cursor: Cursor, *, passwords: Mapping[str, str]) -> None:
-    """Create the roles where they are missing and give them this database, within one transaction.
+    """Create missing roles and grant them this database, in one transaction.
 
-    Call as a superuser, or as the owner of the database with CREATEROLE. passwords: of roles that get a new
-    one, as SCRAM verifiers. Tables that belong to another role are handed to the migrator.
+    Call as a superuser, or as the database's owner with CREATEROLE. passwords: new ones by role, as SCRAM
+    verifiers. The migrator becomes the owner of all tables.
     """
     _wait_for_others(cursor)
     for role in ROLES:
@@ -76,7 +76,7 @@ def establish(cursor: Cursor, *, passwords: Mapping[str, str]) -> None:
 
 
 def grant(cursor: Cursor) -> bool:
-    """Give web and worker their rights on every table. False without the roles or the right to do so."""
+    """Grant web and worker their rights on every table. Return False if that is impossible."""
     cursor.execute("SELECT count(*) FROM pg_roles WHERE rolname = ANY(%s)", [list(ROLES)])
     if cursor.fetchone()[0] < len(ROLES):
         return False
@@ -89,7 +89,7 @@ def grant(cursor: Cursor) -> bool:
 
 
 def _wait_for_others(cursor: Cursor) -> None:
-    # Two of these at once would update the same rows of the catalogue.
+    # Two concurrent calls would update the same rows of the catalogue.
     cursor.execute("SELECT pg_advisory_xact_lock(%s)", [AdvisoryLock.DATABASE_ROLES.value])
 
 
@@ -103,32 +103,32 @@ def _create(cursor: Cursor, role: str, password: str | None) -> None:
 
 
 def _become_member(cursor: Cursor) -> None:
-    """Who is no superuser must belong to a role to hand something over to it."""
+    """Become a member of the migrator: without being a superuser, only members can transfer ownership."""
     cursor.execute("SELECT rolsuper FROM pg_roles WHERE rolname = current_user")
     if not cursor.fetchone()[0]:
         cursor.execute(sql.SQL("GRANT {} TO CURRENT_USER").format(sql.Identifier(MIGRATOR)))
 
 
 def _hand_over(cursor: Cursor) -> None:
-    """Make the migrator the owner of the database and of everything of ours in it."""
+    """Make the migrator the owner of the database and of all our objects in it."""
     owner = sql.Identifier(MIGRATOR)
     cursor.execute("SELECT current_database(), pg_get_userbyid(datdba) FROM pg_database"
                    " WHERE datname = current_database()")  # fmt: skip
-    database, former = cursor.fetchone()
-    if former != MIGRATOR:
+    database, owner_before = cursor.fetchone()
+    if owner_before != MIGRATOR:
         cursor.execute(sql.SQL("ALTER DATABASE {} OWNER TO {}").format(sql.Identifier(database), owner))
     cursor.execute(sql.SQL("GRANT USAGE, CREATE ON SCHEMA public TO {}").format(owner))
     cursor.execute(sql.SQL("GRANT USAGE ON SCHEMA public TO {}").format(_application()))
     cursor.execute("REVOKE CREATE ON SCHEMA public FROM PUBLIC")
     cursor.execute(_FOREIGN_OBJECTS, {"migrator": MIGRATOR})
     for kind, name in cursor.fetchall():
-        # Both as Postgres quotes them itself.
+        # Both are quoted by Postgres itself.
         cursor.execute(sql.SQL("ALTER {} {} OWNER TO {}").format(sql.SQL(kind), sql.SQL(name), owner))
 
 
 def _set_defaults(cursor: Cursor) -> None:
-    """What the migrator creates later, web and worker may use."""
-    for right, kind in ((_ROWS, "TABLES"), ("USAGE, SELECT", "SEQUENCES")):
+    """Grant web and worker the objects that the migrator creates later."""
+    for right, kind in ((_ROW_RIGHTS, "TABLES"), ("USAGE, SELECT", "SEQUENCES")):
         cursor.execute(
             sql.SQL("ALTER DEFAULT PRIVILEGES FOR ROLE {} IN SCHEMA public GRANT {} ON {} TO {}").format(
                 sql.Identifier(MIGRATOR), sql.SQL(right), sql.SQL(kind), _application()
@@ -137,16 +137,16 @@ def _set_defaults(cursor: Cursor) -> None:
 
 
 def _grant(cursor: Cursor) -> None:
-    everyone = _application()
+    application_roles = _application()
     for statement in (
         "GRANT USAGE, SELECT ON ALL SEQUENCES IN SCHEMA public TO {}",
-        f"GRANT {_ROWS} ON ALL TABLES IN SCHEMA public TO {{}}",
+        f"GRANT {_ROW_RIGHTS} ON ALL TABLES IN SCHEMA public TO {{}}",
     ):
-        cursor.execute(sql.SQL(statement).format(everyone))
+        cursor.execute(sql.SQL(statement).format(application_roles))
     cursor.execute("SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace"
-                   " AND relname = ANY(%s)", [list(_LESS)])  # fmt: skip
+                   " AND relname = ANY(%s)", [list(_RESTRICTED_RIGHTS)])  # fmt: skip
     for (table,) in cursor.fetchall():
-        for role, rights in _LESS[table].items():
+        for role, rights in _RESTRICTED_RIGHTS[table].items():
             _restrict(cursor, table, role, rights)
 
 

@@ -1,4 +1,4 @@
-"""Rows that lie at a scope: their four columns, the check of the six shapes, and "covers" in SQL."""
+"""Rows with a scope: their four columns, the check of the six shapes, and "covers" in SQL."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ Row_co = TypeVar("Row_co", bound=models.Model, covariant=True)
 
 
 def segment_field(**options: Any) -> models.CharField[str, str]:
-    """A column for one segment. Empty string means "any"; NULL never occurs."""
+    """Return a column for one segment. Empty string means "any"; NULL never occurs."""
     return models.CharField(max_length=MAX_SEGMENT_LENGTH, blank=True, default="", **options)
 
 
 def legal_shape() -> Q:
-    """The six shapes as a database check."""
+    """Return the six shapes as a database check."""
     legal = Q()
     for filled in SHAPES:
         legal |= _shape(filled)
@@ -34,23 +34,23 @@ def _shape(filled: frozenset[str]) -> Q:
 
 
 def as_row(scope: Scope) -> dict[str, str]:
-    """The scope as a row of `bulk_rows.recordset`, with short names: they are repeated for every row."""
+    """Return the scope as a row of `bulk.recordset`, with short names, because every row repeats them."""
     return {"p": scope.project, "d": scope.domain, "w": scope.workflow, "l": scope.launch_plan}
 
 
 def within(scopes: Iterable[Scope]) -> Q:
-    """Rows at scopes that one of `scopes` covers."""
+    """Match rows at scopes that one of `scopes` covers."""
     allowed = Q(pk__in=[])
     for scope in scopes:
-        named = {name: value for name, value in scope.segments.items() if value}
-        if not named:
+        segments = {name: value for name, value in scope.segments.items() if value}
+        if not segments:
             return Q()
-        allowed |= Q(**named)
+        allowed |= Q(**segments)
     return allowed
 
 
 def overlapping(scopes: Iterable[Scope]) -> Q:
-    """Rows at scopes that have some place in common with one of `scopes`: `Scope.joined` in SQL."""
+    """Match rows at scopes that overlap one of `scopes`: `Scope.joined` in SQL."""
     allowed = Q(pk__in=[])
     for scope in scopes:
         shared = Q()
@@ -69,12 +69,14 @@ class ScopedQuerySet(models.QuerySet[Row_co]):
         return self.filter(**scope.segments)
 
     def at_level(self, level: Level) -> Self:
-        return self.filter(next(_shape(filled) for filled, named in SHAPES.items() if named is level))
+        return self.filter(
+            next(_shape(filled) for filled, shape_level in SHAPES.items() if shape_level is level)
+        )
 
     def covering(self, target: Scope) -> Self:
-        """Rows that `target` inherits, its own included: `Scope.covers` in SQL.
+        """Return the rows that `target` inherits, including its own: `Scope.covers` in SQL.
 
-        By exact key, at most six of them, so that a unique index answers it.
+        By at most six exact keys, so that a unique index can be used.
         """
         keys = Q()
         for scope in target.ladder():
@@ -82,5 +84,5 @@ class ScopedQuerySet(models.QuerySet[Row_co]):
         return self.filter(keys)
 
     def within(self, scopes: Iterable[Scope]) -> Self:
-        """Rows at scopes that one of `scopes` covers: what a principal with these grants may see."""
+        """Return rows at scopes that one of `scopes` covers: what a principal with these grants may see."""
         return self.filter(within(scopes))

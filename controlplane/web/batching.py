@@ -1,6 +1,6 @@
-"""Natural batching: whatever comes while one batch is under way forms the next.
+"""Natural batching: the questions that arrive during one batch form the next.
 
-Nobody waits for a timer: a batch begins as soon as a worker is free.
+There is no timer: a batch begins as soon as a worker is free.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Generic, TypeVar
 
 import structlog
 
-# After a failure Django answers for a moment, so that requests do not queue for a database that is away.
+# After a failure Django answers for this long, so that requests do not queue for an unavailable database.
 PAUSE_SECONDS = 0.25
 Question = TypeVar("Question")
 Answer = TypeVar("Answer")
@@ -29,9 +29,9 @@ class _Request(Generic[Question, Answer]):
 class NaturalBatches(Generic[Question, Answer]):
     """Answer questions in batches.
 
-    work: answers a batch, in its order, with None for what somebody else must answer.
-    most: questions of a batch. patience: seconds that a batch may take; None where it cannot be given up.
-    workers: batches under way at a time. name: for the log.
+    work: answers a batch in order, with None for questions that Django must answer.
+    most: maximum questions in a batch. patience: timeout of a batch in seconds; None: it cannot be cancelled.
+    workers: concurrent batches. name: for the log.
     """
 
     def __init__(
@@ -54,7 +54,7 @@ class NaturalBatches(Generic[Question, Answer]):
         self._paused_until = 0.0
 
     async def ask(self, question: Question) -> Answer | None:
-        """Return the answer of a batch that began after this call; None if somebody else must answer."""
+        """Return the answer of a batch that began after this call; None if Django must answer."""
         loop = asyncio.get_running_loop()
         if loop.time() < self._paused_until:
             return None
@@ -66,11 +66,11 @@ class NaturalBatches(Generic[Question, Answer]):
         return await request.answer
 
     async def close(self) -> None:
-        """Finish what is under way."""
+        """Wait for running batches."""
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     def _start(self) -> None:
-        """Not at once but two turns of the loop later: what they bring comes along, in larger batches."""
+        """Start a worker. Two turns of the event loop after the first question: that makes batches larger."""
         self._starting = False
         self._idle_workers -= 1
         task = asyncio.get_running_loop().create_task(self._serve())
@@ -78,7 +78,7 @@ class NaturalBatches(Generic[Question, Answer]):
         task.add_done_callback(self._tasks.discard)
 
     async def _serve(self) -> None:
-        """Answer one batch after the other until the queue is empty."""
+        """Answer batches until the queue is empty."""
         try:
             while self._queue:
                 await self._serve_batch()
@@ -93,14 +93,14 @@ class NaturalBatches(Generic[Question, Answer]):
             answers = await self._answers([request.question for request in batch])
         finally:
             for request, answer in zip(batch, answers, strict=True):
-                if not request.answer.done():  # its client may have gone
+                if not request.answer.done():  # its client may have disconnected
                     request.answer.set_result(answer)
 
     async def _answers(self, questions: Sequence[Question]) -> Sequence[Answer | None]:
         try:
             async with asyncio.timeout(self._patience):
                 return await self._work(questions)
-        except Exception as error:  # whatever it is, Django answers meanwhile
+        except Exception as error:  # any error: Django answers meanwhile
             log.warning("batch.failed", batches=self._name, error=str(error).strip() or type(error).__name__)
             self._paused_until = asyncio.get_running_loop().time() + PAUSE_SECONDS
             return [None] * len(questions)

@@ -1,4 +1,4 @@
-"""Bodies as they came over the wire: in chunks, or cut short. Loaded before Django's apps are."""
+"""Request bodies with chunks, or incomplete. Imported before Django's apps are loaded."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from controlplane.web.incomplete_body import IncompleteBody, raise_incomplete
 WSGIApplication = Callable[[dict[str, Any], Any], Any]
 
 
-class KnownLength:
-    """Around the WSGI application: give a chunked body the length that Django wants.
+class ContentLengthMiddleware:
+    """WSGI middleware that gives a chunked body the length that Django requires.
 
-    Without one Django takes the body for empty, and a client's data would be lost without a word. A body that
-    ended early raises OSError where it is read; our bridge says so, granian's WSGI shows it as an empty one.
+    Without one Django treats the body as empty, and a client's data would be lost silently. Reading an
+    incomplete body raises OSError; our bridge marks it, granian's WSGI passes an empty one.
     """
 
     def __init__(self, application: WSGIApplication) -> None:
@@ -25,17 +25,19 @@ class KnownLength:
 
     def __call__(self, environ: dict[str, Any], start_response: Any) -> Any:
         if isinstance(environ["wsgi.input"], IncompleteBody):
-            # Or Django would not read it at all.
+            # Without a length Django would not read it at all.
             environ["CONTENT_LENGTH"] = environ.get("CONTENT_LENGTH") or "1"
         elif "chunked" in environ.get("HTTP_TRANSFER_ENCODING", "").lower():
             self._measure(environ)
         elif not isinstance(environ["wsgi.input"], BytesIO):
-            environ["wsgi.input"] = _Exactly(environ["wsgi.input"], environ.get("CONTENT_LENGTH") or "0")
+            environ["wsgi.input"] = _LengthCheckedInput(
+                environ["wsgi.input"], environ.get("CONTENT_LENGTH") or "0"
+            )
         return self.application(environ, start_response)
 
     def _measure(self, environ: dict[str, Any]) -> None:
         is_whole = isinstance(environ["wsgi.input"], BytesIO)
-        # One byte more than allowed, so that the parser sees that it is too much.
+        # One byte more than allowed, so that the parser refuses it as too large.
         body = environ["wsgi.input"].read(settings.MAX_BUNDLE_BYTES + 1)
         environ["CONTENT_LENGTH"] = str(len(body))
         environ["wsgi.input"] = BytesIO(body)
@@ -43,8 +45,8 @@ class KnownLength:
             environ["CONTENT_LENGTH"], environ["wsgi.input"] = "1", IncompleteBody()
 
 
-class _Exactly:
-    """Input that must have the announced length."""
+class _LengthCheckedInput:
+    """Input that must have the declared length."""
 
     def __init__(self, stream: Any, length: str) -> None:
         self._stream = stream

@@ -1,4 +1,4 @@
-"""The address of the client that sent a request, also where trusted proxies stand in between.
+"""The address of the client that sent a request, also behind trusted proxies.
 
 Anybody can write `X-Forwarded-For`. Only the part that trusted proxies appended counts: it is read from the
 right, and reading stops at the first address that is not a trusted proxy.
@@ -14,7 +14,7 @@ from django.http import HttpRequest
 
 Address = IPv4Address | IPv6Address
 Network = IPv4Network | IPv6Network
-# A subscriber of IPv6 has at least a /64, and can send from each of its addresses.
+# An IPv6 subscriber has at least a /64, and can send from each of its addresses.
 _IPV6_PREFIX = 64
 
 
@@ -49,7 +49,7 @@ def parse_address(text: str) -> Address | None:
 
 
 def source_of(address: str) -> str:
-    """Return what one client can send from: an IPv4 address, or the /64 network of an IPv6 address."""
+    """Return the address range of one client: an IPv4 address, or the /64 network of an IPv6 address."""
     parsed = parse_address(address)
     if isinstance(parsed, IPv6Address):
         return str(ip_network((parsed, _IPV6_PREFIX), strict=False))

@@ -1,7 +1,7 @@
-"""Django's WSGI application inside an ASGI server: whole body in, one hop to a thread, answer out.
+"""Django's WSGI application in an ASGI server: read the whole body, run in a thread, send the response.
 
-Django's own ASGI handler costs a request seven times as much (docs/performance.md). A streamed answer goes
-out piece by piece from the thread that makes it, and ends when its reader goes away.
+Django's own ASGI handler costs seven times as much per request (docs/performance.md). A streamed response is
+sent piece by piece from its thread, and ends when the client disconnects.
 """
 
 from __future__ import annotations
@@ -25,33 +25,33 @@ Send = Callable[[Message], Awaitable[None]]
 Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 WSGIApplication = Callable[[dict[str, Any], Any], Iterable[bytes]]
 
-# Up to here a body may be read while others are; larger ones only as many at a time as there are threads.
+# Bodies up to this size are read concurrently; of larger ones only as many as there are threads.
 _SMALL_BODY = 64 * 1024
-# A streamed answer of known length up to this is sent whole: pieces of 4 KiB cost a hop each.
-_SMALL_ANSWER = 1024 * 1024
-# What is too much is thrown away up to this, so that a client that only listens afterwards hears the 413.
-_PATIENCE_BYTES = 64 * 1024 * 1024
+# A streamed response of known length up to this is sent at once: pieces of 4 KiB cost a thread switch each.
+_MAX_BUFFERED_RESPONSE = 1024 * 1024
+# Up to this, bytes beyond the limit are discarded, so that a client that reads only afterwards gets the 413.
+_MAX_DISCARDED_BYTES = 64 * 1024 * 1024
 _SEND_SECONDS = 60.0
 
 
-class ReaderGone(Exception):
-    """Nobody reads the streamed answer any more, or we are stopping."""
+class ClientDisconnected(Exception):
+    """The client of a streamed response disconnected, or the process is stopping."""
 
 
 class Bridge:
-    """body_limit: bytes of a body that the application gets to see at most."""
+    """body_limit: maximum bytes of a body that the application gets."""
 
     def __init__(self, application: WSGIApplication, *, threads: int, queue: int, body_limit: int) -> None:
         self.pool = ThreadPoolExecutor(threads, thread_name_prefix="django")
         self._application = application
         self._body_limit = body_limit
-        self._seats = asyncio.Semaphore(queue)
+        self._queue = asyncio.Semaphore(queue)
         self._large_bodies = asyncio.Semaphore(threads)
         self._stopping = Event()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         async with AsyncExitStack() as resources:
-            await resources.enter_async_context(self._seats)
+            await resources.enter_async_context(self._queue)
             body = await self._read(scope, receive, resources)
             streamed = _Stream(receive, send, self._stopping)
             answer = await asyncio.get_running_loop().run_in_executor(
@@ -63,35 +63,35 @@ class Bridge:
             await send({"type": "http.response.body", "body": content})
 
     async def close(self, patience: float) -> None:
-        """Let what runs come to its end; streams end at their next piece."""
+        """Wait for running requests; streams end at their next piece."""
         self._stopping.set()
         ended = asyncio.get_running_loop().run_in_executor(None, self.pool.shutdown)
         await asyncio.wait([ended], timeout=patience)
 
     async def _read(self, scope: Scope, receive: Receive, resources: AsyncExitStack) -> bytes | None:
-        """Return the body, cut one byte after the limit; None if it ended early, or its chunks make no sense.
+        """Return the body, cut one byte after the limit; None if it ended early or its chunks are invalid.
 
-        A body that says itself that it is too long is not kept at all: by its length it is refused.
+        A body with a declared length above the limit is not kept: it is refused by its length.
         """
-        keep = 0 if _declared_length(scope) > self._body_limit else self._body_limit + 1
-        body, thrown_away, large = bytearray(), 0, False
-        while thrown_away < _PATIENCE_BYTES:
+        limit = 0 if _declared_length(scope) > self._body_limit else self._body_limit + 1
+        body, discarded, is_large = bytearray(), 0, False
+        while discarded < _MAX_DISCARDED_BYTES:
             message = await receive()
             if message["type"] == "http.disconnect":
                 return None
             piece = message.get("body", b"")
-            kept_piece = piece[: keep - len(body)]
+            kept_piece = piece[: limit - len(body)]
             body += kept_piece
-            thrown_away += len(piece) - len(kept_piece)
+            discarded += len(piece) - len(kept_piece)
             if not message.get("more_body"):
                 break
-            if len(body) > _SMALL_BODY and not large:
-                large = True
+            if len(body) > _SMALL_BODY and not is_large:
+                is_large = True
                 await resources.enter_async_context(self._large_bodies)
         return bytes(body)
 
     def _run(self, environ: dict[str, Any], streamed: _Stream) -> tuple[int, Any, bytes] | None:
-        """In a thread of the pool: make the answer, and send it from here if it is a stream."""
+        """Make the response, in a thread of the pool; send it from there if it is a stream."""
         started: list[Any] = []
 
         def start_response(status: str, headers: list[tuple[str, str]], exc_info: Any = None) -> None:
@@ -106,45 +106,45 @@ class Bridge:
 
 
 class _Stream:
-    """Sends pieces from a thread through the event loop, at the pace of their reader."""
+    """A streamed response, sent from a thread through the event loop at the client's pace."""
 
     def __init__(self, receive: Receive, send: Send, stopping: Event) -> None:
         self._loop = asyncio.get_running_loop()
         self._receive = receive
         self._send = send
         self._stopping = stopping
-        self._gone = Event()
+        self._reader_gone = Event()
 
     def send_all(self, status: int, headers: Any, pieces: Iterable[bytes]) -> None:
-        """Return when all is sent or nobody listens. Raises what making the pieces raises."""
+        """Return when everything is sent or the client is gone. Raises the errors of `pieces`."""
         watch = asyncio.run_coroutine_threadsafe(self._watch(), self._loop)
         try:
-            self._say({"type": "http.response.start", "status": status, "headers": headers})
+            self._send_message({"type": "http.response.start", "status": status, "headers": headers})
             for piece in pieces:
-                self._say({"type": "http.response.body", "body": piece, "more_body": True})
-            self._say({"type": "http.response.body", "body": b""})
-        except ReaderGone:
+                self._send_message({"type": "http.response.body", "body": piece, "more_body": True})
+            self._send_message({"type": "http.response.body", "body": b""})
+        except ClientDisconnected:
             pass
         finally:
             watch.cancel()
 
-    def _say(self, message: Message) -> None:
-        if self._gone.is_set() or self._stopping.is_set():
-            raise ReaderGone
-        sending = asyncio.run_coroutine_threadsafe(self._sent(message), self._loop)
+    def _send_message(self, message: Message) -> None:
+        if self._reader_gone.is_set() or self._stopping.is_set():
+            raise ClientDisconnected
+        sending = asyncio.run_coroutine_threadsafe(self._forward(message), self._loop)
         try:
             sending.result(_SEND_SECONDS)
         except TimeoutError as error:
             sending.cancel()
-            raise ReaderGone from error
+            raise ClientDisconnected from error
 
-    async def _sent(self, message: Message) -> None:
+    async def _forward(self, message: Message) -> None:
         await self._send(message)
 
     async def _watch(self) -> None:
         while (await self._receive())["type"] != "http.disconnect":
             pass
-        self._gone.set()
+        self._reader_gone.set()
 
 
 @contextmanager
@@ -158,11 +158,11 @@ def _closing(result: Iterable[bytes]) -> Iterator[None]:
 
 
 def _is_whole(result: Iterable[bytes], started: list[Any]) -> bool:
-    """True if the answer is in memory already, or small enough to be."""
+    """Return whether the response is in memory, or small enough to be."""
     if isinstance(result, list | tuple) or not getattr(result, "streaming", True):
         return True
     length = dict(started[1]).get(b"content-length", b"")
-    return length.isdigit() and int(length) <= _SMALL_ANSWER
+    return length.isdigit() and int(length) <= _MAX_BUFFERED_RESPONSE
 
 
 def _declared_length(scope: Scope) -> int:
@@ -179,17 +179,17 @@ _WITHOUT_PREFIX = {b"content-type": "CONTENT_TYPE", b"content-length": "CONTENT_
 
 
 def environ_of(scope: dict[str, Any], body: bytes | None) -> dict[str, Any]:
-    """Texts are bytes read as Latin-1, as PEP 3333 wants; Django decodes them once more.
+    """Return the WSGI environ. Texts are bytes decoded as Latin-1 (PEP 3333); Django decodes them again.
 
-    body: None if it did not arrive whole.
+    body: None if it is incomplete.
     """
     return {
         "GATEWAY_INTERFACE": "CGI/1.1",
         "REQUEST_METHOD": scope["method"],
         "SCRIPT_NAME": scope.get("root_path", ""),
-        # Of the raw path: what is no UTF-8 is lost in the decoded one.
+        # From the raw path: bytes that are not UTF-8 are lost in the decoded one.
         "PATH_INFO": unquote_to_bytes(scope["raw_path"]).decode("latin-1"),
-        # The same without Django's repair of bytes that are no UTF-8.
+        # The same, without Django's replacement of bytes that are not UTF-8.
         RAW_PATH: unquote_to_bytes(scope["raw_path"]),
         "QUERY_STRING": scope["query_string"].decode("latin-1"),
         "REMOTE_ADDR": scope["client"][0] if scope.get("client") else "",
@@ -206,7 +206,7 @@ def environ_of(scope: dict[str, Any], body: bytes | None) -> dict[str, Any]:
         "wsgi.url_scheme": scope["scheme"],
         "wsgi.version": (1, 0),
         **_headers(scope["headers"]),
-        # What our own ASGI code tells Django; no client can set it.
+        # Set by our own ASGI code; no client can set it.
         **scope.get("environ", {}),
     }
 
@@ -214,7 +214,7 @@ def environ_of(scope: dict[str, Any], body: bytes | None) -> dict[str, Any]:
 def _headers(headers: list[tuple[bytes, bytes]]) -> dict[str, str]:
     variables: dict[str, str] = {}
     for name, value in headers:
-        # X_Forwarded_Proto would be taken for X-Forwarded-Proto, which the proxy in front has checked.
+        # X_Forwarded_Proto would become X-Forwarded-Proto, which only a trusted proxy may set.
         if b"_" in name:
             continue
         key = _WITHOUT_PREFIX.get(name) or "HTTP_" + name.decode("ascii").upper().replace("-", "_")

@@ -1,4 +1,4 @@
-"""A fast path: an ASGI application that answers plain requests, and hands the others on to Django."""
+"""A fast path: an ASGI application that answers plain requests and passes all others to Django."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _NOT_MODIFIED = 304
 
 @dataclass(slots=True)
 class FastAnswer:
-    """headers: beside those that Django's answers to such requests have in common."""
+    """headers: in addition to those that all of Django's responses to such requests have."""
 
     status: int
     body: bytes
@@ -27,10 +27,10 @@ class FastAnswer:
 
 
 class FastPath(ABC):
-    """django: answers all that is not plain. heads: which heads are plain.
+    """django: answers all requests that are not plain. heads: the reader of plain heads.
 
-    status: of every answer, where answering changes something: it begins only when Django's headers with this
-    status are known. None where answering changes nothing.
+    status: of every response, if a request changes data: the fast path is used only once Django's headers for
+    this status are known. None if a request changes nothing.
     """
 
     def __init__(
@@ -49,10 +49,10 @@ class FastPath(ABC):
 
     @abstractmethod
     async def answer(self, head: RequestHead, body: bytes, request_id: str) -> FastAnswer | None:
-        """The answer to a plain request; None if Django must answer."""
+        """Return the response to a plain request; None if Django must answer."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        started = time.perf_counter()
+        started_at = time.perf_counter()
         head = self._heads.read(scope)
         if head is None:
             await self.leave(scope, receive, send)
@@ -63,19 +63,19 @@ class FastPath(ABC):
             return
         answer = await self._complete_answer(head, body)
         if answer is None:
-            again = replay_body(body, receive) if self._heads.has_body else receive
-            await self.leave(scope, again, self._learned.learn_from(send, is_secure=head.is_secure))
+            replayed = replay_body(body, receive) if self._heads.has_body else receive
+            await self.leave(scope, replayed, self._learned.learn_from(send, is_secure=head.is_secure))
             return
         await send({"type": "http.response.start", "status": answer.status, "headers": answer.headers})
         await send({"type": "http.response.body", "body": answer.body})
-        self._metrics.answered(scope["method"], answer.status, time.perf_counter() - started)
+        self._metrics.record_response(scope["method"], answer.status, time.perf_counter() - started_at)
 
     async def leave(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let Django answer."""
         await self._django(scope, receive, send)
 
     async def _complete_answer(self, head: RequestHead, body: bytes) -> FastAnswer | None:
-        """The answer with all its headers; None if Django must answer."""
+        """Return the response with all its headers; None if Django must answer."""
         if self._status and self._learned.of(head.is_secure, self._status) is None:
             return None
         request_id = choose(head.request_id) if head.request_id else new_request_id()

@@ -1,6 +1,6 @@
-"""Requests that are plain enough for a fast path: their heads, and their bodies read whole.
+"""Requests that are plain enough for a fast path: reading their heads and complete bodies.
 
-Whatever is unusual is left to Django.
+All other requests are left to Django.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from django.http.request import split_domain_port, validate_host
 from controlplane.web.django_bridge import Message, Receive
 
 _JSON = {b"application/json", b"application/json; charset=utf-8"}
-_LONGEST_BODY = 64 * 1024
+_MAX_BODY_BYTES = 64 * 1024
 _KEY = b"idempotency-key"
 _LENGTH = b"content-length"
-# They change the answer, or its headers, or mean that somebody else asks or that there is more to read.
+# These change the response or its headers, or affect authentication or the body's length.
 _UNUSUAL = frozenset({b"cookie", b"origin", b"transfer-encoding", b"expect", b"x-forwarded-host"})
-_ONE_STRONG_TAG = re.compile(rb'"[\x21\x23-\x7e]*"')
+_STRONG_ETAG = re.compile(rb'"[\x21\x23-\x7e]*"')
 _SCHEME = b"Bearer "
 
 
@@ -42,10 +42,10 @@ class RequestHead:
 
 
 class RequestHeads:
-    """Reads heads by the settings of the process, which are read once: for each request it would show.
+    """Reader of heads. Reads the settings once, because reading them for each request is slow.
 
-    methods: that are plain. has_body: they carry JSON, and have no query string. takes_keys: they may carry
-    an Idempotency-Key.
+    methods: accepted methods. has_body: requests have a JSON body and no query string. takes_keys: requests
+    may have an Idempotency-Key.
     """
 
     def __init__(self, *methods: str, has_body: bool, takes_keys: bool = False) -> None:
@@ -55,16 +55,16 @@ class RequestHeads:
         if has_body and not takes_keys:
             self._unusual |= {_KEY}
         self._tls_only = settings.SECURE_SSL_REDIRECT
-        name, self._tls_word = settings.SECURE_PROXY_SSL_HEADER or ("", "")
+        name, self._tls_value = settings.SECURE_PROXY_SSL_HEADER or ("", "")
         self._tls_header = name.removeprefix("HTTP_").replace("_", "-").lower().encode()
 
     def read(self, scope: Mapping[str, Any]) -> RequestHead | None:
-        """Return the head, or None if it is not a plain one."""
+        """Return the head, or None if it is not plain."""
         if scope["method"] not in self._methods or scope.get("root_path"):
             return None
         received = scope["headers"]
         headers = dict(received)
-        # A header that is sent twice is joined for Django.
+        # Repeated headers are joined for Django only.
         if len(headers) < len(received) or not self._unusual.isdisjoint(headers):
             return None
         authorization = headers.get(b"authorization", b"")
@@ -91,9 +91,9 @@ class RequestHeads:
         return head
 
     def _is_secure(self, scheme: str, headers: Mapping[bytes, bytes]) -> bool:
-        """As HttpRequest.scheme: a trusted proxy may say that it has ended TLS."""
-        if self._tls_header and (word := headers.get(self._tls_header)) is not None:
-            return word.decode("latin-1").partition(",")[0].strip() == self._tls_word
+        """Return what HttpRequest.is_secure returns: a trusted proxy may have terminated TLS."""
+        if self._tls_header and (protocol := headers.get(self._tls_header)) is not None:
+            return protocol.decode("latin-1").partition(",")[0].strip() == self._tls_value
         return bool(scheme == "https")
 
     def _is_plain_json(self, scope: Mapping[str, Any], headers: Mapping[bytes, bytes]) -> bool:
@@ -102,13 +102,13 @@ class RequestHeads:
             not scope["query_string"]
             and headers.get(b"content-type") in _JSON
             and length.isdigit()
-            and int(length) <= _LONGEST_BODY
+            and int(length) <= _MAX_BODY_BYTES
         )
 
 
 def _is_plain_read(headers: Mapping[bytes, bytes]) -> bool:
     etag = headers.get(b"if-none-match")
-    return etag is None or bool(_ONE_STRONG_TAG.fullmatch(etag))
+    return etag is None or bool(_STRONG_ETAG.fullmatch(etag))
 
 
 @lru_cache(maxsize=256)
@@ -120,26 +120,26 @@ def is_our_host(host: bytes) -> bool:
 
 
 async def whole_body(receive: Receive) -> bytes | None:
-    """The body; None if the client left before its end, or its chunks make no sense."""
+    """Return the body; None if the client disconnected before its end, or its chunks are invalid."""
     message = await receive()
     if message["type"] == "http.request" and not message.get("more_body"):
         return bytes(message.get("body", b""))
-    pieces = bytearray()
+    body = bytearray()
     while message["type"] == "http.request":
-        pieces += message.get("body", b"")
+        body += message.get("body", b"")
         if not message.get("more_body"):
-            return bytes(pieces)
+            return bytes(body)
         message = await receive()
     return None
 
 
 def replay_body(body: bytes, receive: Receive) -> Receive:
-    """Receive a body that was read once more, then whatever follows."""
+    """Return a `receive` that repeats a body already read, then continues with the original."""
     bodies = [body]
 
-    async def received() -> Message:
+    async def receive_again() -> Message:
         if bodies:
             return {"type": "http.request", "body": bodies.pop(), "more_body": False}
         return await receive()
 
-    return received
+    return receive_again

@@ -1,7 +1,7 @@
-"""Health: is this process alive (`/livez`), and may it get traffic (`/readyz`)?
+"""Health: whether this process is alive (`/livez`), and can serve traffic (`/readyz`).
 
-Without Postgres, or with migrations missing, we are not ready. Without Valkey or NATS we are
-degraded and still ready: nothing acknowledged depends on them (reliability.md F5, F14).
+Without Postgres, or with missing migrations, a process is not ready. Without Valkey or NATS it is degraded
+and still ready: nothing acknowledged depends on them (reliability.md F5, F14).
 
 Under ASGI `health_answers` answers in the event loop; the middleware here is for WSGI servers and tests.
 """
@@ -27,7 +27,7 @@ _TEXT, _JSON = "text/plain", "application/json"
 
 
 class HealthMiddleware:
-    """Answers before Host is looked at: Kubernetes asks by the pod's address, which no ALLOWED_HOSTS has."""
+    """Answers before Host is checked: Kubernetes uses the pod's address, which is not in ALLOWED_HOSTS."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
@@ -43,9 +43,9 @@ class HealthMiddleware:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """needed: without it we take no traffic. probe: raises, or returns False, when it fails.
+    """needed: without it the process is not ready. probe: raises, or returns False, on failure.
 
-    thread: checks with the same one wait for each other under ASGI.
+    thread: checks with the same thread run one after the other under ASGI.
     """
 
     name: str
@@ -56,7 +56,7 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What a probe wants to know of readiness."""
+    """The parameters of a readiness probe."""
 
     checks: tuple[Check, ...]
     verbose: bool
@@ -73,7 +73,7 @@ ALIVE = Answer(200, _TEXT, b"ok\n")
 
 
 def parse_question(query: str | bytes) -> Question:
-    """`verbose` wants each check; `exclude=nats` leaves one out."""
+    """Parse the query: `verbose` shows each check; `exclude=nats` skips one."""
     parameters = QueryDict(query)
     excluded = set(parameters.getlist("exclude"))
     return Question(tuple(check for check in CHECKS if check.name not in excluded), "verbose" in parameters)
@@ -85,18 +85,18 @@ def readiness(question: Question, results: Mapping[Check, bool]) -> Answer:
     status = 200 if ready else 503
     if not question.verbose:
         return Answer(status, _TEXT, b"ok\n" if ready else b"not ready\n")
-    words = {
+    statuses = {
         check.name: "ok" if passed else "failed" if check.needed else "degraded"
         for check, passed in results.items()
     }
-    return Answer(status, _JSON, json.dumps({"ready": ready, "checks": words}).encode())
+    return Answer(status, _JSON, json.dumps({"ready": ready, "checks": statuses}).encode())
 
 
 def passes(check: Check) -> bool:
-    """True if what the check asks answers as it should."""
+    """Return whether the check's dependency works."""
     try:
         return check.probe()
-    except Exception:  # whatever a dependency's client raises means the same: it does not answer
+    except Exception:  # any error of a dependency's client means that it does not work
         return False
 
 
@@ -111,12 +111,12 @@ def _postgres() -> bool:
 
 
 def _migrations() -> bool:
-    """No migration is missing. Remembered once true: rows only disappear by hand."""
-    if not _seen_migrated:
+    """Return whether all migrations are applied. Cached once true: they are only removed by hand."""
+    if not _migrated:
         executor = MigrationExecutor(connection)
         if executor.migration_plan(executor.loader.graph.leaf_nodes()):
             return False
-        _seen_migrated.append(True)
+        _migrated.append(True)
     return True
 
 
@@ -129,7 +129,7 @@ def _nats() -> bool:
     return server_answers(settings.NATS_URL, timeout=_TIMEOUT_SECONDS)
 
 
-_seen_migrated: list[bool] = []
+_migrated: list[bool] = []
 CHECKS = (
     Check("postgres", True, _postgres, "postgres"),
     Check("migrations", True, _migrations, "postgres"),

@@ -1,6 +1,6 @@
-"""Health pages under ASGI, answered in the event loop: no thread that serves requests is needed.
+"""Health endpoints under ASGI, answered in the event loop without a request thread.
 
-Checks run in threads of their own, one at a time for each dependency, and a result is used for a second.
+Checks run in their own threads, one at a time for each dependency; a result is cached for a second.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from controlplane.web.health import (
 )
 
 _FRESH_SECONDS = 1.0
-# A check that hangs has failed. Below the usual timeout of a probe.
+# A check that takes longer has failed. Below the usual timeout of a probe.
 _PATIENCE_SECONDS = 2.0
 Message = dict[str, Any]
 Receive = Callable[[], Awaitable[Message]]
@@ -60,7 +60,7 @@ class HealthAnswers:
         await send({"type": "http.response.body", "body": body})
 
     async def close(self) -> None:
-        """Let go of the connections. A check that hangs is not waited for."""
+        """Close the connections, without waiting for a check that hangs."""
         for thread in self._threads.values():
             thread.submit(connections.close_all)
             thread.shutdown(wait=False)
@@ -72,7 +72,7 @@ class HealthAnswers:
 
 
 class _Probe:
-    """One check: at most one run at a time, and a result that is used for a second."""
+    """One check: at most one run at a time, with a result that is cached for a second."""
 
     def __init__(self, check: Check, thread: ThreadPoolExecutor) -> None:
         self._check = check
@@ -83,11 +83,11 @@ class _Probe:
     async def passes(self) -> bool:
         loop = asyncio.get_running_loop()
         if self._run is None or (self._run.done() and loop.time() - self._ended_at > _FRESH_SECONDS):
-            self._run = loop.create_task(self._ask())
+            self._run = loop.create_task(self._run_once())
         done, _ = await asyncio.wait({self._run}, timeout=_PATIENCE_SECONDS)
         return bool(done) and self._run.result()
 
-    async def _ask(self) -> bool:
+    async def _run_once(self) -> bool:
         loop = asyncio.get_running_loop()
         try:
             return await loop.run_in_executor(self._thread, _run_check, self._check)
@@ -96,7 +96,7 @@ class _Probe:
 
 
 def _run_check(check: Check) -> bool:
-    """In the check's thread: with a connection that is known to work, or a new one."""
+    """Run the check in its thread, with a connection that works, or a new one."""
     close_old_connections()
     try:
         return passes(check)

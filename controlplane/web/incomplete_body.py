@@ -1,4 +1,4 @@
-"""A request's body that ended early: reading it fails, so that nobody takes half of it for the whole."""
+"""An incomplete request body: reading it fails, so that a part is never processed as the whole."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any, NoReturn
 
 
 class IncompleteBody:
-    """In place of `wsgi.input`. Django turns the OSError into UnreadablePostError."""
+    """A replacement of `wsgi.input`. Django turns the OSError into UnreadablePostError."""
 
     def read(self, size: int = -1) -> bytes:
         raise_incomplete()
@@ -16,7 +16,7 @@ class IncompleteBody:
 
 
 async def receive_nothing() -> dict[str, Any]:
-    """What an ASGI application receives of such a body; the bridge then lets Django answer."""
+    """Receive such a body, as an ASGI application; the bridge then lets Django answer."""
     return {"type": "http.disconnect"}
 
 

@@ -1,4 +1,4 @@
-"""Natural batching through Django's own connection, of which a thread has one."""
+"""Natural batching in a thread, through its Django connection."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from django.db import close_old_connections, connection, connections, transactio
 
 from controlplane.web.batching import Answer, NaturalBatches, Question
 
-# A row that somebody else holds must not hold back all the others for long.
+# One locked row must not delay the whole batch for long.
 _LIMITS = "SET LOCAL lock_timeout = '1s'; SET LOCAL statement_timeout = '5s'"
 
 
 class ThreadBatches(NaturalBatches[Question, Answer]):
-    """work: takes so many in a transaction, and returns an answer or None to each, in their order."""
+    """work: runs in a transaction, and returns an answer or None for each question, in order."""
 
     def __init__(
         self, work: Callable[[Sequence[Question]], Sequence[Answer | None]], *, most: int, name: str
     ) -> None:
-        # A thread cannot be stopped, and what it commits must be answered: Postgres ends what takes long.
+        # A thread cannot be stopped, and its commits must be answered: Postgres' timeouts end it instead.
         super().__init__(self._run_in_thread, most=most, patience=None, name=name)
         self._transaction = work
         self._thread = ThreadPoolExecutor(1, thread_name_prefix=name)
@@ -34,7 +34,7 @@ class ThreadBatches(NaturalBatches[Question, Answer]):
         return await asyncio.get_running_loop().run_in_executor(self._thread, self._run, questions)
 
     def _run(self, questions: Sequence[Question]) -> Sequence[Answer | None]:
-        """In the thread."""
+        """Answer a batch, in the thread."""
         close_old_connections()
         with transaction.atomic():
             with connection.cursor() as cursor:

@@ -1,7 +1,7 @@
-"""Flap damping: an agent that comes back again and again must first beat for a while. Pure.
+"""Flap damping: an agent that returns repeatedly must first send heartbeats for a while. Pure.
 
-Each return costs a penalty that halves with time. The first return counts at once; later ones need an
-unbroken row of heartbeats, the longer the higher the penalty.
+Each return adds to a penalty that decays with a half-life. The first return takes effect at once; later ones
+need an unbroken series of heartbeats, longer for a higher penalty.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 _FREE_BELOW = 1.5
-_MOST_DOUBLINGS = 16
+_MAX_DOUBLINGS = 16
 
 
 @dataclass(frozen=True, slots=True)
 class DampingPolicy:
-    """half_life: of the penalty. hold: how long the first damped return has to beat. longest: the most."""
+    """half_life: of the penalty. hold: the wait of the first damped return. longest: the maximum wait."""
 
     half_life: timedelta
     hold: timedelta
@@ -24,7 +24,7 @@ class DampingPolicy:
 
 @dataclass(frozen=True, slots=True)
 class FlapRecord:
-    """at: when the penalty was last counted. steady_since: of the unbroken row, while it is waited for."""
+    """at: when the penalty was last updated. steady_since: start of the unbroken series, during a wait."""
 
     penalty: float = 0.0
     at: datetime | None = None
@@ -37,27 +37,29 @@ class FlapRecord:
 
 
 @dataclass(frozen=True, slots=True)
-class Return:
-    """wait: how long the agent still has to beat; zero: it is back."""
+class ReturnVerdict:
+    """wait: how long the agent must still send heartbeats; zero: it has returned."""
 
     record: FlapRecord
     wait: timedelta
 
 
-def returning(record: FlapRecord, *, unbroken: bool, policy: DampingPolicy, now: datetime) -> Return:
-    """Judge a heartbeat of an unavailable agent. unbroken: its lease had not run out before it."""
+def judge_return(
+    record: FlapRecord, *, unbroken: bool, policy: DampingPolicy, now: datetime
+) -> ReturnVerdict:
+    """Judge a heartbeat of an unavailable agent. unbroken: its lease had not expired before."""
     if not unbroken or record.steady_since is None:
         record = FlapRecord(record.decayed(policy, now) + 1, now, now)
     assert record.steady_since is not None  # set above, or checked
-    wait = max(timedelta(), record.steady_since + _needed(record.penalty, policy) - now)
+    wait = max(timedelta(), record.steady_since + _required_wait(record.penalty, policy) - now)
     if wait:
-        return Return(record, wait)
-    return Return(FlapRecord(record.penalty, record.at, None), wait)
+        return ReturnVerdict(record, wait)
+    return ReturnVerdict(FlapRecord(record.penalty, record.at, None), wait)
 
 
-def _needed(penalty: float, policy: DampingPolicy) -> timedelta:
+def _required_wait(penalty: float, policy: DampingPolicy) -> timedelta:
     if penalty < _FREE_BELOW:
         return timedelta()
-    doublings = min(_MOST_DOUBLINGS, int(penalty - _FREE_BELOW))
-    held: timedelta = policy.hold * 2**doublings
-    return min(held, policy.longest)
+    doublings = min(_MAX_DOUBLINGS, int(penalty - _FREE_BELOW))
+    hold: timedelta = policy.hold * 2**doublings
+    return min(hold, policy.longest)

@@ -1,4 +1,4 @@
-"""Agents, their leases and reports, and what the sweep remembers of itself. Rows only."""
+"""Agents, their leases and reports, and the sweep's record. Rows only."""
 
 from __future__ import annotations
 
@@ -14,38 +14,38 @@ from registry.agents.states import Cost, State
 
 
 class Agent(models.Model):
-    """A process in a target environment, as it described itself."""
+    """A process in a target environment, as it registered."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     name = models.CharField(max_length=255, unique=True)
     environment = models.CharField(max_length=255, db_index=True)
     service_types: Any = models.JSONField(default=list)
-    # What the providers' health means for its types (registry/providers/conditions.py).
+    # Conditions of its types, derived from its providers' health (registry/providers/conditions.py).
     service_type_conditions: Any = models.JSONField(default=list, db_default=[])
     task_types: Any = models.JSONField(default=list, db_default=[])
-    cost = models.CharField(max_length=16, choices=[(one.value, one.value) for one in Cost])
+    cost = models.CharField(max_length=16, choices=[(cost.value, cost.value) for cost in Cost])
     topic_name = models.CharField(max_length=255, unique=True)
     resources_available: Any = models.JSONField(null=True)
     state = models.CharField(
-        max_length=16, choices=[(one.value, one.value) for one in State], default=State.READY.value
+        max_length=16, choices=[(state.value, state.value) for state in State], default=State.READY.value
     )
     state_reason = models.CharField(max_length=255)
     state_since = models.DateTimeField(db_default=Now())
-    # Said of a retired agent: the sweep retired it, and one heartbeat undoes that.
+    # Retired by the sweep: one heartbeat restores it.
     retired_for_silence = models.BooleanField(default=False, db_default=False)
-    # Said of a retired agent: an operator retired it, so a DCM agent's restart must not bring it back.
+    # Retired by an operator: a DCM agent's restart must not restore it.
     dismissed = models.BooleanField(default=False, db_default=False)
-    # How often it came back lately, and since when it beats without a pause (damping.py).
+    # Recent returns, and the start of the unbroken series of heartbeats (flap_damping.py).
     flap_penalty = models.FloatField(db_default=0)
     flapped_at = models.DateTimeField(null=True)
     steady_since = models.DateTimeField(null=True)
     labels: Any = models.JSONField(default=dict, db_default=models.Value({}, models.JSONField()))
-    # How much work it takes at once; empty where it does not say.
+    # Concurrent work; NULL if not reported.
     capacity = models.IntegerField(null=True)
-    # An operator's or its own wish; while one is there, heartbeats leave it draining.
+    # Requested by an operator or by the agent; heartbeats do not end draining while it is set.
     drain_reason = models.CharField(max_length=255, blank=True, default="", db_default="")
     drain_until = models.DateTimeField(null=True)
-    # No key: an agent outlives the principal that registered it.
+    # No foreign key: an agent outlives the principal that registered it.
     registered_by = models.UUIDField(null=True)
     created_at = models.DateTimeField(db_default=Now(), editable=False)
     updated_at = models.DateTimeField(db_default=Now())
@@ -76,7 +76,7 @@ class Agent(models.Model):
 
 
 class AgentTally(models.Model):
-    """How many agents are in a state, in steps: triggers add them, readers sum them, the sweep folds them."""
+    """Changes of the number of agents in a state: triggers add rows, readers sum them, a task compacts."""
 
     environment = models.CharField(max_length=255)
     state = models.CharField(max_length=16)
@@ -87,7 +87,7 @@ class AgentTally(models.Model):
 
 
 class Lease(models.Model):
-    """Until when we take an agent for alive, and all that a heartbeat must know.
+    """The time until which an agent counts as alive, and everything that a heartbeat reads.
 
     Rows are updated in place (HOT): no column that a heartbeat writes has an index.
     """
@@ -95,28 +95,28 @@ class Lease(models.Model):
     agent = models.OneToOneField(Agent, on_delete=models.CASCADE, primary_key=True)
     renewed_at = models.DateTimeField()
     expires_at = models.DateTimeField()
-    # What the agent's clock said, to show its skew; nothing is decided by it.
+    # The agent's time, to show its clock skew; not used for decisions.
     reported_at = models.DateTimeField(null=True)
     consumer_lag = models.BigIntegerField(default=0)
-    # The agent's, copied by a trigger: heartbeat and sweep look at one table.
+    # The agent's state, copied by a trigger: heartbeat and sweep read one table.
     state = models.CharField(max_length=16, db_default=State.READY.value)
     environment = models.ForeignKey(
         "registry.Environment", null=True, on_delete=models.DO_NOTHING, db_constraint=False, db_index=False
     )
-    # Counts registrations: an agent that sees another number than its own has a double.
+    # Counts registrations: a different number reveals a duplicate to the agent.
     generation = models.IntegerField(db_default=1)
-    # Set for this agent alone; empty: its environment's, or LEASE_SECONDS.
+    # Set for this agent only; NULL: its environment's, or LEASE_SECONDS.
     lease_seconds = models.IntegerField(null=True)
-    # The process that holds the name, and another process that asked for it meanwhile (instances.py).
+    # The process that holds the name, and another one that requested it since (instances.py).
     instance_uuid = models.UUIDField(null=True)
     rival_uuid = models.UUIDField(null=True)
     rival_since = models.DateTimeField(null=True)
     rival_announced = models.BooleanField(default=False, db_default=False)
-    # Whose heartbeats may be taken without asking again (permits.py); a trigger takes it away.
+    # The token whose heartbeats need no further authentication (permits.py); a trigger clears it.
     token_digest = models.BinaryField(max_length=32, null=True)
     token_expires_at = models.DateTimeField(null=True)
     report_digest = models.BinaryField(max_length=16, null=True)
-    # When a heartbeat last repeated the report; NULL if that names no registered provider.
+    # When a heartbeat last confirmed the report; NULL if it names no registered provider.
     vouched_at = models.DateTimeField(null=True)
 
     class Meta:
@@ -124,12 +124,12 @@ class Lease(models.Model):
 
     @property
     def configuration_etag(self) -> str:
-        """Of the configuration of the agent's environment; empty without one."""
+        """Return the ETag of the environment's configuration; empty without one."""
         return self.environment.configuration_etag if self.environment else ""
 
     @property
     def set_seconds(self) -> int | None:
-        """The lease that is set for the agent or its environment; None if nothing is."""
+        """Return the lease that is set for the agent or its environment; None if neither is."""
         if self.lease_seconds is None and self.environment is not None:
             return self.environment.lease_seconds
         return self.lease_seconds
@@ -139,7 +139,7 @@ class Lease(models.Model):
 
 
 class AgentReport(models.Model):
-    """What an agent last said of itself and its providers, beside its heartbeat. Written when it changes."""
+    """An agent's last report of itself and its providers. Written when it changes."""
 
     agent = models.OneToOneField(Agent, on_delete=models.CASCADE, primary_key=True, related_name="report")
     conditions: Any = models.JSONField(default=list)
@@ -157,7 +157,7 @@ class SweepRecord(models.Model):
     id = models.SmallIntegerField(primary_key=True, default=1)
     last_sweep_at = models.DateTimeField(null=True)
     reachable_since = models.DateTimeField(null=True)
-    # Live agents, as counted then: the heartbeat interval follows it.
+    # Live agents at the last sweep; the heartbeat interval depends on it.
     live_count = models.IntegerField(db_default=0)
 
     class Meta:

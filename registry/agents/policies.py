@@ -1,4 +1,4 @@
-"""The policies that the settings describe, and the size of the fleet that they are scaled to."""
+"""Policies of agents from the settings, scaled to the size of the fleet."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from registry.agents.flap_damping import DampingPolicy
 from registry.agents.liveness import LivenessPolicy
 from registry.agents.models import SweepRecord
 
-# So many sweeps may be missed (a busy worker, a restart) before it counts as an outage.
+# More missed sweeps than this (a busy worker, a restart) count as an outage.
 _MISSED_SWEEPS = 6
-# The sweep counts the fleet as often; nobody needs to know better.
-_KEEP_SECONDS = 5.0
-_counted: tuple[float, int] | None = None
+# The sweep counts the fleet no more often.
+_CACHE_SECONDS = 5.0
+_cached_count: tuple[float, int] | None = None
 
 
 def liveness_policy() -> LivenessPolicy:
@@ -23,7 +23,7 @@ def liveness_policy() -> LivenessPolicy:
 
 
 def scaled_policy(live: int) -> LivenessPolicy:
-    """The policy for a fleet of this size."""
+    """Return the policy for a fleet of this size."""
     base = LivenessPolicy(
         interval=timedelta(seconds=settings.HEARTBEAT_INTERVAL_SECONDS),
         lease=timedelta(seconds=settings.LEASE_SECONDS),
@@ -42,15 +42,15 @@ def outage_gap() -> timedelta:
 
 
 def forget_fleet() -> None:
-    """Ask for its size again at the next need."""
-    global _counted  # noqa: PLW0603  (one per process)
-    _counted = None
+    """Drop the cached size of the fleet."""
+    global _cached_count  # noqa: PLW0603  (one per process)
+    _cached_count = None
 
 
 def _live_count() -> int:
-    global _counted  # noqa: PLW0603  (one per process)
-    kept = _counted
-    if kept is None or time.monotonic() - kept[0] > _KEEP_SECONDS:
+    global _cached_count  # noqa: PLW0603  (one per process)
+    cached = _cached_count
+    if cached is None or time.monotonic() - cached[0] > _CACHE_SECONDS:
         live = SweepRecord.objects.values_list("live_count", flat=True).first() or 0
-        kept = _counted = (time.monotonic(), live)
-    return kept[1]
+        cached = _cached_count = (time.monotonic(), live)
+    return cached[1]

@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 
 def late(interval: timedelta) -> Q:
-    """`LivenessPolicy.is_late` of live agents in SQL, to count and filter many; a test compares the two."""
-    # Of an agent whose lease is set, a third of it is the interval.
+    """Return `LivenessPolicy.is_late` of live agents as SQL; a test compares the two."""
+    # With a configured lease, the interval is a third of it.
     set_seconds = Coalesce("lease__lease_seconds", "lease__environment__lease_seconds", Value(0))
-    of_own = Value(timedelta(seconds=LATE_AFTER_INTERVALS / LEASE_INTERVALS), models.DurationField())
-    own = ExpressionWrapper(set_seconds * of_own, models.DurationField())
+    lateness = Value(timedelta(seconds=LATE_AFTER_INTERVALS / LEASE_INTERVALS), models.DurationField())
+    allowed_silence = ExpressionWrapper(set_seconds * lateness, models.DurationField())
     return Q(
-        Q(lease__renewed_at__lt=Now() - own),
+        Q(lease__renewed_at__lt=Now() - allowed_silence),
         state__in=LIVE,
         lease__renewed_at__lt=Now() - LATE_AFTER_INTERVALS * interval,
     )
@@ -31,6 +31,6 @@ def late(interval: timedelta) -> Q:
 
 class AgentQuerySet(models.QuerySet["Agent"]):
     def shown(self) -> AgentQuerySet:
-        """With lease, environment, report, and the database's clock as `now`: one query."""
-        shown: AgentQuerySet = self.select_related("lease__environment", "report").annotate(now=Now())
-        return shown
+        """Add lease, environment, report, and the database's time as `now`, in one query."""
+        agents: AgentQuerySet = self.select_related("lease__environment", "report").annotate(now=Now())
+        return agents

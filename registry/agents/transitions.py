@@ -1,4 +1,4 @@
-"""Move agents from state to state: compare-and-set, so that whoever moved the row owns the event."""
+"""Move agents from state to state by compare-and-set, so that each transition records one event."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from registry.agents.states import TRANSITIONS, State
 
 
 class NamedAgent(Protocol):
-    """An agent, or as much of its row as an event names."""
+    """An agent, or the columns of it that events contain."""
 
     @property
     def id(self) -> UUID: ...
@@ -32,7 +32,7 @@ class NamedAgent(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Transition:
-    """agent: with the state that it leaves, and with its flap record as it is afterwards."""
+    """agent: in its old state, with its new flap record."""
 
     agent: Agent
     new: State
@@ -42,7 +42,7 @@ class Transition:
 
 
 def transition_entry(agent: NamedAgent, old: str, reason: str) -> dict[str, Any]:
-    """The data of the event of a transition."""
+    """Return the data of a transition's event."""
     return {
         "agent_id": str(agent.id),
         "name": agent.name,
@@ -53,7 +53,7 @@ def transition_entry(agent: NamedAgent, old: str, reason: str) -> dict[str, Any]
 
 
 def move(agent: Agent, new: State, *, reason: str, actor: str, request_id: str = "") -> bool:
-    """Change the state if it still is what we saw, and record the event. True if it moved.
+    """Change the state if it is still the one that was read, and record the event. Return whether it moved.
 
     Needs a transaction.
     """
@@ -90,7 +90,7 @@ def move_many(transitions: Sequence[Transition]) -> None:
 
 def _check(old: State, new: State) -> None:
     if new not in TRANSITIONS[old]:
-        raise ValueError(f"an agent cannot go from {old} to {new}")
+        raise ValueError(f"an agent cannot move from {old} to {new}")
 
 
 def _columns(transition: Transition) -> dict[str, Any]:

@@ -18,13 +18,13 @@ from controlplane.api.pages import PageQuery, page_response, paginate
 from controlplane.identity.roles import Action
 from registry.agents.states import State
 from registry.environments.evidence import WHOLE_FLEET
-from registry.environments.fleet_guard import Ruling
-from registry.environments.guarding import is_engaged, overrule
+from registry.environments.fleet_guard import GuardMode
+from registry.environments.guarding import is_engaged, set_guard_mode
 from registry.environments.models import Environment
 from registry.listing import counts
 
 _NONE = "none"
-RULINGS = [*((ruling.value, ruling.value) for ruling in Ruling), (_NONE, _NONE)]
+RULINGS = [*((mode.value, mode.value) for mode in GuardMode), (_NONE, _NONE)]
 _MAX_SECONDS = 7 * 24 * 3600
 _GUARD = {
     "environment": "prod-eu-west-1",
@@ -142,10 +142,10 @@ class FleetGuardRuling(Endpoint):
     def post(self, request: Request) -> Response:
         query = ReasonedQuery.parse(request)
         body = parse_body(FleetGuardRulingWrite, request)
-        environment = overrule(
+        environment = set_guard_mode(
             body["environment"],
-            None if body["ruling"] == _NONE else Ruling(body["ruling"]),
-            lasting=timedelta(seconds=body["seconds"]),
+            None if body["ruling"] == _NONE else GuardMode(body["ruling"]),
+            duration=timedelta(seconds=body["seconds"]),
             actor=actor_of(request, query["change_message"]),
         )
         return Response(_show(environment, guard_counts().get(environment.name, {})))

@@ -14,18 +14,20 @@ declare_audience("fleet_guard", Action.AGENT_READ)
 _GUARD: dict[str, Any] = {"environment": TEXT, "silent": INTEGER, "agents": INTEGER, "reason": TEXT}
 ENVIRONMENT_LEASE_CHANGED = register(
     "environment.lease_changed",
-    "The lease of an environment's agents was set, or follows the installation again.",
+    "The lease of an environment's agents was set or reset to the default.",
     environment=TEXT,
     lease_seconds=INTEGER_OR_NULL,
 )
 
 
-# Alerts: one for each environment, or the fleet (an empty one), however many agents are silent.
+# Alerts: one for each environment, or the fleet (empty name), however many agents are silent.
 GUARD_ENGAGED = register("fleet_guard.engaged", "Too many agents fell silent at once.", **_GUARD)
-GUARD_LIFTED = register("fleet_guard.lifted", "Silent agents count as unavailable again.", **_GUARD)
+GUARD_LIFTED = register(
+    "fleet_guard.lifted", "The guard ended; silent agents become unavailable again.", **_GUARD
+)
 GUARD_OVERRULED = register(
     "fleet_guard.overruled",
-    "An operator took the guard into their own hands, or gave it back.",
+    "An operator set the mode of the guard, or made it automatic again.",
     environment=TEXT,
     ruling=TEXT,
 )

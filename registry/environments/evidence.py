@@ -1,6 +1,6 @@
-"""When agents of each environment, and of the fleet, were last heard: taken from the leases at each sweep.
+"""When agents of each environment and of the fleet were last heard, read from the leases by each sweep.
 
-Heartbeats write nothing for it: the sweep reads the whole lease table anyway.
+Heartbeats write nothing for this: the sweep reads the whole lease table anyway.
 """
 
 from __future__ import annotations
@@ -17,49 +17,53 @@ from registry.environments.hearing import Hearing, patience_of
 from registry.environments.models import Environment
 
 WHOLE_FLEET = ""
-# One silent agent says nothing of its environment; of the whole fleet it is all that we know.
-_LEAST_IN_ENVIRONMENT = 2
+# One silent agent is no evidence for its environment; for the fleet it can be the only evidence.
+_MIN_AGENTS = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Sighting:
-    """heard_at: the newest lease of a scope. shortest: the shortest lease of agents that hold one."""
+class Evidence:
+    """heard_at: the last renewal of a lease in a scope. shortest_lease: of agents with a lease."""
 
     heard_at: datetime | None = None
-    shortest: timedelta | None = None
+    shortest_lease: timedelta | None = None
 
-    def __add__(self, other: Sighting) -> Sighting:
-        heard = [one.heard_at for one in (self, other) if one.heard_at is not None]
-        shortest = [one.shortest for one in (self, other) if one.shortest is not None]
-        return Sighting(max(heard, default=None), min(shortest, default=None))
+    def __add__(self, other: Evidence) -> Evidence:
+        heard_times = [evidence.heard_at for evidence in (self, other) if evidence.heard_at is not None]
+        shortest_lease = [
+            evidence.shortest_lease for evidence in (self, other) if evidence.shortest_lease is not None
+        ]
+        return Evidence(max(heard_times, default=None), min(shortest_lease, default=None))
 
 
-def note_hearing(
-    sightings: Mapping[int | None, Sighting], policy: LivenessPolicy, *, now: datetime
+def update_hearings(
+    evidence_by_id: Mapping[int | None, Evidence], policy: LivenessPolicy, *, now: datetime
 ) -> dict[int, Hearing]:
-    """Judge, for each guard by its id, whether its agents are heard; store what changed.
+    """Judge for each guard, by its id, whether its agents are heard; store changes.
 
     Needs the transaction of the sweep.
     """
-    whole = sum(sightings.values(), Sighting())
-    found: dict[int, Hearing] = {}
-    news: list[dict[str, object]] = []
+    fleet_evidence = sum(evidence_by_id.values(), Evidence())
+    hearings: dict[int, Hearing] = {}
+    changed_rows: list[dict[str, object]] = []
     for environment in Environment.objects.only("id", "name", "heard_at", "hearing_since"):
         is_fleet = environment.name == WHOLE_FLEET
-        sighting = whole if is_fleet else sightings.get(environment.id, Sighting())
-        before = _stored(environment, sighting, policy, least=1 if is_fleet else _LEAST_IN_ENVIRONMENT)
-        after = before.after(sighting.heard_at, now=now)
-        found[environment.id] = after
-        if after.is_news(before):
-            news.append({"id": environment.id, "heard_at": after.heard_at, "since": after.since})
-    if news:
+        evidence = fleet_evidence if is_fleet else evidence_by_id.get(environment.id, Evidence())
+        before = _stored_hearing(environment, evidence, policy, least=1 if is_fleet else _MIN_AGENTS)
+        after = before.after(evidence.heard_at, now=now)
+        hearings[environment.id] = after
+        if after.must_be_stored(before):
+            changed_rows.append({"id": environment.id, "heard_at": after.heard_at, "since": after.since})
+    if changed_rows:
         with connection.cursor() as cursor:
-            cursor.execute(_STORE, {"rows": recordset(news)})
-    return found
+            cursor.execute(_STORE, {"rows": recordset(changed_rows)})
+    return hearings
 
 
-def _stored(environment: Environment, sighting: Sighting, policy: LivenessPolicy, *, least: int) -> Hearing:
-    lease = max(sighting.shortest or policy.lease, policy.shortest_lease())
+def _stored_hearing(
+    environment: Environment, evidence: Evidence, policy: LivenessPolicy, *, least: int
+) -> Hearing:
+    lease = max(evidence.shortest_lease or policy.lease, policy.shortest_lease())
     return Hearing(
         environment.heard_at,
         environment.hearing_since,
@@ -69,15 +73,15 @@ def _stored(environment: Environment, sighting: Sighting, policy: LivenessPolicy
     )
 
 
-# In order, and without rows that somebody else changes: nobody waits for another. The next sweep has them.
+# In order and without locked rows, so that nothing waits; the next sweep updates those.
 _STORE = """
-WITH said AS (
+WITH hearing AS (
     SELECT * FROM json_to_recordset(%(rows)s)
-        AS said (id integer, heard_at timestamptz, since timestamptz)
+        AS hearing (id integer, heard_at timestamptz, since timestamptz)
 ), free AS (
-    SELECT environment.id FROM registry_environment AS environment JOIN said ON said.id = environment.id
+    SELECT environment.id FROM registry_environment AS environment JOIN hearing ON hearing.id = environment.id
     ORDER BY environment.id FOR UPDATE OF environment SKIP LOCKED
 )
-UPDATE registry_environment AS environment SET heard_at = said.heard_at, hearing_since = said.since
-FROM said JOIN free ON free.id = said.id WHERE environment.id = said.id
+UPDATE registry_environment AS environment SET heard_at = hearing.heard_at, hearing_since = hearing.since
+FROM hearing JOIN free ON free.id = hearing.id WHERE environment.id = hearing.id
 """

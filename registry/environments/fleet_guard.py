@@ -1,6 +1,6 @@
-"""The fleet guard: many agents that fall silent together are more likely our mistake than theirs. Pure.
+"""The fleet guard: if many agents fall silent together, the cause is more likely on our side. Pure.
 
-While it is engaged, agents whose lease runs out become `unknown` and nothing is placed anew.
+While it is engaged, agents whose lease expires become `unknown`, and no work is rescheduled.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from enum import StrEnum
 from registry.environments.hearing import HEARD, Hearing
 
 
-class Ruling(StrEnum):
-    """What an operator may say instead of the rule, for a while."""
+class GuardMode(StrEnum):
+    """The mode that an operator can set instead of the rule, for a while."""
 
     ENGAGE = "engage"
     LIFT = "lift"
@@ -21,9 +21,9 @@ class Ruling(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class GuardPolicy:
-    """share, least: of agents that must fall silent to engage it. lift_share: below it is lifted.
+    """share, least: of silent agents that engage it. lift_share: below this share it is lifted.
 
-    longest: after this it is lifted all the same, if any is heard; zero: only an operator does.
+    longest: after this it is lifted anyway if any agent is heard; zero: only an operator lifts it.
     """
 
     share: float
@@ -34,10 +34,10 @@ class GuardPolicy:
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """Of one environment, or the fleet.
+    """Agents of one environment, or of the fleet.
 
-    live: agents that hold a lease. due: those of them whose lease ran out or will soon, for want of
-    heartbeats. expired: those whose lease ran out. gone: marked in the last minute. unknown: as stored.
+    live: with a lease. due: of these, with a lease that expired or will soon, for lack of heartbeats.
+    expired: of these, with a lease that expired. gone: unavailable since the last minute. unknown: by state.
     """
 
     live: int = 0
@@ -58,28 +58,28 @@ class Counts:
 
 @dataclass(frozen=True, slots=True)
 class GuardState:
-    """As stored. engaged_at is None while the guard is not engaged. ruled_at: when the ruling was given."""
+    """The stored state. engaged_at: None while not engaged. mode: set by an operator, at mode_set_at."""
 
     engaged_at: datetime | None = None
-    ruling: Ruling | None = None
-    ruling_until: datetime | None = None
-    ruled_at: datetime | None = None
+    mode: GuardMode | None = None
+    mode_until: datetime | None = None
+    mode_set_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """silent among agents: what was judged, without the long dead. ruling: the one that is in force."""
+    """silent, agents: the counts judged, without long unavailable agents. mode: the one in force."""
 
     engaged: bool
     reason: str
     silent: int
     agents: int
-    ruling: Ruling | None = None
+    mode: GuardMode | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class _Case:
-    """What is judged: `silent` of `agents`. unheard: for how long none of them was heard, if that is long."""
+    """The input of a verdict: `silent` of `agents`. unheard: how long none was heard, if a silence."""
 
     state: GuardState
     counts: Counts
@@ -90,8 +90,8 @@ class _Case:
     agents: int
     unheard: timedelta | None
 
-    def verdict(self, engaged: bool, reason: str, ruling: Ruling | None = None) -> Verdict:
-        return Verdict(engaged, reason, self.silent, self.agents, ruling)
+    def verdict(self, engaged: bool, reason: str, mode: GuardMode | None = None) -> Verdict:
+        return Verdict(engaged, reason, self.silent, self.agents, mode)
 
     def is_many(self) -> bool:
         return self.silent >= self.policy.least and self.silent >= self.policy.share * self.agents
@@ -105,65 +105,65 @@ def judge(
 ) -> Verdict:
     """Decide whether the guard is engaged from now on, and why."""
     case = _case(state, counts, policy, hearing, now)
-    ruling = _ruling_in_force(case)
-    if ruling is not None:
-        return case.verdict(ruling is Ruling.ENGAGE, f"An operator said {ruling}.", ruling)
+    mode = _mode_in_force(case)
+    if mode is not None:
+        return case.verdict(mode is GuardMode.ENGAGE, f"An operator set the mode to {mode}.", mode)
     if state.engaged_at is not None:
-        return _keep(case, state.engaged_at)
+        return _judge_engaged(case, state.engaged_at)
     if counts.expired == 0:
-        # Lateness alone is no reason: something must be about to be marked.
+        # Late agents alone are no reason: a lease must have expired.
         return case.verdict(False, "")
     if case.unheard is not None:
-        return case.verdict(True, _unheard(case.unheard))
+        return case.verdict(True, _unheard_reason(case.unheard))
     if case.agents >= hearing.least and hearing.is_returning(now):
-        return case.verdict(True, "Agents are heard again after a silence; the others have time to return.")
-    return case.verdict(*_many(case))
+        return case.verdict(True, "Agents are heard again after a silence; waiting for the others to return.")
+    return case.verdict(*_judge_lifted(case))
 
 
 def _case(state: GuardState, counts: Counts, policy: GuardPolicy, hearing: Hearing, now: datetime) -> _Case:
-    # Once lifted, those that it held back are marked, and must not engage it again.
-    held = counts.unknown if state.engaged_at is not None or state.ruling is Ruling.LIFT else 0
-    agents = counts.live + counts.gone + held
+    # After a lift, the agents that it held back expire, and must not engage it again.
+    unknown = counts.unknown if state.engaged_at is not None or state.mode is GuardMode.LIFT else 0
+    agents = counts.live + counts.gone + unknown
     unheard = hearing.silence(now) if agents >= hearing.least else None
-    return _Case(state, counts, policy, hearing, now, counts.due + counts.gone + held, agents, unheard)
+    return _Case(state, counts, policy, hearing, now, counts.due + counts.gone + unknown, agents, unheard)
 
 
-def _ruling_in_force(case: _Case) -> Ruling | None:
-    """A ruling has its time. `lift` is about one incident: it ends with it, and covers no later silence."""
+def _mode_in_force(case: _Case) -> GuardMode | None:
+    """Return the operator's mode until its end. `lift` ends with its incident and covers no later one."""
     state, hearing = case.state, case.hearing
-    if state.ruling is None or state.ruling_until is None or case.now >= state.ruling_until:
+    if state.mode is None or state.mode_until is None or case.now >= state.mode_until:
         return None
-    if state.ruling is Ruling.ENGAGE:
-        return state.ruling
+    if state.mode is GuardMode.ENGAGE:
+        return state.mode
     if case.unheard is not None:
-        return state.ruling if hearing.was_silent_at(state.ruled_at) else None
-    return None if case.is_calm() else state.ruling
+        return state.mode if hearing.was_silent_at(state.mode_set_at) else None
+    return None if case.is_calm() else state.mode
 
 
-def _keep(case: _Case, engaged_at: datetime) -> Verdict:
+def _judge_engaged(case: _Case, engaged_at: datetime) -> Verdict:
     silent, agents, hearing = case.silent, case.agents, case.hearing
-    figures = f"{silent} of {agents} agents are silent"
+    counts_text = f"{silent} of {agents} agents are silent"
     if case.unheard is not None:
-        return case.verdict(True, _unheard(case.unheard))
-    # A silence of all has ended meanwhile: who is alive has time to return, then the rule judges.
+        return case.verdict(True, _unheard_reason(case.unheard))
+    # A silence of all agents has ended since: live agents get time to return, then the rule decides.
     resumed = hearing.since is not None and hearing.since > engaged_at
     if silent and resumed and hearing.is_returning(case.now):
-        return case.verdict(True, f"{figures}; they have time to return.")
+        return case.verdict(True, f"{counts_text}; waiting for them to return.")
     if case.is_calm() or (resumed and not case.is_many()):
-        return case.verdict(False, f"{figures} now.")
-    began = hearing.since if resumed and hearing.since else engaged_at
-    if case.policy.longest and case.now - began >= case.policy.longest:
-        return case.verdict(False, "It was engaged for as long as it may be.")
-    return case.verdict(True, f"{figures}.")
+        return case.verdict(False, f"{counts_text} now.")
+    since = hearing.since if resumed and hearing.since else engaged_at
+    if case.policy.longest and case.now - since >= case.policy.longest:
+        return case.verdict(False, "The maximum duration is over.")
+    return case.verdict(True, f"{counts_text}.")
 
 
-def _many(case: _Case) -> tuple[bool, str]:
+def _judge_lifted(case: _Case) -> tuple[bool, str]:
     if case.is_many():
         return True, f"{case.silent} of {case.agents} agents fell silent together."
     return False, ""
 
 
-def _unheard(silence: timedelta) -> str:
-    # Rounded, or each sweep would write the row anew.
+def _unheard_reason(silence: timedelta) -> str:
+    # Rounded, so that not each sweep writes the row.
     minutes = int(silence.total_seconds()) // 60
-    return f"No agent has been heard for {minutes} min." if minutes else "No agent is heard."
+    return f"No agent has been heard for {minutes} min." if minutes else "No agent is being heard."

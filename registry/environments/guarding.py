@@ -1,4 +1,4 @@
-"""The fleet guards as stored: judged at each sweep, announced when they change, overruled by operators."""
+"""Stored fleet guards: judged by each sweep, changed by operators, with an event for each change."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from controlplane.events import log
 from controlplane.identity.actors import Actor, system
 from registry.environments.event_types import GUARD_ENGAGED, GUARD_LIFTED, GUARD_OVERRULED
 from registry.environments.evidence import WHOLE_FLEET
-from registry.environments.fleet_guard import Counts, GuardPolicy, GuardState, Ruling, Verdict, judge
+from registry.environments.fleet_guard import Counts, GuardMode, GuardPolicy, GuardState, Verdict, judge
 from registry.environments.hearing import HEARD, Hearing
 from registry.environments.models import Environment
 
@@ -24,19 +24,19 @@ _ACTOR = system("sweep").name
 
 
 def environment_id_of(name: str) -> int:
-    """The id of an environment; its row is created with the first agent that names it."""
-    found = Environment.objects.filter(name=name).values_list("id", flat=True).first()
-    if found is None:
+    """Return the id of an environment; create its row if it is missing."""
+    environment_id = Environment.objects.filter(name=name).values_list("id", flat=True).first()
+    if environment_id is None:
         make_environments({name})
-        found = Environment.objects.get(name=name).id
-    return found
+        environment_id = Environment.objects.get(name=name).id
+    return environment_id
 
 
 def make_environments(names: Set[str]) -> None:
-    """Create the rows that these environments, and the whole fleet, lack."""
-    known = Environment.objects.filter(name__in=names).values_list("name", flat=True)
-    if missing := names - set(known):
-        # In order, so that two who make the same ones cannot wait for each other.
+    """Create the missing rows of these environments and of the whole fleet."""
+    existing_names = Environment.objects.filter(name__in=names).values_list("name", flat=True)
+    if missing := names - set(existing_names):
+        # In order, so that concurrent inserts of the same rows cannot deadlock.
         rows = [Environment(name=name) for name in sorted(missing | {WHOLE_FLEET})]
         Environment.objects.bulk_create(rows, ignore_conflicts=True)
 
@@ -49,25 +49,27 @@ def judge_guards(
     ready: bool,
     now: datetime,
 ) -> None:
-    """Engage and lift, by the counts of each guard's agents. Needs a transaction.
+    """Engage and lift guards by the counts of their agents. Needs a transaction.
 
-    ready: False during the grace after an outage of ours; then guards are only lifted where nobody is silent.
+    ready: False during the grace after an outage; then guards are only lifted where no agent is silent.
     """
-    whole = sum(counts.values(), Counts())
-    counted = {
-        environment.id: whole if environment.name == WHOLE_FLEET else counts.get(environment.id, Counts())
+    fleet_counts = sum(counts.values(), Counts())
+    counts_by_id = {
+        environment.id: fleet_counts
+        if environment.name == WHOLE_FLEET
+        else counts.get(environment.id, Counts())
         for environment in Environment.objects.only("id", "name")
     }
     quiet = Q(guard_engaged_at=None, guard_mode="") & ~Q(
-        id__in=[one for one in counted if counted[one].expired]
+        id__in=[environment_id for environment_id in counts_by_id if counts_by_id[environment_id].expired]
     )
     for environment in Environment.objects.select_for_update().exclude(quiet).order_by("id"):
-        if environment.id not in counted:
+        if environment.id not in counts_by_id:
             continue
         hearing = hearings.get(environment.id, HEARD)
-        verdict = judge(_state(environment), counted[environment.id], policy, hearing, now=now)
+        verdict = judge(_stored_state(environment), counts_by_id[environment.id], policy, hearing, now=now)
         if ready or (is_engaged(environment) and verdict.silent == 0):
-            _follow(environment, verdict, now)
+            _store_verdict(environment, verdict, now)
 
 
 def is_engaged(environment: Environment) -> bool:
@@ -75,62 +77,62 @@ def is_engaged(environment: Environment) -> bool:
 
 
 @transaction.atomic
-def overrule(name: str, ruling: Ruling | None, *, lasting: timedelta, actor: Actor) -> Environment:
-    """Engage or lift a guard for a while, whatever the rule says; None lets the rule decide again.
+def set_guard_mode(name: str, mode: GuardMode | None, *, duration: timedelta, actor: Actor) -> Environment:
+    """Engage or lift a guard for a duration, regardless of the rule; None makes it automatic again.
 
-    It takes effect at once. `lift` ends with the incident that it was given in. Raises UnknownEnvironment.
+    Takes effect at once. `lift` ends with the current incident. Raises UnknownEnvironment.
     """
     rows = Environment.objects.select_for_update().annotate(now=Now())
     environment = rows.filter(name=name).first()
     if environment is None:
-        raise UnknownEnvironment(f"No agent has named the environment {name[:80]!r}.")
-    before = _shown(environment)
-    environment.guard_mode = ruling.value if ruling else ""
-    environment.guard_mode_set_at = environment.now if ruling else None
-    environment.guard_mode_until = environment.now + lasting if ruling else None
-    environment.guard_mode_set_by = actor.name if ruling else ""
+        raise UnknownEnvironment(f"No agent is registered in the environment {name[:80]!r}.")
+    before = _audit_entry(environment)
+    environment.guard_mode = mode.value if mode else ""
+    environment.guard_mode_set_at = environment.now if mode else None
+    environment.guard_mode_until = environment.now + duration if mode else None
+    environment.guard_mode_set_by = actor.name if mode else ""
     environment.save()
-    if ruling:
-        _follow(environment, _overruled(environment, ruling), environment.now)
+    if mode:
+        _store_verdict(environment, _operator_verdict(environment, mode), environment.now)
     audit.record(
         GUARD_OVERRULED,
         "fleet_guard",
         name or "*",
         actor=actor,
         before=before,
-        after=_shown(environment),
+        after=_audit_entry(environment),
         data={"environment": name, "ruling": environment.guard_mode},
     )
     return environment
 
 
-def _overruled(environment: Environment, ruling: Ruling) -> Verdict:
-    engaged = ruling is Ruling.ENGAGE
+def _operator_verdict(environment: Environment, mode: GuardMode) -> Verdict:
+    engaged = mode is GuardMode.ENGAGE
     return Verdict(
         engaged,
-        f"An operator said {ruling}.",
+        f"An operator set the mode to {mode}.",
         environment.guard_due_count,
         environment.guard_agent_count,
-        ruling,
+        mode,
     )
 
 
-def _state(environment: Environment) -> GuardState:
-    ruling = Ruling(environment.guard_mode) if environment.guard_mode else None
+def _stored_state(environment: Environment) -> GuardState:
+    mode = GuardMode(environment.guard_mode) if environment.guard_mode else None
     return GuardState(
-        environment.guard_engaged_at, ruling, environment.guard_mode_until, environment.guard_mode_set_at
+        environment.guard_engaged_at, mode, environment.guard_mode_until, environment.guard_mode_set_at
     )
 
 
-def _follow(environment: Environment, verdict: Verdict, now: datetime) -> None:
-    """Store what was judged; one event when the guard changes."""
+def _store_verdict(environment: Environment, verdict: Verdict, now: datetime) -> None:
+    """Store the verdict; append one event if the guard changes."""
     changed = verdict.engaged != is_engaged(environment)
     if changed:
         environment.guard_engaged_at, environment.guard_lifted_at = (
             (now, None) if verdict.engaged else (None, now)
         )
         _announce(environment, verdict)
-    if environment.guard_mode and verdict.ruling is None:
+    if environment.guard_mode and verdict.mode is None:
         (
             environment.guard_mode,
             environment.guard_mode_set_at,
@@ -172,6 +174,6 @@ def _announce(environment: Environment, verdict: Verdict) -> None:
     )
 
 
-def _shown(environment: Environment) -> dict[str, Any]:
+def _audit_entry(environment: Environment) -> dict[str, Any]:
     until = environment.guard_mode_until
     return {"ruling": environment.guard_mode, "ruling_until": until.isoformat() if until else None}

@@ -1,6 +1,6 @@
-"""How long leases last: set by operators for one agent, or for all agents of an environment.
+"""Lease durations that operators set for one agent or for all agents of an environment.
 
-An unmodified DCM agent may send a heartbeat every ten minutes and reads no answer of ours.
+An unmodified DCM agent may send a heartbeat every ten minutes, and ignores our responses.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ LONGEST_SECONDS = 24 * 3600
 def set_agent_lease(
     agent_id: UUID, lease_seconds: int | None, *, actor: Actor, policy: LivenessPolicy
 ) -> Agent:
-    """Set the lease of one agent; None: that of its environment. Raises UnknownAgent, InvalidRequest."""
-    _check(lease_seconds, policy)
+    """Set the lease of one agent; None: use that of its environment. Raises UnknownAgent, InvalidRequest."""
+    _check_lease(lease_seconds, policy)
     lease = Lease.objects.select_for_update().filter(agent_id=agent_id).first()
     if lease is None:
         raise UnknownAgent(f"There is no agent {agent_id}.")
     before, agent = lease.lease_seconds, Agent.objects.get(id=agent_id)
     if lease_seconds != before:
         Lease.objects.filter(agent_id=agent_id).update(lease_seconds=lease_seconds)
-        _lengthen("agent_id = %(of)s", agent_id, lease_seconds)
+        _extend_leases("agent_id = %(object_id)s", agent_id, lease_seconds)
         audit.record(
             AGENT_LEASE_CHANGED,
             "agent",
@@ -59,18 +59,20 @@ def set_environment_lease(
 ) -> Environment:
     """Set the lease of an environment's agents that have none of their own; None: LEASE_SECONDS.
 
-    The environment may be one whose first agent is still to come. Raises InvalidRequest.
+    The environment may be without agents yet. Raises InvalidRequest.
     """
     if name == WHOLE_FLEET:
-        message = "Name an environment. For the whole installation set LEASE_SECONDS."
+        message = "The environment must not be empty. To change the whole installation, set LEASE_SECONDS."
         raise InvalidRequest(message, errors=[FieldError("/environment", "blank", message)])
-    _check(lease_seconds, policy)
+    _check_lease(lease_seconds, policy)
     environment = Environment.objects.select_for_update().get(id=environment_id_of(name))
     before = environment.lease_seconds
     if lease_seconds != before:
         environment.lease_seconds = lease_seconds
         environment.save(update_fields=["lease_seconds"])
-        _lengthen("environment_id = %(of)s AND lease_seconds IS NULL", environment.id, lease_seconds)
+        _extend_leases(
+            "environment_id = %(object_id)s AND lease_seconds IS NULL", environment.id, lease_seconds
+        )
         audit.record(
             ENVIRONMENT_LEASE_CHANGED,
             "environment",
@@ -83,8 +85,8 @@ def set_environment_lease(
     return environment
 
 
-def _check(lease_seconds: int | None, policy: LivenessPolicy) -> None:
-    """One lost heartbeat must not end a lease."""
+def _check_lease(lease_seconds: int | None, policy: LivenessPolicy) -> None:
+    """Raise InvalidRequest for a lease that one lost heartbeat would end, or that is too long."""
     shortest = whole_seconds(policy.shortest_lease())
     if lease_seconds is not None and not shortest <= lease_seconds <= LONGEST_SECONDS:
         message = (
@@ -94,19 +96,21 @@ def _check(lease_seconds: int | None, policy: LivenessPolicy) -> None:
         raise InvalidRequest(message, errors=[FieldError("/lease_seconds", "out_of_range", message)])
 
 
-def _lengthen(condition: str, of: UUID | int, lease_seconds: int | None) -> None:
-    """A longer lease holds from now on, a shorter one from the next heartbeat on."""
+def _extend_leases(condition: str, object_id: UUID | int, lease_seconds: int | None) -> None:
+    """Apply a longer lease now; a shorter one applies from the next heartbeat."""
     if lease_seconds is not None:
         with connection.cursor() as cursor:
-            cursor.execute(_LENGTHEN % {"condition": condition}, {"of": of, "seconds": lease_seconds})
+            cursor.execute(
+                _EXTEND_LEASES % {"condition": condition}, {"object_id": object_id, "seconds": lease_seconds}
+            )
 
 
-# In the order of the keys, as heartbeats lock them. `condition` is one of the two above, and never sent.
-_LENGTHEN = """
-WITH concerned AS (
+# In the order of the keys, as heartbeats lock them. `condition` is one of the constants above.
+_EXTEND_LEASES = """
+WITH affected AS (
     SELECT agent_id FROM registry_lease WHERE %(condition)s ORDER BY agent_id FOR UPDATE
 )
 UPDATE registry_lease AS lease
 SET expires_at = greatest(lease.expires_at, lease.renewed_at + %%(seconds)s * interval '1 second')
-FROM concerned WHERE lease.agent_id = concerned.agent_id
+FROM affected WHERE lease.agent_id = affected.agent_id
 """

@@ -1,4 +1,4 @@
-"""The fleet guard as the settings describe it."""
+"""The policy of the fleet guard from the settings."""
 
 from __future__ import annotations
 

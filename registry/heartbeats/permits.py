@@ -1,7 +1,7 @@
-"""Permits: the lease notes whose heartbeats may be taken without asking again who sends them.
+"""Permits: the lease stores the token whose heartbeats need no further authentication.
 
-Triggers take a permit away in the transaction that revokes the token, switches its principal off or takes a
-role (migrations/registry). The rows are locked here while it is given, so that neither misses the other.
+Triggers clear a permit in the transaction that revokes the token, disables its principal or removes a role
+(migrations/registry). Granting a permit locks those rows, so that neither misses the other.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from registry.agents.models import Agent, Lease
 
 @transaction.atomic
 def give_permit(agent: Agent, token: Token) -> None:
-    """Note the token on the lease if it still may beat for the agent.
+    """Store the token on the lease if it may still send the agent's heartbeats.
 
-    After the heartbeat's transaction and not in it: who revokes takes these locks in this order too.
+    After the heartbeat's transaction, not within it: a revocation takes these locks in the same order.
     """
     valid_token = (
         Token.objects.filter(Q(expires_at=None) | Q(expires_at__gt=Now()), id=token.id, revoked_at=None)
@@ -37,7 +37,7 @@ def give_permit(agent: Agent, token: Token) -> None:
 
 
 def may_beat_for(caller: Caller, agent: Agent) -> bool:
-    """Agents beat for themselves; who may change agents, for all."""
+    """Return whether the caller may send the agent's heartbeats: it registered it, or may write agents."""
     return agent.registered_by == caller.principal_id or caller.verdict(Action.AGENT_WRITE).allowed
 
 

@@ -1,6 +1,6 @@
-"""Record one heartbeat exactly. Judged by Postgres' clock at receipt; acknowledged after the commit.
+"""Record one heartbeat. Judged by Postgres' time of receipt; acknowledged after the commit.
 
-Usual heartbeats, which change nothing but the lease, are renewed many at a time (`renew.renew_usual` and
+Usual heartbeats, which change only the lease, are recorded many at a time (`renew.renew_usual` and
 registry/api/heartbeats/fast_path.py).
 """
 
@@ -15,7 +15,7 @@ from django.db.models.functions import Now
 
 from controlplane.errors import AgentRetired, DuplicateInstance, PermissionDenied, UnknownAgent
 from controlplane.identity.actors import Actor
-from registry.agents.flap_damping import FlapRecord, returning
+from registry.agents.flap_damping import FlapRecord, judge_return
 from registry.agents.liveness import LivenessPolicy
 from registry.agents.models import Agent, Lease
 from registry.agents.policies import damping_policy
@@ -36,7 +36,7 @@ class Heartbeat:
     reported_at: datetime
     consumer_lag: int
     report: Report | None = None
-    # The process that sends it, if it says so.
+    # The sending process, if the heartbeat names it.
     instance: UUID | None = None
 
 
@@ -49,19 +49,21 @@ def record_heartbeat(
     policy: LivenessPolicy,
     congestion_lag: int,
 ) -> Agent:
-    """Renew the lease; a silent agent that beats again is ready again.
+    """Renew the lease; a silent agent becomes ready again.
 
     Raises UnknownAgent, AgentRetired, and DuplicateInstance for a process that does not hold the name.
     """
     options = _Options(actor, any_agent, policy, congestion_lag)
     try:
         agent = _record(agent_id, heartbeat, options)
-    except DuplicateInstance as refused:
-        note_rival(refused, actor=actor)
+    except DuplicateInstance as error:
+        note_rival(error, actor=actor)
         raise
     if agent.state == State.RETIRED:
-        # Only now, after the commit: it is told to go, and yet it counts as one that beats.
-        raise AgentRetired("This agent has left, or was sent away. Register it again: POST /api/v1/agents.")
+        # Only now, after the commit: its heartbeat is refused, and still counts as a sign of life.
+        raise AgentRetired(
+            "This agent has deregistered or was retired. Register it again: POST /api/v1/agents."
+        )
     return agent
 
 
@@ -75,11 +77,13 @@ class _Options:
 
 @transaction.atomic
 def _record(agent_id: UUID, heartbeat: Heartbeat, options: _Options) -> Agent:
-    """The lease's row is locked first, here and in the sweep: whoever has it decides the state."""
+    """Record it. The lease's row is locked first, here and in the sweep: its holder decides the state."""
     lease = _locked_lease(agent_id)
     agent = lease.agent
     if not options.any_agent and agent.registered_by != options.actor.principal_id:
-        raise PermissionDenied("This agent was registered with another token.")
+        raise PermissionDenied(
+            "The agent was registered with a different token. Send heartbeats with that token."
+        )
     now: datetime = lease.now  # type: ignore[attr-defined]  # annotated
     if heartbeat.instance is not None and holder_of(lease, options.policy).is_other(heartbeat.instance):
         raise refusal(lease, heartbeat.instance, options.policy, now)
@@ -89,22 +93,22 @@ def _record(agent_id: UUID, heartbeat: Heartbeat, options: _Options) -> Agent:
     unbroken = lease.expires_at >= now
     _renew(agent, heartbeat, options.policy)
     if heartbeat.report and heartbeat.report.digest != bytes(lease.report_digest or b""):
-        _follow(agent, heartbeat.report, options)
-    back = agent.state != State.UNAVAILABLE or _is_back(agent, unbroken, options.policy)
-    if back and agent.state != State.REGISTERED:
-        _show_life(agent, heartbeat, options)
+        _store_report(agent, heartbeat.report, options)
+    is_back = agent.state != State.UNAVAILABLE or _is_back(agent, unbroken, options.policy)
+    if is_back and agent.state != State.REGISTERED:
+        _apply_state(agent, heartbeat, options)
     return agent
 
 
-def _follow(agent: Agent, report: Report, options: _Options) -> None:
+def _store_report(agent: Agent, report: Report, options: _Options) -> None:
     store_report(agent.id, report)
     locked_agent = providers.load_locked_agent(agent, agent.lease, agent.now)  # type: ignore[attr-defined]  # annotated
     author = Author(options.actor.name, options.actor.request_id)
-    if follow_report(locked_agent, report.said, author=author, policy=options.policy):
+    if follow_report(locked_agent, report.parts, author=author, policy=options.policy):
         Lease.objects.filter(agent_id=agent.id).update(report_digest=None)
 
 
-def _show_life(agent: Agent, heartbeat: Heartbeat, options: _Options) -> None:
+def _apply_state(agent: Agent, heartbeat: Heartbeat, options: _Options) -> None:
     new = after_heartbeat(
         heartbeat.consumer_lag, congestion_lag=options.congestion_lag, draining=bool(agent.drain_reason)
     )
@@ -116,8 +120,8 @@ def _locked_lease(agent_id: UUID) -> Lease:
     leases = Lease.objects.select_for_update(of=("self",)).select_related("environment").annotate(now=Now())
     lease = leases.filter(agent_id=agent_id).first()
     if lease is None:
-        raise UnknownAgent("We do not know this agent. Register it again: POST /api/v1/agents.")
-    # Only now: joined to the lock, it would be as it was before we waited for a sweep that marked it.
+        raise UnknownAgent("There is no agent with this id. Register it again: POST /api/v1/agents.")
+    # In a second query: joined to the lock, it would be as before the wait for a concurrent sweep.
     lease.agent = Agent.objects.get(id=agent_id)
     lease.agent.lease = lease
     lease.agent.now = lease.now  # type: ignore[attr-defined]  # as AgentQuerySet.shown has it
@@ -139,7 +143,7 @@ def _renew(agent: Agent, heartbeat: Heartbeat, policy: LivenessPolicy) -> None:
 
 
 def renewal_of(agent: Agent) -> Renewal:
-    """The renewal of an agent whose heartbeat was recorded, in the state that it has now."""
+    """Return the renewal of an agent after its heartbeat, with its new state."""
     lease = agent.lease
     return Renewal(
         agent.id,
@@ -152,25 +156,27 @@ def renewal_of(agent: Agent) -> Renewal:
 
 
 def _is_back(agent: Agent, unbroken: bool, policy: LivenessPolicy) -> bool:
-    """Judge the return of a silent agent, and note it. One that flaps has to beat for a while first."""
+    """Judge and store the return of a silent agent. A flapping one must first send heartbeats for a while."""
     record = FlapRecord(agent.flap_penalty, agent.flapped_at, agent.steady_since)
-    judged = returning(
+    verdict = judge_return(
         record,
         unbroken=unbroken,
         policy=damping_policy(policy),
         now=agent.now,  # type: ignore[attr-defined]  # annotated
     )
-    agent.flap_penalty, agent.flapped_at = judged.record.penalty, judged.record.at
-    agent.steady_since = judged.record.steady_since
-    if judged.wait:
-        agent.state_reason = f"It came back too often: it must beat for {judged.wait.seconds + 1} s more."
+    agent.flap_penalty, agent.flapped_at = verdict.record.penalty, verdict.record.at
+    agent.steady_since = verdict.record.steady_since
+    if verdict.wait:
+        agent.state_reason = (
+            f"Returned too often; heartbeats are required for another {verdict.wait.seconds + 1} s."
+        )
     agent.save(update_fields=["flap_penalty", "flapped_at", "steady_since", "state_reason"])
-    return not judged.wait
+    return not verdict.wait
 
 
 def reason_of(state: State, consumer_lag: int, congestion_lag: int) -> str:
     if state is State.CONGESTED:
-        return f"{consumer_lag} unread messages; {congestion_lag} count as congested."
+        return f"{consumer_lag} unread messages; congested from {congestion_lag}."
     if state is State.DRAINING:
-        return "It beats, and drains as it was told before."
-    return "It beats."
+        return "Heartbeats arrive; draining, as requested before."
+    return "Heartbeats arrive."

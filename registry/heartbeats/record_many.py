@@ -1,4 +1,4 @@
-"""Many heartbeats in one call, for gateways: the usual ones in one statement, the others one by one."""
+"""Heartbeats in bulk, for gateways: the usual ones in one statement, all others one by one."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def record_heartbeats(
     policy: LivenessPolicy,
     congestion_lag: int,
 ) -> dict[UUID, Renewal | ControlplaneError]:
-    """Record each as `record_heartbeat` does. The refusal of one agent hinders no other."""
+    """Record each as `record_heartbeat` does. The error of one agent does not affect the others."""
     rows = [_row(agent_id, heartbeats[agent_id], congestion_lag) for agent_id in sorted(heartbeats)]
     renewals = renew_usual(rows, policy, any_agent=any_agent, principal_id=actor.principal_id)
     results: dict[UUID, Renewal | ControlplaneError] = {renewal.agent_id: renewal for renewal in renewals}

@@ -1,4 +1,4 @@
-"""Recover silent agents, many in one transaction: after a network split a whole fleet is back at once."""
+"""Recover silent agents, many in one transaction: after a network partition a whole fleet returns at once."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from django.db.models import Q
 from django.db.models.functions import Now
 
 from controlplane.access.models import Token
-from registry.agents.flap_damping import DampingPolicy, FlapRecord, returning
+from registry.agents.flap_damping import DampingPolicy, FlapRecord, judge_return
 from registry.agents.liveness import LivenessPolicy
 from registry.agents.models import Agent, Lease
 from registry.agents.states import SILENT, State
@@ -43,10 +43,10 @@ class RecoveryPolicy:
 
 @transaction.atomic
 def recover_agents(candidates: Sequence[RecoveringAgent], policy: RecoveryPolicy) -> list[Renewal | None]:
-    """Do what `record_heartbeat` does for silent agents that are back; None where that must decide."""
-    # Of two heartbeats of one agent the first counts.
+    """Do what `record_heartbeat` does for silent agents that return; None where it must decide itself."""
+    # Of two heartbeats of one agent, the first counts.
     by_agent = {candidate.agent_id: candidate for candidate in reversed(candidates)}
-    # The leases first, in the order of their keys, as heartbeats and the sweep do.
+    # Lock the leases first, in the order of their keys, as heartbeats and the sweep do.
     leases = _permitted_leases(by_agent)
     agents = Agent.objects.filter(state__in=SILENT, drain_reason="").in_bulk(
         [lease.agent_id for lease in leases]
@@ -71,7 +71,7 @@ def recover_agents(candidates: Sequence[RecoveringAgent], policy: RecoveryPolicy
 
 
 def _permitted_leases(candidates: Mapping[UUID, RecoveringAgent]) -> list[Lease]:
-    """The leases whose permits (permits.py) these heartbeats hold, with no news in their reports."""
+    """Return the leases with a permit (permits.py) for these heartbeats and unchanged reports."""
     is_valid = Q(token_expires_at=None) | Q(token_expires_at__gt=Now())
     leases = Lease.objects.select_for_update().annotate(now=Now()).filter(is_valid, agent_id__in=candidates)
     return [
@@ -88,12 +88,12 @@ def _is_permitted(candidate: RecoveringAgent, lease: Lease) -> bool:
 
 
 def _is_steady(agent: Agent, lease: Lease, policy: DampingPolicy) -> bool:
-    """True if the agent is back at once; its flap record then holds this return."""
+    """Return whether the agent returns without a wait; store this return in its flap record."""
     if agent.state != State.UNAVAILABLE:
         return True
     now: datetime = lease.now  # type: ignore[attr-defined]  # annotated
     record = FlapRecord(agent.flap_penalty, agent.flapped_at, agent.steady_since)
-    verdict = returning(record, unbroken=lease.expires_at >= now, policy=policy, now=now)
+    verdict = judge_return(record, unbroken=lease.expires_at >= now, policy=policy, now=now)
     agent.flap_penalty, agent.flapped_at = verdict.record.penalty, verdict.record.at
     agent.steady_since = verdict.record.steady_since
     return not verdict.wait

@@ -1,6 +1,6 @@
-"""The statement that renews leases: through Django's connection, and prepared for the fast path.
+"""The statement that renews leases, for Django's connection and, prepared, for the fast path.
 
-`RENEW` is written once. The two fillings differ in how rows arrive and in which of them may be renewed.
+The template is `_RENEW`. Its two forms differ in how rows are passed, and in the condition for renewal.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _MICROSECOND = timedelta(microseconds=1)
 
 @dataclass(frozen=True, slots=True)
 class HeartbeatRow:
-    """A heartbeat as the statement takes it.
+    """A heartbeat as a row of the statement.
 
     state: of the agent after the heartbeat. report: the digest of its report. instance: of its process.
     """
@@ -37,7 +37,7 @@ class HeartbeatRow:
 
 @dataclass(frozen=True, slots=True)
 class Renewal:
-    """A renewed lease: what the agent is answered."""
+    """A renewed lease, as the agent gets it."""
 
     agent_id: UUID
     state: str
@@ -50,7 +50,7 @@ class Renewal:
 def renew_usual(
     rows: Sequence[HeartbeatRow], policy: LivenessPolicy, *, any_agent: bool, principal_id: UUID | None
 ) -> list[Renewal]:
-    """Renew the leases of agents whose state, report and process stay as these rows have them.
+    """Renew the leases of agents whose state, report and process equal those of their rows.
 
     any_agent: False renews only agents that this principal registered.
     """
@@ -58,7 +58,7 @@ def renew_usual(
 
 
 def renew_decided(row: HeartbeatRow, policy: LivenessPolicy) -> Renewal:
-    """Renew one lease whatever it says. Needs a transaction that holds the lease's row."""
+    """Renew one lease unconditionally. Needs a transaction that has locked the lease's row."""
     (renewal,) = _renew([row], policy, {"decided": True, "any_agent": True, "principal": None})
     return renewal
 
@@ -77,7 +77,7 @@ def _renew(rows: Sequence[HeartbeatRow], policy: LivenessPolicy, conditions: dic
 
 
 def lease_terms(policy: LivenessPolicy) -> tuple[int, int]:
-    """The lease where none is set, and the shortest one: in microseconds, as the statement takes them."""
+    """Return the default lease and the shortest lease, in microseconds, for the statement."""
     return policy.lease // _MICROSECOND, policy.shortest_lease() // _MICROSECOND
 
 
@@ -92,8 +92,8 @@ def _columns(row: HeartbeatRow) -> dict[str, Any]:
     }
 
 
-# A lease that is set for the agent or its environment counts; none is shorter than the policy allows.
-# The time is that of the statement: its transaction may have waited for the row.
+# A lease set for the agent or its environment takes precedence; none is shorter than the policy allows.
+# The statement's time, not the transaction's: the transaction may have waited for the row.
 _RENEW = """
 UPDATE registry_lease AS lease
 SET renewed_at = statement_timestamp(),
@@ -116,7 +116,7 @@ RETURNING heartbeat.place, lease.generation,
 _IS_USUAL = """lease.state = heartbeat.state
     AND (heartbeat.instance IS NULL OR heartbeat.instance = lease.instance_uuid)
     AND (heartbeat.report IS NULL OR heartbeat.report = lease.report_digest)"""
-# The rows are locked in the order of their keys: two such calls cannot block each other.
+# The rows are locked in the order of their keys: two such calls cannot deadlock.
 _RENEW_BY_CURSOR = _RENEW.format(
     lease="%(lease)s",
     shortest="%(shortest)s",
@@ -133,7 +133,7 @@ _RENEW_BY_CURSOR = _RENEW.format(
         SELECT FROM registry_agent WHERE id = lease.agent_id AND registered_by = %(principal)s
     )))""",
 )
-# Authentication and renewal in one: a row that differs in anything is left out, and Django finds out why.
+# Authentication and renewal in one: a row with any difference is skipped, and Django finds out why.
 # The arrays are in the order of the keys, and the connection's plans keep it.
 RENEW_PREPARED = _RENEW.format(
     lease="$8::bigint",

@@ -1,6 +1,6 @@
 """Reports: conditions, versions and provider health that an agent sends with a heartbeat.
 
-They seldom change. The lease keeps a digest of the last one, so that an unchanged report costs a comparison.
+They rarely change. The lease has a digest of the last one, so that an unchanged report costs a comparison.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ PARTS = ("conditions", "versions", "providers")
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """said: the parts that were sent, each replaces what is stored. digest: of them as they were sent."""
+    """parts: those that were sent; each replaces the stored one. digest: of the parts."""
 
-    said: Mapping[str, Any]
+    parts: Mapping[str, Any]
     digest: bytes
 
 
 def digest_of(body: Mapping[str, Any]) -> bytes | None:
-    """16 bytes that stand for the report in a heartbeat's body; None if it has none."""
+    """Return a digest of 16 bytes of the report in a heartbeat's body; None without a report."""
     parts = {name: body[name] for name in PARTS if name in body}
     if not parts:
         return None
@@ -37,5 +37,5 @@ def digest_of(body: Mapping[str, Any]) -> bytes | None:
 
 
 def store_report(agent_id: UUID, report: Report) -> None:
-    """Keep what was said. Needs a transaction that holds the agent's lease."""
-    AgentReport.objects.update_or_create(agent_id=agent_id, defaults={**report.said, "changed_at": Now()})
+    """Store the parts of the report. Needs a transaction that has locked the agent's lease."""
+    AgentReport.objects.update_or_create(agent_id=agent_id, defaults={**report.parts, "changed_at": Now()})

@@ -1,28 +1,28 @@
-"""Note on tokens that their agents beat: a token without a trace of use invites somebody to revoke it."""
+"""Last use of agents' tokens: a token without one looks unused, and could be revoked by mistake."""
 
 from __future__ import annotations
 
 from django.db import connection
 
-_AT_ONCE = 1000
+_BATCH_SIZE = 1000
 
 
 def note_token_uses() -> int:
-    """Write the last heartbeat of each agent as the last use of its token, hour by hour; return how many."""
+    """Store the last heartbeat of each agent as its token's last use, once an hour; return how many."""
     total = 0
-    while count := _note_some():
+    while count := _update_batch():
         total += count
     return total
 
 
-def _note_some() -> int:
+def _update_batch() -> int:
     with connection.cursor() as cursor:
-        cursor.execute(_NOTE, [_AT_ONCE])
+        cursor.execute(_UPDATE, [_BATCH_SIZE])
         return int(cursor.rowcount)
 
 
-# Rows that somebody holds are skipped: nobody must wait for a note.
-_NOTE = """
+# Locked rows are skipped: nothing must wait for this.
+_UPDATE = """
 WITH used AS (
     SELECT token.id, lease.renewed_at FROM access_token AS token
     JOIN registry_lease AS lease ON lease.token_digest = token.digest

@@ -1,4 +1,4 @@
-"""One step of the sweep: mark some agents of one range of the lease table, in one short transaction."""
+"""One step of the sweep: expire agents in a range of the lease table, in one short transaction."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _NOWHERE = Scope()
 
 
 class _ExpiredAgent(NamedTuple):
-    """block: of the lease table, where the agent's lease is."""
+    """block: of the lease table, with the agent's lease."""
 
     id: UUID
     state: str
@@ -33,24 +33,24 @@ class _ExpiredAgent(NamedTuple):
 
 @transaction.atomic
 def expire_batch(
-    between: tuple[str, str], rows: int, *, seen: datetime, grace: timedelta, gap: timedelta
+    between: tuple[str, str], rows: int, *, judged_at: datetime, grace: timedelta, gap: timedelta
 ) -> tuple[int, int]:
-    """Mark agents whose lease ran out, and say so; return how many, and the block of the last one.
+    """Expire agents whose lease has ended, and record events; return their number and the last block.
 
-    Rows in use are skipped.
+    Locked rows are skipped.
 
-    between: the places (ctid) of the first row and of the first that is out of range. seen: when the guards
-    were judged; a lease that ended later is judged by the next sweep. Everything else that could forbid it is
-    asked in the same statement: a sweeper that slept must not act on what it knew.
+    between: the ctid of the first row, and of the first row out of range. judged_at: when the guards were
+    judged; a lease that ended later is left to the next sweep. The statement itself checks all other
+    conditions, because a delayed process must not act on outdated ones.
     """
     with connection.cursor() as cursor:
         cursor.execute(
-            _MARK,
+            _EXPIRE,
             {
                 "first": between[0],
                 "end": between[1],
                 "rows": rows,
-                "seen": seen,
+                "judged_at": judged_at,
                 "grace": grace.total_seconds(),
                 "gap": gap.total_seconds(),
                 "live": [state.value for state in LIVE],
@@ -80,9 +80,9 @@ def _announce(expired: list[_ExpiredAgent]) -> None:
     )
 
 
-# `transitions.move` for many at once: only a state that still is what the lease says is changed. `due` reads
-# one table and joins none, so its rows come in the order of their places.
-_MARK = """
+# `transitions.move` for many agents: changes only states that still equal the lease's copy. `due` reads one
+# table without a join, so its rows come in physical order.
+_EXPIRE = """
 WITH engaged AS (
     SELECT id, name = '' AS fleet FROM registry_environment WHERE guard_engaged_at IS NOT NULL
 ), due AS (
@@ -90,7 +90,7 @@ WITH engaged AS (
         EXISTS (SELECT FROM engaged WHERE fleet OR id = lease.environment_id) AS guarded
     FROM registry_lease AS lease
     WHERE lease.ctid >= %(first)s::tid AND lease.ctid < %(end)s::tid AND lease.expires_at < now()
-        AND lease.expires_at < %(seen)s
+        AND lease.expires_at < %(judged_at)s
         AND (lease.state = ANY(%(live)s) OR lease.state = %(unknown)s
             AND NOT EXISTS (SELECT FROM engaged WHERE fleet OR id = lease.environment_id))
         AND (
@@ -107,7 +107,8 @@ SET state = CASE WHEN due.guarded THEN %(unknown)s ELSE %(unavailable)s END,
     state_since = now(),
     state_reason = 'No heartbeat since '
         || to_char(due.renewed_at AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS') || ' UTC; '
-        || CASE WHEN due.guarded THEN 'with too many others, so it may be us.' ELSE 'the lease ran out.' END
+        || CASE WHEN due.guarded THEN 'too many agents are silent, so the cause may be the control plane.'
+            ELSE 'the lease expired.' END
 FROM due
 WHERE agent.id = due.agent_id AND agent.state = due.state
 RETURNING agent.id, agent.state, agent.name, agent.environment, due.state, agent.state_reason,

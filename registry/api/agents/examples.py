@@ -34,7 +34,7 @@ AGENT = {
     ],
     "drain_reason": "",
     "drain_until": None,
-    "state_reason": "It beats.",
+    "state_reason": "Heartbeats arrive.",
     "state_since": WHEN,
     "health_status": "ready",
     "late": False,

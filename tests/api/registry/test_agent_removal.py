@@ -124,7 +124,7 @@ def test_one_heartbeat_undoes_what_silence_alone_had_done(way, api):
     assert way.beat(agent_id) == (200, "ready")
 
     body = api.get(f"agents/{agent_id}").json()
-    assert (body["health_status"], body["state_reason"]) == ("ready", "It beats.")
+    assert (body["health_status"], body["state_reason"]) == ("ready", "Heartbeats arrive.")
     age(agent_id, 31)
     assert lifecycle.collect_garbage(**AGES) == (0, 0)
 

@@ -1,4 +1,4 @@
-"""Answers: kept ones, or computed in a thread by the code that Django uses, one of a kind at a time."""
+"""Cached answers. Missing ones are computed in a thread by the same code as in Django, each only once."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class _Job:
 
 
 class AnswerCache:
-    """limit: bytes of ready answers."""
+    """limit: maximum bytes of ready answers."""
 
     def __init__(self, pool: Executor, metrics: RequestMetrics, limit: int) -> None:
         self._pool = pool
@@ -33,13 +33,13 @@ class AnswerCache:
         self._jobs: dict[Key, _Job] = {}
 
     def drop(self, changes: Changes) -> None:
-        dropped = (
+        count = (
             self._snapshot.clear()
             if changes.everything
             else sum(self._snapshot.drop(scope) for scope in changes.scopes)
         )
-        if dropped:
-            self._metrics.dropped(dropped)
+        if count:
+            self._metrics.count_dropped(count)
 
     def ready(self, key: Key) -> CacheEntry | None:
         entry = self._snapshot.get(key)
@@ -48,19 +48,19 @@ class AnswerCache:
         return entry
 
     async def compute(self, question: Question) -> CacheEntry | None:
-        """An answer no older than the last look at the database; None if there is no plain success."""
+        """Return an answer no older than the last poll of the database; None if it is not a plain success."""
         while (job := self._jobs.get(question.key)) and job.entry.dropped:
-            # It began before a change that we have seen: its answer is not for us.
+            # It began before a change that this request must include.
             await asyncio.shield(job.task)
         if job is None:
             job = self._begin(question)
-        answered = await asyncio.shield(job.task)
-        if answered:
+        succeeded = await asyncio.shield(job.task)
+        if succeeded:
             self._metrics.count("computed")
-        return job.entry if answered else None
+        return job.entry if succeeded else None
 
     def _begin(self, question: Question) -> _Job:
-        # Before the computation: a change that is seen while it runs drops the entry.
+        # Before the computation, so that a change during it drops the entry.
         entry = self._snapshot.reserve(question.key, question.scope)
         job = _Job(entry, asyncio.create_task(self._compute(question, entry)))
         self._jobs[question.key] = job
@@ -69,8 +69,8 @@ class AnswerCache:
     async def _compute(self, question: Question, entry: CacheEntry) -> bool:
         loop = asyncio.get_running_loop()
         try:
-            answer = await loop.run_in_executor(self._pool, _computed, question.scope, question.resource_type)
-        except Exception:  # Django meets the same, and says it
+            answer = await loop.run_in_executor(self._pool, _render, question.scope, question.resource_type)
+        except Exception:  # Django gets the same error and reports it
             self._snapshot.evict(entry)
             return False
         else:
@@ -80,8 +80,8 @@ class AnswerCache:
             del self._jobs[question.key]
 
 
-def _computed(scope: Scope, resource_type: str) -> EffectiveAnswer:
-    """In a thread of the pool. What is logged there belongs to no request."""
+def _render(scope: Scope, resource_type: str) -> EffectiveAnswer:
+    """Render an answer in a thread of the pool. Its log lines belong to no request."""
     structlog.contextvars.clear_contextvars()
     close_old_connections()
     try:

@@ -1,4 +1,4 @@
-"""The fast path of effective reads: answered from memory after a shared look at the revision."""
+"""The fast path of effective reads: answered from memory after a shared check of the revision."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def plain_heads() -> RequestHeads:
 
 
 class FastReads(FastPath):
-    """pool: the threads where Django runs."""
+    """pool: the threads in which Django runs."""
 
     def __init__(self, django: Application, pool: Executor) -> None:
         super().__init__(django, plain_heads(), RequestMetrics(ROUTE.removeprefix("/")))

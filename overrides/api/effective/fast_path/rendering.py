@@ -1,4 +1,4 @@
-"""An effective answer as bytes: what `GET /api/v1/overrides/effective` says, without the request."""
+"""The response of `GET /api/v1/overrides/effective` as bytes, rendered without a request."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from overrides.effective.effective import effective_attributes
 
 @dataclass(frozen=True, slots=True)
 class EffectiveAnswer:
-    """etag: with its quotes, as the header says it."""
+    """etag: with quotes, as in the header."""
 
     body: bytes
     etag: str
 
 
 def effective_answer(scope: Scope, resource_type: str = "") -> EffectiveAnswer:
-    """The very bytes and ETag of the view. Raises UnknownProject, UnknownDomain, UnknownResourceType."""
+    """Return the view's bytes and ETag. Raises UnknownProject, UnknownDomain, UnknownResourceType."""
     effective = effective_attributes(scope, resource_type=resource_type)
     body: bytes = JSONRenderer().render(show_effective(effective))
     return EffectiveAnswer(body, f'"{effective.fingerprint}"')

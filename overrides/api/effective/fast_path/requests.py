@@ -1,4 +1,4 @@
-"""Query strings that are plain enough for the fast path. Whatever is unusual is left to Django."""
+"""Query strings that are plain enough for the fast path. All others are left to Django."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from overrides.api.effective.fast_path.snapshot import Key, rung_of
 
 _PARAMETERS = {*SEGMENTS, "resource_type"}
 _TYPE_NAME = re.compile(r"[a-z][a-z0-9_]{0,62}")
-_LONGEST_QUERY = 4096
+_MAX_QUERY_BYTES = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,8 +26,8 @@ class Question:
 
 @lru_cache(maxsize=8192)
 def question_of(query: bytes) -> Question | None:
-    """The question of a query string; None if it is wrong or unusual in any way."""
-    if len(query) > _LONGEST_QUERY or not query.isascii() or query.count(b"&") >= len(_PARAMETERS):
+    """Return the question of a query string; None if it is invalid or unusual in any way."""
+    if len(query) > _MAX_QUERY_BYTES or not query.isascii() or query.count(b"&") >= len(_PARAMETERS):
         return None
     values_by_name = dict(QueryDict(query).lists())
     if not _PARAMETERS.issuperset(values_by_name) or any(
@@ -35,7 +35,7 @@ def question_of(query: bytes) -> Question | None:
     ):
         return None
     parameters = {name: str(values[0]) for name, values in values_by_name.items()}
-    if any("\ufffd" in text or not text.isprintable() for text in parameters.values()):
+    if any("\ufffd" in value or not value.isprintable() for value in parameters.values()):
         return None
     resource_type = parameters.pop("resource_type", None)
     if resource_type is not None and not _TYPE_NAME.fullmatch(resource_type):

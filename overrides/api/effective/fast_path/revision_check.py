@@ -1,7 +1,7 @@
-"""The revision check: one small statement before each answer, shared by all requests that wait for it.
+"""The revision check: one small statement before each response, shared by all waiting requests.
 
-A poll begins after the requests came that it serves, so every write that was acknowledged before them is
-seen. One poll is under way at a time.
+A poll begins after its requests arrived, so it includes every write that was acknowledged before them. One
+poll runs at a time.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ from controlplane.web.batching import NaturalBatches
 from overrides.api.effective.fast_path.revision_connection import RevisionConnection, RevisionState
 
 _PATIENCE_SECONDS = 2.0
-# More changed scopes than this are not dropped one by one.
-_MOST_CHANGES = 10_000
+# With more changed scopes than this, all answers are dropped.
+_MAX_CHANGES = 10_000
 
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """Changes after a revision. everything: drop all answers; else only what these scopes cover."""
+    """Changes after a revision. everything: drop all answers; otherwise only those that the scopes cover."""
 
     everything: bool
     scopes: tuple[Scope, ...] = ()
 
 
 class RevisionCheck:
-    """Passes changes to `on_change` before it lets anybody answer."""
+    """Passes changes to `on_change` before any request is answered."""
 
     def __init__(self, on_change: Callable[[Changes], None]) -> None:
         self._on_change = on_change
@@ -51,36 +51,36 @@ class RevisionCheck:
 
     async def _poll_for_all(self, requests: Sequence[None]) -> Sequence[RevisionState | None]:
         try:
-            state = await self._poll_and_announce()
-        except BaseException:  # a poll that took too long is cancelled
-            await self._lose_connection()
+            state = await self._poll()
+        except BaseException:  # a poll that takes too long is cancelled
+            await self._drop_connection()
             raise
         return [state] * len(requests)
 
-    async def _poll_and_announce(self) -> RevisionState | None:
+    async def _poll(self) -> RevisionState | None:
         if self._connection is None:
             self._connection = await RevisionConnection.open()
         state = await self._connection.poll()
-        if state is None:  # a database without its rows: nothing can be trusted
-            self._forget_all()
+        if state is None:  # the polled rows are missing: nothing cached is valid
+            self._drop_all()
         elif (before := self._last) is None:
-            self._forget_all()
+            self._drop_all()
             _, _, self._last_made_at = await self._history(self._connection, state.revision, state.revision)
         elif (before.revision, before.written) != (state.revision, state.written):
-            await self._catch_up(self._connection, before, state)
+            await self._announce_changes(self._connection, before, state)
         elif before.catalogue != state.catalogue:
             self._on_change(Changes(everything=True))
         self._last = state
         return state
 
-    async def _catch_up(
+    async def _announce_changes(
         self, connection: RevisionConnection, before: RevisionState, state: RevisionState
     ) -> None:
-        """Announce the changes since `before`. A restore may have removed the revisions that were known."""
-        everything, then, made_at = await self._history(connection, before.revision, state.revision)
-        rows = await connection.rows(_CHANGED_SCOPES, before.revision, _MOST_CHANGES + 1)
-        other_past = state.revision < before.revision or then != self._last_made_at
-        if everything or other_past or len(rows) > _MOST_CHANGES or before.catalogue != state.catalogue:
+        """Announce the changes since `before`. A restore may have removed revisions that were read."""
+        everything, made_at_before, made_at = await self._history(connection, before.revision, state.revision)
+        rows = await connection.rows(_CHANGED_SCOPES, before.revision, _MAX_CHANGES + 1)
+        is_restored = state.revision < before.revision or made_at_before != self._last_made_at
+        if everything or is_restored or len(rows) > _MAX_CHANGES or before.catalogue != state.catalogue:
             self._on_change(Changes(everything=True))
         else:
             self._on_change(Changes(False, tuple(Scope(*row) for row in rows)))
@@ -89,18 +89,18 @@ class RevisionCheck:
     async def _history(
         self, connection: RevisionConnection, before: int, now: int
     ) -> tuple[bool, datetime | None, datetime | None]:
-        """Whether any revision after `before` changed everything; the times of both revisions."""
-        ((everything, then, made_at),) = await connection.rows(_HISTORY, before, before, now)
-        return everything, then, made_at
+        """Return whether any revision after `before` changed everything, and the times of both revisions."""
+        ((everything, made_at_before, made_at),) = await connection.rows(_HISTORY, before, before, now)
+        return everything, made_at_before, made_at
 
-    async def _lose_connection(self) -> None:
-        """Start from nothing: another server may answer next, with other revisions."""
-        lost, self._connection = self._connection, None
-        self._forget_all()
-        if lost is not None:
-            await lost.close()
+    async def _drop_connection(self) -> None:
+        """Close the connection and drop everything: the next server may have other revisions."""
+        connection, self._connection = self._connection, None
+        self._drop_all()
+        if connection is not None:
+            await connection.close()
 
-    def _forget_all(self) -> None:
+    def _drop_all(self) -> None:
         self._last = None
         self._on_change(Changes(everything=True))
 
@@ -110,7 +110,7 @@ SELECT EXISTS (SELECT FROM overrides_revision WHERE revision > %s AND everything
        (SELECT made_at FROM overrides_revision WHERE revision = %s),
        (SELECT made_at FROM overrides_revision WHERE revision = %s)
 """
-# Later changes may be among them: the next poll announces them again, and dropping twice does no harm.
+# These can include later changes, which the next poll announces again; dropping twice is harmless.
 _CHANGED_SCOPES = """
 SELECT domain, project, workflow, launch_plan FROM overrides_scopehead WHERE revision > %s LIMIT %s
 """

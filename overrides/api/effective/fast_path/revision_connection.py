@@ -1,4 +1,4 @@
-"""The connection that polls the revision: one small statement before each batch of answers."""
+"""The connection that polls the revision, with one small statement before each batch of responses."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ _SECONDS = Struct(">d")
 
 @dataclass(slots=True)
 class RevisionState:
-    """The result of one poll. written: the transaction that wrote the revision, which tells apart a restored
-    database whose revisions rise again. now: Postgres's clock, in seconds since 1970."""
+    """The result of one poll. written: the transaction that wrote the revision, which identifies a restored
+    database whose revisions rise again. now: Postgres' time, in seconds since 1970."""
 
     revision: int
     written: bytes
@@ -35,7 +35,7 @@ class RevisionConnection:
         return cls(await PreparedConnection.open(_POLL, application=_APPLICATION, options=_TIMEOUT))
 
     async def poll(self) -> RevisionState | None:
-        """None if the database lacks the rows that are polled. Raises psycopg.Error."""
+        """Return the state, or None if the polled rows are missing. Raises psycopg.Error."""
         (result,) = await self._connection.execute()
         if not result.ntuples:
             return None

@@ -1,7 +1,7 @@
-"""Ready answers, found by their question and dropped by the scopes that change. Pure.
+"""Ready answers, found by their question and dropped by changed scopes. Pure.
 
-An index holds, for each rung of the ladder of each answer, who stands on it. So a change costs what it
-drops, however many answers there are.
+An index contains the answers of each rung of their ladders. So the cost of a change depends only on the
+answers that it drops, however many there are.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from controlplane.scopes import Scope
 Rung = tuple[str, str, str, str]
 Key = tuple[str, str, str, str, str]
 _GLOBAL: Rung = ("", "", "", "")
-# What an answer costs beside its bytes, with its share of the index: 1,440 measured.
+# The cost of an answer in addition to its bytes, with its share of the index: 1,440 measured.
 _OVERHEAD_BYTES = 1600
 
 
@@ -25,7 +25,7 @@ def rung_of(scope: Scope) -> Rung:
 
 @dataclass(slots=True, eq=False)
 class CacheEntry:
-    """Where an answer is, or will be. dropped: something that covers it changed since it was asked for."""
+    """An answer, ready or reserved. dropped: a covering scope changed since it was requested."""
 
     key: Key
     rungs: tuple[Rung, ...]
@@ -40,7 +40,7 @@ class CacheEntry:
 
 
 class Snapshot:
-    """At most `limit` bytes; the answers asked for longest ago go first."""
+    """At most `limit` bytes of answers; the least recently used are evicted first."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
@@ -58,14 +58,14 @@ class Snapshot:
         return entry
 
     def reserve(self, key: Key, scope: Scope) -> CacheEntry:
-        """Make the entry of an answer before it is computed, so that changes from now on drop it too."""
+        """Create the entry of an answer before it is computed, so that changes from now on drop it."""
         entry = CacheEntry(key, tuple(rung_of(rung) for rung in scope.ladder()))
         for rung in entry.rungs:
             self._entries_by_rung.setdefault(rung, set()).add(entry)
         return entry
 
     def fill(self, entry: CacheEntry, body: bytes, etag: bytes) -> None:
-        """Put the answer there, and keep it unless a change has overtaken it."""
+        """Set the answer, and cache it unless a change has dropped the entry."""
         entry.body, entry.etag = body, etag
         if entry.dropped:
             return
@@ -76,7 +76,7 @@ class Snapshot:
             self.evict(next(iter(self._ready.values())))
 
     def evict(self, entry: CacheEntry) -> None:
-        """Take it away, ready or not."""
+        """Remove the entry, ready or not."""
         if entry.dropped:
             return
         entry.dropped = True
@@ -90,7 +90,7 @@ class Snapshot:
                 del self._entries_by_rung[rung]
 
     def drop(self, changed: Scope) -> int:
-        """Forget every answer that the changed scope covers; return how many were ready."""
+        """Remove every answer that the changed scope covers; return how many were ready."""
         entries = list(self._entries_by_rung.get(rung_of(changed), ()))
         for entry in entries:
             self.evict(entry)

@@ -1,5 +1,5 @@
-"""Tokens that were authenticated a moment ago, and what they allow. Nothing else decides: a token that is not
-kept, or whose epoch has passed, is looked up by the code that Django uses."""
+"""Recently authenticated tokens and their rights. A token that is not cached, or whose access epoch has
+changed, is looked up by the same code as in Django."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from controlplane.identity.roles import Action
 from controlplane.scopes import Scope
 from overrides.api.effective.fast_path.revision_connection import RevisionState
 
-_MOST_TOKENS = 20_000
-_MOST_SCOPES = 1_000
-# "Last used" is for people: written once a minute and token, a moment later, many at once.
+_MAX_TOKENS = 20_000
+_MAX_SCOPES = 1_000
+# "Last used" is only shown: written at most once a minute for each token, with a delay, in batches.
 _USE_PRECISION = timedelta(minutes=1)
-_DELAY_SECONDS = 1.0
+_WRITE_DELAY_SECONDS = 1.0
 
 
 @dataclass(slots=True)
 class CachedToken:
-    """epoch: the access epoch that was seen before the token was looked up."""
+    """epoch: the access epoch that was read before the token was looked up."""
 
     id: UUID
     caller: Caller
@@ -45,7 +45,7 @@ class CachedToken:
     def may_read(self, scope: Scope) -> bool:
         allowed = self._readable.get(scope)
         if allowed is None:
-            if len(self._readable) >= _MOST_SCOPES:
+            if len(self._readable) >= _MAX_SCOPES:
                 self._readable.clear()
             allowed = self.caller.verdict(Action.OVERRIDE_READ, scope).allowed
             self._readable[scope] = allowed
@@ -53,17 +53,17 @@ class CachedToken:
 
 
 class TokenCache:
-    """Looked up in the pool's threads, one look-up for a token at a time."""
+    """Cache of tokens. Looks them up in the pool's threads, one look-up per token at a time."""
 
     def __init__(self, pool: Executor) -> None:
         self._pool = pool
-        self._known: dict[bytes, CachedToken] = {}
+        self._tokens: dict[bytes, CachedToken] = {}
         self._lookups: dict[bytes, asyncio.Task[None]] = {}
-        self._used: set[UUID] = set()
+        self._used_ids: set[UUID] = set()
 
     def ready(self, digest: bytes, state: RevisionState) -> CachedToken | None:
-        """Return the token if it is kept, and still holds."""
-        token = self._known.get(digest)
+        """Return the token if it is cached and still valid."""
+        token = self._tokens.get(digest)
         if token is None or not token.holds(state):
             return None
         if state.now - token.used_at > _USE_PRECISION.total_seconds():
@@ -83,31 +83,31 @@ class TokenCache:
     async def _look_up(self, secret: bytes, digest: bytes, state: RevisionState) -> None:
         loop = asyncio.get_running_loop()
         try:
-            token = await loop.run_in_executor(self._pool, _authenticated, secret, state)
-        except Exception:  # Django meets the same, and says it
-            self._known.pop(digest, None)
+            token = await loop.run_in_executor(self._pool, _authenticate, secret, state)
+        except Exception:  # Django gets the same error and reports it
+            self._tokens.pop(digest, None)
         else:
-            if len(self._known) >= _MOST_TOKENS:
-                self._known.clear()
-            self._known[digest] = token
+            if len(self._tokens) >= _MAX_TOKENS:
+                self._tokens.clear()
+            self._tokens[digest] = token
         finally:
             del self._lookups[digest]
 
     def _remember_use(self, token_id: UUID) -> None:
-        if not self._used:
+        if not self._used_ids:
             loop = asyncio.get_running_loop()
-            loop.call_later(_DELAY_SECONDS, self._write_uses, loop)
-        self._used.add(token_id)
+            loop.call_later(_WRITE_DELAY_SECONDS, self._write_uses, loop)
+        self._used_ids.add(token_id)
 
     def _write_uses(self, loop: asyncio.AbstractEventLoop) -> None:
-        used, self._used = self._used, set()
-        loop.run_in_executor(self._pool, _write_uses, used)
+        used_ids, self._used_ids = self._used_ids, set()
+        loop.run_in_executor(self._pool, _write_uses, used_ids)
 
 
-def _authenticated(secret: bytes, state: RevisionState) -> CachedToken:
-    """In a thread, as Django would. Raises NotAuthenticated."""
+def _authenticate(secret: bytes, state: RevisionState) -> CachedToken:
+    """Authenticate in a thread, as Django does. Raises NotAuthenticated."""
     if not secret.isascii():
-        raise NotAuthenticated("Not a token.")
+        raise NotAuthenticated("The token must be ASCII.")
     close_old_connections()
     try:
         token = find_token(secret.decode("ascii").strip())
@@ -118,17 +118,17 @@ def _authenticated(secret: bytes, state: RevisionState) -> CachedToken:
     return CachedToken(token.id, caller, state.access, expires_at, state.now)
 
 
-def _write_uses(used: set[UUID]) -> None:
-    """Rows that somebody holds are skipped: two workers must not wait for each other over a note."""
+def _write_uses(used_ids: set[UUID]) -> None:
+    """Store the last use. Locked rows are skipped: workers must not wait for each other."""
     close_old_connections()
     try:
         with transaction.atomic():
-            _note_uses(used)
+            _update_last_used(used_ids)
     finally:
         close_old_connections()
 
 
-def _note_uses(used: set[UUID]) -> None:
+def _update_last_used(used_ids: set[UUID]) -> None:
     stale = Q(last_used_at=None) | Q(last_used_at__lt=Now() - _USE_PRECISION)
-    rows = Token.objects.filter(stale, pk__in=used).select_for_update(skip_locked=True)
+    rows = Token.objects.filter(stale, pk__in=used_ids).select_for_update(skip_locked=True)
     Token.objects.filter(pk__in=rows.values("pk")).update(last_used_at=Now())

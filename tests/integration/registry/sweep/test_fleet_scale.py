@@ -234,7 +234,7 @@ def test_a_sweeper_that_slept_through_an_outage_marks_nobody():
     policy = liveness_policy()
 
     marked = expire_batch(
-        ("(0,0)", "(256,0)"), 100, seen=timezone.now(), grace=policy.grace(), gap=policies.outage_gap()
+        ("(0,0)", "(256,0)"), 100, judged_at=timezone.now(), grace=policy.grace(), gap=policies.outage_gap()
     )
 
     assert marked == (0, 0)
@@ -421,7 +421,7 @@ def test_a_heartbeat_that_waited_for_the_sweep_sees_what_it_did():
                 policy = liveness_policy()
                 between = ("(0,0)", "(256,0)")
                 marked, _ = expire_batch(
-                    between, 9, seen=timezone.now(), grace=policy.grace(), gap=policies.outage_gap()
+                    between, 9, judged_at=timezone.now(), grace=policy.grace(), gap=policies.outage_gap()
                 )
                 marking.set()
                 go.wait(10)

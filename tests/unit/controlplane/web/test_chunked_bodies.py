@@ -6,7 +6,7 @@ from io import BufferedReader, BytesIO
 
 import pytest
 
-from controlplane.web.chunked_bodies import KnownLength
+from controlplane.web.chunked_bodies import ContentLengthMiddleware
 
 
 def read(body: bytes, *, size: int = -1, **environ: str) -> bytes:
@@ -20,7 +20,7 @@ def read(body: bytes, *, size: int = -1, **environ: str) -> bytes:
         while size > 0 and (piece := stream.read(size)):
             contents.append(piece)
 
-    KnownLength(application)({"wsgi.input": BufferedReader(BytesIO(body)), **environ}, None)
+    ContentLengthMiddleware(application)({"wsgi.input": BufferedReader(BytesIO(body)), **environ}, None)
     return b"".join(contents)
 
 

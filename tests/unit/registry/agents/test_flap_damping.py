@@ -6,7 +6,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from registry.agents.flap_damping import DampingPolicy, FlapRecord, returning
+from registry.agents.flap_damping import DampingPolicy, FlapRecord, judge_return
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 LEASE = timedelta(seconds=90)
@@ -14,7 +14,7 @@ POLICY = DampingPolicy(half_life=timedelta(minutes=10), hold=LEASE, longest=time
 
 
 def come_back(record: FlapRecord, at: float, *, unbroken: bool = False):
-    return returning(record, unbroken=unbroken, policy=POLICY, now=NOW + timedelta(seconds=at))
+    return judge_return(record, unbroken=unbroken, policy=POLICY, now=NOW + timedelta(seconds=at))
 
 
 def test_the_first_return_counts_at_once():

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from registry.environments.fleet_guard import Counts, GuardPolicy, GuardState, Ruling, judge
+from registry.environments.fleet_guard import Counts, GuardMode, GuardPolicy, GuardState, judge
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 POLICY = GuardPolicy(share=0.2, least=5, lift_share=0.1, longest=timedelta(minutes=15))
@@ -61,13 +61,13 @@ def test_without_a_longest_time_only_an_operator_lifts_it():
     assert judge(on(6000), Counts(live=40, unknown=60), policy, now=NOW).engaged
 
 
-@pytest.mark.parametrize(("ruling", "engaged"), [(Ruling.ENGAGE, True), (Ruling.LIFT, False)])
-def test_an_operators_ruling_holds_until_its_time(ruling, engaged):
+@pytest.mark.parametrize(("mode", "engaged"), [(GuardMode.ENGAGE, True), (GuardMode.LIFT, False)])
+def test_an_operators_ruling_holds_until_its_time(mode, engaged):
     calm, storm = Counts(live=100), Counts(live=100, due=60, expired=60)
     for counts in (calm, storm):
         for since in (None, NOW):
-            guard_state = GuardState(since, ruling, NOW + timedelta(seconds=1))
-            over = GuardState(since, ruling, NOW)
+            guard_state = GuardState(since, mode, NOW + timedelta(seconds=1))
+            over = GuardState(since, mode, NOW)
             assert judge(guard_state, counts, POLICY, now=NOW).engaged is engaged
             assert judge(over, counts, POLICY, now=NOW).engaged is (counts is storm)
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from registry.environments.fleet_guard import Counts, GuardPolicy, GuardState, Ruling, judge
+from registry.environments.fleet_guard import Counts, GuardMode, GuardPolicy, GuardState, judge
 from registry.environments.hearing import Hearing, patience_of
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
@@ -134,34 +134,36 @@ def test_whoever_expires_while_the_others_return_is_held_back_too():
     assert verdict.engaged
 
 
-def ruled(ruling: Ruling, seconds_ago: float, engaged_at: datetime | None = None) -> GuardState:
-    return GuardState(engaged_at, ruling, NOW + timedelta(hours=1), ago(seconds_ago))
+def state_with_mode(mode: GuardMode, seconds_ago: float, engaged_at: datetime | None = None) -> GuardState:
+    return GuardState(engaged_at, mode, NOW + timedelta(hours=1), ago(seconds_ago))
 
 
 def test_a_lift_covers_no_silence_that_began_after_it():
     dead = Counts(live=67, due=67, expired=20)
 
-    assert judge(ruled(Ruling.LIFT, 400), dead, POLICY, hearing(100), now=NOW).engaged
+    assert judge(state_with_mode(GuardMode.LIFT, 400), dead, POLICY, hearing(100), now=NOW).engaged
     # Given while nobody was heard: the operator knows.
-    late = judge(ruled(Ruling.LIFT, 30), dead, POLICY, hearing(100), now=NOW)
-    assert (late.engaged, late.ruling) == (False, Ruling.LIFT)
+    late = judge(state_with_mode(GuardMode.LIFT, 30), dead, POLICY, hearing(100), now=NOW)
+    assert (late.engaged, late.mode) == (False, GuardMode.LIFT)
 
 
 @pytest.mark.parametrize(
-    ("counts", "ruling"),
+    ("counts", "mode"),
     [
-        (Counts(live=20, unknown=30), Ruling.LIFT),  # not marked yet
-        (Counts(live=20, gone=30), Ruling.LIFT),
+        (Counts(live=20, unknown=30), GuardMode.LIFT),  # not marked yet
+        (Counts(live=20, gone=30), GuardMode.LIFT),
         (Counts(live=20, due=1, expired=1), None),
         (Counts(live=100, due=9, expired=9), None),
         (Counts(live=50), None),
     ],
 )
-def test_a_lift_ends_with_its_incident(counts, ruling):
-    assert judge(ruled(Ruling.LIFT, 10), counts, POLICY, hearing(1), now=NOW).ruling is ruling
+def test_a_lift_ends_with_its_incident(counts, mode):
+    assert judge(state_with_mode(GuardMode.LIFT, 10), counts, POLICY, hearing(1), now=NOW).mode is mode
 
 
 def test_an_engaged_ruling_holds_for_its_time_whatever_is_heard():
     for heard in (0, 500):
-        verdict = judge(ruled(Ruling.ENGAGE, 1000), Counts(live=5), POLICY, hearing(heard), now=NOW)
-        assert (verdict.engaged, verdict.ruling) == (True, Ruling.ENGAGE)
+        verdict = judge(
+            state_with_mode(GuardMode.ENGAGE, 1000), Counts(live=5), POLICY, hearing(heard), now=NOW
+        )
+        assert (verdict.engaged, verdict.mode) == (True, GuardMode.ENGAGE)

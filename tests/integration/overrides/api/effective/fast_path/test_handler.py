@@ -522,7 +522,7 @@ def test_the_last_use_of_a_token_is_noted_now_and_then_and_disturbs_nothing(web,
     web.warm(token)
     computed, left = web.computed, web.left_to_django
     Token.objects.update(last_used_at=timezone.now() - timedelta(hours=1))
-    for known_token in web.router.effective._tokens._known.values():
+    for known_token in web.router.effective._tokens._tokens.values():
         known_token.used_at -= 61
 
     began, epoch = timezone.now(), access_epoch()
