@@ -21,8 +21,8 @@ def create(
     """Create an object after confirmation of its plan."""
 
     def send(query: Mapping[str, Any]) -> Any:
-        question = {**change.query(), "confirm": confirm, **query}
-        return SESSION.api().post(kind.path, body, query=question).json()
+        parameters = {**change.query(), "confirm": confirm, **query}
+        return SESSION.api().post(kind.path, body, query=parameters).json()
 
     _send_planned(send, kind, change, how, question)
 
@@ -35,8 +35,8 @@ def put(
     headers = change_options.precondition_headers(path)
 
     def send(query: Mapping[str, Any]) -> Any:
-        question = {**change.query(), **more, **query}
-        return SESSION.api().send("PUT", path, body, query=question, headers=headers).json()
+        parameters = {**change.query(), **more, **query}
+        return SESSION.api().send("PUT", path, body, query=parameters, headers=headers).json()
 
     question = f"Set {name}?" if "If-Match" in headers else f"Create {name}?"
     _send_planned(send, kind, change, how, question)

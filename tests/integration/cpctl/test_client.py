@@ -125,7 +125,7 @@ def test_who_is_no_control_plane_is_told_and_not_taken_for_a_difference(server, 
 
     ran = Cpctl(tmp_path, server.url, "secret")("whoami")
 
-    assert (ran.code, "no control plane" in ran.err, "Traceback" in ran.err) == (7, True, False)
+    assert (ran.code, "not a control plane" in ran.err, "Traceback" in ran.err) == (7, True, False)
 
 
 def test_a_watch_goes_on_after_the_last_number_that_it_had(server, api):

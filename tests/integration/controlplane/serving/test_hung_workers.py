@@ -20,7 +20,7 @@ from tests.support.waiting import until
 
 APPLICATION = """
 import asyncio, os, re, threading, time
-from controlplane.serving.pulses import send_pulses
+from controlplane.serving.worker_signals import send_pulses
 
 def spin(seconds):
     until = time.monotonic() + seconds

@@ -211,10 +211,10 @@ def test_names_that_are_missing_are_told(flyteadmin, db):
 @pytest.mark.parametrize(
     ("trouble", "words"),
     [
-        ("redirect", "answered 302"),
+        ("redirect", "responded with 302"),
         ("html", "cannot be read"),
         ("huge", "more than"),
-        ("401", "answered 401"),
+        ("401", "responded with 401"),
     ],
 )
 def test_trouble_on_the_other_side_is_told_and_changes_nothing(flyteadmin, db, trouble, words):
