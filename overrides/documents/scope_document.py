@@ -13,7 +13,8 @@ from controlplane.identity.actors import Actor
 from controlplane.preconditions import check
 from controlplane.scopes import Scope
 from overrides.documents.documents import API_VERSION, KIND, entry_of
-from overrides.editing.commit import Draft, begin, commit
+from overrides.editing.commit import begin, commit
+from overrides.editing.draft import Draft
 from overrides.editing.plans import Plan
 from overrides.editing.writes import WriteOptions, refuse_conflicts
 from overrides.effective.effective import effective_attributes

@@ -14,7 +14,8 @@ from django.db import transaction
 from controlplane.errors import FieldError, InvalidRequest, ManagedElsewhere
 from controlplane.identity.actors import Actor
 from controlplane.scopes import Scope
-from overrides.editing.commit import CommitOptions, Draft, begin, commit
+from overrides.editing.commit import CommitOptions, begin, commit
+from overrides.editing.draft import Draft
 from overrides.editing.plans import Plan
 from overrides.editing.removal_guard import Removals
 from overrides.editing.validation import check_stated

@@ -9,12 +9,12 @@ import sys
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import msgspec
 from django.conf import settings
 
 from controlplane.scopes import Level, Scope, by_project
+from overrides.editing.draft import Draft
 from overrides.editing.impact import AffectedScope, Comparison, RowTexts, TypeRules, targets_of
 from overrides.editing.plans import KeptOut
 from overrides.loading.layers import default_layers
@@ -24,9 +24,6 @@ from overrides.resolution.leaves import name_of
 from overrides.resolution.merging import MergeRule, canonical
 from overrides.resolution.rails import GuardRail, breaches
 from overrides.resource_types.catalogue import Catalogue, RuleChange
-
-if TYPE_CHECKING:
-    from overrides.editing.commit import Draft
 
 
 @dataclass(frozen=True, slots=True)

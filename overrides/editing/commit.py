@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 from django.conf import settings
 
@@ -26,52 +25,20 @@ from controlplane.scopes import by_project
 from overrides.editing import storage
 from overrides.editing.blast_radius import BlastRadius, measure
 from overrides.editing.confirmation import Effect, confirmation_for, digest_of, objection_to
+from overrides.editing.draft import Draft
 from overrides.editing.impact import AffectedScope
 from overrides.editing.plans import Plan, PlannedChange, effective_changes, kind_of
 from overrides.editing.removal_guard import Removals, needs_confirmation
 from overrides.editing.validation import check_stated
-from overrides.field_managers import Owners
 from overrides.loading.catalogue_cache import current_catalogue
-from overrides.loading.current import CurrentOverride
 from overrides.loading.revisions import lock_revisions
 from overrides.projects import check_listed, known_names
-from overrides.resolution.addresses import Address, Statement
-from overrides.resolution.merging import Attributes, canonical
+from overrides.resolution.merging import canonical
 from overrides.resource_types.catalogue import Catalogue, RuleChange
 from overrides.write_mode import check_writable
 
 # The number of effective changes in a plan, and of scopes in an error.
 MAX_REPORTED = 100
-
-
-@dataclass(frozen=True)
-class Draft:
-    """The new state of an override. after: None deletes it. pointer: its location in the request."""
-
-    current: CurrentOverride
-    after: Attributes | None
-    owners: Owners
-    declared_in: str = ""
-    pointer: str = "/attributes"
-
-    @property
-    def address(self) -> Address:
-        return self.current.address
-
-    @property
-    def statement(self) -> Statement:
-        """The override after the change; only for drafts that do not delete."""
-        assert self.after is not None
-        return Statement(self.address, self.after, self.declared_in, self.pointer)
-
-    @cached_property
-    def changes(self) -> bool:
-        before = self.current
-        if before.attributes is None or self.after is None:
-            return before.attributes is not self.after
-        if before.attributes is self.after and before.owners is self.owners:
-            return False
-        return canonical([before.attributes, before.owners]) != canonical([self.after, self.owners])
 
 
 @dataclass(frozen=True, slots=True)

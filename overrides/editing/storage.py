@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlencode
 
 from django.db import connection
@@ -15,13 +15,11 @@ from controlplane.identity.actors import Actor
 from controlplane.ids import uuid7
 from controlplane.scopes import SEGMENTS, by_project
 from overrides import event_types
+from overrides.editing.draft import Draft
 from overrides.loading.revisions import take_revision
 from overrides.models import OverrideVersion, Revision
 from overrides.resolution.addresses import Address
 from overrides.resolution.merging import Attributes, canonical
-
-if TYPE_CHECKING:
-    from overrides.editing.commit import Draft
 
 # Each process caches the last 10,000 events for event streams.
 _MAX_EVENT_BYTES = 8 * 1024

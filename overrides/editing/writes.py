@@ -18,7 +18,8 @@ from controlplane.errors import (
 from controlplane.formats.json_patch import apply_patch
 from controlplane.identity.actors import Actor
 from controlplane.preconditions import Precondition, check
-from overrides.editing.commit import CommitOptions, Draft, begin, commit
+from overrides.editing.commit import CommitOptions, begin, commit
+from overrides.editing.draft import Draft
 from overrides.editing.plans import Plan
 from overrides.field_managers import WriteOutcome, replace_attributes
 from overrides.loading.catalogue_cache import current_catalogue

@@ -25,7 +25,8 @@ from controlplane.scopes import Scope
 from overrides import event_types
 from overrides.documents.catalogue_documents import KINDS, apply_document
 from overrides.documents.export import read_bundle, read_statements
-from overrides.editing.commit import CommitOptions, Draft, begin, commit
+from overrides.editing.commit import CommitOptions, begin, commit
+from overrides.editing.draft import Draft
 from overrides.editing.removal_guard import Removals, needs_confirmation
 from overrides.file_source.folder import FileError, Folder, digest_of, file_errors, read_folder, read_texts
 from overrides.loading.current import load_current

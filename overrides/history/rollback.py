@@ -9,7 +9,8 @@ from django.db import transaction
 from controlplane.identity.actors import Actor
 from controlplane.preconditions import check
 from controlplane.scopes import Scope
-from overrides.editing.commit import Draft, begin, commit
+from overrides.editing.commit import begin, commit
+from overrides.editing.draft import Draft
 from overrides.editing.plans import Plan
 from overrides.editing.removal_guard import Removals
 from overrides.editing.writes import WriteOptions, refuse_conflicts

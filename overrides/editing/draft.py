@@ -1,0 +1,41 @@
+"""The new state of an override, before it is committed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from overrides.field_managers import Owners
+from overrides.loading.current import CurrentOverride
+from overrides.resolution.addresses import Address, Statement
+from overrides.resolution.merging import Attributes, canonical
+
+
+@dataclass(frozen=True)
+class Draft:
+    """The new state of an override. after: None deletes it. pointer: its location in the request."""
+
+    current: CurrentOverride
+    after: Attributes | None
+    owners: Owners
+    declared_in: str = ""
+    pointer: str = "/attributes"
+
+    @property
+    def address(self) -> Address:
+        return self.current.address
+
+    @property
+    def statement(self) -> Statement:
+        """The override after the change; only for drafts that do not delete."""
+        assert self.after is not None
+        return Statement(self.address, self.after, self.declared_in, self.pointer)
+
+    @cached_property
+    def changes(self) -> bool:
+        before = self.current
+        if before.attributes is None or self.after is None:
+            return before.attributes is not self.after
+        if before.attributes is self.after and before.owners is self.owners:
+            return False
+        return canonical([before.attributes, before.owners]) != canonical([self.after, self.owners])
