@@ -16,10 +16,10 @@ from controlplane.access import audit
 from controlplane.access.principals import set_active
 from controlplane.errors import Conflict, FieldError, InvalidRequest, StillInUse, UnknownAgent
 from controlplane.identity.actors import Actor, system
-from registry.agents.event_types import AGENT_CHANGED, AGENT_REMOVED
+from registry.agents.event_types import AGENT_REMOVED
 from registry.agents.models import Agent, Lease
 from registry.agents.states import LIVE, State
-from registry.agents.transitions import move
+from registry.agents.transitions import move, record_change
 from registry.joining.granted_terms import record_approval
 from registry.joining.join import own_principal
 
@@ -53,7 +53,7 @@ def drain(agent_id: UUID, *, reason: str, until: datetime | None, actor: Actor) 
     agent.save(update_fields=["drain_reason", "drain_until"])
     if agent.state in LIVE:
         move(agent, State.DRAINING, reason=reason, actor=actor.name, request_id=actor.request_id)
-    _record(agent, actor, before)
+    record_change(agent, before=before, after=_snapshot(agent), actor=actor)
     return _reload(agent_id)
 
 
@@ -65,7 +65,7 @@ def resume(agent_id: UUID, *, actor: Actor) -> Agent:
         return _reload(agent_id)
     before = _snapshot(agent)
     _clear_drain(agent, _truncate(actor.reason or f"Resumed by {actor.name}."), actor)
-    _record(agent, actor, before)
+    record_change(agent, before=before, after=_snapshot(agent), actor=actor)
     return _reload(agent_id)
 
 
@@ -174,7 +174,7 @@ def _move(agent: Agent, new: State, reason: str, actor: Actor) -> Agent:
         move(agent, new, reason=_truncate(reason), actor=actor.name, request_id=actor.request_id)
         or was_silent
     ):
-        _record(agent, actor, before)
+        record_change(agent, before=before, after=_snapshot(agent), actor=actor)
     return _reload(agent.id)
 
 
@@ -209,16 +209,3 @@ def _snapshot(agent: Agent) -> dict[str, Any]:
         "drain_reason": agent.drain_reason,
         "drain_until": until.isoformat() if until else None,
     }
-
-
-def _record(agent: Agent, actor: Actor, before: dict[str, Any]) -> None:
-    """Record in the audit log; the state change has its own event."""
-    audit.record(
-        AGENT_CHANGED,
-        "agent",
-        str(agent.id),
-        actor=actor,
-        before=before,
-        after=_snapshot(agent),
-        data={"agent_id": str(agent.id), "name": agent.name, "environment": agent.environment},
-    )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
@@ -10,7 +9,6 @@ from django.db.models.functions import Now
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
-from django.utils import timezone
 
 from console.confirmations import Change, Field, confirm_change
 from console.cpctl_commands import curl
@@ -20,10 +18,9 @@ from controlplane.api.problems import STATUS_BY_ERROR
 from controlplane.errors import ControlplaneError, UnknownJoinToken
 from controlplane.identity.callers import Caller
 from controlplane.identity.roles import Action
-from registry.api.joining.schemas import JoinTokenWrite
-from registry.joining.join_tokens import JoinTokenSpec, create_join_token, revoke_join_token
+from registry.api.joining.schemas import JoinTokenWrite, join_token_spec
+from registry.joining.join_tokens import create_join_token, revoke_join_token
 from registry.joining.models import JoinToken
-from registry.joining.terms import JoinTerms
 
 _TEXTS = ("name", "name_pattern", "environment")
 _CHECKBOXES = ("needs_approval", "may_take_over")
@@ -81,14 +78,7 @@ def revoke(request: HttpRequest, caller: Caller, token_id: UUID) -> HttpResponse
 def _create(request: HttpRequest, caller: Caller) -> tuple[dict[str, Any], int]:
     try:
         body = parse_form(JoinTokenWrite, _body(read_form(request)))
-        terms = JoinTerms(body["name_pattern"], body["environment"], frozenset(body["service_types"]))
-        spec = JoinTokenSpec(
-            terms,
-            timezone.now() + timedelta(seconds=body["expires_in_seconds"]),
-            body["uses"],
-            body["needs_approval"],
-            body["may_take_over"],
-        )
+        spec = join_token_spec(body)
         token, secret = create_join_token(body["name"], spec, actor=actor_of(caller))
     except ControlplaneError as error:
         return {"problem": error}, STATUS_BY_ERROR[type(error)]

@@ -106,6 +106,14 @@ def read_body(stream: Any, limit: int) -> bytes:
     return body
 
 
+def read_text(stream: Any, limit: int) -> str:
+    """Return the body as text. Raises BodyTooLarge, MalformedBody."""
+    try:
+        return read_body(stream, limit).decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise MalformedBody(f"The body is not valid UTF-8: byte {error.start} cannot be decoded.") from error
+
+
 MEDIA_TYPE = "application/yaml"
 
 
@@ -128,13 +136,7 @@ class YamlParser(StrictJSONParser):
         media_type: str | None = None,
         parser_context: Mapping[str, Any] | None = None,
     ) -> Any:
-        body = read_body(stream, limit_of(parser_context))
-        try:
-            return YamlDocuments(body.decode("utf-8"))
-        except UnicodeDecodeError as error:
-            raise MalformedBody(
-                f"The body is not valid UTF-8: byte {error.start} cannot be decoded."
-            ) from error
+        return YamlDocuments(read_text(stream, limit_of(parser_context)))
 
 
 class YmlParser(YamlParser):

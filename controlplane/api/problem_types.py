@@ -50,7 +50,7 @@ EXPLANATIONS: dict[str, Explanation] = {
     ),
     "guard_rail_broken": Explanation(
         "A guard rail limits or locks the field at this scope.",
-        "Stay within the limit in `errors`, or ask whoever manages the guard rail to change it.",
+        "Use a value within the limit in `errors`, or ask an administrator to change the guard rail.",
     ),
     "invalid_type_definition": Explanation(
         "The definition of the resource type is invalid, or its schema cannot be compiled.", _SEE_ERRORS

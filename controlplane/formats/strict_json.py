@@ -37,10 +37,11 @@ def _plain(body: bytes, max_depth: int) -> Any:
         same = msgspec.json.encode(document) == msgspec.json.format(body, indent=-1)
     except (msgspec.MsgspecError, ValueError, RecursionError, OverflowError):
         return _UNDECIDED
-    return document if same and _depth(document) <= max_depth else _UNDECIDED
+    return document if same and depth_of(document) <= max_depth else _UNDECIDED
 
 
-def _depth(document: Any) -> int:
+def depth_of(document: Any) -> int:
+    """Return how deep lists and objects are nested; 0 for a scalar."""
     depth, level = 0, [document]
     while level := [container for container in level if isinstance(container, (dict, list))]:
         depth += 1

@@ -27,7 +27,7 @@ _STATEMENT_TIMEOUT = env.integer(
     default=5000,
     meaning="Milliseconds after which Postgres cancels a statement. 0: never.",
 )
-# Shorter than the statement timeout, so that lock contention can be told apart from a slow query.
+# Shorter than the statement timeout, so that lock contention and slow queries give different errors.
 _LOCK_TIMEOUT = env.integer(
     "DATABASE_LOCK_TIMEOUT_MS",
     default=2000,

@@ -259,7 +259,7 @@ class Agent:
         return wait
 
     def leave(self) -> None:
-        """The last heartbeat says so; then out of the list, where the control plane knows how."""
+        """Send a last heartbeat, then deregister where the control plane supports it."""
         if not self.id:
             return
         try:

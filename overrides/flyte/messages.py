@@ -12,6 +12,7 @@ from typing import Any
 from flyteidl.admin import matchable_resource_pb2 as flyte
 from google.protobuf import json_format
 
+from controlplane.formats.strict_json import depth_of
 from overrides.flyte.descriptors import MessageKind
 from overrides.flyte.json_reading import MAX_DEPTH
 from overrides.resolution.merging import REMOVE, Attributes
@@ -56,7 +57,7 @@ def read_message(message: flyte.MatchingAttributes) -> tuple[ResourceType, Attri
         attributes: Attributes = json_format.MessageToDict(target, preserving_proto_field_name=True)
     except (json_format.Error, ValueError) as error:
         raise NotOnTheWire(str(error)) from error
-    if _depth(attributes) > MAX_DEPTH:
+    if depth_of(attributes) > MAX_DEPTH:
         raise NotOnTheWire(f"exceeded maximum recursion depth {MAX_DEPTH}")
     return _BY_NUMBER[_number(name)], attributes
 
@@ -100,18 +101,6 @@ def _without_removals(value: Any, message: MessageKind | None) -> Any:
     if isinstance(value, list):
         return [_without_removals(item, message) for item in value if item is not None and not _removes(item)]
     return value
-
-
-def _depth(value: Any) -> int:
-    depth, level = 0, [value]
-    while level := [container for container in level if isinstance(container, (dict, list))]:
-        depth += 1
-        level = [
-            below
-            for container in level
-            for below in (container.values() if isinstance(container, dict) else container)
-        ]
-    return depth
 
 
 def _member(message: MessageKind | None, name: str) -> MessageKind | None:

@@ -10,9 +10,11 @@ from uuid import UUID
 from django.db import connection
 from django.db.models.functions import Now
 
+from controlplane.access import audit
 from controlplane.database.bulk import recordset
 from controlplane.events import log
-from registry.agents.event_types import BY_STATE
+from controlplane.identity.actors import Actor
+from registry.agents.event_types import AGENT_CHANGED, BY_STATE
 from registry.agents.models import Agent
 from registry.agents.states import TRANSITIONS, State
 
@@ -129,3 +131,16 @@ FROM json_to_recordset(%(rows)s) AS transition (
 WHERE agent.id = transition.id AND agent.state = transition.old
 RETURNING agent.id
 """
+
+
+def record_change(agent: Agent, *, before: dict[str, Any], after: dict[str, Any], actor: Actor) -> None:
+    """Record in the audit log that attributes of an agent changed; transitions have events of their own."""
+    audit.record(
+        AGENT_CHANGED,
+        "agent",
+        str(agent.id),
+        actor=actor,
+        before=before,
+        after=after,
+        data={"agent_id": str(agent.id), "name": agent.name, "environment": agent.environment},
+    )

@@ -15,7 +15,7 @@ from registry.agents.event_types import AGENT_CHANGED
 from registry.agents.liveness import LivenessPolicy
 from registry.agents.models import Agent, Lease
 from registry.agents.states import State, after_registration
-from registry.agents.transitions import move
+from registry.agents.transitions import move, record_change
 from registry.environments.guarding import environment_id_of
 from registry.environments.models import Environment
 from registry.joining.granted_terms import initial_state
@@ -153,15 +153,7 @@ def _update_facts(agent: Agent, registration: Registration, actor: Actor) -> Non
     if _facts(agent) == before:
         return
     _save_facts(agent, registration)
-    audit.record(
-        AGENT_CHANGED,
-        "agent",
-        str(agent.id),
-        actor=actor,
-        before=before,
-        after=_facts(agent),
-        data={"agent_id": str(agent.id), "name": agent.name, "environment": agent.environment},
-    )
+    record_change(agent, before=before, after=_facts(agent), actor=actor)
 
 
 def _save_facts(agent: Agent, registration: Registration) -> None:

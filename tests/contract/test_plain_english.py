@@ -33,6 +33,11 @@ PHRASES = {
     r"\bwe do not know who you are\b": "-> Authentication required",
     r"\bhow (it|they) stands?\b": "how it stands -> status",
     r"\bmeets? nobody\b": "idiom",
+    r"\bwhoever\b": "whoever -> the client, the operator, the team",
+    r"\banew\b": "anew -> again, restart",
+    r"\btold apart\b": "tell apart -> distinguish",
+    r"\bsays? so\b": "say so -> state, report",
+    r"\b(said goodbye|sent away)\b": "-> deregistered, retired",
 }
 PATTERN = re.compile("|".join(f"(?:{phrase})" for phrase in PHRASES), re.IGNORECASE)
 CODE = ("console", "controlplane", "cpctl", "overrides", "registry", "sdk")

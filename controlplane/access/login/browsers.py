@@ -25,7 +25,6 @@ _SYSTEMS = (
     ("Linux", "Linux"),
 )
 _PRODUCT = re.compile(r"[A-Za-z0-9._-]{1,30}(/[A-Za-z0-9._-]{1,20})?")
-LONGEST = 63
 
 
 def browser_name(user_agent: str) -> str:

@@ -116,6 +116,7 @@ class SessionMiddleware(middleware.SessionMiddleware):
     def process_request(self, request: HttpRequest) -> None:
         super().process_request(request)
         user_agent = request.META.get("HTTP_USER_AGENT", "")
+        # The stubs know only Django's own sessions.
         request.session.origin = Origin(address_of(request), browser_name(user_agent))  # type: ignore[attr-defined]
 
     def process_response(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:

@@ -27,7 +27,7 @@ COVERED = ("@status", '"@path";req', "content-type", "content-digest", "x-config
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """id: of the public half, so that whoever verifies knows which key it needs."""
+    """id: of the public half, so that verifiers can select the key."""
 
     id: str
     private: Ed25519PrivateKey

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from controlplane.formats import go_durations
 from registry.agent_configs.documents.dialects import DialectNames
-
-_Check = Callable[[Any], bool]
 
 
 def _is_text(value: Any) -> bool:

@@ -10,12 +10,11 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from controlplane import errors
-from controlplane.api.bodies import MEDIA_TYPE, StrictJSONParser, limit_of, read_body
+from controlplane.api.bodies import MEDIA_TYPE, StrictJSONParser, limit_of, read_text
 from controlplane.api.endpoints import Endpoint, ReasonedQuery, actor_of, caller_of, mutation
 from controlplane.api.etags import parse_precondition, version_etag
 from controlplane.api.fields import Query, parse_body
 from controlplane.api.pages import page_response, paginate
-from controlplane.errors import MalformedBody
 from controlplane.identity.callers import Caller
 from controlplane.identity.roles import Action
 from registry.agent_configs import serialization
@@ -54,11 +53,7 @@ class DocumentParser(StrictJSONParser):
         media_type: str | None = None,
         parser_context: Mapping[str, Any] | None = None,
     ) -> Any:
-        body = read_body(stream, limit_of(parser_context))
-        try:
-            return {"text": body.decode()}
-        except UnicodeDecodeError as error:
-            raise MalformedBody(f"The body is not UTF-8: byte {error.start} cannot be decoded.") from error
+        return {"text": read_text(stream, limit_of(parser_context))}
 
 
 class AgentConfigCollection(Endpoint):

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from datetime import timedelta
 from typing import Any
 
+from django.utils import timezone
 from rest_framework import serializers
 
 from controlplane.api.fields import Flag, StrictSerializer, Text, Whole
 from registry.api.agents import schemas
+from registry.joining.join_tokens import JoinTokenSpec
+from registry.joining.terms import JoinTerms
 
 _LONGEST_SECONDS = 90 * 24 * 3600
 
@@ -32,6 +37,17 @@ class JoinTokenWrite(StrictSerializer):
     )
     may_take_over = Flag(
         required=False, default=False, help_text="An agent can replace another one of its name."
+    )
+
+
+def join_token_spec(body: Mapping[str, Any]) -> JoinTokenSpec:
+    """Return the spec of a join token. body: of JoinTokenWrite; it expires by this process's clock."""
+    return JoinTokenSpec(
+        JoinTerms(body["name_pattern"], body["environment"], frozenset(body["service_types"])),
+        timezone.now() + timedelta(seconds=body["expires_in_seconds"]),
+        body["uses"],
+        body["needs_approval"],
+        body["may_take_over"],
     )
 
 

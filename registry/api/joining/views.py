@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
-from django.utils import timezone
 from drf_spectacular.utils import OpenApiExample, extend_schema
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.request import Request
@@ -25,10 +23,15 @@ from registry.agents.liveness import LivenessPolicy
 from registry.agents.models import Agent
 from registry.agents.policies import liveness_policy
 from registry.api.agents import examples, schemas
-from registry.api.joining.schemas import AgentCredential, CreatedJoinToken, JoinTokenPage, JoinTokenWrite
+from registry.api.joining.schemas import (
+    AgentCredential,
+    CreatedJoinToken,
+    JoinTokenPage,
+    JoinTokenWrite,
+    join_token_spec,
+)
 from registry.joining.join import JoinResult, join, rotate
 from registry.joining.join_tokens import (
-    JoinTokenSpec,
     create_join_token,
     find_join_token,
     record_refusal,
@@ -36,7 +39,6 @@ from registry.joining.join_tokens import (
 )
 from registry.joining.models import JoinToken
 from registry.joining.repeated_joins import RepeatKey, repeat_key
-from registry.joining.terms import JoinTerms
 from registry.metrics import JOINS
 
 _SCHEME = "bearer"
@@ -99,7 +101,7 @@ class JoinTokenCollection(Endpoint):
     @extend_schema(
         operation_id="join_tokens_create",
         summary="Create a join token",
-        description="Give the token to whoever starts the agents. It is shown once.",
+        description="Give the token to the agents' operator. It is shown only once.",
         tags=["joining"],
         parameters=[MutationQuery],
         request=JoinTokenWrite,
@@ -122,14 +124,7 @@ class JoinTokenCollection(Endpoint):
     def post(self, request: Request) -> Response:
         MutationQuery.parse(request)
         body = parse_body(JoinTokenWrite, request)
-        terms = JoinTerms(body["name_pattern"], body["environment"], frozenset(body["service_types"]))
-        spec = JoinTokenSpec(
-            terms,
-            timezone.now() + timedelta(seconds=body["expires_in_seconds"]),
-            body["uses"],
-            body["needs_approval"],
-            body["may_take_over"],
-        )
+        spec = join_token_spec(body)
         issuer = request.auth if isinstance(request.auth, Token) else None
         token, secret = create_join_token(
             body["name"], spec, actor=actor_of(request), issuer_id=issuer.id if issuer else None

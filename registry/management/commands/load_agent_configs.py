@@ -19,7 +19,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         if options["confirm"]:
             confirm_folder_removal(options["confirm"], actor=_ACTOR)
-        # Whoever runs the command has finished writing the files.
+        # The files are complete when an operator runs the command.
         state = synchronise(settled_seconds=0)
         if state == OFF:
             raise CommandError("AGENT_CONFIGS_PATH is empty. Set it to the folder of agent configurations.")

@@ -14,7 +14,6 @@ from controlplane.scopes import Scope
 # Project, domain, workflow, launch plan; and with the resource type the whole question.
 Rung = tuple[str, str, str, str]
 Key = tuple[str, str, str, str, str]
-_GLOBAL: Rung = ("", "", "", "")
 # The cost of an answer in addition to its bytes, with its share of the index: 1,440 measured.
 _OVERHEAD_BYTES = 1600
 
