@@ -176,6 +176,10 @@ EXPLANATIONS: dict[str, Explanation] = {
         "A remote server did not respond as expected.",
         "Check the remote server's address and status, then send the request again.",
     ),
+    "issuer_unavailable": Explanation(
+        "The token's issuer does not respond, and the server does not know its signing keys.",
+        "Send the request again after a minute. The operator can check the issuer's address and status.",
+    ),
     "events_gone": Explanation(
         "The events after this position have expired and were deleted.",
         "Read the current state of the resources, then follow events from now on.",

@@ -76,6 +76,7 @@ STATUS_BY_ERROR: dict[type[errors.ControlplaneError], HTTPStatus] = {
     errors.UnknownJoinToken: HTTPStatus.NOT_FOUND,
     errors.AgentRetired: HTTPStatus.GONE,
     errors.EventsGone: HTTPStatus.GONE,
+    errors.IssuerUnavailable: HTTPStatus.SERVICE_UNAVAILABLE,
     errors.TooManyAttempts: HTTPStatus.TOO_MANY_REQUESTS,
 }
 

@@ -10,7 +10,8 @@ ControlplaneError
 │                           UnknownJoinToken, UnknownAgentConfig, UnknownPrincipal, ...
 ├── Conflict                NameTaken, DuplicateInstance, ServiceTypeTaken, StillInUse, ManagedElsewhere,
 │                           SourceIsReadOnly, LimitReached, KeyInFlight, PatchFailed
-└── InvalidAgentConfig, VersionMismatch, VersionRequired, AgentRetired, EventsGone, RemoteFailed, KeyReused
+└── InvalidAgentConfig, VersionMismatch, VersionRequired, AgentRetired, EventsGone, RemoteFailed, KeyReused,
+    IssuerUnavailable
 """
 
 from __future__ import annotations
@@ -283,6 +284,13 @@ class VersionRequired(ControlplaneError):
 class RemoteFailed(ControlplaneError):
     code = "remote_failed"
     title = "Remote server failed"
+
+
+class IssuerUnavailable(ControlplaneError):
+    """The keys of an issuer are unknown and cannot be fetched, so that its tokens cannot be judged."""
+
+    code = "issuer_unavailable"
+    title = "Issuer unavailable"
 
 
 class EventsGone(ControlplaneError):
