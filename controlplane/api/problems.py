@@ -72,11 +72,17 @@ STATUS_BY_ERROR: dict[type[errors.ControlplaneError], HTTPStatus] = {
     errors.KeyReused: HTTPStatus.UNPROCESSABLE_ENTITY,
     errors.VersionMismatch: HTTPStatus.PRECONDITION_FAILED,
     errors.VersionRequired: HTTPStatus.PRECONDITION_REQUIRED,
+    errors.LoginRefused: HTTPStatus.FORBIDDEN,
+    errors.TooManyGroups: HTTPStatus.FORBIDDEN,
+    errors.RedirectNotAllowed: HTTPStatus.FORBIDDEN,
+    errors.InvalidIdentityProvider: HTTPStatus.UNPROCESSABLE_ENTITY,
+    errors.SettingIsReadOnly: HTTPStatus.CONFLICT,
     errors.SecretsUnavailable: HTTPStatus.SERVICE_UNAVAILABLE,
     errors.RemoteFailed: HTTPStatus.UNPROCESSABLE_ENTITY,
     errors.UnknownJoinToken: HTTPStatus.NOT_FOUND,
     errors.AgentRetired: HTTPStatus.GONE,
     errors.EventsGone: HTTPStatus.GONE,
+    errors.IssuerUnavailable: HTTPStatus.SERVICE_UNAVAILABLE,
     errors.TooManyAttempts: HTTPStatus.TOO_MANY_REQUESTS,
 }
 
