@@ -9,6 +9,11 @@ from django.db.transaction import atomic
 class AccessConfig(AppConfig):
     name = "controlplane.access"
 
+    def import_models(self) -> None:
+        super().import_models()
+        # Tables of packages that themselves use those of controlplane.access.models.
+        import controlplane.access.login.oidc.models  # noqa: F401
+
     def ready(self) -> None:
         from controlplane.access import event_types  # noqa: F401  (registers event types)
 

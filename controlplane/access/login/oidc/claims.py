@@ -124,6 +124,8 @@ def _matched_part(pattern: str, value: str) -> str | None:
 
 
 def _filled_scope(segments: Mapping[str, str], part: str) -> Scope:
+    if not part and any("*" in segment for segment in segments.values()):
+        raise InvalidScope("`*` in the scope has no value: the rule's value does not end with `*`.")
     return Scope(**{name: segment.replace("*", part) for name, segment in segments.items()})
 
 

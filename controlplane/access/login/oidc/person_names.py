@@ -16,7 +16,7 @@ _MOST_COLLISIONS = 10_000
 
 
 def name_of(issuer: str, subject: str, claims: Mapping[str, Any], is_free: Callable[[str], bool]) -> str:
-    """Return the first free name: of `preferred_username`, else of the e-mail address, else of the subject."""
+    """Return a free name from `preferred_username`, else from the e-mail address, else from the subject."""
     base = next(filter(None, map(_legal, _candidates(claims))), "") or _anonymous_name(issuer, subject)
     if base.lower() not in _RESERVED and is_free(base):
         return base
