@@ -11,8 +11,9 @@ class AccessConfig(AppConfig):
 
     def import_models(self) -> None:
         super().import_models()
-        # Tables of packages that themselves use those of controlplane.access.models.
-        import controlplane.access.login.oidc.models  # noqa: F401
+        # Tables outside of models.py.
+        from controlplane.access import team_models  # noqa: F401
+        from controlplane.access.login.oidc import models  # noqa: F401
 
     def ready(self) -> None:
         from controlplane.access import event_types  # noqa: F401  (registers event types)
