@@ -5,7 +5,14 @@ from controlplane.access.login.oidc.provider_settings import parse_providers, si
 from controlplane.access.login.redirects import origin_of, parse_origins
 from controlplane.settings import environment as env
 
-__all__ = ["IDENTITY_PROVIDERS", "JIT", "LOCAL_LOGIN", "LOGIN_REDIRECT_ORIGINS", "PUBLIC_URL"]
+__all__ = [
+    "ACCESS_CONTACT",
+    "IDENTITY_PROVIDERS",
+    "JIT",
+    "LOCAL_LOGIN",
+    "LOGIN_REDIRECT_ORIGINS",
+    "PUBLIC_URL",
+]
 
 PUBLIC_URL = env.parsed(
     "PUBLIC_URL",
@@ -25,14 +32,19 @@ LOCAL_LOGIN = env.parsed(
     "LOCAL_LOGIN",
     parse_local_login,
     default="admins",
-    meaning="Who may log in with a password once an identity provider is configured: `admins`, `all` or `off`."
-    " Without a provider, everyone with a password may.",
+    meaning="Who may log in with a password once an identity provider is configured: `admins`, `all` or"
+    " `off`. Without a provider, everyone with a password may.",
 )
 JIT = env.boolean(
     "JIT",
     default=True,
     meaning="Create a person at the first login with an unknown identity. If off, an administrator must link"
     " the identity first.",
+)
+ACCESS_CONTACT = env.text(
+    "ACCESS_CONTACT",
+    default="",
+    meaning="Whom people without a role should ask, such as an e-mail address. Shown after their login.",
 )
 _FROM_FILE = env.parsed(
     "IDENTITY_PROVIDERS",
@@ -47,7 +59,9 @@ _SINGLE = single_provider(
     client_secret=env.text(
         "OIDC_CLIENT_SECRET", default="", meaning="Client secret at the provider of OIDC_ISSUER."
     ),
-    title=env.text("OIDC_TITLE", default="", meaning="Name of the provider of OIDC_ISSUER on the login page."),
+    title=env.text(
+        "OIDC_TITLE", default="", meaning="Name of the provider of OIDC_ISSUER on the login page."
+    ),
     kind=env.text(
         "OIDC_KIND",
         default="generic",

@@ -66,21 +66,27 @@ class LoginDetails:
         }
 
 
-def from_claims(claims: Mapping[str, Any], *, provider: str, identity_id: UUID, now: datetime) -> LoginDetails:
-    """Return the details of a login with these claims. A time in the future counts as now."""
-    auth_time = claims.get("auth_time")
-    is_number = isinstance(auth_time, int | float) and not isinstance(auth_time, bool)
-    stated = datetime.fromtimestamp(auth_time, UTC) if is_number and 0 < auth_time < now.timestamp() else now
+def from_claims(
+    claims: Mapping[str, Any], *, provider: str, identity_id: UUID, now: datetime
+) -> LoginDetails:
+    """Return the details of a login with these claims."""
     methods = claims.get("amr")
     return LoginDetails(
         started_at=now,
-        auth_time=stated,
+        auth_time=_auth_time(claims.get("auth_time"), now),
         provider=provider,
         identity_id=identity_id,
         provider_sid=_text(claims.get("sid")),
         acr=_text(claims.get("acr")),
         amr=tuple(_text(method) for method in methods[:20]) if isinstance(methods, list) else (),
     )
+
+
+def _auth_time(stated: object, now: datetime) -> datetime:
+    """Return the stated time; now if there is none, or if it is in the future."""
+    if isinstance(stated, int | float) and not isinstance(stated, bool) and 0 < stated < now.timestamp():
+        return datetime.fromtimestamp(stated, UTC)
+    return now
 
 
 def _text(value: object) -> str:

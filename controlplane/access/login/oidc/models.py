@@ -9,11 +9,12 @@ from django.db.models.functions import Now
 
 from controlplane.access.login.oidc.provider import ProviderKind
 from controlplane.access.secrets.sealed_columns import register_sealed_column
+from controlplane.access.team_models import organisation_field
 from controlplane.ids import uuid7
 
 
 class IdentityProvider(models.Model):
-    """An OpenID provider that was configured with the API. document: as in the API. secret: sealed."""
+    """An OpenID provider that was configured with the API. secret: sealed."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     slug = models.CharField(max_length=63, unique=True)
@@ -29,6 +30,7 @@ class IdentityProvider(models.Model):
     allowed_domains: Any = models.JSONField(default=list)
     tenants: Any = models.JSONField(default=list)
     is_active = models.BooleanField(default=True)
+    organisation = organisation_field()
     version = models.IntegerField(default=1)
     created_at = models.DateTimeField(db_default=Now(), editable=False)
 
