@@ -172,6 +172,12 @@ EXPLANATIONS: dict[str, Explanation] = {
         "The resource exists, and replacing or deleting it requires If-Match.",
         "Read it first, and send its ETag in If-Match.",
     ),
+    "unknown_identity_provider": Explanation(
+        "The identity provider does not exist, or it is not active.", _LIST_THEM
+    ),
+    "unknown_identity": Explanation(
+        "The identity does not exist, or it was removed.", "List the identities of the person."
+    ),
     "login_refused": Explanation(
         "The login at the identity provider succeeded, but its answer is not acceptable here.",
         "Read `detail`. Start the login again; if it is refused again, ask your operator.",

@@ -72,6 +72,8 @@ STATUS_BY_ERROR: dict[type[errors.ControlplaneError], HTTPStatus] = {
     errors.KeyReused: HTTPStatus.UNPROCESSABLE_ENTITY,
     errors.VersionMismatch: HTTPStatus.PRECONDITION_FAILED,
     errors.VersionRequired: HTTPStatus.PRECONDITION_REQUIRED,
+    errors.UnknownIdentityProvider: HTTPStatus.NOT_FOUND,
+    errors.UnknownIdentity: HTTPStatus.NOT_FOUND,
     errors.LoginRefused: HTTPStatus.FORBIDDEN,
     errors.TooManyGroups: HTTPStatus.FORBIDDEN,
     errors.RedirectNotAllowed: HTTPStatus.FORBIDDEN,

@@ -101,6 +101,8 @@ const provider = new Provider(issuer, {
       }),
     },
   },
+  // Ours is at a loopback address, which the provider would not call by itself.
+  fetch: (url, { dispatcher, ...options }) => globalThis.fetch(url, options),
   interactions: { url: (ctx, interaction) => `/interaction/${interaction.uid}` },
   // Everybody who logged in consents.
   loadExistingGrant: async (ctx) => {
@@ -137,7 +139,8 @@ async function interact(request, response, uid) {
   return provider.interactionFinished(request, response, { login: { accountId: account, acr, amr } });
 }
 
-// PUT /test/accounts/{name}: its claims. POST /test/backchannel-logout {client, sub, sid}: send a logout token.
+// PUT /test/accounts/{name}: its claims. POST /test/backchannel-logout {client, sub, sid, uri}: send a logout
+// token, to the client's own address unless `uri` is given.
 // GET /test/requests: what was requested so far, as "METHOD path".
 async function control(request, response, path) {
   const [, , subject, name] = path.split("/");
@@ -148,6 +151,7 @@ async function control(request, response, path) {
   }
   if (subject === "backchannel-logout") {
     const client = await provider.Client.find(body.client ?? "controlplane");
+    if (body.uri) client.backchannelLogoutUri = body.uri;
     const result = await client.backchannelLogout(body.sub, body.sid).then(() => "delivered", (error) => error.message);
     return send(response, 200, { result });
   }

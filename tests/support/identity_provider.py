@@ -1,7 +1,7 @@
 """A real OpenID provider for tests: `oidc-provider` (npm) on a loopback port.
 
-Use the fixture `identity_provider` (registered in tests/conftest.py): one server for the session, with the
-clients `controlplane` (confidential), `flytectl`, `flyte-cli`, `cpctl` (public) and `flytepropeller`, `pipeline`
+Use the fixture `identity_provider` (in tests/conftest.py): one server for the session, with the clients
+`controlplane` (confidential), `flytectl`, `flyte-cli`, `cpctl` (public) and `flytepropeller`, `pipeline`
 (client credentials). The secret of a confidential client is `<client>-secret-for-tests`.
 """
 
@@ -12,8 +12,12 @@ import os
 import re
 import shutil
 import subprocess
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from queue import Queue
+from threading import Thread
 from typing import Any
+from urllib.parse import parse_qs
 
 import httpx
 import pytest
@@ -32,7 +36,7 @@ def secret_of(client: str) -> str:
 
 
 class IdentityProvider:
-    """A running provider. controlplane: the URL of the server to which it sends browsers and logout tokens."""
+    """A running provider. controlplane: URL of the server to which it sends browsers and logout tokens."""
 
     def __init__(self, folder: Path, *, controlplane: str = "http://testserver", audience: str = "") -> None:
         _install()
@@ -59,6 +63,28 @@ class IdentityProvider:
     def send_logout_token(self, **body: str) -> str:
         """Have the provider send a logout token for `sub` or `sid`. Return "delivered" or its error."""
         return str(self._control("POST", "backchannel-logout", body)["result"])
+
+    def capture_logout_token(self, **body: str) -> str:
+        """Have the provider send a logout token to a listener here, and return the token."""
+        received: Queue[str] = Queue()
+
+        class Listener(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                content = self.rfile.read(int(self.headers["Content-Length"])).decode()
+                self.send_response(200)
+                self.end_headers()
+                received.put(parse_qs(content)["logout_token"][0])
+
+            def log_message(self, *arguments: object) -> None:
+                pass
+
+        with HTTPServer(("127.0.0.1", 0), Listener) as server:
+            thread = Thread(target=server.handle_request, daemon=True)
+            thread.start()
+            result = self.send_logout_token(uri=f"http://127.0.0.1:{server.server_port}/", **body)
+            assert result == "delivered", result
+            thread.join(10)
+        return received.get(timeout=10)
 
     def requests(self) -> list[str]:
         """The requests so far, as "METHOD /path"."""

@@ -111,6 +111,12 @@ def begin_login(provider: Provider, request: LoginRequest) -> BegunLogin:
     return BegunLogin(url, login.cookie)
 
 
+def attempted_provider(cookie: str) -> str:
+    """Return the name of the provider where the browser's login began; "" if it did not."""
+    rows = LoginAttempt.objects.filter(digest=LoginSecrets(cookie).digest, expires_at__gt=Now())
+    return rows.values_list("provider", flat=True).first() or ""
+
+
 def finish_login(cookie: str, callback: Callback) -> FinishedLogin:
     """Finish the login of the browser with this cookie. Raises LoginRefused, TooManyGroups, RemoteFailed."""
     login = LoginSecrets(cookie)

@@ -61,15 +61,15 @@ def is_incomplete(provider: Provider, claims: Mapping[str, Any]) -> bool:
     """True if the userinfo endpoint must be asked: the groups or the e-mail address are missing."""
     needs_groups = any(rule.claim == provider.group_claim for rule in provider.rules)
     root = provider.group_claim.partition(".")[0]
-    has_groups = provider.group_claim in claims or root in claims
-    return (needs_groups and not has_groups) or "email" not in claims
+    has_groups = any(claims.get(name) is not None for name in (provider.group_claim, root))
+    return (needs_groups and not has_groups) or claims.get("email") is None
 
 
 def with_userinfo(claims: Mapping[str, Any], userinfo: Mapping[str, Any]) -> dict[str, Any]:
     """Return the claims of both; the ID token's win. Raises LoginRefused if they are of different people."""
     if userinfo.get("sub") != claims.get("sub"):
         raise _refusal("sub")
-    return {**userinfo, **claims}
+    return {**userinfo, **{name: value for name, value in claims.items() if value is not None}}
 
 
 def _domain(provider: Provider, claims: Mapping[str, Any]) -> str:

@@ -19,7 +19,7 @@ from controlplane.access.login.oidc.claimed_access import apply_claims
 from controlplane.access.login.oidc.models import Identity
 from controlplane.access.login.oidc.person_names import name_of
 from controlplane.access.models import Principal, PrincipalKind
-from controlplane.errors import LoginRefused, NameTaken, NotFound
+from controlplane.errors import LoginRefused, NameTaken, UnknownIdentity
 from controlplane.events.types import EventType
 from controlplane.identity.actors import Actor, system
 
@@ -69,10 +69,10 @@ def link_identity(person: Principal, issuer: str, subject: str, *, actor: Actor)
 
 @transaction.atomic
 def unlink_identity(identity_id: UUID, *, actor: Actor) -> None:
-    """Remove an identity from its person; its sessions end. Raises NotFound."""
+    """Remove an identity from its person; its sessions end. Raises UnknownIdentity."""
     identity = list_identities().filter(id=identity_id).first()
     if identity is None:
-        raise NotFound("The identity does not exist.")
+        raise UnknownIdentity("The identity does not exist.")
     Identity.objects.filter(id=identity_id).delete()
     _record(event_types.IDENTITY_UNLINKED, identity, actor, before=identity_state(identity), after=None)
 

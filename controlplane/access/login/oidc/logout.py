@@ -22,7 +22,7 @@ from controlplane.access.login.oidc.provider import Provider
 from controlplane.access.login.oidc.provider_metadata import metadata_of, verify_token
 from controlplane.access.login.oidc.providers import active_provider, active_providers
 from controlplane.access.models import Session
-from controlplane.errors import IssuerUnavailable, NotFound
+from controlplane.errors import IssuerUnavailable, UnknownIdentityProvider
 from controlplane.identity.actors import Actor
 
 LOGOUT_PATH = "/logout"
@@ -40,7 +40,7 @@ def provider_logout_url(session: EndedSession, *, state: str) -> str:
     try:
         provider = active_provider(session.login.provider)
         endpoint = metadata_of(provider).end_session_endpoint
-    except (NotFound, IssuerUnavailable):
+    except (UnknownIdentityProvider, IssuerUnavailable):
         return ""
     if not endpoint:
         return ""

@@ -13,7 +13,7 @@ from controlplane.access.login.oidc.models import IdentityProvider
 from controlplane.access.login.oidc.provider import Provider, ProviderSource
 from controlplane.access.login.oidc.provider_documents import parse_provider, provider_document
 from controlplane.access.secrets.sealing import seal, unseal
-from controlplane.errors import NameTaken, NotFound, SettingIsReadOnly
+from controlplane.errors import NameTaken, SettingIsReadOnly, UnknownIdentityProvider
 from controlplane.events.types import EventType
 from controlplane.identity.actors import Actor
 from controlplane.preconditions import Precondition, check
@@ -44,7 +44,7 @@ def active_providers() -> list[Provider]:
 
 
 def active_provider(slug: str, *, with_secret: bool = False) -> Provider:
-    """Return a provider at which people can log in. Raises NotFound."""
+    """Return a provider at which people can log in. Raises UnknownIdentityProvider."""
     provider = next((provider for provider in active_providers() if provider.slug == slug), None)
     if provider is None:
         raise _unknown(slug)
@@ -61,7 +61,7 @@ def provider_with_secret(provider: Provider) -> Provider:
 
 
 def get_provider(slug: str) -> tuple[Provider, int]:
-    """Return the provider and its version; 0 for one of the settings. Raises NotFound."""
+    """Return the provider and its version; 0 for one of the settings. Raises UnknownIdentityProvider."""
     provider = next((provider for provider in configured_providers() if provider.slug == slug), None)
     if provider is not None:
         return provider, 0
@@ -70,7 +70,7 @@ def get_provider(slug: str) -> tuple[Provider, int]:
 
 
 def get_row(slug: str, *, lock: bool = False) -> IdentityProvider:
-    """Return the row of a provider. Raises NotFound."""
+    """Return the row of a provider. Raises UnknownIdentityProvider."""
     rows = IdentityProvider.objects.select_for_update() if lock else IdentityProvider.objects.all()
     row = rows.filter(slug=slug).first()
     if row is None:
@@ -117,7 +117,10 @@ def put_provider(
 
 @transaction.atomic
 def delete_provider(slug: str, *, precondition: Precondition | None, actor: Actor) -> None:
-    """Delete a provider. Its identities remain, and its sessions end. Raises NotFound, SettingIsReadOnly."""
+    """Delete a provider. Its identities remain, and its sessions end.
+
+    Raises UnknownIdentityProvider, SettingIsReadOnly.
+    """
     _check_is_writable(slug)
     row = get_row(slug, lock=True)
     check(precondition, row.version)
@@ -155,8 +158,8 @@ def _state(row: IdentityProvider) -> dict[str, Any]:
     return {**provider_document(provider_of(row)), "has_secret": bool(row.secret)}
 
 
-def _unknown(slug: str) -> NotFound:
-    return NotFound(f"The identity provider {slug[:80]!r} does not exist or is not active.")
+def _unknown(slug: str) -> UnknownIdentityProvider:
+    return UnknownIdentityProvider(f"The identity provider {slug[:80]!r} does not exist or is not active.")
 
 
 def _record(
