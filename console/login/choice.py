@@ -11,6 +11,7 @@ from django.urls import reverse
 from django.utils.http import urlencode
 from django.views.decorators.cache import never_cache
 
+from console.login.departures import leave
 from console.login.failure import failure_page
 from console.login.password import password_page
 from console.login.targets import target_of
@@ -55,7 +56,7 @@ def start(request: HttpRequest, provider: Provider, login_request: LoginRequest)
         begun = begin_login(provider, login_request)
     except ControlplaneError as error:
         return failure_page(request, error, provider)
-    response = HttpResponseRedirect(begun.url)
+    response = leave(request, begun.url)
     _set_cookie(response, begun)
     return response
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import html
+
 import pytest
 from django.db import connection
+from django.test import Client
 
-from controlplane.access.login.oidc.models import IdentityProvider
+from controlplane.access import principals
+from controlplane.access.login.oidc.models import Identity, IdentityProvider
 from controlplane.access.models import AuditRecord, Principal, Session
-from tests.support.api_client import Api, token_for
+from tests.support.api_client import ACTOR, Api, token_for
 from tests.support.identity_provider import CLIENT, secret_of
 from tests.support.logins import PUBLIC_URL, Person
 
@@ -200,3 +204,38 @@ def test_only_people_have_identities(api):
 
     assert (response.status_code, response.json()["code"]) == (403, "login_refused")
     assert api.post("identities", {"principal": "x", "issuer": "i", "subject": "s"}).status_code == 404
+
+
+def test_a_person_links_an_identity_after_logging_in_at_both(person, settings):
+    jane = principals.create_principal("jane", kind="person", actor=ACTOR)
+    person.console.force_login(jane)
+
+    begun = person.console.post("/account/identities/link", {"provider": "idp"})
+    url = html.unescape(begun.content.decode().partition('content="0;url=')[2].partition('"')[0])
+    assert "prompt=login" in url
+    assert person.console.get(person.confirm(url)).status_code == 302
+
+    assert Identity.objects.get().principal == jane
+    assert AuditRecord.objects.filter(action="identity.linked", actor="jane").exists()
+
+
+def test_an_identity_of_somebody_else_cannot_be_linked(person):
+    person.log_in()
+    person.console.get("/logout")
+    jane = principals.create_principal("jane", kind="person", actor=ACTOR)
+    person.console.force_login(jane)
+
+    begun = person.console.post("/account/identities/link", {"provider": "idp"})
+    url = html.unescape(begun.content.decode().partition('content="0;url=')[2].partition('"')[0])
+    response = person.console.get(person.confirm(url))
+
+    assert response.status_code == 403
+    assert Identity.objects.get().principal.name == person.account
+
+
+def test_linking_needs_a_login_and_the_token_of_a_form(person):
+    assert person.console.post("/account/identities/link", {"provider": "idp"})["Location"].startswith("/login")
+    strict = Client(enforce_csrf_checks=True)
+    strict.force_login(principals.create_principal("jane", kind="person", actor=ACTOR))
+    assert strict.post("/account/identities/link", {"provider": "idp"}).status_code == 403
+    assert strict.get("/account/identities/link?provider=idp")["Location"] == "/sessions"
