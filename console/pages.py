@@ -12,7 +12,7 @@ from django.contrib.auth.views import redirect_to_login
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
-from controlplane.access.authentication import caller_for
+from controlplane.access.authentication import authenticated
 from controlplane.access.models import Principal
 from controlplane.api import pages
 from controlplane.api.problems import STATUS_BY_ERROR
@@ -36,7 +36,7 @@ def page(view: View[Path]) -> Callable[Concatenate[HttpRequest, Path], HttpRespo
         if not is_part(request):
             # Read before the page loads its data, so that its event stream misses nothing.
             request.followed_from = log.last_given()  # type: ignore[attr-defined]  # read by the frame
-        caller = caller_for(request.user)
+        caller = authenticated(request.user)
         try:
             return view(request, caller, *args, **kwargs)
         except PermissionDenied as error:
