@@ -24,6 +24,7 @@ _DOCUMENT: dict[str, Any] = {
     "authoritative": False,
     "allowed_domains": [],
     "tenants": [],
+    "organisation": "default",
     "is_active": True,
 }
 _PROVIDER = {"slug": "work", **_DOCUMENT, "configured_in": "api", "version": 1}

@@ -55,6 +55,9 @@ class IdentityProviderWrite(StrictSerializer):
     tenants = serializers.ListField(
         child=Text(max_length=36), required=False, help_text="Ids of Entra tenants that may log in."
     )
+    organisation = Text(
+        required=False, max_length=63, help_text="Organisation of people who log in here for the first time."
+    )
     is_active = Flag(required=False)
 
 
@@ -78,6 +81,7 @@ class IdentityProviderRead(serializers.Serializer[Any]):
     authoritative = serializers.BooleanField()
     allowed_domains = serializers.ListField(child=serializers.CharField())
     tenants = serializers.ListField(child=serializers.CharField())
+    organisation = serializers.CharField()
     is_active = serializers.BooleanField()
     configured_in = serializers.ChoiceField(
         choices=SOURCES, help_text="`setting`: configured by the operator, and read-only here."

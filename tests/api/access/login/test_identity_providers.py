@@ -234,7 +234,9 @@ def test_an_identity_of_somebody_else_cannot_be_linked(person):
 
 
 def test_linking_needs_a_login_and_the_token_of_a_form(person):
-    assert person.console.post("/account/identities/link", {"provider": "idp"})["Location"].startswith("/login")
+    assert person.console.post("/account/identities/link", {"provider": "idp"})["Location"].startswith(
+        "/login"
+    )
     strict = Client(enforce_csrf_checks=True)
     strict.force_login(principals.create_principal("jane", kind="person", actor=ACTOR))
     assert strict.post("/account/identities/link", {"provider": "idp"}).status_code == 403
