@@ -10,6 +10,7 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.utils.http import urlencode
 from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods
 
 from console.login.departures import leave
 from console.login.failure import failure_page
@@ -33,6 +34,7 @@ _AGAIN = {"prompt": "login", "max_age": "0"}
 
 
 @never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
 def login(request: HttpRequest) -> HttpResponse:
     """Show how to log in. `idp` names a provider; `reauthenticate` asks for a new login there."""
     providers = active_providers()
@@ -55,7 +57,7 @@ def start(request: HttpRequest, provider: Provider, login_request: LoginRequest)
     try:
         begun = begin_login(provider, login_request)
     except ControlplaneError as error:
-        return failure_page(request, error, provider)
+        return failure_page(request, error, provider, is_begun=False)
     response = leave(request, begun.url)
     _set_cookie(response, begun)
     return response

@@ -92,7 +92,7 @@ def visitor(chromium: Browser, live: System, console: Console) -> Iterator[Page]
 
 
 def picture(page: Page, name: str) -> None:
-    """Look at the page dark and narrow, light and wide: nothing that hinders people, and a picture on request."""
+    """Look at the page dark and narrow, light and wide: nothing hinders people. A picture on request."""
     folder = os.environ.get("SCREENSHOTS", "")
     for theme, size in (("dark", NARROW), ("light", WIDE)):
         page.evaluate("theme => { document.documentElement.dataset.theme = theme }", theme)

@@ -100,7 +100,8 @@ def put_provider(
 ) -> tuple[IdentityProvider, bool]:
     """Create or replace a provider; True if it is new. secret: None leaves the present one.
 
-    Raises InvalidIdentityProvider, UnknownOrganisation, SettingIsReadOnly, VersionMismatch, VersionRequired, SecretsUnavailable.
+    Raises InvalidIdentityProvider, UnknownOrganisation, SettingIsReadOnly, VersionMismatch, VersionRequired,
+    SecretsUnavailable.
     """
     provider = parse_provider(document, "", ProviderSource.API)
     _check_is_writable(provider.slug)
