@@ -30,6 +30,7 @@ _COLUMNS = (
 
 
 def login(
+    *,
     server: Annotated[str, typer.Argument(metavar="URL", help="URL of the server.")],
     name: Annotated[str, typer.Option("--name", help="Name of the context.")] = "default",
     token_file: TokenFile = "",
@@ -42,7 +43,9 @@ def login(
     scope: Annotated[str, typer.Option(help="OAuth scopes, separated by spaces.")] = "all offline",
     production: Annotated[bool, typer.Option(help="Require typing its name for changes.")] = False,
 ) -> None:
-    """Log in to a server: in the browser, with a code, as a client, or with a token.
+    """Log in to a server.
+
+    In the browser, with a code on another device, as a client, or with a token.
 
     A token is read from a file or a hidden prompt.
 
@@ -70,9 +73,10 @@ def login(
 
 
 def logout() -> None:
-    """Delete the token of the current context, and revoke it if it came from an OAuth login.
+    """Log out of the current context.
 
-    A token that was saved with --token-file stays valid until it is revoked.
+    Its token is deleted, and revoked if it came from an OAuth login. A token that was saved with
+    --token-file stays valid until it is revoked.
 
     \b
     cpctl logout
@@ -109,7 +113,7 @@ def token() -> None:
     """Print a valid access token, for scripts and for `ExternalCommand` of Flyte's clients.
 
     \b
-    curl -H "Authorization: Bearer $(cpctl token)" https://controlplane.example.com/api/v1/me
+    cpctl token
     """
     context = SESSION.chosen()
     if not context.token:
