@@ -58,6 +58,8 @@ STATUS_BY_ERROR: dict[type[errors.ControlplaneError], HTTPStatus] = {
     errors.UnknownPrincipal: HTTPStatus.NOT_FOUND,
     errors.UnknownToken: HTTPStatus.NOT_FOUND,
     errors.UnknownRoleBinding: HTTPStatus.NOT_FOUND,
+    errors.UnknownOAuthClient: HTTPStatus.NOT_FOUND,
+    errors.UnknownClientSecret: HTTPStatus.NOT_FOUND,
     errors.Conflict: HTTPStatus.CONFLICT,
     errors.NameTaken: HTTPStatus.CONFLICT,
     errors.DuplicateInstance: HTTPStatus.CONFLICT,

@@ -206,6 +206,16 @@ class UnknownRoleBinding(NotFound):
     title = "Role binding not found"
 
 
+class UnknownOAuthClient(NotFound):
+    code = "unknown_oauth_client"
+    title = "OAuth client not found"
+
+
+class UnknownClientSecret(NotFound):
+    code = "unknown_client_secret"
+    title = "Client secret not found"
+
+
 class Conflict(ControlplaneError):
     code = "conflict"
     title = "Conflict with the current state"
