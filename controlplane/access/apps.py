@@ -10,7 +10,7 @@ class AccessConfig(AppConfig):
     name = "controlplane.access"
 
     def ready(self) -> None:
-        from controlplane.access import event_types  # noqa: F401  (registers event types)
+        from controlplane.access import event_types, login_event_types  # noqa: F401  (registers event types)
 
         post_migrate.connect(_grant_rights_on_tables, sender=self)
 

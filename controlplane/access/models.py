@@ -152,6 +152,10 @@ class AuditRecord(models.Model):
     after: Any = models.JSONField(null=True)
     reason = models.TextField(blank=True, default="")
     request_id = models.CharField(max_length=64)
+    # How the actor was authenticated; NULL in records from before these columns, and for the system.
+    client = models.CharField(max_length=255, null=True)
+    identity = models.CharField(max_length=600, null=True)
+    session_hint = models.CharField(max_length=32, null=True)
 
     objects = ScopedQuerySet["AuditRecord"].as_manager()
 

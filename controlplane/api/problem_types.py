@@ -172,6 +172,11 @@ EXPLANATIONS: dict[str, Explanation] = {
         "The resource exists, and replacing or deleting it requires If-Match.",
         "Read it first, and send its ETag in If-Match.",
     ),
+    "secrets_unavailable": Explanation(
+        "The server cannot encrypt or decrypt stored secrets: its key file is missing, invalid, or lacks a"
+        " key.",
+        "Ask the operator to correct the file in the setting SECRETS_KEY_FILE; `detail` says what is wrong.",
+    ),
     "remote_failed": Explanation(
         "A remote server did not respond as expected.",
         "Check the remote server's address and status, then send the request again.",

@@ -10,13 +10,15 @@ ControlplaneError
 │                           UnknownJoinToken, UnknownAgentConfig, UnknownPrincipal, ...
 ├── Conflict                NameTaken, DuplicateInstance, ServiceTypeTaken, StillInUse, ManagedElsewhere,
 │                           SourceIsReadOnly, LimitReached, KeyInFlight, PatchFailed
-└── InvalidAgentConfig, VersionMismatch, VersionRequired, AgentRetired, EventsGone, RemoteFailed, KeyReused
+└── InvalidAgentConfig, VersionMismatch, VersionRequired, AgentRetired, EventsGone, RemoteFailed, KeyReused,
+    SecretsUnavailable
 """
 
 from __future__ import annotations
 
 from uuid import UUID
 
+from controlplane.errors.access import SecretsUnavailable as SecretsUnavailable
 from controlplane.errors.base import ControlplaneError as ControlplaneError
 from controlplane.errors.field_error import FieldError as FieldError
 
