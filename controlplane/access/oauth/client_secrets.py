@@ -13,9 +13,11 @@ from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from controlplane.access import audit, event_types, tokens
+from controlplane.access import audit, tokens
+from controlplane.access.oauth import event_types
 from controlplane.access.oauth.models import ClientSecret, OAuthClient
 from controlplane.errors import FieldError, InvalidRequest, LimitReached, UnknownClientSecret
+from controlplane.events.types import EventType
 from controlplane.identity.actors import Actor
 
 _MOST_LIVE = 2
@@ -52,7 +54,7 @@ def create_secret(
         expires_at=_checked_expiry(expires_at),
     )
     row.refresh_from_db()
-    _record(event_types.CLIENT_SECRET_CREATED, row, actor=actor)
+    _record(event_types.SECRET_CREATED, row, actor=actor)
     return row, secret
 
 
@@ -64,7 +66,7 @@ def revoke_secret(client: OAuthClient, secret_id: UUID, *, actor: Actor) -> None
         raise UnknownClientSecret("The client has no such secret.")
     if row.revoked_at is None:
         ClientSecret.objects.filter(id=row.id).update(revoked_at=Now())
-        _record(event_types.CLIENT_SECRET_REVOKED, row, actor=actor)
+        _record(event_types.SECRET_REVOKED, row, actor=actor)
 
 
 def matching_secret(client: OAuthClient, secrets: Iterable[str]) -> ClientSecret | None:
@@ -119,8 +121,8 @@ def _checked_expiry(expires_at: datetime | None) -> datetime:
     return expires_at
 
 
-def _record(event_type: event_types.EventType, row: ClientSecret, *, actor: Actor) -> None:
-    is_new = event_type is event_types.CLIENT_SECRET_CREATED
+def _record(event_type: EventType, row: ClientSecret, *, actor: Actor) -> None:
+    is_new = event_type is event_types.SECRET_CREATED
     state = {"client": row.client.client_id, "hint": row.hint}
     audit.record(
         event_type,

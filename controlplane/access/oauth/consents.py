@@ -6,8 +6,9 @@ from collections.abc import Iterable
 
 from django.db import transaction
 
-from controlplane.access import audit, event_types
+from controlplane.access import login_event_types
 from controlplane.access.models import Principal
+from controlplane.access.occurrences import record_occurrence
 from controlplane.access.oauth.issuance import actor_of
 from controlplane.access.oauth.models import Consent, OAuthClient
 
@@ -30,13 +31,6 @@ def record_consent(person: Principal, client: OAuthClient, scopes: Iterable[str]
     if merged == consent.scopes:
         return
     Consent.objects.filter(id=consent.id).update(scopes=merged)
-    facts = {"client": client.client_id, "principal": person.name, "scope": " ".join(scopes)}
-    audit.record(
-        event_types.OAUTH_CONSENT_GIVEN,
-        "oauth",
-        str(consent.id),
-        actor=actor_of(person),
-        before={"scopes": consent.scopes},
-        after={"scopes": merged},
-        data=facts,
-    )
+    facts = {"client": client.client_id, "principal": person.name, "scopes": merged}
+    actor = actor_of(person, client)
+    record_occurrence(login_event_types.OAUTH_CONSENT_GIVEN, str(consent.id), actor=actor, data=facts)

@@ -12,9 +12,9 @@ from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
-from controlplane.access import attempt_counters, event_types, tokens
+from controlplane.access import attempt_counters, tokens
 from controlplane.access.models import Principal
-from controlplane.access.oauth import consents, issuance
+from controlplane.access.oauth import consents, event_types, issuance
 from controlplane.access.oauth.models import DeviceCode, OAuthClient, TokenFamily
 from controlplane.access.oauth.server import new_code
 from controlplane.errors import TooManyAttempts, UnknownToken
@@ -82,7 +82,7 @@ def poll(device_code: str, client: OAuthClient) -> Poll:
     now = timezone.now()
     if code.state == DeviceCode.State.USED:
         if code.family is not None:
-            issuance.revoke_family(code.family, event_types.OAUTH_CODE_REUSED)
+            issuance.revoke_family(code.family, event_types.CODE_REUSED)
         return Poll(None)
     if code.expires_at <= now:
         return Poll(EXPIRED)

@@ -10,10 +10,13 @@ from django.db import transaction
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from controlplane.access import audit, event_types, issue_tokens, tokens
+from controlplane.access import issue_tokens, login_event_types, tokens
 from controlplane.access.models import Principal, Token
+from controlplane.access.occurrences import record_occurrence
+from controlplane.access.oauth import event_types
 from controlplane.access.oauth.extension_grants import IssuedToken
 from controlplane.access.oauth.models import OAuthAccessToken, OAuthClient, RefreshToken, TokenFamily
+from controlplane.events.types import EventType
 from controlplane.identity.actors import Actor, system
 from controlplane.observability.request_ids import current_request_id
 
@@ -78,18 +81,11 @@ def store_access_token(secret: str, issue: Issue) -> Token:
         "client": client_id,
         "principal": issue.principal.name,
         "grant": issue.grant,
-        "scope": " ".join(issue.scopes),
+        "scopes": list(issue.scopes),
         "hint": token.hint,
     }
-    audit.record(
-        event_types.OAUTH_TOKEN_ISSUED,
-        "oauth",
-        str(token.id),
-        actor=actor_of(issue.principal),
-        before=None,
-        after=facts,
-        data=facts,
-    )
+    actor = actor_of(issue.principal, issue.client)
+    record_occurrence(login_event_types.OAUTH_TOKEN_ISSUED, str(token.id), actor=actor, data=facts)
     return token
 
 
@@ -129,7 +125,7 @@ def lock_family(family_id: object) -> TokenFamily:
 
 @transaction.atomic
 def revoke_family(
-    family: TokenFamily, reason: event_types.EventType = event_types.OAUTH_TOKENS_REVOKED
+    family: TokenFamily, reason: EventType = event_types.TOKENS_REVOKED
 ) -> None:
     """Revoke all tokens of a family, and what was created with them. Revoking again changes nothing."""
     family = lock_family(family.id)
@@ -140,15 +136,7 @@ def revoke_family(
     for token_id in Token.objects.filter(oauth__family=family, revoked_at=None).values_list("id", flat=True):
         issue_tokens.revoke_token(token_id, of=None, actor=actor)
     facts = {"client": family.client.client_id, "principal": family.principal.name}
-    audit.record(
-        reason,
-        "oauth",
-        str(family.id),
-        actor=actor,
-        before={**facts, "revoked": False},
-        after={**facts, "revoked": True},
-        data=facts,
-    )
+    record_occurrence(reason, str(family.id), actor=actor, data=facts)
 
 
 @transaction.atomic
@@ -160,5 +148,7 @@ def revoke_all_of_client(client: OAuthClient, *, actor: Actor) -> None:
         issue_tokens.revoke_token(token_id, of=None, actor=actor)
 
 
-def actor_of(principal: Principal) -> Actor:
-    return Actor(principal.id, principal.name, current_request_id())
+def actor_of(principal: Principal, client: OAuthClient | None = None) -> Actor:
+    """Return the principal as the actor, through the client."""
+    client_id = client.client_id if client else ""
+    return Actor(principal.id, principal.name, current_request_id(), client=client_id)

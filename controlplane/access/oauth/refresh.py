@@ -9,7 +9,7 @@ from enum import Enum
 from django.conf import settings
 from django.utils import timezone
 
-from controlplane.access import event_types, tokens
+from controlplane.access import login_event_types, tokens
 from controlplane.access.models import Principal
 from controlplane.access.oauth.issuance import lock_family, revoke_family
 from controlplane.access.oauth.models import OAuthClient, RefreshToken, TokenFamily
@@ -63,7 +63,7 @@ def use_refresh_token(secret: str, client: OAuthClient) -> TokenFamily | None:
     row.refresh_from_db()
     ruling = ruling_of(_facts(row, family))
     if ruling is Ruling.REVOKE_FAMILY:
-        revoke_family(family, event_types.OAUTH_REFRESH_REUSED)
+        revoke_family(family, login_event_types.OAUTH_REFRESH_REUSED)
     if ruling is not Ruling.ROTATE or not _may_continue(family.principal):
         return None
     if row.replaced_at is None:

@@ -6,16 +6,23 @@ tokens is replaced: access tokens go into the table of all tokens, and refresh t
 
 from __future__ import annotations
 
-import json
 from datetime import timedelta
 from typing import Any
 
 from django.utils import timezone
 from oauth2_provider.oauth2_validators import OAuth2Validator
-from oauthlib.oauth2 import InvalidGrantError, UnauthorizedClientError
+from oauthlib.oauth2 import InvalidGrantError
 
-from controlplane.access import event_types
-from controlplane.access.oauth import codes, device_codes, issuance, jwt_tokens, refresh, revocation, scopes
+from controlplane.access.oauth import (
+    codes,
+    device_codes,
+    event_types,
+    issuance,
+    jwt_tokens,
+    refresh,
+    revocation,
+    scopes,
+)
 from controlplane.access.oauth.client_authentication import authenticate, find_client
 from controlplane.access.oauth.credentials import read_credentials
 from controlplane.access.oauth.issuance import Issue
@@ -104,7 +111,7 @@ class Validator(OAuth2Validator):  # type: ignore[misc]  # it has no types
             return False
         if grant.used_at is not None:
             if grant.family is not None:
-                issuance.revoke_family(grant.family, event_types.OAUTH_CODE_REUSED)
+                issuance.revoke_family(grant.family, event_types.CODE_REUSED)
             return False
         if not grant.user.is_active:
             return False
@@ -200,10 +207,3 @@ class Validator(OAuth2Validator):  # type: ignore[misc]  # it has no types
 def _has_active_principal(client: OAuthClient) -> bool:
     return client.principal is not None and client.principal.is_active
 
-
-def claims_of(grant: AccessGrant) -> dict[str, Any]:
-    claims: dict[str, Any] = json.loads(grant.claims or "{}")
-    return claims
-
-
-__all__ = ["UnauthorizedClientError", "Validator", "claims_of"]
