@@ -17,7 +17,7 @@ _EVERY_SCOPE = (*scopes.KNOWN, "publish:*")
 
 @dataclass(frozen=True, slots=True)
 class ClientSpec:
-    """A client as it should be. principal: name of its service; empty for public clients.
+    """A client as it should be. principal: name of its service; empty for public clients. team: its owner.
 
     is_trusted: people are not asked for consent. bcrypt_hash: of its secret, from a file of static clients.
     """
@@ -31,6 +31,7 @@ class ClientSpec:
     default_scopes: tuple[str, ...] = ("all", "offline")
     audiences: tuple[str, ...] = ()
     principal: str = ""
+    team: str = ""
     may_introspect: bool = False
     is_trusted: bool = False
     is_active: bool = True

@@ -9,7 +9,7 @@ from typing import Any
 from django.db import IntegrityError, transaction
 
 from controlplane.access import audit
-from controlplane.access.models import Principal, PrincipalKind
+from controlplane.access.models import Principal, PrincipalKind, Team
 from controlplane.access.oauth import event_types
 from controlplane.access.oauth.client_specs import BUILT_IN, ClientSpec, check_spec, invalid
 from controlplane.access.oauth.issuance import revoke_all_of_client
@@ -19,6 +19,7 @@ from controlplane.errors import (
     SourceIsReadOnly,
     UnknownOAuthClient,
     UnknownPrincipal,
+    UnknownTeam,
 )
 from controlplane.events.types import EventType
 from controlplane.identity.actors import Actor, system
@@ -44,7 +45,7 @@ def ensure_client(spec: ClientSpec) -> OAuthClient:
     """Create or update a client from the settings, with its service principal and secret."""
     check_spec(spec)
     principal = _service(spec) if spec.principal else None
-    columns = _columns(spec) | {"principal": principal, "source": ClientSource.SETTING}
+    columns = _columns(spec) | {"principal": principal, "team": _team(spec), "source": ClientSource.SETTING}
     row = OAuthClient.objects.select_for_update(of=("self",)).filter(client_id=spec.client_id).first()
     if row is None:
         row = OAuthClient.objects.create(client_id=spec.client_id, **columns)
@@ -61,7 +62,7 @@ def ensure_client(spec: ClientSpec) -> OAuthClient:
 
 def get_client(client_id: str) -> OAuthClient:
     """Return the client, disabled or not. Raises UnknownOAuthClient."""
-    row = OAuthClient.objects.select_related("principal").filter(client_id=client_id).first()
+    row = OAuthClient.objects.select_related("principal", "team").filter(client_id=client_id).first()
     if row is None:
         raise UnknownOAuthClient(f"The OAuth client {client_id[:80]!r} does not exist.")
     return row
@@ -76,6 +77,7 @@ def create_client(spec: ClientSpec, *, actor: Actor) -> OAuthClient:
             row = OAuthClient.objects.create(
                 client_id=spec.client_id,
                 principal=_principal(spec),
+                team=_team(spec),
                 source=ClientSource.API,
                 **_columns(spec),
             )
@@ -96,7 +98,7 @@ def change_client(
         raise invalid("/type", "The type of a client cannot be changed. Create another client.")
     check_spec(spec)
     before = client_state(row)
-    columns = _columns(spec) | {"principal": _principal(spec)}
+    columns = _columns(spec) | {"principal": _principal(spec), "team": _team(spec)}
     if all(getattr(row, name) == value for name, value in columns.items()):
         return row
     OAuthClient.objects.filter(id=row.id).update(**columns, version=row.version + 1)
@@ -125,7 +127,7 @@ def client_state(row: OAuthClient) -> dict[str, Any]:
 
 
 def _lock(client_id: str, precondition: Precondition | None) -> OAuthClient:
-    rows = OAuthClient.objects.select_for_update(of=("self",)).select_related("principal")
+    rows = OAuthClient.objects.select_for_update(of=("self",)).select_related("principal", "team")
     row = rows.filter(client_id=client_id).first()
     if row is None:
         raise UnknownOAuthClient(f"The OAuth client {client_id[:80]!r} does not exist.")
@@ -146,6 +148,7 @@ def _spec_of(row: OAuthClient) -> ClientSpec:
         default_scopes=tuple(row.default_scopes),
         audiences=tuple(row.audiences),
         principal=row.principal.name if row.principal else "",
+        team=row.team.slug if row.team else "",
         may_introspect=row.may_introspect,
         is_trusted=row.skip_authorization,
         is_active=row.is_active,
@@ -176,6 +179,15 @@ def _principal(spec: ClientSpec) -> Principal | None:
     if principal.kind != PrincipalKind.SERVICE:
         raise invalid("/principal", "The principal of a client must be of the kind service.")
     return principal
+
+
+def _team(spec: ClientSpec) -> Team | None:
+    if not spec.team:
+        return None
+    team = Team.objects.filter(slug=spec.team).first()
+    if team is None:
+        raise UnknownTeam(f"The team {spec.team[:80]!r} does not exist.")
+    return team
 
 
 def _service(spec: ClientSpec) -> Principal:

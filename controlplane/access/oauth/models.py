@@ -28,6 +28,9 @@ class OAuthClient(AbstractApplication):
     principal: Any = models.ForeignKey(
         "access.Principal", null=True, on_delete=models.PROTECT, related_name="oauth_clients"
     )
+    team: Any = models.ForeignKey(
+        "access.Team", null=True, on_delete=models.PROTECT, related_name="oauth_clients"
+    )
     allowed_grants: Any = ArrayField(models.CharField(max_length=100))
     allowed_scopes: Any = ArrayField(models.CharField(max_length=100))
     default_scopes: Any = ArrayField(models.CharField(max_length=100))
