@@ -6,6 +6,7 @@ class Migration(migrations.Migration):
     dependencies = [("access", "0001_initial")]
 
     operations = [
+        migrations.AddField(model_name="token", name="auth_time", field=models.DateTimeField(null=True)),
         migrations.AddField(
             model_name="auditrecord", name="client", field=models.CharField(max_length=255, null=True)
         ),
