@@ -73,6 +73,8 @@ class Token(models.Model):
     expires_at = models.DateTimeField(null=True)
     revoked_at = models.DateTimeField(null=True)
     last_used_at = models.DateTimeField(null=True)
+    # Of an interactive OAuth login: when the person entered credentials. NULL for machine tokens.
+    auth_time = models.DateTimeField(null=True)
     # Few tokens have a parent: the partial index below omits the rest.
     parent = models.ForeignKey(
         "self", null=True, on_delete=models.CASCADE, related_name="children", db_index=False

@@ -64,6 +64,10 @@ EXPLANATIONS: dict[str, Explanation] = {
         "The request has no valid token or session.",
         "Send `Authorization: Bearer <token>` with a token that has not expired or been revoked.",
     ),
+    "insufficient_user_authentication": Explanation(
+        "The action is sensitive, and your login is not recent enough for it.",
+        "Log in again, then repeat the request. `max_age` is the longest accepted age in seconds.",
+    ),
     "permission_denied": Explanation("You do not have permission for this action at this scope.", _ASK_ADMIN),
     "insecure_transport": Explanation(
         "Tokens are accepted only over HTTPS.", "Send the request to the https:// address of the server."

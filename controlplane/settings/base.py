@@ -19,6 +19,7 @@ from controlplane.settings.probes import *
 from controlplane.settings.queue import *
 from controlplane.settings.secrets import *
 from controlplane.settings.security import *
+from controlplane.settings.step_up import *
 from controlplane.settings.web import *
 
 BASE_DIR = Path(__file__).resolve().parents[2]

@@ -3,9 +3,10 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     # Nullable columns without a default: Postgres only changes its catalogue, at any size of the table.
-    dependencies = [("access", "0001_initial")]
+    dependencies = [("access", "0002_teams")]
 
     operations = [
+        migrations.AddField(model_name="token", name="auth_time", field=models.DateTimeField(null=True)),
         migrations.AddField(
             model_name="auditrecord", name="client", field=models.CharField(max_length=255, null=True)
         ),

@@ -72,6 +72,7 @@ CODES = {
     "unknown_role_binding",
     "unknown_token",
     "secrets_unavailable",
+    "insufficient_user_authentication",
     "version_mismatch",
     "version_required",
 }
