@@ -17,7 +17,7 @@ from controlplane.access.models import Principal
 from controlplane.access.oauth import consents, event_types, issuance
 from controlplane.access.oauth.models import DeviceCode, OAuthClient, TokenFamily
 from controlplane.access.oauth.server import new_code
-from controlplane.errors import TooManyAttempts, UnknownToken
+from controlplane.errors import TooManyAttempts, UnknownDevice
 from controlplane.web.client_address import source_of
 
 # Neither vowels, so that codes are no words, nor similar letters (RFC 8628 section 6.1).
@@ -106,7 +106,7 @@ def mark_used(code: DeviceCode, family: TokenFamily) -> None:
 
 
 def find_waiting_device(user_code: str, *, session: str, address: str) -> DeviceCode:
-    """Return the device that waits with this user code. Raises UnknownToken, TooManyAttempts.
+    """Return the device that waits with this user code. Raises UnknownDevice, TooManyAttempts.
 
     session, address: of the person; both together may fail 10 times in 5 minutes.
     """
@@ -120,7 +120,7 @@ def find_waiting_device(user_code: str, *, session: str, address: str) -> Device
         user_code_digest=_user_code_digest(normalized(user_code)), expires_at__gt=timezone.now()
     ).first()
     if code is None or not code.client.is_active:
-        raise UnknownToken("The code is incorrect or has expired. Check the code that your device shows.")
+        raise UnknownDevice("The code is incorrect or has expired. Check the code that your device shows.")
     attempt_counters.add([key], _WINDOW_SECONDS, -1)
     return code
 
@@ -129,7 +129,7 @@ def find_waiting_device(user_code: str, *, session: str, address: str) -> Device
 def decide_about_device(
     code: DeviceCode, person: Principal, *, is_approved: bool, auth_time: datetime | None
 ) -> None:
-    """Approve or deny a waiting device for a person. Raises UnknownToken if somebody was faster.
+    """Approve or deny a waiting device for a person. Raises UnknownDevice if somebody was faster.
 
     auth_time: when the person logged in.
     """
@@ -138,7 +138,7 @@ def decide_about_device(
         id=code.id, state=DeviceCode.State.PENDING, expires_at__gt=timezone.now()
     )
     if not rows.update(state=state, principal=person, auth_time=auth_time):
-        raise UnknownToken("The code has expired or was used. Start again on your device.")
+        raise UnknownDevice("The code has expired or was used. Start again on your device.")
     if is_approved:
         consents.record_consent(person, code.client, code.scopes)
 

@@ -112,15 +112,18 @@ def start_family(
     )
 
 
-def store_refresh_token(secret: str, family: TokenFamily) -> RefreshToken:
-    """Store the digest of the next refresh token of a family, which the caller has locked or just created."""
-    family.generation += 1
-    TokenFamily.objects.filter(id=family.id).update(generation=family.generation)
+def store_refresh_token(secret: str, family: TokenFamily, after: int = 0) -> RefreshToken:
+    """Store the digest of a refresh token of a family, which the caller has locked or just created.
+
+    after: generation of the token that it replaces, so that parallel successors have the same generation.
+    """
+    newest = max(family.generation, after + 1)
+    TokenFamily.objects.filter(id=family.id).update(generation=newest)
     idle = timezone.now() + timedelta(seconds=settings.OAUTH_REFRESH_TOKEN_SECONDS)
     return RefreshToken.objects.create(
         family=family,
         digest=tokens.digest(secret),
-        generation=family.generation,
+        generation=after + 1,
         expires_at=min(idle, family.ends_at),
     )
 

@@ -103,7 +103,8 @@ def refusal(request: HttpRequest, error: InvalidAuthorizationRequest) -> HttpRes
     log.warning("oauth.authorization_refused", client=cut_name(request.GET.get("client_id", "")))
     context = {"description": error.description}
     page = render(request, "console/access/authorization_error.html", context, status=400)
-    page.headers.update(_NOT_CACHED)
+    for name, value in _NOT_CACHED.items():
+        page.headers[name] = value
     return page
 
 
