@@ -75,8 +75,8 @@ def create_device_code(
 
 def poll(device_code: str, client: OAuthClient) -> Poll:
     """Return the status of a device code, in a transaction: the code stays locked."""
-    rows = DeviceCode.objects.select_for_update(of=("self",)).select_related("principal", "family", "client")
-    code = rows.filter(digest=tokens.digest(device_code), client=client).first()
+    # Without joins: after waiting for the lock, Postgres joins what was there before the wait.
+    code = DeviceCode.objects.select_for_update().filter(digest=tokens.digest(device_code), client=client).first()
     if code is None:
         return Poll(None)
     now = timezone.now()

@@ -130,8 +130,7 @@ def store_refresh_token(secret: str, family: TokenFamily, after: int = 0) -> Ref
 
 def lock_family(family_id: object) -> TokenFamily:
     """Lock a family: its refreshes, and its revocation, run one after the other."""
-    rows = TokenFamily.objects.select_for_update(of=("self",)).select_related("client", "principal")
-    return rows.get(id=family_id)
+    return TokenFamily.objects.select_for_update().get(id=family_id)
 
 
 @transaction.atomic
