@@ -80,7 +80,10 @@ class OAuthClient(AbstractApplication):
 
 
 class ClientSecret(models.Model):
-    """A secret of a client. digest: SHA-256. slow_hash: bcrypt, of a secret from a file of static clients."""
+    """A secret of a client. digest: SHA-256. slow_hash: bcrypt, of a secret from a file of static clients.
+
+    warned_days: days before its expiry at which an event last warned of it.
+    """
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     client = models.ForeignKey(OAuthClient, on_delete=models.CASCADE, related_name="secrets")
@@ -91,6 +94,7 @@ class ClientSecret(models.Model):
     expires_at = models.DateTimeField(null=True)
     revoked_at = models.DateTimeField(null=True)
     last_used_at = models.DateTimeField(null=True)
+    warned_days = models.SmallIntegerField(null=True)
 
     class Meta:
         constraints = [
