@@ -29,7 +29,7 @@ def login_in_browser(
     verifier, state = secrets.token_urlsafe(48), secrets.token_urlsafe(24)
     server = _CallbackServer()
     try:
-        redirect_uri = f"http://localhost:{server.server_port}{_PATH}"
+        redirect_uri = f"http://127.0.0.1:{server.server_port}{_PATH}"
         query = {
             "response_type": "code",
             "client_id": login.client_id,
