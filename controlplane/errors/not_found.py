@@ -133,3 +133,13 @@ class UnknownDevice(NotFound):
 class UnknownClientSecret(NotFound):
     code = "unknown_client_secret"
     title = "Client secret not found"
+
+
+class UnknownIdentityProvider(NotFound):
+    code = "unknown_identity_provider"
+    title = "Identity provider not found"
+
+
+class UnknownIdentity(NotFound):
+    code = "unknown_identity"
+    title = "Identity not found"

@@ -97,6 +97,8 @@ SPECTACULAR_SETTINGS: dict[str, Any] = {
         "PrincipalKind": "controlplane.access.models.PrincipalKind",
         "ActionName": "controlplane.endpoints.access.schemas.ACTIONS",
         "RoleName": "controlplane.endpoints.access.schemas.ROLES",
+        "IdentityProviderKind": "controlplane.endpoints.access.login.schemas.KINDS",
+        "IdentityProviderSource": "controlplane.endpoints.access.login.schemas.SOURCES",
         "OverrideSourceKind": "overrides.api.effective.schemas.KINDS",
         "WhyNot": "overrides.api.effective.schemas.REASONS",
         "JsonPatchOperationName": "overrides.api.schemas.PATCH_OPERATIONS",

@@ -3,7 +3,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     # Nullable columns without a default: Postgres only changes its catalogue, at any size of the table.
-    dependencies = [("access", "0003_organisations")]
+    dependencies = [("access", "0003_login")]
 
     operations = [
         migrations.AddField(model_name="token", name="auth_time", field=models.DateTimeField(null=True)),

@@ -79,8 +79,8 @@ def test_a_person_logs_in_in_the_browser(cpctl, live):
     _, browser = person_with_browser("viewer", name="ada")
     login = cpctl.start("login", live.url, "--browser")
     cookies = "; ".join(f"{name}={morsel.value}" for name, morsel in browser.cookies.items())
-    page = urllib.request.Request(wait_for_url(login), headers={"Cookie": cookies})  # noqa: S310  # the server
-    with urllib.request.urlopen(page, timeout=10) as answer:  # noqa: S310  # follows to our own port
+    page = urllib.request.Request(wait_for_url(login), headers={"Cookie": cookies})  # the server
+    with urllib.request.urlopen(page, timeout=10) as answer:  # follows to our own port
         assert b"You are logged in" in answer.read()
     assert login.wait(30) == 0, login.stderr and login.stderr.read()
     assert "ada (person)" in cpctl("whoami").out
