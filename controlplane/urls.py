@@ -3,8 +3,8 @@
 from django.urls import URLPattern, URLResolver, include, path
 
 from controlplane import openapi
-from controlplane.endpoints.access.urls import urlpatterns as access
 from controlplane.endpoints.access.oauth.urls import protocol as oauth
+from controlplane.endpoints.access.urls import urlpatterns as access
 from controlplane.endpoints.events import views as events
 from controlplane.endpoints.observability import Metrics
 from controlplane.endpoints.problem_pages import problem_type, problem_types

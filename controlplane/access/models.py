@@ -225,17 +225,3 @@ class AuditRecord(models.Model):
 
     def __str__(self) -> str:
         return f"{self.at}: {self.actor} {self.action} {self.object_type} {self.object_id}"
-
-
-# Tables of packages below, so that Django finds them.
-from controlplane.access.oauth.models import (  # noqa: E402
-    AccessGrant as AccessGrant,
-    ClientSecret as ClientSecret,
-    Consent as Consent,
-    DeviceCode as DeviceCode,
-    OAuthAccessToken as OAuthAccessToken,
-    OAuthClient as OAuthClient,
-    RefreshToken as RefreshToken,
-    SigningKey as SigningKey,
-    TokenFamily as TokenFamily,
-)

@@ -56,7 +56,7 @@ class Poll:
 def create_device_code(
     client: OAuthClient, scopes: list[str], *, audience: str, address: str, device: str
 ) -> NewDeviceCode:
-    """Create the codes of a device. address, device: where the request came from, for the approving person."""
+    """Create the codes of a device. address, device: of the request, for the person who approves it."""
     device_code, user_code = new_code(), "".join(secrets.choice(ALPHABET) for _ in range(_LENGTH))
     seconds, interval = settings.OAUTH_DEVICE_CODE_SECONDS, settings.OAUTH_DEVICE_INTERVAL_SECONDS
     DeviceCode.objects.create(
@@ -76,7 +76,11 @@ def create_device_code(
 def poll(device_code: str, client: OAuthClient) -> Poll:
     """Return the status of a device code, in a transaction: the code stays locked."""
     # Without joins: after waiting for the lock, Postgres joins what was there before the wait.
-    code = DeviceCode.objects.select_for_update().filter(digest=tokens.digest(device_code), client=client).first()
+    code = (
+        DeviceCode.objects.select_for_update()
+        .filter(digest=tokens.digest(device_code), client=client)
+        .first()
+    )
     if code is None:
         return Poll(None)
     now = timezone.now()
@@ -95,7 +99,9 @@ def poll(device_code: str, client: OAuthClient) -> Poll:
 
 
 def _status_while_pending(code: DeviceCode, now: datetime) -> str:
-    is_early = code.polled_at is not None and now < code.polled_at + timedelta(seconds=code.interval) - _LEEWAY
+    is_early = (
+        code.polled_at is not None and now < code.polled_at + timedelta(seconds=code.interval) - _LEEWAY
+    )
     interval = code.interval + (_SLOWER_SECONDS if is_early else 0)
     DeviceCode.objects.filter(id=code.id).update(polled_at=now, interval=interval)
     return SLOW_DOWN if is_early else PENDING

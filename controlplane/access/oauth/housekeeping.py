@@ -7,9 +7,9 @@ from datetime import datetime, timedelta
 from django.db import transaction
 from django.db.models import Q
 
+from controlplane.access.models import Token
 from controlplane.access.oauth import event_types, signing_keys
 from controlplane.access.oauth.models import AccessGrant, ClientSecret, DeviceCode, TokenFamily
-from controlplane.access.models import Token
 from controlplane.access.occurrences import record_occurrence
 from controlplane.identity.actors import system
 
@@ -35,9 +35,7 @@ def delete_expired(now: datetime) -> None:
     tokens = Token.objects.filter(oauth__isnull=False, expires_at__lt=now - _TOKENS_KEPT)
     ids = tokens.filter(children__isnull=True).values_list("id", flat=True)[:_BATCH]
     Token.objects.filter(id__in=list(ids)).delete()
-    TokenFamily.objects.filter(
-        Q(ends_at__lt=now - _TOKENS_KEPT), Q(access_tokens__isnull=True)
-    ).delete()
+    TokenFamily.objects.filter(Q(ends_at__lt=now - _TOKENS_KEPT), Q(access_tokens__isnull=True)).delete()
 
 
 @transaction.atomic

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from uuid import UUID
 
 from django.conf import settings
 from django.db import transaction
@@ -12,10 +13,10 @@ from django.utils import timezone
 
 from controlplane.access import issue_tokens, login_event_types, tokens
 from controlplane.access.models import Principal, Token
-from controlplane.access.occurrences import record_occurrence
 from controlplane.access.oauth import event_types
 from controlplane.access.oauth.extension_grants import IssuedToken
 from controlplane.access.oauth.models import OAuthAccessToken, OAuthClient, RefreshToken, TokenFamily
+from controlplane.access.occurrences import record_occurrence
 from controlplane.events.types import EventType
 from controlplane.identity.actors import Actor, system
 from controlplane.observability.request_ids import current_request_id
@@ -128,15 +129,13 @@ def store_refresh_token(secret: str, family: TokenFamily, after: int = 0) -> Ref
     )
 
 
-def lock_family(family_id: object) -> TokenFamily:
+def lock_family(family_id: UUID) -> TokenFamily:
     """Lock a family: its refreshes, and its revocation, run one after the other."""
     return TokenFamily.objects.select_for_update().get(id=family_id)
 
 
 @transaction.atomic
-def revoke_family(
-    family: TokenFamily, reason: EventType = event_types.TOKENS_REVOKED
-) -> None:
+def revoke_family(family: TokenFamily, reason: EventType = event_types.TOKENS_REVOKED) -> None:
     """Revoke all tokens of a family, and what was created with them. Revoking again changes nothing."""
     family = lock_family(family.id)
     if family.revoked_at is not None:

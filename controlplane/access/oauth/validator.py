@@ -223,4 +223,3 @@ class Validator(OAuth2Validator):  # type: ignore[misc]  # it has no types
 
 def _has_active_principal(client: OAuthClient) -> bool:
     return client.principal is not None and client.principal.is_active
-

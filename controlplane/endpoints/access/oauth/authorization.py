@@ -39,7 +39,7 @@ class AuthorizationRequest:
 
 
 class InvalidAuthorizationRequest(Exception):
-    """An invalid request. location: where the client learns of it; empty if its address is not trustworthy."""
+    """An invalid request. location: of the client; empty if its address is not trustworthy."""
 
     def __init__(self, description: str, location: str = "") -> None:
         super().__init__(description)
@@ -116,9 +116,7 @@ def _redirect_within(location: str) -> HttpResponse:
     return HttpResponseRedirect(location, headers={"Cache-Control": "no-store"})
 
 
-def _login(
-    request: HttpRequest, authorization: AuthorizationRequest, *, is_silent: bool
-) -> HttpResponse:
+def _login(request: HttpRequest, authorization: AuthorizationRequest, *, is_silent: bool) -> HttpResponse:
     if is_silent:
         return redirect(_error_location(authorization, "login_required"))
     return _redirect_within(f"{reverse('login')}?{urlencode({'redirect_url': request.get_full_path()})}")

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from django.test import Client
 
-from controlplane.access.models import AccessGrant, Consent
 from controlplane.access.oauth import clients
 from controlplane.access.oauth.client_specs import ClientSpec
+from controlplane.access.oauth.models import AccessGrant, Consent
 from controlplane.events.models import Event
 from tests.support.api_client import ACTOR
 from tests.support.oauth_flows import CALLBACK, Login, answer_of, person_with_browser
@@ -22,7 +22,9 @@ def login():
     spec = ClientSpec("app", "Notebook", redirect_uris=(HTTPS, "http://localhost:53593/callback", "http://127.0.0.1/cb?x=1"),
                       scopes=("all", "offline", "read"), default_scopes=("read",))  # fmt: skip
     clients.create_client(spec, actor=ACTOR)
-    return Login(person_with_browser("viewer", name="ada")[1], client_id="app", redirect_uri=HTTPS, scope="read")
+    return Login(
+        person_with_browser("viewer", name="ada")[1], client_id="app", redirect_uri=HTTPS, scope="read"
+    )
 
 
 @pytest.mark.parametrize("uri", TRICKS)
@@ -99,7 +101,12 @@ def test_the_consent_page_checks_the_request_again(login):
 
 
 def test_parameters_of_the_form_change_nothing(login):
-    form = {"decision": "allow", "redirect_uri": "https://evil.example/", "scope": "all", "client_id": "flytectl"}
+    form = {
+        "decision": "allow",
+        "redirect_uri": "https://evil.example/",
+        "scope": "all",
+        "client_id": "flytectl",
+    }
     response = login.browser.post(login.authorize()["Location"], form)
 
     assert response["Location"].startswith(f"{HTTPS}?")

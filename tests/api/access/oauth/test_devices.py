@@ -8,8 +8,9 @@ from datetime import timedelta
 import pytest
 from django.db.models import F
 
-from controlplane.access.models import DeviceCode, OAuthClient, Token
+from controlplane.access.models import Token
 from controlplane.access.oauth.device_codes import ALPHABET
+from controlplane.access.oauth.models import DeviceCode, OAuthClient
 from tests.support.api_client import Api
 from tests.support.oauth_flows import DEVICE_GRANT, person_with_browser, post, refresh, token_request
 
@@ -17,7 +18,9 @@ pytestmark = pytest.mark.django_db
 
 
 def start(**parameters):
-    return post("/oauth2/device", {"client_id": "flytectl", "scope": "all offline", "audience": ""} | parameters)
+    return post(
+        "/oauth2/device", {"client_id": "flytectl", "scope": "all offline", "audience": ""} | parameters
+    )
 
 
 def poll(codes, client_id="flytectl"):
@@ -149,7 +152,10 @@ def test_a_client_without_the_grant_cannot_use_devices():
 
 
 def test_a_missing_or_unknown_device_code_is_refused():
-    assert token_request({"client_id": "flytectl", "grant_type": DEVICE_GRANT}).json()["error"] == "invalid_request"
+    assert (
+        token_request({"client_id": "flytectl", "grant_type": DEVICE_GRANT}).json()["error"]
+        == "invalid_request"
+    )
     assert poll({"device_code": "A" * 43}).json()["error"] == "invalid_grant"
 
 

@@ -19,11 +19,18 @@ from tests.support.oauth_flows import (
 )
 
 pytestmark = pytest.mark.django_db
-FLYTE_FIELDS = (
-    "issuer authorization_endpoint token_endpoint response_types_supported scopes_supported"
-    " token_endpoint_auth_methods_supported jwks_uri code_challenge_methods_supported grant_types_supported"
-    " device_authorization_endpoint"
-).split()
+FLYTE_FIELDS = [
+    "issuer",
+    "authorization_endpoint",
+    "token_endpoint",
+    "response_types_supported",
+    "scopes_supported",
+    "token_endpoint_auth_methods_supported",
+    "jwks_uri",
+    "code_challenge_methods_supported",
+    "grant_types_supported",
+    "device_authorization_endpoint",
+]
 
 
 @pytest.fixture

@@ -11,8 +11,8 @@ from django.utils import timezone
 from joserfc import jwt
 from joserfc.jwk import KeySet
 
-from controlplane.access.models import SigningKey
 from controlplane.access.oauth import signing_keys
+from controlplane.access.oauth.models import SigningKey
 from controlplane.access.oauth.signing_keys import rotate, rotate_if_old
 from tests.support.api_client import ACTOR, Api
 from tests.support.oauth_flows import Login, basic, person_with_browser, post, service_client, token_request
@@ -33,7 +33,9 @@ def verified(token):
 
 
 def request(client, secret, **parameters):
-    return token_request({"grant_type": "client_credentials", **parameters}, **basic(client.client_id, secret))
+    return token_request(
+        {"grant_type": "client_credentials", **parameters}, **basic(client.client_id, secret)
+    )
 
 
 def test_a_token_for_another_audience_is_a_jwt(jwts):
@@ -80,7 +82,9 @@ def test_a_revoked_jwt_is_inactive_in_introspection(jwts):
     token = request(client, secret, audience=FLYTE).json()["access_token"]
 
     def active():
-        return post("/oauth2/introspect", {"token": token}, **basic(client.client_id, secret)).json()["active"]
+        return post("/oauth2/introspect", {"token": token}, **basic(client.client_id, secret)).json()[
+            "active"
+        ]
 
     before = active()
     post("/oauth2/revoke", {"token": token}, **basic(client.client_id, secret))

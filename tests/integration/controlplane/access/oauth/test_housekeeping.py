@@ -8,15 +8,9 @@ import pytest
 from django.utils import timezone
 
 from controlplane.access import tasks
-from controlplane.access.models import (
-    AccessGrant,
-    ClientSecret,
-    DeviceCode,
-    RefreshToken,
-    Token,
-    TokenFamily,
-)
+from controlplane.access.models import Token
 from controlplane.access.oauth.housekeeping import delete_expired, due_warning, warn_of_expiring_secrets
+from controlplane.access.oauth.models import AccessGrant, ClientSecret, DeviceCode, RefreshToken, TokenFamily
 from controlplane.events.models import Event
 from tests.support.oauth_flows import Login, person_with_browser, post, service_client
 
@@ -26,7 +20,16 @@ NOW = timezone.now()
 
 @pytest.mark.parametrize(
     ("days_left", "warned", "due"),
-    [(31, None, None), (30, None, 30), (29, 30, None), (7, 30, 7), (6, 7, None), (1, 7, 1), (0.5, 1, None), (3, None, 7)],
+    [
+        (31, None, None),
+        (30, None, 30),
+        (29, 30, None),
+        (7, 30, 7),
+        (6, 7, None),
+        (1, 7, 1),
+        (0.5, 1, None),
+        (3, None, 7),
+    ],
 )
 def test_a_warning_is_due_once_for_each_limit(days_left, warned, due):
     assert due_warning(NOW + timedelta(days=days_left), NOW, warned) == due

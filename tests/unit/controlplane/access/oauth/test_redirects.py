@@ -4,7 +4,11 @@ import pytest
 
 from controlplane.access.oauth.redirects import is_allowed, may_register
 
-REGISTERED = ("https://app.example.com/callback", "http://localhost:53593/callback", "http://127.0.0.1/cb?x=1")
+REGISTERED = (
+    "https://app.example.com/callback",
+    "http://localhost:53593/callback",
+    "http://127.0.0.1/cb?x=1",
+)
 TRICKS = [
     "https://evil.example/callback",
     "//evil.example/callback",
@@ -70,7 +74,9 @@ def test_a_registered_address_is_allowed_exactly(uri):
     assert is_allowed(uri, REGISTERED, is_public=False)
 
 
-@pytest.mark.parametrize("uri", ["http://localhost:1/callback", "http://localhost/callback", "http://127.0.0.1:8080/cb?x=1"])
+@pytest.mark.parametrize(
+    "uri", ["http://localhost:1/callback", "http://localhost/callback", "http://127.0.0.1:8080/cb?x=1"]
+)
 def test_only_public_clients_may_use_any_loopback_port(uri):
     assert is_allowed(uri, REGISTERED, is_public=True)
     assert not is_allowed(uri, REGISTERED, is_public=False)
