@@ -245,33 +245,3 @@ class AuditRecord(models.Model):
 
     def __str__(self) -> str:
         return f"{self.at}: {self.actor} {self.action} {self.object_type} {self.object_id}"
-
-
-# Tables of packages below, so that Django finds them.
-from controlplane.access.oauth.models import (  # noqa: E402
-    AccessGrant as AccessGrant,
-)
-from controlplane.access.oauth.models import (
-    ClientSecret as ClientSecret,
-)
-from controlplane.access.oauth.models import (
-    Consent as Consent,
-)
-from controlplane.access.oauth.models import (
-    DeviceCode as DeviceCode,
-)
-from controlplane.access.oauth.models import (
-    OAuthAccessToken as OAuthAccessToken,
-)
-from controlplane.access.oauth.models import (
-    OAuthClient as OAuthClient,
-)
-from controlplane.access.oauth.models import (
-    RefreshToken as RefreshToken,
-)
-from controlplane.access.oauth.models import (
-    SigningKey as SigningKey,
-)
-from controlplane.access.oauth.models import (
-    TokenFamily as TokenFamily,
-)

@@ -13,9 +13,10 @@ from urllib.parse import parse_qs, quote_plus, urlsplit
 from django.test import Client
 
 from controlplane.access import principals
-from controlplane.access.models import OAuthClient, Principal, PrincipalKind
+from controlplane.access.models import Principal, PrincipalKind
 from controlplane.access.oauth import client_secrets, clients
 from controlplane.access.oauth.client_specs import ClientSpec
+from controlplane.access.oauth.models import OAuthClient
 from tests.support.api_client import ACTOR, make_principal
 
 CALLBACK = "http://localhost:53593/callback"

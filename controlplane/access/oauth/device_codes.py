@@ -56,7 +56,7 @@ class Poll:
 def create_device_code(
     client: OAuthClient, scopes: list[str], *, audience: str, address: str, device: str
 ) -> NewDeviceCode:
-    """Create the codes of a device. address, device: where the request came from, for the approving person."""
+    """Create the codes of a device. address, device: of the request, for the person who approves it."""
     device_code, user_code = new_code(), "".join(secrets.choice(ALPHABET) for _ in range(_LENGTH))
     seconds, interval = settings.OAUTH_DEVICE_CODE_SECONDS, settings.OAUTH_DEVICE_INTERVAL_SECONDS
     DeviceCode.objects.create(

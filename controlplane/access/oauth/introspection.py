@@ -18,7 +18,7 @@ _INACTIVE: dict[str, Any] = {"active": False}
 def describe_token(secret: str, client: OAuthClient) -> dict[str, Any] | None:
     """Return the description of a token for the client; None if the client may not have it.
 
-    Only confidential clients may ask. A client without permission gets the same response for an unknown token.
+    Only confidential clients may ask. For a client without permission, unknown tokens are no exception.
     """
     if client.is_public:
         return None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from uuid import UUID
 
 from django.conf import settings
 from django.db import transaction
@@ -128,7 +129,7 @@ def store_refresh_token(secret: str, family: TokenFamily, after: int = 0) -> Ref
     )
 
 
-def lock_family(family_id: object) -> TokenFamily:
+def lock_family(family_id: UUID) -> TokenFamily:
     """Lock a family: its refreshes, and its revocation, run one after the other."""
     return TokenFamily.objects.select_for_update().get(id=family_id)
 

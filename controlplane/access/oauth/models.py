@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
@@ -24,7 +24,7 @@ class OAuthClient(AbstractApplication):
     other resource servers for which it may request tokens. skip_authorization: people are not asked.
     """
 
-    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    id: Any = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     client_id = models.CharField(max_length=100, unique=True)
     principal: Any = models.ForeignKey(
         "access.Principal", null=True, on_delete=models.PROTECT, related_name="oauth_clients"
@@ -42,15 +42,15 @@ class OAuthClient(AbstractApplication):
     version = models.BigIntegerField(default=1)
 
     # Columns of other registrations, owners and secrets: ClientSecret holds digests, and keys sign for all.
-    user: ClassVar[None] = None
-    client_secret: ClassVar[None] = None
-    hash_client_secret: ClassVar[None] = None
-    authorization_grant_type: ClassVar[None] = None
-    algorithm: ClassVar[None] = None
-    allowed_origins: ClassVar[None] = None
-    post_logout_redirect_uris: ClassVar[None] = None
-    registration_source: ClassVar[None] = None
-    cimd_expires_at: ClassVar[None] = None
+    user: Any = None
+    client_secret: Any = None
+    hash_client_secret: Any = None
+    authorization_grant_type: Any = None
+    algorithm: Any = None
+    allowed_origins: Any = None
+    post_logout_redirect_uris: Any = None
+    registration_source: Any = None
+    cimd_expires_at: Any = None
 
     class Meta:
         constraints = [
@@ -179,7 +179,7 @@ class RefreshToken(models.Model):
 class AccessGrant(AbstractGrant):
     """An authorization code. code: its SHA-256 digest in hexadecimal. family: the tokens that it gave."""
 
-    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    id: Any = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     used_at = models.DateTimeField(null=True)
     family = models.OneToOneField(TokenFamily, null=True, on_delete=models.CASCADE, related_name="code")
     audience = models.CharField(max_length=255, blank=True, default="")
@@ -193,7 +193,8 @@ class AccessGrant(AbstractGrant):
 class DeviceCode(models.Model):
     """A device that waits until a person approves it in a browser.
 
-    user_code_digest: keyed, since a user code is short. auth_time: of the approving person's login. address, device: where the request came from.
+    user_code_digest: keyed, since a user code is short. auth_time: of the approving person's login.
+    address, device: where the request came from.
     """
 
     class State(models.TextChoices):

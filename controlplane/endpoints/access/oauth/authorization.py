@@ -39,7 +39,7 @@ class AuthorizationRequest:
 
 
 class InvalidAuthorizationRequest(Exception):
-    """An invalid request. location: where the client learns of it; empty if its address is not trustworthy."""
+    """An invalid request. location: of the client; empty if its address is not trustworthy."""
 
     def __init__(self, description: str, location: str = "") -> None:
         super().__init__(description)

@@ -73,9 +73,9 @@ def _limited(view: View, request: HttpRequest) -> HttpResponse:
     if limits.count_request(client_id, address):
         log.warning("oauth.rate_limited", client=cut_name(client_id), address=address)
         message = "Too many failed requests. Try again in a minute."
-        response = error_response(OAuthError("temporarily_unavailable", message, status=429))
-        response["Retry-After"] = str(limits.WINDOW_SECONDS)
-        return response
+        refusal = error_response(OAuthError("temporarily_unavailable", message, status=429))
+        refusal["Retry-After"] = str(limits.WINDOW_SECONDS)
+        return refusal
     response = _answer(view, request)
     error = getattr(response, "oauth_error", "")
     if response.status_code < HTTPStatus.BAD_REQUEST or error in _POLLING:
@@ -117,7 +117,7 @@ def error_response(error: OAuthError) -> JsonResponse:
 
 
 def credentials_of(request: HttpRequest) -> Credentials:
-    return read_credentials(request.headers.get("Authorization", ""), request.POST.dict())  # type: ignore[arg-type]
+    return read_credentials(request.headers.get("Authorization", ""), request.POST.dict())
 
 
 def require_client(request: HttpRequest) -> OAuthClient:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from django.test import Client
 
-from controlplane.access.models import AccessGrant, Consent
 from controlplane.access.oauth import clients
 from controlplane.access.oauth.client_specs import ClientSpec
+from controlplane.access.oauth.models import AccessGrant, Consent
 from controlplane.events.models import Event
 from tests.support.api_client import ACTOR
 from tests.support.oauth_flows import CALLBACK, Login, answer_of, person_with_browser

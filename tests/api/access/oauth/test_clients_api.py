@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from controlplane.access import principals
-from controlplane.access.models import AuditRecord, ClientSecret, OAuthClient, PrincipalKind
+from controlplane.access.models import AuditRecord, PrincipalKind
 from controlplane.access.oauth import clients
 from controlplane.access.oauth.client_specs import BUILT_IN, ClientSpec
 from controlplane.access.oauth.clients import ensure_built_in_clients, ensure_client
+from controlplane.access.oauth.models import ClientSecret, OAuthClient
 from tests.support.api_client import ACTOR, Api, make_principal, token_for
 from tests.support.oauth_flows import Login, basic, person_with_browser, refresh, token_request
 
@@ -144,8 +147,8 @@ def test_built_in_clients_are_listed_and_read_only(api):
     deleted = api.delete("oauth-clients/flytectl", If_Match='"v1"')
     assert {patched.json()["code"], deleted.json()["code"]} == {"source_is_read_only"}
     assert api.post("oauth-clients/flytectl/secrets", {}).status_code == 400
-    assert api.post("oauth-clients", {**BODY, "client_id": "cpctl", "type": "public", "grants": ["refresh_token"]}
-                    ).status_code == 409  # fmt: skip
+    body = {**BODY, "client_id": "cpctl", "type": "public", "grants": ["refresh_token"]}
+    assert api.post("oauth-clients", body).status_code == 409
 
 
 @pytest.mark.parametrize("role", ["viewer", "editor", "agent"])
@@ -222,8 +225,8 @@ def test_a_short_secret_keeps_its_slow_hash():
     import bcrypt
 
     hashed = bcrypt.hashpw(b"foobar", bcrypt.gensalt(4)).decode()
-    ensure_client(ClientSpec("propeller", is_public=False, grants=("client_credentials",), principal="propeller",
-                             bcrypt_hash=hashed))  # fmt: skip
+    spec = ClientSpec("propeller", is_public=False, grants=("client_credentials",), principal="propeller")
+    ensure_client(replace(spec, bcrypt_hash=hashed))
 
     response = token_request({"grant_type": "client_credentials"}, **basic("propeller", "foobar"))
 

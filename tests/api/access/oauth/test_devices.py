@@ -8,8 +8,9 @@ from datetime import timedelta
 import pytest
 from django.db.models import F
 
-from controlplane.access.models import DeviceCode, OAuthClient, Token
+from controlplane.access.models import Token
 from controlplane.access.oauth.device_codes import ALPHABET
+from controlplane.access.oauth.models import DeviceCode, OAuthClient
 from tests.support.api_client import Api
 from tests.support.oauth_flows import DEVICE_GRANT, person_with_browser, post, refresh, token_request
 

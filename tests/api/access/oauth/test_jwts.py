@@ -11,8 +11,8 @@ from django.utils import timezone
 from joserfc import jwt
 from joserfc.jwk import KeySet
 
-from controlplane.access.models import SigningKey
 from controlplane.access.oauth import signing_keys
+from controlplane.access.oauth.models import SigningKey
 from controlplane.access.oauth.signing_keys import rotate, rotate_if_old
 from tests.support.api_client import ACTOR, Api
 from tests.support.oauth_flows import Login, basic, person_with_browser, post, service_client, token_request

@@ -7,7 +7,8 @@ from datetime import timedelta
 import pytest
 from django.db.models import F
 
-from controlplane.access.models import RefreshToken, Token, TokenFamily
+from controlplane.access.models import Token
+from controlplane.access.oauth.models import RefreshToken, TokenFamily
 from controlplane.events.models import Event
 from tests.support.api_client import Api
 from tests.support.oauth_flows import Login, basic, person_with_browser, post, refresh, service_client
@@ -127,8 +128,8 @@ def test_a_disabled_person_cannot_refresh(tokens):
 
 
 def test_a_disabled_client_cannot_refresh_and_its_tokens_end(tokens):
-    from controlplane.access.models import OAuthClient
     from controlplane.access.oauth import clients
+    from controlplane.access.oauth.models import OAuthClient
     from tests.support.api_client import ACTOR
 
     OAuthClient.objects.filter(client_id="flytectl").update(source="api")
@@ -156,7 +157,7 @@ def test_no_column_contains_a_token_or_code(tokens):
     from django.db import connection
 
     body = refresh(tokens["refresh_token"]).json()
-    client, secret = service_client("viewer")
+    _, secret = service_client("viewer")
     login = Login(person_with_browser("viewer")[1])
     code = login.code()
     login.exchange(code)

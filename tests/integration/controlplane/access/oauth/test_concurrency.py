@@ -7,8 +7,9 @@ import threading
 import pytest
 from django.db import connection, transaction
 
-from controlplane.access.models import AccessGrant, OAuthAccessToken, RefreshToken, Token, TokenFamily
+from controlplane.access.models import Token
 from controlplane.access.oauth import issuance
+from controlplane.access.oauth.models import AccessGrant, OAuthAccessToken, RefreshToken, TokenFamily
 from tests.support.api_client import Api
 from tests.support.oauth_flows import Login, person_with_browser, refresh, token_request
 

@@ -8,15 +8,9 @@ import pytest
 from django.utils import timezone
 
 from controlplane.access import tasks
-from controlplane.access.models import (
-    AccessGrant,
-    ClientSecret,
-    DeviceCode,
-    RefreshToken,
-    Token,
-    TokenFamily,
-)
+from controlplane.access.models import Token
 from controlplane.access.oauth.housekeeping import delete_expired, due_warning, warn_of_expiring_secrets
+from controlplane.access.oauth.models import AccessGrant, ClientSecret, DeviceCode, RefreshToken, TokenFamily
 from controlplane.events.models import Event
 from tests.support.oauth_flows import Login, person_with_browser, post, service_client
 
