@@ -11,11 +11,12 @@ from django.contrib.auth.views import redirect_to_login
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
-from controlplane.access.authentication import caller_for
+from console.step_up import ask_for_login
+from controlplane.access.authentication import session_caller
 from controlplane.access.models import Principal
 from controlplane.api import pages
 from controlplane.api.problems import STATUS_BY_ERROR
-from controlplane.errors import ControlplaneError, PermissionDenied
+from controlplane.errors import ControlplaneError, PermissionDenied, StepUpRequired
 from controlplane.events import log
 from controlplane.identity.actors import Actor
 from controlplane.identity.callers import Caller
@@ -36,7 +37,9 @@ def page(view: View[Path]) -> Callable[Concatenate[HttpRequest, Path], HttpRespo
             # Read before the page loads its data, so that its event stream misses nothing.
             request.followed_from = log.last_given()  # type: ignore[attr-defined]  # read by the frame
         try:
-            return view(request, caller_for(request.user), *args, **kwargs)
+            return view(request, session_caller(request, request.user), *args, **kwargs)
+        except StepUpRequired as error:
+            return ask_for_login(request, error)
         except PermissionDenied as error:
             return render(request, "console/denied.html", {"reason": error.detail}, status=403)
         except ControlplaneError as error:

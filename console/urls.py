@@ -3,7 +3,7 @@
 from django.contrib.auth.views import LogoutView
 from django.urls import include, path
 
-from console import dashboard, search
+from console import dashboard, search, step_up
 from console.fleet import pages as fleet
 from console.login import LoginPage
 from console.overrides import editor, history, resource_types
@@ -23,6 +23,7 @@ urlpatterns = [
     path("resource-types/<str:resource_type>/edit", resource_types.edit, name="resource-type-edit"),
     path("agents", fleet.agents, name="agents"),
     path("search", search.search, name="search"),
+    path("login/step-up", step_up.confirm, name="step-up"),
     path("login", LoginPage.as_view(), name="login"),
     path("logout", LogoutView.as_view(next_page="login"), name="logout"),
     path("", include("console.fleet.urls")),

@@ -210,7 +210,7 @@ class AuditRecord(models.Model):
     # How the actor was authenticated; NULL in records from before these columns, and for the system.
     client = models.CharField(max_length=255, null=True)
     identity = models.CharField(max_length=600, null=True)
-    session_hint = models.CharField(max_length=32, null=True)
+    session_hint = models.CharField(max_length=63, null=True)
 
     objects = ScopedQuerySet["AuditRecord"].as_manager()
 

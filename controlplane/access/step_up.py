@@ -2,51 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from django.conf import settings
-from django.contrib.sessions.backends.base import SessionBase
 from django.utils import timezone
 
 from controlplane.access.models import Session, Token
 from controlplane.identity.callers import Caller
 from controlplane.identity.logins import Login, StepUpPolicy, is_recent
 
-# Keys of a console session's data.
-_AUTH_TIME, _ACR, _AMR, _IDENTITY = "auth_time", "acr", "amr", "identity"
+# Key of the login in a console session's data.
+_LOGIN = "_login"
 _LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-def remember_login(
-    session: SessionBase,
-    *,
-    auth_time: datetime | None = None,
-    identity: str = "",
-    acr: str = "",
-    amr: Sequence[str] = (),
-) -> None:
-    """Record in a console session when and how the person logged in.
+def remember_login(session: Any) -> None:
+    """Record in a console session that the person has just entered the password."""
+    session[_LOGIN] = {**session.get(_LOGIN, {}), "auth_time": int(timezone.now().timestamp())}
 
-    auth_time: now by default. identity: at the identity provider, as `<issuer>#<subject>`.
-    """
-    session[_AUTH_TIME] = int((auth_time or timezone.now()).timestamp())
-    session[_IDENTITY], session[_ACR], session[_AMR] = identity, acr, list(amr)
+
+def provider_of(session: Any) -> str:
+    """Return the slug of the identity provider of a session's login; empty for a local login."""
+    return str(session.get(_LOGIN, {}).get("provider", ""))
 
 
 def login_of_session(session: Any) -> Login:
     """Return the login of a console session. Without a recorded time, it is the time of the session's key."""
     row: Session | None = getattr(session, "row", None)
-    seconds = session.get(_AUTH_TIME)
+    details = session.get(_LOGIN, {})
+    seconds = details.get("auth_time")
     created_at = row.created_at if row else _LONG_AGO
     return Login(
         auth_time=datetime.fromtimestamp(seconds, UTC) if isinstance(seconds, int) else created_at,
-        identity=session.get(_IDENTITY, ""),
+        identity=str(details.get("identity", "")),
         session_hint=f"session {row.id}" if row else "",
-        acr=session.get(_ACR, ""),
-        amr=tuple(session.get(_AMR, ())),
+        acr=str(details.get("acr", "")),
+        amr=tuple(details.get("amr", ())),
     )
 
 

@@ -14,6 +14,6 @@ class Migration(migrations.Migration):
             model_name="auditrecord", name="identity", field=models.CharField(max_length=600, null=True)
         ),
         migrations.AddField(
-            model_name="auditrecord", name="session_hint", field=models.CharField(max_length=32, null=True)
+            model_name="auditrecord", name="session_hint", field=models.CharField(max_length=63, null=True)
         ),
     ]

@@ -1,4 +1,4 @@
-"""Logins and refused requests are in the audit log and in the events, with how the actor was authenticated."""
+"""Logins and refused requests in the audit log and in the events, with how the actor was authenticated."""
 
 from __future__ import annotations
 
