@@ -225,3 +225,7 @@ class AuditRecord(models.Model):
 
     def __str__(self) -> str:
         return f"{self.at}: {self.actor} {self.action} {self.object_type} {self.object_id}"
+
+
+# Tables of packages below, so that Django finds them.
+from controlplane.access.break_glass.models import EmergencyAccess  # noqa: E402, F401
