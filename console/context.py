@@ -8,8 +8,8 @@ from typing import Any
 from django.http import HttpRequest
 
 from console.navigation import groups
-from controlplane.access.break_glass.emergency_access import open_accesses
-from controlplane.access.break_glass.models import EmergencyAccess
+from controlplane.access.emergency_access import open_accesses
+from controlplane.access.emergency_models import EmergencyAccess
 from controlplane.access.models import Principal
 
 THEMES = ("auto", "light", "dark")

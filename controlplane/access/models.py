@@ -10,6 +10,7 @@ from django.contrib.postgres.indexes import BrinIndex
 from django.db import models
 from django.db.models.functions import Now
 
+from controlplane.access.emergency_models import EmergencyAccess as EmergencyAccess
 from controlplane.access.team_models import Team, Via, organisation_field
 from controlplane.database.scoped import ScopedQuerySet, legal_shape, segment_field
 from controlplane.identity.roles import Action, Grant, Role
@@ -225,7 +226,3 @@ class AuditRecord(models.Model):
 
     def __str__(self) -> str:
         return f"{self.at}: {self.actor} {self.action} {self.object_type} {self.object_id}"
-
-
-# Tables of packages below, so that Django finds them.
-from controlplane.access.break_glass.models import EmergencyAccess  # noqa: E402, F401

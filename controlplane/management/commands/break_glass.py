@@ -6,7 +6,7 @@ from uuid import UUID
 from django.core.management.base import BaseCommand, CommandError
 from django.db.models import Q
 
-from controlplane.access.break_glass.emergency_access import close_access, open_access
+from controlplane.access.emergency_access import close_access, open_access
 from controlplane.access.models import Principal
 from controlplane.errors import ControlplaneError
 from controlplane.identity.actors import Actor

@@ -10,7 +10,7 @@ from django.core.management import CommandError, call_command
 from django.db.models import F
 
 from controlplane.access import principals
-from controlplane.access.break_glass.models import EmergencyAccess
+from controlplane.access.emergency_models import EmergencyAccess
 from controlplane.access.models import AuditRecord, Principal, PrincipalKind, RoleBinding, Token
 from controlplane.events.models import Event
 from controlplane.identity.roles import Role

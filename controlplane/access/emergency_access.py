@@ -1,4 +1,4 @@
-"""Open and close emergency access."""
+"""Emergency access: the role admin for a limited time, opened on a host with access to the database."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
 
 from controlplane.access import issue_tokens, login_event_types, principals, role_bindings
-from controlplane.access.break_glass.models import EmergencyAccess
+from controlplane.access.emergency_models import EmergencyAccess
 from controlplane.access.models import Principal, RoleBinding
 from controlplane.access.occurrences import record_occurrence
 from controlplane.access.role_bindings import BindingTerms

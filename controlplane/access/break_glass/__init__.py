@@ -1,1 +1,0 @@
-"""Emergency access: the role admin for a limited time, opened on a host with access to the database."""
