@@ -13,6 +13,7 @@ from django.shortcuts import render
 
 from console.step_up import ask_for_login
 from controlplane.access.authentication import session_caller
+from controlplane.access.denials import record_denial
 from controlplane.access.models import Principal
 from controlplane.api import pages
 from controlplane.api.problems import STATUS_BY_ERROR
@@ -36,11 +37,13 @@ def page(view: View[Path]) -> Callable[Concatenate[HttpRequest, Path], HttpRespo
         if not is_part(request):
             # Read before the page loads its data, so that its event stream misses nothing.
             request.followed_from = log.last_given()  # type: ignore[attr-defined]  # read by the frame
+        caller = session_caller(request, request.user)
         try:
-            return view(request, session_caller(request, request.user), *args, **kwargs)
+            return view(request, caller, *args, **kwargs)
         except StepUpRequired as error:
             return ask_for_login(request, error)
         except PermissionDenied as error:
+            record_denial(caller, error)
             return render(request, "console/denied.html", {"reason": error.detail}, status=403)
         except ControlplaneError as error:
             return problem_page(request, error)

@@ -15,7 +15,8 @@ from django.db.models.functions import Now
 from controlplane.access import audit, event_types, principals
 from controlplane.access.audit import Mutation
 from controlplane.access.authentication import caller_for
-from controlplane.access.models import EmergencyAccess, Principal, Token
+from controlplane.access.emergency_models import EmergencyAccess
+from controlplane.access.models import Principal, Token
 from controlplane.access.token_lifetimes import (
     Creation,
     Policy,

@@ -10,7 +10,7 @@ from django.contrib.postgres.indexes import BrinIndex
 from django.db import models
 from django.db.models.functions import Now
 
-from controlplane.access.emergency_models import EmergencyAccess as EmergencyAccess
+from controlplane.access.emergency_models import EmergencyAccess  # noqa: F401  (a table of this app)
 from controlplane.access.team_models import Team, Via, organisation_field
 from controlplane.database.scoped import ScopedQuerySet, legal_shape, segment_field
 from controlplane.identity.roles import Action, Grant, Role
