@@ -7,6 +7,7 @@ from functools import wraps
 from http import HTTPStatus
 from typing import Any, Concatenate, ParamSpec
 
+from django.conf import settings
 from django.contrib.auth.views import redirect_to_login
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -44,11 +45,18 @@ def page(view: View[Path]) -> Callable[Concatenate[HttpRequest, Path], HttpRespo
             return ask_for_login(request, error)
         except PermissionDenied as error:
             record_denial(caller, error)
+            if not caller.grants:
+                return _no_role_page(request)
             return render(request, "console/denied.html", {"reason": error.detail}, status=403)
         except ControlplaneError as error:
             return problem_page(request, error)
 
     return run
+
+
+def _no_role_page(request: HttpRequest) -> HttpResponse:
+    context = {"contact": settings.ACCESS_CONTACT}
+    return render(request, "console/no_role.html", context, status=HTTPStatus.FORBIDDEN)
 
 
 def problem_page(request: HttpRequest, error: ControlplaneError) -> HttpResponse:

@@ -16,7 +16,7 @@ from controlplane.access import login_event_types
 from controlplane.access.login import passwords
 from controlplane.access.models import Principal
 from controlplane.access.occurrences import record_occurrence
-from controlplane.access.step_up import login_of_session, provider_of, remember_login
+from controlplane.access.step_up import login_of_session, provider_of, remember_password
 from controlplane.api.problems import STATUS_BY_ERROR
 from controlplane.endpoints.access.password_queue import RETRY_SECONDS, is_full
 from controlplane.errors import ControlplaneError, StepUpRequired, TooManyAttempts
@@ -52,21 +52,17 @@ def confirm(request: HttpRequest) -> HttpResponse:
     except ControlplaneError as error:
         return _show(request, target, problem=error, status=STATUS_BY_ERROR[type(error)])
     request.session.cycle_key()
-    remember_login(request.session)
-    record_step_up(person, request)
+    remember_password(request.session)
+    record_step_up(request, person, provider="")
     messages.success(request, "Password confirmed. Repeat the change.")
     return redirect(target)
 
 
-def record_step_up(person: Principal, request: HttpRequest) -> None:
-    """Record that the person logged in again for a sensitive action."""
-    actor = Actor(
-        person.id,
-        person.name,
-        current_request_id(),
-        session_hint=login_of_session(request.session).session_hint,
-    )
-    data = {"principal": person.name, "provider": provider_of(request.session) or "local"}
+def record_step_up(request: HttpRequest, person: Principal, *, provider: str) -> None:
+    """Record that the person logged in again. provider: its slug; empty for a password."""
+    hint = login_of_session(request.session).session_hint
+    actor = Actor(person.id, person.name, current_request_id(), session_hint=hint)
+    data = {"principal": person.name, "provider": provider}
     record_occurrence(login_event_types.ACCESS_STEP_UP, person.name, actor=actor, data=data)
 
 
@@ -88,7 +84,7 @@ def _show(
     status: int = HTTPStatus.OK,
 ) -> HttpResponse:
     provider = provider_of(request.session)
-    query = {"step_up": "1", "redirect_url": target, **({"idp": provider} if provider else {})}
+    query = {"reauthenticate": "1", "redirect_url": target, **({"idp": provider} if provider else {})}
     context = {
         "target": target,
         "refused": refused,

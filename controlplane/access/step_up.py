@@ -9,37 +9,41 @@ from typing import Any
 from django.conf import settings
 from django.utils import timezone
 
+from controlplane.access.login.login_details import SESSION_KEY, LoginDetails
 from controlplane.access.models import Session, Token
 from controlplane.identity.callers import Caller
 from controlplane.identity.logins import Login, StepUpPolicy, is_recent
 
-# Key of the login in a console session's data.
-_LOGIN = "_login"
+# The length of the column in audit records.
+_MAX_IDENTITY = 600
 _LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-def remember_login(session: Any) -> None:
-    """Record in a console session that the person has just entered the password."""
-    session[_LOGIN] = {**session.get(_LOGIN, {}), "auth_time": int(timezone.now().timestamp())}
+def remember_password(session: Any) -> None:
+    """Record in a console session that the person has just entered the password again."""
+    now = datetime.now(UTC)
+    details = LoginDetails.from_session(session) or LoginDetails(started_at=now, auth_time=now)
+    session[SESSION_KEY] = replace(details, auth_time=now).content()
 
 
 def provider_of(session: Any) -> str:
     """Return the slug of the identity provider of a session's login; empty for a local login."""
-    return str(session.get(_LOGIN, {}).get("provider", ""))
+    details = LoginDetails.from_session(session)
+    return details.provider if details else ""
 
 
 def login_of_session(session: Any) -> Login:
     """Return the login of a console session. Without a recorded time, it is the time of the session's key."""
     row: Session | None = getattr(session, "row", None)
-    details = session.get(_LOGIN, {})
-    seconds = details.get("auth_time")
     created_at = row.created_at if row else _LONG_AGO
+    details = LoginDetails.from_session(session) or LoginDetails(started_at=created_at, auth_time=created_at)
+    identity = row.identity if row else None
     return Login(
-        auth_time=datetime.fromtimestamp(seconds, UTC) if isinstance(seconds, int) else created_at,
-        identity=str(details.get("identity", "")),
+        auth_time=details.auth_time,
+        identity=f"{identity.issuer}#{identity.subject}"[:_MAX_IDENTITY] if identity else "",
         session_hint=f"session {row.id}" if row else "",
-        acr=str(details.get("acr", "")),
-        amr=tuple(details.get("amr", ())),
+        acr=details.acr,
+        amr=details.amr,
     )
 
 

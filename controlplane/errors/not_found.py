@@ -113,3 +113,13 @@ class UnknownToken(NotFound):
 class UnknownRoleBinding(NotFound):
     code = "unknown_role_binding"
     title = "Role binding not found"
+
+
+class UnknownIdentityProvider(NotFound):
+    code = "unknown_identity_provider"
+    title = "Identity provider not found"
+
+
+class UnknownIdentity(NotFound):
+    code = "unknown_identity"
+    title = "Identity not found"

@@ -11,6 +11,7 @@ from controlplane.settings.cors import *
 from controlplane.settings.database import *
 from controlplane.settings.flyte import *
 from controlplane.settings.liveness import *
+from controlplane.settings.login import *
 from controlplane.settings.logs import *
 from controlplane.settings.outgoing import *
 from controlplane.settings.overrides import *
