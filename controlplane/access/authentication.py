@@ -62,13 +62,18 @@ class AnonymousReadAuthentication(authentication.BaseAuthentication):
 
 def caller_by_header(header: str) -> tuple[Caller, Token]:
     """Return the caller and token for an Authorization header. Raises NotAuthenticated."""
+    token = find_token(bearer_of(header))
+    return with_login(caller_for(token.principal, token.scopes), login_of_token(token)), token
+
+
+def bearer_of(header: str) -> str:
+    """Return the secret in an Authorization header. Raises NotAuthenticated."""
     scheme, _, secret = header.partition(" ")
     if scheme.lower() != _SCHEME:
         raise NotAuthenticated(
             "The Authorization header is not a bearer token. Send: Authorization: Bearer cp_pat_…"
         )
-    token = find_token(secret.strip())
-    return with_login(caller_for(token.principal, token.scopes), login_of_token(token)), token
+    return secret.strip()
 
 
 def find_token(secret: str) -> Token:

@@ -71,3 +71,10 @@ BREAK_GLASS_CLOSED = register(
     principal=TEXT,
     opened_at=TEXT,
 )
+# The principal's kind of event, since it is a principal that changes.
+USER_PROVISIONED = register(
+    "principal.provisioned",
+    "The identity provider created, changed or removed a user by SCIM.",
+    principal=TEXT,
+    is_active={"type": "boolean"},
+)

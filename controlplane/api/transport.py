@@ -11,6 +11,7 @@ from controlplane.api.problems import plain_response
 from controlplane.errors import InsecureTransport
 
 _API = "/api/"
+_SCIM = "/scim/"
 # Prometheus sends a token too.
 _METRICS = "/metrics"
 
@@ -38,7 +39,7 @@ class TransportMiddleware:
 
 
 def _takes_tokens(path: str) -> bool:
-    return path.startswith(_API) or path == _METRICS
+    return path.startswith((_API, _SCIM)) or path == _METRICS
 
 
 def _redirect_without_slash(request: HttpRequest) -> HttpResponse | None:

@@ -17,6 +17,7 @@ from controlplane.settings.outgoing import *
 from controlplane.settings.overrides import *
 from controlplane.settings.probes import *
 from controlplane.settings.queue import *
+from controlplane.settings.scim import *
 from controlplane.settings.secrets import *
 from controlplane.settings.security import *
 from controlplane.settings.step_up import *
