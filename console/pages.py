@@ -14,7 +14,7 @@ from django.shortcuts import render
 
 from console.step_up import ask_for_login
 from controlplane.access.authentication import session_caller
-from controlplane.access.denials import record_denial
+from controlplane.access.denials import note_denial
 from controlplane.access.models import Principal
 from controlplane.api import pages
 from controlplane.api.problems import STATUS_BY_ERROR
@@ -44,7 +44,7 @@ def page(view: View[Path]) -> Callable[Concatenate[HttpRequest, Path], HttpRespo
         except StepUpRequired as error:
             return ask_for_login(request, error)
         except PermissionDenied as error:
-            record_denial(caller, error)
+            note_denial(request, caller, error)
             if not caller.grants:
                 return _no_role_page(request)
             return render(request, "console/denied.html", {"reason": error.detail}, status=403)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
 
 from django.db import DatabaseError
+from django.http import HttpRequest
+from django.http.response import HttpResponseBase
 
 from controlplane.access import attempt_counters, login_event_types
 from controlplane.access.occurrences import record_occurrence
@@ -15,8 +18,25 @@ from controlplane.observability.request_ids import current_request_id
 _SECONDS = 60
 
 
-def record_denial(caller: Caller, error: PermissionDenied) -> None:
-    """Record that a caller lacked a permission. Call it after the transaction of the request ended."""
+def note_denial(request: HttpRequest, caller: Caller, error: PermissionDenied) -> None:
+    """Remember that a caller lacked a permission, until the transaction of the request has ended."""
+    request.denial = (caller, error)  # type: ignore[attr-defined]  # read by DenialMiddleware
+
+
+class DenialMiddleware:
+    """Records the refused action of a request after its response, outside of its transaction."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        response = self.get_response(request)
+        if denial := getattr(request, "denial", None):
+            _record(*denial)
+        return response
+
+
+def _record(caller: Caller, error: PermissionDenied) -> None:
     action = str(error.members.get("action", ""))
     if not action or caller.principal_id is None or isinstance(error, StepUpRequired):
         return

@@ -14,6 +14,7 @@ from controlplane.access import audit, event_types, tokens
 from controlplane.access.audit import Mutation
 from controlplane.access.models import Principal, PrincipalKind, Session, Token
 from controlplane.access.role_bindings import check_administrator_remains
+from controlplane.access.team_models import Organisation
 from controlplane.errors import (
     FieldError,
     InvalidRequest,
@@ -34,7 +35,9 @@ def get_principal(name: str) -> Principal:
 
 
 @transaction.atomic
-def create_principal(name: str, *, kind: str, actor: Actor, password: str = "") -> Principal:
+def create_principal(
+    name: str, *, kind: str, actor: Actor, password: str = "", organisation: Organisation | None = None
+) -> Principal:
     """Create a principal without roles. Only people have passwords. Raises NameTaken, InvalidRequest."""
     if not _NAME.fullmatch(name):
         message = (
@@ -43,6 +46,8 @@ def create_principal(name: str, *, kind: str, actor: Actor, password: str = "") 
         )
         raise InvalidRequest(message, errors=[FieldError("/name", "malformed", message)])
     principal = Principal(name=name, kind=kind)
+    if organisation is not None:
+        principal.organisation = organisation
     if password:
         principal.set_password(password)
     else:

@@ -13,7 +13,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from controlplane.access.denials import record_denial
+from controlplane.access.denials import note_denial
 from controlplane.api import idempotency
 from controlplane.api.fields import Query
 from controlplane.api.throttles import AnonymousThrottle, CallerThrottle, count_anonymous
@@ -59,7 +59,7 @@ class Endpoint(APIView):
 
     def handle_exception(self, exc: Exception) -> Response:
         if isinstance(exc, PermissionDenied) and isinstance(self.request.user, Caller):
-            record_denial(self.request.user, exc)
+            note_denial(self.request._request, self.request.user, exc)
         return super().handle_exception(exc)
 
     def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Any:

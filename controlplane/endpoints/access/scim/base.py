@@ -18,8 +18,8 @@ from pydantic import ValidationError
 from scim2_models import Error, SCIMException
 
 from controlplane import errors
-from controlplane.access.authentication import bearer_of, caller_for, find_token
-from controlplane.access.step_up import login_of_token, with_login
+from controlplane.access.authentication import authenticated, bearer_of, find_token
+from controlplane.access.step_up import login_of_token
 from controlplane.api.bodies import read_body
 from controlplane.api.problems import STATUS_BY_ERROR
 from controlplane.api.throttles import count_anonymous, count_token
@@ -93,7 +93,7 @@ def _caller(request: HttpRequest) -> Caller:
     if SCIM not in (token.scopes or ()):
         raise PermissionDenied("The token lacks the scope `scim`. Create one with: manage.py scim_token")
     # Not cut by the token's scopes: `scim` allows nothing but this.
-    caller = with_login(caller_for(token.principal), login_of_token(token))
+    caller = authenticated(token.principal, login=login_of_token(token))
     caller.require(Action.ACCESS_WRITE)
     return caller
 
