@@ -16,6 +16,7 @@ class AccessConfig(AppConfig):
         from controlplane.access import team_models  # noqa: F401
         from controlplane.access.login.oidc import models as login_models  # noqa: F401
         from controlplane.access.oauth import models as oauth_models  # noqa: F401
+        from controlplane.access.scim import models as scim_models  # noqa: F401
 
     def ready(self) -> None:
         from controlplane.access import event_types, login_event_types  # noqa: F401  (registers event types)

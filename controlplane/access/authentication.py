@@ -21,6 +21,7 @@ from controlplane.access.team_models import Membership, Team
 from controlplane.errors import NotAuthenticated
 from controlplane.identity.callers import ANONYMOUS_READER, Caller
 from controlplane.identity.ceilings import cut, teams_named
+from controlplane.identity.logins import MACHINE, Login
 from controlplane.identity.roles import TeamRef
 
 # Minimum time between two writes per token: "last used" is not worth a write per request.
@@ -63,18 +64,25 @@ class AnonymousReadAuthentication(authentication.BaseAuthentication):
 
 def caller_by_header(header: str) -> tuple[Caller, Token]:
     """Return the caller and token for an Authorization header. Raises NotAuthenticated."""
+    token = find_token(bearer_of(header))
+    return authenticated(token.principal, token.scopes, login_of_token(token)), token
+
+
+def bearer_of(header: str) -> str:
+    """Return the secret in an Authorization header. Raises NotAuthenticated."""
     scheme, _, secret = header.partition(" ")
     if scheme.lower() != _SCHEME:
         raise NotAuthenticated(
             "The Authorization header is not a bearer token. Send: Authorization: Bearer cp_pat_…"
         )
-    token = find_token(secret.strip())
-    return with_login(authenticated(token.principal, token.scopes), login_of_token(token)), token
+    return secret.strip()
 
 
-def authenticated(principal: Principal, scopes: Sequence[str] | None = None) -> Caller:
+def authenticated(
+    principal: Principal, scopes: Sequence[str] | None = None, login: Login = MACHINE
+) -> Caller:
     """Return the caller of the request in this transaction; it sees only rows of its organisation."""
-    caller = caller_for(principal, scopes)
+    caller = with_login(caller_for(principal, scopes), login)
     enter_organisation(caller)
     return caller
 
@@ -118,7 +126,7 @@ def _remember_use(token: Token, now: datetime) -> None:
 
 def session_caller(request: HttpRequest, principal: Principal) -> Caller:
     """Return the caller of a request with a console session."""
-    return with_login(authenticated(principal), login_of_session(request.session))
+    return authenticated(principal, login=login_of_session(request.session))
 
 
 def caller_for(principal: Principal, scopes: Sequence[str] | None = None) -> Caller:
