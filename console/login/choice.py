@@ -29,9 +29,6 @@ from controlplane.access.login.oidc.providers import active_provider, active_pro
 from controlplane.access.models import Principal
 from controlplane.errors import ControlplaneError, RedirectNotAllowed, UnknownIdentityProvider
 
-# For actions that require a recent login.
-_AGAIN = {"prompt": "login", "max_age": "0"}
-
 
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -46,7 +43,7 @@ def login(request: HttpRequest) -> HttpResponse:
         if isinstance(request.user, Principal) and not again:
             return HttpResponseRedirect(target or settings.LOGIN_REDIRECT_URL)
         if provider := _chosen(request, providers):
-            return start(request, provider, LoginRequest(target, extra=_AGAIN if again else {}))
+            return start(request, provider, LoginRequest(target, extra=_again() if again else {}))
     except (RedirectNotAllowed, UnknownIdentityProvider) as error:
         return problem_page(request, error)
     return render(request, "console/login/choice.html", _context(providers, target))
@@ -61,6 +58,12 @@ def start(request: HttpRequest, provider: Provider, login_request: LoginRequest)
     response = leave(request, begun.url)
     _set_cookie(response, begun)
     return response
+
+
+def _again() -> dict[str, str]:
+    """Return the parameters of a new login for actions that require a recent one (RFC 9470)."""
+    acr_values = {"acr_values": " ".join(settings.STEP_UP_ACR)} if settings.STEP_UP_ACR else {}
+    return {"prompt": "login", "max_age": "0", **acr_values}
 
 
 def _chosen(request: HttpRequest, providers: list[Provider]) -> Provider | None:

@@ -64,6 +64,10 @@ EXPLANATIONS: dict[str, Explanation] = {
         "The request has no valid token or session.",
         "Send `Authorization: Bearer <token>` with a token that has not expired or been revoked.",
     ),
+    "insufficient_user_authentication": Explanation(
+        "The action is sensitive, and your login is not recent enough for it.",
+        "Log in again, then repeat the request. `max_age` is the longest accepted age in seconds.",
+    ),
     "permission_denied": Explanation("You do not have permission for this action at this scope.", _ASK_ADMIN),
     "insecure_transport": Explanation(
         "Tokens are accepted only over HTTPS.", "Send the request to the https:// address of the server."
@@ -117,6 +121,11 @@ EXPLANATIONS: dict[str, Explanation] = {
         "The token does not exist or was revoked.", "List the tokens, or create one."
     ),
     "unknown_role_binding": Explanation("The role binding does not exist.", _LIST_THEM),
+    "unknown_oauth_client": Explanation("The OAuth client does not exist.", _LIST_THEM),
+    "unknown_device": Explanation(
+        "No device waits with this code.", "Check the code that the device shows, or start again there."
+    ),
+    "unknown_client_secret": Explanation("The OAuth client has no such secret.", _LIST_THEM),
     "conflict": Explanation(
         "The request conflicts with the current state of the resource.",
         "Read the resource again, and adapt the request.",

@@ -4,7 +4,8 @@ ControlplaneError
 ├── InvalidRequest          one or many FieldErrors
 │   ├── InvalidScope, InvalidAttributes, InvalidTypeDefinition
 ├── LevelNotAllowed, InheritedConflict, RailBroken, ConfirmationRequired, InvalidProvider
-├── NotAuthenticated, PermissionDenied
+├── NotAuthenticated
+├── PermissionDenied        StepUpRequired
 ├── NotFound                UnknownProject, UnknownDomain, UnknownResourceType, UnknownOverride,
 │                           UnknownAgent, UnknownProvider, UnknownTaskType, UnknownEnvironment,
 │                           UnknownJoinToken, UnknownAgentConfig, UnknownPrincipal, ...
@@ -18,7 +19,10 @@ from __future__ import annotations
 
 from uuid import UUID
 
+from controlplane.errors.access import NotAuthenticated as NotAuthenticated
+from controlplane.errors.access import PermissionDenied as PermissionDenied
 from controlplane.errors.access import SecretsUnavailable as SecretsUnavailable
+from controlplane.errors.access import StepUpRequired as StepUpRequired
 from controlplane.errors.base import ControlplaneError as ControlplaneError
 from controlplane.errors.field_error import FieldError as FieldError
 from controlplane.errors.login import InvalidIdentityProvider as InvalidIdentityProvider
@@ -87,16 +91,6 @@ class InvalidProvider(ControlplaneError):
 class ConfirmationRequired(ControlplaneError):
     code = "confirmation_required"
     title = "Confirmation required"
-
-
-class NotAuthenticated(ControlplaneError):
-    code = "not_authenticated"
-    title = "Authentication required"
-
-
-class PermissionDenied(ControlplaneError):
-    code = "permission_denied"
-    title = "Permission denied"
 
 
 class InsecureTransport(ControlplaneError):

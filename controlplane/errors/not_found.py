@@ -120,6 +120,21 @@ class UnknownRoleBinding(NotFound):
     title = "Role binding not found"
 
 
+class UnknownOAuthClient(NotFound):
+    code = "unknown_oauth_client"
+    title = "OAuth client not found"
+
+
+class UnknownDevice(NotFound):
+    code = "unknown_device"
+    title = "Device not found"
+
+
+class UnknownClientSecret(NotFound):
+    code = "unknown_client_secret"
+    title = "Client secret not found"
+
+
 class UnknownIdentityProvider(NotFound):
     code = "unknown_identity_provider"
     title = "Identity provider not found"

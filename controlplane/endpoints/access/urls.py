@@ -4,6 +4,7 @@ from django.urls import path
 
 from controlplane.endpoints.access import binding_views, session_views, token_views, views
 from controlplane.endpoints.access.login import identity_views, provider_views
+from controlplane.endpoints.access.oauth import urls as oauth
 
 urlpatterns = [
     path("identity-providers", provider_views.IdentityProviderCollection.as_view()),
@@ -23,5 +24,6 @@ urlpatterns = [
     path("tokens/<uuid:token_id>", token_views.TokenItem.as_view()),
     path("role-bindings", binding_views.RoleBindingCollection.as_view()),
     path("role-bindings/<uuid:binding_id>", binding_views.RoleBindingItem.as_view()),
+    *oauth.api,
     path("audit", views.AuditCollection.as_view()),
 ]
