@@ -10,30 +10,37 @@ from rest_framework.authentication import BaseAuthentication
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from controlplane import errors
 from controlplane.access.models import Token
 from controlplane.api import idempotency
 from controlplane.api.endpoints import Endpoint, MutationQuery, ReasonedQuery, actor_of, caller_of, mutation
 from controlplane.api.fields import parse_body
-from controlplane.api.pages import PageQuery, page_response, paginate
-from controlplane.errors import ControlplaneError, PermissionDenied, UnknownAgent
+from controlplane.api.pages import page_response, paginate
+from controlplane.errors import ControlplaneError, PermissionDenied
 from controlplane.identity.callers import Caller
 from controlplane.identity.roles import Action
 from controlplane.observability.request_ids import current_request_id
 from registry.agents.liveness import LivenessPolicy
+from registry.agents.lookup import lock_own_agent
 from registry.agents.models import Agent
 from registry.agents.policies import liveness_policy
 from registry.api.agents import examples, schemas
 from registry.api.joining.schemas import (
     AgentCredential,
     CreatedJoinToken,
+    JoinTokenListQuery,
     JoinTokenPage,
     JoinTokenWrite,
     join_token_spec,
 )
-from registry.joining.join import JoinResult, join, rotate
+from registry.joining.credentials import rotate
+from registry.joining.join import JoinResult, join
 from registry.joining.join_tokens import (
+    check_may_create,
     create_join_token,
     find_join_token,
+    lock_join_token,
+    readable_join_tokens,
     record_refusal,
     revoke_join_token,
 )
@@ -46,6 +53,7 @@ _TOKEN = {
     "id": "019a9f5e-7c00-7000-8000-000000000041",
     "name": "eu-fleet",
     "hint": "cp_joi_3fZa",
+    "team": "ml",
     "name_pattern": "prod-eu-*",
     "environment": "prod-eu-west-1",
     "service_types": ["vm", "container"],
@@ -81,21 +89,26 @@ def _secret(request: Request) -> str | None:
 
 class JoinTokenCollection(Endpoint):
     actions = {"GET": Action.ACCESS_READ, "POST": Action.ACCESS_WRITE}
+    delegated = True
+    problems = {"POST": (errors.UnknownTeam,)}
 
     @extend_schema(
         operation_id="join_tokens_list",
         summary="List join tokens",
         description="Returns each token with its terms and remaining uses, never with its secret.",
         tags=["joining"],
-        parameters=[PageQuery],
+        parameters=[JoinTokenListQuery],
         responses=JoinTokenPage,
         examples=[
             OpenApiExample("A page", value={"items": [_TOKEN], "next_cursor": None}, response_only=True)
         ],
     )
     def get(self, request: Request) -> Response:
-        query = PageQuery.parse(request)
-        page = paginate(request, JoinToken.objects.all(), order=("-id",), query=query)
+        query = JoinTokenListQuery.parse(request)
+        rows = readable_join_tokens(caller_of(request))
+        if "team" in query:
+            rows = rows.filter(team__slug=query["team"])
+        page = paginate(request, rows, order=("-id",), query=query)
         return page_response(request, page, _show_token)
 
     @extend_schema(
@@ -124,7 +137,8 @@ class JoinTokenCollection(Endpoint):
     def post(self, request: Request) -> Response:
         MutationQuery.parse(request)
         body = parse_body(JoinTokenWrite, request)
-        spec = join_token_spec(body)
+        spec = join_token_spec(body, caller_of(request))
+        check_may_create(caller_of(request), spec.team)
         issuer = request.auth if isinstance(request.auth, Token) else None
         token, secret = create_join_token(
             body["name"], spec, actor=actor_of(request), issuer_id=issuer.id if issuer else None
@@ -134,6 +148,7 @@ class JoinTokenCollection(Endpoint):
 
 class JoinTokenItem(Endpoint):
     actions = {"DELETE": Action.ACCESS_WRITE}
+    delegated = True
 
     @extend_schema(
         operation_id="join_tokens_revoke",
@@ -146,6 +161,7 @@ class JoinTokenItem(Endpoint):
     @mutation
     def delete(self, request: Request, token_id: UUID) -> Response:
         query = ReasonedQuery.parse(request)
+        lock_join_token(caller_of(request), token_id)
         revoke_join_token(token_id, actor=actor_of(request, query["change_message"]))
         return Response(status=204)
 
@@ -230,12 +246,8 @@ class AgentRotation(Endpoint):
     @mutation
     def post(self, request: Request, agent_id: UUID) -> Response:
         query = ReasonedQuery.parse(request)
-        agent = Agent.objects.shown().filter(id=agent_id).first()
-        if agent is None:
-            raise UnknownAgent(f"There is no agent {agent_id}.")
-        caller = caller_of(request)
-        if agent.registered_by != caller.principal_id:
-            caller.require(Action.AGENT_WRITE)
+        lock_own_agent(caller_of(request), agent_id)
+        agent = Agent.objects.shown().get(id=agent_id)
         token = request.auth if isinstance(request.auth, Token) else None
         own_token = token if token and token.principal_id == agent.registered_by else None
         secret = rotate(agent, actor=actor_of(request, query["change_message"]), own_token=own_token)
@@ -261,5 +273,6 @@ def _respond_once(body: dict[str, Any], status: int) -> Response:
 
 
 def _show_token(token: JoinToken) -> dict[str, Any]:
-    fields = {name: getattr(token, name) for name in _TOKEN if name not in ("id", "revoked")}
-    return {"id": str(token.id), **fields, "revoked": token.revoked_at is not None}
+    fields = {name: getattr(token, name) for name in _TOKEN if name not in ("id", "team", "revoked")}
+    owner = token.team.slug if token.team else None
+    return {"id": str(token.id), "team": owner, **fields, "revoked": token.revoked_at is not None}
