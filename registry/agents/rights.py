@@ -38,18 +38,19 @@ class AgentRights:
 
     def allow(self, agent: OwnedAgent) -> bool:
         """True if the principal may act for the agent."""
-        return self.every.include(agent.team_id) or (
-            self._registered(agent) and self.own.include(agent.team_id)
-        )
+        if self.every.include(agent.team_id):
+            return True
+        is_own = agent.registered_by == self.principal_id and not self._lacks_token_for(agent)
+        return is_own and self.own.include(agent.team_id)
 
     def show(self, agent: OwnedAgent) -> bool:
         """True if the agent exists for the principal."""
-        return self.readable.include(agent.team_id) or self.allow(agent)
+        is_readable = self.readable.include(agent.team_id) and not self._lacks_token_for(agent)
+        return is_readable or self.allow(agent)
 
-    def _registered(self, agent: OwnedAgent) -> bool:
-        # Agents of a team need a token.
-        is_anonymous = self.principal_id is None
-        return agent.registered_by == self.principal_id and not (is_anonymous and agent.team_id is not None)
+    def _lacks_token_for(self, agent: OwnedAgent) -> bool:
+        """Agents of a team need a token."""
+        return self.principal_id is None and agent.team_id is not None
 
 
 # Of the control plane itself.
