@@ -16,7 +16,7 @@ from console.fleet.impact import describe_impact, load_impact
 from console.pages import actor_of, page
 from controlplane.identity.callers import Caller
 from controlplane.identity.roles import Action
-from registry import lifecycle
+from registry import lifecycle, ownership
 from registry.agents.lookup import get_agent, lock_agent
 from registry.agents.models import Agent
 from registry.agents.states import State
@@ -87,6 +87,30 @@ def resume(request: HttpRequest, caller: Caller, agent_id: UUID) -> HttpResponse
         _copies(request, agent, "resume"),
     )
     return confirm_change(request, change, _without_input(lifecycle.resume, caller, agent))
+
+
+@page
+def transfer(request: HttpRequest, caller: Caller, agent_id: UUID) -> HttpResponse:
+    agent = _agent(caller, agent_id)
+    owner = f"team {agent.team.slug}" if agent.team else "the platform"
+    change = Change(
+        f"Transfer {agent.name}?",
+        (
+            f"Owner: {owner}.",
+            "Roles that are limited to a team apply to its agents alone. The agent keeps its own token.",
+        ),
+        "Transfer agent",
+        reverse("agents"),
+        f"Transferred {agent.name}.",
+        (Field("team", "New team", hint="Leave empty for the platform."), _REASON),
+        _copies(request, agent, "transfer", {"team": "ml"}),
+    )
+
+    def act(form: Mapping[str, str]) -> None:
+        actor = actor_of(caller, form.get("reason", ""))
+        ownership.transfer(agent.id, form.get("team") or None, caller=caller, actor=actor)
+
+    return confirm_change(request, change, act)
 
 
 @page

@@ -79,7 +79,7 @@ def actions(agent: Agent) -> list[tuple[str, str]]:
         routes.append(("agent-drain", "Drain"))
     if state is not State.RETIRED:
         routes.append(("agent-retire", "Retire"))
-    return [*routes, ("agent-remove", "Remove")]
+    return [*routes, ("agent-transfer", "Transfer"), ("agent-remove", "Remove")]
 
 
 def _strip(agent: Agent, caller: Caller, now: datetime) -> dict[str, Any]:
