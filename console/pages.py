@@ -11,7 +11,7 @@ from django.contrib.auth.views import redirect_to_login
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
-from controlplane.access.authentication import caller_for
+from controlplane.access.authentication import authenticated
 from controlplane.access.models import Principal
 from controlplane.api import pages
 from controlplane.api.problems import STATUS_BY_ERROR
@@ -36,7 +36,7 @@ def page(view: View[Path]) -> Callable[Concatenate[HttpRequest, Path], HttpRespo
             # Read before the page loads its data, so that its event stream misses nothing.
             request.followed_from = log.last_given()  # type: ignore[attr-defined]  # read by the frame
         try:
-            return view(request, caller_for(request.user), *args, **kwargs)
+            return view(request, authenticated(request.user), *args, **kwargs)
         except PermissionDenied as error:
             return render(request, "console/denied.html", {"reason": error.detail}, status=403)
         except ControlplaneError as error:

@@ -1,6 +1,7 @@
 from typing import Any
 
 from django.apps import AppConfig
+from django.conf import settings
 from django.db import connections
 from django.db.models.signals import post_migrate
 from django.db.transaction import atomic
@@ -22,7 +23,9 @@ class AccessConfig(AppConfig):
 def _grant_rights_on_tables(using: str, **arguments: Any) -> None:
     """Grant rights on tables after every `migrate`, since web and worker may not change all new tables."""
     from controlplane.database.roles import grant
+    from controlplane.database.row_security import set_row_security
 
     if "plan" in arguments:  # a flush has none
         with atomic(using), connections[using].cursor() as cursor:
             grant(cursor)
+            set_row_security(cursor, is_on=settings.ORGANISATIONS)

@@ -14,6 +14,7 @@ from rest_framework.request import Request
 
 from controlplane.access import tokens
 from controlplane.access.models import CustomRole, Principal, RoleBinding, Token
+from controlplane.access.organisations import confine_to_organisation, enter_organisation
 from controlplane.access.team_models import Membership, Team
 from controlplane.errors import NotAuthenticated
 from controlplane.identity.callers import ANONYMOUS_READER, Caller
@@ -46,7 +47,7 @@ class SessionAuthentication(authentication.SessionAuthentication):
         if not isinstance(principal, Principal) or not principal.is_active:
             return None
         self.enforce_csrf(request)
-        return caller_for(principal), None
+        return authenticated(principal), None
 
 
 class AnonymousReadAuthentication(authentication.BaseAuthentication):
@@ -66,7 +67,14 @@ def caller_by_header(header: str) -> tuple[Caller, Token]:
             "The Authorization header is not a bearer token. Send: Authorization: Bearer cp_pat_…"
         )
     token = find_token(secret.strip())
-    return caller_for(token.principal, token.scopes), token
+    return authenticated(token.principal, token.scopes), token
+
+
+def authenticated(principal: Principal, scopes: Sequence[str] | None = None) -> Caller:
+    """Return the caller of the request in this transaction; it sees only rows of its organisation."""
+    caller = caller_for(principal, scopes)
+    enter_organisation(caller)
+    return caller
 
 
 def find_token(secret: str) -> Token:
@@ -115,10 +123,13 @@ def build_caller(
     """Return the caller with the grants of these bindings, cut by the scopes of its token."""
     grants = tuple(binding.grant for binding in bindings)
     if scopes is not None:
-        grants = cut(grants, scopes, _teams(teams_named(scopes)))
+        grants = cut(grants, scopes, _teams(teams_named(scopes), principal))
+    grants, tenant = confine_to_organisation(principal, grants)
     limits = None if scopes is None else tuple(scopes)
     ends = (binding.expires_at for binding in bindings if binding.expires_at is not None)
-    return Caller(principal.id, principal.name, principal.kind, grants, limits, min(ends, default=None))
+    return Caller(
+        principal.id, principal.name, principal.kind, grants, limits, min(ends, default=None), tenant
+    )
 
 
 def bindings_of(principal_id: UUID) -> QuerySet[RoleBinding]:
@@ -149,5 +160,8 @@ def _bindings_in_force(holder: Q) -> QuerySet[RoleBinding]:
     return RoleBinding.objects.filter(holder, is_in_force).select_related("owned_by", "custom_role")
 
 
-def _teams(names: Collection[str]) -> dict[str, TeamRef]:
-    return {team.slug: team.ref for team in Team.objects.filter(slug__in=names)} if names else {}
+def _teams(names: Collection[str], principal: Principal) -> dict[str, TeamRef]:
+    if not names:
+        return {}
+    teams = Team.objects.filter(slug__in=names, organisation=principal.organisation_id)
+    return {team.slug: team.ref for team in teams}

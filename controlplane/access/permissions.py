@@ -43,6 +43,8 @@ def may_somewhere(caller: Caller, action: Action, *, delegated: bool = False) ->
         return caller.verdict(action).allowed
     if action in TEAM_OWNED and caller.owners_for(action):
         return True
+    if caller.tenant is not None and action in caller.tenant.actions:
+        return True
     if action in INSTALLATION_WIDE:
         return caller.verdict(action).allowed
     return bool(caller.scopes_for(action))

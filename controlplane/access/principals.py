@@ -13,6 +13,7 @@ from django.db import IntegrityError, transaction
 from controlplane.access import audit, event_types, tokens
 from controlplane.access.models import Principal, PrincipalKind, Token
 from controlplane.access.role_bindings import check_administrator_remains
+from controlplane.access.team_models import Organisation
 from controlplane.errors import (
     FieldError,
     InvalidRequest,
@@ -33,7 +34,9 @@ def get_principal(name: str) -> Principal:
 
 
 @transaction.atomic
-def create_principal(name: str, *, kind: str, actor: Actor, password: str = "") -> Principal:
+def create_principal(
+    name: str, *, kind: str, actor: Actor, password: str = "", organisation: Organisation | None = None
+) -> Principal:
     """Create a principal without roles. Only people have passwords. Raises NameTaken, InvalidRequest."""
     if not _NAME.fullmatch(name):
         message = (
@@ -42,6 +45,8 @@ def create_principal(name: str, *, kind: str, actor: Actor, password: str = "") 
         )
         raise InvalidRequest(message, errors=[FieldError("/name", "malformed", message)])
     principal = Principal(name=name, kind=kind)
+    if organisation is not None:
+        principal.organisation = organisation
     if password:
         principal.set_password(password)
     else:

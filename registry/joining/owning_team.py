@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from controlplane.access.team_models import Team
+from controlplane.database.owned import of_owners
 from controlplane.errors import FieldError, InvalidRequest, UnknownTeam
 from controlplane.identity.roles import Owners
 
@@ -28,7 +29,7 @@ def choose_team(owners: Owners, slug: str | None) -> Team | None:
 
 
 def _named(owners: Owners, slug: str) -> Team:
-    team = Team.objects.filter(slug=slug).order_by("created_at").first()
-    if team is None or not owners.include(team.id):
+    team = Team.objects.filter(of_owners(owners, "id"), slug=slug).order_by("created_at").first()
+    if team is None:
         raise UnknownTeam(f"Team {slug[:80]!r} does not exist.")
     return team
