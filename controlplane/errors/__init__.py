@@ -7,10 +7,11 @@ ControlplaneError
 ├── NotAuthenticated, PermissionDenied
 ├── NotFound                UnknownProject, UnknownDomain, UnknownResourceType, UnknownOverride,
 │                           UnknownAgent, UnknownProvider, UnknownTaskType, UnknownEnvironment,
-│                           UnknownJoinToken, UnknownAgentConfig, UnknownPrincipal, ...
+│                           UnknownJoinToken, UnknownAgentConfig, UnknownPrincipal, UnknownTrustedIssuer, ...
 ├── Conflict                NameTaken, DuplicateInstance, ServiceTypeTaken, StillInUse, ManagedElsewhere,
 │                           SourceIsReadOnly, LimitReached, KeyInFlight, PatchFailed
-└── InvalidAgentConfig, VersionMismatch, VersionRequired, AgentRetired, EventsGone, RemoteFailed, KeyReused
+└── InvalidAgentConfig, VersionMismatch, VersionRequired, AgentRetired, EventsGone, RemoteFailed, KeyReused,
+    IssuerUnavailable
 """
 
 from __future__ import annotations
@@ -18,7 +19,10 @@ from __future__ import annotations
 from uuid import UUID
 
 from controlplane.errors.base import ControlplaneError as ControlplaneError
+from controlplane.errors.base import NotFound as NotFound
 from controlplane.errors.field_error import FieldError as FieldError
+from controlplane.errors.issuers import IssuerUnavailable as IssuerUnavailable
+from controlplane.errors.issuers import UnknownTrustedIssuer as UnknownTrustedIssuer
 
 
 class InvalidRequest(ControlplaneError):
@@ -94,11 +98,6 @@ class PermissionDenied(ControlplaneError):
 class InsecureTransport(ControlplaneError):
     code = "insecure_transport"
     title = "HTTPS required"
-
-
-class NotFound(ControlplaneError):
-    code = "not_found"
-    title = "Not found"
 
 
 class UnknownProject(NotFound):

@@ -19,3 +19,8 @@ class ControlplaneError(Exception):
         self.detail = detail
         self.errors = tuple(errors)
         self.members = members
+
+
+class NotFound(ControlplaneError):
+    code = "not_found"
+    title = "Not found"
