@@ -175,6 +175,16 @@ class UnknownTeam(NotFound):
     title = "Team not found"
 
 
+class UnknownRole(NotFound):
+    code = "unknown_role"
+    title = "Role not found"
+
+
+class UnknownMember(NotFound):
+    code = "unknown_member"
+    title = "Member not found"
+
+
 class UnknownDataPlane(NotFound):
     code = "unknown_data_plane"
     title = "Data plane not found"
