@@ -19,8 +19,3 @@ class ControlplaneError(Exception):
         self.detail = detail
         self.errors = tuple(errors)
         self.members = members
-
-
-class NotFound(ControlplaneError):
-    code = "not_found"
-    title = "Not found"
