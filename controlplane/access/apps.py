@@ -14,7 +14,7 @@ class AccessConfig(AppConfig):
         from controlplane.access import team_models  # noqa: F401  (tables outside of models.py)
 
     def ready(self) -> None:
-        from controlplane.access import event_types  # noqa: F401  (registers event types)
+        from controlplane.access import event_types, login_event_types  # noqa: F401  (registers event types)
 
         post_migrate.connect(_grant_rights_on_tables, sender=self)
 

@@ -16,7 +16,9 @@ from controlplane.settings.outgoing import *
 from controlplane.settings.overrides import *
 from controlplane.settings.probes import *
 from controlplane.settings.queue import *
+from controlplane.settings.secrets import *
 from controlplane.settings.security import *
+from controlplane.settings.step_up import *
 from controlplane.settings.web import *
 
 BASE_DIR = Path(__file__).resolve().parents[2]
