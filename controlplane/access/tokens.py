@@ -21,6 +21,8 @@ class Prefix(StrEnum):
     AGENT = "cp_agt_"
     # Belongs to no principal: it admits one or a few agents (registry.joining.join).
     JOIN = "cp_joi_"
+    # Access tokens of the authorization server, and results of a token exchange.
+    OAUTH = "cp_oat_"
 
 
 def new_token(prefix: Prefix) -> str:
