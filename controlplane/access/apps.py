@@ -11,10 +11,11 @@ class AccessConfig(AppConfig):
 
     def import_models(self) -> None:
         super().import_models()
-        from controlplane.access import team_models  # noqa: F401  (tables outside of models.py)
+        from controlplane.access import issuer_models, team_models  # noqa: F401  (tables outside of models.py)
 
     def ready(self) -> None:
         from controlplane.access import event_types, login_event_types  # noqa: F401  (registers event types)
+        from controlplane.access.issuers import event_types as issuer_event_types  # noqa: F401
 
         post_migrate.connect(_grant_rights_on_tables, sender=self)
 

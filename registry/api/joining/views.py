@@ -10,6 +10,8 @@ from rest_framework.authentication import BaseAuthentication
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from controlplane.access.issue_tokens import check_before
+from controlplane.access.issuers.external_tokens import ExternalToken
 from controlplane.access.models import Token
 from controlplane.api import idempotency
 from controlplane.api.endpoints import Endpoint, MutationQuery, ReasonedQuery, actor_of, caller_of, mutation
@@ -126,6 +128,8 @@ class JoinTokenCollection(Endpoint):
         body = parse_body(JoinTokenWrite, request)
         spec = join_token_spec(body)
         issuer = request.auth if isinstance(request.auth, Token) else None
+        if isinstance(request.auth, ExternalToken):
+            check_before(spec.expires_at, request.auth.expires_at, "/expires_in_seconds")
         token, secret = create_join_token(
             body["name"], spec, actor=actor_of(request), issuer_id=issuer.id if issuer else None
         )
