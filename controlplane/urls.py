@@ -3,6 +3,7 @@
 from django.urls import URLPattern, URLResolver, include, path
 
 from controlplane import openapi
+from controlplane.endpoints.access.oauth.urls import protocol as oauth
 from controlplane.endpoints.access.urls import urlpatterns as access
 from controlplane.endpoints.events import views as events
 from controlplane.endpoints.observability import Metrics
@@ -38,6 +39,7 @@ urlpatterns = [
     path("metrics", Metrics.as_view()),
     path("problems", problem_types),
     path("problems/<slug:code>", problem_type),
+    *oauth,
     *flyte,
     path("api/v1/", include(api)),
     path("api/v1alpha1/", include("registry.api.dcm.urls")),

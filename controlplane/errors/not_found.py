@@ -118,3 +118,18 @@ class UnknownRoleBinding(NotFound):
 class UnknownTrustedIssuer(NotFound):
     code = "unknown_trusted_issuer"
     title = "Trusted issuer not found"
+
+
+class UnknownOAuthClient(NotFound):
+    code = "unknown_oauth_client"
+    title = "OAuth client not found"
+
+
+class UnknownDevice(NotFound):
+    code = "unknown_device"
+    title = "Device not found"
+
+
+class UnknownClientSecret(NotFound):
+    code = "unknown_client_secret"
+    title = "Client secret not found"
