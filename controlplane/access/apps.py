@@ -16,9 +16,11 @@ class AccessConfig(AppConfig):
 
     def ready(self) -> None:
         from controlplane.access import event_types, login_event_types  # noqa: F401  (registers event types)
-        from controlplane.access.issuers import event_types as issuer_event_types  # noqa: F401  (the same)
+        from controlplane.access.federation import event_types as federation_event_types  # noqa: F401  (the same)
+        from controlplane.access.federation.exchange_grants import register_grants
         from controlplane.access.oauth import event_types as oauth_event_types  # noqa: F401  (the same)
 
+        register_grants()
         post_migrate.connect(_grant_rights_on_tables, sender=self)
         post_migrate.connect(_ensure_built_in_clients, sender=self)
 

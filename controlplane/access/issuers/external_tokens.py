@@ -1,4 +1,4 @@
-"""Authenticate access tokens of external issuers, which no table of ours knows."""
+"""Authenticate access tokens of external issuers, which are in no table."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def find_people_with(finder: PersonFinder) -> None:
 
 
 def is_enabled() -> bool:
-    return "external" in getattr(settings, "AUTH_SERVER", ())
+    return "external" in settings.AUTH_SERVER
 
 
 def find_external_token(text: str, *, is_identity: bool = False) -> ExternalToken:
@@ -133,7 +133,7 @@ def external_issuers() -> Mapping[str, ExternalIssuer]:
 
 
 def _access_expectations(issuer: ExternalIssuer) -> Expectations:
-    public_url = frozenset(filter(None, [getattr(settings, "PUBLIC_URL", "")]))
+    public_url = frozenset(filter(None, [settings.PUBLIC_URL, *settings.AUTHORIZED_URIS]))
     return Expectations(
         issuer.issuer,
         issuer.audiences or public_url,
