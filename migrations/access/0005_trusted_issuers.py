@@ -9,6 +9,7 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ('access', '0004_oauth'),
+        ('access', '0007_scim'),
     ]
 
     operations = [
