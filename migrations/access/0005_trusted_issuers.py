@@ -9,7 +9,6 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ('access', '0004_oauth'),
-        ('access', '0007_scim'),
     ]
 
     operations = [
