@@ -82,7 +82,10 @@ ALLOWED: dict[Role, frozenset[Action]] = {
     Role.ADMIN: frozenset(Action),
     # Publishes agent configurations for one team: bind it with that team.
     Role.PUBLISHER: frozenset({Action.AGENT_CONFIG_READ, Action.AGENT_CONFIG_PUBLISH, Action.EVENT_READ}),
-    Role.OPERATOR: frozenset({Action.AGENT_READ, Action.AGENT_WRITE, Action.EVENT_READ}),
+    # An operator also drains, resumes and rotates agents, which is `agent.heartbeat` for agents themselves.
+    Role.OPERATOR: frozenset(
+        {Action.AGENT_READ, Action.AGENT_WRITE, Action.AGENT_HEARTBEAT, Action.EVENT_READ}
+    ),
     Role.AUDITOR: frozenset({Action.AUDIT_READ, Action.EVENT_READ, Action.ACCESS_READ}),
     Role.AGENT: _AGENT,
     Role.ADMISSION: frozenset({Action.AGENT_CONFIG_ADMIT}),
