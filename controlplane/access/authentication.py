@@ -14,6 +14,9 @@ from rest_framework import authentication
 from rest_framework.request import Request
 
 from controlplane.access import tokens
+from controlplane.access.issuers import external_tokens
+from controlplane.access.issuers.external_tokens import ExternalToken, find_external_token
+from controlplane.access.issuers.verify import looks_like_jwt
 from controlplane.access.models import CustomRole, Principal, RoleBinding, Token
 from controlplane.access.organisations import confine_to_organisation, enter_organisation
 from controlplane.access.step_up import login_of_session, login_of_token, with_login
@@ -27,12 +30,14 @@ from controlplane.identity.roles import TeamRef
 # Minimum time between two writes per token: "last used" is not worth a write per request.
 _LAST_USED_PRECISION = timedelta(minutes=1)
 _SCHEME = "bearer"
+# Flyte's own, for ID tokens.
+_IDENTITY_SCHEME = "idtoken"
 
 
 class TokenAuthentication(authentication.BaseAuthentication):
     """`Authorization: Bearer cp_pat_…` (RFC 6750)."""
 
-    def authenticate(self, request: Request) -> tuple[Caller, Token] | None:
+    def authenticate(self, request: Request) -> tuple[Caller, Token | ExternalToken] | None:
         header = request.headers.get("Authorization")
         if header is None:
             return None
@@ -62,8 +67,16 @@ class AnonymousReadAuthentication(authentication.BaseAuthentication):
         return None
 
 
-def caller_by_header(header: str) -> tuple[Caller, Token]:
-    """Return the caller and token for an Authorization header. Raises NotAuthenticated."""
+def caller_by_header(header: str, *, id_tokens: bool = False) -> tuple[Caller, Token | ExternalToken]:
+    """Return the caller and token for an Authorization header. Raises NotAuthenticated, IssuerUnavailable.
+
+    id_tokens: accept Flyte's scheme `IDToken` too.
+    """
+    scheme, _, secret = header.partition(" ")
+    schemes = (_SCHEME, _IDENTITY_SCHEME) if id_tokens else (_SCHEME,)
+    if scheme.lower() in schemes and external_tokens.is_enabled() and looks_like_jwt(secret.strip()):
+        external = find_external_token(secret.strip(), is_identity=scheme.lower() == _IDENTITY_SCHEME)
+        return authenticated(external.principal, external.scopes, external.login), external
     token = find_token(bearer_of(header))
     return authenticated(token.principal, token.scopes, login_of_token(token)), token
 

@@ -10,6 +10,7 @@ from controlplane.settings.console import *
 from controlplane.settings.cors import *
 from controlplane.settings.database import *
 from controlplane.settings.flyte import *
+from controlplane.settings.issuers import *
 from controlplane.settings.liveness import *
 from controlplane.settings.login import *
 from controlplane.settings.logs import *
