@@ -11,6 +11,7 @@ class AccessConfig(AppConfig):
 
     def ready(self) -> None:
         from controlplane.access import event_types  # noqa: F401  (registers event types)
+        from controlplane.access.flyte_auth import checks  # noqa: F401  (registers a check)
 
         post_migrate.connect(_grant_rights_on_tables, sender=self)
 

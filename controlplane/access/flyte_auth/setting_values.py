@@ -1,0 +1,64 @@
+"""What upstream's configuration means in the settings of this server. Pure."""
+
+from __future__ import annotations
+
+from controlplane.access.flyte_auth.configuration import EXTERNAL, FlyteAuth, FlyteClient, Lifetimes, OpenId
+
+
+def setting_values(auth: FlyteAuth) -> dict[str, str]:
+    """Return the values by name of setting, as environment variables would have them.
+
+    A setting that has its default in the file is left out.
+    """
+    first, *further = (uri.rstrip("/") for uri in auth.authorized_uris or ("",))
+    issuer = auth.issuer.rstrip("/")
+    headers = dict.fromkeys((auth.grpc_header, auth.http_header))
+    values = {
+        "PUBLIC_URL": issuer or first,
+        "AUTHORIZED_URIS": ",".join((first, *further) if issuer else further),
+        "AUTH_SERVER": auth.server,
+        "FLYTE_AUTHORIZATION_HEADERS": ",".join(headers),
+        **_client(auth.client),
+        **_open_id(auth.user.open_id),
+        **(_external(auth) if auth.server == EXTERNAL else _lifetimes(auth.lifetimes)),
+    }
+    return {name: value for name, value in values.items() if value}
+
+
+def _client(client: FlyteClient) -> dict[str, str]:
+    return {
+        "FLYTE_CLIENT_ID": client.client_id,
+        "FLYTE_CLIENT_REDIRECT_URI": client.redirect_uri,
+        "FLYTE_CLIENT_SCOPES": ",".join(client.scopes),
+        "FLYTE_CLIENT_AUDIENCE": client.audience,
+    }
+
+
+def _open_id(open_id: OpenId) -> dict[str, str]:
+    if not open_id.base_url:
+        return {}
+    return {
+        "OIDC_ISSUER": open_id.issuer,
+        "OIDC_CLIENT_ID": open_id.client_id,
+        "OIDC_CLIENT_SECRET": open_id.client_secret,
+        "OIDC_SCOPES": ",".join(open_id.scopes),
+    }
+
+
+def _lifetimes(lifetimes: Lifetimes) -> dict[str, str]:
+    return {
+        "OAUTH_ACCESS_TOKEN_SECONDS": str(lifetimes.access_token),
+        "OAUTH_REFRESH_TOKEN_SECONDS": str(lifetimes.refresh_token),
+        "OAUTH_CODE_SECONDS": str(lifetimes.authorization_code),
+    }
+
+
+def _external(auth: FlyteAuth) -> dict[str, str]:
+    external = auth.external
+    return {
+        "EXTERNAL_AUTH_SERVER": external.base_url,
+        "EXTERNAL_AUTH_SERVER_METADATA": external.metadata_address,
+        "EXTERNAL_AUTH_SERVER_AUDIENCES": ",".join(external.allowed_audience or auth.authorized_uris[:1]),
+        "EXTERNAL_AUTH_SERVER_RETRIES": str(external.retry_attempts),
+        "EXTERNAL_AUTH_SERVER_RETRY_SECONDS": str(external.retry_delay),
+    }
