@@ -59,6 +59,9 @@ def _rows_survive_flush() -> None:
         if sender.label == "registry":
             with connection.cursor() as cursor:
                 cursor.execute(
+                    "INSERT INTO access_organisation (id, slug, title, version)"
+                    " VALUES ('00000000-0000-7000-8000-000000000001', 'default', '', 1)"
+                    " ON CONFLICT DO NOTHING;"
                     "INSERT INTO events_numbering VALUES (1, 0) ON CONFLICT DO NOTHING;"
                     "INSERT INTO overrides_revisioncounter VALUES (1, 0) ON CONFLICT DO NOTHING;"
                     "INSERT INTO overrides_sourcestate"

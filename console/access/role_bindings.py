@@ -17,12 +17,13 @@ from console.filter_choices import domains, projects, select_options
 from console.forms import parse_form, read_form
 from console.pages import actor_of, load_page, page
 from controlplane.access import principals
+from controlplane.access import role_bindings as bindings
 from controlplane.access.models import Principal, PrincipalKind, RoleBinding
 from controlplane.api.problems import STATUS_BY_ERROR
 from controlplane.endpoints.access.schemas import RoleBindingWrite
 from controlplane.errors import ControlplaneError, PermissionDenied, UnknownRoleBinding
 from controlplane.identity.callers import Caller
-from controlplane.identity.roles import ALLOWED, Action, Role
+from controlplane.identity.roles import Action, Role, missing_rights
 from controlplane.scopes import SEGMENTS, Scope
 
 _MAX_PRINCIPALS = 1000
@@ -66,10 +67,10 @@ def role_bindings(request: HttpRequest, caller: Caller) -> HttpResponse:
 @page
 def remove(request: HttpRequest, caller: Caller, binding_id: UUID) -> HttpResponse:
     caller.require(Action.ACCESS_WRITE)
-    binding = RoleBinding.objects.select_related("principal").filter(id=binding_id).first()
+    binding = RoleBinding.objects.select_related("principal", "team").filter(id=binding_id).first()
     if binding is None:
         raise UnknownRoleBinding("This role binding does not exist. It may have been removed.")
-    name = binding.principal.name
+    name = binding.holder
     change = Change(
         f"Remove the role {binding.role} from {name}?",
         (f"Applies at {binding.scope} and all scopes below.", *_describe_loss(binding)),
@@ -81,20 +82,15 @@ def remove(request: HttpRequest, caller: Caller, binding_id: UUID) -> HttpRespon
         is_destructive=True,
     )
     return confirm_change(
-        request, change, lambda form: principals.unbind_role(binding.id, actor=actor_of(caller))
+        request, change, lambda form: bindings.unbind_role(binding.id, actor=actor_of(caller))
     )
 
 
 def _describe_loss(binding: RoleBinding) -> tuple[str, ...]:
     """Describe the actions that only this binding allows."""
-    other_bindings = binding.principal.role_bindings.exclude(id=binding.id)
-    remaining = {
-        action
-        for other in other_bindings
-        if other.scope.covers(binding.scope)
-        for action in ALLOWED[Role(other.role)]
-    }
-    lost = sorted(action.value for action in ALLOWED[Role(binding.role)] - remaining)
+    holder = binding.principal or binding.team
+    others = RoleBinding.objects.none() if holder is None else holder.role_bindings.exclude(id=binding.id)
+    lost = missing_rights([binding.grant], [other.grant for other in others])
     if not lost:
         return ("No permission is lost: another role allows the same actions.",)
     return (f"Permissions lost immediately: {', '.join(lost)}.",)
@@ -106,7 +102,7 @@ def _grant(request: HttpRequest, caller: Caller) -> HttpResponse:
     scope = {name: form[name].strip() for name in SEGMENTS if form.get(name, "").strip()}
     body = {"principal": form.get("principal", ""), "role": form.get("role", ""), "scope": scope}
     values = parse_form(RoleBindingWrite, body)
-    binding = principals.bind_role(
+    binding = bindings.bind_role(
         principals.get_principal(values["principal"]),
         Role(values["role"]),
         Scope(**values.get("scope", {})),

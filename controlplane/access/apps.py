@@ -9,6 +9,10 @@ from django.db.transaction import atomic
 class AccessConfig(AppConfig):
     name = "controlplane.access"
 
+    def import_models(self) -> None:
+        super().import_models()
+        from controlplane.access import team_models  # noqa: F401  (tables outside of models.py)
+
     def ready(self) -> None:
         from controlplane.access import event_types  # noqa: F401  (registers event types)
         from controlplane.access.flyte_auth import checks  # noqa: F401  (registers a check)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+from uuid import UUID
 
 from django.db import connection
 
@@ -28,6 +29,7 @@ class Mutation:
     after: Mapping[str, Any] | None
     data: Mapping[str, Any]
     scope: Scope = Scope()
+    team_id: UUID | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +52,7 @@ def record_entries(entries: Sequence[AuditEntry]) -> None:
         raise RuntimeError("Mutations must be recorded within a transaction.")
     copy_rows(
         AuditRecord,
-        (*_ACTION_FIELDS, *SEGMENTS, "before", "after", "reason", "request_id"),
+        (*_ACTION_FIELDS, *SEGMENTS, "team_id", "before", "after", "reason", "request_id"),
         (_audit_row(entry.object_type, entry.mutation, entry.actor) for entry in entries),
     )
     log.append_each([_event_entry(entry.object_type, entry.mutation, entry.actor) for entry in entries])
@@ -64,6 +66,7 @@ def _audit_row(object_type: str, mutation: Mutation, actor: Actor) -> tuple[Any,
         object_type,
         mutation.object_id,
         *mutation.scope.path,
+        mutation.team_id,
         as_json(mutation.before),
         as_json(mutation.after),
         actor.reason,
@@ -80,6 +83,7 @@ def _event_entry(object_type: str, mutation: Mutation, actor: Actor) -> log.Entr
         actor.name,
         mutation.scope,
         actor.request_id,
+        mutation.team_id,
     )
 
 
@@ -93,8 +97,12 @@ def record(
     after: Mapping[str, Any] | None,
     data: Mapping[str, Any],
     scope: Scope = Scope(),
+    team_id: UUID | None = None,
 ) -> None:
-    """Write an audit row and an event. before, after: the object as in the API, without secrets."""
+    """Write an audit row and an event. before, after: the object as in the API, without secrets.
+
+    team_id: of the team that owns the object; None for objects of the platform.
+    """
     if not connection.in_atomic_block:
         raise RuntimeError(f"{event_type.name} must be recorded within a transaction.")
     AuditRecord.objects.create(
@@ -107,6 +115,7 @@ def record(
         after=after,
         reason=actor.reason,
         request_id=actor.request_id,
+        team_id=team_id,
         **scope.segments,
     )
     log.append(
@@ -117,4 +126,5 @@ def record(
         actor=actor.name,
         scope=scope,
         request_id=actor.request_id,
+        team_id=team_id,
     )

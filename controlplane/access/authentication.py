@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
+from uuid import UUID
 
 from django.conf import settings
+from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
 from rest_framework import authentication
 from rest_framework.request import Request
 
 from controlplane.access import tokens
-from controlplane.access.models import Principal, Token
+from controlplane.access.models import Principal, RoleBinding, Token
+from controlplane.access.team_models import Membership, Team
 from controlplane.errors import NotAuthenticated
 from controlplane.identity.callers import ANONYMOUS_READER, Caller
+from controlplane.identity.ceilings import cut, teams_named
+from controlplane.identity.roles import TeamRef
 
 # Minimum time between two writes per token: "last used" is not worth a write per request.
 _LAST_USED_PRECISION = timedelta(minutes=1)
@@ -60,7 +66,7 @@ def caller_by_header(header: str) -> tuple[Caller, Token]:
             "The Authorization header is not a bearer token. Send: Authorization: Bearer cp_pat_…"
         )
     token = find_token(secret.strip())
-    return caller_for(token.principal), token
+    return caller_for(token.principal, token.scopes), token
 
 
 def find_token(secret: str) -> Token:
@@ -95,7 +101,28 @@ def _remember_use(token: Token, now: datetime) -> None:
         Token.objects.filter(pk=token.pk).update(last_used_at=Now())
 
 
-def caller_for(principal: Principal) -> Caller:
-    """Return the caller with the principal's current grants, so that a revoked role has no effect at once."""
-    grants = tuple(binding.grant for binding in principal.role_bindings.all())
-    return Caller(principal.id, principal.name, principal.kind, grants)
+def caller_for(principal: Principal, scopes: Sequence[str] | None = None) -> Caller:
+    """Return the caller with the principal's current grants, so that a revoked role has no effect at once.
+
+    scopes: ceilings of the token in use; None for none.
+    """
+    bindings = list(bindings_of(principal.id))
+    grants = tuple(binding.grant for binding in bindings)
+    if scopes is not None:
+        grants = cut(grants, scopes, _teams(teams_named(scopes)))
+    limits = None if scopes is None else tuple(scopes)
+    ends = (binding.expires_at for binding in bindings if binding.expires_at is not None)
+    return Caller(principal.id, principal.name, principal.kind, grants, limits, min(ends, default=None))
+
+
+def bindings_of(principal_id: UUID) -> QuerySet[RoleBinding]:
+    """Return the bindings in force of the principal and of its teams."""
+    team_ids = Membership.objects.filter(principal_id=principal_id).values("team_id")
+    return RoleBinding.objects.filter(
+        Q(principal_id=principal_id) | Q(team_id__in=team_ids),
+        Q(expires_at=None) | Q(expires_at__gt=Now()),
+    ).select_related("owned_by", "custom_role")
+
+
+def _teams(names: Collection[str]) -> dict[str, TeamRef]:
+    return {team.slug: team.ref for team in Team.objects.filter(slug__in=names)} if names else {}

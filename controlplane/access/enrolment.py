@@ -11,7 +11,8 @@ from django.contrib.auth.hashers import make_password
 from controlplane.access import event_types, tokens
 from controlplane.access.audit import AuditEntry, Mutation
 from controlplane.access.models import Principal, PrincipalKind, RoleBinding, Token
-from controlplane.access.principals import binding_state, principal_state
+from controlplane.access.principals import principal_state
+from controlplane.access.role_bindings import binding_state
 from controlplane.database.bulk import copy_rows
 from controlplane.identity.actors import Actor
 from controlplane.identity.roles import Role

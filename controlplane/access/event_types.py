@@ -8,6 +8,8 @@ declare_audience("principal", Action.ACCESS_READ)
 declare_audience("session", Action.ACCESS_READ)
 declare_audience("token", Action.ACCESS_READ)
 declare_audience("role", Action.ACCESS_READ)
+declare_audience("team", Action.ACCESS_READ)
+declare_audience("membership", Action.ACCESS_READ)
 
 PRINCIPAL_CREATED = register(
     "principal.created",
@@ -35,4 +37,13 @@ ROLE_BOUND = register(
 )
 ROLE_UNBOUND = register(
     "role.unbound", "A principal's role at a scope was removed.", principal=TEXT, role=TEXT, scope=TEXT
+)
+TEAM_CREATED = register("team.created", "A team was created.", team=TEXT)
+TEAM_CHANGED = register("team.changed", "A team was changed.", team=TEXT)
+TEAM_DELETED = register("team.deleted", "A team was deleted.", team=TEXT)
+MEMBER_ADDED = register(
+    "membership.added", "A principal was added to a team.", team=TEXT, principal=TEXT, via=TEXT
+)
+MEMBER_REMOVED = register(
+    "membership.removed", "A principal was removed from a team.", team=TEXT, principal=TEXT, via=TEXT
 )

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from django.db import transaction
 
-from controlplane.access import authentication, principals
+from controlplane.access import authentication, principals, role_bindings
 from controlplane.access.models import Principal, PrincipalKind
 from controlplane.errors import NotAuthenticated
 from controlplane.identity.actors import system
@@ -28,7 +28,7 @@ def ensure_admin(folder: Path) -> None:
     admin = Principal.objects.filter(name=ADMIN).first()
     if admin is None:
         admin = principals.create_principal(ADMIN, kind=PrincipalKind.PERSON, actor=_ACTOR)
-        principals.bind_role(admin, Role.ADMIN, Scope(), actor=_ACTOR)
+        role_bindings.bind_role(admin, Role.ADMIN, Scope(), actor=_ACTOR)
     if not _has_valid_token(folder / "admin.token", admin):
         _, secret = principals.create_token(
             admin, name=f"{ADMIN} on this machine", expires_at=None, actor=_ACTOR

@@ -81,6 +81,7 @@ def renew_token(used: Token, *, name: str, actor: Actor) -> str:
         expires_at=current.expires_at,
         actor=actor,
         parent_id=current.parent_id,
+        scopes=current.scopes,
     )
     return secret
 

@@ -1,4 +1,4 @@
-"""Tables of principals, their tokens, sessions and roles, and the audit log."""
+"""Tables of principals, teams, their tokens, sessions and roles, and the audit log."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from django.contrib.postgres.indexes import BrinIndex
 from django.db import models
 from django.db.models.functions import Now
 
+from controlplane.access.team_models import Team, Via, organisation_field
 from controlplane.database.scoped import ScopedQuerySet, legal_shape, segment_field
-from controlplane.identity.roles import Grant, Role
+from controlplane.identity.roles import Action, Grant, Role
 from controlplane.ids import uuid7
 from controlplane.scopes import SEGMENTS, Scope
 
@@ -35,6 +36,10 @@ class Principal(AbstractBaseUser):
     name = models.CharField(max_length=63, unique=True)
     kind = models.CharField(max_length=16, choices=PrincipalKind.choices)
     is_active = models.BooleanField(default=True)
+    # Shown only; from the identity provider. The name never changes.
+    display_name = models.CharField(max_length=255, blank=True, default="", db_default="")
+    email = models.CharField(max_length=254, blank=True, default="", db_default="")
+    organisation = organisation_field()
     created_at = models.DateTimeField(db_default=Now(), editable=False)
 
     USERNAME_FIELD = "name"
@@ -56,6 +61,7 @@ class Token(models.Model):
     """A secret that authenticates a principal. Only its SHA-256 digest is stored.
 
     parent: the token with which it was created. It expires no later than its parent and is revoked with it.
+    scopes: ceilings of an OAuth token (controlplane.identity.ceilings); NULL for no ceiling.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
@@ -71,6 +77,7 @@ class Token(models.Model):
     parent = models.ForeignKey(
         "self", null=True, on_delete=models.CASCADE, related_name="children", db_index=False
     )
+    scopes: Any = models.JSONField(null=True)
 
     class Meta:
         indexes = [
@@ -101,24 +108,59 @@ class Session(models.Model):
         return f"{self.browser} at {self.address}"
 
 
-class RoleBinding(models.Model):
-    """A role of a principal at a scope and below it."""
+class CustomRole(models.Model):
+    """A role of the operators' own: a name and its actions."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
-    principal = models.ForeignKey(Principal, on_delete=models.CASCADE, related_name="role_bindings")
-    role = models.CharField(max_length=16, choices=[(role.value, role.value) for role in Role])
+    name = models.CharField(max_length=63, unique=True)
+    title = models.CharField(max_length=255, blank=True, default="")
+    actions: Any = models.JSONField()
+    version = models.IntegerField(default=1)
+    created_at = models.DateTimeField(db_default=Now(), editable=False)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class RoleBinding(models.Model):
+    """A role at a scope and below it, held by a principal or by all members of a team.
+
+    owned_by: limits the role to objects of this team. expires_at: it has no effect from then on.
+    """
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    principal = models.ForeignKey(
+        Principal, null=True, on_delete=models.CASCADE, related_name="role_bindings"
+    )
+    team = models.ForeignKey(Team, null=True, on_delete=models.CASCADE, related_name="role_bindings")
+    role = models.CharField(max_length=63)
+    custom_role = models.ForeignKey(CustomRole, null=True, on_delete=models.PROTECT, related_name="bindings")
     domain = segment_field()
     project = segment_field()
     workflow = segment_field()
     launch_plan = segment_field()
+    owned_by = models.ForeignKey(Team, null=True, on_delete=models.CASCADE, related_name="limited_bindings")
+    via = models.CharField(max_length=8, choices=Via.choices, default=Via.MANUAL, db_default=Via.MANUAL.value)
+    expires_at = models.DateTimeField(null=True)
     created_at = models.DateTimeField(db_default=Now(), editable=False)
 
     class Meta:
         constraints = [
-            models.UniqueConstraint(fields=["principal", "role", *SEGMENTS], name="role_binding_is_unique"),
+            models.UniqueConstraint(
+                fields=["principal", "team", "role", *SEGMENTS, "owned_by", "via"],
+                name="role_binding_is_unique_for_holder",
+                nulls_distinct=False,
+            ),
             models.CheckConstraint(name="role_binding_has_legal_shape", condition=legal_shape()),
             models.CheckConstraint(
-                name="role_binding_role_is_known", condition=models.Q(role__in=[role.value for role in Role])
+                name="role_binding_role_exists",
+                condition=models.Q(role__in=[role.value for role in Role], custom_role=None)
+                | models.Q(custom_role__isnull=False),
+            ),
+            models.CheckConstraint(
+                name="role_binding_has_one_holder",
+                condition=models.Q(principal=None, team__isnull=False)
+                | models.Q(principal__isnull=False, team=None),
             ),
         ]
 
@@ -131,7 +173,16 @@ class RoleBinding(models.Model):
 
     @property
     def grant(self) -> Grant:
-        return Grant(Role(self.role), self.scope)
+        actions = None
+        if self.custom_role is not None:
+            # An action that no longer exists allows nothing.
+            actions = frozenset(Action(name) for name in self.custom_role.actions if name in set(Action))
+        return Grant(self.role, self.scope, self.owned_by.ref if self.owned_by else None, actions)
+
+    @property
+    def holder(self) -> str:
+        """Return the name of the principal, or `team:<name>`."""
+        return f"team:{self.team.slug}" if self.team else str(self.principal)
 
 
 class AuditRecord(models.Model):
@@ -148,6 +199,8 @@ class AuditRecord(models.Model):
     project = segment_field()
     workflow = segment_field()
     launch_plan = segment_field()
+    # The team that owned the object; NULL: the platform. No foreign key: the record outlives the team.
+    team_id = models.UUIDField(null=True)
     before: Any = models.JSONField(null=True)
     after: Any = models.JSONField(null=True)
     reason = models.TextField(blank=True, default="")

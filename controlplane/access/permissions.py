@@ -10,7 +10,7 @@ from rest_framework.request import Request
 
 from controlplane.errors import NotAuthenticated, PermissionDenied
 from controlplane.identity.callers import Caller
-from controlplane.identity.roles import FOR_EVERYONE, INSTALLATION_WIDE, Action
+from controlplane.identity.roles import DELEGATED, FOR_EVERYONE, INSTALLATION_WIDE, TEAM_OWNED, Action
 
 if TYPE_CHECKING:  # rest_framework.views imports this file through its settings
     from rest_framework.views import APIView
@@ -19,7 +19,7 @@ log = structlog.get_logger(__name__)
 
 
 class DeclaredAction(BasePermission):
-    """Check whether the caller may do this at any scope. The view then checks the requested scope."""
+    """Check whether the caller may do this at any scope, for any team. The view then checks the object."""
 
     def has_permission(self, request: Request, view: APIView) -> bool:
         action = declared_action(view, request.method or "")
@@ -28,14 +28,22 @@ class DeclaredAction(BasePermission):
         caller = request.user
         if not isinstance(caller, Caller):
             raise NotAuthenticated("Authentication is required. Send a token: Authorization: Bearer cp_pat_…")
-        if not may_somewhere(caller, action):
+        if not may_somewhere(caller, action, delegated=getattr(view, "delegated", False)):
             log.info("access.denied", principal=caller.name, action=action.value)
             raise PermissionDenied(caller.verdict(action).reason, action=action.value)
         return True
 
 
-def may_somewhere(caller: Caller, action: Action) -> bool:
-    if action in FOR_EVERYONE or action in INSTALLATION_WIDE:
+def may_somewhere(caller: Caller, action: Action, *, delegated: bool = False) -> bool:
+    """True if the caller may perform the action on some object.
+
+    delegated: the view decides by itself at which scope and for which team.
+    """
+    if action in FOR_EVERYONE or (action in DELEGATED and not delegated):
+        return caller.verdict(action).allowed
+    if action in TEAM_OWNED and caller.owners_for(action):
+        return True
+    if action in INSTALLATION_WIDE:
         return caller.verdict(action).allowed
     return bool(caller.scopes_for(action))
 

@@ -25,9 +25,11 @@ _RESTRICTED_RIGHTS: Mapping[str, Mapping[str, str]] = {
     "access_auditrecord": dict.fromkeys(APPLICATION, "SELECT, INSERT"),
     "events_event": dict.fromkeys(APPLICATION, "SELECT, INSERT, UPDATE (seq)"),
     "django_migrations": dict.fromkeys(APPLICATION, "SELECT"),
-    # Only the console uses sessions, and only the API binds roles.
+    # Only the console uses sessions, and only the API changes who may do what.
     "django_session": {WORKER: ""},
     "access_rolebinding": {WORKER: "SELECT"},
+    "access_membership": {WORKER: "SELECT"},
+    "access_customrole": {WORKER: "SELECT"},
 }
 _FOREIGN_OBJECTS = """
 WITH ours AS (SELECT oid FROM pg_namespace WHERE nspname = 'public'),

@@ -11,7 +11,7 @@ from typing import Any
 from django.db import transaction
 from django.db.models.functions import Now
 
-from controlplane.access import issue_tokens, principals
+from controlplane.access import issue_tokens, principals, role_bindings
 from controlplane.access.models import Principal, PrincipalKind, Token
 from controlplane.errors import NameTaken
 from controlplane.identity.actors import Actor
@@ -115,7 +115,7 @@ def seed() -> bool:
     for resource_type, scope, attributes in [] if reads_files() else _OVERRIDES:
         put_override(Address(resource_type, scope), attributes, actor=_ACTOR)
     principal = principals.create_principal(AGENTS_PRINCIPAL, kind=PrincipalKind.AGENT, actor=_ACTOR)
-    principals.bind_role(principal, Role.AGENT, Scope(), actor=_ACTOR)
+    role_bindings.bind_role(principal, Role.AGENT, Scope(), actor=_ACTOR)
     _seed_agents(principal)
     return True
 

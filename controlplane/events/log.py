@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+from uuid import UUID
 
 from django.db import connection, transaction
 
@@ -32,8 +33,9 @@ def append(
     actor: str,
     scope: Scope = Scope(),
     request_id: str = "",
+    team_id: UUID | None = None,
 ) -> None:
-    """Write an event, in the transaction of the change that it reports."""
+    """Write an event, in the transaction of the change that it reports. team_id: of the object's owner."""
     if not connection.in_atomic_block:
         raise RuntimeError(f"{event_type.name} must be recorded within a transaction.")
     types.check(event_type, data)
@@ -44,6 +46,7 @@ def append(
         data=dict(data),
         actor=actor,
         request_id=request_id,
+        team_id=team_id,
         **scope.segments,
     )
 
@@ -59,6 +62,7 @@ class Entry:
     actor: str
     scope: Scope = Scope()
     request_id: str = ""
+    team_id: UUID | None = None
 
 
 def append_each(entries: Sequence[Entry]) -> None:
@@ -67,7 +71,7 @@ def append_each(entries: Sequence[Entry]) -> None:
         types.check(entry.event_type, entry.data)
     copy_rows(
         Event,
-        ("id", "type", "object_type", "object_id", *SEGMENTS, "actor", "request_id", "data"),
+        ("id", "type", "object_type", "object_id", *SEGMENTS, "actor", "request_id", "team_id", "data"),
         (
             (
                 uuid7(),
@@ -77,6 +81,7 @@ def append_each(entries: Sequence[Entry]) -> None:
                 *entry.scope.path,
                 entry.actor,
                 entry.request_id,
+                entry.team_id,
                 as_json(entry.data),
             )
             for entry in entries

@@ -36,6 +36,8 @@ class Event(models.Model):
     project = segment_field()
     workflow = segment_field()
     launch_plan = segment_field()
+    # The team that owns the object; NULL: the platform. No foreign key: the event outlives the team.
+    team_id = models.UUIDField(null=True)
     actor = models.CharField(max_length=63)
     request_id = models.CharField(max_length=64, blank=True, default="")
     data: Any = models.JSONField()
@@ -48,6 +50,9 @@ class Event(models.Model):
                 fields=["position"], name="event_not_numbered", condition=models.Q(seq__isnull=True)
             ),
             models.Index(fields=["object_type", "object_id", "seq"], name="event_by_object"),
+            models.Index(
+                fields=["team_id", "seq"], name="event_by_team", condition=models.Q(team_id__isnull=False)
+            ),
             # Rows are inserted in the order of their times, so that this index is small and cheap to update.
             BrinIndex(fields=["at"], name="event_by_time", autosummarize=True),
         ]

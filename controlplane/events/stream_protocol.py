@@ -9,6 +9,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
+from uuid import UUID
 
 import msgspec
 
@@ -39,7 +40,7 @@ class Watch:
             self.type in ("", event.type)
             and self.object_type in ("", event.object_type)
             and self.object_id in ("", event.object_id)
-            and self.filter.shows(event.type, event.scope, event.teams)
+            and self.filter.shows(event.type, event.scope, event.teams, event.owner)
         )
 
 
@@ -50,7 +51,10 @@ def watch_from(header: bytes) -> Watch:
 
 @dataclass(frozen=True, slots=True)
 class StreamedEvent:
-    """An event for streams. teams: named in its data. text: the event as a server-sent event."""
+    """An event for streams. teams: named in its data. text: the event as a server-sent event.
+
+    owner: id of the team that owns its object.
+    """
 
     seq: int
     type: str
@@ -59,6 +63,7 @@ class StreamedEvent:
     scope: Scope
     teams: tuple[str, ...]
     text: bytes
+    owner: UUID | None = None
 
 
 def as_text(seq: int, name: str, data: Mapping[str, Any]) -> bytes:

@@ -1,13 +1,14 @@
 """Visibility of events: the same for lists, counts, pages, streams and long polls.
 
-An event is readable if the caller has `event.read` at the event's scope, may read objects of its kind there,
-and may read every team in the event's data.
+An event is readable if the caller has `event.read` at the event's scope and for the team that owns its
+object, may read objects of its kind there, and may read every team in the event's data.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable
+from uuid import UUID
 
 from django.db.models import Q
 
@@ -61,30 +62,49 @@ def rights_of(caller: Caller, log_action: Action, hidden: frozenset[str]) -> tup
         audience = audience_of(event_type.name)
         if not (audience.holds_all_teams and hidden):
             types[audience.action].add(event_type.name)
-    rights = (
-        EventRight(frozenset(names), _scopes_of(caller, log_action, action))
+    return tuple(
+        EventRight(frozenset(names), scopes, team_id)
+        for team_id in (None, *_teams_of(caller))
         for action, names in types.items()
+        if (scopes := _scopes_of(caller, log_action, action, team_id))
     )
-    return tuple(right for right in rights if right.scopes)
+
+
+def _teams_of(caller: Caller) -> list[UUID]:
+    """Return the teams that grants of the caller are limited to."""
+    return sorted({grant.team.id for grant in caller.grants if grant.team})
 
 
 def rows_with(rights: Iterable[EventRight], column: str) -> Q:
     """Return a filter for rows with one of these rights. column: of the type."""
     allowed = Q(pk__in=[])
     for right in rights:
-        allowed |= Q(**{f"{column}__in": sorted(right.types)}) & within(right.scopes)
+        readable = Q(**{f"{column}__in": sorted(right.types)}) & within(right.scopes)
+        allowed |= readable & Q(team_id=right.team_id) if right.team_id else readable
     return allowed
 
 
-def _scopes_of(caller: Caller, log_action: Action, action: Action) -> tuple[Scope, ...]:
-    """Return the scopes where the caller may both read the log and perform the action."""
-    if action in FOR_EVERYONE or action in INSTALLATION_WIDE:
+def _scopes_of(caller: Caller, log_action: Action, action: Action, team_id: UUID | None) -> tuple[Scope, ...]:
+    """Return the scopes where the caller may both read the log and perform the action.
+
+    team_id: on objects of this team; None: on all objects.
+    """
+    readable = _grant_scopes(caller, action, team_id)
+    if action in FOR_EVERYONE:
         readable = [Scope()] if caller.verdict(action).allowed else []
-    else:
-        readable = caller.scopes_for(action)
+    elif action in INSTALLATION_WIDE:
+        readable = [scope for scope in readable if scope == Scope()]
     joined = (
         log_scope.joined(object_scope)
-        for log_scope in caller.scopes_for(log_action)
+        for log_scope in _grant_scopes(caller, log_action, team_id)
         for object_scope in readable
     )
     return tuple(dict.fromkeys(scope for scope in joined if scope is not None))
+
+
+def _grant_scopes(caller: Caller, action: Action, team_id: UUID | None) -> list[Scope]:
+    return [
+        grant.scope
+        for grant in caller.grants
+        if action in grant.actions and (grant.team is None or grant.team.id == team_id)
+    ]

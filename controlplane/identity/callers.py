@@ -3,22 +3,40 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 from uuid import UUID
 
 from controlplane.errors import PermissionDenied
 from controlplane.identity.actors import Actor
-from controlplane.identity.roles import Action, Grant, Role, Verdict, decide, scopes_where
+from controlplane.identity.ceilings import allows_for_everyone
+from controlplane.identity.roles import (
+    FOR_EVERYONE,
+    Action,
+    Grant,
+    Owners,
+    Role,
+    Verdict,
+    decide,
+    owners_where,
+    scopes_where,
+)
 from controlplane.scopes import Scope
 
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """The caller of a request. `principal_id` is None only for the anonymous reader of a trial."""
+    """The caller of a request. `principal_id` is None only for the anonymous reader of a trial.
+
+    scopes: of the token in use, which have cut the grants; None for a token or session without a ceiling.
+    grants_end_at: when the first of the grants expires; None if none does.
+    """
 
     principal_id: UUID | None
     name: str
     kind: str
     grants: tuple[Grant, ...]
+    scopes: tuple[str, ...] | None = None
+    grants_end_at: datetime | None = None
 
     # Read by DRF and django_structlog.
     is_authenticated = True
@@ -28,12 +46,20 @@ class Caller:
     def pk(self) -> str:
         return self.name
 
-    def verdict(self, action: Action, scope: Scope = Scope()) -> Verdict:
-        return decide(self.grants, action, scope)
+    def verdict(self, action: Action, scope: Scope = Scope(), owner: UUID | None = None) -> Verdict:
+        if self.scopes is None:
+            return decide(self.grants, action, scope, owner)
+        if action in FOR_EVERYONE and not allows_for_everyone(action, self.scopes):
+            return Verdict(False, f"{action} requires a token with the scope all.")
+        verdict = decide(self.grants, action, scope, owner)
+        if verdict.allowed:
+            return verdict
+        scopes = " ".join(self.scopes)
+        return Verdict(False, f"{verdict.reason} Your token is limited to the scopes: {scopes}.")
 
-    def require(self, action: Action, scope: Scope = Scope()) -> None:
+    def require(self, action: Action, scope: Scope = Scope(), *, owner: UUID | None = None) -> None:
         """Raise PermissionDenied unless the caller may perform the action at the scope."""
-        verdict = self.verdict(action, scope)
+        verdict = self.verdict(action, scope, owner)
         if not verdict.allowed:
             raise PermissionDenied(verdict.reason, action=action.value)
 
@@ -41,12 +67,23 @@ class Caller:
         """Return the scopes at and below which the caller may perform the action."""
         return scopes_where(self.grants, action)
 
+    def owners_for(self, action: Action) -> Owners:
+        """Return the teams on whose objects the caller may perform the action."""
+        return owners_where(self.grants, action)
+
     def require_somewhere(self, action: Action) -> list[Scope]:
         """Return the scopes below which the caller may perform the action, or raise PermissionDenied."""
         scopes = self.scopes_for(action)
         if not scopes:
             self.require(action)
         return scopes
+
+    def require_for_some_owner(self, action: Action) -> Owners:
+        """Return the teams on whose objects the caller may perform the action, or raise PermissionDenied."""
+        owners = self.owners_for(action)
+        if not owners:
+            self.require(action)
+        return owners
 
     def actor(self, request_id: str, reason: str = "") -> Actor:
         return Actor(self.principal_id, self.name, request_id, reason)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
+from uuid import UUID
 
 from controlplane.scopes import Scope
 
@@ -13,6 +14,9 @@ class Role(StrEnum):
     VIEWER = "viewer"
     EDITOR = "editor"
     ADMIN = "admin"
+    PUBLISHER = "publisher"
+    OPERATOR = "operator"
+    AUDITOR = "auditor"
     AGENT = "agent"
     # For the principal of a Kubernetes admission webhook.
     ADMISSION = "admission"
@@ -76,6 +80,10 @@ ALLOWED: dict[Role, frozenset[Action]] = {
     Role.VIEWER: _READS,
     Role.EDITOR: _READS | _AGENT | _EDITS,
     Role.ADMIN: frozenset(Action),
+    # Publishes agent configurations for one team: bind it with that team.
+    Role.PUBLISHER: frozenset({Action.AGENT_CONFIG_READ, Action.AGENT_CONFIG_PUBLISH, Action.EVENT_READ}),
+    Role.OPERATOR: frozenset({Action.AGENT_READ, Action.AGENT_WRITE, Action.EVENT_READ}),
+    Role.AUDITOR: frozenset({Action.AUDIT_READ, Action.EVENT_READ, Action.ACCESS_READ}),
     Role.AGENT: _AGENT,
     Role.ADMISSION: frozenset({Action.AGENT_CONFIG_ADMIT}),
 }
@@ -94,19 +102,82 @@ INSTALLATION_WIDE = frozenset(
         Action.AGENT_CONFIG_RULE,
         Action.AGENT_CONFIG_ADMIT,
         Action.DATA_PLANE_FOLLOW,
-        Action.ACCESS_READ,
-        Action.ACCESS_WRITE,
         Action.METRICS_READ,
     }
 )
 
 
+# Actions on objects that a team can own. A role that is limited to a team allows them on its objects alone.
+TEAM_OWNED = frozenset(
+    {
+        Action.AGENT_READ,
+        Action.AGENT_REGISTER,
+        Action.AGENT_HEARTBEAT,
+        Action.AGENT_WRITE,
+        Action.AGENT_CONFIG_READ,
+        Action.AGENT_CONFIG_PUBLISH,
+        Action.AGENT_CONFIG_RULE,
+        Action.AGENT_CONFIG_ADMIT,
+        Action.DATA_PLANE_FOLLOW,
+        Action.EVENT_READ,
+        Action.AUDIT_READ,
+        Action.ACCESS_READ,
+        Action.ACCESS_WRITE,
+    }
+)
+
+# An administrator of a scope or team performs these there, in views that say so (`delegated = True`). All
+# other views require them at the global scope.
+DELEGATED = frozenset({Action.ACCESS_READ, Action.ACCESS_WRITE})
+
+
+@dataclass(frozen=True, slots=True)
+class TeamRef:
+    """A team by its id, with its name for messages."""
+
+    id: UUID
+    slug: str
+
+
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """A role at a scope; `Scope()` is the global scope."""
+    """A role at a scope; `Scope()` is the global scope.
 
-    role: Role
-    scope: Scope
+    team: the role is limited to objects of this team. custom_actions: of an operators' own role, or what a
+    token's scopes leave of a role; None for the actions of the built-in role.
+    """
+
+    role: str
+    scope: Scope = Scope()
+    team: TeamRef | None = None
+    custom_actions: frozenset[Action] | None = None
+
+    @property
+    def actions(self) -> frozenset[Action]:
+        return ALLOWED[Role(self.role)] if self.custom_actions is None else self.custom_actions
+
+    def allows(self, action: Action, scope: Scope, owner: UUID | None) -> bool:
+        """True if the grant allows the action at the scope on an object of the owner; None: the platform."""
+        has_team = self.team is None or self.team.id == owner
+        return has_team and action in self.actions and self.scope.covers(scope)
+
+    def __str__(self) -> str:
+        team = f" for team {self.team.slug}" if self.team else ""
+        return f"{self.role} at {self.scope}{team}"
+
+
+@dataclass(frozen=True, slots=True)
+class Owners:
+    """The owners whose objects an action reaches. everything: all teams and the platform."""
+
+    everything: bool
+    team_ids: frozenset[UUID]
+
+    def __bool__(self) -> bool:
+        return self.everything or bool(self.team_ids)
+
+    def include(self, owner: UUID | None) -> bool:
+        return self.everything or owner in self.team_ids
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,14 +186,17 @@ class Verdict:
     reason: str
 
 
-def decide(grants: Iterable[Grant], action: Action, scope: Scope) -> Verdict:
-    """Decide whether the grants allow the action at the scope. The reason names roles that allow it."""
+def decide(grants: Iterable[Grant], action: Action, scope: Scope, owner: UUID | None = None) -> Verdict:
+    """Decide whether the grants allow the action at the scope, on an object of the owner.
+
+    The reason names roles that allow it. owner: the team's id; None for objects of the platform.
+    """
     if action in FOR_EVERYONE:
         return Verdict(True, "Everyone with a valid token may do this.")
     checked = Scope() if action in INSTALLATION_WIDE else scope
     for grant in grants:
-        if action in ALLOWED[grant.role] and grant.scope.covers(checked):
-            return Verdict(True, f"The role {grant.role} at {grant.scope} allows it.")
+        if grant.allows(action, checked, owner):
+            return Verdict(True, f"The role {grant} allows it.")
     roles = ", ".join(role for role in Role if action in ALLOWED[role])
     return Verdict(False, f"{action} at {checked} requires one of the roles: {roles}.")
 
@@ -130,17 +204,28 @@ def decide(grants: Iterable[Grant], action: Action, scope: Scope) -> Verdict:
 def missing_rights(required: Iterable[Grant], held_grants: Iterable[Grant]) -> list[str]:
     """Return the permissions of `required` that `held_grants` lack, as sorted `action at scope`."""
     held_grants = tuple(held_grants)
-    return sorted(
-        {
-            f"{action} at {grant.scope}"
-            for grant in required
-            for action in ALLOWED[grant.role]
-            if decide([grant], action, grant.scope).allowed
-            and not decide(held_grants, action, grant.scope).allowed
-        }
-    )
+    missing = set()
+    for grant in required:
+        owner = grant.team.id if grant.team else None
+        suffix = f" for team {grant.team.slug}" if grant.team else ""
+        for action in grant.actions:
+            has_effect = decide([grant], action, grant.scope, owner).allowed
+            if has_effect and not decide(held_grants, action, grant.scope, owner).allowed:
+                missing.add(f"{action} at {grant.scope}{suffix}")
+    return sorted(missing)
 
 
 def scopes_where(grants: Iterable[Grant], action: Action) -> list[Scope]:
-    """Return the scopes at and below which the grants allow the action."""
-    return [grant.scope for grant in grants if action in ALLOWED[grant.role]]
+    """Return the scopes at and below which the grants allow the action, whoever owns the object."""
+    return [grant.scope for grant in grants if grant.team is None and action in grant.actions]
+
+
+def owners_where(grants: Iterable[Grant], action: Action) -> Owners:
+    """Return the owners whose objects the grants allow the action on."""
+    matching = [
+        grant
+        for grant in grants
+        if action in grant.actions and (action not in INSTALLATION_WIDE or grant.scope == Scope())
+    ]
+    teams = frozenset(grant.team.id for grant in matching if grant.team)
+    return Owners(any(grant.team is None for grant in matching), teams)

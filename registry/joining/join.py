@@ -10,7 +10,7 @@ from uuid import UUID
 
 from django.db import transaction
 
-from controlplane.access import audit, issue_tokens, principals
+from controlplane.access import audit, issue_tokens, principals, role_bindings
 from controlplane.access import tokens as secrets
 from controlplane.access.enrolment import Enrolment, audit_entries, bind_roles, enrol
 from controlplane.access.models import Principal, PrincipalKind, Token
@@ -260,7 +260,7 @@ def _create_principal(actor: Actor) -> Principal:
     principal = principals.create_principal(
         f"{OWN_PREFIX}{uuid7().hex}", kind=PrincipalKind.AGENT, actor=actor
     )
-    principals.bind_role(principal, Role.AGENT, Scope(), actor=actor)
+    role_bindings.bind_role(principal, Role.AGENT, Scope(), actor=actor)
     return principal
 
 

@@ -13,7 +13,7 @@ from django.conf import settings
 from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
-from controlplane.access import principals
+from controlplane.access import principals, role_bindings
 from controlplane.access.login.session_store import SessionStore
 from controlplane.access.models import Principal, PrincipalKind
 from controlplane.demo.seed import seed
@@ -61,7 +61,7 @@ def jane(chromium: Browser, live: System) -> Principal:
     """An administrator, and the demo."""
     seed()
     person = principals.create_principal("jane", kind=PrincipalKind.PERSON, actor=ACTOR)
-    principals.bind_role(person, Role.ADMIN, Scope(), actor=ACTOR)
+    role_bindings.bind_role(person, Role.ADMIN, Scope(), actor=ACTOR)
     return person
 
 

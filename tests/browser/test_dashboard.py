@@ -11,7 +11,7 @@ from django.db import transaction
 from django.db.models.functions import Now
 from playwright.sync_api import Browser, Page, expect
 
-from controlplane.access import principals
+from controlplane.access import principals, role_bindings
 from controlplane.access.models import PrincipalKind
 from controlplane.identity.roles import Role
 from controlplane.scopes import Scope
@@ -78,7 +78,7 @@ def test_a_reader_of_a_project_is_told_what_was_not_looked_at(
 ) -> None:
     storm(live)
     person = principals.create_principal("vera", kind=PrincipalKind.PERSON, actor=ACTOR)
-    principals.bind_role(person, Role.VIEWER, Scope(project="flytesnacks"), actor=ACTOR)
+    role_bindings.bind_role(person, Role.VIEWER, Scope(project="flytesnacks"), actor=ACTOR)
     context = chromium.new_context(base_url=live.url, viewport=WIDE)
     log_in(context, live, person)
     theirs = context.new_page()

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from playwright.sync_api import Page, Route, expect
 
-from controlplane.access import principals
+from controlplane.access import principals, role_bindings
 from controlplane.events import log
 from controlplane.identity.roles import Role
 from controlplane.scopes import Scope
@@ -72,7 +72,7 @@ def test_the_dashboard_follows_what_happens(page: Page) -> None:
     expect(page.locator("[data-live-badge]")).to_have_text("live")
 
     person = principals.create_principal("newcomer", kind="service", actor=ACTOR)
-    principals.bind_role(person, Role.VIEWER, Scope(), actor=ACTOR)
+    role_bindings.bind_role(person, Role.VIEWER, Scope(), actor=ACTOR)
 
     expect(page.locator("#recent")).to_contain_text("newcomer")
 

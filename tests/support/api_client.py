@@ -8,7 +8,7 @@ from typing import Any
 
 from django.test import Client
 
-from controlplane.access import principals
+from controlplane.access import principals, role_bindings
 from controlplane.access.models import Principal, PrincipalKind
 from controlplane.identity.actors import system
 from controlplane.identity.roles import Role
@@ -66,7 +66,7 @@ def make_principal(*roles: str, scope: Scope = Scope(), name: str = "") -> Princ
     name = name or f"{roles[0] if roles else 'nobody'}-{next(_number)}"
     principal = principals.create_principal(name, kind=PrincipalKind.SERVICE, actor=ACTOR)
     for role in roles:
-        principals.bind_role(principal, Role(role), scope, actor=ACTOR)
+        role_bindings.bind_role(principal, Role(role), scope, actor=ACTOR)
     return principal
 
 
@@ -102,7 +102,7 @@ def single_answers(batch: Any) -> Any:
 def logged_in(name: str, role: Role, scope: Scope = Scope()) -> Client:
     """A browser of a new person with this role."""
     person = principals.create_principal(name, kind=PrincipalKind.PERSON, actor=ACTOR)
-    principals.bind_role(person, role, scope, actor=ACTOR)
+    role_bindings.bind_role(person, role, scope, actor=ACTOR)
     client = Client()
     client.force_login(person)
     return client

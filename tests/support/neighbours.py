@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from controlplane.access import principals
+from controlplane.access import principals, role_bindings
 from controlplane.access.models import PrincipalKind
 from controlplane.identity.roles import Role
 from controlplane.scopes import Scope
@@ -65,7 +65,7 @@ class Installation:
     def _team(self, name: str, *, agents: int) -> Team:
         principal = make_principal("editor", "agent", scope=Scope(project=name), name=f"{name}-ci")
         if name == "good":
-            principals.bind_role(principal, Role("viewer"), Scope(), actor=ACTOR)
+            role_bindings.bind_role(principal, Role("viewer"), Scope(), actor=ACTOR)
         _, token = principals.create_token(principal, name="ci", expires_at=None, actor=ACTOR)
         self.admin.put(f"agent-config-teams/{name}", {"publishers": [f"{name}-ci"]})
         beating = make_principal("agent", name=f"{name}-agents")

@@ -9,7 +9,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from controlplane import errors
-from controlplane.access import principals
+from controlplane.access import principals, role_bindings
 from controlplane.access.models import RoleBinding
 from controlplane.api.endpoints import Endpoint, MutationQuery, actor_of, mutation
 from controlplane.api.fields import parse_body
@@ -54,7 +54,7 @@ class RoleBindingCollection(Endpoint):
     def post(self, request: Request) -> Response:
         MutationQuery.parse(request)
         body = parse_body(schemas.RoleBindingWrite, request)
-        binding = principals.bind_role(
+        binding = role_bindings.bind_role(
             principals.get_principal(body["principal"]),
             Role(body["role"]),
             Scope(**body.get("scope", {})),
@@ -78,5 +78,5 @@ class RoleBindingItem(Endpoint):
     @mutation
     def delete(self, request: Request, binding_id: UUID) -> Response:
         MutationQuery.parse(request)
-        principals.unbind_role(binding_id, actor=actor_of(request))
+        role_bindings.unbind_role(binding_id, actor=actor_of(request))
         return Response(status=204)

@@ -186,7 +186,7 @@ def show_token(token: Token) -> dict[str, Any]:
 def show_role_binding(binding: RoleBinding) -> dict[str, Any]:
     return {
         "id": str(binding.id),
-        "principal": binding.principal.name,
+        "principal": binding.principal.name if binding.principal else None,
         "role": binding.role,
         "scope": show_scope(binding.scope),
         "created_at": binding.created_at,

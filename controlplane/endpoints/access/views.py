@@ -36,7 +36,7 @@ class Me(Endpoint):
     def get(self, request: Request) -> Response:
         Query.parse(request)
         caller = caller_of(request)
-        grants = [{"role": grant.role.value, "scope": show_scope(grant.scope)} for grant in caller.grants]
+        grants = [{"role": str(grant.role), "scope": show_scope(grant.scope)} for grant in caller.grants]
         return Response({"name": caller.name, "kind": caller.kind, "grants": grants})
 
 

@@ -131,7 +131,8 @@ def _streamed_event(event: Event) -> StreamedEvent:
     seq = event.seq or 0
     text = as_text(seq, event.type, show_event(event))
     teams = teams_in(event.data)
-    return StreamedEvent(seq, event.type, event.object_type, event.object_id, scope, teams, text)
+    kind = (event.type, event.object_type, event.object_id)
+    return StreamedEvent(seq, *kind, scope, teams, text, event.team_id)
 
 
 _NEWEST = """

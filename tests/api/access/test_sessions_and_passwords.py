@@ -14,7 +14,7 @@ from django.db import connection
 from django.test import Client
 from django.utils import timezone
 
-from controlplane.access import attempt_counters, principals
+from controlplane.access import attempt_counters, principals, role_bindings
 from controlplane.access.login.browsers import browser_name
 from controlplane.access.login.limits import PER_NAME_AND_ADDRESS
 from controlplane.access.models import AuditRecord, Principal, PrincipalKind, Session
@@ -44,7 +44,7 @@ def jane(db):
 def person(name, role=None):
     made = principals.create_principal(name, kind=PrincipalKind.PERSON, password=PASSWORD, actor=ACTOR)
     if role:
-        principals.bind_role(made, role, Scope(), actor=ACTOR)
+        role_bindings.bind_role(made, role, Scope(), actor=ACTOR)
     return made
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from django.db.models.functions import Now
 
-from controlplane.access import principals
+from controlplane.access import principals, role_bindings
 from controlplane.access.models import Principal, PrincipalKind, Session
 from controlplane.identity.roles import Role
 from controlplane.scopes import Scope
@@ -106,7 +106,7 @@ def _make_access(admin: Api, present: dict[str, str]) -> dict[str, Principal]:
     person = f"{ACCESS}-person"
     _done(admin.post("principals", {"name": person, "kind": "service"}))
     token = _done(admin.post("tokens", {"name": f"{ACCESS}-token", "principal": person}))
-    binding = {"principal": person, "role": "viewer", "scope": {"project": SCOPE_A}}
+    binding = {"principal": person, "role": "viewer", "scope": {"project": SCOPE_B}}
     bound = _done(admin.post("role-bindings", binding))
     join = _done(admin.post("join-tokens", {"name": f"{ACCESS}-join", "name_pattern": f"{ACCESS}-*"}))
     present |= {"principal": person, "token": token["id"], "binding": bound["id"], "join": join["id"]}
@@ -129,7 +129,7 @@ def _make_access(admin: Api, present: dict[str, str]) -> dict[str, Principal]:
 def _principal(name: str, *roles: tuple[Role, Scope]) -> Principal:
     principal = principals.create_principal(name, kind=PrincipalKind.SERVICE, actor=ACTOR)
     for role, scope in roles:
-        principals.bind_role(principal, role, scope, actor=ACTOR)
+        role_bindings.bind_role(principal, role, scope, actor=ACTOR)
     return principal
 
 

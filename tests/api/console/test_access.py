@@ -10,7 +10,7 @@ import pytest
 from django.utils import timezone
 
 from console.records import changes
-from controlplane.access import principals
+from controlplane.access import principals, role_bindings
 from controlplane.access.models import AuditRecord, PrincipalKind, RoleBinding, Token
 from controlplane.access.tokens import digest
 from controlplane.demo.seed import seed
@@ -94,8 +94,8 @@ def test_a_role_is_given_at_a_scope_and_taken_away(browser):
 
 def test_what_another_role_allows_as_well_is_not_called_lost(browser):
     joe = principals.create_principal("joe", kind=PrincipalKind.PERSON, actor=ACTOR)
-    principals.bind_role(joe, Role.EDITOR, Scope(), actor=ACTOR)
-    small = principals.bind_role(joe, Role.VIEWER, Scope(project="ads"), actor=ACTOR)
+    role_bindings.bind_role(joe, Role.EDITOR, Scope(), actor=ACTOR)
+    small = role_bindings.bind_role(joe, Role.VIEWER, Scope(project="ads"), actor=ACTOR)
 
     assert "No permission is lost" in text_of(browser.get(f"/role-bindings/{small.id}/remove"))
 

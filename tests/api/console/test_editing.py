@@ -8,7 +8,7 @@ from django.db.models.functions import Now
 from django.test import Client
 
 from console.overrides import forms, three_way_diff
-from controlplane.access import principals
+from controlplane.access import principals, role_bindings
 from controlplane.access.models import AuditRecord, PrincipalKind
 from controlplane.demo.seed import seed
 from controlplane.errors import MalformedBody
@@ -42,7 +42,7 @@ TASK_RESOURCE = BUILT_IN["task_resource"].schema
 
 def person(role, scope=Scope()):
     principal = principals.create_principal(f"{role}-person", kind=PrincipalKind.PERSON, actor=ACTOR)
-    principals.bind_role(principal, role, scope, actor=ACTOR)
+    role_bindings.bind_role(principal, role, scope, actor=ACTOR)
     client = Client()
     client.force_login(principal)
     return client

@@ -5,7 +5,7 @@ from html import unescape
 import pytest
 from django.test import Client
 
-from controlplane.access import principals
+from controlplane.access import principals, role_bindings
 from controlplane.access.models import PrincipalKind
 from controlplane.identity.roles import Role
 from controlplane.scopes import Scope
@@ -19,7 +19,7 @@ from tests.support.api_client import ACTOR, make_project
 @pytest.fixture
 def browser(db):
     person = principals.create_principal("jane", kind=PrincipalKind.PERSON, actor=ACTOR)
-    principals.bind_role(person, Role.ADMIN, Scope(), actor=ACTOR)
+    role_bindings.bind_role(person, Role.ADMIN, Scope(), actor=ACTOR)
     client = Client()
     client.force_login(person)
     return client

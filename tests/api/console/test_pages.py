@@ -13,7 +13,7 @@ from console.fleet import counts as fleet
 from console.fleet.list_query import matching_agents
 from console.overrides import ladder
 from console.templatetags.times import ago
-from controlplane.access import principals
+from controlplane.access import principals, role_bindings
 from controlplane.access.models import PrincipalKind
 from controlplane.demo.seed import seed
 from controlplane.identity.roles import Role
@@ -53,7 +53,7 @@ PAGES = [
 
 def make_person(name="jane", role=Role.ADMIN, scope=Scope()):
     person = principals.create_principal(name, kind=PrincipalKind.PERSON, password=PASSWORD, actor=ACTOR)
-    principals.bind_role(person, role, scope, actor=ACTOR)
+    role_bindings.bind_role(person, role, scope, actor=ACTOR)
     return person
 
 

@@ -111,11 +111,11 @@ def _authenticate(secret: bytes, state: RevisionState) -> CachedToken:
     close_old_connections()
     try:
         token = find_token(secret.decode("ascii").strip())
-        caller = caller_for(token.principal)
+        caller = caller_for(token.principal, token.scopes)
     finally:
         close_old_connections()
-    expires_at = None if token.expires_at is None else token.expires_at.timestamp()
-    return CachedToken(token.id, caller, state.access, expires_at, state.now)
+    ends = [end.timestamp() for end in (token.expires_at, caller.grants_end_at) if end is not None]
+    return CachedToken(token.id, caller, state.access, min(ends, default=None), state.now)
 
 
 def _write_uses(used_ids: set[UUID]) -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from typing import Any
+from uuid import UUID
 
 import pytest
 from django.db import transaction
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from controlplane.access import principals
+from controlplane.access import principals, role_bindings
 from controlplane.access.models import RoleBinding
 from controlplane.access.visible_audit import visible_records
 from controlplane.events import log, types
@@ -31,7 +32,9 @@ SCOPES = [Scope(), Scope(domain="d"), Scope(project="p"), Scope("d", "p"), Scope
 TYPES = ["project.created", "token.created", "agent_config.removed", "agent_config_claim.transferred"]
 TEAMS = ["ours", "rival", "third"]
 _some_scopes = st.lists(st.sampled_from(SCOPES), max_size=3).map(tuple)
-_rights = st.builds(EventRight, st.frozensets(st.sampled_from(TYPES), min_size=1), _some_scopes)
+OWNERS = [None, UUID(int=1), UUID(int=2)]
+_some_types = st.frozensets(st.sampled_from(TYPES), min_size=1)
+_rights = st.builds(EventRight, _some_types, _some_scopes, st.sampled_from(OWNERS))
 _sights = st.builds(
     EventFilter, st.lists(_rights, max_size=3).map(tuple), st.frozensets(st.sampled_from(TEAMS))
 )
@@ -48,10 +51,19 @@ def every_event(db: None) -> list[Event]:
     named += [{"from_team": "ours", "to_team": "rival"}, {"from_team": "third", "to_team": "ours"}]
     return Event.objects.bulk_create(
         [
-            Event(type=name, object_type="x", object_id="x", actor="a", data=data, **scope.segments)
+            Event(
+                type=name,
+                object_type="x",
+                object_id="x",
+                actor="a",
+                data=data,
+                team_id=owner,
+                **scope.segments,
+            )
             for name in TYPES
             for scope in SCOPES
             for data in named
+            for owner in OWNERS
         ]
     )
 
@@ -66,6 +78,7 @@ def test_sql_and_python_agree_on_what_is_visible(every_event, sight):
             event.type,
             Scope(event.domain, event.project, event.workflow, event.launch_plan),
             teams_in(event.data),
+            event.team_id,
         )
     }
 
@@ -106,7 +119,10 @@ def test_an_administrator_of_a_project_audits_what_can_be_read_there():
     make_principal("viewer", scope=Scope(project="mine"), name="secret-person")
 
     visible = visible_records(caller(Grant(Role.ADMIN, Scope(project="mine"))))
-    assert [(record.action, record.project) for record in visible] == [("project.created", "mine")]
+    assert {(record.action, record.project) for record in visible} == {
+        ("project.created", "mine"),
+        ("role.bound", "mine"),
+    }
     everything = visible_records(caller(Grant(Role.ADMIN, Scope())))
     assert {"role.bound", "project.created"} <= {record.action for record in everything}
 
@@ -146,7 +162,7 @@ def test_streams_and_polls_withhold_what_lists_withhold_and_notice_new_rights(li
 def test_a_stream_goes_on_with_fewer_rights_when_a_role_is_taken_away(live: Any):
     make_project("mine")
     reader = make_principal("viewer")
-    principals.bind_role(reader, Role.VIEWER, Scope(project="mine"), actor=ACTOR)
+    role_bindings.bind_role(reader, Role.VIEWER, Scope(project="mine"), actor=ACTOR)
     _, secret = principals.create_token(reader, name="t", expires_at=None, actor=ACTOR)
     stream = Stream(live, secret, "?object_type=project")
     news = iter(stream)

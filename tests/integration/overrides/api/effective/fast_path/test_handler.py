@@ -14,7 +14,7 @@ from django.utils import timezone
 from prometheus_client import REGISTRY
 
 from controlplane import asgi
-from controlplane.access import principals
+from controlplane.access import principals, role_bindings
 from controlplane.access.models import Principal, RoleBinding, Token
 from controlplane.api.cors import Cors, rules_of
 from controlplane.asgi import Router
@@ -370,7 +370,7 @@ def test_a_role_at_a_scope_reads_there_alone_and_a_new_role_counts_at_once(web, 
     assert web.warm(secret).status == 200
     assert web.warm(secret, elsewhere).status == 403
 
-    principals.bind_role(principal, Role.VIEWER, Scope(project="other"), actor=ACTOR)
+    role_bindings.bind_role(principal, Role.VIEWER, Scope(project="other"), actor=ACTOR)
 
     assert web.read(secret, elsewhere).status == 200
 

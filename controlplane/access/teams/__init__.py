@@ -1,0 +1,1 @@
+"""Teams, their members, and the roles that claims of an identity provider give."""
