@@ -48,6 +48,7 @@ _NAT64 = ipaddress.ip_network("64:ff9b::/96")
 # Start of the interface id of addresses that tunnel IPv4 within a site (RFC 5214), for both values of one
 # bit.
 _ISATAP = (0x00005EFE, 0x02005EFE)
+_EVERYWHERE = (ipaddress.ip_network("0.0.0.0/0"), ipaddress.ip_network("::/0"))
 _SECONDS = 10.0
 _MAX_BYTES = 16 * 1024 * 1024
 
@@ -112,11 +113,21 @@ def check_target(url: str, allowed: Sequence[Network]) -> Target:
     return Target(parts.scheme, parts.hostname, port, path, addresses[0])
 
 
-def fetch(url: str, *, headers: Mapping[str, str], max_bytes: int = _MAX_BYTES) -> bytes:
-    """GET the URL and return the body. Raises InvalidRequest, RemoteFailed, neither with any header."""
-    target = check_target(url, allowed_networks())
-    connection = _connection(target)
-    until = time.monotonic() + 3 * _SECONDS
+def fetch(
+    url: str,
+    *,
+    headers: Mapping[str, str],
+    max_bytes: int = _MAX_BYTES,
+    seconds: float = _SECONDS,
+    any_address: bool = False,
+) -> bytes:
+    """GET the URL and return the body. Raises InvalidRequest, RemoteFailed, neither with any header.
+
+    any_address: the operator configured the host, so it may have a private address. seconds: for each step.
+    """
+    target = check_target(url, _EVERYWHERE if any_address else allowed_networks())
+    connection = _connection(target, seconds)
+    until = time.monotonic() + 3 * seconds
     try:
         connection.request("GET", target.path, headers={**headers, "Host": _host_header(target)})
         response = connection.getresponse()
@@ -144,13 +155,13 @@ class _Pinned(http.client.HTTPConnection):
     target: Target
 
     def connect(self) -> None:
-        self.sock = socket.create_connection((self.target.address, self.target.port), _SECONDS)
+        self.sock = socket.create_connection((self.target.address, self.target.port), self.timeout)
         if self.target.scheme == "https":
             self.sock = ssl.create_default_context().wrap_socket(self.sock, server_hostname=self.target.host)
 
 
-def _connection(target: Target) -> _Pinned:
-    connection = _Pinned(target.host, target.port, timeout=_SECONDS)
+def _connection(target: Target, seconds: float) -> _Pinned:
+    connection = _Pinned(target.host, target.port, timeout=seconds)
     connection.target = target
     return connection
 

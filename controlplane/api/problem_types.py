@@ -117,6 +117,9 @@ EXPLANATIONS: dict[str, Explanation] = {
         "The token does not exist or was revoked.", "List the tokens, or create one."
     ),
     "unknown_role_binding": Explanation("The role binding does not exist.", _LIST_THEM),
+    "unknown_trusted_issuer": Explanation(
+        "The trusted issuer does not exist.", "List the issuers with GET /api/v1/trusted-issuers."
+    ),
     "conflict": Explanation(
         "The request conflicts with the current state of the resource.",
         "Read the resource again, and adapt the request.",
@@ -175,6 +178,10 @@ EXPLANATIONS: dict[str, Explanation] = {
     "remote_failed": Explanation(
         "A remote server did not respond as expected.",
         "Check the remote server's address and status, then send the request again.",
+    ),
+    "issuer_unavailable": Explanation(
+        "The token's issuer does not respond, and the server does not know its signing keys.",
+        "Send the request again after a minute. The operator can check the issuer's address and status.",
     ),
     "events_gone": Explanation(
         "The events after this position have expired and were deleted.",

@@ -58,6 +58,7 @@ STATUS_BY_ERROR: dict[type[errors.ControlplaneError], HTTPStatus] = {
     errors.UnknownPrincipal: HTTPStatus.NOT_FOUND,
     errors.UnknownToken: HTTPStatus.NOT_FOUND,
     errors.UnknownRoleBinding: HTTPStatus.NOT_FOUND,
+    errors.UnknownTrustedIssuer: HTTPStatus.NOT_FOUND,
     errors.Conflict: HTTPStatus.CONFLICT,
     errors.NameTaken: HTTPStatus.CONFLICT,
     errors.DuplicateInstance: HTTPStatus.CONFLICT,
@@ -76,6 +77,7 @@ STATUS_BY_ERROR: dict[type[errors.ControlplaneError], HTTPStatus] = {
     errors.UnknownJoinToken: HTTPStatus.NOT_FOUND,
     errors.AgentRetired: HTTPStatus.GONE,
     errors.EventsGone: HTTPStatus.GONE,
+    errors.IssuerUnavailable: HTTPStatus.SERVICE_UNAVAILABLE,
     errors.TooManyAttempts: HTTPStatus.TOO_MANY_REQUESTS,
 }
 

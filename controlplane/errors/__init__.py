@@ -7,10 +7,11 @@ ControlplaneError
 ├── NotAuthenticated, PermissionDenied
 ├── NotFound                UnknownProject, UnknownDomain, UnknownResourceType, UnknownOverride,
 │                           UnknownAgent, UnknownProvider, UnknownTaskType, UnknownEnvironment,
-│                           UnknownJoinToken, UnknownAgentConfig, UnknownPrincipal, ...
+│                           UnknownJoinToken, UnknownAgentConfig, UnknownPrincipal, UnknownTrustedIssuer, ...
 ├── Conflict                NameTaken, DuplicateInstance, ServiceTypeTaken, StillInUse, ManagedElsewhere,
 │                           SourceIsReadOnly, LimitReached, KeyInFlight, PatchFailed
-└── InvalidAgentConfig, VersionMismatch, VersionRequired, AgentRetired, EventsGone, RemoteFailed, KeyReused
+└── InvalidAgentConfig, VersionMismatch, VersionRequired, AgentRetired, EventsGone, RemoteFailed, KeyReused,
+    IssuerUnavailable
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ from uuid import UUID
 
 from controlplane.errors.base import ControlplaneError as ControlplaneError
 from controlplane.errors.field_error import FieldError as FieldError
+from controlplane.errors.issuers import IssuerUnavailable as IssuerUnavailable
+from controlplane.errors.issuers import UnknownTrustedIssuer as UnknownTrustedIssuer
 from controlplane.errors.not_found import *  # noqa: F403  (one name for each object that may be missing)
 
 
