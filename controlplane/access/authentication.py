@@ -9,11 +9,13 @@ from uuid import UUID
 from django.conf import settings
 from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
+from django.http import HttpRequest
 from rest_framework import authentication
 from rest_framework.request import Request
 
 from controlplane.access import tokens
 from controlplane.access.models import Principal, RoleBinding, Token
+from controlplane.access.step_up import login_of_session, login_of_token, with_login
 from controlplane.access.team_models import Membership, Team
 from controlplane.errors import NotAuthenticated
 from controlplane.identity.callers import ANONYMOUS_READER, Caller
@@ -46,7 +48,7 @@ class SessionAuthentication(authentication.SessionAuthentication):
         if not isinstance(principal, Principal) or not principal.is_active:
             return None
         self.enforce_csrf(request)
-        return caller_for(principal), None
+        return session_caller(request._request, principal), None
 
 
 class AnonymousReadAuthentication(authentication.BaseAuthentication):
@@ -66,7 +68,7 @@ def caller_by_header(header: str) -> tuple[Caller, Token]:
             "The Authorization header is not a bearer token. Send: Authorization: Bearer cp_pat_…"
         )
     token = find_token(secret.strip())
-    return caller_for(token.principal, token.scopes), token
+    return with_login(caller_for(token.principal, token.scopes), login_of_token(token)), token
 
 
 def find_token(secret: str) -> Token:
@@ -81,6 +83,11 @@ def find_token(secret: str) -> Token:
     if secret.startswith(tokens.Prefix.JOIN):
         raise NotAuthenticated(
             "Join tokens are valid only for POST /api/v1/agents:join. Use the token that it returned."
+        )
+    if secret.startswith((tokens.Prefix.REFRESH, tokens.Prefix.CLIENT_SECRET)):
+        raise NotAuthenticated(
+            "Refresh tokens and client secrets are valid only for POST /oauth2/token. Use the access token"
+            " that it returned."
         )
     tokens_with_secret = Token.objects.filter(digest=tokens.digest(secret))
     token = tokens_with_secret.select_related("principal").annotate(now=Now()).first()
@@ -99,6 +106,11 @@ def find_token(secret: str) -> Token:
 def _remember_use(token: Token, now: datetime) -> None:
     if token.last_used_at is None or now - token.last_used_at > _LAST_USED_PRECISION:
         Token.objects.filter(pk=token.pk).update(last_used_at=Now())
+
+
+def session_caller(request: HttpRequest, principal: Principal) -> Caller:
+    """Return the caller of a request with a console session."""
+    return with_login(caller_for(principal), login_of_session(request.session))
 
 
 def caller_for(principal: Principal, scopes: Sequence[str] | None = None) -> Caller:

@@ -73,6 +73,8 @@ class Token(models.Model):
     expires_at = models.DateTimeField(null=True)
     revoked_at = models.DateTimeField(null=True)
     last_used_at = models.DateTimeField(null=True)
+    # Of an interactive OAuth login: when the person entered credentials. NULL for machine tokens.
+    auth_time = models.DateTimeField(null=True)
     # Few tokens have a parent: the partial index below omits the rest.
     parent = models.ForeignKey(
         "self", null=True, on_delete=models.CASCADE, related_name="children", db_index=False
@@ -205,6 +207,10 @@ class AuditRecord(models.Model):
     after: Any = models.JSONField(null=True)
     reason = models.TextField(blank=True, default="")
     request_id = models.CharField(max_length=64)
+    # How the actor was authenticated; NULL in records from before these columns, and for the system.
+    client = models.CharField(max_length=255, null=True)
+    identity = models.CharField(max_length=600, null=True)
+    session_hint = models.CharField(max_length=32, null=True)
 
     objects = ScopedQuerySet["AuditRecord"].as_manager()
 
@@ -219,3 +225,17 @@ class AuditRecord(models.Model):
 
     def __str__(self) -> str:
         return f"{self.at}: {self.actor} {self.action} {self.object_type} {self.object_id}"
+
+
+# Tables of packages below, so that Django finds them.
+from controlplane.access.oauth.models import (  # noqa: E402
+    AccessGrant as AccessGrant,
+    ClientSecret as ClientSecret,
+    Consent as Consent,
+    DeviceCode as DeviceCode,
+    OAuthAccessToken as OAuthAccessToken,
+    OAuthClient as OAuthClient,
+    RefreshToken as RefreshToken,
+    SigningKey as SigningKey,
+    TokenFamily as TokenFamily,
+)

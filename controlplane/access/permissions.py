@@ -31,6 +31,7 @@ class DeclaredAction(BasePermission):
         if not may_somewhere(caller, action, delegated=getattr(view, "delegated", False)):
             log.info("access.denied", principal=caller.name, action=action.value)
             raise PermissionDenied(caller.verdict(action).reason, action=action.value)
+        caller.require_recent_login(action)
         return True
 
 

@@ -64,6 +64,10 @@ EXPLANATIONS: dict[str, Explanation] = {
         "The request has no valid token or session.",
         "Send `Authorization: Bearer <token>` with a token that has not expired or been revoked.",
     ),
+    "insufficient_user_authentication": Explanation(
+        "The action is sensitive, and your login is not recent enough for it.",
+        "Log in again, then repeat the request. `max_age` is the longest accepted age in seconds.",
+    ),
     "permission_denied": Explanation("You do not have permission for this action at this scope.", _ASK_ADMIN),
     "insecure_transport": Explanation(
         "Tokens are accepted only over HTTPS.", "Send the request to the https:// address of the server."
@@ -174,6 +178,11 @@ EXPLANATIONS: dict[str, Explanation] = {
     "version_required": Explanation(
         "The resource exists, and replacing or deleting it requires If-Match.",
         "Read it first, and send its ETag in If-Match.",
+    ),
+    "secrets_unavailable": Explanation(
+        "The server cannot encrypt or decrypt stored secrets: its key file is missing, invalid, or lacks a"
+        " key.",
+        "Ask the operator to correct the file in the setting SECRETS_KEY_FILE; `detail` says what is wrong.",
     ),
     "remote_failed": Explanation(
         "A remote server did not respond as expected.",

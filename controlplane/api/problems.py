@@ -15,6 +15,7 @@ from rest_framework.response import Response
 from rest_framework.views import set_rollback
 
 from controlplane import errors
+from controlplane.api.challenges import challenge_for
 from controlplane.api.fields import field_errors
 from controlplane.observability.request_ids import current_request_id
 
@@ -59,6 +60,8 @@ STATUS_BY_ERROR: dict[type[errors.ControlplaneError], HTTPStatus] = {
     errors.UnknownToken: HTTPStatus.NOT_FOUND,
     errors.UnknownRoleBinding: HTTPStatus.NOT_FOUND,
     errors.UnknownTrustedIssuer: HTTPStatus.NOT_FOUND,
+    errors.UnknownOAuthClient: HTTPStatus.NOT_FOUND,
+    errors.UnknownClientSecret: HTTPStatus.NOT_FOUND,
     errors.Conflict: HTTPStatus.CONFLICT,
     errors.NameTaken: HTTPStatus.CONFLICT,
     errors.DuplicateInstance: HTTPStatus.CONFLICT,
@@ -73,6 +76,8 @@ STATUS_BY_ERROR: dict[type[errors.ControlplaneError], HTTPStatus] = {
     errors.KeyReused: HTTPStatus.UNPROCESSABLE_ENTITY,
     errors.VersionMismatch: HTTPStatus.PRECONDITION_FAILED,
     errors.VersionRequired: HTTPStatus.PRECONDITION_REQUIRED,
+    errors.StepUpRequired: HTTPStatus.UNAUTHORIZED,
+    errors.SecretsUnavailable: HTTPStatus.SERVICE_UNAVAILABLE,
     errors.RemoteFailed: HTTPStatus.UNPROCESSABLE_ENTITY,
     errors.UnknownJoinToken: HTTPStatus.NOT_FOUND,
     errors.AgentRetired: HTTPStatus.GONE,
@@ -172,7 +177,7 @@ def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
 def _own_error_response(exc: errors.ControlplaneError) -> Response:
     status = STATUS_BY_ERROR[type(exc)]
     document = problem(status, exc.code, exc.title, exc.detail, field_errors=exc.errors, members=exc.members)
-    headers = {"WWW-Authenticate": "Bearer"} if status == HTTPStatus.UNAUTHORIZED else {}
+    headers = {"WWW-Authenticate": challenge_for(exc)} if status == HTTPStatus.UNAUTHORIZED else {}
     if (seconds := exc.members.get("retry_after")) is not None:
         headers["Retry-After"] = str(seconds)
     return Response(document, status=status, content_type=CONTENT_TYPE, headers=headers)

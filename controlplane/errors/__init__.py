@@ -4,20 +4,25 @@ ControlplaneError
 ├── InvalidRequest          one or many FieldErrors
 │   ├── InvalidScope, InvalidAttributes, InvalidTypeDefinition
 ├── LevelNotAllowed, InheritedConflict, RailBroken, ConfirmationRequired, InvalidProvider
-├── NotAuthenticated, PermissionDenied
+├── NotAuthenticated
+├── PermissionDenied        StepUpRequired
 ├── NotFound                UnknownProject, UnknownDomain, UnknownResourceType, UnknownOverride,
 │                           UnknownAgent, UnknownProvider, UnknownTaskType, UnknownEnvironment,
 │                           UnknownJoinToken, UnknownAgentConfig, UnknownPrincipal, UnknownTrustedIssuer, ...
 ├── Conflict                NameTaken, DuplicateInstance, ServiceTypeTaken, StillInUse, ManagedElsewhere,
 │                           SourceIsReadOnly, LimitReached, KeyInFlight, PatchFailed
 └── InvalidAgentConfig, VersionMismatch, VersionRequired, AgentRetired, EventsGone, RemoteFailed, KeyReused,
-    IssuerUnavailable
+    IssuerUnavailable, SecretsUnavailable
 """
 
 from __future__ import annotations
 
 from uuid import UUID
 
+from controlplane.errors.access import NotAuthenticated as NotAuthenticated
+from controlplane.errors.access import PermissionDenied as PermissionDenied
+from controlplane.errors.access import SecretsUnavailable as SecretsUnavailable
+from controlplane.errors.access import StepUpRequired as StepUpRequired
 from controlplane.errors.base import ControlplaneError as ControlplaneError
 from controlplane.errors.field_error import FieldError as FieldError
 from controlplane.errors.issuers import IssuerUnavailable as IssuerUnavailable
@@ -83,16 +88,6 @@ class InvalidProvider(ControlplaneError):
 class ConfirmationRequired(ControlplaneError):
     code = "confirmation_required"
     title = "Confirmation required"
-
-
-class NotAuthenticated(ControlplaneError):
-    code = "not_authenticated"
-    title = "Authentication required"
-
-
-class PermissionDenied(ControlplaneError):
-    code = "permission_denied"
-    title = "Permission denied"
 
 
 class InsecureTransport(ControlplaneError):

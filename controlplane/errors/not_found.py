@@ -113,3 +113,13 @@ class UnknownToken(NotFound):
 class UnknownRoleBinding(NotFound):
     code = "unknown_role_binding"
     title = "Role binding not found"
+
+
+class UnknownOAuthClient(NotFound):
+    code = "unknown_oauth_client"
+    title = "OAuth client not found"
+
+
+class UnknownClientSecret(NotFound):
+    code = "unknown_client_secret"
+    title = "Client secret not found"

@@ -15,11 +15,14 @@ from controlplane.settings.flyte import *
 from controlplane.settings.flyte_auth import *
 from controlplane.settings.liveness import *
 from controlplane.settings.logs import *
+from controlplane.settings.oauth import *
 from controlplane.settings.outgoing import *
 from controlplane.settings.overrides import *
 from controlplane.settings.probes import *
 from controlplane.settings.queue import *
+from controlplane.settings.secrets import *
 from controlplane.settings.security import *
+from controlplane.settings.step_up import *
 from controlplane.settings.web import *
 
 BASE_DIR = Path(__file__).resolve().parents[2]
@@ -41,6 +44,8 @@ INSTALLED_APPS = [
     "django.contrib.staticfiles",
     "django.contrib.postgres",
     "django_structlog",
+    # All its tables are replaced by those of controlplane.access.oauth.
+    "oauth2_provider",
     "rest_framework",
     "drf_spectacular",
     "drf_spectacular_sidecar",
@@ -51,7 +56,7 @@ INSTALLED_APPS = [
 ]
 MIGRATION_MODULES = {
     label: f"migrations.{label}" for label in (app.rpartition(".")[2] for app in APPS_WITH_TABLES)
-}
+} | {"oauth2_provider": None}
 
 MIDDLEWARE = [
     "controlplane.observability.request_ids.RequestIdMiddleware",

@@ -73,6 +73,8 @@ CODES = {
     "unknown_token",
     "unknown_trusted_issuer",
     "issuer_unavailable",
+    "secrets_unavailable",
+    "insufficient_user_authentication",
     "version_mismatch",
     "version_required",
 }
@@ -81,7 +83,7 @@ CODES = {
 @pytest.mark.parametrize("error_class", CLASSES, ids=lambda error_class: error_class.__name__)
 def test_every_error_has_a_status_and_a_code_of_its_own(error_class):
     assert error_class in STATUS_BY_ERROR
-    # 503 is for what ends by itself: the caller did nothing wrong.
+    # 503: the caller did nothing wrong.
     assert 400 <= STATUS_BY_ERROR[error_class] < 500 or STATUS_BY_ERROR[error_class] == 503
     assert error_class.title
 

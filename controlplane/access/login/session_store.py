@@ -47,6 +47,11 @@ class SessionStore(SessionBase):
         """The key of the session in the database; None for a session that is not stored."""
         return digest_of(self.session_key) if self.session_key else None
 
+    @property
+    def row(self) -> Session | None:
+        """The row from which the session was loaded; None for a new session."""
+        return self._row
+
     def load(self) -> dict[str, Any]:
         rows = Session.objects.filter(digest=self.digest, expires_at__gt=Now()).annotate(now=Now())
         self._row = rows.first() if self.digest else None

@@ -157,6 +157,16 @@ class AuditRecordRead(serializers.Serializer[Any]):
     )
     reason = serializers.CharField()
     request_id = serializers.CharField()
+    client = serializers.CharField(
+        allow_null=True, help_text="The OAuth client through which the actor acted."
+    )
+    identity = serializers.CharField(
+        allow_null=True,
+        help_text="The actor's identity at the identity provider, as `<issuer>#<subject>`.",
+    )
+    session_hint = serializers.CharField(
+        allow_null=True, help_text="The session or token in use, by its first characters."
+    )
 
 
 class AuditPage(serializers.Serializer[Any]):
@@ -205,6 +215,9 @@ def show_audit_record(record: AuditRecord) -> dict[str, Any]:
         "after",
         "reason",
         "request_id",
+        "client",
+        "identity",
+        "session_hint",
     )
     scope = Scope(record.domain, record.project, record.workflow, record.launch_plan)
     return {name: getattr(record, name) for name in names} | {"scope": show_scope(scope)}
