@@ -14,8 +14,8 @@ class AccessConfig(AppConfig):
         from controlplane.access import team_models  # noqa: F401  (tables outside of models.py)
 
     def ready(self) -> None:
-        from controlplane.access.flyte_auth import checks  # noqa: F401  (registers a check)
         from controlplane.access import event_types, login_event_types  # noqa: F401  (registers event types)
+        from controlplane.access.flyte_auth import checks  # noqa: F401  (registers a check)
         from controlplane.access.oauth import event_types as oauth_event_types  # noqa: F401  (the same)
 
         post_migrate.connect(_grant_rights_on_tables, sender=self)
@@ -33,8 +33,10 @@ def _grant_rights_on_tables(using: str, **arguments: Any) -> None:
 
 def _ensure_built_in_clients(using: str, **arguments: Any) -> None:
     """Create the built-in OAuth clients after every `migrate` that has their table, and after a flush."""
+    from controlplane.access.flyte_auth.loaded_clients import load_static_clients
     from controlplane.access.models import OAuthClient
     from controlplane.access.oauth.clients import ensure_built_in_clients
 
     if OAuthClient._meta.db_table in connections[using].introspection.table_names():
         ensure_built_in_clients()
+        load_static_clients()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from urllib.parse import urlsplit
+
 from controlplane.access.flyte_auth.configuration import EXTERNAL, FlyteAuth, FlyteClient, Lifetimes, OpenId
 
 
@@ -37,12 +39,26 @@ def _client(client: FlyteClient) -> dict[str, str]:
 def _open_id(open_id: OpenId) -> dict[str, str]:
     if not open_id.base_url:
         return {}
+    kind = _kind(open_id.issuer)
     return {
-        "OIDC_ISSUER": open_id.issuer,
+        # Of these products, no issuer ends with a slash.
+        "OIDC_ISSUER": open_id.issuer.rstrip("/") if kind else open_id.issuer,
+        "OIDC_KIND": kind,
         "OIDC_CLIENT_ID": open_id.client_id,
         "OIDC_CLIENT_SECRET": open_id.client_secret,
         "OIDC_SCOPES": ",".join(open_id.scopes),
     }
+
+
+def _kind(issuer: str) -> str:
+    """Return the product behind an issuer; empty if its address does not show it."""
+    parts = urlsplit(issuer)
+    host = parts.hostname or ""
+    if host.endswith((".okta.com", ".oktapreview.com", ".okta-emea.com")):
+        return "okta"
+    if "/realms/" in parts.path:
+        return "keycloak"
+    return {"accounts.google.com": "google", "login.microsoftonline.com": "entra"}.get(host, "")
 
 
 def _lifetimes(lifetimes: Lifetimes) -> dict[str, str]:
