@@ -1,4 +1,4 @@
-"""Codes on which Flyte's clients log in, or do not: never UNKNOWN, UNAUTHENTICATED only without a valid token."""
+"""Codes on which Flyte's clients log in: UNAUTHENTICATED without a valid token alone, and never UNKNOWN."""
 
 from __future__ import annotations
 
