@@ -25,8 +25,6 @@ from controlplane.errors.access import SecretsUnavailable as SecretsUnavailable
 from controlplane.errors.access import StepUpRequired as StepUpRequired
 from controlplane.errors.base import ControlplaneError as ControlplaneError
 from controlplane.errors.field_error import FieldError as FieldError
-from controlplane.errors.issuers import IssuerUnavailable as IssuerUnavailable
-from controlplane.errors.issuers import UnknownTrustedIssuer as UnknownTrustedIssuer
 from controlplane.errors.not_found import *  # noqa: F403  (one name for each object that may be missing)
 
 
@@ -182,6 +180,13 @@ class VersionRequired(ControlplaneError):
 class RemoteFailed(ControlplaneError):
     code = "remote_failed"
     title = "Remote server failed"
+
+
+class IssuerUnavailable(ControlplaneError):
+    """The keys of an issuer are unknown and cannot be fetched, so its tokens cannot be checked."""
+
+    code = "issuer_unavailable"
+    title = "Issuer unavailable"
 
 
 class EventsGone(ControlplaneError):

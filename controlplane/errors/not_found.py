@@ -123,3 +123,8 @@ class UnknownOAuthClient(NotFound):
 class UnknownClientSecret(NotFound):
     code = "unknown_client_secret"
     title = "Client secret not found"
+
+
+class UnknownTrustedIssuer(NotFound):
+    code = "unknown_trusted_issuer"
+    title = "Trusted issuer not found"

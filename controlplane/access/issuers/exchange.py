@@ -1,0 +1,147 @@
+"""Exchange a workload's token for one of ours (RFC 8693, RFC 7523), by the rules of its issuer."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import NamedTuple
+
+from django.db import transaction
+
+from controlplane.access import tokens
+from controlplane.access.issuers.refusals import record_refusal
+from controlplane.access.issuers.rules import AUDIENCE, RuleResult, judge, lifetime
+from controlplane.access.issuers.stored_rules import rule_from
+from controlplane.access.issuers.verify import JwtRefused
+from controlplane.access.issuers.workload_tokens import WorkloadToken, spend, verify_workload_token
+from controlplane.access.login_event_types import FEDERATION_EXCHANGED
+from controlplane.access.models import Principal, PrincipalKind, Token
+from controlplane.access.occurrences import record_occurrence
+from controlplane.identity.actors import Actor
+from controlplane.identity.ceilings import EVERYTHING
+
+INVALID_GRANT = "invalid_grant"
+INVALID_TARGET = "invalid_target"
+INVALID_SCOPE = "invalid_scope"
+_TOKEN_NAME = "workload"  # noqa: S105  (a name)
+_MIN_SECONDS = 1
+_IDENTITY_LENGTH = 600
+
+
+class ExchangeRefused(Exception):
+    """error: its code (RFC 6749 section 5.2, RFC 8693 section 2.2.2). It names claims, never their values."""
+
+    def __init__(self, error: str, description: str) -> None:
+        super().__init__(f"{error}: {description}")
+        self.error, self.description = error, description
+
+
+@dataclass(frozen=True, slots=True)
+class ExchangeRequest:
+    """subject_token: of the workload. audience, scopes: as requested; empty for what the rule gives."""
+
+    subject_token: str
+    audience: str = ""
+    scopes: tuple[str, ...] = ()
+    request_id: str = ""
+
+
+class Exchanged(NamedTuple):
+    """secret: of the token, returned only here."""
+
+    token: Token
+    secret: str
+    scopes: tuple[str, ...]
+
+
+def exchange_token(request: ExchangeRequest, *, own_audiences: tuple[str, ...] = ()) -> Exchanged:
+    """Return a token of the principal that the issuer's rules name.
+
+    own_audiences: names of this control plane, which a request may ask for. Raises ExchangeRefused,
+    IssuerUnavailable.
+    """
+    try:
+        workload = verify_workload_token(request.subject_token)
+    except JwtRefused as refusal:
+        raise ExchangeRefused(INVALID_GRANT, refusal.reason) from refusal
+    try:
+        return _exchange(workload, request, own_audiences)
+    except ExchangeRefused as refusal:
+        record_refusal(workload.issuer.issuer, refusal.description, request_id=request.request_id)
+        raise
+
+
+@transaction.atomic
+def _exchange(workload: WorkloadToken, request: ExchangeRequest, own_audiences: tuple[str, ...]) -> Exchanged:
+    if request.audience and request.audience not in (*own_audiences, *workload.issuer.audiences):
+        raise ExchangeRefused(INVALID_TARGET, "The requested audience is not this control plane.")
+    index, result = _matching_rule(workload)
+    principal = _principal_of(result)
+    scopes = _scopes_of(result, request.scopes)
+    seconds = lifetime(
+        ttl=result.rule.ttl,
+        max_ttl=workload.issuer.max_ttl,
+        expires_at=workload.expires_at,
+        now=time.time(),
+    )
+    if seconds < _MIN_SECONDS:
+        raise ExchangeRefused(INVALID_GRANT, "The token expires now. Get a new one.")
+    try:
+        spend(workload)
+    except JwtRefused as refusal:
+        raise ExchangeRefused(INVALID_GRANT, refusal.reason) from refusal
+    token, secret = _create_token(principal, scopes, seconds)
+    actor = Actor(principal.id, principal.name, request.request_id, identity=_identity(workload))
+    facts = {"principal": principal.name, "issuer": workload.issuer.issuer, "rule": str(index)}
+    record_occurrence(FEDERATION_EXCHANGED, str(token.id), actor=actor, data=facts)
+    return Exchanged(token, secret, scopes)
+
+
+def _matching_rule(workload: WorkloadToken) -> tuple[int, RuleResult]:
+    judgement = judge([rule_from(rule) for rule in workload.issuer.rules], workload.claims)
+    index = judgement.first_match
+    if index is not None:
+        return index, judgement.results[index]
+    claims = ", ".join(f"`{name}`" for name in judgement.nearest_miss)
+    if not claims:
+        raise ExchangeRefused(INVALID_GRANT, "The issuer has no rules. Add one to the trusted issuer.")
+    error = INVALID_TARGET if judgement.nearest_miss == (AUDIENCE,) else INVALID_GRANT
+    raise ExchangeRefused(error, f"No rule of the issuer matches. The nearest one missed: {claims}.")
+
+
+def _principal_of(result: RuleResult) -> Principal:
+    """Only services: a rule's principal may have been deleted and created anew as a person."""
+    services = Principal.objects.filter(kind=PrincipalKind.SERVICE, is_active=True)
+    principal = services.filter(name=result.principal).first()
+    if principal is None:
+        raise ExchangeRefused(
+            INVALID_GRANT, "The rule matches, but its principal is not an active service. Create it first."
+        )
+    return principal
+
+
+def _scopes_of(result: RuleResult, requested: tuple[str, ...]) -> tuple[str, ...]:
+    allowed = result.rule.scopes
+    if not requested:
+        return allowed
+    if EVERYTHING not in allowed and not set(requested) <= set(allowed):
+        raise ExchangeRefused(INVALID_SCOPE, "The rule does not allow all of the requested scopes.")
+    return requested
+
+
+def _create_token(principal: Principal, scopes: tuple[str, ...], seconds: int) -> tuple[Token, str]:
+    secret = tokens.new_token(tokens.Prefix.OAUTH)
+    token = Token.objects.create(
+        principal=principal,
+        name=_TOKEN_NAME,
+        hint=tokens.hint(secret),
+        digest=tokens.digest(secret),
+        expires_at=datetime.fromtimestamp(int(time.time()) + seconds, UTC),
+        scopes=list(scopes),
+    )
+    return token, secret
+
+
+def _identity(workload: WorkloadToken) -> str:
+    return f"{workload.issuer.issuer}#{workload.subject}"[:_IDENTITY_LENGTH]
