@@ -7,6 +7,7 @@ from functools import wraps
 from http import HTTPStatus
 from typing import Any, Concatenate, ParamSpec
 
+from django.conf import settings
 from django.contrib.auth.views import redirect_to_login
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -35,14 +36,22 @@ def page(view: View[Path]) -> Callable[Concatenate[HttpRequest, Path], HttpRespo
         if not is_part(request):
             # Read before the page loads its data, so that its event stream misses nothing.
             request.followed_from = log.last_given()  # type: ignore[attr-defined]  # read by the frame
+        caller = caller_for(request.user)
         try:
-            return view(request, caller_for(request.user), *args, **kwargs)
+            return view(request, caller, *args, **kwargs)
         except PermissionDenied as error:
+            if not caller.grants:
+                return _no_role_page(request)
             return render(request, "console/denied.html", {"reason": error.detail}, status=403)
         except ControlplaneError as error:
             return problem_page(request, error)
 
     return run
+
+
+def _no_role_page(request: HttpRequest) -> HttpResponse:
+    context = {"contact": settings.ACCESS_CONTACT}
+    return render(request, "console/no_role.html", context, status=HTTPStatus.FORBIDDEN)
 
 
 def problem_page(request: HttpRequest, error: ControlplaneError) -> HttpResponse:

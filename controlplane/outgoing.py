@@ -64,6 +64,14 @@ class Target:
     address: str
 
 
+@dataclass(frozen=True, slots=True)
+class _Limits:
+    """max_bytes: of the response. seconds: for each step."""
+
+    max_bytes: int
+    seconds: float
+
+
 def is_allowed(address: Address, allowed: Sequence[Network]) -> bool:
     """True for public addresses, and for those that the operator allows. Pure."""
     if _is_in(address, allowed):
@@ -126,23 +134,41 @@ def fetch(
     any_address: the operator configured the host, so it may have a private address. seconds: for each step.
     """
     target = check_target(url, _EVERYWHERE if any_address else allowed_networks())
-    connection = _connection(target, seconds)
-    until = time.monotonic() + 3 * seconds
+    status, body = _exchange(target, "GET", None, headers, _Limits(max_bytes, seconds))
+    if status != http.client.OK:
+        message = f"{target.host} responded with {status} for {target.path[:200]}."
+        raise RemoteFailed(message, status_there=status)
+    return body
+
+
+def post(
+    url: str,
+    body: bytes,
+    *,
+    headers: Mapping[str, str],
+    max_bytes: int = _MAX_BYTES,
+    seconds: float = _SECONDS,
+    any_address: bool = False,
+) -> tuple[int, bytes]:
+    """POST to the URL and return status and body. Raises InvalidRequest, RemoteFailed, as `fetch` does."""
+    target = check_target(url, _EVERYWHERE if any_address else allowed_networks())
+    return _exchange(target, "POST", body, headers, _Limits(max_bytes, seconds))
+
+
+def _exchange(
+    target: Target, method: str, body: bytes | None, headers: Mapping[str, str], limits: _Limits
+) -> tuple[int, bytes]:
+    connection = _connection(target, limits.seconds)
+    until = time.monotonic() + 3 * limits.seconds
     try:
-        connection.request("GET", target.path, headers={**headers, "Host": _host_header(target)})
+        connection.request(method, target.path, body, {**headers, "Host": _host_header(target)})
         response = connection.getresponse()
-        body = _read(response, until, max_bytes)
+        return response.status, _read(response, until, limits.max_bytes)
     except (OSError, http.client.HTTPException) as error:
         reason = str(error) or type(error).__name__
         raise RemoteFailed(f"{target.host} did not send a valid HTTP response: {reason}.") from error
     finally:
         connection.close()
-    if response.status != http.client.OK:
-        raise RemoteFailed(
-            f"{target.host} responded with {response.status} for {target.path[:200]}.",
-            status_there=response.status,
-        )
-    return body
 
 
 def allowed_networks() -> list[Network]:

@@ -3,6 +3,8 @@
 from django.urls import URLPattern, URLResolver, include, path
 
 from controlplane import openapi
+from controlplane.endpoints.access.login.backchannel import backchannel_logout
+from controlplane.endpoints.access.login.user_info import me
 from controlplane.endpoints.access.urls import urlpatterns as access
 from controlplane.endpoints.events import views as events
 from controlplane.endpoints.observability import Metrics
@@ -36,6 +38,8 @@ api: Routes = [
 
 urlpatterns = [
     path("metrics", Metrics.as_view()),
+    path("me", me),
+    path("oidc/backchannel-logout", backchannel_logout),
     path("problems", problem_types),
     path("problems/<slug:code>", problem_type),
     *flyte,

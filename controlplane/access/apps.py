@@ -11,7 +11,9 @@ class AccessConfig(AppConfig):
 
     def import_models(self) -> None:
         super().import_models()
-        from controlplane.access import team_models  # noqa: F401  (tables outside of models.py)
+        # Tables outside of models.py.
+        from controlplane.access import team_models  # noqa: F401
+        from controlplane.access.login.oidc import models  # noqa: F401
 
     def ready(self) -> None:
         from controlplane.access import event_types, login_event_types  # noqa: F401  (registers event types)

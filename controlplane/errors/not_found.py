@@ -128,3 +128,13 @@ class UnknownClientSecret(NotFound):
 class UnknownTrustedIssuer(NotFound):
     code = "unknown_trusted_issuer"
     title = "Trusted issuer not found"
+
+
+class UnknownIdentityProvider(NotFound):
+    code = "unknown_identity_provider"
+    title = "Identity provider not found"
+
+
+class UnknownIdentity(NotFound):
+    code = "unknown_identity"
+    title = "Identity not found"

@@ -14,6 +14,7 @@ from controlplane.settings.database import *
 from controlplane.settings.flyte import *
 from controlplane.settings.flyte_auth import *
 from controlplane.settings.liveness import *
+from controlplane.settings.login import *
 from controlplane.settings.logs import *
 from controlplane.settings.oauth import *
 from controlplane.settings.outgoing import *
