@@ -2,9 +2,11 @@
 
 from django.urls import path
 
-from console.access import join_tokens, password, role_bindings, sessions, tokens
+from console.access import consent, device, join_tokens, password, role_bindings, sessions, tokens
 
 urlpatterns = [
+    path("oauth2/consent", consent.consent, name="oauth-consent"),
+    path("device", device.device, name="device"),
     path("tokens", tokens.tokens, name="tokens"),
     path("tokens/<uuid:token_id>/revoke", tokens.revoke, name="token-revoke"),
     path("sessions", sessions.sessions, name="sessions"),

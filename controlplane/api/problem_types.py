@@ -124,6 +124,8 @@ EXPLANATIONS: dict[str, Explanation] = {
     "unknown_trusted_issuer": Explanation(
         "The trusted issuer does not exist.", "List the issuers with GET /api/v1/trusted-issuers."
     ),
+    "unknown_oauth_client": Explanation("The OAuth client does not exist.", _LIST_THEM),
+    "unknown_client_secret": Explanation("The OAuth client has no such secret.", _LIST_THEM),
     "conflict": Explanation(
         "The request conflicts with the current state of the resource.",
         "Read the resource again, and adapt the request.",

@@ -13,6 +13,8 @@ from controlplane.errors import InsecureTransport
 _API = "/api/"
 # Prometheus sends a token too.
 _METRICS = "/metrics"
+# Browsers are redirected from these two; clients send their secrets to the others.
+_OAUTH, _PAGES = "/oauth2/", ("/oauth2/authorize", "/oauth2/consent")
 
 
 class PermanentRedirect(HttpResponseRedirect):
@@ -38,7 +40,8 @@ class TransportMiddleware:
 
 
 def _takes_tokens(path: str) -> bool:
-    return path.startswith(_API) or path == _METRICS
+    is_protocol = path.startswith(_OAUTH) and path not in _PAGES
+    return path.startswith(_API) or path == _METRICS or is_protocol
 
 
 def _redirect_without_slash(request: HttpRequest) -> HttpResponse | None:

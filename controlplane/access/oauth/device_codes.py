@@ -126,13 +126,18 @@ def find_waiting_device(user_code: str, *, session: str, address: str) -> Device
 
 
 @transaction.atomic
-def decide_about_device(code: DeviceCode, person: Principal, *, is_approved: bool) -> None:
-    """Approve or deny a waiting device for a person. Raises UnknownToken if somebody was faster."""
+def decide_about_device(
+    code: DeviceCode, person: Principal, *, is_approved: bool, auth_time: datetime | None
+) -> None:
+    """Approve or deny a waiting device for a person. Raises UnknownToken if somebody was faster.
+
+    auth_time: when the person logged in.
+    """
     state = DeviceCode.State.APPROVED if is_approved else DeviceCode.State.DENIED
     rows = DeviceCode.objects.filter(
         id=code.id, state=DeviceCode.State.PENDING, expires_at__gt=timezone.now()
     )
-    if not rows.update(state=state, principal=person):
+    if not rows.update(state=state, principal=person, auth_time=auth_time):
         raise UnknownToken("The code has expired or was used. Start again on your device.")
     if is_approved:
         consents.record_consent(person, code.client, code.scopes)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from django.conf import settings
 from django.db import transaction
@@ -68,6 +68,7 @@ def store_access_token(secret: str, issue: Issue) -> Token:
         digest=tokens.digest(secret),
         expires_at=timezone.now() + issue.lifetime,
         scopes=list(issue.scopes),
+        auth_time=issue.family.auth_time if issue.family else None,
     )
     OAuthAccessToken.objects.create(
         token=token,
@@ -90,9 +91,15 @@ def store_access_token(secret: str, issue: Issue) -> Token:
 
 
 def start_family(
-    client: OAuthClient, principal: Principal, scopes: tuple[str, ...], grant: str, audience: str
+    client: OAuthClient,
+    principal: Principal,
+    scopes: tuple[str, ...],
+    *,
+    grant: str,
+    audience: str,
+    auth_time: datetime | None,
 ) -> TokenFamily:
-    """Create the family of the tokens that follow from one login."""
+    """Create the family of the tokens that follow from one login. auth_time: when the person logged in."""
     ends_at = timezone.now() + timedelta(seconds=settings.OAUTH_FAMILY_SECONDS)
     return TokenFamily.objects.create(
         client=client,
@@ -100,6 +107,7 @@ def start_family(
         scopes=list(scopes),
         grant=grant,
         audience=audience,
+        auth_time=auth_time,
         ends_at=ends_at,
     )
 

@@ -25,6 +25,7 @@ class OAuthClient(AbstractApplication):
     """
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    client_id = models.CharField(max_length=100, unique=True)
     principal: Any = models.ForeignKey(
         "access.Principal", null=True, on_delete=models.PROTECT, related_name="oauth_clients"
     )
@@ -71,7 +72,7 @@ class OAuthClient(AbstractApplication):
         return bool(self.client_type == AbstractApplication.CLIENT_PUBLIC)
 
     def allows_grant_type(self, *grant_types: str) -> bool:
-        names = {name.replace("-", "_") for name in grant_types}
+        names = {name.rpartition(":")[2].replace("-", "_") for name in grant_types}
         return not names.isdisjoint(self.allowed_grants)
 
     def is_usable(self, request: Any) -> bool:
@@ -131,6 +132,7 @@ class TokenFamily(models.Model):
     scopes: Any = ArrayField(models.CharField(max_length=100))
     grant = models.CharField(max_length=100)
     audience = models.CharField(max_length=255, blank=True, default="")
+    auth_time = models.DateTimeField(null=True)
     generation = models.IntegerField(default=0)
     created_at = models.DateTimeField(db_default=Now(), editable=False)
     ends_at = models.DateTimeField()
@@ -180,6 +182,7 @@ class AccessGrant(AbstractGrant):
     family = models.OneToOneField(TokenFamily, null=True, on_delete=models.CASCADE, related_name="code")
     audience = models.CharField(max_length=255, blank=True, default="")
     auth_time = models.DateTimeField(null=True)
+    resource: Any = models.JSONField(null=True)
 
     class Meta:
         indexes = [models.Index(fields=["expires"], name="access_grant_by_expiry")]
@@ -188,7 +191,7 @@ class AccessGrant(AbstractGrant):
 class DeviceCode(models.Model):
     """A device that waits until a person approves it in a browser.
 
-    user_code_digest: keyed, since a user code is short. address, device: where the request came from.
+    user_code_digest: keyed, since a user code is short. auth_time: of the approving person's login. address, device: where the request came from.
     """
 
     class State(models.TextChoices):
@@ -205,6 +208,7 @@ class DeviceCode(models.Model):
     scopes: Any = ArrayField(models.CharField(max_length=100))
     audience = models.CharField(max_length=255, blank=True, default="")
     state = models.CharField(max_length=16, choices=State.choices, default=State.PENDING)
+    auth_time = models.DateTimeField(null=True)
     interval = models.IntegerField()
     address = models.CharField(max_length=45, blank=True)
     device = models.CharField(max_length=100, blank=True)

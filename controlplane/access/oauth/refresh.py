@@ -51,10 +51,11 @@ def ruling_of(facts: RefreshFacts) -> Ruling:
     return Ruling.ROTATE if is_predecessor and in_grace else Ruling.REVOKE_FAMILY
 
 
-def use_refresh_token(secret: str, client: OAuthClient) -> TokenFamily | None:
-    """Use a refresh token of the client, in a transaction. Returns the locked family; None if refused.
+def lock_refresh_token(secret: str, client: OAuthClient) -> RefreshToken | None:
+    """Return a refresh token that the client may use, with its family locked; None if it is refused.
 
-    The family's `generation` is that of the token, so that parallel successors have the same generation.
+    A reused token revokes its family. `mark_replaced` uses the token up, once its successor is issued: a
+    request that is refused for another reason does not.
     """
     row = RefreshToken.objects.filter(digest=tokens.digest(secret), family__client=client).first()
     if row is None:
@@ -66,10 +67,15 @@ def use_refresh_token(secret: str, client: OAuthClient) -> TokenFamily | None:
         revoke_family(family, login_event_types.OAUTH_REFRESH_REUSED)
     if ruling is not Ruling.ROTATE or not _may_continue(family.principal):
         return None
-    if row.replaced_at is None:
-        RefreshToken.objects.filter(id=row.id).update(replaced_at=timezone.now())
+    # Parallel successors of one token have the same generation.
     family.generation = row.generation
-    return family
+    row.family = family
+    return row
+
+
+def mark_replaced(row: RefreshToken) -> None:
+    """Remember the first use of a token."""
+    RefreshToken.objects.filter(id=row.id, replaced_at=None).update(replaced_at=timezone.now())
 
 
 def _may_continue(principal: Principal) -> bool:

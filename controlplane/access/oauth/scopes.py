@@ -42,7 +42,8 @@ def granted(
     Empty if nothing is left with which a token could be used: the request is then an `invalid_scope`.
     """
     allowed = frozenset(allowed)
-    scopes = tuple(scope for scope in (tuple(requested) or tuple(default)) if _is_allowed(scope, allowed))
+    names = dict.fromkeys(tuple(requested) or tuple(default))
+    scopes = tuple(scope for scope in names if _is_allowed(scope, allowed))
     return scopes if any(scope not in OFFLINE for scope in scopes) else ()
 
 

@@ -24,7 +24,7 @@ from controlplane.access.oauth.metadata import DEVICE_GRANT
 # Base64url of a SHA-256 digest (RFC 7636 section 4.2).
 _CHALLENGE = re.compile(r"[A-Za-z0-9_-]{43}")
 _CODE_BYTES = 32
-_MAX_STATE = 4096
+_LENGTHS = {"state": 2048, "nonce": 255, "audience": 255}
 
 
 def new_access_token(request: Any) -> str:
@@ -47,7 +47,13 @@ class CodeGrant(AuthorizationCodeGrant):  # type: ignore[misc]  # oauthlib has n
         return {"code": new_code()} | ({"state": request.state} if request.state else {})
 
     def validate_authorization_request(self, request: Any) -> Any:
+        # Codes are returned in the query, and the claims parameter is not supported.
+        request.response_mode, request.claims = "query", None
         answer = super().validate_authorization_request(request)
+        for name, most in _LENGTHS.items():
+            value = getattr(request, name, None) or ""
+            if len(value) > most or not value.isprintable():
+                raise InvalidRequestError(description=f"The parameter {name} is malformed.", request=request)
         if request.code_challenge_method != "S256" or not _CHALLENGE.fullmatch(request.code_challenge):
             raise InvalidRequestError(
                 description="PKCE requires code_challenge_method=S256 with a challenge of 43 characters.",

@@ -65,6 +65,7 @@ class Validator(OAuth2Validator):  # type: ignore[misc]  # it has no types
     ) -> bool:
         if not request.client.allows_grant_type(grant_type):
             return False
+        jwt_tokens.requested_audience(request)
         return grant_type != _CREDENTIALS or _has_active_principal(request.client)
 
     def validate_response_type(
@@ -98,7 +99,7 @@ class Validator(OAuth2Validator):  # type: ignore[misc]  # it has no types
     def _create_authorization_code(self, request: Any, code: Any, expires: Any = None) -> AccessGrant:
         grant = super()._create_authorization_code(request, {"code": codes.digest_of(code["code"])}, expires)
         AccessGrant.objects.filter(id=grant.id).update(
-            audience=(getattr(request, "audience", None) or "")[:255], auth_time=timezone.now()
+            audience=getattr(request, "audience", None) or "", auth_time=getattr(request, "auth_time", None)
         )
         return grant  # type: ignore[no-any-return]
 
@@ -127,7 +128,10 @@ class Validator(OAuth2Validator):  # type: ignore[misc]  # it has no types
     def confirm_redirect_uri(
         self, client_id: str, code: str, redirect_uri: str, client: Any, *args: Any, **kwargs: Any
     ) -> bool:
-        return bool(super().confirm_redirect_uri(client_id, codes.digest_of(code), redirect_uri, client))
+        if not super().confirm_redirect_uri(client_id, codes.digest_of(code), redirect_uri, client):
+            # RFC 6749 section 5.2; the engine would answer `invalid_request`.
+            raise InvalidGrantError("The redirect URI is not that of the authorization request.")
+        return True
 
     def get_authorization_code_scopes(
         self, client_id: str, code: str, redirect_uri: str, request: Any
@@ -148,10 +152,11 @@ class Validator(OAuth2Validator):  # type: ignore[misc]  # it has no types
     def validate_refresh_token(
         self, refresh_token: str, client: Any, request: Any, *args: Any, **kwargs: Any
     ) -> bool:
-        request.family = refresh.use_refresh_token(refresh_token, client)
-        if request.family is not None:
-            request.user = request.family.principal
-        return request.family is not None
+        row = refresh.lock_refresh_token(refresh_token, client)
+        if row is None:
+            return False
+        request.used_token, request.family, request.user = row, row.family, row.family.principal
+        return True
 
     def get_original_scopes(self, refresh_token: str, request: Any, *args: Any, **kwargs: Any) -> list[str]:
         """Return the scopes of the login that the client still may have."""
@@ -183,6 +188,8 @@ class Validator(OAuth2Validator):  # type: ignore[misc]  # it has no types
         token["expires_in"] = int(lifetime.total_seconds())
         jwt_tokens.replace_by_jwt(token, issue)
         issuance.store_access_token(token["access_token"], issue)
+        if used_token := getattr(request, "used_token", None):
+            refresh.mark_replaced(used_token)
         if family is not None and scopes.allows_refresh(family.scopes):
             issuance.store_refresh_token(token["refresh_token"], family)
         else:
@@ -194,7 +201,15 @@ class Validator(OAuth2Validator):  # type: ignore[misc]  # it has no types
             return None
         family: TokenFamily | None = getattr(request, "family", None)
         if family is None:
-            family = issuance.start_family(request.client, request.user, names, request.grant_type, audience)
+            origin = getattr(request, "grant", None) or getattr(request, "device", None)
+            family = issuance.start_family(
+                request.client,
+                request.user,
+                names,
+                grant=request.grant_type,
+                audience=audience,
+                auth_time=getattr(origin, "auth_time", None),
+            )
             request.family = family
         if device := getattr(request, "device", None):
             device_codes.mark_used(device, family)

@@ -4,6 +4,7 @@ from django.urls import path
 
 from controlplane.endpoints.access import binding_views, session_views, token_views, views
 from controlplane.endpoints.access.issuers import views as issuers
+from controlplane.endpoints.access.oauth import urls as oauth
 
 urlpatterns = [
     path("me", views.Me.as_view()),
@@ -21,5 +22,6 @@ urlpatterns = [
     path("trusted-issuers", issuers.TrustedIssuerCollection.as_view()),
     path("trusted-issuers:test", issuers.TrustedIssuerTest.as_view()),
     path("trusted-issuers/<uuid:issuer_id>", issuers.TrustedIssuerItem.as_view()),
+    *oauth.api,
     path("audit", views.AuditCollection.as_view()),
 ]
