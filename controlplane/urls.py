@@ -5,8 +5,8 @@ from django.urls import URLPattern, URLResolver, include, path
 from controlplane import openapi
 from controlplane.endpoints.access.login.backchannel import backchannel_logout
 from controlplane.endpoints.access.login.user_info import me
-from controlplane.endpoints.access.urls import urlpatterns as access
 from controlplane.endpoints.access.oauth.urls import protocol as oauth
+from controlplane.endpoints.access.urls import urlpatterns as access
 from controlplane.endpoints.events import views as events
 from controlplane.endpoints.observability import Metrics
 from controlplane.endpoints.problem_pages import problem_type, problem_types
@@ -43,8 +43,8 @@ urlpatterns = [
     path("oidc/backchannel-logout", backchannel_logout),
     path("problems", problem_types),
     path("problems/<slug:code>", problem_type),
-    *oauth,
     *flyte,
+    *oauth,
     path("api/v1/", include(api)),
     path("api/v1alpha1/", include("registry.api.dcm.urls")),
     path("", include("console.urls")),

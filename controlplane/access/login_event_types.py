@@ -11,23 +11,12 @@ from controlplane.identity.roles import Action
 
 _TEXTS: dict[str, Any] = {"type": "array", "items": TEXT}
 
-declare_audience("login", Action.ACCESS_READ)
 declare_audience("logout", Action.ACCESS_READ)
 declare_audience("oauth", Action.ACCESS_READ)
 declare_audience("federation", Action.ACCESS_READ)
 declare_audience("access", Action.ACCESS_READ)
 
 # provider: the slug of the identity provider, or `local` for a password.
-LOGIN_SUCCEEDED = register(
-    "login.succeeded", "A person logged in to the console.", principal=TEXT, provider=TEXT
-)
-LOGIN_FAILED = register(
-    "login.failed",
-    "A login failed. `name` is what was entered or claimed.",
-    name=TEXT,
-    provider=TEXT,
-    reason=TEXT,
-)
 # reason: `person`, or `provider` for a back-channel logout.
 LOGOUT_SUCCEEDED = register(
     "logout.succeeded",
@@ -91,20 +80,4 @@ BREAK_GLASS_CLOSED = register(
     "Emergency access was ended before its time.",
     principal=TEXT,
     opened_at=TEXT,
-)
-ROLE_CLAIMED = register(
-    "role.claimed",
-    "A claim of an identity provider gave a principal a role.",
-    principal=TEXT,
-    role=TEXT,
-    scope=TEXT,
-    provider=TEXT,
-)
-ROLE_UNCLAIMED = register(
-    "role.unclaimed",
-    "A role that a claim of an identity provider had given was removed.",
-    principal=TEXT,
-    role=TEXT,
-    scope=TEXT,
-    provider=TEXT,
 )

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from controlplane.web.django_bridge import Application, Message, Receive, Scope, Send
 
 ANY = "*"
-_PATHS = ("/api/", "/healthcheck", "/config/v1/", "/.well-known/")
+_PATHS = ("/api/", "/healthcheck", "/config/v1/")
 _EXACT_PATHS = ("/me",)
 _METHODS = frozenset(("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"))
 # Headers in the Fetch standard's safelist, and those that our API reads.

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http import HttpRequest, HttpResponse
 from django.views.decorators.csrf import csrf_exempt
 from flyteidl.service import auth_pb2
 
-from controlplane.access.flyte_auth.metadata import authorization_server_metadata
 from controlplane.api.throttles import count_anonymous
+from controlplane.endpoints.access.oauth.documents import authorization_server
 from controlplane.errors import ControlplaneError
 from overrides.flyte import calls
 from overrides.flyte.errors import HTTP_STATUS, FlyteError, from_ours
@@ -33,7 +33,7 @@ def oauth2_metadata(request: HttpRequest) -> HttpResponse:
 
     def respond(marshaler: Marshaler) -> HttpResponse:
         if marshaler is Marshaler.SNAKE_JSON:
-            return JsonResponse(authorization_server_metadata())
+            return authorization_server(request)
         return _dump(marshaler, "GetOAuth2Metadata", message)
 
     return _answer(request, respond)
@@ -63,5 +63,5 @@ def _answer(request: HttpRequest, respond: Callable[[Marshaler], HttpResponse]) 
         )
         if error.retry_after:
             response["Retry-After"] = str(error.retry_after)
-    response["Cache-Control"] = "no-store"
+    response.setdefault("Cache-Control", "no-store")
     return response

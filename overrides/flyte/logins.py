@@ -8,7 +8,8 @@ from flyteidl.service import auth_pb2, identity_pb2
 from google.protobuf import json_format
 
 from controlplane.access.flyte_auth import metadata
-from controlplane.access.flyte_auth.user_info import user_info as claims_about
+from controlplane.access.login.user_info import user_info as claims_about
+from controlplane.access.models import Principal
 from controlplane.identity.callers import Caller
 
 
@@ -32,7 +33,8 @@ def client_config(request: Any, caller: Caller | None) -> auth_pb2.PublicClientA
 
 
 def user_info(request: Any, caller: Caller | None) -> identity_pb2.UserInfoResponse:
-    return json_format.ParseDict(
-        {name: value for name, value in claims_about(caller).as_json().items() if value is not None},
-        identity_pb2.UserInfoResponse(),
-    )
+    """Return the caller; an empty message for an anonymous reader."""
+    if caller is None or caller.principal_id is None:
+        return identity_pb2.UserInfoResponse()
+    principal = Principal.objects.get(id=caller.principal_id)
+    return json_format.ParseDict(claims_about(principal).as_json(), identity_pb2.UserInfoResponse())

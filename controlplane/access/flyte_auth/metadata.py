@@ -19,8 +19,12 @@ def authorization_server_metadata() -> dict[str, Any]:
     """
     if "self" not in settings.AUTH_SERVER:
         return external_metadata()
-    facts = metadata.ServerFacts(settings.PUBLIC_URL, extension_grants(), settings.OIDC_PROVIDER)
-    return metadata.authorization_server(facts)
+    return metadata.authorization_server(server_facts())
+
+
+def server_facts() -> metadata.ServerFacts:
+    """Return what the metadata of our own authorization server depends on."""
+    return metadata.ServerFacts(settings.PUBLIC_URL, extension_grants(), settings.OIDC_PROVIDER)
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from flyteidl.service.auth_pb2_grpc import AuthMetadataServiceStub
 from flyteidl.service.identity_pb2_grpc import IdentityServiceStub
 from google.protobuf import json_format
 
-from controlplane.access.flyte_auth.user_info import UserInfo, user_info
+from controlplane.access.login.user_info import UserInfo
 from controlplane.access.models import Principal, Token
 from controlplane.access.team_models import Membership, Team
 from controlplane.access.tokens import digest
@@ -201,7 +201,7 @@ def test_user_info_names_the_caller_and_its_teams(local):
 
     info = IdentityServiceStub(local).UserInfo(identity_pb2.UserInfoRequest(), metadata=bearer(token))
 
-    assert (info.subject, info.name, info.email) == (str(principal.id), "Ada Lovelace", "ada@example.com")
+    assert (info.subject, info.name, info.email) == (principal.name, "Ada Lovelace", "ada@example.com")
     assert info.preferred_username == principal.name
     assert json_format.MessageToDict(info.additional_claims)["groups"] == ["data", "ml"]
 
@@ -222,7 +222,7 @@ def test_headers_for_proxies():
         "X-User-Claim-groups": json.dumps(["ml", "é"]),
         "X-User-Claim-tenant-id": '"x"',
     }
-    assert user_info(None).headers() == {}
+    assert UserInfo().headers() == {}
     assert info.as_json()["additionalClaims"]["groups"] == ["ml", "é"]
 
 

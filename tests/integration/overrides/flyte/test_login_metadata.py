@@ -57,13 +57,16 @@ def test_metadata_is_equal_over_grpc_and_in_every_format_of_http(channel):
 
 
 @pytest.mark.parametrize("accept", ["", "*/*", "application/json", "text/html,*/*;q=0.8"])
-@pytest.mark.parametrize(("path", "member"), [(METADATA, "token_endpoint"), (CLIENT, "redirect_uri")])
-def test_http_answers_in_snake_case_unless_another_format_is_named(db, path, member, accept):
+@pytest.mark.parametrize(
+    ("path", "member", "caching"),
+    [(METADATA, "token_endpoint", "public, max-age=300"), (CLIENT, "redirect_uri", "no-store")],
+)
+def test_http_answers_in_snake_case_unless_another_format_is_named(db, path, member, caching, accept):
     response = get(path, accept)
 
     assert response.status_code == 200
     assert member in response.json()
-    assert response["Cache-Control"] == "no-store"
+    assert response["Cache-Control"] == caching
 
 
 def test_metadata_has_what_flytes_clients_need(db):
@@ -150,7 +153,7 @@ def test_a_server_without_a_usable_document_is_unavailable(db, site, body):
 
     response = get(METADATA)
 
-    assert (response.status_code, response.json()["code"]) == (503, Code.UNAVAILABLE)
+    assert (response.status_code, response.json()["code"]) == (503, "issuer_unavailable")
     assert int(response["Retry-After"]) > 0
     with pytest.raises(FlyteError) as refused:
         over_grpc()
