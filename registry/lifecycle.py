@@ -20,8 +20,8 @@ from registry.agents.event_types import AGENT_REMOVED
 from registry.agents.models import Agent, Lease
 from registry.agents.states import LIVE, State
 from registry.agents.transitions import move, record_change
+from registry.joining.credentials import own_principal
 from registry.joining.granted_terms import record_approval
-from registry.joining.join import own_principal
 
 _SWEEPER = system("sweep")
 _BATCH = 500

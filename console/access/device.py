@@ -40,9 +40,8 @@ def device(request: HttpRequest, caller: Caller) -> HttpResponse:
         "meanings": [(scope, meaning(scope)) for scope in code.scopes] if code else [],
         "problem": problem,
     }
-    headers = {"Cache-Control": "no-store"}
     response = render(request, "console/access/device.html", context, status=status)
-    response.headers.update(headers)
+    response.headers["Cache-Control"] = "no-store"
     return response
 
 

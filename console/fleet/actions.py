@@ -21,7 +21,7 @@ from registry import lifecycle
 from registry.agents.models import Agent
 from registry.agents.states import State
 from registry.api.agents.lifecycle_views import DrainWrite
-from registry.joining.join import own_principal
+from registry.joining.credentials import own_principal
 
 _REASON = Field("reason", "Reason", hint="Shown on the agent and in the audit log.")
 _UNTIL = Field("until", "End (UTC)", "datetime-local", hint="Leave empty to drain until resumed.")

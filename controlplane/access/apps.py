@@ -12,12 +12,14 @@ class AccessConfig(AppConfig):
     def import_models(self) -> None:
         super().import_models()
         # Tables outside of models.py.
-        from controlplane.access import team_models  # noqa: F401
+        from controlplane.access import issuer_models, team_models  # noqa: F401
         from controlplane.access.login.oidc import models  # noqa: F401
+        from controlplane.access.oauth import models as oauth_models  # noqa: F401
 
     def ready(self) -> None:
         from controlplane.access import event_types, login_event_types  # noqa: F401  (registers event types)
         from controlplane.access.flyte_auth import checks  # noqa: F401  (registers a check)
+        from controlplane.access.issuers import event_types as issuer_event_types  # noqa: F401  (the same)
         from controlplane.access.oauth import event_types as oauth_event_types  # noqa: F401  (the same)
 
         post_migrate.connect(_grant_rights_on_tables, sender=self)
@@ -36,8 +38,8 @@ def _grant_rights_on_tables(using: str, **arguments: Any) -> None:
 def _ensure_built_in_clients(using: str, **arguments: Any) -> None:
     """Create the built-in OAuth clients after every `migrate` that has their table, and after a flush."""
     from controlplane.access.flyte_auth.loaded_clients import load_static_clients
-    from controlplane.access.models import OAuthClient
     from controlplane.access.oauth.clients import ensure_built_in_clients
+    from controlplane.access.oauth.models import OAuthClient
 
     if OAuthClient._meta.db_table in connections[using].introspection.table_names():
         ensure_built_in_clients()

@@ -14,6 +14,9 @@ from rest_framework import authentication
 from rest_framework.request import Request
 
 from controlplane.access import tokens
+from controlplane.access.issuers import external_tokens
+from controlplane.access.issuers.external_tokens import ExternalToken, find_external_token
+from controlplane.access.issuers.verify import looks_like_jwt
 from controlplane.access.models import Principal, RoleBinding, Token
 from controlplane.access.step_up import login_of_session, login_of_token, with_login
 from controlplane.access.team_models import Membership, Team
@@ -25,12 +28,14 @@ from controlplane.identity.roles import TeamRef
 # Minimum time between two writes per token: "last used" is not worth a write per request.
 _LAST_USED_PRECISION = timedelta(minutes=1)
 _SCHEME = "bearer"
+# Flyte's own, for ID tokens.
+_IDENTITY_SCHEME = "idtoken"
 
 
 class TokenAuthentication(authentication.BaseAuthentication):
     """`Authorization: Bearer cp_pat_…` (RFC 6750)."""
 
-    def authenticate(self, request: Request) -> tuple[Caller, Token] | None:
+    def authenticate(self, request: Request) -> tuple[Caller, Token | ExternalToken] | None:
         header = request.headers.get("Authorization")
         if header is None:
             return None
@@ -60,15 +65,26 @@ class AnonymousReadAuthentication(authentication.BaseAuthentication):
         return None
 
 
-def caller_by_header(header: str) -> tuple[Caller, Token]:
-    """Return the caller and token for an Authorization header. Raises NotAuthenticated."""
+def caller_by_header(header: str, *, id_tokens: bool = False) -> tuple[Caller, Token | ExternalToken]:
+    """Return the caller and token for an Authorization header. Raises NotAuthenticated, IssuerUnavailable.
+
+    id_tokens: accept Flyte's scheme `IDToken` too.
+    """
     scheme, _, secret = header.partition(" ")
+    schemes = (_SCHEME, _IDENTITY_SCHEME) if id_tokens else (_SCHEME,)
+    if scheme.lower() in schemes and external_tokens.is_enabled() and looks_like_jwt(secret.strip()):
+        return _external_caller(secret.strip(), is_identity=scheme.lower() == _IDENTITY_SCHEME)
     if scheme.lower() != _SCHEME:
         raise NotAuthenticated(
             "The Authorization header is not a bearer token. Send: Authorization: Bearer cp_pat_…"
         )
     token = find_token(secret.strip())
     return with_login(caller_for(token.principal, token.scopes), login_of_token(token)), token
+
+
+def _external_caller(text: str, *, is_identity: bool) -> tuple[Caller, ExternalToken]:
+    token = find_external_token(text, is_identity=is_identity)
+    return with_login(caller_for(token.principal, token.scopes), token.login), token
 
 
 def find_token(secret: str) -> Token:

@@ -10,7 +10,6 @@ from django.contrib.postgres.indexes import BrinIndex
 from django.db import models
 from django.db.models.functions import Now
 
-from controlplane.access import issuer_models  # noqa: F401  (Django finds its tables)
 from controlplane.access.team_models import Team, Via, organisation_field
 from controlplane.database.scoped import ScopedQuerySet, legal_shape, segment_field
 from controlplane.identity.roles import Action, Grant, Role
@@ -246,17 +245,3 @@ class AuditRecord(models.Model):
 
     def __str__(self) -> str:
         return f"{self.at}: {self.actor} {self.action} {self.object_type} {self.object_id}"
-
-
-# Tables of packages below, so that Django finds them.
-from controlplane.access.oauth.models import (  # noqa: E402
-    AccessGrant as AccessGrant,
-    ClientSecret as ClientSecret,
-    Consent as Consent,
-    DeviceCode as DeviceCode,
-    OAuthAccessToken as OAuthAccessToken,
-    OAuthClient as OAuthClient,
-    RefreshToken as RefreshToken,
-    SigningKey as SigningKey,
-    TokenFamily as TokenFamily,
-)

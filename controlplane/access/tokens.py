@@ -25,7 +25,7 @@ class Prefix(StrEnum):
     OAUTH = "cp_oat_"
     # Authenticate no request to the API; only /oauth2/token accepts them.
     REFRESH = "cp_ort_"
-    CLIENT_SECRET = "cp_ocs_"
+    CLIENT_SECRET = "cp_ocs_"  # noqa: S105  (a prefix)
 
 
 def new_token(prefix: Prefix) -> str:

@@ -125,6 +125,9 @@ EXPLANATIONS: dict[str, Explanation] = {
         "The trusted issuer does not exist.", "List the issuers with GET /api/v1/trusted-issuers."
     ),
     "unknown_oauth_client": Explanation("The OAuth client does not exist.", _LIST_THEM),
+    "unknown_device": Explanation(
+        "No device waits with this code.", "Check the code that the device shows, or start again there."
+    ),
     "unknown_client_secret": Explanation("The OAuth client has no such secret.", _LIST_THEM),
     "conflict": Explanation(
         "The request conflicts with the current state of the resource.",

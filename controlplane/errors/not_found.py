@@ -120,6 +120,11 @@ class UnknownOAuthClient(NotFound):
     title = "OAuth client not found"
 
 
+class UnknownDevice(NotFound):
+    code = "unknown_device"
+    title = "Device not found"
+
+
 class UnknownClientSecret(NotFound):
     code = "unknown_client_secret"
     title = "Client secret not found"

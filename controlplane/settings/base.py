@@ -13,6 +13,7 @@ from controlplane.settings.cors import *
 from controlplane.settings.database import *
 from controlplane.settings.flyte import *
 from controlplane.settings.flyte_auth import *
+from controlplane.settings.issuers import *
 from controlplane.settings.liveness import *
 from controlplane.settings.login import *
 from controlplane.settings.logs import *

@@ -105,7 +105,10 @@ OAUTH_ACCESS_TOKEN_SECONDS = _seconds(
     "OAUTH_ACCESS_TOKEN_SECONDS", 1800, 12 * 3600, "Lifetime of access tokens in seconds."
 )
 OAUTH_REFRESH_TOKEN_SECONDS = _seconds(
-    "OAUTH_REFRESH_TOKEN_SECONDS", 3600, _MAX_REFRESH_SECONDS, "Seconds until an unused refresh token expires."
+    "OAUTH_REFRESH_TOKEN_SECONDS",
+    3600,
+    _MAX_REFRESH_SECONDS,
+    "Seconds until an unused refresh token expires.",
 )
 OAUTH_FAMILY_SECONDS = _seconds(
     "OAUTH_FAMILY_SECONDS",

@@ -48,22 +48,60 @@ def pause(tries: int, longest: float) -> float:
     return random.uniform(0, min(longest, FIRST_PAUSE * 2 ** min(tries, 16)))  # noqa: S311  (jitter)
 
 
+class SubjectToken:
+    """The token of an issuer, such as that of a Kubernetes service account, in a file that is replaced.
+
+    The control plane takes each one once. What it gives for it ends soon: see `is_due`.
+    """
+
+    def __init__(self, file: str) -> None:
+        self.file, self.used = Path(file), ""
+        # Times of this process's clock. After a restart we do not know when our own token ends.
+        self.renewal_at, self.last_call_at = 0.0, float("inf")
+
+    def use(self) -> str:
+        self.used = self.file.read_text().strip()
+        return self.used
+
+    def is_due(self) -> bool:
+        """After half the life of our own token with the next file; after three quarters with any."""
+        now = time.monotonic()
+        if now < self.renewal_at:
+            return False
+        try:
+            return now >= self.last_call_at or self.file.read_text().strip() != self.used
+        except OSError as error:
+            log.warning("cannot read %s: %s", self.file, error)
+            return False
+
+    def plan(self, ends_at: str) -> None:
+        life = (datetime.fromisoformat(ends_at) - datetime.now(UTC)).total_seconds()
+        now = time.monotonic()
+        self.renewal_at, self.last_call_at = now + life / 2, now + life * 3 / 4
+
+
 class ControlPlane:
     """Its API. The agent's own token, once it has one, is kept in a file that only it may read."""
 
-    def __init__(self, url: str, given: str, kept: str | None) -> None:
+    def __init__(self, url: str, given: str, kept: str | None, subject: SubjectToken | None = None) -> None:
         self.url, self.given, self.kept = url.rstrip("/"), given, Path(kept) if kept else None
+        self.subject = subject
         self.token = self.kept.read_text().strip() if self.kept and self.kept.exists() else given
         self.join_key = ""
 
+    @property
+    def must_join(self) -> bool:
+        return not self.token or self.token.startswith(JOIN_TOKEN)
+
     def call(self, method: str, path: str, body: Any = None, **headers: str) -> Any:
         """Raises Refused, OSError (no connection) or http.client.HTTPException (half an answer)."""
-        sent = {name.replace("_", "-"): value for name, value in headers.items()}
+        sent = {"Authorization": f"Bearer {self.token}"} if self.token else {}
+        sent |= {name.replace("_", "-"): value for name, value in headers.items()}
         request = urllib.request.Request(  # noqa: S310  (an address that its operator gave)
             f"{self.url}/api/v1/{path}",
             method=method,
             data=None if body is None else json.dumps(body).encode(),
-            headers={"Authorization": f"Bearer {self.token}", "Content-Type": "application/json", **sent},
+            headers={"Content-Type": "application/json", **sent},
         )
         try:
             with urllib.request.urlopen(request, timeout=10) as answer:  # noqa: S310  (an address that its operator gave)
@@ -77,13 +115,20 @@ class ControlPlane:
         if not self.join_key:
             self.join_key = file.read_text().strip() if file and file.exists() else str(uuid.uuid4())
             _write(file, self.join_key)
+        own, self.token = self.token, self.given
+        body = {**facts, "subject_token": self.subject.use()} if self.subject else facts
         try:
-            joined = self.call("POST", "agents:join", facts, Idempotency_Key=self.join_key)
+            joined = self.call("POST", "agents:join", body, Idempotency_Key=self.join_key)
         except Refused as refused:
             if refused.code in ("idempotency_key_reused", "conflict"):
                 self.forget_key(file)
             raise
+        finally:
+            # Refused, we go on with the token that we have.
+            self.token = own
         self.token = joined["token"]
+        if self.subject and joined.get("token_expires_at"):
+            self.subject.plan(joined["token_expires_at"])
         _write(self.kept, self.token)
         self.forget_key(file)
         return joined["agent"]
@@ -179,6 +224,7 @@ class Agent:
         """Do what is due; return how long to wait for the next step."""
         try:
             self.register()
+            self.renew()
             self.offer()
             told = self.beat()
             self.tries = 0
@@ -195,8 +241,19 @@ class Agent:
         facts = {**self.facts, "service_types": sorted(types)}
         if self.id and facts == self.registered:
             return
+        self.enter(facts, joins=self.plane.must_join)
+
+    def renew(self) -> None:
+        """Join again before our own token ends. A refusal stops no heartbeat: it has not ended yet."""
+        if not (self.plane.subject and self.plane.subject.is_due()):
+            return
+        try:
+            self.enter(self.registered, joins=True)
+        except Refused as refused:
+            log.warning("cannot renew our token yet: %s", refused)
+
+    def enter(self, facts: dict[str, Any], *, joins: bool) -> None:
         sent = {**facts, "instance_uuid": self.instance}
-        joins = self.plane.token.startswith(JOIN_TOKEN)
         told = self.plane.join(sent) if joins else self.plane.call("POST", "agents", sent)
         self.interval = float(told["heartbeat_interval"])
         self.id, self.generation, self.registered = told["agent_id"], told["generation"], facts
@@ -273,8 +330,9 @@ def main() -> None:
     logging.basicConfig(level=logging.INFO, format="%(asctime)sZ %(levelname)s %(message)s")
     logging.Formatter.converter = time.gmtime
     told = os.environ
-    token = told.get("AGENT_TOKEN") or Path(told["AGENT_TOKEN_FILE"]).read_text().strip()
-    plane = ControlPlane(told["CONTROLPLANE_URL"], token, told.get("AGENT_STATE_FILE"))
+    subject = SubjectToken(told["AGENT_SUBJECT_TOKEN_FILE"]) if "AGENT_SUBJECT_TOKEN_FILE" in told else None
+    token = "" if subject else told.get("AGENT_TOKEN") or Path(told["AGENT_TOKEN_FILE"]).read_text().strip()
+    plane = ControlPlane(told["CONTROLPLANE_URL"], token, told.get("AGENT_STATE_FILE"), subject)
     facts: dict[str, Any] = {
         "name": told["AGENT_NAME"],
         "environment": told.get("AGENT_ENVIRONMENT", "default"),

@@ -59,6 +59,7 @@ class Migration(migrations.Migration):
                 ('expires_at', models.DateTimeField(null=True)),
                 ('revoked_at', models.DateTimeField(null=True)),
                 ('last_used_at', models.DateTimeField(null=True)),
+                ('warned_days', models.SmallIntegerField(null=True)),
                 ('client', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='secrets', to=settings.OAUTH2_PROVIDER_APPLICATION_MODEL)),
             ],
         ),

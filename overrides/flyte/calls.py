@@ -118,7 +118,7 @@ def _caller(call: Call, authorization: str) -> Caller | None:
     if call.open:
         return None
     if authorization:
-        caller, token = caller_by_header(authorization)
+        caller, token = caller_by_header(authorization, id_tokens=True)
         count_token(token)
         return caller
     if call.reads and settings.ANONYMOUS_READ:

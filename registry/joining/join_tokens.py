@@ -14,10 +14,12 @@ from django.db.models.functions import Now
 
 from controlplane.access import audit, tokens
 from controlplane.access.issue_tokens import check_within
+from controlplane.access.issuer_models import TrustedIssuer
 from controlplane.access.models import AuditRecord
-from controlplane.errors import NotAuthenticated, UnknownJoinToken
+from controlplane.errors import FieldError, InvalidRequest, NotAuthenticated, UnknownJoinToken
 from controlplane.identity.actors import Actor
 from registry.joining.event_types import JOIN_TOKEN_CREATED, JOIN_TOKEN_REFUSED, JOIN_TOKEN_REVOKED
+from registry.joining.issuer_rules import IssuerRule, show_issuer_rule
 from registry.joining.models import JoinToken
 from registry.joining.terms import JoinTerms
 
@@ -30,6 +32,7 @@ class JoinTokenSpec:
     """A join token to create.
 
     uses: how many agents can join with it. may_take_over: an agent can replace another one of its name.
+    issuer_rule: whose tokens agents send in its place; the join token then has no secret.
     """
 
     terms: JoinTerms
@@ -37,22 +40,26 @@ class JoinTokenSpec:
     uses: int = 1
     needs_approval: bool = False
     may_take_over: bool = False
+    issuer_rule: IssuerRule | None = None
 
 
 @transaction.atomic
 def create_join_token(
     name: str, spec: JoinTokenSpec, *, actor: Actor, issuer_id: UUID | None = None
-) -> tuple[JoinToken, str]:
+) -> tuple[JoinToken, str | None]:
     """Create a join token and return it with its secret, which cannot be read again.
 
-    issuer_id: of the caller's access token. Raises InvalidRequest if the join token would outlive it.
+    The secret is None for a join token with an issuer rule. issuer_id: of the caller's access token. Raises
+    InvalidRequest for an invalid rule, and if the join token would outlive the access token.
     """
     if issuer_id is not None:
         check_within(spec.expires_at, issuer_id, "/expires_in_seconds")
+    if spec.issuer_rule is not None:
+        _check_rule(spec.issuer_rule)
     secret = tokens.new_token(tokens.Prefix.JOIN)
     token = JoinToken.objects.create(
         name=name,
-        hint=tokens.hint(secret),
+        hint="" if spec.issuer_rule else tokens.hint(secret),
         digest=tokens.digest(secret),
         name_pattern=spec.terms.name_pattern,
         environment=spec.terms.environment,
@@ -63,10 +70,20 @@ def create_join_token(
         created_by=actor.name,
         expires_at=spec.expires_at,
         issuer_id=issuer_id,
+        issuer_rule=show_issuer_rule(spec.issuer_rule) if spec.issuer_rule else None,
     )
     token.refresh_from_db()
     _record(JOIN_TOKEN_CREATED, token, actor, before=None, after=_token_facts(token))
-    return token, secret
+    return token, None if spec.issuer_rule else secret
+
+
+def _check_rule(rule: IssuerRule) -> None:
+    if not TrustedIssuer.objects.filter(issuer=rule.issuer).exists():
+        message = (
+            f"{rule.issuer[:200]!r} is not a trusted issuer. Create it with POST /api/v1/trusted-issuers."
+        )
+        raise InvalidRequest(message, errors=[FieldError("/issuer_rule/issuer", "unknown_issuer", message)])
+    rule.check()
 
 
 @transaction.atomic
@@ -156,6 +173,7 @@ def _token_facts(token: JoinToken) -> dict[str, Any]:
         "service_types",
         "needs_approval",
         "may_take_over",
+        "issuer_rule",
     )
     return {name: getattr(token, name) for name in names} | {"expires_at": token.expires_at.isoformat()}
 

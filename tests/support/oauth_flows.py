@@ -13,9 +13,10 @@ from urllib.parse import parse_qs, quote_plus, urlsplit
 from django.test import Client
 
 from controlplane.access import principals
-from controlplane.access.models import OAuthClient, Principal, PrincipalKind
+from controlplane.access.models import Principal, PrincipalKind
 from controlplane.access.oauth import client_secrets, clients
 from controlplane.access.oauth.client_specs import ClientSpec
+from controlplane.access.oauth.models import OAuthClient
 from tests.support.api_client import ACTOR, make_principal
 
 CALLBACK = "http://localhost:53593/callback"
@@ -67,7 +68,9 @@ def basic(client_id: str, secret: str, *, escaped: bool = True) -> dict[str, str
 
 def post(path: str, parameters: dict[str, Any], **headers: str) -> Any:
     """Send a form as a program does."""
-    return Client(raise_request_exception=False).post(path, parameters_encoded(parameters), FORM, headers=headers)
+    return Client(raise_request_exception=False).post(
+        path, parameters_encoded(parameters), FORM, headers=headers
+    )
 
 
 FORM = "application/x-www-form-urlencoded"

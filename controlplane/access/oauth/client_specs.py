@@ -49,7 +49,9 @@ BUILT_IN = (
 def check_spec(spec: ClientSpec) -> None:
     """Raise InvalidRequest for a spec that no client may have."""
     if not _CLIENT_ID.fullmatch(spec.client_id):
-        raise invalid("/client_id", "Use 1 to 100 letters, digits or . _ -, and begin and end with a letter or digit.")
+        raise invalid(
+            "/client_id", "Use 1 to 100 letters, digits or . _ -, and begin and end with a letter or digit."
+        )
     for index, uri in enumerate(spec.redirect_uris):
         if not redirects.may_register(uri):
             raise invalid(

@@ -9,11 +9,12 @@ from typing import Any
 from django.db import IntegrityError, transaction
 
 from controlplane.access import audit
-from controlplane.access.models import Principal, PrincipalKind, Team
+from controlplane.access.models import Principal, PrincipalKind
 from controlplane.access.oauth import event_types
 from controlplane.access.oauth.client_specs import BUILT_IN, ClientSpec, check_spec, invalid
 from controlplane.access.oauth.issuance import revoke_all_of_client
 from controlplane.access.oauth.models import ClientSecret, ClientSource, OAuthClient
+from controlplane.access.team_models import Team
 from controlplane.errors import (
     NameTaken,
     SourceIsReadOnly,
@@ -25,8 +26,9 @@ from controlplane.events.types import EventType
 from controlplane.identity.actors import Actor, system
 from controlplane.preconditions import Precondition, check
 
+
 def ensure_built_in_clients() -> None:
-    """Create or restore the clients that every installation has. The release is their record, not the audit."""
+    """Create or restore the clients of every installation, without audit: they belong to the release."""
     specs = {spec.client_id: spec for spec in BUILT_IN}
     rows = {row.client_id: row for row in OAuthClient.objects.filter(client_id__in=specs)}
     for client_id, spec in specs.items():
@@ -195,9 +197,7 @@ def _service(spec: ClientSpec) -> Principal:
     from controlplane.access.principals import create_principal
 
     principal = Principal.objects.filter(name=spec.principal).first()
-    return principal or create_principal(
-        spec.principal, kind=PrincipalKind.SERVICE, actor=system("settings")
-    )
+    return principal or create_principal(spec.principal, kind=PrincipalKind.SERVICE, actor=system("settings"))
 
 
 def _ensure_secret(row: OAuthClient, bcrypt_hash: str) -> None:

@@ -15,7 +15,8 @@ def digest_of(code: str) -> str:
 
 def lock_code(code: str, client: OAuthClient) -> AccessGrant | None:
     """Lock and return a code of the client, used or not."""
-    rows = AccessGrant.objects.select_for_update(of=("self",)).select_related("user", "family")
+    # Without joins: after waiting for the lock, Postgres joins what was there before the wait.
+    rows = AccessGrant.objects.select_for_update()
     return rows.filter(code=digest_of(code), application=client).first()
 
 

@@ -8,9 +8,9 @@ from django.db import transaction
 
 from controlplane.access import login_event_types
 from controlplane.access.models import Principal
-from controlplane.access.occurrences import record_occurrence
 from controlplane.access.oauth.issuance import actor_of
 from controlplane.access.oauth.models import Consent, OAuthClient
+from controlplane.access.occurrences import record_occurrence
 
 
 def needs_consent(person: Principal, client: OAuthClient, scopes: Iterable[str]) -> bool:

@@ -17,7 +17,7 @@ from controlplane.access.models import Principal
 from controlplane.access.oauth import consents, event_types, issuance
 from controlplane.access.oauth.models import DeviceCode, OAuthClient, TokenFamily
 from controlplane.access.oauth.server import new_code
-from controlplane.errors import TooManyAttempts, UnknownToken
+from controlplane.errors import TooManyAttempts, UnknownDevice
 from controlplane.web.client_address import source_of
 
 # Neither vowels, so that codes are no words, nor similar letters (RFC 8628 section 6.1).
@@ -56,7 +56,7 @@ class Poll:
 def create_device_code(
     client: OAuthClient, scopes: list[str], *, audience: str, address: str, device: str
 ) -> NewDeviceCode:
-    """Create the codes of a device. address, device: where the request came from, for the approving person."""
+    """Create the codes of a device. address, device: of the request, for the person who approves it."""
     device_code, user_code = new_code(), "".join(secrets.choice(ALPHABET) for _ in range(_LENGTH))
     seconds, interval = settings.OAUTH_DEVICE_CODE_SECONDS, settings.OAUTH_DEVICE_INTERVAL_SECONDS
     DeviceCode.objects.create(
@@ -75,8 +75,12 @@ def create_device_code(
 
 def poll(device_code: str, client: OAuthClient) -> Poll:
     """Return the status of a device code, in a transaction: the code stays locked."""
-    rows = DeviceCode.objects.select_for_update(of=("self",)).select_related("principal", "family", "client")
-    code = rows.filter(digest=tokens.digest(device_code), client=client).first()
+    # Without joins: after waiting for the lock, Postgres joins what was there before the wait.
+    code = (
+        DeviceCode.objects.select_for_update()
+        .filter(digest=tokens.digest(device_code), client=client)
+        .first()
+    )
     if code is None:
         return Poll(None)
     now = timezone.now()
@@ -95,7 +99,9 @@ def poll(device_code: str, client: OAuthClient) -> Poll:
 
 
 def _status_while_pending(code: DeviceCode, now: datetime) -> str:
-    is_early = code.polled_at is not None and now < code.polled_at + timedelta(seconds=code.interval) - _LEEWAY
+    is_early = (
+        code.polled_at is not None and now < code.polled_at + timedelta(seconds=code.interval) - _LEEWAY
+    )
     interval = code.interval + (_SLOWER_SECONDS if is_early else 0)
     DeviceCode.objects.filter(id=code.id).update(polled_at=now, interval=interval)
     return SLOW_DOWN if is_early else PENDING
@@ -106,7 +112,7 @@ def mark_used(code: DeviceCode, family: TokenFamily) -> None:
 
 
 def find_waiting_device(user_code: str, *, session: str, address: str) -> DeviceCode:
-    """Return the device that waits with this user code. Raises UnknownToken, TooManyAttempts.
+    """Return the device that waits with this user code. Raises UnknownDevice, TooManyAttempts.
 
     session, address: of the person; both together may fail 10 times in 5 minutes.
     """
@@ -120,7 +126,7 @@ def find_waiting_device(user_code: str, *, session: str, address: str) -> Device
         user_code_digest=_user_code_digest(normalized(user_code)), expires_at__gt=timezone.now()
     ).first()
     if code is None or not code.client.is_active:
-        raise UnknownToken("The code is incorrect or has expired. Check the code that your device shows.")
+        raise UnknownDevice("The code is incorrect or has expired. Check the code that your device shows.")
     attempt_counters.add([key], _WINDOW_SECONDS, -1)
     return code
 
@@ -129,7 +135,7 @@ def find_waiting_device(user_code: str, *, session: str, address: str) -> Device
 def decide_about_device(
     code: DeviceCode, person: Principal, *, is_approved: bool, auth_time: datetime | None
 ) -> None:
-    """Approve or deny a waiting device for a person. Raises UnknownToken if somebody was faster.
+    """Approve or deny a waiting device for a person. Raises UnknownDevice if somebody was faster.
 
     auth_time: when the person logged in.
     """
@@ -138,7 +144,7 @@ def decide_about_device(
         id=code.id, state=DeviceCode.State.PENDING, expires_at__gt=timezone.now()
     )
     if not rows.update(state=state, principal=person, auth_time=auth_time):
-        raise UnknownToken("The code has expired or was used. Start again on your device.")
+        raise UnknownDevice("The code has expired or was used. Start again on your device.")
     if is_approved:
         consents.record_consent(person, code.client, code.scopes)
 

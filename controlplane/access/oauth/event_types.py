@@ -1,4 +1,4 @@
-"""Event types of OAuth clients and keys. None contains a secret. Those of logins: access.login_event_types."""
+"""Event types of OAuth clients and keys, beside those of access.login_event_types. None contains a secret."""
 
 from controlplane.events.audiences import declare_audience
 from controlplane.events.types import TEXT, register

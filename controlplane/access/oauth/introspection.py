@@ -18,7 +18,7 @@ _INACTIVE: dict[str, Any] = {"active": False}
 def describe_token(secret: str, client: OAuthClient) -> dict[str, Any] | None:
     """Return the description of a token for the client; None if the client may not have it.
 
-    Only confidential clients may ask. A client without permission gets the same response for an unknown token.
+    Only confidential clients may ask. For a client without permission, unknown tokens are no exception.
     """
     if client.is_public:
         return None
@@ -27,7 +27,11 @@ def describe_token(secret: str, client: OAuthClient) -> dict[str, Any] | None:
     token = rows.filter(digest=digest, oauth__isnull=False).first()
     if token is not None and _may_read(client, token.oauth.client):
         return _access_token(token)
-    row = RefreshToken.objects.select_related("family__client", "family__principal").filter(digest=digest).first()
+    row = (
+        RefreshToken.objects.select_related("family__client", "family__principal")
+        .filter(digest=digest)
+        .first()
+    )
     if row is not None and _may_read(client, row.family.client):
         return _refresh_token(row)
     return _INACTIVE if client.may_introspect else None

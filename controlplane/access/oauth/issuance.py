@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from uuid import UUID
 
 from django.conf import settings
 from django.db import transaction
@@ -12,10 +13,10 @@ from django.utils import timezone
 
 from controlplane.access import issue_tokens, login_event_types, tokens
 from controlplane.access.models import Principal, Token
-from controlplane.access.occurrences import record_occurrence
 from controlplane.access.oauth import event_types
 from controlplane.access.oauth.extension_grants import IssuedToken
 from controlplane.access.oauth.models import OAuthAccessToken, OAuthClient, RefreshToken, TokenFamily
+from controlplane.access.occurrences import record_occurrence
 from controlplane.events.types import EventType
 from controlplane.identity.actors import Actor, system
 from controlplane.observability.request_ids import current_request_id
@@ -112,29 +113,29 @@ def start_family(
     )
 
 
-def store_refresh_token(secret: str, family: TokenFamily) -> RefreshToken:
-    """Store the digest of the next refresh token of a family, which the caller has locked or just created."""
-    family.generation += 1
-    TokenFamily.objects.filter(id=family.id).update(generation=family.generation)
+def store_refresh_token(secret: str, family: TokenFamily, after: int = 0) -> RefreshToken:
+    """Store the digest of a refresh token of a family, which the caller has locked or just created.
+
+    after: generation of the token that it replaces, so that parallel successors have the same generation.
+    """
+    newest = max(family.generation, after + 1)
+    TokenFamily.objects.filter(id=family.id).update(generation=newest)
     idle = timezone.now() + timedelta(seconds=settings.OAUTH_REFRESH_TOKEN_SECONDS)
     return RefreshToken.objects.create(
         family=family,
         digest=tokens.digest(secret),
-        generation=family.generation,
+        generation=after + 1,
         expires_at=min(idle, family.ends_at),
     )
 
 
-def lock_family(family_id: object) -> TokenFamily:
+def lock_family(family_id: UUID) -> TokenFamily:
     """Lock a family: its refreshes, and its revocation, run one after the other."""
-    rows = TokenFamily.objects.select_for_update(of=("self",)).select_related("client", "principal")
-    return rows.get(id=family_id)
+    return TokenFamily.objects.select_for_update().get(id=family_id)
 
 
 @transaction.atomic
-def revoke_family(
-    family: TokenFamily, reason: EventType = event_types.TOKENS_REVOKED
-) -> None:
+def revoke_family(family: TokenFamily, reason: EventType = event_types.TOKENS_REVOKED) -> None:
     """Revoke all tokens of a family, and what was created with them. Revoking again changes nothing."""
     family = lock_family(family.id)
     if family.revoked_at is not None:

@@ -17,6 +17,7 @@ from controlplane.access.oauth.scopes import OPENID
 from controlplane.ids import uuid7
 
 _JWT_LIFETIME = timedelta(minutes=10)
+_OPAQUE = "opaque"
 
 
 def own_audiences() -> frozenset[str]:
@@ -33,7 +34,8 @@ def requested_audience(request: Any) -> str:
         requested = requested or getattr(getattr(request, origin, None), "audience", "")
     if isinstance(requested, list):
         requested = requested[0] if requested else ""
-    if not requested or requested.rstrip("/") in own_audiences() or settings.ACCESS_TOKEN_FORMAT != "jwt":
+    is_for_us = not requested or requested.rstrip("/") in own_audiences()
+    if is_for_us or settings.ACCESS_TOKEN_FORMAT == _OPAQUE:
         return ""
     if requested not in request.client.audiences:
         raise CustomOAuth2Error(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
@@ -24,7 +24,7 @@ class OAuthClient(AbstractApplication):
     other resource servers for which it may request tokens. skip_authorization: people are not asked.
     """
 
-    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    id: Any = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     client_id = models.CharField(max_length=100, unique=True)
     principal: Any = models.ForeignKey(
         "access.Principal", null=True, on_delete=models.PROTECT, related_name="oauth_clients"
@@ -42,15 +42,15 @@ class OAuthClient(AbstractApplication):
     version = models.BigIntegerField(default=1)
 
     # Columns of other registrations, owners and secrets: ClientSecret holds digests, and keys sign for all.
-    user: ClassVar[None] = None
-    client_secret: ClassVar[None] = None
-    hash_client_secret: ClassVar[None] = None
-    authorization_grant_type: ClassVar[None] = None
-    algorithm: ClassVar[None] = None
-    allowed_origins: ClassVar[None] = None
-    post_logout_redirect_uris: ClassVar[None] = None
-    registration_source: ClassVar[None] = None
-    cimd_expires_at: ClassVar[None] = None
+    user: Any = None
+    client_secret: Any = None
+    hash_client_secret: Any = None
+    authorization_grant_type: Any = None
+    algorithm: Any = None
+    allowed_origins: Any = None
+    post_logout_redirect_uris: Any = None
+    registration_source: Any = None
+    cimd_expires_at: Any = None
 
     class Meta:
         constraints = [
@@ -80,7 +80,10 @@ class OAuthClient(AbstractApplication):
 
 
 class ClientSecret(models.Model):
-    """A secret of a client. digest: SHA-256. slow_hash: bcrypt, of a secret from a file of static clients."""
+    """A secret of a client. digest: SHA-256. slow_hash: bcrypt, of a secret from a file of static clients.
+
+    warned_days: days before its expiry at which an event last warned of it.
+    """
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     client = models.ForeignKey(OAuthClient, on_delete=models.CASCADE, related_name="secrets")
@@ -91,6 +94,7 @@ class ClientSecret(models.Model):
     expires_at = models.DateTimeField(null=True)
     revoked_at = models.DateTimeField(null=True)
     last_used_at = models.DateTimeField(null=True)
+    warned_days = models.SmallIntegerField(null=True)
 
     class Meta:
         constraints = [
@@ -148,9 +152,7 @@ class OAuthAccessToken(models.Model):
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     token = models.OneToOneField("access.Token", on_delete=models.CASCADE, related_name="oauth")
     client = models.ForeignKey(OAuthClient, null=True, on_delete=models.CASCADE, related_name="access_tokens")
-    family = models.ForeignKey(
-        TokenFamily, null=True, on_delete=models.CASCADE, related_name="access_tokens"
-    )
+    family = models.ForeignKey(TokenFamily, null=True, on_delete=models.CASCADE, related_name="access_tokens")
     grant = models.CharField(max_length=100)
     audience = models.CharField(max_length=255, blank=True, default="")
     scopes: Any = ArrayField(models.CharField(max_length=100))
@@ -177,7 +179,7 @@ class RefreshToken(models.Model):
 class AccessGrant(AbstractGrant):
     """An authorization code. code: its SHA-256 digest in hexadecimal. family: the tokens that it gave."""
 
-    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    id: Any = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     used_at = models.DateTimeField(null=True)
     family = models.OneToOneField(TokenFamily, null=True, on_delete=models.CASCADE, related_name="code")
     audience = models.CharField(max_length=255, blank=True, default="")
@@ -191,7 +193,8 @@ class AccessGrant(AbstractGrant):
 class DeviceCode(models.Model):
     """A device that waits until a person approves it in a browser.
 
-    user_code_digest: keyed, since a user code is short. auth_time: of the approving person's login. address, device: where the request came from.
+    user_code_digest: keyed, since a user code is short. auth_time: of the approving person's login.
+    address, device: where the request came from.
     """
 
     class State(models.TextChoices):
@@ -212,7 +215,9 @@ class DeviceCode(models.Model):
     interval = models.IntegerField()
     address = models.CharField(max_length=45, blank=True)
     device = models.CharField(max_length=100, blank=True)
-    family = models.OneToOneField(TokenFamily, null=True, on_delete=models.CASCADE, related_name="device_code")
+    family = models.OneToOneField(
+        TokenFamily, null=True, on_delete=models.CASCADE, related_name="device_code"
+    )
     created_at = models.DateTimeField(db_default=Now(), editable=False)
     expires_at = models.DateTimeField(db_index=True)
     polled_at = models.DateTimeField(null=True)

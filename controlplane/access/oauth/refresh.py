@@ -67,8 +67,6 @@ def lock_refresh_token(secret: str, client: OAuthClient) -> RefreshToken | None:
         revoke_family(family, login_event_types.OAUTH_REFRESH_REUSED)
     if ruling is not Ruling.ROTATE or not _may_continue(family.principal):
         return None
-    # Parallel successors of one token have the same generation.
-    family.generation = row.generation
     row.family = family
     return row
 

@@ -34,9 +34,7 @@ def is_known(scope: str) -> bool:
     return scope in MEANINGS or (scope.startswith(_PUBLISH) and len(scope) > len(_PUBLISH))
 
 
-def granted(
-    requested: Iterable[str], allowed: Iterable[str], default: Iterable[str] = ()
-) -> tuple[str, ...]:
+def granted(requested: Iterable[str], allowed: Iterable[str], default: Iterable[str] = ()) -> tuple[str, ...]:
     """Return the requested scopes, or the default ones, that the client may have.
 
     Empty if nothing is left with which a token could be used: the request is then an `invalid_scope`.

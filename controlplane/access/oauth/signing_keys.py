@@ -1,6 +1,6 @@
 """Keys that sign JWTs: creation, publication and rotation. Private keys are sealed.
 
-A key is published before it signs, so that verifiers know it, and after it signed, until its last JWT expired.
+A key is published before it signs, so that verifiers know it, and afterwards until its last JWT has expired.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from django.db import transaction
 from django.utils import timezone
 from joserfc import jwt
 from joserfc.jwk import RSAKey
+from joserfc.jws import JWSRegistry
 
 from controlplane.access import audit
 from controlplane.access.oauth import event_types
@@ -44,7 +45,7 @@ def sign(claims: dict[str, Any], *, token_type: str) -> str:
     key = RSAKey.import_key(unseal(row.private_key, sealing_context(row)).decode())
     # Flyte reads `key_id`, everybody else `kid`.
     header = {"alg": row.alg, "typ": token_type, "kid": row.kid, "key_id": row.kid}
-    registry = jwt.JWSRegistry(strict_check_header=False)
+    registry = JWSRegistry(strict_check_header=False)
     return jwt.encode(header, claims, key, algorithms=[row.alg], registry=registry)
 
 
@@ -105,7 +106,9 @@ def _active_key() -> SigningKey:
 def _create_key() -> SigningKey:
     kid = str(uuid7())
     key = RSAKey.generate_key(_BITS, {"kid": kid, "use": "sig", "alg": _ALGORITHM})
-    row = SigningKey(kid=kid, alg=_ALGORITHM, state=SigningKey.State.NEXT, public_key=key.as_dict(private=False))
+    row = SigningKey(
+        kid=kid, alg=_ALGORITHM, state=SigningKey.State.NEXT, public_key=key.as_dict(private=False)
+    )
     row.private_key = seal(key.as_pem(private=True), sealing_context(row))
     row.save(force_insert=True)
     return row

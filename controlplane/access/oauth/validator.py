@@ -26,7 +26,7 @@ from controlplane.access.oauth import (
 from controlplane.access.oauth.client_authentication import authenticate, find_client
 from controlplane.access.oauth.credentials import read_credentials
 from controlplane.access.oauth.issuance import Issue
-from controlplane.access.oauth.models import AccessGrant, OAuthClient, TokenFamily
+from controlplane.access.oauth.models import AccessGrant, OAuthClient, RefreshToken, TokenFamily
 from controlplane.access.oauth.redirects import is_allowed
 
 _CODE = "authorization_code"
@@ -188,10 +188,12 @@ class Validator(OAuth2Validator):  # type: ignore[misc]  # it has no types
         token["expires_in"] = int(lifetime.total_seconds())
         jwt_tokens.replace_by_jwt(token, issue)
         issuance.store_access_token(token["access_token"], issue)
-        if used_token := getattr(request, "used_token", None):
+        used_token: RefreshToken | None = getattr(request, "used_token", None)
+        if used_token is not None:
             refresh.mark_replaced(used_token)
         if family is not None and scopes.allows_refresh(family.scopes):
-            issuance.store_refresh_token(token["refresh_token"], family)
+            generation = used_token.generation if used_token else 0
+            issuance.store_refresh_token(token["refresh_token"], family, generation)
         else:
             token.pop("refresh_token", None)
         jwt_tokens.add_id_token(token, issue, getattr(request, "grant", None))
@@ -221,4 +223,3 @@ class Validator(OAuth2Validator):  # type: ignore[misc]  # it has no types
 
 def _has_active_principal(client: OAuthClient) -> bool:
     return client.principal is not None and client.principal.is_active
-

@@ -39,7 +39,7 @@ class AuthorizationRequest:
 
 
 class InvalidAuthorizationRequest(Exception):
-    """An invalid request. location: where the client learns of it; empty if its address is not trustworthy."""
+    """An invalid request. location: of the client; empty if its address is not trustworthy."""
 
     def __init__(self, description: str, location: str = "") -> None:
         super().__init__(description)
@@ -103,7 +103,8 @@ def refusal(request: HttpRequest, error: InvalidAuthorizationRequest) -> HttpRes
     log.warning("oauth.authorization_refused", client=cut_name(request.GET.get("client_id", "")))
     context = {"description": error.description}
     page = render(request, "console/access/authorization_error.html", context, status=400)
-    page.headers.update(_NOT_CACHED)
+    for name, value in _NOT_CACHED.items():
+        page.headers[name] = value
     return page
 
 
@@ -115,9 +116,7 @@ def _redirect_within(location: str) -> HttpResponse:
     return HttpResponseRedirect(location, headers={"Cache-Control": "no-store"})
 
 
-def _login(
-    request: HttpRequest, authorization: AuthorizationRequest, *, is_silent: bool
-) -> HttpResponse:
+def _login(request: HttpRequest, authorization: AuthorizationRequest, *, is_silent: bool) -> HttpResponse:
     if is_silent:
         return redirect(_error_location(authorization, "login_required"))
     return _redirect_within(f"{reverse('login')}?{urlencode({'redirect_url': request.get_full_path()})}")

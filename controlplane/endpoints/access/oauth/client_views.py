@@ -65,9 +65,7 @@ class ClientCollection(Endpoint):
         is_public = body.pop("type") == "public"
         grants = ("authorization_code", "refresh_token") if is_public else ("client_credentials",)
         scopes = {"scopes": ("all",), "default_scopes": ("all",)}
-        spec = ClientSpec(
-            **{"is_public": is_public, "grants": grants, **scopes, **_members(body)}  # type: ignore[arg-type]
-        )
+        spec = ClientSpec(**{"is_public": is_public, "grants": grants, **scopes, **_members(body)})
         require_rights_of(spec.principal, caller_of(request))
         row = clients.create_client(spec, actor=actor_of(request, query["change_message"]))
         headers = {"Location": f"{request.path}/{row.client_id}", "ETag": version_etag(row.version)}

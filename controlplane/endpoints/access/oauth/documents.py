@@ -76,9 +76,7 @@ def userinfo(request: HttpRequest) -> HttpResponse:
         response = JsonResponse({"error": "insufficient_scope"}, status=403)
         response["WWW-Authenticate"] = 'Bearer error="insufficient_scope", scope="openid"'
         return response
-    return JsonResponse(
-        jwt_tokens.user_info(token.principal, scopes), headers={"Cache-Control": "no-store"}
-    )
+    return JsonResponse(jwt_tokens.user_info(token.principal, scopes), headers={"Cache-Control": "no-store"})
 
 
 def console_issuer() -> str:

@@ -73,9 +73,9 @@ def _limited(view: View, request: HttpRequest) -> HttpResponse:
     if limits.count_request(client_id, address):
         log.warning("oauth.rate_limited", client=cut_name(client_id), address=address)
         message = "Too many failed requests. Try again in a minute."
-        response = error_response(OAuthError("temporarily_unavailable", message, status=429))
-        response["Retry-After"] = str(limits.WINDOW_SECONDS)
-        return response
+        refusal = error_response(OAuthError("temporarily_unavailable", message, status=429))
+        refusal["Retry-After"] = str(limits.WINDOW_SECONDS)
+        return refusal
     response = _answer(view, request)
     error = getattr(response, "oauth_error", "")
     if response.status_code < HTTPStatus.BAD_REQUEST or error in _POLLING:
@@ -117,7 +117,7 @@ def error_response(error: OAuthError) -> JsonResponse:
 
 
 def credentials_of(request: HttpRequest) -> Credentials:
-    return read_credentials(request.headers.get("Authorization", ""), request.POST.dict())  # type: ignore[arg-type]
+    return read_credentials(request.headers.get("Authorization", ""), request.POST.dict())
 
 
 def require_client(request: HttpRequest) -> OAuthClient:
@@ -129,9 +129,7 @@ def require_client(request: HttpRequest) -> OAuthClient:
 
 
 def invalid_client() -> OAuthError:
-    return OAuthError(
-        "invalid_client", "Client authentication failed.", status=HTTPStatus.UNAUTHORIZED
-    )
+    return OAuthError("invalid_client", "Client authentication failed.", status=HTTPStatus.UNAUTHORIZED)
 
 
 def _check_form(request: HttpRequest) -> None:
@@ -140,9 +138,7 @@ def _check_form(request: HttpRequest) -> None:
         raise OAuthError("invalid_request", "The request is too large.", status=413)
     if (request.content_type or "").lower() != _FORM:
         raise OAuthError("invalid_request", f"Send the parameters as {_FORM}.")
-    repeated = [
-        name for name, values in request.POST.lists() if len(values) > 1 and name not in _REPEATABLE
-    ]
+    repeated = [name for name, values in request.POST.lists() if len(values) > 1 and name not in _REPEATABLE]
     if repeated:
         raise OAuthError("invalid_request", "A parameter is repeated.")
     if any("\0" in value for values in dict(request.POST.lists()).values() for value in values):

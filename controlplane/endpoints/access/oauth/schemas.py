@@ -26,8 +26,8 @@ class OAuthClientPatch(StrictSerializer):
     name = Text(required=False, max_length=255, help_text="Shown to people who are asked for consent.")
     redirect_uris = _Texts(
         required=False,
-        help_text="Addresses to which people are sent back: https://, or http:// on loopback. Public clients may"
-        " use any port of a loopback address.",
+        help_text="Addresses to which people return: https://, or http:// on loopback. Public clients may use"
+        " any port of a loopback address.",
     )
     grants = serializers.ListField(
         child=serializers.ChoiceField(choices=GRANT_NAMES),
@@ -76,7 +76,7 @@ class OAuthClientRead(serializers.Serializer[Any]):
     may_introspect = serializers.BooleanField()
     is_active = serializers.BooleanField()
     is_trusted = serializers.BooleanField(help_text="Whether people are not asked for consent.")
-    source = serializers.ChoiceField(
+    source = serializers.ChoiceField(  # type: ignore[assignment]  # a field, not the option of DRF
         choices=ClientSource.choices, help_text="`setting`: built in or from a file, and read-only."
     )
     created_at = serializers.DateTimeField()

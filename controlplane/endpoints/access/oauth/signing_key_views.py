@@ -23,7 +23,7 @@ class SigningKeyCollection(Endpoint):
     @extend_schema(
         operation_id="signing_keys_list",
         summary="List signing keys",
-        description="Returns the keys whose public parts are at `/oauth2/jwks`. None exists until a JWT is signed.",
+        description="Their public parts are at `/oauth2/jwks`. No key exists until a JWT is signed.",
         tags=_TAGS,
         parameters=[PageQuery],
         responses=schemas.SigningKeyPage,

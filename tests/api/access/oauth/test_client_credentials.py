@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from controlplane.access.models import ClientSecret, Token
+from controlplane.access.models import Token
 from controlplane.access.oauth import client_secrets, limits
+from controlplane.access.oauth.models import ClientSecret
 from controlplane.events.models import Event
 from tests.support.api_client import ACTOR, Api
 from tests.support.oauth_flows import basic, credentials_token, post, service_client, token_request

@@ -8,7 +8,8 @@ from datetime import timedelta
 import pytest
 from django.db.models import F
 
-from controlplane.access.models import AccessGrant, Token
+from controlplane.access.models import Token
+from controlplane.access.oauth.models import AccessGrant
 from tests.support.api_client import Api
 from tests.support.oauth_flows import CALLBACK, Login, answer_of, person_with_browser, post
 

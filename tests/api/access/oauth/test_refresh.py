@@ -7,10 +7,11 @@ from datetime import timedelta
 import pytest
 from django.db.models import F
 
-from controlplane.access.models import RefreshToken, Token, TokenFamily
+from controlplane.access.models import Token
+from controlplane.access.oauth.models import RefreshToken, TokenFamily
 from controlplane.events.models import Event
 from tests.support.api_client import Api
-from tests.support.oauth_flows import Login, person_with_browser, post, refresh, service_client, basic
+from tests.support.oauth_flows import Login, basic, person_with_browser, post, refresh, service_client
 
 pytestmark = pytest.mark.django_db
 
@@ -44,7 +45,9 @@ def test_reuse_after_the_grace_period_revokes_everything_of_the_login(tokens):
 
     assert (reused.status_code, reused.json()["error"]) == (400, "invalid_grant")
     assert refresh(body["refresh_token"]).json()["error"] == "invalid_grant"
-    assert {Api(token).get("me").status_code for token in (tokens["access_token"], body["access_token"])} == {401}
+    assert {Api(token).get("me").status_code for token in (tokens["access_token"], body["access_token"])} == {
+        401
+    }
     assert Event.objects.filter(type="oauth.refresh_reused").count() == 1
 
 
@@ -126,7 +129,7 @@ def test_a_disabled_person_cannot_refresh(tokens):
 
 def test_a_disabled_client_cannot_refresh_and_its_tokens_end(tokens):
     from controlplane.access.oauth import clients
-    from controlplane.access.models import OAuthClient
+    from controlplane.access.oauth.models import OAuthClient
     from tests.support.api_client import ACTOR
 
     OAuthClient.objects.filter(client_id="flytectl").update(source="api")
@@ -154,7 +157,7 @@ def test_no_column_contains_a_token_or_code(tokens):
     from django.db import connection
 
     body = refresh(tokens["refresh_token"]).json()
-    client, secret = service_client("viewer")
+    _, secret = service_client("viewer")
     login = Login(person_with_browser("viewer")[1])
     code = login.code()
     login.exchange(code)
@@ -163,7 +166,7 @@ def test_no_column_contains_a_token_or_code(tokens):
     with connection.cursor() as cursor:
         tables = [name for name in connection.introspection.table_names(cursor)]
         for table in tables:
-            cursor.execute(f'SELECT coalesce(string_agg(t::text, \' \'), \'\') FROM "{table}" AS t')
+            cursor.execute(f"SELECT coalesce(string_agg(t::text, ' '), '') FROM \"{table}\" AS t")
             text = cursor.fetchone()[0]
             assert not [secret for secret in secrets if secret in text], table
             assert not [secret for secret in secrets if secret.encode().hex() in text], table
