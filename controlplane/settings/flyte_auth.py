@@ -12,7 +12,6 @@ from controlplane.settings.flyte_auth_file import (
 
 __all__ = [
     "EXTERNAL_AUTH_SERVER",
-    "EXTERNAL_AUTH_SERVER_AUDIENCES",
     "EXTERNAL_AUTH_SERVER_METADATA",
     "EXTERNAL_AUTH_SERVER_RETRIES",
     "EXTERNAL_AUTH_SERVER_RETRY_SECONDS",
@@ -69,17 +68,12 @@ EXTERNAL_AUTH_SERVER = env.text(
     "EXTERNAL_AUTH_SERVER",
     default="",
     meaning="Base URL of the authorization server that Flyte's clients use with `AUTH_SERVER=external`, such"
-    " as `https://keycloak.example.com/realms/flyte`.",
+    " as `https://keycloak.example.com/realms/flyte`. Empty: the first of EXTERNAL_ISSUERS.",
 )
 EXTERNAL_AUTH_SERVER_METADATA = env.text(
     "EXTERNAL_AUTH_SERVER_METADATA",
     default=".well-known/oauth-authorization-server",
     meaning="URL of its metadata document, relative to EXTERNAL_AUTH_SERVER or absolute.",
-)
-EXTERNAL_AUTH_SERVER_AUDIENCES = env.names(
-    "EXTERNAL_AUTH_SERVER_AUDIENCES",
-    default="",
-    meaning="Audiences of its tokens that are accepted, comma-separated. Empty: PUBLIC_URL.",
 )
 EXTERNAL_AUTH_SERVER_RETRIES = env.integer(
     "EXTERNAL_AUTH_SERVER_RETRIES",

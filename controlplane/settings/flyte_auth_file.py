@@ -23,7 +23,7 @@ FLYTE_AUTH_CONFIG_FILE = env.text(
     default="",
     meaning="File with Flyte's `auth:` configuration: flyteadmin's own, or the Helm values of flyte-binary or"
     " flyte-core. Its values are the defaults of PUBLIC_URL, AUTHORIZED_URIS, AUTH_SERVER, OIDC_*,"
-    " OAUTH_*_SECONDS, EXTERNAL_AUTH_SERVER* and FLYTE_CLIENT_*.",
+    " OAUTH_*_SECONDS, EXTERNAL_ISSUERS, EXTERNAL_AUTH_SERVER* and FLYTE_CLIENT_*.",
 )
 FLYTE_STATIC_CLIENTS_FILE = env.text(
     "FLYTE_STATIC_CLIENTS_FILE",

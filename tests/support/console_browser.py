@@ -56,7 +56,8 @@ class ConsoleBrowser:
     def approve_device(self, address: str, *, decision: str = "approve") -> httpx.Response:
         """Open the address that a device shows, and approve it."""
         page = self.visit(address)
-        form = next(form for form in re.findall(r"<form.*?</form>", page.text, re.DOTALL) if "decision" in form)
+        forms = re.findall(r"<form.*?</form>", page.text, re.DOTALL)
+        form = next(form for form in forms if 'name="decision"' in form)
         return self._submit(str(page.url), form, decision=decision)
 
     def _submit(self, address: str, form: str, **fields: Any) -> httpx.Response:

@@ -73,7 +73,10 @@ class FlyteClient:
 
 @dataclass(frozen=True, slots=True)
 class FlyteAuth:
-    """Upstream's `auth:` section. is_enabled: None if the file does not decide it."""
+    """Upstream's `auth:` section. is_enabled: None if the file does not decide it.
+
+    internal_client_id: of Flyte's own components at an external server.
+    """
 
     is_enabled: bool | None = None
     http_header: str = AUTHORIZATION_HEADER
@@ -86,4 +89,5 @@ class FlyteAuth:
     external: ExternalServer = ExternalServer()
     client: FlyteClient = FlyteClient()
     static_clients: tuple[StaticClient, ...] = ()
+    internal_client_id: str = ""
     warnings: tuple[str, ...] = ()

@@ -17,11 +17,15 @@ _REQUIRED = ("issuer", "token_endpoint")
 
 def external_metadata() -> dict[str, Any]:
     """Return the server's whole document. Raises IssuerUnavailable if none was read within a day."""
-    base = settings.EXTERNAL_AUTH_SERVER
-    url = urljoin(f"{base.rstrip('/')}/", settings.EXTERNAL_AUTH_SERVER_METADATA)
+    url = urljoin(f"{external_server().rstrip('/')}/", settings.EXTERNAL_AUTH_SERVER_METADATA)
     # The operator configured this host.
     document: Mapping[str, Any] = DOCUMENTS.get(Location(url, any_address=True), _checked)
     return dict(document)
+
+
+def external_server() -> str:
+    """Return the base URL of the server that clients must use; empty if none is configured."""
+    return str(settings.EXTERNAL_AUTH_SERVER or next(iter(settings.EXTERNAL_ISSUERS), ""))
 
 
 def _read_with_retries(location: Location) -> Any:

@@ -62,7 +62,11 @@ def read(text: str, file: str) -> FlyteAuth:
     auth = _auth(section, _use_auth(documents, findings))
     _check(auth, section)
     findings.raise_mistakes()
-    return replace(auth, warnings=findings.all_warnings())
+    return replace(
+        auth,
+        internal_client_id=auth.internal_client_id or _core_client_id(documents, findings),
+        warnings=findings.all_warnings(),
+    )
 
 
 def _use_auth(documents: list[Node], findings: Findings) -> bool | None:
@@ -73,6 +77,13 @@ def _use_auth(documents: list[Node], findings: Findings) -> bool | None:
             if security.node("useAuth") is not None:
                 return security.flag("useAuth", default=True)
     return None
+
+
+def _core_client_id(documents: list[Node], findings: Findings) -> str:
+    """Return the client of Flyte's own components in values of flyte-core."""
+    nodes = (document.member("secrets", "adminOauthClientCredentials") for document in documents)
+    sections = (Section(node, "secrets.adminOauthClientCredentials", findings) for node in nodes)
+    return next(filter(None, (section.text("clientId") for section in sections)), "")
 
 
 def _auth(section: Section, use_auth: bool | None) -> FlyteAuth:
@@ -92,6 +103,7 @@ def _auth(section: Section, use_auth: bool | None) -> FlyteAuth:
         external=_external(app.section("externalAuthServer"), user.open_id),
         client=_client(app.section("thirdPartyConfig")),
         static_clients=_static_clients(own, section, is_external=is_external),
+        internal_client_id=section.section("internal").text("clientId"),
     )
     section.ignore("disableForHttp", "disableForGrpc", because="every request is authenticated here.")
     section.ignore("httpProxyURL", because=_NO_PROXY)

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import json
+import re
+from typing import Any
 from urllib.parse import urlsplit
 
 from controlplane.access.flyte_auth.configuration import EXTERNAL, FlyteAuth, FlyteClient, Lifetimes, OpenId
+
+_ENTRA = re.compile(r"https://login\.microsoftonline\.com/(?P<id>[0-9a-fA-F-]{36})/v2\.0")
+# The service as which Flyte's own components act.
+_PROPELLER = "flytepropeller"
 
 
 def setting_values(auth: FlyteAuth) -> dict[str, str]:
@@ -74,7 +81,28 @@ def _external(auth: FlyteAuth) -> dict[str, str]:
     return {
         "EXTERNAL_AUTH_SERVER": external.base_url,
         "EXTERNAL_AUTH_SERVER_METADATA": external.metadata_address,
-        "EXTERNAL_AUTH_SERVER_AUDIENCES": ",".join(external.allowed_audience or auth.authorized_uris[:1]),
+        "EXTERNAL_ISSUERS": json.dumps([_issuer(auth, issuer) for issuer in _issuers(external.base_url)]),
         "EXTERNAL_AUTH_SERVER_RETRIES": str(external.retry_attempts),
         "EXTERNAL_AUTH_SERVER_RETRY_SECONDS": str(external.retry_delay),
     }
+
+
+def _issuer(auth: FlyteAuth, issuer: str) -> dict[str, Any]:
+    """Return an entry of EXTERNAL_ISSUERS. Without audiences, its tokens must be for PUBLIC_URL."""
+    entry: dict[str, Any] = {"issuer": issuer}
+    if auth.external.allowed_audience:
+        entry["allowed_audience"] = list(auth.external.allowed_audience)
+    if issuer in _issuers(auth.user.open_id.issuer):
+        entry["console_client_id"] = auth.user.open_id.client_id
+    if auth.internal_client_id:
+        entry["clients"] = {auth.internal_client_id: _PROPELLER}
+    return entry
+
+
+def _issuers(base_url: str) -> list[str]:
+    """Return the issuers of the tokens of a server: one, but Entra ID has another for tokens of version 1."""
+    if not _kind(base_url):
+        return [base_url]
+    issuer = base_url.rstrip("/")
+    tenant = _ENTRA.fullmatch(issuer)
+    return [issuer, f"https://sts.windows.net/{tenant['id']}/"] if tenant else [issuer]

@@ -8,6 +8,7 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods, require_safe
 
 from controlplane.access.authentication import find_token
+from controlplane.access.flyte_auth.external_metadata import external_server
 from controlplane.access.flyte_auth.metadata import authorization_server_metadata, server_facts
 from controlplane.access.login.oidc.providers import active_providers
 from controlplane.access.oauth import jwt_tokens, metadata, signing_keys
@@ -33,8 +34,8 @@ def authorization_server(request: HttpRequest) -> HttpResponse:
 @require_safe
 def protected_resource(request: HttpRequest) -> HttpResponse:
     servers = [settings.PUBLIC_URL] if "self" in settings.AUTH_SERVER else []
-    if "external" in settings.AUTH_SERVER and settings.EXTERNAL_AUTH_SERVER:
-        servers.append(settings.EXTERNAL_AUTH_SERVER)
+    if "external" in settings.AUTH_SERVER:
+        servers.extend(filter(None, [external_server()]))
     return _document(metadata.protected_resource(settings.PUBLIC_URL, servers))
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import grpc
+import httpx
 import pytest
 from django.test import Client
 from flyteidl.service import auth_pb2
@@ -44,11 +45,14 @@ def get(path: str, accept: str = "") -> Any:
     return Client().get(path, headers={"Accept": accept} if accept else {})
 
 
-def test_metadata_is_equal_over_grpc_and_in_every_format_of_http(channel):
+def test_metadata_is_equal_over_grpc_and_in_every_format_of_http(live, channel):
+    def get(path: str, accept: str = "*/*") -> httpx.Response:
+        return httpx.get(f"{live.url}{path}", headers={"Accept": accept})
+
     over_grpc = AuthMetadataServiceStub(channel).GetOAuth2Metadata(auth_pb2.OAuth2MetadataRequest())
     document = get(METADATA).json()
 
-    assert over_grpc.issuer
+    assert over_grpc.issuer == live.url
     flyte_members = {name: value for name, value in document.items() if name in FLYTE_FIELDS}
     assert json_format.MessageToDict(over_grpc, preserving_proto_field_name=True) == flyte_members
     assert json_format.MessageToDict(over_grpc) == get(METADATA, "*").json()
@@ -82,20 +86,21 @@ def test_metadata_has_what_flytes_clients_need(db):
     assert {"all", "offline"} <= set(document["scopes_supported"])
 
 
-def test_the_client_configuration_is_equal_over_grpc_and_http(channel):
+def test_the_client_configuration_is_equal_over_grpc_and_http(live, channel):
     over_grpc = AuthMetadataServiceStub(channel).GetPublicClientConfig(
         auth_pb2.PublicClientAuthConfigRequest()
     )
 
     assert json_format.MessageToDict(over_grpc, preserving_proto_field_name=True) == {
         "client_id": "flytectl",
-        "redirect_uri": "http://localhost:53593/callback",
+        "redirect_uri": live.environment["FLYTE_CLIENT_REDIRECT_URI"],
         "scopes": ["all", "offline"],
         "authorization_metadata_key": "flyte-authorization",
     }
-    document = get(CLIENT).json()
+    document = httpx.get(f"{live.url}{CLIENT}").json()
     assert json_format.ParseDict(document, auth_pb2.PublicClientAuthConfigResponse()) == over_grpc
-    assert get(CLIENT, "*").json()["redirectUri"] == document["redirect_uri"]
+    camel = httpx.get(f"{live.url}{CLIENT}", headers={"Accept": "*"}).json()
+    assert camel["redirectUri"] == document["redirect_uri"]
 
 
 def test_the_client_configuration_comes_from_the_settings(db, settings):

@@ -12,6 +12,8 @@ from tests.support.paths import ROOT
 
 IDP = "https://idp.example.com/realms/a"
 SETTINGS = (
+    "AUTH_SERVER",
+    "PUBLIC_URL",
     "FLYTE_CLIENT_ID",
     "FLYTE_CLIENT_SCOPES",
     "FLYTE_AUTHORIZATION_HEADERS",
@@ -31,6 +33,7 @@ def python(*arguments: str, **environment: str) -> subprocess.CompletedProcess[s
             "PYTHONPATH": str(ROOT),
             "DJANGO_SETTINGS_MODULE": "controlplane.settings.base",
             "ALLOWED_HOSTS": "localhost",
+            "PUBLIC_URL": "",
             **environment,
         },
         capture_output=True,
@@ -53,6 +56,8 @@ def test_the_file_gives_defaults_and_the_environment_wins(tmp_path: Path):
 
     assert shown.returncode == 0, shown.stderr
     assert json.loads(shown.stdout) == {
+        "AUTH_SERVER": ["external"],
+        "PUBLIC_URL": "https://cp.example.com",
         "FLYTE_CLIENT_ID": "from-environment",
         "FLYTE_CLIENT_SCOPES": ["x", "y"],
         "FLYTE_AUTHORIZATION_HEADERS": ["x-token", "flyte-authorization"],
@@ -79,3 +84,10 @@ def test_what_has_no_effect_is_a_warning_of_the_check(tmp_path: Path):
     shown = python(str(ROOT / "manage.py"), "check", FLYTE_AUTH_CONFIG_FILE=str(file))
 
     assert "(access.W001) auth.yaml, line 2: `auth.colour` is unknown" in shown.stderr
+
+
+def test_an_external_server_must_be_named():
+    shown = python(str(ROOT / "manage.py"), "check", AUTH_SERVER="external")
+
+    assert shown.returncode != 0
+    assert "(access.E001) AUTH_SERVER contains external" in shown.stderr

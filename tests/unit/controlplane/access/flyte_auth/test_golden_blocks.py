@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
 from controlplane.access.flyte_auth.reading import read
 from controlplane.access.flyte_auth.setting_values import setting_values
+from controlplane.access.issuers.external_issuers import parse_issuers
 
 GOLDEN = Path(__file__).parent / "golden"
 SITE = "https://flyte.example.com"
@@ -45,7 +47,6 @@ def external(server: str, metadata: str = "oauth-authorization-server") -> dict[
         "OIDC_ISSUER": server,
         "EXTERNAL_AUTH_SERVER": server,
         "EXTERNAL_AUTH_SERVER_METADATA": f"{server}/.well-known/{metadata}",
-        "EXTERNAL_AUTH_SERVER_AUDIENCES": SITE,
         "EXTERNAL_AUTH_SERVER_RETRIES": "5",
         "EXTERNAL_AUTH_SERVER_RETRY_SECONDS": "1",
     }
@@ -74,7 +75,6 @@ EXPECTED = {
         **CLIENT,
         **external(ENTRA, "openid-configuration"),
         "EXTERNAL_AUTH_SERVER": f"{ENTRA}/",
-        "EXTERNAL_AUTH_SERVER_AUDIENCES": f"api://{ENTRA_APP}",
         "FLYTE_CLIENT_ID": ENTRA_APP,
         "FLYTE_CLIENT_SCOPES": f"api://{ENTRA_APP}/flyte",
         "OIDC_CLIENT_ID": ENTRA_APP,
@@ -82,6 +82,24 @@ EXPECTED = {
     },
     "google-binary": {**BINARY, "OIDC_ISSUER": GOOGLE},
     "google-core": {**CORE, "OIDC_ISSUER": GOOGLE},
+}
+
+
+CONSOLE = {"console_client_id": "flyte-console", "clients": {"flytepropeller-at-provider": "flytepropeller"}}
+AUDIENCE = {"allowed_audience": [SITE]}
+ENTRA_V1 = "https://sts.windows.net/11111111-2222-3333-4444-555555555555/"
+ENTRA_CONSOLE = {
+    "allowed_audience": [f"api://{ENTRA_APP}"],
+    "console_client_id": ENTRA_APP,
+    "clients": {ENTRA_APP: "flytepropeller"},
+}
+ISSUERS = {
+    "okta-binary-external": [{"issuer": OKTA_CUSTOM, **CONSOLE}],
+    "okta-core-external": [{"issuer": OKTA_CUSTOM, **AUDIENCE, **CONSOLE}],
+    "keycloak-binary-external": [{"issuer": KEYCLOAK_OLD, **CONSOLE}],
+    "keycloak-core-external": [{"issuer": KEYCLOAK_OLD, **AUDIENCE, **CONSOLE}],
+    "entra-binary-external": [{"issuer": issuer, **CONSOLE} for issuer in (ENTRA, ENTRA_V1)],
+    "entra-core-external": [{"issuer": issuer, **ENTRA_CONSOLE} for issuer in (ENTRA, ENTRA_V1)],
 }
 
 
@@ -93,8 +111,17 @@ def test_every_block_has_its_expectation():
 def test_a_block_of_the_guide_gives_the_expected_settings(block):
     auth = read((GOLDEN / f"{block}.yaml").read_text(), f"{block}.yaml")
 
-    assert setting_values(auth) == {**EXPECTED[block], "OIDC_KIND": block.partition("-")[0]}
+    values = setting_values(auth)
+    assert json.loads(values.pop("EXTERNAL_ISSUERS", "[]")) == ISSUERS.get(block, [])
+    assert values == {**EXPECTED[block], "OIDC_KIND": block.partition("-")[0]}
     assert auth.is_enabled in (True, None)
+
+
+@pytest.mark.parametrize("block", ISSUERS)
+def test_the_issuers_of_a_block_are_valid_settings(block):
+    values = setting_values(read((GOLDEN / f"{block}.yaml").read_text(), f"{block}.yaml"))
+
+    assert list(parse_issuers(values["EXTERNAL_ISSUERS"])) == [entry["issuer"] for entry in ISSUERS[block]]
 
 
 @pytest.mark.parametrize("block", [block for block in EXPECTED if "external" not in block])
