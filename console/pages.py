@@ -12,11 +12,13 @@ from django.contrib.auth.views import redirect_to_login
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
-from controlplane.access.authentication import caller_for
+from console.step_up import ask_for_login
+from controlplane.access.authentication import session_caller
+from controlplane.access.denials import note_denial
 from controlplane.access.models import Principal
 from controlplane.api import pages
 from controlplane.api.problems import STATUS_BY_ERROR
-from controlplane.errors import ControlplaneError, PermissionDenied
+from controlplane.errors import ControlplaneError, PermissionDenied, StepUpRequired
 from controlplane.events import log
 from controlplane.identity.actors import Actor
 from controlplane.identity.callers import Caller
@@ -36,10 +38,13 @@ def page(view: View[Path]) -> Callable[Concatenate[HttpRequest, Path], HttpRespo
         if not is_part(request):
             # Read before the page loads its data, so that its event stream misses nothing.
             request.followed_from = log.last_given()  # type: ignore[attr-defined]  # read by the frame
-        caller = caller_for(request.user)
+        caller = session_caller(request, request.user)
         try:
             return view(request, caller, *args, **kwargs)
+        except StepUpRequired as error:
+            return ask_for_login(request, error)
         except PermissionDenied as error:
+            note_denial(request, caller, error)
             if not caller.grants:
                 return _no_role_page(request)
             return render(request, "console/denied.html", {"reason": error.detail}, status=403)

@@ -2,7 +2,7 @@
 
 from django.urls import include, path
 
-from console import dashboard, search
+from console import dashboard, search, step_up
 from console.fleet import pages as fleet
 from console.overrides import editor, history, resource_types
 from console.overrides import pages as overrides
@@ -21,6 +21,7 @@ urlpatterns = [
     path("resource-types/<str:resource_type>/edit", resource_types.edit, name="resource-type-edit"),
     path("agents", fleet.agents, name="agents"),
     path("search", search.search, name="search"),
+    path("login/step-up", step_up.confirm, name="step-up"),
     path("", include("console.login.urls")),
     path("", include("console.fleet.urls")),
     path("", include("console.agent_configs.urls")),

@@ -6,6 +6,7 @@ from controlplane import openapi
 from controlplane.endpoints.access.login.backchannel import backchannel_logout
 from controlplane.endpoints.access.login.user_info import me
 from controlplane.endpoints.access.oauth.urls import protocol as oauth
+from controlplane.endpoints.access.scim.entry import scim
 from controlplane.endpoints.access.urls import urlpatterns as access
 from controlplane.endpoints.events import views as events
 from controlplane.endpoints.observability import Metrics
@@ -43,6 +44,7 @@ urlpatterns = [
     path("oidc/backchannel-logout", backchannel_logout),
     path("problems", problem_types),
     path("problems/<slug:code>", problem_type),
+    path("scim/v2/<path:rest>", scim),
     *flyte,
     *oauth,
     path("api/v1/", include(api)),

@@ -11,6 +11,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.views.decorators.http import require_safe
 
 from console.login.failure import failure_page
+from console.step_up import record_step_up
 from controlplane.access.login.login_details import from_claims
 from controlplane.access.login.new_session import begin_session
 from controlplane.access.login.oidc.authorization import (
@@ -39,7 +40,7 @@ def callback(request: HttpRequest) -> HttpResponse:
         login = finish_login(cookie, _callback(request))
         identity = admit(login, request_id=current_request_id())
     except ControlplaneError as error:
-        response = failure_page(request, error, provider)
+        response = failure_page(request, error, provider, is_begun=provider is not None)
     else:
         response = _log_in(request, login, identity)
     response.delete_cookie(settings.LOGIN_COOKIE_NAME, samesite="Lax")
@@ -51,6 +52,8 @@ def _log_in(request: HttpRequest, login: FinishedLogin, identity: Identity) -> H
     details = from_claims(
         login.claims, provider=login.provider.slug, identity_id=identity.id, now=datetime.now(UTC)
     )
+    if request.user == person:
+        record_step_up(request, person, provider=login.provider.slug)
     begin_session(request, person, details, id_token=login.id_token)
     log.info("login.succeeded", name=person.name, provider=login.provider.slug)
     record_login(person, provider=login.provider.slug, request_id=current_request_id())

@@ -10,7 +10,9 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.utils.http import urlencode
 from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods
 
+from console.login.departures import leave
 from console.login.failure import failure_page
 from console.login.password import password_page
 from console.login.targets import target_of
@@ -27,11 +29,9 @@ from controlplane.access.login.oidc.providers import active_provider, active_pro
 from controlplane.access.models import Principal
 from controlplane.errors import ControlplaneError, RedirectNotAllowed, UnknownIdentityProvider
 
-# For actions that require a recent login.
-_AGAIN = {"prompt": "login", "max_age": "0"}
-
 
 @never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
 def login(request: HttpRequest) -> HttpResponse:
     """Show how to log in. `idp` names a provider; `reauthenticate` asks for a new login there."""
     providers = active_providers()
@@ -43,7 +43,7 @@ def login(request: HttpRequest) -> HttpResponse:
         if isinstance(request.user, Principal) and not again:
             return HttpResponseRedirect(target or settings.LOGIN_REDIRECT_URL)
         if provider := _chosen(request, providers):
-            return start(request, provider, LoginRequest(target, extra=_AGAIN if again else {}))
+            return start(request, provider, LoginRequest(target, extra=_again() if again else {}))
     except (RedirectNotAllowed, UnknownIdentityProvider) as error:
         return problem_page(request, error)
     return render(request, "console/login/choice.html", _context(providers, target))
@@ -54,10 +54,16 @@ def start(request: HttpRequest, provider: Provider, login_request: LoginRequest)
     try:
         begun = begin_login(provider, login_request)
     except ControlplaneError as error:
-        return failure_page(request, error, provider)
-    response = HttpResponseRedirect(begun.url)
+        return failure_page(request, error, provider, is_begun=False)
+    response = leave(request, begun.url)
     _set_cookie(response, begun)
     return response
+
+
+def _again() -> dict[str, str]:
+    """Return the parameters of a new login for actions that require a recent one (RFC 9470)."""
+    acr_values = {"acr_values": " ".join(settings.STEP_UP_ACR)} if settings.STEP_UP_ACR else {}
+    return {"prompt": "login", "max_age": "0", **acr_values}
 
 
 def _chosen(request: HttpRequest, providers: list[Provider]) -> Provider | None:

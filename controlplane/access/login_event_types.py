@@ -1,4 +1,4 @@
-"""Event types of logins, OAuth, federation and refused access. None contains a secret.
+"""Event types of OAuth, federation, refused access and emergency access. None contains a secret.
 
 Names that a client supplies are cut to 63 characters. A field without a value is an empty string.
 """
@@ -11,20 +11,10 @@ from controlplane.identity.roles import Action
 
 _TEXTS: dict[str, Any] = {"type": "array", "items": TEXT}
 
-declare_audience("logout", Action.ACCESS_READ)
 declare_audience("oauth", Action.ACCESS_READ)
 declare_audience("federation", Action.ACCESS_READ)
 declare_audience("access", Action.ACCESS_READ)
 
-# provider: the slug of the identity provider, or `local` for a password.
-# reason: `person`, or `provider` for a back-channel logout.
-LOGOUT_SUCCEEDED = register(
-    "logout.succeeded",
-    "A person logged out, or the identity provider logged the person out.",
-    principal=TEXT,
-    provider=TEXT,
-    reason=TEXT,
-)
 # hint: the first characters of the token, as lists show it.
 OAUTH_TOKEN_ISSUED = register(
     "oauth.token_issued",
@@ -80,4 +70,11 @@ BREAK_GLASS_CLOSED = register(
     "Emergency access was ended before its time.",
     principal=TEXT,
     opened_at=TEXT,
+)
+# The principal's kind of event, since it is a principal that changes.
+USER_PROVISIONED = register(
+    "principal.provisioned",
+    "The identity provider created, changed or removed a user by SCIM.",
+    principal=TEXT,
+    is_active={"type": "boolean"},
 )

@@ -10,6 +10,7 @@ from django.contrib.postgres.indexes import BrinIndex
 from django.db import models
 from django.db.models.functions import Now
 
+from controlplane.access.emergency_models import EmergencyAccess  # noqa: F401  (a table of this app)
 from controlplane.access.team_models import Team, Via, organisation_field
 from controlplane.database.scoped import ScopedQuerySet, legal_shape, segment_field
 from controlplane.identity.roles import Action, Grant, Role
@@ -230,7 +231,7 @@ class AuditRecord(models.Model):
     # How the actor was authenticated; NULL in records from before these columns, and for the system.
     client = models.CharField(max_length=255, null=True)
     identity = models.CharField(max_length=600, null=True)
-    session_hint = models.CharField(max_length=32, null=True)
+    session_hint = models.CharField(max_length=63, null=True)
 
     objects = ScopedQuerySet["AuditRecord"].as_manager()
 

@@ -80,6 +80,11 @@ class UnknownTeam(NotFound):
     title = "Team not found"
 
 
+class UnknownOrganisation(NotFound):
+    code = "unknown_organisation"
+    title = "Organisation not found"
+
+
 class UnknownRole(NotFound):
     code = "unknown_role"
     title = "Role not found"
@@ -115,6 +120,11 @@ class UnknownRoleBinding(NotFound):
     title = "Role binding not found"
 
 
+class UnknownTrustedIssuer(NotFound):
+    code = "unknown_trusted_issuer"
+    title = "Trusted issuer not found"
+
+
 class UnknownOAuthClient(NotFound):
     code = "unknown_oauth_client"
     title = "OAuth client not found"
@@ -128,11 +138,6 @@ class UnknownDevice(NotFound):
 class UnknownClientSecret(NotFound):
     code = "unknown_client_secret"
     title = "Client secret not found"
-
-
-class UnknownTrustedIssuer(NotFound):
-    code = "unknown_trusted_issuer"
-    title = "Trusted issuer not found"
 
 
 class UnknownIdentityProvider(NotFound):

@@ -22,6 +22,7 @@ from controlplane.settings.outgoing import *
 from controlplane.settings.overrides import *
 from controlplane.settings.probes import *
 from controlplane.settings.queue import *
+from controlplane.settings.scim import *
 from controlplane.settings.secrets import *
 from controlplane.settings.security import *
 from controlplane.settings.step_up import *
@@ -69,6 +70,7 @@ MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "csp.middleware.CSPMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
+    "controlplane.access.denials.DenialMiddleware",
     "controlplane.access.login.session_store.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from controlplane.access.issuers.rule_checks import match_errors
-from controlplane.access.issuers.rules import MAX_SECONDS, missed_claims
+from controlplane.access.federation.rule_checks import match_errors
+from controlplane.access.federation.rules import MAX_SECONDS, missed_claims
 from controlplane.errors import FieldError, InvalidRequest
 
 

@@ -14,9 +14,9 @@ from uuid import UUID
 
 from django.db import connection, transaction
 
-from controlplane.access.issuers.rules import lifetime
+from controlplane.access.federation.rules import lifetime
+from controlplane.access.federation.workload_tokens import WorkloadToken, spend, verify_workload_token
 from controlplane.access.issuers.verify import JwtRefused
-from controlplane.access.issuers.workload_tokens import WorkloadToken, spend, verify_workload_token
 from controlplane.access.models import Principal
 from controlplane.errors import Conflict, NotAuthenticated
 from controlplane.identity.actors import Actor

@@ -1,13 +1,13 @@
-"""Authenticate access tokens of external issuers, which no table of ours knows."""
+"""Authenticate access tokens of external issuers, which are in no table."""
 
 from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Protocol
 from uuid import UUID
 
 from django.conf import settings
@@ -31,8 +31,14 @@ from controlplane.identity.logins import Login
 _CACHE_SECONDS = 60.0
 _MAX_CACHED = 10_000
 _LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
-# Finds the person of an identity, by issuer, subject and claims; None if there is none.
-PersonFinder = Callable[[str, str, Mapping[str, Any]], Principal | None]
+
+
+class PersonFinder(Protocol):
+    """Finds the person of an identity; None if there is none. is_new: the token was verified just now."""
+
+    def __call__(
+        self, issuer: str, subject: str, claims: Mapping[str, Any], *, is_new: bool
+    ) -> Principal | None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +74,7 @@ def find_people_with(finder: PersonFinder) -> None:
 
 
 def is_enabled() -> bool:
-    return "external" in getattr(settings, "AUTH_SERVER", ())
+    return "external" in settings.AUTH_SERVER
 
 
 def find_external_token(text: str, *, is_identity: bool = False) -> ExternalToken:
@@ -77,10 +83,14 @@ def find_external_token(text: str, *, is_identity: bool = False) -> ExternalToke
     is_identity: an ID token of the console's client, which only Flyte's scheme `IDToken` carries. Only the
     signature is cached: the principal is read each time, so that disabling it has an effect at once.
     """
-    verified = _verify(text, is_identity=is_identity)
+    verified, is_new = _verify(text, is_identity=is_identity)
     claims, issuer = verified.claims, verified.issuer
     subject = subject_of(claims)
-    principal = _principal_of(issuer, subject, claims)
+    principal = (
+        _service_of(issuer, subject)
+        if subject.is_service
+        else _person_of(issuer.issuer, subject.id, claims, is_new=is_new)
+    )
     if not principal.is_active:
         raise NotAuthenticated("The principal of this token is disabled.")
     return ExternalToken(
@@ -95,12 +105,13 @@ def forget_verified_tokens() -> None:
     _verified.clear()
 
 
-def _verify(text: str, *, is_identity: bool) -> _Verified:
+def _verify(text: str, *, is_identity: bool) -> tuple[_Verified, bool]:
+    """Return the verified token, and whether it was verified just now."""
     key = hashlib.sha256(f"{is_identity} {text}".encode()).digest()
     verified = _verified.get(key)
     now = time.time()
     if verified is not None and now < verified.until:
-        return verified
+        return verified, False
     try:
         issuer, claims = _verify_signature(text, is_identity=is_identity)
     except JwtRefused as refusal:
@@ -109,7 +120,7 @@ def _verify(text: str, *, is_identity: bool) -> _Verified:
         _verified.clear()
     verified = _Verified(issuer, claims, min(now + _CACHE_SECONDS, _ends_at(claims)))
     _verified[key] = verified
-    return verified
+    return verified, True
 
 
 def _verify_signature(text: str, *, is_identity: bool) -> tuple[ExternalIssuer, dict[str, Any]]:
@@ -133,7 +144,7 @@ def external_issuers() -> Mapping[str, ExternalIssuer]:
 
 
 def _access_expectations(issuer: ExternalIssuer) -> Expectations:
-    public_url = frozenset(filter(None, [getattr(settings, "PUBLIC_URL", "")]))
+    public_url = frozenset(filter(None, [settings.PUBLIC_URL, *settings.AUTHORIZED_URIS]))
     return Expectations(
         issuer.issuer,
         issuer.audiences or public_url,
@@ -155,18 +166,20 @@ def _ends_at(claims: Mapping[str, Any]) -> float:
     return min(time_claim(claims, "exp"), time_claim(claims, "iat") + settings.EXTERNAL_MAX_AGE)
 
 
-def _principal_of(issuer: ExternalIssuer, subject: Subject, claims: Mapping[str, Any]) -> Principal:
-    if subject.is_service:
-        services = Principal.objects.filter(kind=PrincipalKind.SERVICE)
-        service = services.filter(name=issuer.clients.get(subject.client, "")).first()
-        if service is None:
-            raise NotAuthenticated(
-                "The client of this token has no service here. The operator can add it to `clients` of the"
-                " issuer in EXTERNAL_ISSUERS."
-            )
-        return service
+def _service_of(issuer: ExternalIssuer, subject: Subject) -> Principal:
+    services = Principal.objects.filter(kind=PrincipalKind.SERVICE)
+    service = services.filter(name=issuer.clients.get(subject.client, "")).first()
+    if service is None:
+        raise NotAuthenticated(
+            "The client of this token has no service here. The operator can add it to `clients` of the"
+            " issuer in EXTERNAL_ISSUERS."
+        )
+    return service
+
+
+def _person_of(issuer: str, subject: str, claims: Mapping[str, Any], *, is_new: bool) -> Principal:
     for finder in _person_finders:
-        person = finder(issuer.issuer, subject.id, claims)
+        person = finder(issuer, subject, claims, is_new=is_new)
         if person is not None:
             return person
     raise NotAuthenticated(

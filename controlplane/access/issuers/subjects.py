@@ -35,7 +35,7 @@ def subject_of(claims: Mapping[str, Any]) -> Subject:
 
 
 def scopes_of(claims: Mapping[str, Any], default: Sequence[str]) -> tuple[str, ...]:
-    """Return the scopes that limit the caller; none of ours means that nothing is allowed.
+    """Return the scopes that limit the caller; without a known scope nothing is allowed.
 
     default: for a token that has no scopes at all.
     """

@@ -180,7 +180,7 @@ def _candidates(token: UnverifiedToken, keys: Sequence[PublicKey]) -> list[Publi
         raise KeyMissing("header.kid", "The issuer has no key with the id in the header `kid`.")
     fitting = [key for key in named if key.fits(token.algorithm)]
     if not fitting:
-        raise JwtRefused("header.alg", "The header `alg` does not fit the issuer's key.")
+        raise JwtRefused("header.alg", "The header `alg` must be the algorithm of the issuer's key.")
     if token.key_id is None and len(fitting) > 1:
         raise JwtRefused("header.kid", "The header `kid` is required: the issuer has several keys.")
     return fitting

@@ -59,6 +59,7 @@ class SessionStore(SessionBase):
 
     def load(self) -> dict[str, Any]:
         rows = Session.objects.filter(unexpired(), digest=self.digest).annotate(now=Now())
+        rows = rows.select_related("identity")
         self._row = rows.first() if self.digest else None
         if self._row is None:
             self._session_key = None

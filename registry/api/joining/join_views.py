@@ -10,7 +10,7 @@ from rest_framework.authentication import BaseAuthentication
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from controlplane.access.issuers import refusals as federation
+from controlplane.access.federation import refusals as federation
 from controlplane.api import idempotency
 from controlplane.api.endpoints import Endpoint, MutationQuery, mutation
 from controlplane.api.fields import parse_body

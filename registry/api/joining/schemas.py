@@ -9,7 +9,7 @@ from typing import Any
 from django.utils import timezone
 from rest_framework import serializers
 
-from controlplane.access.issuers.rules import MAX_SECONDS, MIN_SECONDS
+from controlplane.access.federation.rules import MAX_SECONDS, MIN_SECONDS
 from controlplane.access.issuers.verify import MAX_LENGTH
 from controlplane.api.fields import Flag, StrictSerializer, Text, Whole
 from registry.api.agents import schemas

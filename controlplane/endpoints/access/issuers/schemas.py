@@ -9,11 +9,11 @@ from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
+from controlplane.access.federation.explain import Explanation
+from controlplane.access.federation.rules import MAX_SECONDS, MIN_SECONDS, RuleResult
+from controlplane.access.federation.stored_rules import rule_from, show_rule
+from controlplane.access.federation.trusted_issuers import IssuerSpec
 from controlplane.access.issuer_models import TrustedIssuer
-from controlplane.access.issuers.explain import Explanation
-from controlplane.access.issuers.rules import MAX_SECONDS, MIN_SECONDS, RuleResult
-from controlplane.access.issuers.stored_rules import rule_from, show_rule
-from controlplane.access.issuers.trusted_issuers import IssuerSpec
 from controlplane.access.issuers.verify import MAX_LENGTH
 from controlplane.api.fields import StrictSerializer, Text, Whole
 

@@ -9,14 +9,14 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from controlplane import errors
-from controlplane.access.issuer_models import TrustedIssuer
-from controlplane.access.issuers.explain import explain
-from controlplane.access.issuers.trusted_issuers import (
+from controlplane.access.federation.explain import explain
+from controlplane.access.federation.trusted_issuers import (
     create_trusted_issuer,
     delete_trusted_issuer,
     get_trusted_issuer,
     replace_trusted_issuer,
 )
+from controlplane.access.issuer_models import TrustedIssuer
 from controlplane.api.endpoints import Endpoint, ReasonedQuery, actor_of, mutation
 from controlplane.api.etags import parse_precondition, respond, version_etag
 from controlplane.api.fields import Query, parse_body

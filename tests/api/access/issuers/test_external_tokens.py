@@ -12,7 +12,10 @@ from joserfc import jwk
 from controlplane.access import principals
 from controlplane.access.issuers import external_tokens
 from controlplane.access.issuers.external_issuers import parse_issuers
-from controlplane.access.models import PrincipalKind, Token
+from controlplane.access.login.oidc.claims import ClaimRule
+from controlplane.access.login.oidc.identities import link_identity
+from controlplane.access.login.oidc.provider import Provider
+from controlplane.access.models import Principal, PrincipalKind, Token
 from tests.support.api_client import ACTOR, Api, make_principal
 from tests.support.token_issuer import RSA_KEY, TokenIssuer, running_issuer, sign
 from tests.unit.controlplane.access.issuers.test_verify import b64
@@ -41,13 +44,9 @@ def service(db):
 
 
 @pytest.fixture
-def person(db, monkeypatch):
+def person(issuer, db):
     ada = principals.create_principal("ada", kind=PrincipalKind.PERSON, actor=ACTOR)
-    monkeypatch.setattr(
-        external_tokens,
-        "_person_finders",
-        [lambda issuer, subject, claims: ada if subject == "u-1" else None],
-    )
+    link_identity(ada, issuer.url, "u-1", actor=ACTOR)
     return ada
 
 
@@ -68,6 +67,42 @@ def test_a_person_of_the_issuer_acts_as_their_identity(issuer, person):
     assert Api(token).get("me").json()["name"] == "ada"
     stranger = issuer.token(aud=OURS, sub="u-2", email="ada@example.com", preferred_username="ada")
     assert "no account" in Api(stranger).get("me").json()["detail"]
+
+
+@pytest.fixture
+def provider(issuer, settings):
+    """The issuer is also where people log in."""
+    rule = ClaimRule("groups", "writers", role="editor")
+    settings.IDENTITY_PROVIDERS = [Provider("idp", issuer.url, "console", rules=(rule,))]
+    settings.JIT = True
+
+
+def may_write(token: str) -> bool:
+    return Api(token).post("me:can-i", {"action": "override.write"}).json()["allowed"]
+
+
+def person_token(issuer: TokenIssuer, **claims: Any) -> str:
+    return issuer.token(**{"aud": OURS, "sub": "u-1", "email": "ada@example.com", "scope": "all", **claims})
+
+
+def test_the_claims_of_a_new_token_change_the_persons_roles(issuer, person, provider):
+    make_principal("admin")
+    assert may_write(person_token(issuer, groups=["writers"]))
+    # A token that says nothing about groups changes nothing.
+    assert may_write(person_token(issuer))
+    assert not may_write(person_token(issuer, groups=[]))
+
+
+@pytest.mark.parametrize(("jit", "status"), [(True, 200), (False, 401)])
+def test_an_unknown_person_of_a_provider_gets_an_account_if_the_operator_wants_it(
+    issuer, db, provider, settings, jit, status
+):
+    settings.JIT = jit
+
+    answer = Api(person_token(issuer, sub="u-9", preferred_username="grace")).get("me")
+
+    assert answer.status_code == status
+    assert Principal.objects.filter(name="grace", kind="person").exists() is jit
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from controlplane.access.issuers.globs import matches
+from controlplane.access.federation.globs import matches
 from controlplane.access.issuers.verify import audiences_of
 
 MAX_SECONDS = 3600

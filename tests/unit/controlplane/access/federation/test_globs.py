@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from controlplane.access.issuers.globs import matches
+from controlplane.access.federation.globs import matches
 
 
 def oracle(pattern: str, text: str) -> bool:

@@ -10,9 +10,9 @@ from django.utils import timezone
 
 from controlplane.access import principals
 from controlplane.access.authentication import caller_by_header
+from controlplane.access.federation.exchange import ExchangeRefused, ExchangeRequest, exchange_token
 from controlplane.access.issuer_models import TrustedIssuer, UsedTokenId
 from controlplane.access.issuers.documents import DOCUMENTS
-from controlplane.access.issuers.exchange import ExchangeRefused, ExchangeRequest, exchange_token
 from controlplane.access.models import AuditRecord, PrincipalKind, Token
 from controlplane.errors import IssuerUnavailable
 from controlplane.events.models import Event

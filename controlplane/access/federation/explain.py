@@ -5,10 +5,10 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 
-from controlplane.access.issuers.rules import Judgement, judge, lifetime
-from controlplane.access.issuers.stored_rules import rule_from
+from controlplane.access.federation.rules import Judgement, judge, lifetime
+from controlplane.access.federation.stored_rules import rule_from
+from controlplane.access.federation.workload_tokens import find_issuer, verify_issued_by
 from controlplane.access.issuers.verify import JwtRefused, read_token
-from controlplane.access.issuers.workload_tokens import find_issuer, verify_issued_by
 
 # These are checked after the signature, so the claims are the issuer's.
 _AFTER_SIGNATURE = frozenset({"header.typ", "aud", "azp", "exp", "nbf", "iat", "sub"})

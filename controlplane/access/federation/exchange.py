@@ -1,22 +1,23 @@
-"""Exchange a workload's token for one of ours (RFC 8693, RFC 7523), by the rules of its issuer."""
+"""Exchange a workload's token for an access token (RFC 8693, RFC 7523), by the rules of its issuer."""
 
 from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import timedelta
 from typing import NamedTuple
 
 from django.db import transaction
 
 from controlplane.access import tokens
-from controlplane.access.issuers.refusals import record_refusal
-from controlplane.access.issuers.rules import AUDIENCE, RuleResult, judge, lifetime
-from controlplane.access.issuers.stored_rules import rule_from
+from controlplane.access.federation.refusals import record_refusal
+from controlplane.access.federation.rules import AUDIENCE, RuleResult, judge, lifetime
+from controlplane.access.federation.stored_rules import rule_from
+from controlplane.access.federation.workload_tokens import WorkloadToken, spend, verify_workload_token
 from controlplane.access.issuers.verify import JwtRefused
-from controlplane.access.issuers.workload_tokens import WorkloadToken, spend, verify_workload_token
 from controlplane.access.login_event_types import FEDERATION_EXCHANGED
 from controlplane.access.models import Principal, PrincipalKind, Token
+from controlplane.access.oauth.issuance import Issue, store_access_token
 from controlplane.access.occurrences import record_occurrence
 from controlplane.identity.actors import Actor
 from controlplane.identity.ceilings import EVERYTHING
@@ -39,12 +40,16 @@ class ExchangeRefused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ExchangeRequest:
-    """subject_token: of the workload. audience, scopes: as requested; empty for what the rule gives."""
+    """subject_token: of the workload. audience, scopes: as requested; empty for what the rule gives.
+
+    grant: the grant type, for the audit log.
+    """
 
     subject_token: str
     audience: str = ""
     scopes: tuple[str, ...] = ()
     request_id: str = ""
+    grant: str = ""
 
 
 class Exchanged(NamedTuple):
@@ -83,7 +88,8 @@ def _exchange(workload: WorkloadToken, request: ExchangeRequest, own_audiences: 
         ttl=result.rule.ttl,
         max_ttl=workload.issuer.max_ttl,
         expires_at=workload.expires_at,
-        now=time.time(),
+        # The token is stored within the next second.
+        now=time.time() + 1,
     )
     if seconds < _MIN_SECONDS:
         raise ExchangeRefused(INVALID_GRANT, "The token expires now. Get a new one.")
@@ -91,7 +97,9 @@ def _exchange(workload: WorkloadToken, request: ExchangeRequest, own_audiences: 
         spend(workload)
     except JwtRefused as refusal:
         raise ExchangeRefused(INVALID_GRANT, refusal.reason) from refusal
-    token, secret = _create_token(principal, scopes, seconds)
+    secret = tokens.new_token(tokens.Prefix.OAUTH)
+    issue = Issue(principal, scopes, request.grant, timedelta(seconds=seconds), name=_TOKEN_NAME)
+    token = store_access_token(secret, issue)
     actor = Actor(principal.id, principal.name, request.request_id, identity=_identity(workload))
     facts = {"principal": principal.name, "issuer": workload.issuer.issuer, "rule": str(index)}
     record_occurrence(FEDERATION_EXCHANGED, str(token.id), actor=actor, data=facts)
@@ -111,7 +119,7 @@ def _matching_rule(workload: WorkloadToken) -> tuple[int, RuleResult]:
 
 
 def _principal_of(result: RuleResult) -> Principal:
-    """Only services: a rule's principal may have been deleted and created anew as a person."""
+    """Only services: a rule's principal may have been deleted and created again as a person."""
     services = Principal.objects.filter(kind=PrincipalKind.SERVICE, is_active=True)
     principal = services.filter(name=result.principal).first()
     if principal is None:
@@ -128,19 +136,6 @@ def _scopes_of(result: RuleResult, requested: tuple[str, ...]) -> tuple[str, ...
     if EVERYTHING not in allowed and not set(requested) <= set(allowed):
         raise ExchangeRefused(INVALID_SCOPE, "The rule does not allow all of the requested scopes.")
     return requested
-
-
-def _create_token(principal: Principal, scopes: tuple[str, ...], seconds: int) -> tuple[Token, str]:
-    secret = tokens.new_token(tokens.Prefix.OAUTH)
-    token = Token.objects.create(
-        principal=principal,
-        name=_TOKEN_NAME,
-        hint=tokens.hint(secret),
-        digest=tokens.digest(secret),
-        expires_at=datetime.fromtimestamp(int(time.time()) + seconds, UTC),
-        scopes=list(scopes),
-    )
-    return token, secret
 
 
 def _identity(workload: WorkloadToken) -> str:

@@ -1,7 +1,7 @@
 """Patterns for claims: `*` matches characters except `/` and `:`, `**` matches any characters. Pure.
 
-Claims such as `repo:acme/app:ref:refs/heads/main` consist of parts, and whoever chooses one part must not be
-able to forge the next one.
+Claims such as `repo:acme/app:ref:refs/heads/main` consist of parts, and somebody who chooses one part
+must not be able to forge the next one.
 """
 
 from __future__ import annotations

@@ -11,13 +11,13 @@ from uuid import UUID
 from django.db import IntegrityError, transaction
 
 from controlplane.access import audit
+from controlplane.access.federation.event_types import ISSUER_CHANGED, ISSUER_CREATED, ISSUER_DELETED
+from controlplane.access.federation.rule_checks import rule_errors
+from controlplane.access.federation.rules import Rule
+from controlplane.access.federation.stored_rules import show_rule
 from controlplane.access.issuer_models import TrustedIssuer
 from controlplane.access.issuers.documents import is_acceptable
-from controlplane.access.issuers.event_types import ISSUER_CHANGED, ISSUER_CREATED, ISSUER_DELETED
 from controlplane.access.issuers.public_keys import read_keys
-from controlplane.access.issuers.rule_checks import rule_errors
-from controlplane.access.issuers.rules import Rule
-from controlplane.access.issuers.stored_rules import show_rule
 from controlplane.access.models import Principal, PrincipalKind
 from controlplane.errors import FieldError, InvalidRequest, NameTaken, UnknownTrustedIssuer
 from controlplane.events.types import EventType

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from controlplane.access.issuers.globs import has_wildcard, literal_start
-from controlplane.access.issuers.rules import MAX_SECONDS, MIN_SECONDS, Rule, placeholders
+from controlplane.access.federation.globs import has_wildcard, literal_start
+from controlplane.access.federation.rules import MAX_SECONDS, MIN_SECONDS, Rule, placeholders
 from controlplane.errors import FieldError
 from controlplane.identity.ceilings import is_ceiling
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from controlplane.access.issuers.rules import DEFAULT_SCOPES, MAX_SECONDS, Rule
+from controlplane.access.federation.rules import DEFAULT_SCOPES, MAX_SECONDS, Rule
 
 
 def rule_from(document: Mapping[str, Any]) -> Rule:

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from controlplane.access.issuers.rule_checks import GITHUB, rule_errors
-from controlplane.access.issuers.rules import Rule, claim_at, judge, lifetime, missed_claims
-from controlplane.access.issuers.stored_rules import rule_from, show_rule
+from controlplane.access.federation.rule_checks import GITHUB, rule_errors
+from controlplane.access.federation.rules import Rule, claim_at, judge, lifetime, missed_claims
+from controlplane.access.federation.stored_rules import rule_from, show_rule
 
 CLUSTER = "https://kubernetes.example"
 POD = {
