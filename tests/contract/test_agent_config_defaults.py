@@ -19,7 +19,6 @@ def test_a_team_serves_in_production_only_what_was_granted_to_it(module, mode, t
         "SECRET_KEY": "x" * 60,
         "ALLOWED_HOSTS": "localhost",
         "PUBLIC_URL": "https://localhost",
-        "PUBLIC_URL": "https://localhost",
         "DATABASE_URL": "postgres://nobody@localhost/none",
         "REDIS_URL": "redis://localhost",
         "NATS_URL": "nats://localhost",
