@@ -43,6 +43,7 @@ SECTIONS = (
     Section("tokens", "Tokens", "Access", "k"),
     Section("sessions", "Sessions", "Access", "s"),
     Section("role-bindings", "Role bindings", "Access", "b"),
+    Section("oauth-clients", "OAuth clients", "Access", "l"),
     Section("join-tokens", "Join tokens", "Access", "j"),
     Section("docs", "API reference", "Help", "p"),
 )

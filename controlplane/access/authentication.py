@@ -100,6 +100,11 @@ def find_token(secret: str) -> Token:
         raise NotAuthenticated(
             "Join tokens are valid only for POST /api/v1/agents:join. Use the token that it returned."
         )
+    if secret.startswith((tokens.Prefix.REFRESH, tokens.Prefix.CLIENT_SECRET)):
+        raise NotAuthenticated(
+            "Refresh tokens and client secrets are valid only for POST /oauth2/token. Use the access token"
+            " that it returned."
+        )
     tokens_with_secret = Token.objects.filter(digest=tokens.digest(secret))
     token = tokens_with_secret.select_related("principal").annotate(now=Now()).first()
     if token is None:

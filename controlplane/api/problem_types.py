@@ -121,6 +121,11 @@ EXPLANATIONS: dict[str, Explanation] = {
         "The token does not exist or was revoked.", "List the tokens, or create one."
     ),
     "unknown_role_binding": Explanation("The role binding does not exist.", _LIST_THEM),
+    "unknown_oauth_client": Explanation("The OAuth client does not exist.", _LIST_THEM),
+    "unknown_device": Explanation(
+        "No device waits with this code.", "Check the code that the device shows, or start again there."
+    ),
+    "unknown_client_secret": Explanation("The OAuth client has no such secret.", _LIST_THEM),
     "conflict": Explanation(
         "The request conflicts with the current state of the resource.",
         "Read the resource again, and adapt the request.",

@@ -59,6 +59,9 @@ STATUS_BY_ERROR: dict[type[errors.ControlplaneError], HTTPStatus] = {
     errors.UnknownPrincipal: HTTPStatus.NOT_FOUND,
     errors.UnknownToken: HTTPStatus.NOT_FOUND,
     errors.UnknownRoleBinding: HTTPStatus.NOT_FOUND,
+    errors.UnknownOAuthClient: HTTPStatus.NOT_FOUND,
+    errors.UnknownDevice: HTTPStatus.NOT_FOUND,
+    errors.UnknownClientSecret: HTTPStatus.NOT_FOUND,
     errors.Conflict: HTTPStatus.CONFLICT,
     errors.NameTaken: HTTPStatus.CONFLICT,
     errors.DuplicateInstance: HTTPStatus.CONFLICT,
@@ -96,7 +99,8 @@ def problem_response(exc: Exception, context: dict[str, Any]) -> Response | None
     if isinstance(exc, errors.ControlplaneError):
         # Without it, the transaction would be committed, since the exception is handled here.
         set_rollback()
-        return _own_error_response(exc)
+        request = context.get("request")
+        return _own_error_response(exc, has_token=request is not None and "Authorization" in request.headers)
     if isinstance(exc, OperationalError | InterfaceError):
         set_rollback()
         log.warning("database.unavailable", error=str(exc).strip())
@@ -178,10 +182,12 @@ def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
     )
 
 
-def _own_error_response(exc: errors.ControlplaneError) -> Response:
+def _own_error_response(exc: errors.ControlplaneError, *, has_token: bool = False) -> Response:
     status = STATUS_BY_ERROR[type(exc)]
     document = problem(status, exc.code, exc.title, exc.detail, field_errors=exc.errors, members=exc.members)
-    headers = {"WWW-Authenticate": challenge_for(exc)} if status == HTTPStatus.UNAUTHORIZED else {}
+    headers = {}
+    if status == HTTPStatus.UNAUTHORIZED:
+        headers["WWW-Authenticate"] = challenge_for(exc, has_token=has_token)
     if (seconds := exc.members.get("retry_after")) is not None:
         headers["Retry-After"] = str(seconds)
     return Response(document, status=status, content_type=CONTENT_TYPE, headers=headers)

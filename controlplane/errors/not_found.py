@@ -128,3 +128,18 @@ class UnknownIdentityProvider(NotFound):
 class UnknownIdentity(NotFound):
     code = "unknown_identity"
     title = "Identity not found"
+
+
+class UnknownOAuthClient(NotFound):
+    code = "unknown_oauth_client"
+    title = "OAuth client not found"
+
+
+class UnknownDevice(NotFound):
+    code = "unknown_device"
+    title = "Device not found"
+
+
+class UnknownClientSecret(NotFound):
+    code = "unknown_client_secret"
+    title = "Client secret not found"

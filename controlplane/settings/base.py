@@ -13,6 +13,7 @@ from controlplane.settings.flyte import *
 from controlplane.settings.liveness import *
 from controlplane.settings.login import *
 from controlplane.settings.logs import *
+from controlplane.settings.oauth import *
 from controlplane.settings.outgoing import *
 from controlplane.settings.overrides import *
 from controlplane.settings.probes import *
@@ -42,6 +43,8 @@ INSTALLED_APPS = [
     "django.contrib.staticfiles",
     "django.contrib.postgres",
     "django_structlog",
+    # All its tables are replaced by those of controlplane.access.oauth.
+    "oauth2_provider",
     "rest_framework",
     "drf_spectacular",
     "drf_spectacular_sidecar",
@@ -52,7 +55,7 @@ INSTALLED_APPS = [
 ]
 MIGRATION_MODULES = {
     label: f"migrations.{label}" for label in (app.rpartition(".")[2] for app in APPS_WITH_TABLES)
-}
+} | {"oauth2_provider": None}
 
 MIDDLEWARE = [
     "controlplane.observability.request_ids.RequestIdMiddleware",

@@ -113,7 +113,7 @@ SECURE_SSL_REDIRECT = env.boolean(
     default=True,
     meaning="Redirect browsers from plain HTTP to HTTPS.",
 )
-SECURE_REDIRECT_EXEMPT = [r"^api/", r"^scim/", r"^metrics$"]
+SECURE_REDIRECT_EXEMPT = [r"^api/", r"^scim/", r"^metrics$", r"^oauth2/(?!authorize|consent)"]
 SECURE_PROXY_SSL_HEADER: tuple[str, str] | None = (
     ("HTTP_X_FORWARDED_PROTO", "https")
     if env.boolean(

@@ -3,6 +3,7 @@
 from django.urls import path
 
 from controlplane.endpoints.access import binding_views, session_views, token_views, views
+from controlplane.endpoints.access.oauth import urls as oauth
 
 urlpatterns = [
     path("me", views.Me.as_view()),
@@ -17,5 +18,6 @@ urlpatterns = [
     path("tokens/<uuid:token_id>", token_views.TokenItem.as_view()),
     path("role-bindings", binding_views.RoleBindingCollection.as_view()),
     path("role-bindings/<uuid:binding_id>", binding_views.RoleBindingItem.as_view()),
+    *oauth.api,
     path("audit", views.AuditCollection.as_view()),
 ]

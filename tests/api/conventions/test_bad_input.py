@@ -11,6 +11,7 @@ from overrides.models import Override
 from tests.support.api_client import Api, make_project, token_for
 
 PATH = "overrides/task_resource"
+METADATA = "http://localhost:8000/.well-known/oauth-protected-resource"
 GOOD = {"attributes": {"defaults": {"cpu": "1"}}}
 DEEP = b'{"attributes":' + b'{"a":' * 100 + b"1" + b"}" * 101
 
@@ -117,7 +118,7 @@ def test_a_wrong_token_is_401_and_never_echoed(db, token):
     answer = Api(token or " ").get("me")
 
     assert (answer.status_code, answer.json()["code"]) == (401, "not_authenticated")
-    assert answer["WWW-Authenticate"] == "Bearer"
+    assert answer["WWW-Authenticate"] == f'Bearer resource_metadata="{METADATA}", error="invalid_token"'
     assert len(token) < 10 or token not in answer.content.decode()
 
 
