@@ -15,8 +15,8 @@ class AccessConfig(AppConfig):
         # Tables outside of models.py.
         from controlplane.access import team_models  # noqa: F401
         from controlplane.access.login.oidc import models  # noqa: F401
-        from controlplane.access.scim import models as scim_models  # noqa: F401
         from controlplane.access.oauth import models as oauth_models  # noqa: F401
+        from controlplane.access.scim import models as scim_models  # noqa: F401
 
     def ready(self) -> None:
         from controlplane.access import event_types, login_event_types  # noqa: F401  (registers event types)
