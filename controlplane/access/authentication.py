@@ -119,7 +119,7 @@ def find_token(secret: str) -> Token:
             " that it returned."
         )
     tokens_with_secret = Token.objects.filter(digest=tokens.digest(secret))
-    token = tokens_with_secret.select_related("principal").annotate(now=Now()).first()
+    token = tokens_with_secret.select_related("principal", "oauth__client").annotate(now=Now()).first()
     if token is None:
         raise NotAuthenticated("Unknown token. It may belong to another installation.")
     if token.revoked_at is not None:
