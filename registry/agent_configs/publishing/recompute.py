@@ -104,6 +104,7 @@ def _activate(plane: DataPlane, result: RecomputeResult, sha256: str, actor: Act
         data=data,
         actor=actor.name,
         request_id=actor.request_id,
+        team_id=plane.bundle_owner_id,
     )
 
 
@@ -141,4 +142,5 @@ def _append_held_event(plane: DataPlane, hold: dict[str, Any]) -> None:
         plane.name,
         data={"data_plane": plane.name, "digest": hold["digest"], **reason},
         actor="system:agent_configs",
+        team_id=plane.bundle_owner_id,
     )

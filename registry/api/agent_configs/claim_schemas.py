@@ -151,9 +151,13 @@ class ConflictListQuery(PageQuery):
     team = serializers.CharField(required=False, help_text="Only documents of this team.")
 
 
-def show_team(row: PublishingTeam) -> dict[str, Any]:
-    names = ("name", "organisation", "publishers", "version")
-    return {name: getattr(row, name) for name in names}
+def show_team(row: PublishingTeam, publishers: list[str]) -> dict[str, Any]:
+    return {
+        "name": row.team.slug,
+        "organisation": row.organisation,
+        "publishers": publishers,
+        "version": row.version,
+    }
 
 
 def show_grant(row: AgentConfigGrant) -> dict[str, Any]:

@@ -21,6 +21,7 @@ from registry.agent_configs import serialization
 from registry.agent_configs.documents.published import Canary, DocumentId, TaskTypeFacts
 from registry.agent_configs.models import AgentConfig
 from registry.agent_configs.publishing.admission_webhook import review
+from registry.agent_configs.publishing.hidden_teams import HiddenTeams, hidden_teams
 from registry.agent_configs.publishing.preview import (
     DataPlaneOutcome,
     Preview,
@@ -31,12 +32,11 @@ from registry.agent_configs.publishing.publish import (
     API,
     DocumentSpec,
     delete_document,
-    get_document,
     get_visible_document,
     put_document,
 )
 from registry.agent_configs.publishing.quarantine import quarantine, readmit
-from registry.agent_configs.publishing.teams import check_may_publish, hidden_teams
+from registry.agent_configs.publishing.teams import check_may_publish, check_may_rule
 from registry.api.agent_configs import document_schemas, examples
 
 _TAGS = ["agent configurations"]
@@ -71,7 +71,7 @@ class AgentConfigCollection(Endpoint):
     def get(self, request: Request) -> Response:
         query = document_schemas.AgentConfigListQuery.parse(request)
         rows = AgentConfig.objects.filter(deleted_at=None).defer("text", "content", "diagnostics")
-        rows = rows.exclude(team__in=hidden_teams(caller_of(request)))
+        rows = rows.filter(hidden_teams(caller_of(request)).visible("team"))
         filters = {name: query[name] for name in ("team", "source") if name in query}
         if "valid" in query:
             rows = rows.filter(is_valid=query["valid"])
@@ -86,10 +86,8 @@ class AgentConfigItem(Endpoint):
         "DELETE": Action.AGENT_CONFIG_PUBLISH,
     }
     problems = {
-        "PUT": (
-            errors.LimitReached,
-            errors.InvalidAgentConfig,
-        )
+        "PUT": (errors.LimitReached, errors.InvalidAgentConfig, errors.UnknownTeam),
+        "DELETE": (errors.UnknownTeam,),
     }
     parser_classes = (StrictJSONParser, DocumentParser)
     has_versions = True
@@ -169,7 +167,7 @@ class QuarantineAgentConfig(Endpoint):
     def post(self, request: Request) -> Response:
         query = ReasonedQuery.parse(request)
         body = parse_body(document_schemas.QuarantineWrite, request)
-        row = get_document(_read_document_id(body))
+        row = _get_ruled_document(_read_document_id(body), caller_of(request))
         quarantine(row, body["message"], actor=actor_of(request, query["change_message"]))
         return _respond(row, request)
 
@@ -191,13 +189,15 @@ class ReadmitAgentConfig(Endpoint):
     @mutation
     def post(self, request: Request) -> Response:
         query = ReasonedQuery.parse(request)
-        row = get_document(_read_document_id(parse_body(document_schemas.DocumentName, request)))
+        document = _read_document_id(parse_body(document_schemas.DocumentName, request))
+        row = _get_ruled_document(document, caller_of(request))
         readmit(row, actor=actor_of(request, query["change_message"]))
         return _respond(row, request)
 
 
 class PreviewAgentConfigs(Endpoint):
     actions = {"POST": Action.AGENT_CONFIG_PUBLISH}
+    problems = {"POST": (errors.UnknownTeam,)}
     takes_bundles = True
 
     @extend_schema(
@@ -211,13 +211,12 @@ class PreviewAgentConfigs(Endpoint):
     )
     def post(self, request: Request) -> Response:
         Query.parse(request)
-        items = parse_body(document_schemas.PreviewWrite, request)["items"]
+        items, caller = parse_body(document_schemas.PreviewWrite, request)["items"], caller_of(request)
         for item in items:
-            check_may_publish(caller_of(request), item["team"])
+            check_may_publish(caller, item["team"])
         changes = [PreviewChange(_read_document_id(item), item["text"]) for item in items]
-        caller = caller_of(request)
-        result = preview_changes(changes, hidden=frozenset(hidden_teams(caller)))
-        return Response(_show_preview(changes, result, caller))
+        result = preview_changes(changes, caller)
+        return Response(_show_preview(changes, result, hidden_teams(caller)))
 
 
 class AdmitAgentConfig(Endpoint):
@@ -237,7 +236,7 @@ class AdmitAgentConfig(Endpoint):
         examples=examples.ADMISSION,
     )
     def post(self, request: Request) -> Response:
-        return Response(review(request.data))
+        return Response(review(request.data, caller_of(request)))
 
 
 def _build_spec(document: DocumentId, body: dict[str, Any]) -> DocumentSpec:
@@ -254,7 +253,14 @@ def _respond(row: AgentConfig, request: Request, status: int = 200) -> Response:
     return Response(document_schemas.show_document(row, caller_of(request)), status=status, headers=headers)
 
 
-def _show_preview(changes: list[PreviewChange], result: Preview, caller: Caller) -> dict[str, Any]:
+def _get_ruled_document(document: DocumentId, caller: Caller) -> AgentConfig:
+    """Return the document if the caller sees it, and administers the documents of its team."""
+    row = get_visible_document(document, caller)
+    check_may_rule(caller, row.team)
+    return row
+
+
+def _show_preview(changes: list[PreviewChange], result: Preview, hidden: HiddenTeams) -> dict[str, Any]:
     documents = []
     for change in changes:
         reading = result.readings.get(change.id)
@@ -267,11 +273,11 @@ def _show_preview(changes: list[PreviewChange], result: Preview, caller: Caller)
         documents.append({**_show_name(change.id), "verdict": verdict, "diagnostics": diagnostics})
     return {
         "documents": documents,
-        "data_planes": [_show_outcome(outcome, caller) for outcome in result.outcomes],
+        "data_planes": [_show_outcome(outcome, hidden) for outcome in result.outcomes],
     }
 
 
-def _show_outcome(outcome: DataPlaneOutcome, caller: Caller) -> dict[str, Any]:
+def _show_outcome(outcome: DataPlaneOutcome, hidden: HiddenTeams) -> dict[str, Any]:
     return {
         "data_plane": outcome.data_plane,
         "affected": outcome.is_affected,
@@ -282,9 +288,12 @@ def _show_outcome(outcome: DataPlaneOutcome, caller: Caller) -> dict[str, Any]:
             {
                 "team": name.namespace,
                 "name": name.name,
-                "conditions": [serialization.condition_to_json(condition) for condition in status.conditions],
-                "conflicts": document_schemas.show_conflicts(status.conflicts, caller),
-                "observations": status.observations,
+                **document_schemas.show_status(
+                    [serialization.condition_to_json(condition) for condition in status.conditions],
+                    status.conflicts,
+                    status.observations,
+                    hidden,
+                ),
             }
             for name, status in outcome.statuses.items()
         ],

@@ -10,6 +10,7 @@ from django.test import Client
 from console.overrides import forms, three_way_diff
 from controlplane.access import principals, role_bindings
 from controlplane.access.models import AuditRecord, PrincipalKind
+from controlplane.access.teams.teams import create_team
 from controlplane.demo.seed import seed
 from controlplane.errors import MalformedBody
 from controlplane.identity.roles import Role
@@ -370,7 +371,7 @@ def test_the_dashboard_states_only_what_it_looked_at(browser):
     document = AgentConfig.objects.create(source="api", team="rival", name="spark", text="", digest="")
     plane = DataPlane.objects.create(name="eu-1")
     AgentConfigStatus.objects.create(document=document, data_plane=plane, conflicts=[LOST])
-    PublishingTeam.objects.create(name="rival", organisation="rival-inc")
+    PublishingTeam.objects.create(team=create_team("rival", actor=ACTOR), organisation="rival-inc")
 
     page = text_shown(person(Role.VIEWER, Scope(project="flytesnacks")).get("/"))
 
