@@ -32,7 +32,8 @@ _FIELDS = ("team", "name", "text", "generation", "reason")
 
 @page
 def check(request: HttpRequest, caller: Caller) -> HttpResponse:
-    caller.require_for_some_owner(Action.AGENT_CONFIG_PUBLISH)
+    # The form names the team, so it decides who may publish.
+    caller.require_for_some_owner(Action.AGENT_CONFIG_READ)
     context: dict[str, Any] = {"tab": "agent-config-check", "draft": _draft(request)}
     if request.method != "POST":
         context["form"] = _initial_values(request, caller)

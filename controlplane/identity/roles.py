@@ -203,7 +203,7 @@ def decide(grants: Iterable[Grant], action: Action, scope: Scope, owner: UUID | 
     for grant in grants:
         if grant.allows(action, checked, owner):
             return Verdict(True, f"The role {grant} allows it.")
-    roles = ", ".join(role for role in Role if action in ALLOWED[role])
+    roles = ", ".join(role for role in Role if action in Grant(role).actions)
     return Verdict(False, f"{action} at {checked} requires one of the roles: {roles}.")
 
 

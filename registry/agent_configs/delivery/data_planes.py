@@ -106,8 +106,8 @@ def delete_plane(name: str, *, actor: Actor, precondition: Precondition | None =
     plane = get_plane(name)
     check(precondition, plane.version)
     before = show_spec(plane)
-    plane.delete()
     _record(PLANE_REMOVED, plane, actor, before=before, after=None)
+    plane.delete()
 
 
 @transaction.atomic
