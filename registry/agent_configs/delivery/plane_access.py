@@ -75,9 +75,10 @@ def check_may_put(name: str, spec: DataPlaneSpec, caller: Caller) -> None:
 
     Raises UnknownDataPlane for another team's, InvalidRequest for teams that the caller does not see.
     """
+    # First, so that nobody learns which names are taken by asking for what they may not have.
+    caller.require(Action.AGENT_CONFIG_RULE, owner=owner_of(spec.team) if spec.team else None)
     if DataPlane.objects.filter(name=name).exists():
         get_ruled_plane(name, caller)
-    caller.require(Action.AGENT_CONFIG_RULE, owner=owner_of(spec.team) if spec.team else None)
     hidden = hidden_teams(caller)
     if hidden and not names_only(spec.teams, hidden):
         message = "List the teams whose documents the data plane gets by name; you must see each of them."
