@@ -43,6 +43,7 @@ SECTIONS = (
     Section("tokens", "Tokens", "Access", "k"),
     Section("sessions", "Sessions", "Access", "s"),
     Section("role-bindings", "Role bindings", "Access", "b"),
+    Section("identity-providers", "Identity providers", "Access", "i"),
     Section("join-tokens", "Join tokens", "Access", "j"),
     Section("docs", "API reference", "Help", "p"),
 )

@@ -2,14 +2,18 @@
 
 from django.urls import path
 
-from console.access import join_tokens, password, role_bindings, sessions, tokens
+from console.access import consent, device, join_tokens, password, providers, role_bindings, sessions, tokens
 
 urlpatterns = [
+    path("oauth2/consent", consent.consent, name="oauth-consent"),
+    path("device", device.device, name="device"),
     path("tokens", tokens.tokens, name="tokens"),
     path("tokens/<uuid:token_id>/revoke", tokens.revoke, name="token-revoke"),
     path("sessions", sessions.sessions, name="sessions"),
     path("sessions/end-others", sessions.end_others, name="sessions-end"),
     path("sessions/<uuid:session_id>/end", sessions.end, name="session-end"),
+    path("identity-providers", providers.providers, name="identity-providers"),
+    path("identity-providers/<slug:slug>", providers.provider, name="identity-provider"),
     path("account/password", password.change, name="password"),
     path("role-bindings", role_bindings.role_bindings, name="role-bindings"),
     path("role-bindings/<uuid:binding_id>/remove", role_bindings.remove, name="role-binding-remove"),

@@ -4,21 +4,33 @@ ControlplaneError
 ├── InvalidRequest          one or many FieldErrors
 │   ├── InvalidScope, InvalidAttributes, InvalidTypeDefinition
 ├── LevelNotAllowed, InheritedConflict, RailBroken, ConfirmationRequired, InvalidProvider
-├── NotAuthenticated, PermissionDenied
+├── NotAuthenticated
+├── PermissionDenied        StepUpRequired
 ├── NotFound                UnknownProject, UnknownDomain, UnknownResourceType, UnknownOverride,
 │                           UnknownAgent, UnknownProvider, UnknownTaskType, UnknownEnvironment,
 │                           UnknownJoinToken, UnknownAgentConfig, UnknownPrincipal, ...
 ├── Conflict                NameTaken, DuplicateInstance, ServiceTypeTaken, StillInUse, ManagedElsewhere,
 │                           SourceIsReadOnly, LimitReached, KeyInFlight, PatchFailed
-└── InvalidAgentConfig, VersionMismatch, VersionRequired, AgentRetired, EventsGone, RemoteFailed, KeyReused
+└── InvalidAgentConfig, VersionMismatch, VersionRequired, AgentRetired, EventsGone, RemoteFailed, KeyReused,
+    SecretsUnavailable, IssuerUnavailable, LoginRefused, RedirectNotAllowed, SettingIsReadOnly
 """
 
 from __future__ import annotations
 
 from uuid import UUID
 
+from controlplane.errors.access import NotAuthenticated as NotAuthenticated
+from controlplane.errors.access import PermissionDenied as PermissionDenied
+from controlplane.errors.access import SecretsUnavailable as SecretsUnavailable
+from controlplane.errors.access import StepUpRequired as StepUpRequired
 from controlplane.errors.base import ControlplaneError as ControlplaneError
 from controlplane.errors.field_error import FieldError as FieldError
+from controlplane.errors.login import InvalidIdentityProvider as InvalidIdentityProvider
+from controlplane.errors.login import LoginRefused as LoginRefused
+from controlplane.errors.login import RedirectNotAllowed as RedirectNotAllowed
+from controlplane.errors.login import SettingIsReadOnly as SettingIsReadOnly
+from controlplane.errors.login import TooManyGroups as TooManyGroups
+from controlplane.errors.not_found import *  # noqa: F403  (one name for each object that may be missing)
 
 
 class InvalidRequest(ControlplaneError):
@@ -81,64 +93,9 @@ class ConfirmationRequired(ControlplaneError):
     title = "Confirmation required"
 
 
-class NotAuthenticated(ControlplaneError):
-    code = "not_authenticated"
-    title = "Authentication required"
-
-
-class PermissionDenied(ControlplaneError):
-    code = "permission_denied"
-    title = "Permission denied"
-
-
 class InsecureTransport(ControlplaneError):
     code = "insecure_transport"
     title = "HTTPS required"
-
-
-class NotFound(ControlplaneError):
-    code = "not_found"
-    title = "Not found"
-
-
-class UnknownProject(NotFound):
-    code = "unknown_project"
-    title = "Project not found"
-
-
-class UnknownDomain(NotFound):
-    code = "unknown_domain"
-    title = "Domain not found"
-
-
-class UnknownResourceType(NotFound):
-    code = "unknown_resource_type"
-    title = "Resource type not found"
-
-
-class UnknownOverride(NotFound):
-    code = "unknown_override"
-    title = "Override not found"
-
-
-class UnknownVersion(NotFound):
-    code = "unknown_version"
-    title = "Version not found"
-
-
-class UnknownGuardRail(NotFound):
-    code = "unknown_guard_rail"
-    title = "Guard rail not found"
-
-
-class UnknownAgent(NotFound):
-    code = "unknown_agent"
-    title = "Agent not found"
-
-
-class UnknownJoinToken(NotFound):
-    code = "unknown_join_token"
-    title = "Join token not found"
 
 
 class AgentRetired(ControlplaneError):
@@ -146,74 +103,9 @@ class AgentRetired(ControlplaneError):
     title = "Agent retired"
 
 
-class UnknownProvider(NotFound):
-    code = "unknown_provider"
-    title = "Service provider not found"
-
-
-class UnknownTaskType(NotFound):
-    code = "unknown_task_type"
-    title = "Task type not found"
-
-
-class UnknownEnvironment(NotFound):
-    code = "unknown_environment"
-    title = "Environment not found"
-
-
-class UnknownAgentConfig(NotFound):
-    code = "unknown_agent_config"
-    title = "Agent configuration not found"
-
-
-class UnknownGrant(NotFound):
-    code = "unknown_grant"
-    title = "Grant not found"
-
-
-class UnknownTeam(NotFound):
-    code = "unknown_team"
-    title = "Team not found"
-
-
-class UnknownRole(NotFound):
-    code = "unknown_role"
-    title = "Role not found"
-
-
-class UnknownMember(NotFound):
-    code = "unknown_member"
-    title = "Member not found"
-
-
-class UnknownDataPlane(NotFound):
-    code = "unknown_data_plane"
-    title = "Data plane not found"
-
-
-class UnknownBundle(NotFound):
-    code = "unknown_bundle"
-    title = "Bundle not found"
-
-
 class InvalidAgentConfig(ControlplaneError):
     code = "invalid_agent_config"
     title = "Invalid agent configuration"
-
-
-class UnknownPrincipal(NotFound):
-    code = "unknown_principal"
-    title = "Principal not found"
-
-
-class UnknownToken(NotFound):
-    code = "unknown_token"
-    title = "Token not found"
-
-
-class UnknownRoleBinding(NotFound):
-    code = "unknown_role_binding"
-    title = "Role binding not found"
 
 
 class Conflict(ControlplaneError):
@@ -293,6 +185,13 @@ class VersionRequired(ControlplaneError):
 class RemoteFailed(ControlplaneError):
     code = "remote_failed"
     title = "Remote server failed"
+
+
+class IssuerUnavailable(ControlplaneError):
+    """The keys of an issuer are unknown and cannot be fetched, so that its tokens cannot be judged."""
+
+    code = "issuer_unavailable"
+    title = "Issuer unavailable"
 
 
 class EventsGone(ControlplaneError):

@@ -3,8 +3,15 @@
 from django.urls import path
 
 from controlplane.endpoints.access import binding_views, session_views, token_views, views
+from controlplane.endpoints.access.login import identity_views, provider_views
+from controlplane.endpoints.access.oauth import urls as oauth
 
 urlpatterns = [
+    path("identity-providers", provider_views.IdentityProviderCollection.as_view()),
+    path("identity-providers/<slug:slug>", provider_views.IdentityProviderItem.as_view()),
+    path("identity-providers/<slug:slug>:test", provider_views.IdentityProviderTest.as_view()),
+    path("identities", identity_views.IdentityCollection.as_view()),
+    path("identities/<uuid:identity_id>", identity_views.IdentityItem.as_view()),
     path("me", views.Me.as_view()),
     path("me:can-i", views.CanI.as_view()),
     path("me:change-password", session_views.ChangePassword.as_view()),
@@ -17,5 +24,6 @@ urlpatterns = [
     path("tokens/<uuid:token_id>", token_views.TokenItem.as_view()),
     path("role-bindings", binding_views.RoleBindingCollection.as_view()),
     path("role-bindings/<uuid:binding_id>", binding_views.RoleBindingItem.as_view()),
+    *oauth.api,
     path("audit", views.AuditCollection.as_view()),
 ]

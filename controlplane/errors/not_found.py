@@ -1,0 +1,145 @@
+"""Errors for objects that do not exist, or that the caller may not read. Pure."""
+
+from __future__ import annotations
+
+from controlplane.errors.base import ControlplaneError
+
+
+class NotFound(ControlplaneError):
+    code = "not_found"
+    title = "Not found"
+
+
+class UnknownProject(NotFound):
+    code = "unknown_project"
+    title = "Project not found"
+
+
+class UnknownDomain(NotFound):
+    code = "unknown_domain"
+    title = "Domain not found"
+
+
+class UnknownResourceType(NotFound):
+    code = "unknown_resource_type"
+    title = "Resource type not found"
+
+
+class UnknownOverride(NotFound):
+    code = "unknown_override"
+    title = "Override not found"
+
+
+class UnknownVersion(NotFound):
+    code = "unknown_version"
+    title = "Version not found"
+
+
+class UnknownGuardRail(NotFound):
+    code = "unknown_guard_rail"
+    title = "Guard rail not found"
+
+
+class UnknownAgent(NotFound):
+    code = "unknown_agent"
+    title = "Agent not found"
+
+
+class UnknownJoinToken(NotFound):
+    code = "unknown_join_token"
+    title = "Join token not found"
+
+
+class UnknownProvider(NotFound):
+    code = "unknown_provider"
+    title = "Service provider not found"
+
+
+class UnknownTaskType(NotFound):
+    code = "unknown_task_type"
+    title = "Task type not found"
+
+
+class UnknownEnvironment(NotFound):
+    code = "unknown_environment"
+    title = "Environment not found"
+
+
+class UnknownAgentConfig(NotFound):
+    code = "unknown_agent_config"
+    title = "Agent configuration not found"
+
+
+class UnknownGrant(NotFound):
+    code = "unknown_grant"
+    title = "Grant not found"
+
+
+class UnknownTeam(NotFound):
+    code = "unknown_team"
+    title = "Team not found"
+
+
+class UnknownOrganisation(NotFound):
+    code = "unknown_organisation"
+    title = "Organisation not found"
+
+
+class UnknownRole(NotFound):
+    code = "unknown_role"
+    title = "Role not found"
+
+
+class UnknownMember(NotFound):
+    code = "unknown_member"
+    title = "Member not found"
+
+
+class UnknownDataPlane(NotFound):
+    code = "unknown_data_plane"
+    title = "Data plane not found"
+
+
+class UnknownBundle(NotFound):
+    code = "unknown_bundle"
+    title = "Bundle not found"
+
+
+class UnknownPrincipal(NotFound):
+    code = "unknown_principal"
+    title = "Principal not found"
+
+
+class UnknownToken(NotFound):
+    code = "unknown_token"
+    title = "Token not found"
+
+
+class UnknownRoleBinding(NotFound):
+    code = "unknown_role_binding"
+    title = "Role binding not found"
+
+
+class UnknownOAuthClient(NotFound):
+    code = "unknown_oauth_client"
+    title = "OAuth client not found"
+
+
+class UnknownDevice(NotFound):
+    code = "unknown_device"
+    title = "Device not found"
+
+
+class UnknownClientSecret(NotFound):
+    code = "unknown_client_secret"
+    title = "Client secret not found"
+
+
+class UnknownIdentityProvider(NotFound):
+    code = "unknown_identity_provider"
+    title = "Identity provider not found"
+
+
+class UnknownIdentity(NotFound):
+    code = "unknown_identity"
+    title = "Identity not found"
