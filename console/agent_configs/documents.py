@@ -32,7 +32,7 @@ from registry.agent_configs.publishing.hidden_teams import (
 )
 from registry.agent_configs.publishing.publish import API, get_visible_document
 from registry.agent_configs.publishing.quarantine import quarantine, readmit
-from registry.agent_configs.publishing.teams import check_may_rule, may_publish
+from registry.agent_configs.publishing.teams import get_ruled_document, may_publish
 from registry.agent_configs.sources.state import SOURCES
 from registry.api.agent_configs.document_schemas import show_status
 from registry.api.agent_configs.part_schemas import show_part
@@ -109,7 +109,8 @@ def document(request: HttpRequest, caller: Caller, source: str, team: str, name:
 def quarantine_document(
     request: HttpRequest, caller: Caller, source: str, team: str, name: str
 ) -> HttpResponse:
-    row = _get_ruled_document(DocumentId(source, team, name), caller)
+    caller.require_for_some_owner(Action.AGENT_CONFIG_RULE)
+    row = get_ruled_document(DocumentId(source, team, name), caller)
     statuses = row.statuses.filter(planes_with_visible_names(caller)).order_by("data_plane")
     serving = [status.data_plane_id for status in statuses]
     change = Change(
@@ -134,7 +135,8 @@ def quarantine_document(
 
 @page
 def readmit_document(request: HttpRequest, caller: Caller, source: str, team: str, name: str) -> HttpResponse:
-    row = _get_ruled_document(DocumentId(source, team, name), caller)
+    caller.require_for_some_owner(Action.AGENT_CONFIG_RULE)
+    row = get_ruled_document(DocumentId(source, team, name), caller)
     change = Change(
         f"Readmit {row}?",
         ("The next bundle of each affected data plane includes the document again.",),
@@ -147,14 +149,6 @@ def readmit_document(request: HttpRequest, caller: Caller, source: str, team: st
     return confirm_change(
         request, change, lambda form: readmit(row, actor=actor_of(caller, form.get("reason", "")))
     )
-
-
-def _get_ruled_document(document: DocumentId, caller: Caller) -> AgentConfig:
-    """Return the document if the caller sees it, and administers the documents of its team."""
-    caller.require_for_some_owner(Action.AGENT_CONFIG_RULE)
-    row = get_visible_document(document, caller)
-    check_may_rule(caller, row.team)
-    return row
 
 
 def _matching(rows: QuerySet[AgentConfig], filters: dict[str, str], named: Q) -> QuerySet[AgentConfig]:

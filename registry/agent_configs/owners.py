@@ -5,14 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection
 from uuid import UUID
 
+from controlplane.access.organisations import of_all_organisations
 from controlplane.access.team_models import Team
-from registry.agent_configs.models import (
-    AgentConfig,
-    AgentConfigGrant,
-    ClaimRecord,
-    DataPlane,
-    PublishingTeam,
-)
+from registry.agent_configs.models import AgentConfig, AgentConfigGrant, ClaimRecord, DataPlane
+from registry.agent_configs.team_models import PublishingTeam
 
 
 def owners_of(names: Collection[str]) -> dict[str, UUID]:
@@ -21,12 +17,14 @@ def owners_of(names: Collection[str]) -> dict[str, UUID]:
     Organisations can have teams of one name; the oldest owns what is published under it.
     """
     rows = Team.objects.filter(slug__in=names).order_by("slug", "created_at", "id").distinct("slug")
-    return dict(rows.values_list("slug", "id"))
+    with of_all_organisations():
+        return dict(rows.values_list("slug", "id"))
 
 
 def owning_team(name: str) -> Team | None:
     """Return the team with this name."""
-    return Team.objects.filter(slug=name).order_by("created_at", "id").first()
+    with of_all_organisations():
+        return Team.objects.filter(slug=name).order_by("created_at", "id").first()
 
 
 def owner_of(name: str) -> UUID | None:

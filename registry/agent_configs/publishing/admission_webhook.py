@@ -13,6 +13,7 @@ from typing import Any
 
 from django.conf import settings
 
+from controlplane.access.organisations import of_all_organisations
 from controlplane.database.clock import database_now
 from controlplane.errors import FieldError, InvalidRequest
 from controlplane.identity.callers import Caller
@@ -52,7 +53,8 @@ def review(body: Any, caller: Caller) -> dict[str, Any]:
     if not isinstance(request, Mapping) or not isinstance(request.get("uid"), str):
         message = "The body must be an AdmissionReview of admission.k8s.io/v1 with a request and its uid."
         raise InvalidRequest(message, errors=[FieldError("/request", "required", message)])
-    response = _review_request(request, _hidden_from(caller, str(request.get("namespace") or "")))
+    with of_all_organisations():
+        response = _review_request(request, _hidden_from(caller, str(request.get("namespace") or "")))
     dry_run = request.get("dryRun") is True
     if not dry_run:
         ADMISSIONS.labels("allowed" if response["allowed"] else "denied", "false").inc()

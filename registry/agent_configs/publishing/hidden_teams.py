@@ -12,8 +12,9 @@ from django.db.models import Q
 from controlplane.database.owned import of_owners
 from controlplane.identity.callers import Caller
 from controlplane.identity.roles import Action
-from registry.agent_configs.models import DataPlane, PublishingTeam
+from registry.agent_configs.models import DataPlane
 from registry.agent_configs.owners import owners_of
+from registry.agent_configs.team_models import PublishingTeam
 
 _PATTERN = frozenset("*?[")
 # Unlike Q(), it matches every row in an OR, too.

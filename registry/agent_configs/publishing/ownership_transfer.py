@@ -8,6 +8,7 @@ from uuid import UUID
 from django.db import IntegrityError, transaction
 
 from controlplane.access import audit
+from controlplane.access.organisations import of_all_organisations
 from controlplane.access.teams.teams import check_team_name
 from controlplane.database.clock import database_now
 from controlplane.database.locks import lock_publishing
@@ -101,6 +102,7 @@ def transfer_claim(order: Transfer, *, actor: Actor) -> None:
     recompute_all(actor)
 
 
+@of_all_organisations()
 def _load_claims() -> list[Claim]:
     naming: Naming = policies.claim_policy().naming
     documents = [document.published for document in load_documents(now=database_now())]

@@ -6,6 +6,7 @@ from collections.abc import Sequence, Set
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from controlplane.access.organisations import of_all_organisations
 from controlplane.database.clock import database_now
 from controlplane.identity.callers import Caller
 from registry.agent_configs.bundles.compute import RecomputeResult, recompute
@@ -59,6 +60,7 @@ class Preview:
     outcomes: tuple[DataPlaneOutcome, ...]
 
 
+@of_all_organisations()
 def preview_changes(changes: Sequence[PreviewChange], caller: Caller) -> Preview:
     """Preview all changes together in every data plane whose name the caller may see."""
     now, hidden = database_now(), hidden_teams(caller)

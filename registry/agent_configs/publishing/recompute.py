@@ -12,6 +12,7 @@ from typing import Any
 import structlog
 from django.db import transaction
 
+from controlplane.access.organisations import of_all_organisations
 from controlplane.database.clock import database_now
 from controlplane.database.locks import lock_publishing
 from controlplane.events import log as event_log
@@ -34,6 +35,7 @@ log = structlog.get_logger(__name__)
 
 
 @transaction.atomic
+@of_all_organisations()
 def recompute_all(actor: Actor) -> list[str]:
     """Recompute data planes with changed inputs; return those that got a new bundle."""
     lock_publishing()

@@ -23,10 +23,13 @@ from controlplane.identity.callers import Caller
 from controlplane.identity.roles import Action, Grant, Role
 from controlplane.preconditions import Precondition, check
 from controlplane.scopes import Scope
+from registry.agent_configs.documents.published import DocumentId
 from registry.agent_configs.event_types import TEAM_CHANGED
-from registry.agent_configs.models import PublishingTeam
+from registry.agent_configs.models import AgentConfig
 from registry.agent_configs.owners import owner_of, owning_team
 from registry.agent_configs.publishing.hidden_teams import hidden_teams
+from registry.agent_configs.publishing.publish import get_visible_document
+from registry.agent_configs.team_models import PublishingTeam
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +58,11 @@ def check_may_publish(caller: Caller, team: str) -> None:
     )
 
 
-def check_may_rule(caller: Caller, team: str) -> None:
-    """Raise PermissionDenied unless the caller administers the team's documents."""
-    caller.require(Action.AGENT_CONFIG_RULE, owner=owner_of(team))
+def get_ruled_document(document: DocumentId, caller: Caller) -> AgentConfig:
+    """Return the document. Raises UnknownAgentConfig, PermissionDenied unless the caller administers it."""
+    row = get_visible_document(document, caller)
+    caller.require(Action.AGENT_CONFIG_RULE, owner=owner_of(row.team))
+    return row
 
 
 def check_may_name(caller: Caller, team: str) -> None:

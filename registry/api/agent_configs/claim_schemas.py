@@ -8,7 +8,8 @@ from rest_framework import serializers
 
 from controlplane.api.fields import StrictSerializer, Text
 from controlplane.api.pages import PageQuery
-from registry.agent_configs.models import KINDS, AgentConfigGrant, ClaimRecord, PublishingTeam
+from registry.agent_configs.models import KINDS, AgentConfigGrant, ClaimRecord
+from registry.agent_configs.team_models import PublishingTeam
 from registry.api.agent_configs.document_schemas import SOURCES, ClaimConflict
 
 

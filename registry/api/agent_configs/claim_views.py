@@ -18,7 +18,7 @@ from controlplane.api.pages import PageQuery, page_response, paginate
 from controlplane.identity.roles import Action
 from registry.agent_configs.claims.grants import Grant, Transfer
 from registry.agent_configs.documents.published import ClaimKind
-from registry.agent_configs.models import AgentConfigGrant, AgentConfigStatus, ClaimRecord, PublishingTeam
+from registry.agent_configs.models import AgentConfigGrant, AgentConfigStatus, ClaimRecord
 from registry.agent_configs.publishing.hidden_teams import hidden_teams, planes_with_visible_names
 from registry.agent_configs.publishing.ownership_transfer import (
     create_grant,
@@ -34,6 +34,7 @@ from registry.agent_configs.publishing.teams import (
     put_team,
     visible_teams,
 )
+from registry.agent_configs.team_models import PublishingTeam
 from registry.api.agent_configs import claim_schemas as schemas
 from registry.api.agent_configs import examples
 from registry.api.agent_configs.document_schemas import show_conflicts

@@ -13,21 +13,12 @@ from controlplane import errors
 from controlplane.api.bodies import MEDIA_TYPE, StrictJSONParser, limit_of, read_text
 from controlplane.api.endpoints import Endpoint, ReasonedQuery, actor_of, caller_of, mutation
 from controlplane.api.etags import parse_precondition, version_etag
-from controlplane.api.fields import Query, parse_body
+from controlplane.api.fields import parse_body
 from controlplane.api.pages import page_response, paginate
-from controlplane.identity.callers import Caller
 from controlplane.identity.roles import Action
-from registry.agent_configs import serialization
 from registry.agent_configs.documents.published import Canary, DocumentId, TaskTypeFacts
 from registry.agent_configs.models import AgentConfig
-from registry.agent_configs.publishing.admission_webhook import review
-from registry.agent_configs.publishing.hidden_teams import HiddenTeams, hidden_teams
-from registry.agent_configs.publishing.preview import (
-    DataPlaneOutcome,
-    Preview,
-    PreviewChange,
-    preview_changes,
-)
+from registry.agent_configs.publishing.hidden_teams import hidden_teams
 from registry.agent_configs.publishing.publish import (
     API,
     DocumentSpec,
@@ -36,7 +27,7 @@ from registry.agent_configs.publishing.publish import (
     put_document,
 )
 from registry.agent_configs.publishing.quarantine import quarantine, readmit
-from registry.agent_configs.publishing.teams import check_may_publish, check_may_rule
+from registry.agent_configs.publishing.teams import check_may_publish, get_ruled_document
 from registry.api.agent_configs import document_schemas, examples
 
 _TAGS = ["agent configurations"]
@@ -167,7 +158,7 @@ class QuarantineAgentConfig(Endpoint):
     def post(self, request: Request) -> Response:
         query = ReasonedQuery.parse(request)
         body = parse_body(document_schemas.QuarantineWrite, request)
-        row = _get_ruled_document(_read_document_id(body), caller_of(request))
+        row = get_ruled_document(_read_document_id(body), caller_of(request))
         quarantine(row, body["message"], actor=actor_of(request, query["change_message"]))
         return _respond(row, request)
 
@@ -190,53 +181,9 @@ class ReadmitAgentConfig(Endpoint):
     def post(self, request: Request) -> Response:
         query = ReasonedQuery.parse(request)
         document = _read_document_id(parse_body(document_schemas.DocumentName, request))
-        row = _get_ruled_document(document, caller_of(request))
+        row = get_ruled_document(document, caller_of(request))
         readmit(row, actor=actor_of(request, query["change_message"]))
         return _respond(row, request)
-
-
-class PreviewAgentConfigs(Endpoint):
-    actions = {"POST": Action.AGENT_CONFIG_PUBLISH}
-    problems = {"POST": (errors.UnknownTeam,)}
-    takes_bundles = True
-
-    @extend_schema(
-        operation_id="agent_configs_preview",
-        summary="Preview the effect of publishing or deleting",
-        description="Previews all changes together and stores nothing. An invalid document changes nothing.",
-        tags=_TAGS,
-        request=document_schemas.PreviewWrite,
-        responses=document_schemas.PreviewRead,
-        examples=examples.PREVIEW,
-    )
-    def post(self, request: Request) -> Response:
-        Query.parse(request)
-        items, caller = parse_body(document_schemas.PreviewWrite, request)["items"], caller_of(request)
-        for item in items:
-            check_may_publish(caller, item["team"])
-        changes = [PreviewChange(_read_document_id(item), item["text"]) for item in items]
-        result = preview_changes(changes, caller)
-        return Response(_show_preview(changes, result, hidden_teams(caller)))
-
-
-class AdmitAgentConfig(Endpoint):
-    actions = {"POST": Action.AGENT_CONFIG_ADMIT}
-    takes_bundles = True
-
-    @extend_schema(
-        operation_id="agent_configs_admit",
-        summary="Review a ConfigMap for Kubernetes admission",
-        description=(
-            "Reviews an AdmissionReview of admission.k8s.io/v1 for a ValidatingWebhookConfiguration; see "
-            "deploy/webhook/. Responds with 200 even for a denial, and writes nothing."
-        ),
-        tags=_TAGS,
-        request={"application/json": {"type": "object", "additionalProperties": True}},
-        responses={200: {"type": "object", "additionalProperties": True}},
-        examples=examples.ADMISSION,
-    )
-    def post(self, request: Request) -> Response:
-        return Response(review(request.data, caller_of(request)))
 
 
 def _build_spec(document: DocumentId, body: dict[str, Any]) -> DocumentSpec:
@@ -251,54 +198,3 @@ def _read_document_id(body: Mapping[str, Any]) -> DocumentId:
 def _respond(row: AgentConfig, request: Request, status: int = 200) -> Response:
     headers = {"ETag": version_etag(row.generation)}
     return Response(document_schemas.show_document(row, caller_of(request)), status=status, headers=headers)
-
-
-def _get_ruled_document(document: DocumentId, caller: Caller) -> AgentConfig:
-    """Return the document if the caller sees it, and administers the documents of its team."""
-    row = get_visible_document(document, caller)
-    check_may_rule(caller, row.team)
-    return row
-
-
-def _show_preview(changes: list[PreviewChange], result: Preview, hidden: HiddenTeams) -> dict[str, Any]:
-    documents = []
-    for change in changes:
-        reading = result.readings.get(change.id)
-        verdict = "deleted" if reading is None else "invalid" if reading.errors else "valid"
-        diagnostics = (
-            [serialization.diagnostic_to_json(diagnostic) for diagnostic in reading.diagnostics]
-            if reading
-            else []
-        )
-        documents.append({**_show_name(change.id), "verdict": verdict, "diagnostics": diagnostics})
-    return {
-        "documents": documents,
-        "data_planes": [_show_outcome(outcome, hidden) for outcome in result.outcomes],
-    }
-
-
-def _show_outcome(outcome: DataPlaneOutcome, hidden: HiddenTeams) -> dict[str, Any]:
-    return {
-        "data_plane": outcome.data_plane,
-        "affected": outcome.is_affected,
-        "digest": outcome.digest,
-        "changes": list(outcome.changes),
-        "held": [{"gate": hold.gate.value, "message": hold.message} for hold in outcome.holds],
-        "documents": [
-            {
-                "team": name.namespace,
-                "name": name.name,
-                **document_schemas.show_status(
-                    [serialization.condition_to_json(condition) for condition in status.conditions],
-                    status.conflicts,
-                    status.observations,
-                    hidden,
-                ),
-            }
-            for name, status in outcome.statuses.items()
-        ],
-    }
-
-
-def _show_name(document: DocumentId) -> dict[str, str]:
-    return {"source": document.source, "team": document.namespace, "name": document.name}

@@ -20,7 +20,8 @@ from overrides.models import Override, SourceState
 from overrides.resolution.addresses import Address
 from overrides.resolution.merging import MergeRule, Strategy
 from overrides.resource_types import BUILT_IN
-from registry.agent_configs.models import AgentConfig, AgentConfigStatus, DataPlane, PublishingTeam
+from registry.agent_configs.models import AgentConfig, AgentConfigStatus, DataPlane
+from registry.agent_configs.team_models import PublishingTeam
 from registry.environments.models import Environment
 from tests.support.api_client import ACTOR
 

@@ -24,7 +24,7 @@ from controlplane.identity.roles import Grant, Role
 from controlplane.scopes import Scope
 from overrides.projects import ProjectFields, update_project
 from registry.agent_configs.event_types import CONFIG_PUBLISHED
-from registry.agent_configs.models import PublishingTeam
+from registry.agent_configs.team_models import PublishingTeam
 from tests.integration.controlplane.endpoints.events.test_streams import Stream, poll
 from tests.support.api_client import ACTOR, Api, make_principal, make_project, token_for
 from tests.support.properties import examples

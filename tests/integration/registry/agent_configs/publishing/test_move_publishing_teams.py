@@ -15,9 +15,9 @@ from controlplane.access.models import Principal, RoleBinding
 from controlplane.access.team_models import Membership, Team
 from controlplane.identity.callers import Caller
 from controlplane.scopes import Scope
-from registry.agent_configs.models import PublishingTeam
 from registry.agent_configs.publishing.hidden_teams import hidden_teams
 from registry.agent_configs.publishing.teams import may_publish
+from registry.agent_configs.team_models import PublishingTeam
 from tests.support.api_client import Api, make_principal
 
 _MIGRATION: Any = import_module("migrations.registry.0004_move_publishing_teams")
