@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from django.test import Client
 
 from controlplane.access import principals, role_bindings
 from controlplane.access.models import PrincipalKind
@@ -236,3 +237,32 @@ def test_a_team_with_documents_or_data_planes_cannot_be_deleted(teams, api):
     api.put("agent-config-teams/empty", {"publishers": ["pa"]})
     delete_team("empty", actor=ACTOR)
     assert api.get("agent-config-teams/empty").status_code == 404
+
+
+def test_pages_show_and_change_what_the_teams_administrator_may(teams, api):
+    api.put(f"data-planes/{TEAM_B}-all", {"team": TEAM_B})
+    person = principals.create_principal("tess", kind=PrincipalKind.PERSON, actor=ACTOR)
+    terms = BindingTerms(owned_by=get_team(TEAM_A))
+    role_bindings.bind_role(person, Role.ADMIN, Scope(), actor=ACTOR, terms=terms)
+    browser = Client()
+    browser.force_login(person)
+    document, plane = f"api/{TEAM_A}/doc", f"{TEAM_A}-plane"
+    pages = (
+        *("agent-configs", "agent-configs/conflicts", f"agent-configs/documents/{document}"),
+        *("agent-configs/planes", f"agent-configs/planes/{plane}", f"agent-configs/planes/{plane}/1"),
+        *("agent-configs/try", f"agent-configs/leave-out/{document}", "task-types", ""),
+    )
+
+    for page in pages:
+        shown = browser.get(f"/{page}")
+        assert shown.status_code == 200 or page in ("task-types", ""), page
+        assert TEAM_B not in shown.content.decode(), page
+    assert TEAM_A in browser.get("/agent-configs").content.decode()
+    assert "Quarantine document" in browser.get(f"/agent-configs/documents/{document}").content.decode()
+    foreign = f"api/{TEAM_B}/doc"
+    hidden_pages = (f"documents/{foreign}", f"leave-out/{foreign}", f"planes/{TEAM_B}-plane", "planes/eu/1")
+    assert {browser.get(f"/agent-configs/{page}").status_code for page in hidden_pages} == {404}
+    form = {"team": TEAM_A, "name": "doc", "text": config_text(TEAM_A, CONTESTED), "check": "1"}
+    checked = browser.post("/agent-configs/try", form)
+    assert (checked.status_code, TEAM_B in checked.content.decode()) == (200, False)
+    assert browser.post("/agent-configs/try", {**form, "team": TEAM_B}).status_code == 404
