@@ -59,6 +59,7 @@ STATUS_BY_ERROR: dict[type[errors.ControlplaneError], HTTPStatus] = {
     errors.UnknownPrincipal: HTTPStatus.NOT_FOUND,
     errors.UnknownToken: HTTPStatus.NOT_FOUND,
     errors.UnknownRoleBinding: HTTPStatus.NOT_FOUND,
+    errors.UnknownTrustedIssuer: HTTPStatus.NOT_FOUND,
     errors.UnknownOAuthClient: HTTPStatus.NOT_FOUND,
     errors.UnknownDevice: HTTPStatus.NOT_FOUND,
     errors.UnknownClientSecret: HTTPStatus.NOT_FOUND,

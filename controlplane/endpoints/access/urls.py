@@ -3,6 +3,7 @@
 from django.urls import path
 
 from controlplane.endpoints.access import binding_views, session_views, token_views, views
+from controlplane.endpoints.access.issuers import views as issuers
 from controlplane.endpoints.access.login import identity_views, provider_views
 from controlplane.endpoints.access.oauth import urls as oauth
 
@@ -24,6 +25,9 @@ urlpatterns = [
     path("tokens/<uuid:token_id>", token_views.TokenItem.as_view()),
     path("role-bindings", binding_views.RoleBindingCollection.as_view()),
     path("role-bindings/<uuid:binding_id>", binding_views.RoleBindingItem.as_view()),
+    path("trusted-issuers", issuers.TrustedIssuerCollection.as_view()),
+    path("trusted-issuers:test", issuers.TrustedIssuerTest.as_view()),
+    path("trusted-issuers/<uuid:issuer_id>", issuers.TrustedIssuerItem.as_view()),
     *oauth.api,
     path("audit", views.AuditCollection.as_view()),
 ]
