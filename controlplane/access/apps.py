@@ -1,6 +1,7 @@
 from typing import Any
 
 from django.apps import AppConfig
+from django.conf import settings
 from django.db import connections
 from django.db.models.signals import post_migrate
 from django.db.transaction import atomic
@@ -11,8 +12,11 @@ class AccessConfig(AppConfig):
 
     def import_models(self) -> None:
         super().import_models()
-        from controlplane.access import team_models  # noqa: F401  (tables outside of models.py)
-        from controlplane.access.oauth import models  # noqa: F401  (the same)
+        # Tables outside of models.py.
+        from controlplane.access import team_models  # noqa: F401
+        from controlplane.access.login.oidc import models  # noqa: F401
+        from controlplane.access.oauth import models as oauth_models  # noqa: F401
+        from controlplane.access.scim import models as scim_models  # noqa: F401
 
     def ready(self) -> None:
         from controlplane.access import event_types, login_event_types  # noqa: F401  (registers event types)
@@ -25,10 +29,12 @@ class AccessConfig(AppConfig):
 def _grant_rights_on_tables(using: str, **arguments: Any) -> None:
     """Grant rights on tables after every `migrate`, since web and worker may not change all new tables."""
     from controlplane.database.roles import grant
+    from controlplane.database.row_security import set_row_security
 
     if "plan" in arguments:  # a flush has none
         with atomic(using), connections[using].cursor() as cursor:
             grant(cursor)
+            set_row_security(cursor, is_on=settings.ORGANISATIONS)
 
 
 def _ensure_built_in_clients(using: str, **arguments: Any) -> None:

@@ -1,4 +1,4 @@
-"""Event types of logins, OAuth, federation and refused access. None contains a secret.
+"""Event types of OAuth, federation, refused access and emergency access. None contains a secret.
 
 Names that a client supplies are cut to 63 characters. A field without a value is an empty string.
 """
@@ -11,31 +11,10 @@ from controlplane.identity.roles import Action
 
 _TEXTS: dict[str, Any] = {"type": "array", "items": TEXT}
 
-declare_audience("login", Action.ACCESS_READ)
-declare_audience("logout", Action.ACCESS_READ)
 declare_audience("oauth", Action.ACCESS_READ)
 declare_audience("federation", Action.ACCESS_READ)
 declare_audience("access", Action.ACCESS_READ)
 
-# provider: the slug of the identity provider, or `local` for a password.
-LOGIN_SUCCEEDED = register(
-    "login.succeeded", "A person logged in to the console.", principal=TEXT, provider=TEXT
-)
-LOGIN_FAILED = register(
-    "login.failed",
-    "A login failed. `name` is what was entered or claimed.",
-    name=TEXT,
-    provider=TEXT,
-    reason=TEXT,
-)
-# reason: `person`, or `provider` for a back-channel logout.
-LOGOUT_SUCCEEDED = register(
-    "logout.succeeded",
-    "A person logged out, or the identity provider logged the person out.",
-    principal=TEXT,
-    provider=TEXT,
-    reason=TEXT,
-)
 # hint: the first characters of the token, as lists show it.
 OAUTH_TOKEN_ISSUED = register(
     "oauth.token_issued",
@@ -92,19 +71,10 @@ BREAK_GLASS_CLOSED = register(
     principal=TEXT,
     opened_at=TEXT,
 )
-ROLE_CLAIMED = register(
-    "role.claimed",
-    "A claim of an identity provider gave a principal a role.",
+# The principal's kind of event, since it is a principal that changes.
+USER_PROVISIONED = register(
+    "principal.provisioned",
+    "The identity provider created, changed or removed a user by SCIM.",
     principal=TEXT,
-    role=TEXT,
-    scope=TEXT,
-    provider=TEXT,
-)
-ROLE_UNCLAIMED = register(
-    "role.unclaimed",
-    "A role that a claim of an identity provider had given was removed.",
-    principal=TEXT,
-    role=TEXT,
-    scope=TEXT,
-    provider=TEXT,
+    is_active={"type": "boolean"},
 )

@@ -2,51 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from django.conf import settings
-from django.contrib.sessions.backends.base import SessionBase
 from django.utils import timezone
 
+from controlplane.access.login.login_details import SESSION_KEY, LoginDetails
 from controlplane.access.models import Session, Token
 from controlplane.identity.callers import Caller
 from controlplane.identity.logins import Login, StepUpPolicy, is_recent
 
-# Keys of a console session's data.
-_AUTH_TIME, _ACR, _AMR, _IDENTITY = "auth_time", "acr", "amr", "identity"
+# The length of the column in audit records.
+_MAX_IDENTITY = 600
 _LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-def remember_login(
-    session: SessionBase,
-    *,
-    auth_time: datetime | None = None,
-    identity: str = "",
-    acr: str = "",
-    amr: Sequence[str] = (),
-) -> None:
-    """Record in a console session when and how the person logged in.
+def remember_password(session: Any) -> None:
+    """Record in a console session that the person has just entered the password again."""
+    now = datetime.now(UTC)
+    details = LoginDetails.from_session(session) or LoginDetails(started_at=now, auth_time=now)
+    session[SESSION_KEY] = replace(details, auth_time=now).content()
 
-    auth_time: now by default. identity: at the identity provider, as `<issuer>#<subject>`.
-    """
-    session[_AUTH_TIME] = int((auth_time or timezone.now()).timestamp())
-    session[_IDENTITY], session[_ACR], session[_AMR] = identity, acr, list(amr)
+
+def provider_of(session: Any) -> str:
+    """Return the slug of the identity provider of a session's login; empty for a local login."""
+    details = LoginDetails.from_session(session)
+    return details.provider if details else ""
 
 
 def login_of_session(session: Any) -> Login:
     """Return the login of a console session. Without a recorded time, it is the time of the session's key."""
     row: Session | None = getattr(session, "row", None)
-    seconds = session.get(_AUTH_TIME)
     created_at = row.created_at if row else _LONG_AGO
+    details = LoginDetails.from_session(session) or LoginDetails(started_at=created_at, auth_time=created_at)
+    identity = row.identity if row else None
     return Login(
-        auth_time=datetime.fromtimestamp(seconds, UTC) if isinstance(seconds, int) else created_at,
-        identity=session.get(_IDENTITY, ""),
+        auth_time=details.auth_time,
+        identity=f"{identity.issuer}#{identity.subject}"[:_MAX_IDENTITY] if identity else "",
         session_hint=f"session {row.id}" if row else "",
-        acr=session.get(_ACR, ""),
-        amr=tuple(session.get(_AMR, ())),
+        acr=details.acr,
+        amr=details.amr,
     )
 
 

@@ -11,6 +11,7 @@ from controlplane.api.problems import plain_response
 from controlplane.errors import InsecureTransport
 
 _API = "/api/"
+_SCIM = "/scim/"
 # Prometheus sends a token too.
 _METRICS = "/metrics"
 # Browsers are redirected from these two; clients send their secrets to the others.
@@ -41,7 +42,7 @@ class TransportMiddleware:
 
 def _takes_tokens(path: str) -> bool:
     is_protocol = path.startswith(_OAUTH) and path not in _PAGES
-    return path.startswith(_API) or path == _METRICS or is_protocol
+    return path.startswith((_API, _SCIM)) or path == _METRICS or is_protocol
 
 
 def _redirect_without_slash(request: HttpRequest) -> HttpResponse | None:

@@ -12,7 +12,7 @@ ControlplaneError
 ├── Conflict                NameTaken, DuplicateInstance, ServiceTypeTaken, StillInUse, ManagedElsewhere,
 │                           SourceIsReadOnly, LimitReached, KeyInFlight, PatchFailed
 └── InvalidAgentConfig, VersionMismatch, VersionRequired, AgentRetired, EventsGone, RemoteFailed, KeyReused,
-    SecretsUnavailable
+    SecretsUnavailable, IssuerUnavailable, LoginRefused, RedirectNotAllowed, SettingIsReadOnly
 """
 
 from __future__ import annotations
@@ -25,6 +25,11 @@ from controlplane.errors.access import SecretsUnavailable as SecretsUnavailable
 from controlplane.errors.access import StepUpRequired as StepUpRequired
 from controlplane.errors.base import ControlplaneError as ControlplaneError
 from controlplane.errors.field_error import FieldError as FieldError
+from controlplane.errors.login import InvalidIdentityProvider as InvalidIdentityProvider
+from controlplane.errors.login import LoginRefused as LoginRefused
+from controlplane.errors.login import RedirectNotAllowed as RedirectNotAllowed
+from controlplane.errors.login import SettingIsReadOnly as SettingIsReadOnly
+from controlplane.errors.login import TooManyGroups as TooManyGroups
 from controlplane.errors.not_found import *  # noqa: F403  (one name for each object that may be missing)
 
 
@@ -180,6 +185,13 @@ class VersionRequired(ControlplaneError):
 class RemoteFailed(ControlplaneError):
     code = "remote_failed"
     title = "Remote server failed"
+
+
+class IssuerUnavailable(ControlplaneError):
+    """The keys of an issuer are unknown and cannot be fetched, so that its tokens cannot be judged."""
+
+    code = "issuer_unavailable"
+    title = "Issuer unavailable"
 
 
 class EventsGone(ControlplaneError):

@@ -80,6 +80,11 @@ class UnknownTeam(NotFound):
     title = "Team not found"
 
 
+class UnknownOrganisation(NotFound):
+    code = "unknown_organisation"
+    title = "Organisation not found"
+
+
 class UnknownRole(NotFound):
     code = "unknown_role"
     title = "Role not found"
@@ -128,3 +133,13 @@ class UnknownDevice(NotFound):
 class UnknownClientSecret(NotFound):
     code = "unknown_client_secret"
     title = "Client secret not found"
+
+
+class UnknownIdentityProvider(NotFound):
+    code = "unknown_identity_provider"
+    title = "Identity provider not found"
+
+
+class UnknownIdentity(NotFound):
+    code = "unknown_identity"
+    title = "Identity not found"

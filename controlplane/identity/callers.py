@@ -25,11 +25,21 @@ from controlplane.scopes import Scope
 
 
 @dataclass(frozen=True, slots=True)
+class Tenant:
+    """The organisation of a caller. actions: what the caller may do in it as a whole."""
+
+    id: UUID
+    slug: str
+    actions: frozenset[Action] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
 class Caller:
     """The caller of a request. `principal_id` is None only for the anonymous reader of a trial.
 
     scopes: of the token in use, which have cut the grants; None for a token or session without a ceiling.
     grants_end_at: when the first of the grants expires; None if none does.
+    tenant: the caller's organisation; None for callers of the installation itself.
     step_up: the policy for sensitive actions if the login is not recent enough for it; None if it is.
     """
 
@@ -39,6 +49,7 @@ class Caller:
     grants: tuple[Grant, ...]
     scopes: tuple[str, ...] | None = None
     grants_end_at: datetime | None = None
+    tenant: Tenant | None = None
     login: Login = MACHINE
     step_up: StepUpPolicy | None = None
 
@@ -77,6 +88,11 @@ class Caller:
         """Raise StepUpRequired if the request changes many objects and the login is not recent."""
         if self.step_up and object_count > self.step_up.most_objects:
             raise self.step_up.refusal(f"A change of {object_count} objects")
+
+    def require_to_create_projects(self) -> None:
+        """Raise PermissionDenied unless the caller may create projects, in its organisation if it has one."""
+        if self.tenant is None or Action.PROJECT_WRITE not in self.tenant.actions:
+            self.require(Action.PROJECT_WRITE, Scope())
 
     def scopes_for(self, action: Action) -> list[Scope]:
         """Return the scopes at and below which the caller may perform the action."""

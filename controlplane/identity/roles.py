@@ -126,6 +126,9 @@ TEAM_OWNED = frozenset(
     }
 )
 
+# A role at any scope reaches the agent configurations of all teams, which have no scope.
+_AT_ANY_SCOPE = frozenset({Action.AGENT_CONFIG_READ, Action.AGENT_CONFIG_PUBLISH})
+
 # An administrator of a scope or team performs these there, in views that say so (`delegated = True`). All
 # other views require them at the global scope.
 DELEGATED = frozenset({Action.ACCESS_READ, Action.ACCESS_WRITE})
@@ -225,7 +228,7 @@ def owners_where(grants: Iterable[Grant], action: Action) -> Owners:
     matching = [
         grant
         for grant in grants
-        if action in grant.actions and (action not in INSTALLATION_WIDE or grant.scope == Scope())
+        if action in grant.actions and (action in _AT_ANY_SCOPE or grant.scope == Scope())
     ]
     teams = frozenset(grant.team.id for grant in matching if grant.team)
     return Owners(any(grant.team is None for grant in matching), teams)

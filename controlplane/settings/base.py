@@ -11,12 +11,14 @@ from controlplane.settings.cors import *
 from controlplane.settings.database import *
 from controlplane.settings.flyte import *
 from controlplane.settings.liveness import *
+from controlplane.settings.login import *
 from controlplane.settings.logs import *
 from controlplane.settings.oauth import *
 from controlplane.settings.outgoing import *
 from controlplane.settings.overrides import *
 from controlplane.settings.probes import *
 from controlplane.settings.queue import *
+from controlplane.settings.scim import *
 from controlplane.settings.secrets import *
 from controlplane.settings.security import *
 from controlplane.settings.step_up import *
@@ -64,6 +66,7 @@ MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "csp.middleware.CSPMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
+    "controlplane.access.denials.DenialMiddleware",
     "controlplane.access.login.session_store.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",

@@ -27,6 +27,7 @@ SECURE_SSL_REDIRECT = False
 SECURE_HSTS_SECONDS = 0
 SESSION_COOKIE_SECURE = False
 SESSION_COOKIE_NAME = "cp-session"
+LOGIN_COOKIE_NAME = "cp-login"
 CSRF_COOKIE_SECURE = False
 CSRF_COOKIE_NAME = "cp-csrf"
 # No collectstatic after an edit.

@@ -10,6 +10,7 @@ _PRINCIPAL = {
     "name": "ci-flytesnacks",
     "kind": "service",
     "is_active": True,
+    "organisation": "default",
     "created_at": _WHEN,
 }
 _TOKEN = {

@@ -49,6 +49,12 @@ class PrincipalWrite(StrictSerializer):
         max_length=128,
         help_text="Password for the console. Only for people.",
     )
+    organisation = Text(
+        required=False,
+        default="default",
+        max_length=63,
+        help_text="Organisation of the principal. Other than `default` only with ORGANISATIONS=on.",
+    )
 
 
 class PrincipalPatch(StrictSerializer):
@@ -60,6 +66,7 @@ class PrincipalRead(serializers.Serializer[Any]):
     name = serializers.CharField()
     kind = serializers.ChoiceField(choices=PrincipalKind.choices)
     is_active = serializers.BooleanField()
+    organisation = serializers.CharField(source="organisation.slug")
     created_at = serializers.DateTimeField()
 
 

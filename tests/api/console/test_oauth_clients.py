@@ -68,9 +68,7 @@ def test_a_client_is_deleted_after_a_confirmation(browser):
     assert not OAuthClient.objects.filter(client_id="ci").exists()
 
 
-@pytest.mark.parametrize(
-    "path", ["", "/flytectl", "/flytectl/delete"]
-)
+@pytest.mark.parametrize("path", ["", "/flytectl", "/flytectl/delete"])
 def test_others_see_no_clients(path):
     assert logged_in("eve", Role.EDITOR).get(f"/oauth-clients{path}").status_code == 403
 

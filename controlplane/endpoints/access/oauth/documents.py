@@ -8,6 +8,7 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods, require_safe
 
 from controlplane.access.authentication import find_token
+from controlplane.access.login.oidc.providers import active_providers
 from controlplane.access.oauth import jwt_tokens, metadata, signing_keys
 from controlplane.access.oauth.extension_grants import extension_grants
 from controlplane.access.oauth.metadata import ServerFacts
@@ -79,7 +80,7 @@ def userinfo(request: HttpRequest) -> HttpResponse:
 
 def console_issuer() -> str:
     """Return the issuer with which people log in to the console; empty without one."""
-    return str(getattr(settings, "OIDC_ISSUER", "") or "")
+    return next((provider.issuer for provider in active_providers()), "")
 
 
 def _document(content: dict[str, object]) -> HttpResponse:

@@ -1,4 +1,4 @@
-"""Logins and refused requests are in the audit log and in the events, with how the actor was authenticated."""
+"""Logins and refused requests in the audit log and in the events, with how the actor was authenticated."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ pytestmark = pytest.mark.django_db
 
 
 def test_an_occurrence_is_an_audit_row_and_an_event_without_an_object():
-    data = {"name": "ann", "provider": "local", "reason": "incorrect password"}
+    data = {"principal": "ann", "action": "access.write"}
 
-    record_occurrence(login_event_types.LOGIN_FAILED, "ann", actor=system("login"), data=data)
+    record_occurrence(login_event_types.ACCESS_DENIED, "ann", actor=system("login"), data=data)
 
     row, event = AuditRecord.objects.get(), Event.objects.get()
-    assert (row.action, row.object_type, row.object_id) == ("login.failed", "login", "ann")
+    assert (row.action, row.object_type, row.object_id) == ("access.denied", "access", "ann")
     assert (row.before, row.after, row.actor) == (None, None, "system:login")
-    assert (event.type, event.data) == ("login.failed", data)
+    assert (event.type, event.data) == ("access.denied", data)
 
 
 def test_the_audit_log_has_how_the_actor_was_authenticated():
@@ -36,7 +36,7 @@ def test_the_audit_log_has_how_the_actor_was_authenticated():
         actor=ACTOR,
     )
     data = {"principal": "ann", "provider": "corp"}
-    record_occurrence(login_event_types.LOGIN_SUCCEEDED, "ann", actor=ACTOR, data=data)
+    record_occurrence(login_event_types.ACCESS_STEP_UP, "ann", actor=ACTOR, data=data)
 
     expected = {"client": "flytectl", "identity": "https://idp.example#7", "session_hint": "cp_oat_abcd"}
     assert list(AuditRecord.objects.values(*LOGIN)) == [expected, expected]
@@ -44,7 +44,7 @@ def test_the_audit_log_has_how_the_actor_was_authenticated():
 
 def test_the_system_has_no_login():
     data = {"principal": "ann", "provider": "corp"}
-    record_occurrence(login_event_types.LOGIN_SUCCEEDED, "ann", actor=system("x"), data=data)
+    record_occurrence(login_event_types.ACCESS_STEP_UP, "ann", actor=system("x"), data=data)
 
     assert AuditRecord.objects.values_list(*LOGIN).get() == (None, None, None)
 
