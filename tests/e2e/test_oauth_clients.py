@@ -138,7 +138,7 @@ def test_a_revoked_token_is_refused_on_every_path(live: System) -> None:
         return httpx.get(f"{live.url}/api/v1/agents", headers=bearer).status_code
 
     def fast() -> int:
-        path = "/api/v1/effective/task_resource?project=flytesnacks&domain=development"
+        path = "/api/v1/overrides/effective?project=flytesnacks&domain=development"
         return httpx.get(f"{live.url}{path}", headers=bearer).status_code
 
     def rpc() -> grpc.StatusCode:
