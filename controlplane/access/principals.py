@@ -12,7 +12,7 @@ from django.db import IntegrityError, transaction
 
 from controlplane.access import audit, event_types, tokens
 from controlplane.access.models import Principal, PrincipalKind, Token
-from controlplane.access.role_bindings import check_administrator_remains
+from controlplane.access.role_bindings import check_administrator_remains, lock_administrators
 from controlplane.errors import (
     FieldError,
     InvalidRequest,
@@ -66,6 +66,7 @@ def create_principal(name: str, *, kind: str, actor: Actor, password: str = "") 
 @transaction.atomic
 def set_active(name: str, *, is_active: bool, actor: Actor) -> Principal:
     """Enable or disable a principal. Tokens and sessions of a disabled principal stop working at once."""
+    lock_administrators()
     principal = Principal.objects.select_for_update().filter(name=name).first()
     if principal is None:
         raise UnknownPrincipal(f"The principal {name[:80]!r} does not exist.")

@@ -7,8 +7,9 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from django.db import IntegrityError, transaction
+from django.db import IntegrityError, connection, transaction
 from django.db.models import Q
+from django.db.models.functions import Now
 
 from controlplane.access import audit, event_types
 from controlplane.access.models import CustomRole, Principal, RoleBinding
@@ -37,6 +38,7 @@ class BindingTerms:
 
 
 ANYTHING = BindingTerms()
+_KEY = ("principal", "team", "role", "owned_by", "via")
 
 
 @transaction.atomic
@@ -50,6 +52,7 @@ def bind_role(
 ) -> RoleBinding:
     """Grant a role at a scope and below it. Raises NameTaken if the holder already has it there."""
     binding = _new_binding(holder, role, scope, terms)
+    _delete_expired(binding)
     try:
         with transaction.atomic():
             binding.save(force_insert=True)
@@ -75,9 +78,16 @@ def _new_binding(
     )
 
 
+def _delete_expired(binding: RoleBinding) -> None:
+    """Delete an equal binding that has expired: it has no effect, and must not prevent a new one."""
+    key = {name: getattr(binding, name) for name in _KEY}
+    RoleBinding.objects.filter(**key, **binding.scope.segments, expires_at__lte=Now()).delete()
+
+
 @transaction.atomic
 def unbind_role(binding_id: UUID, *, actor: Actor) -> None:
     """Remove a role binding. Raises UnknownRoleBinding, LastAdministrator."""
+    lock_administrators()
     binding = get_binding(binding_id, lock=True)
     RoleBinding.objects.filter(id=binding_id).delete()
     check_administrator_remains()
@@ -104,6 +114,11 @@ def find_role(name: str) -> Role | CustomRole:
     return custom
 
 
+def is_role(name: str) -> bool:
+    """True if there is a built-in or custom role with this name."""
+    return name in set(Role) or CustomRole.objects.filter(name=name).exists()
+
+
 def check_may_grant(caller: Caller, grant: Grant) -> None:
     """Raise PermissionDenied unless the caller administers the grant's scope and team, and has its rights."""
     owner = grant.team.id if grant.team else None
@@ -116,15 +131,24 @@ def check_may_grant(caller: Caller, grant: Grant) -> None:
         )
 
 
+def lock_administrators() -> None:
+    """Let changes that could remove the last administrator wait for each other.
+
+    Every change of roles, memberships and principals updates the access epoch by triggers. Its row is locked
+    before the rows to change, so that all changes lock in the same order.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT FROM access_epoch WHERE id = 1 FOR NO KEY UPDATE")
+
+
 def check_administrator_remains() -> None:
-    """Raise LastAdministrator if none is left. The locks serialize concurrent changes."""
+    """Raise LastAdministrator if none is left."""
+    lock_administrators()
     administrators = RoleBinding.objects.filter(
         role=Role.ADMIN.value, custom_role=None, owned_by=None, expires_at=None, **Scope().segments
     )
     active = Q(principal__is_active=True) | Q(team__memberships__principal__is_active=True)
-    # DISTINCT cannot be locked: the rows are locked first, and filtered by a second query.
-    ids = [row.id for row in administrators.select_for_update(of=("self",)).order_by("id")]
-    if not administrators.filter(active, id__in=ids).exists():
+    if not administrators.filter(active).exists():
         raise LastAdministrator(
             "This would remove the last administrator. Give the role admin at the global scope to"
             " another principal first."
