@@ -20,7 +20,7 @@ from controlplane.access import principals
 from controlplane.access import role_bindings as bindings
 from controlplane.access.models import Principal, PrincipalKind, RoleBinding
 from controlplane.api.problems import STATUS_BY_ERROR
-from controlplane.endpoints.access.schemas import RoleBindingWrite
+from controlplane.endpoints.access.roles.schemas import RoleBindingWrite
 from controlplane.errors import ControlplaneError, PermissionDenied, UnknownRoleBinding
 from controlplane.identity.callers import Caller
 from controlplane.identity.roles import Action, Role, missing_rights

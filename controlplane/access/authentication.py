@@ -14,6 +14,7 @@ from rest_framework.request import Request
 
 from controlplane.access import tokens
 from controlplane.access.models import Principal, RoleBinding, Token
+from controlplane.access.role_bindings import bindings_in_force
 from controlplane.access.team_models import Membership, Team
 from controlplane.errors import NotAuthenticated
 from controlplane.identity.callers import ANONYMOUS_READER, Caller
@@ -118,10 +119,7 @@ def caller_for(principal: Principal, scopes: Sequence[str] | None = None) -> Cal
 def bindings_of(principal_id: UUID) -> QuerySet[RoleBinding]:
     """Return the bindings in force of the principal and of its teams."""
     team_ids = Membership.objects.filter(principal_id=principal_id).values("team_id")
-    return RoleBinding.objects.filter(
-        Q(principal_id=principal_id) | Q(team_id__in=team_ids),
-        Q(expires_at=None) | Q(expires_at__gt=Now()),
-    ).select_related("owned_by", "custom_role")
+    return bindings_in_force().filter(Q(principal_id=principal_id) | Q(team_id__in=team_ids))
 
 
 def _teams(names: Collection[str]) -> dict[str, TeamRef]:

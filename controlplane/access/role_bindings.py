@@ -8,7 +8,7 @@ from typing import Any
 from uuid import UUID
 
 from django.db import IntegrityError, connection, transaction
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
 
 from controlplane.access import audit, event_types
@@ -102,6 +102,12 @@ def get_binding(binding_id: UUID, *, lock: bool = False) -> RoleBinding:
     if binding is None:
         raise UnknownRoleBinding("The role binding does not exist.")
     return binding
+
+
+def bindings_in_force() -> QuerySet[RoleBinding]:
+    """Return the bindings that have not expired, with role and team."""
+    unexpired = Q(expires_at=None) | Q(expires_at__gt=Now())
+    return RoleBinding.objects.filter(unexpired).select_related("owned_by", "custom_role")
 
 
 def find_role(name: str) -> Role | CustomRole:

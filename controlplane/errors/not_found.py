@@ -80,6 +80,11 @@ class UnknownTeam(NotFound):
     title = "Team not found"
 
 
+class UnknownOrganisation(NotFound):
+    code = "unknown_organisation"
+    title = "Organisation not found"
+
+
 class UnknownRole(NotFound):
     code = "unknown_role"
     title = "Role not found"

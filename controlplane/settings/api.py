@@ -96,7 +96,7 @@ SPECTACULAR_SETTINGS: dict[str, Any] = {
         "LevelName": "controlplane.scopes.LEVEL_NAMES",
         "PrincipalKind": "controlplane.access.models.PrincipalKind",
         "ActionName": "controlplane.endpoints.access.schemas.ACTIONS",
-        "RoleName": "controlplane.endpoints.access.schemas.ROLES",
+        "AccessOrigin": "controlplane.access.team_models.Via",
         "OverrideSourceKind": "overrides.api.effective.schemas.KINDS",
         "WhyNot": "overrides.api.effective.schemas.REASONS",
         "JsonPatchOperationName": "overrides.api.schemas.PATCH_OPERATIONS",

@@ -20,10 +20,12 @@ from controlplane.preconditions import Precondition, check
 _SLUG = re.compile(r"[a-z0-9](?:-?[a-z0-9]){0,62}")
 
 
-def check_team_name(team: str, pointer: str) -> None:
+def check_team_name(name: str, pointer: str, *, of: str = "a team") -> None:
     """Raise InvalidRequest unless the name is valid."""
-    if not _SLUG.fullmatch(team) or len(team) > 63:
-        message = "A team's name must have lowercase letters, digits and single inner hyphens, at most 63."
+    if not _SLUG.fullmatch(name) or len(name) > 63:
+        message = (
+            f"The name of {of} must have lowercase letters, digits and single inner hyphens, at most 63."
+        )
         raise InvalidRequest(message, errors=[FieldError(pointer, "malformed", message)])
 
 
