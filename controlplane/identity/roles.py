@@ -220,7 +220,7 @@ def missing_rights(required: Iterable[Grant], held_grants: Iterable[Grant]) -> l
 
 
 def scopes_where(grants: Iterable[Grant], action: Action) -> list[Scope]:
-    """Return the scopes at and below which the grants allow the action, whoever owns the object."""
+    """Return the scopes at and below which the grants allow the action, on objects of any owner."""
     return [grant.scope for grant in grants if grant.team is None and action in grant.actions]
 
 

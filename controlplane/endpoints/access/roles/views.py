@@ -14,6 +14,7 @@ from controlplane.access.roles.custom_roles import check_may_define, get_custom_
 from controlplane.api.endpoints import Endpoint, MutationQuery, actor_of, caller_of, mutation
 from controlplane.api.etags import parse_precondition, respond, version_etag
 from controlplane.api.fields import Query, parse_body
+from controlplane.api.pages import Page, PageQuery, page_response, paginate
 from controlplane.endpoints.access.roles import examples, schemas
 from controlplane.identity.roles import Action, Role
 
@@ -26,15 +27,20 @@ class RoleCollection(Endpoint):
     @extend_schema(
         operation_id="roles_list",
         summary="List roles",
-        description="Returns all built-in and custom roles with their permissions, on one page.",
+        description=(
+            "Returns built-in and custom roles with their permissions. The first page has all built-in roles,"
+            " which `limit` does not count."
+        ),
         tags=["access"],
+        parameters=[PageQuery],
         responses=schemas.RolePage,
         examples=[examples.ROLE_PAGE],
     )
     def get(self, request: Request) -> Response:
-        Query.parse(request)
-        roles = [*Role, *CustomRole.objects.order_by("name")]
-        return Response({"items": [schemas.show_role(role) for role in roles], "next_cursor": None})
+        query = PageQuery.parse(request)
+        page = paginate(request, CustomRole.objects.all(), order=("name",), query=query)
+        built_in = [] if "cursor" in query else list(Role)
+        return page_response(request, Page([*built_in, *page.items], page.next_cursor), schemas.show_role)
 
     @extend_schema(
         operation_id="roles_create",
