@@ -57,7 +57,7 @@ def create_team(
     """Create a team, without members and roles.
 
     \b
-    cpctl teams create ml --title "Machine learning"
+    cpctl teams create billing --title "Billing"
     """
     body = change_options.non_empty(slug=team, title=title, external_group=group, organisation=organisation)
     change = options.ChangeOptions("", dry_run, yes)
@@ -101,7 +101,7 @@ def delete_team(team: TeamName, *, dry_run: options.DryRun = False, yes: options
     """Delete a team with its memberships and roles. It must not own anything.
 
     \b
-    cpctl teams delete ml
+    cpctl teams delete billing
     """
     change = options.ChangeOptions("", dry_run, yes)
     change_options.delete(change_options.path_of(TEAM, team), f"the team {team}", change)
