@@ -23,6 +23,7 @@ from controlplane.access.team_models import Team
 from controlplane.access.teams import memberships
 from controlplane.access.teams.visible_teams import check_may_add_members, get_team_to_change
 from controlplane.endpoints.access.teams.member_views import members_of
+from controlplane.endpoints.access.teams.schemas import show_member
 from controlplane.identity.callers import Caller
 from controlplane.identity.roles import Action, missing_rights
 
@@ -32,8 +33,10 @@ _MAX_CHOICES = 1000
 def member_context(request: HttpRequest, caller: Caller, team: Team) -> dict[str, Any]:
     """Return the members and roles of a team, for its page."""
     visible = visible_bindings(caller).annotate(now=Now())
+    results = load_page(request, caller, members_of(team), order=("name",))
     return {
-        "results": load_page(request, caller, members_of(team), order=("name",)),
+        "results": results,
+        "members": [show_member(member) for member in results.items],
         "own_bindings": visible.filter(team=team).order_by("role", "id")[:_MAX_CHOICES],
         "limited_bindings": visible.filter(owned_by=team)
         .exclude(team=team)
