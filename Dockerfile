@@ -16,7 +16,7 @@ COPY registry/ registry/
 COPY console/ console/
 # The key is random, used for this one command and kept nowhere.
 RUN SECRET_KEY="$(python -c 'import secrets; print(secrets.token_urlsafe(50))')" \
-    ALLOWED_HOSTS=localhost DJANGO_SETTINGS_MODULE=controlplane.settings.production \
+    ALLOWED_HOSTS=localhost PUBLIC_URL=https://localhost DJANGO_SETTINGS_MODULE=controlplane.settings.production \
     /venv/bin/python manage.py collectstatic --no-input \
  && python -m compileall -q .
 

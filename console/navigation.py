@@ -47,6 +47,7 @@ SECTIONS = (
     Section("who-can", "Who can", "Access", "w"),
     Section("tokens", "Tokens", "Access", "k"),
     Section("sessions", "Sessions", "Access", "s"),
+    Section("identity-providers", "Identity providers", "Access", "i"),
     Section("join-tokens", "Join tokens", "Access", "j"),
     Section("docs", "API reference", "Help", "p"),
 )

@@ -7,15 +7,18 @@ from functools import wraps
 from http import HTTPStatus
 from typing import Any, Concatenate, ParamSpec
 
+from django.conf import settings
 from django.contrib.auth.views import redirect_to_login
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
-from controlplane.access.authentication import caller_for
+from console.step_up import ask_for_login
+from controlplane.access.authentication import session_caller
+from controlplane.access.denials import note_denial
 from controlplane.access.models import Principal
 from controlplane.api import pages
 from controlplane.api.problems import STATUS_BY_ERROR
-from controlplane.errors import ControlplaneError, PermissionDenied
+from controlplane.errors import ControlplaneError, PermissionDenied, StepUpRequired
 from controlplane.events import log
 from controlplane.identity.actors import Actor
 from controlplane.identity.callers import Caller
@@ -35,14 +38,25 @@ def page(view: View[Path]) -> Callable[Concatenate[HttpRequest, Path], HttpRespo
         if not is_part(request):
             # Read before the page loads its data, so that its event stream misses nothing.
             request.followed_from = log.last_given()  # type: ignore[attr-defined]  # read by the frame
+        caller = session_caller(request, request.user)
         try:
-            return view(request, caller_for(request.user), *args, **kwargs)
+            return view(request, caller, *args, **kwargs)
+        except StepUpRequired as error:
+            return ask_for_login(request, error)
         except PermissionDenied as error:
+            note_denial(request, caller, error)
+            if not caller.grants:
+                return _no_role_page(request)
             return render(request, "console/denied.html", {"reason": error.detail}, status=403)
         except ControlplaneError as error:
             return problem_page(request, error)
 
     return run
+
+
+def _no_role_page(request: HttpRequest) -> HttpResponse:
+    context = {"contact": settings.ACCESS_CONTACT}
+    return render(request, "console/no_role.html", context, status=HTTPStatus.FORBIDDEN)
 
 
 def problem_page(request: HttpRequest, error: ControlplaneError) -> HttpResponse:

@@ -1,11 +1,9 @@
 """Routes of the console. A section appears in the navigation if a route has its name."""
 
-from django.contrib.auth.views import LogoutView
 from django.urls import include, path
 
-from console import dashboard, search
+from console import dashboard, search, step_up
 from console.fleet import pages as fleet
-from console.login import LoginPage
 from console.overrides import editor, history, resource_types
 from console.overrides import pages as overrides
 
@@ -23,8 +21,8 @@ urlpatterns = [
     path("resource-types/<str:resource_type>/edit", resource_types.edit, name="resource-type-edit"),
     path("agents", fleet.agents, name="agents"),
     path("search", search.search, name="search"),
-    path("login", LoginPage.as_view(), name="login"),
-    path("logout", LogoutView.as_view(next_page="login"), name="logout"),
+    path("login/step-up", step_up.confirm, name="step-up"),
+    path("", include("console.login.urls")),
     path("", include("console.fleet.urls")),
     path("", include("console.agent_configs.urls")),
     path("", include("console.records.urls")),

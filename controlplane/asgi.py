@@ -63,7 +63,7 @@ class Router:
             await self._live(receive, send)
         elif is_health(scope["path"]):
             await self.health(scope, receive, send)
-        elif scope["path"] == gate.PATH:
+        elif scope["path"] in gate.PATHS:
             await self._login(scope, receive, send)
         elif is_password_request(scope):
             await self._passwords(scope, receive, send)

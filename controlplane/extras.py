@@ -8,6 +8,7 @@ from importlib.util import find_spec
 _PACKAGES = {
     "flyte": ("flyteidl", "grpc", "grpc_health", "grpc_reflection"),
     "kubernetes": ("kubernetes",),
+    "scim": ("scim2_models",),
 }
 
 

@@ -48,6 +48,7 @@ _NAT64 = ipaddress.ip_network("64:ff9b::/96")
 # Start of the interface id of addresses that tunnel IPv4 within a site (RFC 5214), for both values of one
 # bit.
 _ISATAP = (0x00005EFE, 0x02005EFE)
+_EVERYWHERE = (ipaddress.ip_network("0.0.0.0/0"), ipaddress.ip_network("::/0"))
 _SECONDS = 10.0
 _MAX_BYTES = 16 * 1024 * 1024
 
@@ -61,6 +62,14 @@ class Target:
     port: int
     path: str
     address: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Limits:
+    """max_bytes: of the response. seconds: for each step."""
+
+    max_bytes: int
+    seconds: float
 
 
 def is_allowed(address: Address, allowed: Sequence[Network]) -> bool:
@@ -112,26 +121,54 @@ def check_target(url: str, allowed: Sequence[Network]) -> Target:
     return Target(parts.scheme, parts.hostname, port, path, addresses[0])
 
 
-def fetch(url: str, *, headers: Mapping[str, str], max_bytes: int = _MAX_BYTES) -> bytes:
-    """GET the URL and return the body. Raises InvalidRequest, RemoteFailed, neither with any header."""
-    target = check_target(url, allowed_networks())
-    connection = _connection(target)
-    until = time.monotonic() + 3 * _SECONDS
+def fetch(
+    url: str,
+    *,
+    headers: Mapping[str, str],
+    max_bytes: int = _MAX_BYTES,
+    seconds: float = _SECONDS,
+    any_address: bool = False,
+) -> bytes:
+    """GET the URL and return the body. Raises InvalidRequest, RemoteFailed, neither with any header.
+
+    any_address: the operator configured the host, so it may have a private address. seconds: for each step.
+    """
+    target = check_target(url, _EVERYWHERE if any_address else allowed_networks())
+    status, body = _exchange(target, "GET", None, headers, _Limits(max_bytes, seconds))
+    if status != http.client.OK:
+        message = f"{target.host} responded with {status} for {target.path[:200]}."
+        raise RemoteFailed(message, status_there=status)
+    return body
+
+
+def post(
+    url: str,
+    body: bytes,
+    *,
+    headers: Mapping[str, str],
+    max_bytes: int = _MAX_BYTES,
+    seconds: float = _SECONDS,
+    any_address: bool = False,
+) -> tuple[int, bytes]:
+    """POST to the URL and return status and body. Raises InvalidRequest, RemoteFailed, as `fetch` does."""
+    target = check_target(url, _EVERYWHERE if any_address else allowed_networks())
+    return _exchange(target, "POST", body, headers, _Limits(max_bytes, seconds))
+
+
+def _exchange(
+    target: Target, method: str, body: bytes | None, headers: Mapping[str, str], limits: _Limits
+) -> tuple[int, bytes]:
+    connection = _connection(target, limits.seconds)
+    until = time.monotonic() + 3 * limits.seconds
     try:
-        connection.request("GET", target.path, headers={**headers, "Host": _host_header(target)})
+        connection.request(method, target.path, body, {**headers, "Host": _host_header(target)})
         response = connection.getresponse()
-        body = _read(response, until, max_bytes)
+        return response.status, _read(response, until, limits.max_bytes)
     except (OSError, http.client.HTTPException) as error:
         reason = str(error) or type(error).__name__
         raise RemoteFailed(f"{target.host} did not send a valid HTTP response: {reason}.") from error
     finally:
         connection.close()
-    if response.status != http.client.OK:
-        raise RemoteFailed(
-            f"{target.host} responded with {response.status} for {target.path[:200]}.",
-            status_there=response.status,
-        )
-    return body
 
 
 def allowed_networks() -> list[Network]:
@@ -144,13 +181,13 @@ class _Pinned(http.client.HTTPConnection):
     target: Target
 
     def connect(self) -> None:
-        self.sock = socket.create_connection((self.target.address, self.target.port), _SECONDS)
+        self.sock = socket.create_connection((self.target.address, self.target.port), self.timeout)
         if self.target.scheme == "https":
             self.sock = ssl.create_default_context().wrap_socket(self.sock, server_hostname=self.target.host)
 
 
-def _connection(target: Target) -> _Pinned:
-    connection = _Pinned(target.host, target.port, timeout=_SECONDS)
+def _connection(target: Target, seconds: float) -> _Pinned:
+    connection = _Pinned(target.host, target.port, timeout=seconds)
     connection.target = target
     return connection
 

@@ -3,6 +3,10 @@
 from django.urls import URLPattern, URLResolver, include, path
 
 from controlplane import openapi
+from controlplane.endpoints.access.login.backchannel import backchannel_logout
+from controlplane.endpoints.access.login.user_info import me
+from controlplane.endpoints.access.oauth.urls import protocol as oauth
+from controlplane.endpoints.access.scim.entry import scim
 from controlplane.endpoints.access.urls import urlpatterns as access
 from controlplane.endpoints.events import views as events
 from controlplane.endpoints.observability import Metrics
@@ -36,8 +40,12 @@ api: Routes = [
 
 urlpatterns = [
     path("metrics", Metrics.as_view()),
+    path("me", me),
+    path("oidc/backchannel-logout", backchannel_logout),
     path("problems", problem_types),
     path("problems/<slug:code>", problem_type),
+    *oauth,
+    path("scim/v2/<path:rest>", scim),
     *flyte,
     path("api/v1/", include(api)),
     path("api/v1alpha1/", include("registry.api.dcm.urls")),

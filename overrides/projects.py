@@ -13,10 +13,11 @@ from django.db.models import Case, When
 from django.db.models.functions import Now
 
 from controlplane.access import audit
+from controlplane.access.organisations import add_project
 from controlplane.errors import FieldError, InvalidRequest, NameTaken, UnknownDomain, UnknownProject
 from controlplane.events.types import EventType
 from controlplane.identity.actors import Actor
-from controlplane.identity.callers import Caller
+from controlplane.identity.callers import Caller, Tenant
 from controlplane.identity.roles import Action
 from controlplane.scopes import Scope
 from overrides import event_types
@@ -43,13 +44,24 @@ class ProjectFields:
 
 
 @transaction.atomic
-def create_project(project_id: str, fields: ProjectFields = ProjectFields(), *, actor: Actor) -> Project:
-    """Register a project; its name defaults to its id. Raises NameTaken, InvalidRequest."""
+def create_project(
+    project_id: str,
+    fields: ProjectFields = ProjectFields(),
+    *,
+    actor: Actor,
+    tenant: Tenant | None = None,
+) -> Project:
+    """Register a project; its name defaults to its id. Raises NameTaken, InvalidRequest.
+
+    tenant: the organisation that gets it; None: the installation.
+    """
     _check_label(project_id)
     check_labels(fields.labels or {})
     project = Project(id=project_id, **_stated_fields(fields))
     project.name = project.name or project_id
     _insert(project, f"The project {project_id!r} already exists.")
+    if tenant is not None:
+        add_project(tenant.id, project_id)
     _record(event_types.PROJECT_CREATED, project, actor, before=None)
     return project
 

@@ -22,6 +22,7 @@ from controlplane.database.roles import WEB, WORKER
 from controlplane.local import Services
 from controlplane.local.programs import Program, free_port, start, stop_all, tail
 from tests.support.api_client import Api, token_for
+from tests.support.identity_provider import IdentityProvider
 from tests.support.paths import ROOT
 from tests.support.properties import load_profile
 from tests.support.services_plugin import running_services
@@ -49,6 +50,14 @@ def _empty_cache() -> None:
 def api(db: None) -> Api:
     """The API as an administrator of everything."""
     return Api(token_for("admin"))
+
+
+@pytest.fixture(scope="session")
+def identity_provider(tmp_path_factory: pytest.TempPathFactory) -> Iterator[IdentityProvider]:
+    """A real OpenID provider, for the in-process server at http://testserver."""
+    provider = IdentityProvider(tmp_path_factory.mktemp("identity-provider"))
+    yield provider
+    provider.stop()
 
 
 @pytest.fixture(scope="session")
@@ -105,7 +114,7 @@ class System:
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self.grpc_port = free_port()
-        environment = {**environment, "FLYTE_GRPC_PORT": str(self.grpc_port)}
+        environment = {**environment, "FLYTE_GRPC_PORT": str(self.grpc_port), "PUBLIC_URL": self.url}
         self.environment = environment
         self.folder = folder
         python, app = sys.executable, ("-m", "celery", "-A", "controlplane")

@@ -16,7 +16,7 @@ from console.cpctl_commands import cpctl, curl
 from console.forms import read_form
 from console.pages import actor_of, load_page, page
 from controlplane.access.models import Principal, PrincipalKind
-from controlplane.access.principals import get_principal
+from controlplane.access.principals import get_visible_principal
 from controlplane.access.role_bindings import bindings_in_force
 from controlplane.access.roles.visible_bindings import visible_bindings
 from controlplane.access.team_models import Team
@@ -50,7 +50,7 @@ def member_context(request: HttpRequest, caller: Caller, team: Team) -> dict[str
 def add(request: HttpRequest, caller: Caller, slug: str) -> HttpResponse:
     team = get_team_to_change(caller, slug)
     check_may_add_members(caller, team)
-    principal = get_principal(read_form(request).get("principal", "").strip())
+    principal = get_visible_principal(caller, read_form(request).get("principal", "").strip())
     memberships.add_member(team, principal, actor=actor_of(caller))
     messages.success(request, f"Added {principal.name} to team {team.slug}.")
     return redirect("team", team.slug)
@@ -59,7 +59,7 @@ def add(request: HttpRequest, caller: Caller, slug: str) -> HttpResponse:
 @page
 def remove(request: HttpRequest, caller: Caller, slug: str, name: str) -> HttpResponse:
     team = get_team_to_change(caller, slug)
-    principal = get_principal(name)
+    principal = get_visible_principal(caller, name)
     change = Change(
         f"Remove {principal.name} from team {team.slug}?",
         _losses(team, principal),

@@ -25,7 +25,7 @@ from controlplane.access.issue_tokens import Issuer
 from controlplane.access.models import Principal, PrincipalKind, Token
 from controlplane.api.problems import STATUS_BY_ERROR
 from controlplane.endpoints.access.schemas import TokenWrite
-from controlplane.errors import ControlplaneError, UnknownToken
+from controlplane.errors import ControlplaneError, PermissionDenied, UnknownToken
 from controlplane.identity.callers import Caller
 from controlplane.identity.roles import Action
 
@@ -112,6 +112,8 @@ def _create(request: HttpRequest, caller: Caller, owner: str) -> tuple[dict[str,
             issuer=Issuer(caller),
             actor=actor_of(caller),
         )
+    except PermissionDenied:
+        raise
     except ControlplaneError as error:
         return {"problem": error}, STATUS_BY_ERROR[type(error)]
     return {"token": token, "secret": secret}, 200

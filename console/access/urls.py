@@ -3,9 +3,12 @@
 from django.urls import path
 
 from console.access import (
+    consent,
+    device,
     join_tokens,
     password,
     people,
+    providers,
     role_bindings,
     roles,
     sessions,
@@ -27,11 +30,15 @@ urlpatterns = [
     path("roles/<str:name>", roles.role, name="role"),
     path("roles/<str:name>/delete", roles.delete, name="role-delete"),
     path("who-can", who_can.who_can, name="who-can"),
+    path("oauth2/consent", consent.consent, name="oauth-consent"),
+    path("device", device.device, name="device"),
     path("tokens", tokens.tokens, name="tokens"),
     path("tokens/<uuid:token_id>/revoke", tokens.revoke, name="token-revoke"),
     path("sessions", sessions.sessions, name="sessions"),
     path("sessions/end-others", sessions.end_others, name="sessions-end"),
     path("sessions/<uuid:session_id>/end", sessions.end, name="session-end"),
+    path("identity-providers", providers.providers, name="identity-providers"),
+    path("identity-providers/<slug:slug>", providers.provider, name="identity-provider"),
     path("account/password", password.change, name="password"),
     path("role-bindings", role_bindings.role_bindings, name="role-bindings"),
     path("role-bindings/<uuid:binding_id>/remove", role_bindings.remove, name="role-binding-remove"),

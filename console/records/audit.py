@@ -31,6 +31,9 @@ _COLUMNS = (
     "object_id",
     "reason",
     "request_id",
+    "client",
+    "identity",
+    "session_hint",
     "before",
     "after",
 )

@@ -1,6 +1,7 @@
 from typing import Any
 
 from django.apps import AppConfig
+from django.conf import settings
 from django.db import connections
 from django.db.models.signals import post_migrate
 from django.db.transaction import atomic
@@ -11,18 +12,35 @@ class AccessConfig(AppConfig):
 
     def import_models(self) -> None:
         super().import_models()
-        from controlplane.access import team_models  # noqa: F401  (tables outside of models.py)
+        # Tables outside of models.py.
+        from controlplane.access import team_models  # noqa: F401
+        from controlplane.access.login.oidc import models as login_models  # noqa: F401
+        from controlplane.access.oauth import models as oauth_models  # noqa: F401
+        from controlplane.access.scim import models as scim_models  # noqa: F401
 
     def ready(self) -> None:
-        from controlplane.access import event_types  # noqa: F401  (registers event types)
+        from controlplane.access import event_types, login_event_types  # noqa: F401  (registers event types)
+        from controlplane.access.oauth import event_types as oauth_event_types  # noqa: F401  (the same)
 
         post_migrate.connect(_grant_rights_on_tables, sender=self)
+        post_migrate.connect(_ensure_built_in_clients, sender=self)
 
 
 def _grant_rights_on_tables(using: str, **arguments: Any) -> None:
     """Grant rights on tables after every `migrate`, since web and worker may not change all new tables."""
     from controlplane.database.roles import grant
+    from controlplane.database.row_security import set_row_security
 
     if "plan" in arguments:  # a flush has none
         with atomic(using), connections[using].cursor() as cursor:
             grant(cursor)
+            set_row_security(cursor, is_on=settings.ORGANISATIONS)
+
+
+def _ensure_built_in_clients(using: str, **arguments: Any) -> None:
+    """Create the built-in OAuth clients after every `migrate` that has their table, and after a flush."""
+    from controlplane.access.oauth.clients import ensure_built_in_clients
+    from controlplane.access.oauth.models import OAuthClient
+
+    if OAuthClient._meta.db_table in connections[using].introspection.table_names():
+        ensure_built_in_clients()

@@ -17,6 +17,8 @@ from controlplane.identity.actors import Actor
 from controlplane.scopes import SEGMENTS, Scope
 
 _ACTION_FIELDS = ("actor_id", "actor", "action", "object_type", "object_id")
+# How the actor was authenticated.
+_LOGIN_FIELDS = ("client", "identity", "session_hint")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +54,7 @@ def record_entries(entries: Sequence[AuditEntry]) -> None:
         raise RuntimeError("Mutations must be recorded within a transaction.")
     copy_rows(
         AuditRecord,
-        (*_ACTION_FIELDS, *SEGMENTS, "team_id", "before", "after", "reason", "request_id"),
+        (*_ACTION_FIELDS, *SEGMENTS, "team_id", "before", "after", "reason", "request_id", *_LOGIN_FIELDS),
         (_audit_row(entry.object_type, entry.mutation, entry.actor) for entry in entries),
     )
     log.append_each([_event_entry(entry.object_type, entry.mutation, entry.actor) for entry in entries])
@@ -71,7 +73,12 @@ def _audit_row(object_type: str, mutation: Mutation, actor: Actor) -> tuple[Any,
         as_json(mutation.after),
         actor.reason,
         actor.request_id,
+        *_login_values(actor),
     )
+
+
+def _login_values(actor: Actor) -> tuple[str | None, ...]:
+    return tuple(getattr(actor, name) or None for name in _LOGIN_FIELDS)
 
 
 def _event_entry(object_type: str, mutation: Mutation, actor: Actor) -> log.Entry:
@@ -117,6 +124,7 @@ def record(
         request_id=actor.request_id,
         team_id=team_id,
         **scope.segments,
+        **dict(zip(_LOGIN_FIELDS, _login_values(actor), strict=True)),
     )
     log.append(
         event_type,

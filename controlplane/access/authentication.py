@@ -9,16 +9,20 @@ from uuid import UUID
 from django.conf import settings
 from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
+from django.http import HttpRequest
 from rest_framework import authentication
 from rest_framework.request import Request
 
 from controlplane.access import tokens
 from controlplane.access.models import Principal, RoleBinding, Token
+from controlplane.access.organisations import confine_to_organisation, enter_organisation
 from controlplane.access.role_bindings import bindings_in_force
+from controlplane.access.step_up import login_of_session, login_of_token, with_login
 from controlplane.access.team_models import Membership, Team
 from controlplane.errors import NotAuthenticated
 from controlplane.identity.callers import ANONYMOUS_READER, Caller
 from controlplane.identity.ceilings import cut, teams_named
+from controlplane.identity.logins import MACHINE, Login
 from controlplane.identity.roles import TeamRef
 
 # Minimum time between two writes per token: "last used" is not worth a write per request.
@@ -47,7 +51,7 @@ class SessionAuthentication(authentication.SessionAuthentication):
         if not isinstance(principal, Principal) or not principal.is_active:
             return None
         self.enforce_csrf(request)
-        return caller_for(principal), None
+        return session_caller(request._request, principal), None
 
 
 class AnonymousReadAuthentication(authentication.BaseAuthentication):
@@ -61,13 +65,27 @@ class AnonymousReadAuthentication(authentication.BaseAuthentication):
 
 def caller_by_header(header: str) -> tuple[Caller, Token]:
     """Return the caller and token for an Authorization header. Raises NotAuthenticated."""
+    token = find_token(bearer_of(header))
+    return authenticated(token.principal, token.scopes, login_of_token(token)), token
+
+
+def bearer_of(header: str) -> str:
+    """Return the secret in an Authorization header. Raises NotAuthenticated."""
     scheme, _, secret = header.partition(" ")
     if scheme.lower() != _SCHEME:
         raise NotAuthenticated(
             "The Authorization header is not a bearer token. Send: Authorization: Bearer cp_pat_…"
         )
-    token = find_token(secret.strip())
-    return caller_for(token.principal, token.scopes), token
+    return secret.strip()
+
+
+def authenticated(
+    principal: Principal, scopes: Sequence[str] | None = None, login: Login = MACHINE
+) -> Caller:
+    """Return the caller of the request in this transaction; it sees only rows of its organisation."""
+    caller = with_login(caller_for(principal, scopes), login)
+    enter_organisation(caller)
+    return caller
 
 
 def find_token(secret: str) -> Token:
@@ -82,6 +100,11 @@ def find_token(secret: str) -> Token:
     if secret.startswith(tokens.Prefix.JOIN):
         raise NotAuthenticated(
             "Join tokens are valid only for POST /api/v1/agents:join. Use the token that it returned."
+        )
+    if secret.startswith((tokens.Prefix.REFRESH, tokens.Prefix.CLIENT_SECRET)):
+        raise NotAuthenticated(
+            "Refresh tokens and client secrets are valid only for POST /oauth2/token. Use the access token"
+            " that it returned."
         )
     tokens_with_secret = Token.objects.filter(digest=tokens.digest(secret))
     token = tokens_with_secret.select_related("principal").annotate(now=Now()).first()
@@ -102,6 +125,11 @@ def _remember_use(token: Token, now: datetime) -> None:
         Token.objects.filter(pk=token.pk).update(last_used_at=Now())
 
 
+def session_caller(request: HttpRequest, principal: Principal) -> Caller:
+    """Return the caller of a request with a console session."""
+    return authenticated(principal, login=login_of_session(request.session))
+
+
 def caller_for(principal: Principal, scopes: Sequence[str] | None = None) -> Caller:
     """Return the caller with the principal's current grants, so that a revoked role has no effect at once.
 
@@ -110,10 +138,13 @@ def caller_for(principal: Principal, scopes: Sequence[str] | None = None) -> Cal
     bindings = list(bindings_of(principal.id))
     grants = tuple(binding.grant for binding in bindings)
     if scopes is not None:
-        grants = cut(grants, scopes, _teams(teams_named(scopes)))
+        grants = cut(grants, scopes, _teams(teams_named(scopes), principal))
+    grants, tenant = confine_to_organisation(principal, grants)
     limits = None if scopes is None else tuple(scopes)
     ends = (binding.expires_at for binding in bindings if binding.expires_at is not None)
-    return Caller(principal.id, principal.name, principal.kind, grants, limits, min(ends, default=None))
+    return Caller(
+        principal.id, principal.name, principal.kind, grants, limits, min(ends, default=None), tenant
+    )
 
 
 def bindings_of(principal_id: UUID) -> QuerySet[RoleBinding]:
@@ -122,5 +153,8 @@ def bindings_of(principal_id: UUID) -> QuerySet[RoleBinding]:
     return bindings_in_force().filter(Q(principal_id=principal_id) | Q(team_id__in=team_ids))
 
 
-def _teams(names: Collection[str]) -> dict[str, TeamRef]:
-    return {team.slug: team.ref for team in Team.objects.filter(slug__in=names)} if names else {}
+def _teams(names: Collection[str], principal: Principal) -> dict[str, TeamRef]:
+    if not names:
+        return {}
+    teams = Team.objects.filter(slug__in=names, organisation=principal.organisation_id)
+    return {team.slug: team.ref for team in teams}

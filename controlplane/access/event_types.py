@@ -11,6 +11,11 @@ declare_audience("role", Action.ACCESS_READ)
 declare_audience("team", Action.ACCESS_READ)
 declare_audience("membership", Action.ACCESS_READ)
 declare_audience("organisation", Action.ACCESS_READ)
+declare_audience("login", Action.ACCESS_READ)
+declare_audience("identity", Action.ACCESS_READ)
+declare_audience("identity_provider", Action.ACCESS_READ)
+
+_TEXTS = {"type": "array", "items": TEXT}
 
 PRINCIPAL_CREATED = register(
     "principal.created",
@@ -51,4 +56,53 @@ MEMBER_ADDED = register(
 )
 MEMBER_REMOVED = register(
     "membership.removed", "A principal was removed from a team.", team=TEXT, principal=TEXT, via=TEXT
+)
+LOGIN_SUCCEEDED = register(
+    "login.succeeded",
+    "A person logged in to the console. `provider` is empty for a password.",
+    principal=TEXT,
+    provider=TEXT,
+)
+LOGIN_FAILED = register(
+    "login.failed",
+    "A login to the console failed. `name` is empty unless a principal has it.",
+    name=TEXT,
+    provider=TEXT,
+    reason=TEXT,
+)
+LOGGED_OUT = register("session.logged_out", "A person logged out.", principal=TEXT, provider=TEXT)
+ROLE_CLAIMED = register(
+    "role.claimed",
+    "A login gave a person teams or roles by claims of the identity provider.",
+    principal=TEXT,
+    provider=TEXT,
+    items=_TEXTS,
+)
+ROLE_UNCLAIMED = register(
+    "role.unclaimed",
+    "A login removed teams or roles that claims of the identity provider no longer give.",
+    principal=TEXT,
+    provider=TEXT,
+    items=_TEXTS,
+)
+IDENTITY_LINKED = register(
+    "identity.linked",
+    "An account at an identity provider was linked to a person.",
+    principal=TEXT,
+    issuer=TEXT,
+)
+IDENTITY_UNLINKED = register(
+    "identity.unlinked",
+    "An account at an identity provider was removed from a person.",
+    principal=TEXT,
+    issuer=TEXT,
+)
+PROVIDER_CREATED = register(
+    "identity_provider.created", "An identity provider was created.", identity_provider=TEXT
+)
+PROVIDER_CHANGED = register(
+    "identity_provider.changed", "An identity provider was changed.", identity_provider=TEXT
+)
+PROVIDER_DELETED = register(
+    "identity_provider.deleted", "An identity provider was deleted.", identity_provider=TEXT
 )

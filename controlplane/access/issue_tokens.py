@@ -15,6 +15,7 @@ from django.db.models.functions import Now
 from controlplane.access import audit, event_types, principals
 from controlplane.access.audit import Mutation
 from controlplane.access.authentication import caller_for
+from controlplane.access.emergency_models import EmergencyAccess
 from controlplane.access.models import Principal, Token
 from controlplane.access.token_lifetimes import (
     Creation,
@@ -53,7 +54,8 @@ def issue_token(
 
     Raises InvalidRequest, PermissionDenied, and NotAuthenticated if the issuer's token was just revoked.
     """
-    parent = lock_token(issuer.token_id) if issuer.token_id else None
+    parent_id = issuer.token_id or _emergency_token(issuer.caller)
+    parent = lock_token(parent_id) if parent_id else None
     _check_rights(principal, issuer.caller)
     creation = Creation(
         now=_database_now(),
@@ -62,7 +64,7 @@ def issue_token(
     )
     expires_at = expiry_of(requested, creation, lifetime_policy())
     return principals.create_token(
-        principal, name=name, expires_at=expires_at, actor=actor, parent_id=issuer.token_id
+        principal, name=name, expires_at=expires_at, actor=actor, parent_id=parent_id
     )
 
 
@@ -145,6 +147,15 @@ def lock_token(token_id: UUID) -> Token:
     if token.expires_at is not None and token.expires_at <= token.now:
         raise NotAuthenticated("Your token has expired. Create a new one.")
     return token
+
+
+def _emergency_token(caller: Caller) -> UUID | None:
+    """Return the token of the caller's emergency access: what a session creates meanwhile ends with it."""
+    if caller.grants_end_at is None or caller.principal_id is None:
+        return None
+    rows = EmergencyAccess.objects.filter(principal_id=caller.principal_id, binding__isnull=False)
+    access = rows.filter(closed_at=None, ends_at__gt=Now()).first()
+    return access.token_id if access else None
 
 
 def _check_rights(principal: Principal, issuer: Caller) -> None:

@@ -10,6 +10,7 @@ from django.contrib.postgres.indexes import BrinIndex
 from django.db import models
 from django.db.models.functions import Now
 
+from controlplane.access.emergency_models import EmergencyAccess  # noqa: F401  (a table of this app)
 from controlplane.access.team_models import Team, Via, organisation_field
 from controlplane.database.scoped import ScopedQuerySet, legal_shape, segment_field
 from controlplane.identity.roles import Action, Grant, Role
@@ -73,6 +74,8 @@ class Token(models.Model):
     expires_at = models.DateTimeField(null=True)
     revoked_at = models.DateTimeField(null=True)
     last_used_at = models.DateTimeField(null=True)
+    # Of an interactive OAuth login: when the person entered credentials. NULL for machine tokens.
+    auth_time = models.DateTimeField(null=True)
     # Few tokens have a parent: the partial index below omits the rest.
     parent = models.ForeignKey(
         "self", null=True, on_delete=models.CASCADE, related_name="children", db_index=False
@@ -91,7 +94,9 @@ class Token(models.Model):
 class Session(models.Model):
     """A browser that is logged in to the console. Only the SHA-256 digest of its cookie is stored.
 
-    data: signed by Django. address: of its last use. browser: such as "Firefox on Linux".
+    data: signed by Django. address: of its last use. browser: such as "Firefox on Linux". provider, identity,
+    provider_sid, id_token (sealed): of a login at an identity provider. auth_time, acr, amr: when and how the
+    person authenticated.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
@@ -103,6 +108,24 @@ class Session(models.Model):
     expires_at = models.DateTimeField(db_index=True)
     address = models.CharField(max_length=45, blank=True)
     browser = models.CharField(max_length=63, blank=True)
+    identity = models.ForeignKey(
+        "access.Identity", null=True, on_delete=models.CASCADE, related_name="sessions"
+    )
+    provider = models.CharField(max_length=63, blank=True, default="", db_default="")
+    provider_sid = models.CharField(max_length=255, blank=True, default="", db_default="")
+    id_token = models.TextField(blank=True, default="", db_default="")
+    auth_time = models.DateTimeField(null=True)
+    acr = models.CharField(max_length=255, blank=True, default="", db_default="")
+    amr: Any = models.JSONField(default=list, db_default=[])
+
+    class Meta:
+        indexes = [
+            models.Index(
+                fields=["provider_sid"],
+                name="session_by_provider_sid",
+                condition=~models.Q(provider_sid=""),
+            )
+        ]
 
     def __str__(self) -> str:
         return f"{self.browser} at {self.address}"
@@ -207,6 +230,10 @@ class AuditRecord(models.Model):
     after: Any = models.JSONField(null=True)
     reason = models.TextField(blank=True, default="")
     request_id = models.CharField(max_length=64)
+    # How the actor was authenticated; NULL in records from before these columns, and for the system.
+    client = models.CharField(max_length=255, null=True)
+    identity = models.CharField(max_length=600, null=True)
+    session_hint = models.CharField(max_length=63, null=True)
 
     objects = ScopedQuerySet["AuditRecord"].as_manager()
 

@@ -10,6 +10,7 @@ from rest_framework.request import Request
 
 from controlplane.errors import NotAuthenticated, PermissionDenied
 from controlplane.identity.callers import Caller
+from controlplane.identity.logins import SENSITIVE
 from controlplane.identity.roles import DELEGATED, FOR_EVERYONE, INSTALLATION_WIDE, TEAM_OWNED, Action
 
 if TYPE_CHECKING:  # rest_framework.views imports this file through its settings
@@ -31,6 +32,8 @@ class DeclaredAction(BasePermission):
         if not may_somewhere(caller, action, delegated=getattr(view, "delegated", False)):
             log.info("access.denied", principal=caller.name, action=action.value)
             raise PermissionDenied(caller.verdict(action).reason, action=action.value)
+        if action in SENSITIVE:  # for other actions it depends on the scope
+            caller.require_recent_login(action)
         return True
 
 
@@ -44,6 +47,8 @@ def may_somewhere(caller: Caller, action: Action, *, delegated: bool = False) ->
     if action in FOR_EVERYONE or action in DELEGATED:
         return caller.verdict(action).allowed
     if action in TEAM_OWNED and caller.owners_for(action):
+        return True
+    if caller.tenant is not None and action in caller.tenant.actions:
         return True
     if action in INSTALLATION_WIDE:
         return caller.verdict(action).allowed

@@ -11,8 +11,10 @@ from uuid import UUID
 from django.db import IntegrityError, transaction
 
 from controlplane.access import audit, event_types, tokens
-from controlplane.access.models import Principal, PrincipalKind, Token
+from controlplane.access.audit import Mutation
+from controlplane.access.models import Principal, PrincipalKind, Session, Token
 from controlplane.access.role_bindings import check_administrator_remains, lock_administrators
+from controlplane.access.team_models import Organisation
 from controlplane.errors import (
     FieldError,
     InvalidRequest,
@@ -20,6 +22,7 @@ from controlplane.errors import (
     UnknownPrincipal,
 )
 from controlplane.identity.actors import Actor
+from controlplane.identity.callers import Caller
 
 _NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._@-]{0,61}[A-Za-z0-9])?")
 
@@ -32,8 +35,18 @@ def get_principal(name: str) -> Principal:
     return principal
 
 
+def get_visible_principal(caller: Caller, name: str) -> Principal:
+    """Return a principal that the caller may name. Raises UnknownPrincipal for other organisations'."""
+    principal = get_principal(name)
+    if caller.tenant is not None and principal.organisation_id != caller.tenant.id:
+        raise UnknownPrincipal(f"The principal {name[:80]!r} does not exist.")
+    return principal
+
+
 @transaction.atomic
-def create_principal(name: str, *, kind: str, actor: Actor, password: str = "") -> Principal:
+def create_principal(
+    name: str, *, kind: str, actor: Actor, password: str = "", organisation: Organisation | None = None
+) -> Principal:
     """Create a principal without roles. Only people have passwords. Raises NameTaken, InvalidRequest."""
     if not _NAME.fullmatch(name):
         message = (
@@ -42,6 +55,8 @@ def create_principal(name: str, *, kind: str, actor: Actor, password: str = "") 
         )
         raise InvalidRequest(message, errors=[FieldError("/name", "malformed", message)])
     principal = Principal(name=name, kind=kind)
+    if organisation is not None:
+        principal.organisation = organisation
     if password:
         principal.set_password(password)
     else:
@@ -76,6 +91,8 @@ def set_active(name: str, *, is_active: bool, actor: Actor) -> Principal:
     principal.is_active = is_active
     principal.save(update_fields=["is_active"])
     check_administrator_remains()
+    if not is_active:
+        _end_sessions(principal, actor)
     audit.record(
         event_types.PRINCIPAL_CHANGED,
         "principal",
@@ -86,6 +103,20 @@ def set_active(name: str, *, is_active: bool, actor: Actor) -> Principal:
         data={"principal": name, "is_active": is_active},
     )
     return principal
+
+
+def _end_sessions(principal: Principal, actor: Actor) -> None:
+    """End the sessions, which must not come back when the principal is enabled again."""
+    session_ids = list(Session.objects.filter(principal=principal).values_list("id", flat=True))
+    Session.objects.filter(id__in=session_ids).delete()
+    state = {"principal": principal.name}
+    endings = [
+        Mutation(
+            event_types.SESSION_ENDED, str(session_id), state, None, {**state, "session_id": str(session_id)}
+        )
+        for session_id in session_ids
+    ]
+    audit.record_many("session", endings, actor=actor)
 
 
 @transaction.atomic

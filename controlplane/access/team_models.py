@@ -36,6 +36,16 @@ class Organisation(models.Model):
         return self.slug
 
 
+class OrganisationProject(models.Model):
+    """A project of an organisation. Projects without a row belong to the installation."""
+
+    project = models.CharField(primary_key=True, max_length=63)
+    organisation = models.ForeignKey(Organisation, on_delete=models.PROTECT, related_name="projects")
+
+    def __str__(self) -> str:
+        return self.project
+
+
 def organisation_field() -> models.ForeignKey[Organisation, Organisation]:
     """Return a column for the organisation of a row."""
     return models.ForeignKey(

@@ -21,6 +21,11 @@ class Prefix(StrEnum):
     AGENT = "cp_agt_"
     # Belongs to no principal: it admits one or a few agents (registry.joining.join).
     JOIN = "cp_joi_"
+    # Issued by the authorization server (controlplane.access.oauth).
+    OAUTH = "cp_oat_"
+    # Authenticate no request to the API; only /oauth2/token accepts them.
+    REFRESH = "cp_ort_"
+    CLIENT_SECRET = "cp_ocs_"  # noqa: S105  (a prefix)
 
 
 def new_token(prefix: Prefix) -> str:

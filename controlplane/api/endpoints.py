@@ -10,12 +10,14 @@ from typing import Any, ClassVar, TypeVar
 from django.db import transaction
 from rest_framework import serializers
 from rest_framework.request import Request
+from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from controlplane.access.denials import note_denial
 from controlplane.api import idempotency
 from controlplane.api.fields import Query
 from controlplane.api.throttles import AnonymousThrottle, CallerThrottle, count_anonymous
-from controlplane.errors import ControlplaneError, NotAuthenticated
+from controlplane.errors import ControlplaneError, NotAuthenticated, PermissionDenied
 from controlplane.identity.actors import Actor
 from controlplane.identity.callers import Caller
 from controlplane.identity.roles import Action
@@ -54,6 +56,11 @@ class Endpoint(APIView):
             if request.method not in self.unlimited_methods:
                 count_anonymous(request._request)
             raise
+
+    def handle_exception(self, exc: Exception) -> Response:
+        if isinstance(exc, PermissionDenied) and isinstance(self.request.user, Caller):
+            note_denial(self.request._request, self.request.user, exc)
+        return super().handle_exception(exc)
 
     def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Any:
         response = super().finalize_response(request, response, *args, **kwargs)

@@ -64,6 +64,10 @@ EXPLANATIONS: dict[str, Explanation] = {
         "The request has no valid token or session.",
         "Send `Authorization: Bearer <token>` with a token that has not expired or been revoked.",
     ),
+    "insufficient_user_authentication": Explanation(
+        "The action is sensitive, and your login is not recent enough for it.",
+        "Log in again, then repeat the request. `max_age` is the longest accepted age in seconds.",
+    ),
     "permission_denied": Explanation("You do not have permission for this action at this scope.", _ASK_ADMIN),
     "insecure_transport": Explanation(
         "Tokens are accepted only over HTTPS.", "Send the request to the https:// address of the server."
@@ -129,6 +133,11 @@ EXPLANATIONS: dict[str, Explanation] = {
         "The token does not exist or was revoked.", "List the tokens, or create one."
     ),
     "unknown_role_binding": Explanation("The role binding does not exist.", _LIST_THEM),
+    "unknown_oauth_client": Explanation("The OAuth client does not exist.", _LIST_THEM),
+    "unknown_device": Explanation(
+        "No device waits with this code.", "Check the code that the device shows, or start again there."
+    ),
+    "unknown_client_secret": Explanation("The OAuth client has no such secret.", _LIST_THEM),
     "conflict": Explanation(
         "The request conflicts with the current state of the resource.",
         "Read the resource again, and adapt the request.",
@@ -192,9 +201,43 @@ EXPLANATIONS: dict[str, Explanation] = {
         "The resource exists, and replacing or deleting it requires If-Match.",
         "Read it first, and send its ETag in If-Match.",
     ),
+    "unknown_identity_provider": Explanation(
+        "The identity provider does not exist, or it is not active.", _LIST_THEM
+    ),
+    "unknown_identity": Explanation(
+        "The identity does not exist, or it was removed.", "List the identities of the person."
+    ),
+    "login_refused": Explanation(
+        "The login at the identity provider succeeded, but its answer is not acceptable here.",
+        "Read `detail`. Start the login again; if it is refused again, ask your operator.",
+    ),
+    "too_many_groups": Explanation(
+        "The identity provider left out the groups because the account has too many.",
+        "Ask your operator to use app roles (`roles` claim) instead of groups.",
+    ),
+    "redirect_not_allowed": Explanation(
+        "The URL to return to after login or logout is at another site.",
+        "Use a path of this server. The operator can allow other origins with LOGIN_REDIRECT_ORIGINS.",
+    ),
+    "invalid_identity_provider": Explanation(
+        "The configuration of the identity provider is invalid.", _SEE_ERRORS
+    ),
+    "setting_is_read_only": Explanation(
+        "The object is configured by the operator in a file or an environment variable.",
+        "Ask the operator to change it there.",
+    ),
+    "secrets_unavailable": Explanation(
+        "The server cannot encrypt or decrypt stored secrets: its key file is missing, invalid, or lacks a"
+        " key.",
+        "Ask the operator to correct the file in the setting SECRETS_KEY_FILE; `detail` says what is wrong.",
+    ),
     "remote_failed": Explanation(
         "A remote server did not respond as expected.",
         "Check the remote server's address and status, then send the request again.",
+    ),
+    "issuer_unavailable": Explanation(
+        "The token's issuer does not respond, and the server does not know its signing keys.",
+        "Send the request again after a minute. The operator can check the issuer's address and status.",
     ),
     "events_gone": Explanation(
         "The events after this position have expired and were deleted.",

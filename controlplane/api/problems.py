@@ -15,6 +15,7 @@ from rest_framework.response import Response
 from rest_framework.views import set_rollback
 
 from controlplane import errors
+from controlplane.api.challenges import challenge_for
 from controlplane.api.fields import field_errors
 from controlplane.observability.request_ids import current_request_id
 
@@ -61,6 +62,9 @@ STATUS_BY_ERROR: dict[type[errors.ControlplaneError], HTTPStatus] = {
     errors.UnknownRole: HTTPStatus.NOT_FOUND,
     errors.UnknownMember: HTTPStatus.NOT_FOUND,
     errors.UnknownOrganisation: HTTPStatus.NOT_FOUND,
+    errors.UnknownOAuthClient: HTTPStatus.NOT_FOUND,
+    errors.UnknownDevice: HTTPStatus.NOT_FOUND,
+    errors.UnknownClientSecret: HTTPStatus.NOT_FOUND,
     errors.Conflict: HTTPStatus.CONFLICT,
     errors.NameTaken: HTTPStatus.CONFLICT,
     errors.DuplicateInstance: HTTPStatus.CONFLICT,
@@ -77,10 +81,20 @@ STATUS_BY_ERROR: dict[type[errors.ControlplaneError], HTTPStatus] = {
     errors.KeyReused: HTTPStatus.UNPROCESSABLE_ENTITY,
     errors.VersionMismatch: HTTPStatus.PRECONDITION_FAILED,
     errors.VersionRequired: HTTPStatus.PRECONDITION_REQUIRED,
+    errors.StepUpRequired: HTTPStatus.UNAUTHORIZED,
+    errors.UnknownIdentityProvider: HTTPStatus.NOT_FOUND,
+    errors.UnknownIdentity: HTTPStatus.NOT_FOUND,
+    errors.LoginRefused: HTTPStatus.FORBIDDEN,
+    errors.TooManyGroups: HTTPStatus.FORBIDDEN,
+    errors.RedirectNotAllowed: HTTPStatus.FORBIDDEN,
+    errors.InvalidIdentityProvider: HTTPStatus.UNPROCESSABLE_ENTITY,
+    errors.SettingIsReadOnly: HTTPStatus.CONFLICT,
+    errors.SecretsUnavailable: HTTPStatus.SERVICE_UNAVAILABLE,
     errors.RemoteFailed: HTTPStatus.UNPROCESSABLE_ENTITY,
     errors.UnknownJoinToken: HTTPStatus.NOT_FOUND,
     errors.AgentRetired: HTTPStatus.GONE,
     errors.EventsGone: HTTPStatus.GONE,
+    errors.IssuerUnavailable: HTTPStatus.SERVICE_UNAVAILABLE,
     errors.TooManyAttempts: HTTPStatus.TOO_MANY_REQUESTS,
 }
 
@@ -90,7 +104,8 @@ def problem_response(exc: Exception, context: dict[str, Any]) -> Response | None
     if isinstance(exc, errors.ControlplaneError):
         # Without it, the transaction would be committed, since the exception is handled here.
         set_rollback()
-        return _own_error_response(exc)
+        request = context.get("request")
+        return _own_error_response(exc, has_token=request is not None and "Authorization" in request.headers)
     if isinstance(exc, OperationalError | InterfaceError):
         set_rollback()
         log.warning("database.unavailable", error=str(exc).strip())
@@ -172,10 +187,12 @@ def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
     )
 
 
-def _own_error_response(exc: errors.ControlplaneError) -> Response:
+def _own_error_response(exc: errors.ControlplaneError, *, has_token: bool = False) -> Response:
     status = STATUS_BY_ERROR[type(exc)]
     document = problem(status, exc.code, exc.title, exc.detail, field_errors=exc.errors, members=exc.members)
-    headers = {"WWW-Authenticate": "Bearer"} if status == HTTPStatus.UNAUTHORIZED else {}
+    headers = {}
+    if status == HTTPStatus.UNAUTHORIZED:
+        headers["WWW-Authenticate"] = challenge_for(exc, has_token=has_token)
     if (seconds := exc.members.get("retry_after")) is not None:
         headers["Retry-After"] = str(seconds)
     return Response(document, status=status, content_type=CONTENT_TYPE, headers=headers)

@@ -11,8 +11,11 @@ from controlplane.api.problems import plain_response
 from controlplane.errors import InsecureTransport
 
 _API = "/api/"
+_SCIM = "/scim/"
 # Prometheus sends a token too.
 _METRICS = "/metrics"
+# Browsers are redirected from these two; clients send their secrets to the others.
+_OAUTH, _PAGES = "/oauth2/", ("/oauth2/authorize", "/oauth2/consent")
 
 
 class PermanentRedirect(HttpResponseRedirect):
@@ -38,7 +41,8 @@ class TransportMiddleware:
 
 
 def _takes_tokens(path: str) -> bool:
-    return path.startswith(_API) or path == _METRICS
+    is_protocol = path.startswith(_OAUTH) and path not in _PAGES
+    return path.startswith((_API, _SCIM)) or path == _METRICS or is_protocol
 
 
 def _redirect_without_slash(request: HttpRequest) -> HttpResponse | None:

@@ -19,6 +19,8 @@ class AdvisoryLock(IntEnum):
     AGENT_CONFIG_FILES = 7_402_115
     # Held by the session of the one watcher that stores the cluster's documents.
     AGENT_CONFIG_CLUSTER = 7_402_116
+    # Rotation of the keys that sign JWTs.
+    SIGNING_KEYS = 7_402_118
     # Roles belong to the whole database cluster: one process at a time creates them.
     DATABASE_ROLES = 0x726F6C6573
 

@@ -4,21 +4,32 @@ ControlplaneError
 ├── InvalidRequest          one or many FieldErrors
 │   ├── InvalidScope, InvalidAttributes, InvalidTypeDefinition
 ├── LevelNotAllowed, InheritedConflict, RailBroken, ConfirmationRequired, InvalidProvider
-├── NotAuthenticated, PermissionDenied
+├── NotAuthenticated
+├── PermissionDenied        StepUpRequired
 ├── NotFound                UnknownProject, UnknownDomain, UnknownResourceType, UnknownOverride,
 │                           UnknownAgent, UnknownProvider, UnknownTaskType, UnknownEnvironment,
 │                           UnknownJoinToken, UnknownAgentConfig, UnknownPrincipal, ...
 ├── Conflict                NameTaken, DuplicateInstance, ServiceTypeTaken, StillInUse, ManagedElsewhere,
 │                           SourceIsReadOnly, LimitReached, KeyInFlight, PatchFailed
-└── InvalidAgentConfig, VersionMismatch, VersionRequired, AgentRetired, EventsGone, RemoteFailed, KeyReused
+└── InvalidAgentConfig, VersionMismatch, VersionRequired, AgentRetired, EventsGone, RemoteFailed, KeyReused,
+    SecretsUnavailable, IssuerUnavailable, LoginRefused, RedirectNotAllowed, SettingIsReadOnly
 """
 
 from __future__ import annotations
 
 from uuid import UUID
 
+from controlplane.errors.access import NotAuthenticated as NotAuthenticated
+from controlplane.errors.access import PermissionDenied as PermissionDenied
+from controlplane.errors.access import SecretsUnavailable as SecretsUnavailable
+from controlplane.errors.access import StepUpRequired as StepUpRequired
 from controlplane.errors.base import ControlplaneError as ControlplaneError
 from controlplane.errors.field_error import FieldError as FieldError
+from controlplane.errors.login import InvalidIdentityProvider as InvalidIdentityProvider
+from controlplane.errors.login import LoginRefused as LoginRefused
+from controlplane.errors.login import RedirectNotAllowed as RedirectNotAllowed
+from controlplane.errors.login import SettingIsReadOnly as SettingIsReadOnly
+from controlplane.errors.login import TooManyGroups as TooManyGroups
 from controlplane.errors.not_found import *  # noqa: F403  (one name for each object that may be missing)
 
 
@@ -80,16 +91,6 @@ class InvalidProvider(ControlplaneError):
 class ConfirmationRequired(ControlplaneError):
     code = "confirmation_required"
     title = "Confirmation required"
-
-
-class NotAuthenticated(ControlplaneError):
-    code = "not_authenticated"
-    title = "Authentication required"
-
-
-class PermissionDenied(ControlplaneError):
-    code = "permission_denied"
-    title = "Permission denied"
 
 
 class InsecureTransport(ControlplaneError):
@@ -194,6 +195,13 @@ class VersionRequired(ControlplaneError):
 class RemoteFailed(ControlplaneError):
     code = "remote_failed"
     title = "Remote server failed"
+
+
+class IssuerUnavailable(ControlplaneError):
+    """The keys of an issuer are unknown and cannot be fetched, so that its tokens cannot be judged."""
+
+    code = "issuer_unavailable"
+    title = "Issuer unavailable"
 
 
 class EventsGone(ControlplaneError):

@@ -118,3 +118,28 @@ class UnknownToken(NotFound):
 class UnknownRoleBinding(NotFound):
     code = "unknown_role_binding"
     title = "Role binding not found"
+
+
+class UnknownOAuthClient(NotFound):
+    code = "unknown_oauth_client"
+    title = "OAuth client not found"
+
+
+class UnknownDevice(NotFound):
+    code = "unknown_device"
+    title = "Device not found"
+
+
+class UnknownClientSecret(NotFound):
+    code = "unknown_client_secret"
+    title = "Client secret not found"
+
+
+class UnknownIdentityProvider(NotFound):
+    code = "unknown_identity_provider"
+    title = "Identity provider not found"
+
+
+class UnknownIdentity(NotFound):
+    code = "unknown_identity"
+    title = "Identity not found"

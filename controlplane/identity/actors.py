@@ -8,12 +8,19 @@ from uuid import UUID
 
 @dataclass(frozen=True, slots=True)
 class Actor:
-    """The actor of a change. `principal_id` is None for the system itself: sweeps, seeding, commands."""
+    """The actor of a change. `principal_id` is None for the system itself: sweeps, seeding, commands.
+
+    client: the OAuth client, if any. identity: the identity at a provider, as `<issuer>#<subject>`.
+    session_hint: the session or token in use, by its first characters; never a secret.
+    """
 
     principal_id: UUID | None
     name: str
     request_id: str = ""
     reason: str = ""
+    client: str = ""
+    identity: str = ""
+    session_hint: str = ""
 
 
 def system(part: str) -> Actor:

@@ -9,6 +9,7 @@ from uuid import UUID
 from controlplane.errors import PermissionDenied
 from controlplane.identity.actors import Actor
 from controlplane.identity.ceilings import allows_for_everyone
+from controlplane.identity.logins import MACHINE, Login, StepUpPolicy
 from controlplane.identity.roles import (
     FOR_EVERYONE,
     Action,
@@ -24,11 +25,22 @@ from controlplane.scopes import Scope
 
 
 @dataclass(frozen=True, slots=True)
+class Tenant:
+    """The organisation of a caller. actions: what the caller may do in it as a whole."""
+
+    id: UUID
+    slug: str
+    actions: frozenset[Action] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
 class Caller:
     """The caller of a request. `principal_id` is None only for the anonymous reader of a trial.
 
     scopes: of the token in use, which have cut the grants; None for a token or session without a ceiling.
     grants_end_at: when the first of the grants expires; None if none does.
+    tenant: the caller's organisation; None for callers of the installation itself.
+    step_up: the policy for sensitive actions if the login is not recent enough for it; None if it is.
     """
 
     principal_id: UUID | None
@@ -37,6 +49,9 @@ class Caller:
     grants: tuple[Grant, ...]
     scopes: tuple[str, ...] | None = None
     grants_end_at: datetime | None = None
+    tenant: Tenant | None = None
+    login: Login = MACHINE
+    step_up: StepUpPolicy | None = None
 
     # Read by DRF and django_structlog.
     is_authenticated = True
@@ -62,6 +77,22 @@ class Caller:
         verdict = self.verdict(action, scope, owner)
         if not verdict.allowed:
             raise PermissionDenied(verdict.reason, action=action.value)
+        self.require_recent_login(action, scope)
+
+    def require_recent_login(self, action: Action, scope: Scope = Scope()) -> None:
+        """Raise StepUpRequired if the action is sensitive and the login is not recent."""
+        if self.step_up and self.step_up.covers(action, scope):
+            raise self.step_up.refusal(f"{action} at {scope}")
+
+    def require_recent_login_for(self, object_count: int) -> None:
+        """Raise StepUpRequired if the request changes many objects and the login is not recent."""
+        if self.step_up and object_count > self.step_up.most_objects:
+            raise self.step_up.refusal(f"A change of {object_count} objects")
+
+    def require_to_create_projects(self) -> None:
+        """Raise PermissionDenied unless the caller may create projects, in its organisation if it has one."""
+        if self.tenant is None or Action.PROJECT_WRITE not in self.tenant.actions:
+            self.require(Action.PROJECT_WRITE, Scope())
 
     def scopes_for(self, action: Action) -> list[Scope]:
         """Return the scopes at and below which the caller may perform the action."""
@@ -86,7 +117,15 @@ class Caller:
         return owners
 
     def actor(self, request_id: str, reason: str = "") -> Actor:
-        return Actor(self.principal_id, self.name, request_id, reason)
+        return Actor(
+            self.principal_id,
+            self.name,
+            request_id,
+            reason,
+            client=self.login.client,
+            identity=self.login.identity,
+            session_hint=self.login.session_hint,
+        )
 
 
 ANONYMOUS_READER = Caller(None, "anonymous", "anonymous", (Grant(Role.VIEWER, Scope()),))

@@ -25,6 +25,7 @@ _BY_SCOPE = {
             Action.PROJECT_WRITE,
         }
     ),
+    "scim": frozenset(),
     "agents": frozenset(
         {
             Action.AGENT_READ,
@@ -35,6 +36,8 @@ _BY_SCOPE = {
         }
     ),
 }
+# For the SCIM endpoints alone, which check it themselves.
+SCIM = "scim"
 _PUBLISHING = frozenset({Action.AGENT_CONFIG_READ, Action.AGENT_CONFIG_PUBLISH})
 # What everyone with a token may do is cut too: a token with a ceiling must not create one without.
 _FOR_EVERYONE = frozenset({Action.SELF_READ, Action.AGENT_JOIN})

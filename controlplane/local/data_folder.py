@@ -8,6 +8,7 @@ full disk.
 
 from __future__ import annotations
 
+import base64
 import fcntl
 import hashlib
 import os
@@ -92,6 +93,14 @@ def secret_key(folder: Path) -> str:
     if not file.exists():
         write_private(file, secrets.token_urlsafe(50) + "\n")
     return file.read_text().strip()
+
+
+def secrets_key_file(folder: Path) -> Path:
+    """Return the file with the key that encrypts stored secrets, which is created once."""
+    file = folder / "secrets.keys"
+    if not file.exists():
+        write_private(file, f"k1:{base64.b64encode(secrets.token_bytes(32)).decode()}\n")
+    return file
 
 
 def _check(folder: Path) -> None:

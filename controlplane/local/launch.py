@@ -20,6 +20,7 @@ from controlplane.local.data_folder import (
     environment_file,
     private_folder,
     secret_key,
+    secrets_key_file,
     volatile_folder,
     write_environment,
 )
@@ -117,14 +118,15 @@ class _Launch:
             self.say(banner(self.folder, self.options, seconds))
             self.supervisor.watch()
 
-    def _external_urls(self) -> dict[str, str]:
+    def _operator_environment(self) -> dict[str, str]:
         saved_files = [
             environment_file(Path(os.environ.get("DATA_DIR", ".data"))),
             environment_file(self.folder),
         ]
-        urls = external_services.external_urls(
-            external_services.operator_environment(os.environ, saved_files)
-        )
+        return external_services.operator_environment(os.environ, saved_files)
+
+    def _external_urls(self) -> dict[str, str]:
+        urls = external_services.external_urls(self._operator_environment())
         for name in urls:
             self.say(f"Using the external service in {name}.")
         external_services.check_reachable(urls)
@@ -141,7 +143,13 @@ class _Launch:
 
     def _environment(self, urls: Mapping[str, str], volatile: Path, undo: ExitStack) -> dict[str, str]:
         """Return the environment of all processes, and save a part for `manage.py` in other terminals."""
-        shared = {**urls, "SECRET_KEY": secret_key(self.folder), "PORT": str(self.options.port)}
+        chosen_key_file = self._operator_environment().get("SECRETS_KEY_FILE")
+        shared = {
+            **urls,
+            "SECRET_KEY": secret_key(self.folder),
+            "SECRETS_KEY_FILE": chosen_key_file or str(secrets_key_file(self.folder)),
+            "PORT": str(self.options.port),
+        }
         file = write_environment(self.folder, shared)
         undo.callback(lambda: file.unlink(missing_ok=True))
         return {

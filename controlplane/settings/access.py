@@ -9,6 +9,7 @@ __all__ = [
     "LOGIN_FAILURES_PER_ADDRESS",
     "LOGIN_FAILURES_PER_NAME",
     "LOGIN_REQUESTS_PER_ADDRESS",
+    "ORGANISATIONS",
     "PASSWORD_HASHERS",
     "PASSWORD_QUEUE",
     "PASSWORD_THREADS",
@@ -77,6 +78,12 @@ THROTTLE_ANONYMOUS_PER_MINUTE = env.integer(
     "THROTTLE_ANONYMOUS_PER_MINUTE",
     default=600,
     meaning="API requests per minute from one address without a valid token; further requests get 429.",
+)
+ORGANISATIONS = env.boolean(
+    "ORGANISATIONS",
+    default=False,
+    meaning="Keep several organisations apart: principals of one see only its projects and teams. Run"
+    " `manage.py migrate` after a change: it turns row-level security on or off.",
 )
 TOKEN_DEFAULT_DAYS = env.integer(
     "TOKEN_DEFAULT_DAYS",

@@ -11,12 +11,17 @@ from controlplane.settings.cors import *
 from controlplane.settings.database import *
 from controlplane.settings.flyte import *
 from controlplane.settings.liveness import *
+from controlplane.settings.login import *
 from controlplane.settings.logs import *
+from controlplane.settings.oauth import *
 from controlplane.settings.outgoing import *
 from controlplane.settings.overrides import *
 from controlplane.settings.probes import *
 from controlplane.settings.queue import *
+from controlplane.settings.scim import *
+from controlplane.settings.secrets import *
 from controlplane.settings.security import *
+from controlplane.settings.step_up import *
 from controlplane.settings.web import *
 
 BASE_DIR = Path(__file__).resolve().parents[2]
@@ -38,6 +43,8 @@ INSTALLED_APPS = [
     "django.contrib.staticfiles",
     "django.contrib.postgres",
     "django_structlog",
+    # All its tables are replaced by those of controlplane.access.oauth.
+    "oauth2_provider",
     "rest_framework",
     "drf_spectacular",
     "drf_spectacular_sidecar",
@@ -48,7 +55,7 @@ INSTALLED_APPS = [
 ]
 MIGRATION_MODULES = {
     label: f"migrations.{label}" for label in (app.rpartition(".")[2] for app in APPS_WITH_TABLES)
-}
+} | {"oauth2_provider": None}
 
 MIDDLEWARE = [
     "controlplane.observability.request_ids.RequestIdMiddleware",
@@ -59,6 +66,7 @@ MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "csp.middleware.CSPMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
+    "controlplane.access.denials.DenialMiddleware",
     "controlplane.access.login.session_store.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",

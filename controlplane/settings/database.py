@@ -7,6 +7,7 @@ from psycopg import ProgrammingError
 from psycopg.conninfo import conninfo_to_dict
 
 from controlplane.settings import environment as env
+from controlplane.settings.access import ORGANISATIONS
 
 __all__ = ["DATABASES"]
 
@@ -58,6 +59,8 @@ def _database(url: str) -> dict[str, Any]:
     django_settings = {setting: parameters.pop(parameter, "") for parameter, setting in _DJANGO_NAMES.items()}
     return {
         "ENGINE": "django.db.backends.postgresql",
+        # Row-level security limits one transaction, so a request must be one (ORGANISATIONS).
+        "ATOMIC_REQUESTS": ORGANISATIONS,
         **django_settings,
         "OPTIONS": parameters,
         "CONN_MAX_AGE": _MAX_AGE,

@@ -17,6 +17,7 @@ for _name, _value in read_environment(environment_file(DATA_DIR)).items():
 # Enough for --help; `make up` creates a real key for this machine.
 os.environ.setdefault("SECRET_KEY", "not-a-secret-and-not-for-use-outside-this-machine-1234567890")
 os.environ.setdefault("ALLOWED_HOSTS", "localhost,127.0.0.1,[::1]")
+os.environ.setdefault("PUBLIC_URL", f"http://localhost:{os.environ.get('PORT') or 8000}")
 # For a trial, anybody can publish immediately; in production a team serves only what it was granted.
 os.environ.setdefault("AGENT_CONFIGS_MODE", "open")
 
@@ -26,6 +27,7 @@ SECURE_SSL_REDIRECT = False
 SECURE_HSTS_SECONDS = 0
 SESSION_COOKIE_SECURE = False
 SESSION_COOKIE_NAME = "cp-session"
+LOGIN_COOKIE_NAME = "cp-login"
 CSRF_COOKIE_SECURE = False
 CSRF_COOKIE_NAME = "cp-csrf"
 # No collectstatic after an edit.

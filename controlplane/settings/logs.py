@@ -59,6 +59,9 @@ LOGGING: dict[str, Any] = {
     "loggers": {
         # Repeats, without the request id, what django_structlog logs.
         "django.request": {"level": "CRITICAL"},
+        # Their debug lines contain tokens and codes.
+        "oauthlib": {"level": "WARNING"},
+        "oauth2_provider": {"level": "WARNING"},
         "django.security.DisallowedHost": {"level": "CRITICAL"},
     },
 }

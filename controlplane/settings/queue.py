@@ -102,6 +102,11 @@ CELERY_BEAT_SCHEDULE: dict[str, dict[str, Any]] = {
         "schedule": 60,
         "options": {"expires": 50},
     },
+    "delete expired logins of OAuth clients, and warn of secrets that expire": {
+        "task": "access.tidy_oauth",
+        "schedule": 3600,
+        "options": {"expires": 3000},
+    },
     "delete expired idempotency keys": {
         "task": "api.purge_idempotency_keys",
         "schedule": 3600,

@@ -18,6 +18,7 @@ __all__ = [
     "CSRF_FAILURE_VIEW",
     "CSRF_TRUSTED_ORIGINS",
     "DEBUG",
+    "LOGIN_COOKIE_NAME",
     "SECRET_KEY",
     "SECRET_KEY_FALLBACKS",
     "SECURE_CONTENT_TYPE_NOSNIFF",
@@ -34,8 +35,17 @@ __all__ = [
     "SESSION_COOKIE_SAMESITE",
     "SESSION_COOKIE_SECURE",
     "SESSION_ENGINE",
+    "SESSION_IDLE_MINUTES",
     "X_FRAME_OPTIONS",
 ]
+
+
+def session_hours(raw: str) -> int:
+    hours = int(raw)
+    if not 1 <= hours <= 24:
+        raise ValueError("must be from 1 to 24")
+    return hours
+
 
 DEBUG = False
 SECRET_KEY = env.text(
@@ -77,7 +87,20 @@ SESSION_COOKIE_NAME = "__Host-cp-session"
 SESSION_COOKIE_SECURE = True
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Lax"
-SESSION_COOKIE_AGE = 12 * 3600
+SESSION_COOKIE_AGE = 3600 * env.parsed(
+    "SESSION_HOURS",
+    session_hours,
+    default="12",
+    meaning="Longest life in hours of a console session, at most 24, whether or not it is used.",
+)
+SESSION_IDLE_MINUTES = env.integer(
+    "SESSION_IDLE_MINUTES",
+    default=60,
+    minimum=2,
+    meaning="Minutes without use after which a console session ends.",
+)
+# The browser's part of a login at an identity provider: ten minutes, for one use.
+LOGIN_COOKIE_NAME = "__Host-cp-login"
 SESSION_ENGINE = "controlplane.access.login.session_store"
 CSRF_COOKIE_NAME = "__Host-cp-csrf"
 CSRF_COOKIE_SECURE = True
@@ -90,7 +113,7 @@ SECURE_SSL_REDIRECT = env.boolean(
     default=True,
     meaning="Redirect browsers from plain HTTP to HTTPS.",
 )
-SECURE_REDIRECT_EXEMPT = [r"^api/", r"^metrics$"]
+SECURE_REDIRECT_EXEMPT = [r"^api/", r"^scim/", r"^metrics$", r"^oauth2/(?!authorize|consent)"]
 SECURE_PROXY_SSL_HEADER: tuple[str, str] | None = (
     ("HTTP_X_FORWARDED_PROTO", "https")
     if env.boolean(

@@ -103,6 +103,7 @@ class ImportOverrides(Endpoint):
             caller_of(request).require(Action.OVERRIDE_FORCE, Scope())
         findings = _read(body)
         _refuse_problems(findings.problems)
+        caller_of(request).require_recent_login_for(len(findings.statements))
         if any(missing_names(findings)):
             caller_of(request).require(Action.PROJECT_WRITE, Scope())
         result = apply_findings(

@@ -52,10 +52,10 @@ class ProjectCollection(Endpoint):
     def post(self, request: Request) -> Response:
         MutationQuery.parse(request)
         body = parse_body(project_schemas.ProjectWrite, request)
-        caller_of(request).require(Action.PROJECT_WRITE, Scope())
-        project = create_project(
-            body["id"], project_schemas.project_fields(body, state=body["state"]), actor=actor_of(request)
-        )
+        caller = caller_of(request)
+        caller.require_to_create_projects()
+        fields = project_schemas.project_fields(body, state=body["state"])
+        project = create_project(body["id"], fields, actor=actor_of(request), tenant=caller.tenant)
         project.refresh_from_db()
         location = {"Location": f"{request.path}/{project.id}"}
         return Response(project_schemas.show_project(project), status=201, headers=location)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
 import structlog
 from django.conf import settings
-from django.db import DataError, InterfaceError, OperationalError
+from django.db import DataError, InterfaceError, OperationalError, transaction
 from google.protobuf.message import Message
 from prometheus_client import Counter, Histogram
 
@@ -80,9 +81,11 @@ def answer(rpc: str, request: Message, *, authorization: str, transport: str) ->
 def _answer(rpc: str, request: Message, authorization: str) -> Message:
     call = _CALLS[rpc]
     try:
-        caller = _caller(call, authorization)
-        check_storable(request)
-        return call.answer(request, caller)
+        with _transaction():
+            caller = _caller(call, authorization)
+            check_storable(request)
+            _check_organisation(request, caller)
+            return call.answer(request, caller)
     except FlyteError:
         raise
     except ControlplaneError as error:
@@ -97,6 +100,22 @@ def _answer(rpc: str, request: Message, authorization: str) -> Message:
         # The cause is in the log under the request's id, never in the answer.
         log.exception("flyte.call_failed", call=rpc)
         raise FlyteError(Code.INTERNAL, "Something broke on our side. The log has the cause.") from error
+
+
+def _transaction() -> AbstractContextManager[None]:
+    """Return one transaction for the call if row-level security limits it; otherwise none is needed."""
+    return transaction.atomic() if settings.ORGANISATIONS else nullcontext()
+
+
+def _check_organisation(request: Message, caller: Caller | None) -> None:
+    """Raise NOT_FOUND if the message, or a message in it, names another organisation than the caller's."""
+    if caller is None or caller.tenant is None:
+        return
+    for field, value in request.ListFields():
+        if field.name == "org" and value != caller.tenant.slug:
+            raise FlyteError(Code.NOT_FOUND, f"organization [{value}] not found")
+        if isinstance(value, Message):
+            _check_organisation(value, caller)
 
 
 def _caller(call: Call, authorization: str) -> Caller | None:

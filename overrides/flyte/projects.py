@@ -29,14 +29,14 @@ from overrides.projects import (
 
 
 def register(request: Any, caller: Caller) -> Message:
-    caller.require(Action.PROJECT_WRITE, Scope())
+    caller.require_to_create_projects()
     if not request.HasField("project"):
         raise invalid("missing project")
     project = request.project
     check_project(project, name_required=True)
     fields = ProjectFields(project.name, project.description, _labels(project), ProjectState(project.state))
     try:
-        create_project(project.id, fields, actor=caller.actor(current_request_id()))
+        create_project(project.id, fields, actor=caller.actor(current_request_id()), tenant=caller.tenant)
     except NameTaken as error:
         # Upstream returns its database's error; ours must not be disclosed.
         message = (

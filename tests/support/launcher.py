@@ -14,7 +14,8 @@ from controlplane.local.programs import free_port
 from tests.support.paths import ROOT
 from tests.support.waiting import is_reachable, until
 
-_SERVICES = ("DATABASE_URL", "REDIS_URL", "NATS_URL", "SECRET_KEY", "DJANGO_SETTINGS_MODULE", "DATA_DIR")
+_SETTINGS = ("DATABASE_URL", "REDIS_URL", "NATS_URL", "SECRET_KEY", "SECRETS_KEY_FILE")
+_OWN = (*_SETTINGS, "DJANGO_SETTINGS_MODULE", "DATA_DIR")
 
 
 class Up:
@@ -25,7 +26,7 @@ class Up:
         self.port = port or free_port()
         self.url = f"http://localhost:{self.port}"
         self._log = data_dir.parent / f"up-{self.port}-{time.monotonic_ns()}.log"
-        clean = {name: value for name, value in os.environ.items() if name not in _SERVICES}
+        clean = {name: value for name, value in os.environ.items() if name not in _OWN}
         command = [sys.executable, "manage.py", "up", "--port", str(self.port), "--data-dir", str(data_dir)]
         command += ["--grpc-port", str(free_port())]
         with self._log.open("wb") as log:

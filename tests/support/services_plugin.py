@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from controlplane.local import Services, start_services
+from controlplane.local.data_folder import secrets_key_file
 
 # Tests start our programs some two hundred times: compiled once, each starts a third sooner.
 sys.dont_write_bytecode = False
@@ -47,6 +48,7 @@ def _start() -> None:
     _started.append((services, folder))
     os.environ.update(services.environment)
     os.environ["DATA_DIR"] = str(folder / "none")
+    os.environ["SECRETS_KEY_FILE"] = str(secrets_key_file(folder))
 
 
 def pytest_unconfigure() -> None:

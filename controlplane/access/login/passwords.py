@@ -56,7 +56,7 @@ def change_password(change: PasswordChange, *, actor: Actor) -> Principal:
             "unchanged",
             "The new password is the same as the current one. Choose a different password.",
         )
-    _check_current(person, change)
+    check_password(person, change.current, address=change.address, pointer="/current_password")
     person.set_password(change.new)
     person.save(update_fields=["password"])
     sessions.end_sessions(person.name, but=change.session, actor=actor)
@@ -72,15 +72,19 @@ def change_password(change: PasswordChange, *, actor: Actor) -> Principal:
     return person
 
 
-def _check_current(person: Principal, change: PasswordChange) -> None:
-    attempt = Attempt(person.name, change.address)
+def check_password(person: Principal, password: str, *, address: str, pointer: str) -> None:
+    """Check the password of a logged-in person. Raises InvalidRequest, TooManyAttempts.
+
+    pointer: of the password in the request.
+    """
+    attempt = Attempt(person.name, address)
     if limits.count_attempt(attempt):
         raise TooManyAttempts(
             "Too many incorrect passwords. Try again in five minutes.",
             retry_after=limits.WINDOW_SECONDS,
         )
-    if not person.check_password(change.current):
-        raise _refusal("/current_password", "incorrect", "The current password is incorrect.")
+    if not person.check_password(password):
+        raise _refusal(pointer, "incorrect", "The current password is incorrect.")
     limits.forgive(attempt)
 
 

@@ -8,19 +8,22 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from hashlib import sha256
 from typing import Any
 
+from django.conf import settings
 from django.contrib.auth import HASH_SESSION_KEY, SESSION_KEY
 from django.contrib.sessions import middleware
 from django.contrib.sessions.backends.base import CreateError, SessionBase, UpdateError
 from django.db import DatabaseError, IntegrityError, transaction
+from django.db.models import Q
 from django.db.models.functions import Now
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 
 from controlplane.access.login.browsers import browser_name
+from controlplane.access.login.login_details import LoginDetails
 from controlplane.access.models import Principal, Session
 from controlplane.web.client_address import address_of
 
@@ -40,6 +43,8 @@ class SessionStore(SessionBase):
     """The SESSION_ENGINE of Django."""
 
     origin = Origin()
+    # The sealed ID token of a login at a provider; it survives a change of the session's key.
+    id_token = ""
     _row: Session | None = None
 
     @property
@@ -47,12 +52,19 @@ class SessionStore(SessionBase):
         """The key of the session in the database; None for a session that is not stored."""
         return digest_of(self.session_key) if self.session_key else None
 
+    @property
+    def row(self) -> Session | None:
+        """The row from which the session was loaded; None for a new session."""
+        return self._row
+
     def load(self) -> dict[str, Any]:
-        rows = Session.objects.filter(digest=self.digest, expires_at__gt=Now()).annotate(now=Now())
+        rows = Session.objects.filter(unexpired(), digest=self.digest).annotate(now=Now())
+        rows = rows.select_related("identity")
         self._row = rows.first() if self.digest else None
         if self._row is None:
             self._session_key = None
             return {}
+        self.id_token = self._row.id_token
         data: dict[str, Any] = self.decode(self._row.data)
         return data
 
@@ -72,10 +84,13 @@ class SessionStore(SessionBase):
             self.create()
             return
         content = self._get_session(no_load=must_create)  # type: ignore[attr-defined]  # missing in its stubs
+        login = LoginDetails.from_session(content)
         values = {
             "data": self.encode(content),
-            "expires_at": self.get_expiry_date(),
+            "expires_at": self._expires_at(login),
             "principal_id": content.get(SESSION_KEY),
+            "id_token": self.id_token,
+            **(login.columns() if login else {}),
         }
         if must_create:
             self._insert(values)
@@ -89,7 +104,13 @@ class SessionStore(SessionBase):
 
     @classmethod
     def clear_expired(cls) -> None:
-        Session.objects.filter(expires_at__lte=Now()).delete()
+        Session.objects.exclude(unexpired()).delete()
+
+    def _expires_at(self, login: LoginDetails | None) -> datetime:
+        """Use never extends a session beyond its longest life: it counts from the login."""
+        if login is None:
+            return self.get_expiry_date()
+        return login.started_at + timedelta(seconds=settings.SESSION_COOKIE_AGE)
 
     def record_use(self) -> None:
         """Record the time and address of the session's last use, at most once a minute."""
@@ -133,6 +154,12 @@ def keep_logged_in(request: HttpRequest, person: Principal) -> None:
     """Keep the session of this request valid after a password change, under a new key."""
     request.session.cycle_key()
     request.session[HASH_SESSION_KEY] = person.get_session_auth_hash()
+
+
+def unexpired() -> Q:
+    """Match sessions that are neither too old nor idle for too long."""
+    idle = timedelta(minutes=settings.SESSION_IDLE_MINUTES)
+    return Q(expires_at__gt=Now(), last_used_at__gt=Now() - idle)
 
 
 def digest_of(session_key: str) -> bytes:

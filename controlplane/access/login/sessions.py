@@ -10,6 +10,7 @@ from django.db.models.functions import Now
 
 from controlplane.access import audit, event_types
 from controlplane.access.audit import Mutation
+from controlplane.access.login.session_store import unexpired
 from controlplane.access.models import Session
 from controlplane.errors import NotFound
 from controlplane.identity.actors import Actor
@@ -18,7 +19,7 @@ from controlplane.identity.actors import Actor
 def current_sessions(name: str) -> QuerySet[Session]:
     """Return the unexpired sessions of the principal with this name."""
     rows = Session.objects.select_related("principal").annotate(now=Now())
-    return rows.filter(principal__name=name, expires_at__gt=Now())
+    return rows.filter(unexpired(), principal__name=name)
 
 
 def get_session(session_id: UUID, *, of: UUID | None) -> Session:

@@ -8,7 +8,7 @@ from datetime import datetime
 from django.db import transaction
 
 from controlplane.access.models import CustomRole, Principal, RoleBinding
-from controlplane.access.principals import get_principal
+from controlplane.access.principals import get_visible_principal
 from controlplane.access.role_bindings import BindingTerms, bind_role, check_may_grant, find_role
 from controlplane.access.team_models import Team
 from controlplane.access.teams.visible_teams import get_visible_team
@@ -70,4 +70,4 @@ def _grant(role: Role | CustomRole, scope: Scope, owner: Team | None) -> Grant:
 def _holder(caller: Caller, order: RoleOrder) -> Principal | Team:
     if order.team is not None:
         return get_visible_team(caller, order.team)
-    return get_principal(order.principal or "")
+    return get_visible_principal(caller, order.principal or "")

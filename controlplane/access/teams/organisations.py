@@ -1,4 +1,4 @@
-"""Look-up and creation of organisations."""
+"""Creation of organisations, and the organisation of a caller."""
 
 from __future__ import annotations
 
@@ -17,14 +17,6 @@ from controlplane.identity.actors import Actor
 from controlplane.identity.callers import Caller
 
 
-def get_organisation(slug: str) -> Organisation:
-    """Return the organisation. Raises UnknownOrganisation."""
-    organisation = Organisation.objects.filter(slug=slug).first()
-    if organisation is None:
-        raise UnknownOrganisation(f"The organisation {slug[:80]!r} does not exist.")
-    return organisation
-
-
 def check_own_organisation(caller: Caller, slug: str) -> None:
     """Raise UnknownOrganisation unless it is the caller's: nobody may act in another one."""
     if not Organisation.objects.filter(slug=slug, id__in=_own(caller)).exists():
@@ -40,7 +32,7 @@ def _own(caller: Caller) -> QuerySet[Principal, UUID]:
 @transaction.atomic
 def create_organisation(slug: str, *, title: str, actor: Actor) -> Organisation:
     """Create an organisation. Raises OrganisationsOff, InvalidRequest, NameTaken."""
-    if not getattr(settings, "ORGANISATIONS", False):
+    if not settings.ORGANISATIONS:
         raise OrganisationsOff(
             "This installation has one organisation. Separate people and objects with teams, or set"
             " ORGANISATIONS=on."

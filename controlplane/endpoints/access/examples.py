@@ -10,6 +10,7 @@ _PRINCIPAL = {
     "name": "ci-flytesnacks",
     "kind": "service",
     "is_active": True,
+    "organisation": "default",
     "created_at": _WHEN,
 }
 _TOKEN = {
@@ -35,6 +36,9 @@ _RECORD = {
     "after": {"id": "flytesnacks", "name": "Flyte snacks", "description": ""},
     "reason": "",
     "request_id": "019a9f5e-7c00-7000-8000-000000000099",
+    "client": None,
+    "identity": None,
+    "session_hint": "cp_pat_9fJ2",
 }
 
 

@@ -15,7 +15,8 @@ from controlplane.errors import TooManyAttempts
 from controlplane.web.client_address import Network, client_address, source_of
 from controlplane.web.django_bridge import Application, Receive, Scope, Send
 
-PATH = "/login"
+# The callback asks the identity provider; the others hash a password or begin a login.
+PATHS = frozenset({"/login", "/login/local", "/callback"})
 _SECONDS = 60
 
 

@@ -18,7 +18,9 @@ from controlplane.web.django_bridge import Application, Bridge, Receive, Scope, 
 from controlplane.web.fast_requests import replay_body
 from controlplane.web.incomplete_body import receive_nothing
 
-ROUTES = frozenset({"/login", "/account/password", "/api/v1/me:change-password"})
+ROUTES = frozenset(
+    {"/login", "/login/local", "/login/step-up", "/account/password", "/api/v1/me:change-password"}
+)
 RETRY_SECONDS = 5
 _MARK = "controlplane.password_queue_full"
 _LONGEST_BODY = 64 * 1024

@@ -60,6 +60,12 @@ class PrincipalWrite(StrictSerializer):
         max_length=128,
         help_text="Password for the console. Only for people.",
     )
+    organisation = Text(
+        required=False,
+        default="default",
+        max_length=63,
+        help_text="Organisation of the principal. Other than `default` only with ORGANISATIONS=on.",
+    )
 
 
 class PrincipalPatch(StrictSerializer):
@@ -71,6 +77,7 @@ class PrincipalRead(serializers.Serializer[Any]):
     name = serializers.CharField()
     kind = serializers.ChoiceField(choices=PrincipalKind.choices)
     is_active = serializers.BooleanField()
+    organisation = serializers.CharField(source="organisation.slug")
     created_at = serializers.DateTimeField()
 
 
@@ -145,6 +152,16 @@ class AuditRecordRead(serializers.Serializer[Any]):
     )
     reason = serializers.CharField()
     request_id = serializers.CharField()
+    client = serializers.CharField(
+        allow_null=True, help_text="The OAuth client through which the actor acted."
+    )
+    identity = serializers.CharField(
+        allow_null=True,
+        help_text="The actor's identity at the identity provider, as `<issuer>#<subject>`.",
+    )
+    session_hint = serializers.CharField(
+        allow_null=True, help_text="The session or token in use, by its first characters."
+    )
 
 
 class AuditPage(serializers.Serializer[Any]):
@@ -183,6 +200,9 @@ def show_audit_record(record: AuditRecord) -> dict[str, Any]:
         "after",
         "reason",
         "request_id",
+        "client",
+        "identity",
+        "session_hint",
     )
     scope = Scope(record.domain, record.project, record.workflow, record.launch_plan)
     return {name: getattr(record, name) for name in names} | {"scope": show_scope(scope)}

@@ -3,12 +3,19 @@
 from django.urls import path
 
 from controlplane.endpoints.access import session_views, token_views, views
+from controlplane.endpoints.access.login import identity_views, provider_views
+from controlplane.endpoints.access.oauth import urls as oauth
 from controlplane.endpoints.access.roles import binding_views, matrix_views
 from controlplane.endpoints.access.roles import views as role_views
 from controlplane.endpoints.access.teams import member_views, organisation_views
 from controlplane.endpoints.access.teams import views as team_views
 
 urlpatterns = [
+    path("identity-providers", provider_views.IdentityProviderCollection.as_view()),
+    path("identity-providers/<slug:slug>", provider_views.IdentityProviderItem.as_view()),
+    path("identity-providers/<slug:slug>:test", provider_views.IdentityProviderTest.as_view()),
+    path("identities", identity_views.IdentityCollection.as_view()),
+    path("identities/<uuid:identity_id>", identity_views.IdentityItem.as_view()),
     path("me", views.Me.as_view()),
     path("me:can-i", views.CanI.as_view()),
     path("me:change-password", session_views.ChangePassword.as_view()),
@@ -30,5 +37,6 @@ urlpatterns = [
     path("role-bindings", binding_views.RoleBindingCollection.as_view()),
     path("role-bindings/<uuid:binding_id>", binding_views.RoleBindingItem.as_view()),
     path("access/matrix", matrix_views.PermissionMatrix.as_view()),
+    *oauth.api,
     path("audit", views.AuditCollection.as_view()),
 ]

@@ -9,7 +9,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from controlplane import errors
-from controlplane.access import principals
+from controlplane.access import organisations, principals
 from controlplane.access.login import passwords
 from controlplane.access.models import Principal, PrincipalKind
 from controlplane.access.teams.memberships import teams_of
@@ -80,6 +80,7 @@ class CanI(Endpoint):
 
 class PrincipalCollection(Endpoint):
     actions = {"GET": Action.ACCESS_READ, "POST": Action.ACCESS_WRITE}
+    problems = {"POST": (errors.UnknownOrganisation,)}
 
     @extend_schema(
         operation_id="principals_list",
@@ -92,7 +93,9 @@ class PrincipalCollection(Endpoint):
     )
     def get(self, request: Request) -> Response:
         query = PageQuery.parse(request)
-        page = paginate(request, Principal.objects.all(), order=("name",), query=query)
+        page = paginate(
+            request, Principal.objects.select_related("organisation"), order=("name",), query=query
+        )
         return page_response(request, page, schemas.show_principal)
 
     @extend_schema(
@@ -114,6 +117,7 @@ class PrincipalCollection(Endpoint):
             body["name"],
             kind=body["kind"],
             password=body["password"],
+            organisation=organisations.get_organisation(body["organisation"]),
             actor=actor_of(request),
         )
         principal.refresh_from_db()

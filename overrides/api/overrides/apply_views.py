@@ -109,10 +109,12 @@ def received_documents(request: Request) -> list[ReceivedDocument]:
 
 def authorise(caller: Caller, documents: Iterable[ReceivedDocument], options: ApplyOptions) -> None:
     """Check that the caller may write every scope and kind, before anything is looked up."""
-    kinds, scopes = scopes_in(list(documents), maximum=MAX_DOCUMENTS)
+    received = list(documents)
+    kinds, scopes = scopes_in(received, maximum=MAX_DOCUMENTS)
     for kind in kinds:
         caller.require(_KIND_ACTIONS[kind], Scope())
     for scope in {*scopes, *(options.prune_within if options.prune else ())}:
         caller.require(Action.OVERRIDE_WRITE, scope)
         if options.force:
             caller.require(Action.OVERRIDE_FORCE, scope)
+    caller.require_recent_login_for(len(received))

@@ -19,6 +19,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView, set_rollback
 
 from controlplane.access.authentication import TokenAuthentication
+from controlplane.access.oauth import metadata
 from controlplane.api.problems import STATUS_BY_ERROR
 from controlplane.errors import ControlplaneError, InvalidRequest, NotAuthenticated, UnknownAgent
 from controlplane.identity.actors import Actor
@@ -209,6 +210,10 @@ def _read_page_token(token: str) -> str:
         raise InvalidRequest("invalid page_token") from error
 
 
+def _challenge() -> str:
+    return metadata.challenge(settings.PUBLIC_URL, is_invalid=False)
+
+
 def _problem(status: int, detail: str, instance: str) -> Response:
     slug = _SLUGS.get(status, "internal-error")
     body = {"type": slug, "title": slug.replace("-", " "), "status": status, "detail": detail}
@@ -216,5 +221,5 @@ def _problem(status: int, detail: str, instance: str) -> Response:
         {**body, "instance": instance},
         status=status,
         content_type="application/problem+json",
-        headers={"WWW-Authenticate": "Bearer"} if status == HTTPStatus.UNAUTHORIZED else None,
+        headers={"WWW-Authenticate": _challenge()} if status == HTTPStatus.UNAUTHORIZED else None,
     )

@@ -323,7 +323,7 @@ def test_without_a_token_lists_are_never_shown_and_the_rest_only_where_it_is_tur
 
     assert [call.status_code for call in calls] == [200 if turned_on else 401] * 3
     assert (listed.status_code, listed.json()["type"]) == (401, "unauthorized")
-    assert listed["WWW-Authenticate"] == "Bearer"
+    assert listed["WWW-Authenticate"].startswith("Bearer resource_metadata=")
     assert client.get(f"{DCM}/{foreign}").status_code == (404 if turned_on else 401)
 
 

@@ -9,7 +9,7 @@ from rest_framework.response import Response
 
 from controlplane import errors
 from controlplane.access.models import Principal
-from controlplane.access.principals import get_principal
+from controlplane.access.principals import get_visible_principal
 from controlplane.access.team_models import Membership, Team
 from controlplane.access.teams import memberships
 from controlplane.access.teams.visible_teams import (
@@ -66,7 +66,7 @@ class MemberItem(Endpoint):
         caller = caller_of(request)
         team = get_team_to_change(caller, slug)
         check_may_add_members(caller, team)
-        principal = get_principal(name)
+        principal = get_visible_principal(caller, name)
         is_new = memberships.add_member(team, principal, actor=actor_of(request))
         member = members_of(team).get(id=principal.id)
         return Response(schemas.show_member(member), status=201 if is_new else 200)
@@ -85,8 +85,10 @@ class MemberItem(Endpoint):
     @mutation
     def delete(self, request: Request, slug: str, name: str) -> Response:
         MutationQuery.parse(request)
-        team = get_team_to_change(caller_of(request), slug)
-        memberships.remove_member(team, get_principal(name), actor=actor_of(request))
+        caller = caller_of(request)
+        team = get_team_to_change(caller, slug)
+        principal = get_visible_principal(caller, name)
+        memberships.remove_member(team, principal, actor=actor_of(request))
         return Response(status=204)
 
 

@@ -7,6 +7,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from controlplane import errors
+from controlplane.access.organisations import get_organisation
 from controlplane.access.team_models import Organisation
 from controlplane.access.teams import organisations
 from controlplane.api.endpoints import Endpoint, MutationQuery, actor_of, mutation
@@ -72,4 +73,4 @@ class OrganisationItem(Endpoint):
     )
     def get(self, request: Request, slug: str) -> Response:
         Query.parse(request)
-        return Response(schemas.show_organisation(organisations.get_organisation(slug)))
+        return Response(schemas.show_organisation(get_organisation(slug)))

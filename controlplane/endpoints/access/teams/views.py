@@ -7,7 +7,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from controlplane import errors
-from controlplane.access.teams import organisations, teams
+from controlplane.access.organisations import get_organisation
+from controlplane.access.teams import teams
 from controlplane.access.teams.visible_teams import get_team_to_change, get_visible_team, visible_teams
 from controlplane.api.endpoints import Endpoint, MutationQuery, actor_of, caller_of, mutation
 from controlplane.api.etags import parse_precondition, respond, version_etag
@@ -57,7 +58,7 @@ class TeamCollection(Endpoint):
             body["slug"],
             title=body["title"],
             external_group=body["external_group"],
-            organisation=organisations.get_organisation(name) if name else None,
+            organisation=get_organisation(name) if name else None,
             actor=actor_of(request),
         )
         headers = {"Location": f"{request.path}/{team.slug}", "ETag": version_etag(team.version)}

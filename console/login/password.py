@@ -1,4 +1,4 @@
-"""The login page, with its limit on failed attempts."""
+"""The password form of the login, with its limit on failed attempts."""
 
 from __future__ import annotations
 
@@ -10,12 +10,24 @@ import structlog
 from django.conf import settings
 from django.contrib.auth.forms import AuthenticationForm
 from django.contrib.auth.views import LoginView
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import reverse
 
+from console.login.departures import leave
+from console.login.targets import target_of
+from console.pages import problem_page
+from controlplane.access.authentication import caller_for
 from controlplane.access.login import limits
 from controlplane.access.login.limits import Attempt
-from controlplane.access.login.session_store import SessionStore
+from controlplane.access.login.local_login import LocalLogin, may_use_password, shows_password_form
+from controlplane.access.login.new_session import begin_session
+from controlplane.access.login.oidc.providers import active_providers
+from controlplane.access.login.records import record_failure, record_login
+from controlplane.access.models import Principal
 from controlplane.endpoints.access.password_queue import RETRY_SECONDS, is_full
+from controlplane.errors import RedirectNotAllowed
+from controlplane.identity.roles import Action
+from controlplane.observability.request_ids import current_request_id
 from controlplane.web.client_address import address_of
 
 _BROWSER_COOKIE_SECONDS = 90 * 24 * 3600
@@ -23,8 +35,26 @@ log = structlog.get_logger(__name__)
 
 
 class LoginPage(LoginView):
-    template_name = "console/login.html"
+    template_name = "console/login/password.html"
     redirect_authenticated_user = True
+
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        try:
+            self.target = target_of(request)
+        except RedirectNotAllowed as error:
+            return problem_page(request, error)
+        self.has_provider = bool(active_providers())
+        if not shows_password_form(settings.LOCAL_LOGIN, has_provider=self.has_provider):
+            return HttpResponseRedirect(reverse("login"))
+        # Django's stubs know only the base class of responses.
+        return super().dispatch(request, *args, **kwargs)  # type: ignore[return-value]
+
+    def get_redirect_url(self, request: HttpRequest | None = None) -> str:
+        return self.target
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        is_for_admins = self.has_provider and settings.LOCAL_LOGIN == LocalLogin.ADMINS
+        return super().get_context_data(**kwargs, has_provider=self.has_provider, is_for_admins=is_for_admins)
 
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         self.attempt = _attempt(request)
@@ -45,17 +75,28 @@ class LoginPage(LoginView):
         return kwargs
 
     def form_valid(self, form: AuthenticationForm) -> HttpResponse:
+        person = form.get_user()
+        if not self._may_log_in(person):
+            return self.form_invalid(form)
         log.info("login.succeeded", name=self.attempt.name)
         limits.forgive(self.attempt)
-        response = super().form_valid(form)
-        SessionStore.clear_expired()
+        begin_session(self.request, person)
+        record_login(person, provider="", request_id=current_request_id())
+        response = leave(self.request, self.get_success_url())
         _remember_browser(response, self.attempt.name)
         return response
 
+    def _may_log_in(self, person: Principal) -> bool:
+        # Nobody learns from the answer whether the password of another person is correct.
+        is_admin = caller_for(person).verdict(Action.ACCESS_WRITE).allowed
+        return may_use_password(settings.LOCAL_LOGIN, has_provider=self.has_provider, is_admin=is_admin)
+
     def form_invalid(self, form: AuthenticationForm) -> HttpResponse:
         log.warning("login.failed", name=self.attempt.name[:63], address=self.attempt.address)
+        reason = "Incorrect name or password, or the person may not log in with a password."
+        record_failure(self.attempt.name, provider="", reason=reason, request_id=current_request_id())
         return self.render_to_response(
-            self.get_context_data(form=form), status=HTTPStatus.UNPROCESSABLE_ENTITY
+            self.get_context_data(form=form, is_incorrect=True), status=HTTPStatus.UNPROCESSABLE_ENTITY
         )
 
     def _refuse(self, status: HTTPStatus, seconds: int) -> HttpResponse:
@@ -90,3 +131,9 @@ def _cookie() -> str:
 
 def _salt(name: str) -> str:
     return f"known-browser:{name}"
+
+
+def password_page(request: HttpRequest) -> HttpResponse:
+    """Show or submit the password form."""
+    response: HttpResponse = LoginPage.as_view()(request)  # type: ignore[assignment]  # see dispatch
+    return response

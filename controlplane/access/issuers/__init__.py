@@ -1,0 +1,1 @@
+"""Tokens of other issuers: verification, signing keys, and the rules that map them to principals."""

@@ -1,0 +1,1 @@
+"""Login at OpenID providers: providers, the authorization code flow, identities and logout."""

@@ -1,0 +1,55 @@
+"""Audit records and events of logins and logouts."""
+
+from __future__ import annotations
+
+from django.db import transaction
+
+from controlplane.access import audit, event_types
+from controlplane.access.models import Principal
+from controlplane.identity.actors import Actor
+
+_MAX_NAME = 63
+_MAX_REASON = 300
+
+
+@transaction.atomic
+def record_login(person: Principal, *, provider: str, request_id: str) -> None:
+    """Record a login. provider: empty for a password."""
+    audit.record(
+        event_types.LOGIN_SUCCEEDED,
+        "principal",
+        person.name,
+        actor=Actor(person.id, person.name, request_id),
+        before=None,
+        after=None,
+        data={"principal": person.name, "provider": provider},
+    )
+
+
+@transaction.atomic
+def record_failure(name: str, *, provider: str, reason: str, request_id: str) -> None:
+    """Record a failed login. A name that nobody has is left out: it may be a mistyped password."""
+    known_name = name[:_MAX_NAME] if Principal.objects.filter(name=name).exists() else ""
+    audit.record(
+        event_types.LOGIN_FAILED,
+        "login",
+        known_name or provider or "unknown",
+        actor=Actor(None, "anonymous", request_id),
+        before=None,
+        after=None,
+        data={"name": known_name, "provider": provider, "reason": reason[:_MAX_REASON]},
+    )
+
+
+@transaction.atomic
+def record_logout(person: Principal, *, provider: str, request_id: str) -> None:
+    """Record that a person logged out, here and, if they logged in at a provider, there."""
+    audit.record(
+        event_types.LOGGED_OUT,
+        "principal",
+        person.name,
+        actor=Actor(person.id, person.name, request_id),
+        before=None,
+        after=None,
+        data={"principal": person.name, "provider": provider},
+    )

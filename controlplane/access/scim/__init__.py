@@ -1,0 +1,1 @@
+"""Users and groups that an identity provider sends by SCIM: people and teams here."""
