@@ -152,8 +152,9 @@ class TeamRef:
 class Grant:
     """A role at a scope; `Scope()` is the global scope.
 
-    team: the role is limited to objects of this team. custom_actions: of an operators' own role, or what a
-    token's scopes leave of a role; None for the actions of the built-in role.
+    team: the role allows the actions of TEAM_OWNED on objects of this team, and nothing else.
+    custom_actions: of an operators' own role, or what a token's scopes leave of a role; None for the actions
+    of the built-in role.
     """
 
     role: str
@@ -170,7 +171,7 @@ class Grant:
 
     def allows(self, action: Action, scope: Scope, owner: UUID | None) -> bool:
         """True if the grant allows the action at the scope on an object of the owner; None: the platform."""
-        has_team = self.team is None or self.team.id == owner
+        has_team = self.team is None or (action in TEAM_OWNED and self.team.id == owner)
         return has_team and action in self.actions and self.scope.covers(scope)
 
     def __str__(self) -> str:
@@ -228,7 +229,7 @@ def missing_rights(required: Iterable[Grant], held_grants: Iterable[Grant]) -> l
 
 
 def scopes_where(grants: Iterable[Grant], action: Action) -> list[Scope]:
-    """Return the scopes at and below which the grants allow the action, whoever owns the object."""
+    """Return the scopes at and below which the grants allow the action, on objects of any owner."""
     return [grant.scope for grant in grants if grant.team is None and action in grant.actions]
 
 
@@ -239,5 +240,5 @@ def owners_where(grants: Iterable[Grant], action: Action) -> Owners:
         for grant in grants
         if action in grant.actions and (action in _AT_ANY_SCOPE or grant.scope == Scope())
     ]
-    teams = frozenset(grant.team.id for grant in matching if grant.team)
+    teams = frozenset(grant.team.id for grant in matching if grant.team and action in TEAM_OWNED)
     return Owners(any(grant.team is None for grant in matching), teams)

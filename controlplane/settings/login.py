@@ -2,7 +2,7 @@
 
 from controlplane.access.login.local_login import parse_local_login
 from controlplane.access.login.oidc.provider_settings import parse_providers, single_provider
-from controlplane.access.login.redirects import parse_origins
+from controlplane.access.login.redirects import origin_of, parse_origins
 from controlplane.settings import environment as env
 
 __all__ = [
@@ -11,8 +11,17 @@ __all__ = [
     "JIT",
     "LOCAL_LOGIN",
     "LOGIN_REDIRECT_ORIGINS",
+    "PUBLIC_URL",
 ]
 
+PUBLIC_URL = env.parsed(
+    "PUBLIC_URL",
+    lambda raw: origin_of(raw) if raw else "",
+    default="",
+    meaning="Address at which clients reach the server, such as `https://controlplane.example.com`. It is"
+    " the issuer of OAuth tokens, identity providers send people back to it, and it is never derived from a"
+    " request. Required in production.",
+)
 LOGIN_REDIRECT_ORIGINS = env.parsed(
     "LOGIN_REDIRECT_ORIGINS",
     parse_origins,
