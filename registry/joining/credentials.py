@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 from django.db import transaction
 
 from controlplane.access import audit, issue_tokens, principals, role_bindings
@@ -17,6 +19,7 @@ from controlplane.scopes import Scope
 from registry.agents.event_types import AGENT_ROTATED
 from registry.agents.models import Agent, Lease
 from registry.agents.transitions import agent_facts
+from registry.joining.models import SubjectAgent
 
 # Prefix of principals that belong to one agent.
 OWN_PREFIX = "agent."
@@ -36,6 +39,11 @@ def rotate(agent: Agent, *, actor: Actor, own_token: Token | None = None) -> str
     if own_token is not None:
         secret = issue_tokens.renew_token(own_token, name="agent", actor=actor)
         revoke_tokens(principal, actor, except_secret=secret)
+    elif SubjectAgent.objects.filter(principal_id=principal.id).exists():
+        raise Conflict(
+            "This agent renews its credential with tokens of its issuer. To end that, revoke the join token"
+            " with the issuer rule, or retire the agent."
+        )
     else:
         revoke_tokens(principal, actor)
         secret = create_credential(principal, actor)
@@ -76,9 +84,9 @@ def replace_credential(agent: Agent, principal: Principal, actor: Actor) -> None
     _record_rotation(agent, actor)
 
 
-def create_credential(principal: Principal, actor: Actor) -> str:
-    """Issue a token. Returns its secret."""
-    _, secret = principals.create_token(principal, name="agent", expires_at=None, actor=actor)
+def create_credential(principal: Principal, actor: Actor, expires_at: datetime | None = None) -> str:
+    """Issue a token, which never expires by default. Returns its secret."""
+    _, secret = principals.create_token(principal, name="agent", expires_at=expires_at, actor=actor)
     return secret
 
 

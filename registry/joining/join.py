@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
+from datetime import datetime
 from itertools import chain
 from uuid import UUID
 
@@ -45,22 +46,27 @@ from registry.joining.terms import JoinTerms
 
 @dataclass(frozen=True, slots=True)
 class JoinResult:
-    """secret: the agent's own token, returned only here. repeated: an earlier response was lost."""
+    """secret: the agent's own token, returned only here. repeated: an earlier response was lost.
+
+    expires_at: of the token; None if it never expires.
+    """
 
     agent: Agent
     secret: str
     created: bool
     repeated: bool = False
+    expires_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class JoinRequest:
-    """A request to join. digest: of the join token."""
+    """A request to join. digest: of the join token. expires_at: of the credential; None for never."""
 
     digest: bytes
     registration: Registration
     request_id: str
     repeat: RepeatKey | None = None
+    expires_at: datetime | None = None
 
 
 class _TokenUsedUp(Exception):
@@ -95,7 +101,7 @@ def _join_batch(
         index: _candidate(request, tokens[request.digest])
         for index, request in enumerate(requests)
         if request.digest in tokens
-        and _terms_of(tokens[request.digest]).admits(request.registration)
+        and terms_of(tokens[request.digest]).admits(request.registration)
         and not (request.repeat and (tokens[request.digest].id, request.repeat.key) in used_keys)
     }
     new_agents = [new_agent for new_agent, _ in candidates.values()]
@@ -143,14 +149,14 @@ def _record_keys(
 
 def _candidate(request: JoinRequest, token: JoinToken) -> tuple[NewAgent, Enrolment]:
     """Return the agent and its new principal, which inherits nothing from a former agent of this name."""
-    name, token_actor = f"{OWN_PREFIX}{uuid7().hex}", _token_actor(token, request.request_id)
-    enrolment = Enrolment(name, token_actor, token.team)
+    name, actor = f"{OWN_PREFIX}{uuid7().hex}", token_actor(token, request.request_id)
+    enrolment = Enrolment(name, actor, token.team)
     actor = Actor(enrolment.id, enrolment.name, request.request_id)
     state, digest = _initial_state(token), enrolment.digest
     return NewAgent(request.registration, actor, state, digest, token.team_id), enrolment
 
 
-def _token_actor(token: JoinToken, request_id: str) -> Actor:
+def token_actor(token: JoinToken, request_id: str) -> Actor:
     return Actor(None, f"join token {token.name}"[:63], request_id)
 
 
@@ -158,7 +164,7 @@ def _initial_state(token: JoinToken) -> State:
     return State.REGISTERED if token.needs_approval else State.READY
 
 
-def _terms_of(token: JoinToken) -> JoinTerms:
+def terms_of(token: JoinToken) -> JoinTerms:
     return JoinTerms(token.name_pattern, token.environment, frozenset(token.service_types))
 
 
@@ -178,36 +184,36 @@ def join(
     request = JoinRequest(bytes(token.digest), registration, request_id, repeat)
     if repeat is not None:
         lock_key(token, repeat)
-    if repetition := _repeat_join(token, request, policy):
+    if repetition := repeat_join(token, request, policy):
         return repetition
-    _terms_of(token).check(registration)
+    terms_of(token).check(registration)
     [result] = join_many([request], policy)
     # A concurrent first join with this key may have just committed.
-    return result or _repeat_join(token, request, policy) or _join_individually(token, request, policy)
+    return result or repeat_join(token, request, policy) or join_individually(token, request, policy)
 
 
-def _repeat_join(token: JoinToken, request: JoinRequest, policy: LivenessPolicy) -> JoinResult | None:
+def repeat_join(token: JoinToken, request: JoinRequest, policy: LivenessPolicy) -> JoinResult | None:
     """Repeat a join whose response was lost; None if this is not a repetition."""
     agent = find_earlier_agent(token, request.repeat) if request.repeat else None
     principal = own_principal(agent) if agent else None
     if agent is None or principal is None:
         return None
-    actor = _token_actor(token, request.request_id)
+    actor = token_actor(token, request.request_id)
     revoke_tokens(principal, actor)
-    secret = create_credential(principal, actor)
+    secret = create_credential(principal, actor, request.expires_at)
     # The first credential is unused, so no process holds the name.
     Lease.objects.filter(agent=agent).update(instance_uuid=None)
     agent_actor = Actor(principal.id, principal.name, request.request_id)
-    registered_agent, _ = _register(request.registration, agent_actor, policy, agent.team_id)
-    return JoinResult(registered_agent, secret, created=True, repeated=True)
+    registered_agent, _ = register_own(request.registration, agent_actor, policy, agent.team_id)
+    return JoinResult(registered_agent, secret, True, repeated=True, expires_at=request.expires_at)
 
 
-def _join_individually(token: JoinToken, request: JoinRequest, policy: LivenessPolicy) -> JoinResult:
+def join_individually(token: JoinToken, request: JoinRequest, policy: LivenessPolicy) -> JoinResult:
     """Join an agent whose name is taken, or whose token has just ended."""
     registration, request_id = request.registration, request.request_id
     if not spend_uses(token):
         raise NotAuthenticated("This join token is used up, expired or revoked. Request a new one.")
-    actor = _token_actor(token, request_id)
+    actor = token_actor(token, request_id)
     existing_agent = Agent.objects.select_related("team").filter(name=registration.name).first()
     if existing_agent is not None:
         _check_takeover(existing_agent, token)
@@ -219,13 +225,13 @@ def _join_individually(token: JoinToken, request: JoinRequest, policy: LivenessP
     record_admissions([(principal.id, registration, token)])
     if request.repeat is not None:
         record_joins([(token, request.repeat, principal.id)])
-    secret = create_credential(principal, actor)
+    secret = create_credential(principal, actor, request.expires_at)
     agent_actor = Actor(principal.id, principal.name, request_id)
-    agent, created = _register(registration, agent_actor, policy, team.id if team else None)
-    return JoinResult(agent, secret, created)
+    agent, created = register_own(registration, agent_actor, policy, team.id if team else None)
+    return JoinResult(agent, secret, created, expires_at=request.expires_at)
 
 
-def _register(
+def register_own(
     registration: Registration, actor: Actor, policy: LivenessPolicy, team_id: UUID | None
 ) -> tuple[Agent, bool]:
     """Register an agent with its own principal. team_id: of a new agent."""

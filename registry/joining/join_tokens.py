@@ -14,14 +14,16 @@ from django.db.models.functions import Now
 
 from controlplane.access import audit, tokens
 from controlplane.access.issue_tokens import check_within
+from controlplane.access.issuer_models import TrustedIssuer
 from controlplane.access.models import AuditRecord
 from controlplane.access.role_bindings import check_may_grant
 from controlplane.access.team_models import Team
-from controlplane.errors import NotAuthenticated, UnknownJoinToken
+from controlplane.errors import FieldError, InvalidRequest, NotAuthenticated, UnknownJoinToken
 from controlplane.identity.actors import Actor
 from controlplane.identity.callers import Caller
 from controlplane.identity.roles import Action, Grant, Role
 from registry.joining.event_types import JOIN_TOKEN_CREATED, JOIN_TOKEN_REFUSED, JOIN_TOKEN_REVOKED
+from registry.joining.issuer_rules import IssuerRule, show_issuer_rule
 from registry.joining.models import JoinToken, JoinTokenQuerySet
 from registry.joining.terms import JoinTerms
 
@@ -35,6 +37,7 @@ class JoinTokenSpec:
 
     uses: how many agents can join with it. may_take_over: an agent can replace another one of its name, of
     the same team if the token has one. team: owns the token and the agents that join with it.
+    issuer_rule: whose tokens agents send in its place; the join token then has no secret.
     """
 
     terms: JoinTerms
@@ -43,6 +46,7 @@ class JoinTokenSpec:
     needs_approval: bool = False
     may_take_over: bool = False
     team: Team | None = None
+    issuer_rule: IssuerRule | None = None
 
 
 def readable_join_tokens(caller: Caller) -> JoinTokenQuerySet:
@@ -70,17 +74,20 @@ def lock_join_token(caller: Caller, token_id: UUID) -> JoinToken:
 @transaction.atomic
 def create_join_token(
     name: str, spec: JoinTokenSpec, *, actor: Actor, issuer_id: UUID | None = None
-) -> tuple[JoinToken, str]:
+) -> tuple[JoinToken, str | None]:
     """Create a join token and return it with its secret, which cannot be read again.
 
-    issuer_id: of the caller's access token. Raises InvalidRequest if the join token would outlive it.
+    The secret is None for a join token with an issuer rule. issuer_id: of the caller's access token. Raises
+    InvalidRequest for an invalid rule, and if the join token would outlive the access token.
     """
     if issuer_id is not None:
         check_within(spec.expires_at, issuer_id, "/expires_in_seconds")
+    if spec.issuer_rule is not None:
+        _check_rule(spec.issuer_rule)
     secret = tokens.new_token(tokens.Prefix.JOIN)
     token = JoinToken.objects.create(
         name=name,
-        hint=tokens.hint(secret),
+        hint="" if spec.issuer_rule else tokens.hint(secret),
         digest=tokens.digest(secret),
         name_pattern=spec.terms.name_pattern,
         environment=spec.terms.environment,
@@ -92,10 +99,20 @@ def create_join_token(
         expires_at=spec.expires_at,
         issuer_id=issuer_id,
         team=spec.team,
+        issuer_rule=show_issuer_rule(spec.issuer_rule) if spec.issuer_rule else None,
     )
     token.refresh_from_db()
     _record(JOIN_TOKEN_CREATED, token, actor, before=None, after=_token_facts(token))
-    return token, secret
+    return token, None if spec.issuer_rule else secret
+
+
+def _check_rule(rule: IssuerRule) -> None:
+    if not TrustedIssuer.objects.filter(issuer=rule.issuer).exists():
+        message = (
+            f"{rule.issuer[:200]!r} is not a trusted issuer. Create it with POST /api/v1/trusted-issuers."
+        )
+        raise InvalidRequest(message, errors=[FieldError("/issuer_rule/issuer", "unknown_issuer", message)])
+    rule.check()
 
 
 @transaction.atomic
@@ -189,6 +206,7 @@ def _token_facts(token: JoinToken) -> dict[str, Any]:
         "service_types",
         "needs_approval",
         "may_take_over",
+        "issuer_rule",
     )
     owner = {"team": token.team.slug if token.team else None}
     return (

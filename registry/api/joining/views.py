@@ -6,24 +6,21 @@ from typing import Any
 from uuid import UUID
 
 from drf_spectacular.utils import OpenApiExample, extend_schema
-from rest_framework.authentication import BaseAuthentication
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from controlplane import errors
+from controlplane.access.issue_tokens import check_before
+from controlplane.access.issuers.external_tokens import ExternalToken
 from controlplane.access.models import Token
-from controlplane.api import idempotency
 from controlplane.api.endpoints import Endpoint, MutationQuery, ReasonedQuery, actor_of, caller_of, mutation
 from controlplane.api.fields import parse_body
 from controlplane.api.pages import page_response, paginate
-from controlplane.errors import ControlplaneError, PermissionDenied
-from controlplane.identity.callers import Caller
 from controlplane.identity.roles import Action
-from controlplane.observability.request_ids import current_request_id
-from registry.agents.liveness import LivenessPolicy
 from registry.agents.lookup import get_own_agent
 from registry.agents.policies import liveness_policy
 from registry.api.agents import examples, schemas
+from registry.api.joining.join_views import CREDENTIAL
 from registry.api.joining.schemas import (
     AgentCredential,
     CreatedJoinToken,
@@ -33,21 +30,15 @@ from registry.api.joining.schemas import (
     join_token_spec,
 )
 from registry.joining.credentials import rotate
-from registry.joining.join import JoinResult, join
 from registry.joining.join_tokens import (
     check_may_create,
     create_join_token,
-    find_join_token,
     lock_join_token,
     readable_join_tokens,
-    record_refusal,
     revoke_join_token,
 )
 from registry.joining.models import JoinToken
-from registry.joining.repeated_joins import RepeatKey, repeat_key
-from registry.metrics import JOINS
 
-_SCHEME = "bearer"
 _TOKEN = {
     "id": "019a9f5e-7c00-7000-8000-000000000041",
     "name": "eu-fleet",
@@ -58,32 +49,13 @@ _TOKEN = {
     "service_types": ["vm", "container"],
     "needs_approval": False,
     "may_take_over": False,
+    "issuer_rule": None,
     "uses_left": 10,
     "created_by": "admin",
     "created_at": examples.WHEN,
     "expires_at": "2026-11-22T09:30:00Z",
     "revoked": False,
 }
-_CREDENTIAL = {"agent": examples.AGENT, "token": "cp_agt_9xQb..."}
-
-
-class JoinTokenAuthentication(BaseAuthentication):
-    """Authenticate `Authorization: Bearer cp_joi_…`, which permits joining and nothing else."""
-
-    def authenticate(self, request: Request) -> tuple[Caller, JoinToken] | None:
-        secret = _secret(request)
-        if secret is None:
-            return None
-        token = find_join_token(secret, repeats="Idempotency-Key" in request.headers)
-        return Caller(None, f"join token {token.name}"[:63], "join", ()), token
-
-    def authenticate_header(self, request: Request) -> str:
-        return "Bearer"
-
-
-def _secret(request: Request) -> str | None:
-    scheme, _, secret = request.headers.get("Authorization", "").partition(" ")
-    return secret.strip() if scheme.lower() == _SCHEME else None
 
 
 class JoinTokenCollection(Endpoint):
@@ -138,7 +110,12 @@ class JoinTokenCollection(Endpoint):
         body = parse_body(JoinTokenWrite, request)
         spec = join_token_spec(body, caller_of(request))
         check_may_create(caller_of(request), spec.team)
+        if spec.issuer_rule is not None:
+            # It decides about tokens of an issuer that all teams use.
+            caller_of(request).require(Action.ACCESS_WRITE)
         issuer = request.auth if isinstance(request.auth, Token) else None
+        if isinstance(request.auth, ExternalToken):
+            check_before(spec.expires_at, request.auth.expires_at, "/expires_in_seconds")
         token, secret = create_join_token(
             body["name"], spec, actor=actor_of(request), issuer_id=issuer.id if issuer else None
         )
@@ -165,67 +142,6 @@ class JoinTokenItem(Endpoint):
         return Response(status=204)
 
 
-class AgentJoin(Endpoint):
-    """Join an agent. Plain joins are answered by registry.api.joining.fast_path instead."""
-
-    actions = {"POST": Action.AGENT_JOIN}
-    unlimited_methods = frozenset({"POST"})
-    authentication_classes = (JoinTokenAuthentication,)
-
-    def handle_exception(self, exc: Exception) -> Response:
-        """Record a refusal, in a transaction of its own: that of the join is rolled back by now."""
-        secret = _secret(self.request)
-        if secret and isinstance(exc, ControlplaneError):
-            record_refusal(secret, exc.detail, request_id=current_request_id())
-        return super().handle_exception(exc)
-
-    @extend_schema(
-        operation_id="agents_join",
-        summary="Join with a join token",
-        description=(
-            "Registers the agent and returns a token of its own, bound to its name. Store the token: it is "
-            "shown once. If the response is lost, repeat the request with the same `Idempotency-Key` within "
-            "a day: while the first token is unused, it is revoked and the same agent gets a new one, "
-            "without spending another use of the join token. With a join token that needs approval the "
-            "agent is `registered`: it can send heartbeats, but gets no work until an operator approves it."
-        ),
-        tags=["joining"],
-        parameters=[MutationQuery],
-        request=schemas.AgentRegistrationWrite,
-        responses={200: AgentCredential, 201: AgentCredential},
-        examples=[
-            OpenApiExample("An agent", value=examples.REGISTRATION, request_only=True),
-            OpenApiExample(
-                "A credential", value=_CREDENTIAL, response_only=True, status_codes=["200", "201"]
-            ),
-        ],
-    )
-    @mutation
-    def post(self, request: Request) -> Response:
-        MutationQuery.parse(request)
-        token = request.auth
-        if not isinstance(token, JoinToken):
-            raise PermissionDenied("Joining requires a join token: Authorization: Bearer cp_joi_…")
-        registration = schemas.registration_from(parse_body(schemas.AgentRegistrationWrite, request))
-        policy = liveness_policy()
-        try:
-            result = join(
-                token,
-                registration,
-                request_id=current_request_id(),
-                policy=policy,
-                repeat=_repeat_key(request),
-            )
-        except ControlplaneError as error:
-            JOINS.labels(error.code).inc()
-            raise
-        JOINS.labels("accepted").inc()
-        response = Response(show_join_result(result, policy), status=201 if result.created else 200)
-        if result.repeated:
-            response["Idempotent-Replayed"] = "true"
-        return response
-
-
 class AgentRotation(Endpoint):
     actions = {"POST": Action.AGENT_HEARTBEAT}
 
@@ -240,7 +156,7 @@ class AgentRotation(Endpoint):
         parameters=[ReasonedQuery],
         request=None,
         responses=AgentCredential,
-        examples=[OpenApiExample("A credential", value=_CREDENTIAL, response_only=True)],
+        examples=[OpenApiExample("A credential", value=CREDENTIAL, response_only=True)],
     )
     @mutation
     def post(self, request: Request, agent_id: UUID) -> Response:
@@ -249,18 +165,12 @@ class AgentRotation(Endpoint):
         token = request.auth if isinstance(request.auth, Token) else None
         own_token = token if token and token.principal_id == agent.registered_by else None
         secret = rotate(agent, actor=actor_of(request, query["change_message"]), own_token=own_token)
-        body = {"agent": schemas.show_agent(agent, liveness_policy()), "token": secret}
+        body = {
+            "agent": schemas.show_agent(agent, liveness_policy()),
+            "token": secret,
+            "token_expires_at": own_token.expires_at if own_token else None,
+        }
         return _respond_once(body, 200)
-
-
-def _repeat_key(request: Request) -> RepeatKey | None:
-    key = idempotency.key_of(request)
-    is_dry_run = MutationQuery.parse(request)["dry_run"]
-    return None if key is None or is_dry_run else repeat_key(key, request.data)
-
-
-def show_join_result(result: JoinResult, policy: LivenessPolicy) -> dict[str, Any]:
-    return {"agent": schemas.show_agent(result.agent, policy), "token": result.secret}
 
 
 def _respond_once(body: dict[str, Any], status: int) -> Response:
