@@ -45,10 +45,9 @@ def dashboard(request: HttpRequest, caller: Caller) -> HttpResponse:
         caller.require(Action.EVENT_READ)
     log.number_committed()
     changed = Override.objects.within(caller.scopes_for(Action.OVERRIDE_READ))
-    sees_agents = caller.verdict(Action.AGENT_READ).allowed
     context = {
         **_attention(caller),
-        "agents": counts.counts() if sees_agents else {},
+        "agents": counts.counts(caller) if caller.owners_for(Action.AGENT_READ) else {},
         "events": visible_events(caller).exclude(seq=None).annotate(now=Now()).order_by("-seq")[:_RECENT],
         "overrides": changed.annotate(now=Now()).order_by("-revision")[:_RECENT],
     }
@@ -58,8 +57,8 @@ def dashboard(request: HttpRequest, caller: Caller) -> HttpResponse:
 def _attention(caller: Caller) -> dict[str, Any]:
     """Return problems, passed checks (`fine`) and checks that the caller's roles do not allow (`unseen`)."""
     context: dict[str, Any] = {"fine": [], "unseen": []}
-    if caller.verdict(Action.AGENT_READ).allowed:
-        context["silence"] = silence()
+    if caller.owners_for(Action.AGENT_READ):
+        context["silence"] = silence(caller)
         if not context["silence"]:
             context["fine"].append("No fleet guard is engaged.")
     else:

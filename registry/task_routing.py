@@ -92,7 +92,7 @@ def publications(name: str, caller: Caller) -> list[Publication]:
 
 def find_task_type(name: str, caller: Caller) -> tuple[list[Publication], QuerySet[ServedTaskType]]:
     """Return the routes of the task type, and the agents that serve any version. Raises UnknownTaskType."""
-    rows = ServedTaskType.objects.filter(name=name).select_related("agent")
+    rows = ServedTaskType.objects.within(caller).filter(name=name).select_related("agent")
     is_valid = NAME.fullmatch(name) is not None
     routes = publications(name, caller) if is_valid else []
     if not routes and not (is_valid and rows.exists()):
@@ -103,7 +103,7 @@ def find_task_type(name: str, caller: Caller) -> tuple[list[Publication], QueryS
 
 def summaries(names: Sequence[str], caller: Caller) -> dict[str, dict[str, Any]]:
     """Return by name: the agents that serve it and the teams that publish it."""
-    agents, teams = count_by_name(names), owners(names, caller)
+    agents, teams = count_by_name(names, caller), owners(names, caller)
     no_owner: dict[str, Any] = {"teams": [], "data_planes": 0}
     return {name: {**agents[name], **teams.get(name, no_owner)} for name in names}
 
@@ -126,6 +126,9 @@ def owners(names: Collection[str], caller: Caller) -> dict[str, dict[str, Any]]:
 def visible_names(caller: Caller) -> Any:
     """Return all names that the caller can see, each once."""
     rows = TaskTypeName.objects.distinct("name")
+    if not caller.owners_for(Action.AGENT_READ).everything:
+        served = ServedTaskType.objects.within(caller).values("name")
+        rows = rows.filter(~Q(team="") | Q(name__in=served))
     if not caller.owners_for(Action.AGENT_CONFIG_READ):
         return rows.filter(team="")
     # Names that agents serve have no team.

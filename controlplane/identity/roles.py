@@ -82,7 +82,10 @@ ALLOWED: dict[Role, frozenset[Action]] = {
     Role.ADMIN: frozenset(Action),
     # Publishes agent configurations for one team: bind it with that team.
     Role.PUBLISHER: frozenset({Action.AGENT_CONFIG_READ, Action.AGENT_CONFIG_PUBLISH, Action.EVENT_READ}),
-    Role.OPERATOR: frozenset({Action.AGENT_READ, Action.AGENT_WRITE, Action.EVENT_READ}),
+    # An operator also drains, resumes and rotates agents, which is `agent.heartbeat` for agents themselves.
+    Role.OPERATOR: frozenset(
+        {Action.AGENT_READ, Action.AGENT_WRITE, Action.AGENT_HEARTBEAT, Action.EVENT_READ}
+    ),
     Role.AUDITOR: frozenset({Action.AUDIT_READ, Action.EVENT_READ, Action.ACCESS_READ}),
     Role.AGENT: _AGENT,
     Role.ADMISSION: frozenset({Action.AGENT_CONFIG_ADMIT}),
@@ -149,8 +152,9 @@ class TeamRef:
 class Grant:
     """A role at a scope; `Scope()` is the global scope.
 
-    team: the role is limited to objects of this team. custom_actions: of an operators' own role, or what a
-    token's scopes leave of a role; None for the actions of the built-in role.
+    team: the role allows the actions of TEAM_OWNED on objects of this team, and nothing else.
+    custom_actions: of an operators' own role, or what a token's scopes leave of a role; None for the actions
+    of the built-in role.
     """
 
     role: str
@@ -167,7 +171,7 @@ class Grant:
 
     def allows(self, action: Action, scope: Scope, owner: UUID | None) -> bool:
         """True if the grant allows the action at the scope on an object of the owner; None: the platform."""
-        has_team = self.team is None or self.team.id == owner
+        has_team = self.team is None or (action in TEAM_OWNED and self.team.id == owner)
         return has_team and action in self.actions and self.scope.covers(scope)
 
     def __str__(self) -> str:
@@ -225,7 +229,7 @@ def missing_rights(required: Iterable[Grant], held_grants: Iterable[Grant]) -> l
 
 
 def scopes_where(grants: Iterable[Grant], action: Action) -> list[Scope]:
-    """Return the scopes at and below which the grants allow the action, whoever owns the object."""
+    """Return the scopes at and below which the grants allow the action, on objects of any owner."""
     return [grant.scope for grant in grants if grant.team is None and action in grant.actions]
 
 
@@ -236,5 +240,5 @@ def owners_where(grants: Iterable[Grant], action: Action) -> Owners:
         for grant in grants
         if action in grant.actions and (action in _AT_ANY_SCOPE or grant.scope == Scope())
     ]
-    teams = frozenset(grant.team.id for grant in matching if grant.team)
+    teams = frozenset(grant.team.id for grant in matching if grant.team and action in TEAM_OWNED)
     return Owners(any(grant.team is None for grant in matching), teams)

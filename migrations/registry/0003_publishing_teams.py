@@ -42,7 +42,7 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ('access', '0002_teams'),
-        ('registry', '0001_initial'),
+        ('registry', '0003_issuer_joins'),
     ]
 
     operations = [

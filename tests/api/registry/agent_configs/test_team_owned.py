@@ -233,10 +233,10 @@ def test_records_of_documents_and_data_planes_carry_their_owner(teams):
 def test_a_team_with_documents_or_data_planes_cannot_be_deleted(teams, api):
     api.post("agent-config-grants", {"team": TEAM_A, "pattern": "a_*"})
     with pytest.raises(StillInUse, match="agent configurations, claims, data planes, grants"):
-        delete_team(TEAM_A, actor=ACTOR)
+        delete_team(get_team(TEAM_A), actor=ACTOR)
     create_team("empty", actor=ACTOR)
     api.put("agent-config-teams/empty", {"publishers": ["pa"]})
-    delete_team("empty", actor=ACTOR)
+    delete_team(get_team("empty"), actor=ACTOR)
     assert api.get("agent-config-teams/empty").status_code == 404
 
 
