@@ -48,6 +48,7 @@ SECTIONS = (
     Section("tokens", "Tokens", "Access", "k"),
     Section("sessions", "Sessions", "Access", "s"),
     Section("identity-providers", "Identity providers", "Access", "i"),
+    Section("oauth-clients", "OAuth clients", "Access", "l"),
     Section("join-tokens", "Join tokens", "Access", "j"),
     Section("docs", "API reference", "Help", "p"),
 )

@@ -1,8 +1,9 @@
-"""Routes of people, teams, roles, tokens, sessions and join tokens."""
+"""Routes of people, teams, roles, OAuth clients, tokens, sessions and join tokens."""
 
 from django.urls import path
 
 from console.access import (
+    clients,
     consent,
     device,
     join_tokens,
@@ -32,6 +33,14 @@ urlpatterns = [
     path("who-can", who_can.who_can, name="who-can"),
     path("oauth2/consent", consent.consent, name="oauth-consent"),
     path("device", device.device, name="device"),
+    path("oauth-clients", clients.clients, name="oauth-clients"),
+    path("oauth-clients/<str:client_id>", clients.client_page, name="oauth-client"),
+    path("oauth-clients/<str:client_id>/delete", clients.delete, name="oauth-client-delete"),
+    path(
+        "oauth-clients/<str:client_id>/secrets/<uuid:secret_id>/revoke",
+        clients.revoke_secret,
+        name="oauth-client-secret-revoke",
+    ),
     path("tokens", tokens.tokens, name="tokens"),
     path("tokens/<uuid:token_id>/revoke", tokens.revoke, name="token-revoke"),
     path("sessions", sessions.sessions, name="sessions"),

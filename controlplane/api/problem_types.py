@@ -133,6 +133,9 @@ EXPLANATIONS: dict[str, Explanation] = {
         "The token does not exist or was revoked.", "List the tokens, or create one."
     ),
     "unknown_role_binding": Explanation("The role binding does not exist.", _LIST_THEM),
+    "unknown_trusted_issuer": Explanation(
+        "The trusted issuer does not exist.", "List the issuers with GET /api/v1/trusted-issuers."
+    ),
     "unknown_oauth_client": Explanation("The OAuth client does not exist.", _LIST_THEM),
     "unknown_device": Explanation(
         "No device waits with this code.", "Check the code that the device shows, or start again there."

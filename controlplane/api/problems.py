@@ -59,6 +59,7 @@ STATUS_BY_ERROR: dict[type[errors.ControlplaneError], HTTPStatus] = {
     errors.UnknownPrincipal: HTTPStatus.NOT_FOUND,
     errors.UnknownToken: HTTPStatus.NOT_FOUND,
     errors.UnknownRoleBinding: HTTPStatus.NOT_FOUND,
+    errors.UnknownTrustedIssuer: HTTPStatus.NOT_FOUND,
     errors.UnknownRole: HTTPStatus.NOT_FOUND,
     errors.UnknownMember: HTTPStatus.NOT_FOUND,
     errors.UnknownOrganisation: HTTPStatus.NOT_FOUND,

@@ -42,9 +42,9 @@ class Action(StrEnum):
     AGENT_HEARTBEAT = "agent.heartbeat"
     AGENT_WRITE = "agent.write"
     AGENT_CONFIG_READ = "agent_config.read"
-    # Publish for teams that list the caller as a publisher.
+    # Publish for the role's team; for all teams if the role has none.
     AGENT_CONFIG_PUBLISH = "agent_config.publish"
-    # Publish for all teams; manage grants, data planes and approvals.
+    # Publish; quarantine, manage data planes and approvals. Without a team also grants and transfers.
     AGENT_CONFIG_RULE = "agent_config.rule"
     # Check as a Kubernetes admission webhook whether a document would be accepted.
     AGENT_CONFIG_ADMIT = "agent_config.admit"
@@ -82,11 +82,17 @@ ALLOWED: dict[Role, frozenset[Action]] = {
     Role.ADMIN: frozenset(Action),
     # Publishes agent configurations for one team: bind it with that team.
     Role.PUBLISHER: frozenset({Action.AGENT_CONFIG_READ, Action.AGENT_CONFIG_PUBLISH, Action.EVENT_READ}),
-    Role.OPERATOR: frozenset({Action.AGENT_READ, Action.AGENT_WRITE, Action.EVENT_READ}),
+    # An operator also drains, resumes and rotates agents, which is `agent.heartbeat` for agents themselves.
+    Role.OPERATOR: frozenset(
+        {Action.AGENT_READ, Action.AGENT_WRITE, Action.AGENT_HEARTBEAT, Action.EVENT_READ}
+    ),
     Role.AUDITOR: frozenset({Action.AUDIT_READ, Action.EVENT_READ, Action.ACCESS_READ}),
     Role.AGENT: _AGENT,
     Role.ADMISSION: frozenset({Action.AGENT_CONFIG_ADMIT}),
 }
+
+# Actions that a role has only if it is limited to a team: an editor publishes for its own team alone.
+_WITH_TEAM_ONLY: dict[str, frozenset[Action]] = {Role.EDITOR: frozenset({Action.AGENT_CONFIG_PUBLISH})}
 
 # Actions for everybody with a valid token, whatever their roles.
 FOR_EVERYONE = frozenset({Action.SELF_READ, Action.SELF_WRITE, Action.AGENT_JOIN})
@@ -158,7 +164,10 @@ class Grant:
 
     @property
     def actions(self) -> frozenset[Action]:
-        return ALLOWED[Role(self.role)] if self.custom_actions is None else self.custom_actions
+        if self.custom_actions is not None:
+            return self.custom_actions
+        without_team = frozenset() if self.team else _WITH_TEAM_ONLY.get(self.role, frozenset())
+        return ALLOWED[Role(self.role)] - without_team
 
     def allows(self, action: Action, scope: Scope, owner: UUID | None) -> bool:
         """True if the grant allows the action at the scope on an object of the owner; None: the platform."""
@@ -201,7 +210,7 @@ def decide(grants: Iterable[Grant], action: Action, scope: Scope, owner: UUID | 
     for grant in grants:
         if grant.allows(action, checked, owner):
             return Verdict(True, f"The role {grant} allows it.")
-    roles = ", ".join(role for role in Role if action in ALLOWED[role])
+    roles = ", ".join(role for role in Role if action in Grant(role).actions)
     return Verdict(False, f"{action} at {checked} requires one of the roles: {roles}.")
 
 

@@ -92,6 +92,7 @@ agents list --sort name --search a
 agents summary
 agents drain {ID} --reason Kernel --until 2026-11-22T09:30:00Z --yes
 agents resume {ID} --yes
+agents transfer {ID} ml --yes
 agents set-lease {ID} 1800 --yes
 agents set-environment-lease edge 1800 --yes
 agents approve {ID} --yes

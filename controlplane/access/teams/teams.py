@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Collection
 from typing import Any
 
 from django.db import IntegrityError, transaction
@@ -18,6 +19,14 @@ from controlplane.preconditions import Precondition, check
 
 # Like a Kubernetes namespace; two hyphens separate the team from the agent in namespaced IDs.
 _SLUG = re.compile(r"[a-z0-9](?:-?[a-z0-9]){0,62}")
+
+# Each returns the kinds of objects that a team still owns by its name.
+_owned_by_name: list[Callable[[Team], Collection[str]]] = []
+
+
+def keep_teams_with(find_owned: Callable[[Team], Collection[str]]) -> None:
+    """Register a function that finds what a team owns by its name. Apps call it when they are ready."""
+    _owned_by_name.append(find_owned)
 
 
 def check_team_name(name: str, pointer: str, *, of: str = "a team") -> None:
@@ -97,13 +106,15 @@ def delete_team(team: Team, *, actor: Actor, precondition: Precondition | None =
     team = _locked(team)
     check(precondition, team.version)
     before = team_state(team)
+    kinds = {kind for find_owned in _owned_by_name for kind in find_owned(team)}
     try:
-        Team.objects.filter(id=team.id).delete()
+        with transaction.atomic():
+            Team.objects.filter(id=team.id).delete()
     except ProtectedError as error:
-        kinds = sorted({str(row._meta.verbose_name_plural) for row in error.protected_objects})
-        raise StillInUse(
-            f"Team {team.slug!r} still owns {', '.join(kinds)}. Move or delete them first."
-        ) from error
+        kinds |= {str(row._meta.verbose_name_plural) for row in error.protected_objects}
+    if kinds:
+        owned = ", ".join(sorted(kinds))
+        raise StillInUse(f"Team {team.slug!r} still owns {owned}. Move or delete them first.")
     check_administrator_remains()
     _record(event_types.TEAM_DELETED, team, actor, before=before, after=None)
 

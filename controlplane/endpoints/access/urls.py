@@ -3,6 +3,7 @@
 from django.urls import path
 
 from controlplane.endpoints.access import session_views, token_views, views
+from controlplane.endpoints.access.issuers import views as issuers
 from controlplane.endpoints.access.login import identity_views, provider_views
 from controlplane.endpoints.access.oauth import urls as oauth
 from controlplane.endpoints.access.roles import binding_views, matrix_views
@@ -36,6 +37,9 @@ urlpatterns = [
     path("roles/<str:name>", role_views.RoleItem.as_view()),
     path("role-bindings", binding_views.RoleBindingCollection.as_view()),
     path("role-bindings/<uuid:binding_id>", binding_views.RoleBindingItem.as_view()),
+    path("trusted-issuers", issuers.TrustedIssuerCollection.as_view()),
+    path("trusted-issuers:test", issuers.TrustedIssuerTest.as_view()),
+    path("trusted-issuers/<uuid:issuer_id>", issuers.TrustedIssuerItem.as_view()),
     path("access/matrix", matrix_views.PermissionMatrix.as_view()),
     *oauth.api,
     path("audit", views.AuditCollection.as_view()),

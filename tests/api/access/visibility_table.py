@@ -168,6 +168,7 @@ TABLE: dict[str, tuple[Ask, ...]] = {
         named("agents:heartbeat", FLEET, {"items": [{"agent_id": "{agent}", **BEAT}]}),
     ),
     **{f"agents_{verb}": (named(f"agents/{{agent}}:{verb}", FLEET, {}),) for verb in _LIFE},
+    "agents_transfer": (named("agents/{agent}:transfer", FLEET, {"team": None}),),
     "agents_set_lease": (named("agents/{agent}:set-lease", FLEET, {"lease_seconds": 1800}),),
     "agents_set_environment_lease": (
         named("agents:set-environment-lease", FLEET, {"environment": "{environment}", "lease_seconds": 1800}),
