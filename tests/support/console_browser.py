@@ -29,9 +29,7 @@ class ConsoleBrowser:
         self.url, self.name, self.logins = url, name, 0
         self.addresses: list[str] = []
         self._browser = httpx.Client(timeout=30)
-        person = principals.create_principal(
-            name, kind=PrincipalKind.PERSON, password=PASSWORD, actor=_ACTOR
-        )
+        person = principals.create_principal(name, kind=PrincipalKind.PERSON, password=PASSWORD, actor=_ACTOR)
         for role in roles:
             role_bindings.bind_role(person, Role(role), Scope(), actor=_ACTOR)
 
