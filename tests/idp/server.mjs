@@ -136,7 +136,8 @@ async function interact(request, response, uid) {
     return provider.interactionFinished(request, response, { error: "access_denied", error_description: "The person declined." });
   }
   const { acr, amr } = claimsOf(account);
-  return provider.interactionFinished(request, response, { login: { accountId: account, acr, amr } });
+  // Native clients, such as command lines, must be consented to each time.
+  return provider.interactionFinished(request, response, { login: { accountId: account, acr, amr }, consent: {} });
 }
 
 // PUT /test/accounts/{name}: its claims. POST /test/backchannel-logout {client, sub, sid, uri}: send a logout

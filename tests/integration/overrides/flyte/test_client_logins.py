@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import webbrowser
 from collections.abc import Iterator
@@ -10,12 +11,10 @@ from threading import Thread
 from typing import Any
 
 import click
-import keyring
+import httpx
 import pytest
-from flytekit.clients.auth.auth_client import AuthorizationClient
 from flytekit.clients.friendly import SynchronousFlyteClient
-from flytekit.configuration import AuthType, PlatformConfig
-from keyring.backend import KeyringBackend
+from flytekit.configuration import AuthType
 
 from controlplane.access.models import Token
 from controlplane.access.oauth.client_secrets import create_secret
@@ -23,35 +22,14 @@ from controlplane.access.oauth.client_specs import ClientSpec
 from controlplane.access.oauth.clients import create_client, ensure_built_in_clients
 from tests.support.api_client import ACTOR, make_principal, make_project, token_for
 from tests.support.console_browser import ConsoleBrowser
-
-
-class Keyring(KeyringBackend):
-    """A keyring in memory."""
-
-    priority = 1.0
-
-    def __init__(self) -> None:
-        self.passwords: dict[tuple[str, str], str] = {}
-
-    def get_password(self, service: str, username: str) -> str | None:
-        return self.passwords.get((service, username))
-
-    def set_password(self, service: str, username: str, password: str) -> None:
-        self.passwords[service, username] = password
-
-    def delete_password(self, service: str, username: str) -> None:
-        del self.passwords[service, username]
+from tests.support.flyte_clients import Keyring, empty_keyring, flyte_server, flytekit_client, projects_of
+from tests.support.identity_provider import secret_of
 
 
 @pytest.fixture
 def passwords() -> Iterator[Keyring]:
-    before = keyring.get_keyring()
-    ring = Keyring()
-    keyring.set_keyring(ring)
-    # Flytekit keeps one client for each endpoint.
-    type(AuthorizationClient)._instances.clear()
-    yield ring
-    keyring.set_keyring(before)
+    with empty_keyring() as ring:
+        yield ring
 
 
 @pytest.fixture
@@ -61,17 +39,8 @@ def site(live) -> Any:
     return live
 
 
-def client_of(site: Any, mode: AuthType | str, **more: Any) -> SynchronousFlyteClient:
-    return SynchronousFlyteClient(
-        PlatformConfig(
-            endpoint=f"127.0.0.1:{site.grpc_port}", insecure=True, auth_mode=mode, rpc_retries=0, **more
-        )
-    )
-
-
-def projects_of(client: SynchronousFlyteClient) -> list[str]:
-    projects, _ = client.list_projects_paginated(limit=10)
-    return [project.id for project in projects]
+def client_of(site: Any, mode: AuthType, **more: Any) -> SynchronousFlyteClient:
+    return flytekit_client(site.grpc_port, mode, **more)
 
 
 def service_client(**more: Any) -> tuple[str, str]:
@@ -145,3 +114,58 @@ def test_a_command_prints_the_token(site, passwords, tmp_path):
     client = client_of(site, AuthType.EXTERNALCOMMAND, command=["cat", str(tmp_path / "token")])
 
     assert projects_of(client) == ["flytesnacks"]
+
+
+# An external authorization server: the tokens are its own.
+
+
+@pytest.fixture
+def external(site, identity_provider, tmp_path) -> Iterator[int]:
+    """The port of a server that accepts the provider's tokens, and gives the group `ml` a role."""
+    make_principal("viewer", name="flytepropeller")
+    issuer = {
+        "issuer": identity_provider.issuer,
+        "allowed_audience": "http://testserver",
+        "clients": {"flytepropeller": "flytepropeller"},
+    }
+    provider = {
+        "slug": "work",
+        "issuer": identity_provider.issuer,
+        "client_id": "controlplane",
+        "client_secret": secret_of("controlplane"),
+        "kind": "generic",
+        "rules": [{"value": "ml", "role": "viewer"}],
+    }
+    settings = {
+        "AUTH_SERVER": "external",
+        "EXTERNAL_ISSUERS": json.dumps([issuer]),
+        "EXTERNAL_AUTH_SERVER_METADATA": ".well-known/openid-configuration",
+        "IDENTITY_PROVIDERS": json.dumps({"providers": [provider]}),
+    }
+    with flyte_server(site, tmp_path, **settings) as port:
+        yield port
+
+
+def test_a_service_uses_the_token_of_an_external_server(external, passwords):
+    client = flytekit_client(
+        external,
+        AuthType.CLIENTSECRET,
+        client_id="flytepropeller",
+        client_credentials_secret=secret_of("flytepropeller"),
+    )
+
+    assert projects_of(client) == ["flytesnacks"]
+
+
+def test_a_person_logs_in_at_an_external_server(external, identity_provider, passwords, monkeypatch):
+    identity_provider.set_claims("ada", groups=["ml"])
+
+    def open_new_tab(address: str) -> bool:
+        # The callback is answered once flytekit waits for it.
+        callback = identity_provider.log_in(address, "ada")
+        Thread(target=httpx.get, args=(callback,), daemon=True).start()
+        return True
+
+    monkeypatch.setattr(webbrowser, "open_new_tab", open_new_tab)
+
+    assert projects_of(flytekit_client(external, AuthType.PKCE)) == ["flytesnacks"]

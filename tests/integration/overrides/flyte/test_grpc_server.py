@@ -348,7 +348,7 @@ def started(live, tmp_path):
 def test_the_configuration_of_the_guide(live, channel, tmp_path):
     make_project()
     guide = (ROOT / "docs/guides/flyte.md").read_text()
-    (match,) = re.findall(r"```yaml\n(.*?)```", guide, re.DOTALL)
+    match, *_ = re.findall(r"```yaml\n(.*?)```", guide, re.DOTALL)
     (tmp_path / "admin.token").write_text(token_for("admin"))
     file = tmp_path / "config.yaml"
     file.write_text(
