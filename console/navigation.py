@@ -44,6 +44,7 @@ SECTIONS = (
     Section("sessions", "Sessions", "Access", "s"),
     Section("role-bindings", "Role bindings", "Access", "b"),
     Section("oauth-clients", "OAuth clients", "Access", "l"),
+    Section("identity-providers", "Identity providers", "Access", "i"),
     Section("join-tokens", "Join tokens", "Access", "j"),
     Section("docs", "API reference", "Help", "p"),
 )

@@ -13,6 +13,22 @@ from cpctl.errors import UsageError
 
 
 @dataclass(frozen=True, slots=True)
+class Login:
+    """What renews the token of an OAuth login. expires_at: of the token, in seconds since 1970.
+
+    secret_file: of a client that logs in by itself.
+    """
+
+    client_id: str
+    token_endpoint: str
+    revocation_endpoint: str = ""
+    refresh_token: str = field(default="", repr=False)
+    secret_file: str = ""
+    scope: str = ""
+    expires_at: float = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Context:
     """A server with a token. production: changes require typing the context's name."""
 
@@ -20,6 +36,7 @@ class Context:
     server: str
     token: str = field(default="", repr=False)
     production: bool = False
+    login: Login | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,12 +72,17 @@ def config_path(environment: Mapping[str, str] = os.environ) -> Path:
 def load(path: Path) -> Config:
     try:
         document: dict[str, Any] = json.loads(path.read_text())
-        contexts = {name: Context(name, **fields) for name, fields in document["contexts"].items()}
+        contexts = {name: _read_context(name, fields) for name, fields in document["contexts"].items()}
         return Config(document["current"], contexts)
     except FileNotFoundError:
         return Config()
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise UsageError(f"{path} is not a valid cpctl configuration: {error}.") from error
+
+
+def _read_context(name: str, fields: dict[str, Any]) -> Context:
+    login = fields.pop("login", None)
+    return Context(name, **fields, login=Login(**login) if login else None)
 
 
 def save(config: Config, path: Path) -> None:
@@ -87,8 +109,10 @@ def chosen(config: Config, *, name: str = "", server: str = "", token: str = "")
     context = config.named(name) if name else Context("", "")
     if server and server.rstrip("/") != context.server:
         # A token must never be sent to another server than its own.
-        context = replace(context, server=server, token="")
-    return replace(context, server=context.server.rstrip("/"), token=token or context.token)
+        context = replace(context, server=server, token="", login=None)
+    if token:
+        context = replace(context, token=token, login=None)
+    return replace(context, server=context.server.rstrip("/"))
 
 
 def read_token(file: str) -> str:

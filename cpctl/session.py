@@ -42,7 +42,12 @@ class Session:
         token = read_token(file) if file else os.environ.get("CPCTL_TOKEN", "")
         name = self.context or os.environ.get("CPCTL_CONTEXT", "")
         server = self.server or os.environ.get("CPCTL_SERVER", "")
-        return chosen(self.config(), name=name, server=server, token=token.strip())
+        context = chosen(self.config(), name=name, server=server, token=token.strip())
+        if context.login is None:
+            return context
+        from cpctl.oauth.renewal import is_due, renew
+
+        return renew(context, config_path()) if is_due(context.login) else context
 
     def api(self, context: Context | None = None, *, tries: bool = True) -> Api:
         from cpctl.client import Api

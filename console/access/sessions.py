@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from typing import Any
 from uuid import UUID
 
 from django.http import HttpRequest, HttpResponse
@@ -14,7 +15,10 @@ from console.cpctl_commands import curl
 from console.filter_choices import select_options
 from console.pages import actor_of, load_page, page
 from controlplane.access.login import sessions as access
+from controlplane.access.login.oidc.identities import list_identities
+from controlplane.access.login.oidc.providers import active_providers
 from controlplane.access.models import Principal, PrincipalKind, Session
+from controlplane.access.team_models import Team
 from controlplane.endpoints.access.session_views import session_digest
 from controlplane.identity.callers import Caller
 from controlplane.identity.roles import Action
@@ -37,6 +41,7 @@ def sessions(request: HttpRequest, caller: Caller) -> HttpResponse:
         "results": results,
         "sessions": [(session, bytes(session.digest) == current) for session in results.items],
         "curl": curl(request, "GET", f"sessions?{urlencode({'principal': owner})}"),
+        **_account(owner),
     }
     response = render(request, "console/access/sessions.html", context)
     response.headers["Cache-Control"] = "no-store"
@@ -90,6 +95,18 @@ def end_others(request: HttpRequest, caller: Caller) -> HttpResponse:
     return confirm_change(
         request, change, lambda form: access.end_sessions(owner, but=current, actor=actor_of(caller))
     )
+
+
+def _account(owner: str) -> dict[str, Any]:
+    """Return the teams and identities of a person, and the providers where an identity can be linked."""
+    identities = list(list_identities().filter(principal__name=owner).order_by("id"))
+    issuers = {identity.issuer for identity in identities}
+    teams = Team.objects.filter(memberships__principal__name=owner).distinct().order_by("slug")
+    return {
+        "teams": list(teams.values_list("slug", flat=True)),
+        "identities": identities,
+        "linkable": [provider for provider in active_providers() if provider.issuer not in issuers],
+    }
 
 
 def _people() -> list[str]:

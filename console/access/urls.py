@@ -2,7 +2,17 @@
 
 from django.urls import path
 
-from console.access import clients, consent, device, join_tokens, password, role_bindings, sessions, tokens
+from console.access import (
+    clients,
+    consent,
+    device,
+    join_tokens,
+    password,
+    providers,
+    role_bindings,
+    sessions,
+    tokens,
+)
 
 urlpatterns = [
     path("oauth2/consent", consent.consent, name="oauth-consent"),
@@ -20,6 +30,8 @@ urlpatterns = [
     path("sessions", sessions.sessions, name="sessions"),
     path("sessions/end-others", sessions.end_others, name="sessions-end"),
     path("sessions/<uuid:session_id>/end", sessions.end, name="session-end"),
+    path("identity-providers", providers.providers, name="identity-providers"),
+    path("identity-providers/<slug:slug>", providers.provider, name="identity-provider"),
     path("account/password", password.change, name="password"),
     path("role-bindings", role_bindings.role_bindings, name="role-bindings"),
     path("role-bindings/<uuid:binding_id>/remove", role_bindings.remove, name="role-binding-remove"),

@@ -40,7 +40,7 @@ def callback(request: HttpRequest) -> HttpResponse:
         login = finish_login(cookie, _callback(request))
         identity = admit(login, request_id=current_request_id())
     except ControlplaneError as error:
-        response = failure_page(request, error, provider)
+        response = failure_page(request, error, provider, is_begun=provider is not None)
     else:
         response = _log_in(request, login, identity)
     response.delete_cookie(settings.LOGIN_COOKIE_NAME, samesite="Lax")

@@ -10,7 +10,9 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.utils.http import urlencode
 from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods
 
+from console.login.departures import leave
 from console.login.failure import failure_page
 from console.login.password import password_page
 from console.login.targets import target_of
@@ -29,6 +31,7 @@ from controlplane.errors import ControlplaneError, RedirectNotAllowed, UnknownId
 
 
 @never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
 def login(request: HttpRequest) -> HttpResponse:
     """Show how to log in. `idp` names a provider; `reauthenticate` asks for a new login there."""
     providers = active_providers()
@@ -51,8 +54,8 @@ def start(request: HttpRequest, provider: Provider, login_request: LoginRequest)
     try:
         begun = begin_login(provider, login_request)
     except ControlplaneError as error:
-        return failure_page(request, error, provider)
-    response = HttpResponseRedirect(begun.url)
+        return failure_page(request, error, provider, is_begun=False)
+    response = leave(request, begun.url)
     _set_cookie(response, begun)
     return response
 

@@ -17,11 +17,15 @@ from controlplane.observability.request_ids import current_request_id
 log = structlog.get_logger(__name__)
 
 
-def failure_page(request: HttpRequest, error: ControlplaneError, provider: Provider | None) -> HttpResponse:
-    """Record the failure and show it. provider: None if the failed login belongs to no known one."""
+def failure_page(
+    request: HttpRequest, error: ControlplaneError, provider: Provider | None, *, is_begun: bool
+) -> HttpResponse:
+    """Show why a login failed, and record it if it had begun. provider: None if none is known."""
     slug = provider.slug if provider else ""
     log.warning("login.failed", provider=slug, code=error.code)
-    record_failure("", provider=slug, reason=error.detail, request_id=current_request_id())
+    if is_begun:
+        # Requests that began no login would fill the audit log.
+        record_failure("", provider=slug, reason=error.detail, request_id=current_request_id())
     context = {
         "problem": error,
         "provider": provider,

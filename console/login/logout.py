@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import structlog
 from django.core import signing
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
+from console.login.departures import leave
 from console.login.targets import allowed_origins, target_of
 from console.pages import problem_page
 from controlplane.access.login.new_session import end_session
@@ -37,9 +38,9 @@ def logout(request: HttpRequest) -> HttpResponse:
         record_logout(session.person, provider=provider, request_id=current_request_id())
         state = signing.dumps(target, salt=_SALT) if target else ""
         if url := provider_logout_url(session, state=state):
-            return HttpResponseRedirect(url)
+            return leave(request, url)
     if target:
-        return HttpResponseRedirect(target)
+        return leave(request, target)
     return render(request, "console/login/logged_out.html")
 
 

@@ -13,6 +13,7 @@ from django.contrib.auth.views import LoginView
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 
+from console.login.departures import leave
 from console.login.targets import target_of
 from console.pages import problem_page
 from controlplane.access.authentication import caller_for
@@ -82,7 +83,7 @@ class LoginPage(LoginView):
         limits.forgive(self.attempt)
         begin_session(self.request, person)
         record_login(person, provider="", request_id=current_request_id())
-        response = HttpResponseRedirect(self.get_success_url())
+        response = leave(self.request, self.get_success_url())
         _remember_browser(response, self.attempt.name)
         return response
 

@@ -14,7 +14,7 @@ class AccessConfig(AppConfig):
         super().import_models()
         # Tables outside of models.py.
         from controlplane.access import team_models  # noqa: F401
-        from controlplane.access.login.oidc import models  # noqa: F401
+        from controlplane.access.login.oidc import models as login_models  # noqa: F401
         from controlplane.access.oauth import models as oauth_models  # noqa: F401
         from controlplane.access.scim import models as scim_models  # noqa: F401
 

@@ -120,16 +120,6 @@ class UnknownRoleBinding(NotFound):
     title = "Role binding not found"
 
 
-class UnknownIdentityProvider(NotFound):
-    code = "unknown_identity_provider"
-    title = "Identity provider not found"
-
-
-class UnknownIdentity(NotFound):
-    code = "unknown_identity"
-    title = "Identity not found"
-
-
 class UnknownOAuthClient(NotFound):
     code = "unknown_oauth_client"
     title = "OAuth client not found"
@@ -143,3 +133,13 @@ class UnknownDevice(NotFound):
 class UnknownClientSecret(NotFound):
     code = "unknown_client_secret"
     title = "Client secret not found"
+
+
+class UnknownIdentityProvider(NotFound):
+    code = "unknown_identity_provider"
+    title = "Identity provider not found"
+
+
+class UnknownIdentity(NotFound):
+    code = "unknown_identity"
+    title = "Identity not found"

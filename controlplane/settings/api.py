@@ -101,6 +101,8 @@ SPECTACULAR_SETTINGS: dict[str, Any] = {
         "OAuthGrantName": "controlplane.endpoints.access.oauth.schemas.GRANT_NAMES",
         "SigningKeyState": "controlplane.endpoints.access.oauth.schemas.SIGNING_KEY_STATES",
         "RoleName": "controlplane.endpoints.access.schemas.ROLES",
+        "IdentityProviderKind": "controlplane.endpoints.access.login.schemas.KINDS",
+        "IdentityProviderSource": "controlplane.endpoints.access.login.schemas.SOURCES",
         "OverrideSourceKind": "overrides.api.effective.schemas.KINDS",
         "WhyNot": "overrides.api.effective.schemas.REASONS",
         "JsonPatchOperationName": "overrides.api.schemas.PATCH_OPERATIONS",

@@ -30,17 +30,41 @@ _COLUMNS = (
 
 
 def login(
+    *,
     server: Annotated[str, typer.Argument(metavar="URL", help="URL of the server.")],
     name: Annotated[str, typer.Option("--name", help="Name of the context.")] = "default",
     token_file: TokenFile = "",
+    browser: Annotated[bool, typer.Option("--browser", help="Log in in the browser.")] = False,
+    device: Annotated[
+        bool, typer.Option("--device", help="Show a code to enter in a browser elsewhere.")
+    ] = False,
+    client_id: Annotated[str, typer.Option(help="OAuth client. With --secret-file, log in as it.")] = "cpctl",
+    secret_file: Annotated[str, typer.Option(help="File with the client's secret.")] = "",
+    scope: Annotated[str, typer.Option(help="OAuth scopes, separated by spaces.")] = "all offline",
     production: Annotated[bool, typer.Option(help="Require typing its name for changes.")] = False,
 ) -> None:
-    """Check and save a server and a token. The token is read from a file or a hidden prompt.
+    """Log in to a server.
+
+    In the browser, with a code on another device, as a client, or with a token.
+
+    A token is read from a file or a hidden prompt.
 
     \b
+    cpctl login https://controlplane.example.com --browser
+    cpctl login https://controlplane.example.com --device
     cpctl login http://localhost:8000 --token-file .data/admin.token
     """
-    context = Context(name, server.rstrip("/"), _token(token_file), production)
+    ways = [bool(token_file), browser, device, bool(secret_file)]
+    if sum(ways) > 1:
+        raise UsageError("Choose one of --browser, --device, --secret-file and --token-file.")
+    context = Context(name, server.rstrip("/"), production=production)
+    if browser or device or secret_file:
+        from cpctl.oauth.login import Way, log_in
+
+        way = Way(client_id, scope, secret_file=secret_file, is_device=device)
+        context = log_in(context, way, tell=SESSION.tell)
+    else:
+        context = replace(context, token=_token(token_file))
     who = SESSION.api(context).get("me").json()
     path = config_path()
     config_with_context = SESSION.config().with_context(context)
@@ -49,7 +73,10 @@ def login(
 
 
 def logout() -> None:
-    """Delete the token of the current context. The token stays valid until it is revoked.
+    """Log out of the current context.
+
+    Its token is deleted, and revoked if it came from an OAuth login. A token that was saved with
+    --token-file stays valid until it is revoked.
 
     \b
     cpctl logout
@@ -57,7 +84,11 @@ def logout() -> None:
     context = SESSION.chosen()
     if not context.name:
         raise UsageError("There is no context to log out from.")
-    save(SESSION.config().with_context(replace(context, token="")), config_path())
+    if context.login is not None:
+        from cpctl.oauth.renewal import revoke
+
+        revoke(context)
+    save(SESSION.config().with_context(replace(context, token="", login=None)), config_path())
     SESSION.tell(f"Token of {context.name!r} deleted from the configuration.")
 
 
@@ -76,6 +107,18 @@ def whoami(output: options.Output = Format.TABLE) -> None:
     for grant in who["grants"]:
         say(f"  {grant['role']}: {scope_text(grant['scope'])}")
     return None
+
+
+def token() -> None:
+    """Print a valid access token, for scripts and for `ExternalCommand` of Flyte's clients.
+
+    \b
+    cpctl token
+    """
+    context = SESSION.chosen()
+    if not context.token:
+        raise UsageError("The context has no token. Log in first.", hint="cpctl login URL --browser")
+    say(context.token)
 
 
 def can_i(

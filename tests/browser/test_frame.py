@@ -27,6 +27,7 @@ PAGES = {
     "copy": f"/overrides/task_resource/copy?{WORKFLOW}",
     "search": "/search?q=flyte",
     "sessions": "/sessions",
+    "identity-providers": "/identity-providers",
     "password": "/account/password",
 }
 

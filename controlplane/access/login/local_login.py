@@ -23,11 +23,11 @@ def parse_local_login(raw: str) -> LocalLogin:
 
 def may_use_password(mode: LocalLogin, *, has_provider: bool, is_admin: bool) -> bool:
     """True if the person may log in with a password. Without a provider, nobody is restricted."""
-    if not has_provider or mode is LocalLogin.ALL:
+    if not has_provider or mode == LocalLogin.ALL:
         return True
-    return mode is LocalLogin.ADMINS and is_admin
+    return mode == LocalLogin.ADMINS and is_admin
 
 
 def shows_password_form(mode: LocalLogin, *, has_provider: bool) -> bool:
     """True if the login page offers a password form at all."""
-    return not has_provider or mode is not LocalLogin.OFF
+    return not has_provider or mode != LocalLogin.OFF

@@ -1,4 +1,4 @@
-"""What Flyte's clients are told about the caller (`IdentityService.UserInfo`)."""
+"""Information about the caller for Flyte's clients (`IdentityService.UserInfo`)."""
 
 from __future__ import annotations
 

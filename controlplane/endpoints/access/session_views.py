@@ -32,6 +32,8 @@ _SESSION = {
     "expires_at": "2026-11-21T21:30:00Z",
     "address": "192.0.2.17",
     "browser": "Firefox on Linux",
+    "provider": "work",
+    "auth_time": "2026-11-21T08:12:00Z",
     "is_current": False,
 }
 
@@ -49,6 +51,10 @@ class SessionRead(serializers.Serializer[Any]):
     expires_at = serializers.DateTimeField()
     address = serializers.CharField(help_text="Client address of the last use.")
     browser = serializers.CharField(help_text="Name of the browser; empty if unknown.")
+    provider = serializers.CharField(help_text="Identity provider of the login; empty for a password.")
+    auth_time = serializers.DateTimeField(
+        allow_null=True, help_text="When the person authenticated, here or at the provider."
+    )
     is_current = serializers.BooleanField(help_text="Whether this request uses the session.")
 
 

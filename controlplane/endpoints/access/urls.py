@@ -3,9 +3,15 @@
 from django.urls import path
 
 from controlplane.endpoints.access import binding_views, session_views, token_views, views
+from controlplane.endpoints.access.login import identity_views, provider_views
 from controlplane.endpoints.access.oauth import urls as oauth
 
 urlpatterns = [
+    path("identity-providers", provider_views.IdentityProviderCollection.as_view()),
+    path("identity-providers/<slug:slug>", provider_views.IdentityProviderItem.as_view()),
+    path("identity-providers/<slug:slug>:test", provider_views.IdentityProviderTest.as_view()),
+    path("identities", identity_views.IdentityCollection.as_view()),
+    path("identities/<uuid:identity_id>", identity_views.IdentityItem.as_view()),
     path("me", views.Me.as_view()),
     path("me:can-i", views.CanI.as_view()),
     path("me:change-password", session_views.ChangePassword.as_view()),

@@ -18,7 +18,9 @@ from controlplane.access.login.oidc.authorization import FinishedLogin
 from controlplane.access.login.oidc.claimed_access import apply_claims
 from controlplane.access.login.oidc.models import Identity
 from controlplane.access.login.oidc.person_names import name_of
+from controlplane.access.login.oidc.provider import DEFAULT_ORGANISATION, Provider
 from controlplane.access.models import Principal, PrincipalKind
+from controlplane.access.organisations import get_organisation
 from controlplane.errors import LoginRefused, NameTaken, UnknownIdentity
 from controlplane.events.types import EventType
 from controlplane.identity.actors import Actor, system
@@ -44,6 +46,7 @@ def admit(login: FinishedLogin, *, request_id: str) -> Identity:
     person = identity.principal
     if not person.is_active:
         raise LoginRefused("Your account here is disabled. Ask an administrator to enable it.")
+    _check_organisation(person, login.provider)
     _update(identity, login.claims)
     apply_claims(person, login.provider, login.claims, request_id=request_id)
     return identity
@@ -106,14 +109,23 @@ def _new_person(login: FinishedLogin, actor: Actor) -> Principal:
     def is_free(name: str) -> bool:
         return not Principal.objects.filter(name=name).exists()
 
+    organisation = get_organisation(login.provider.organisation)
     for _ in range(_NAME_ATTEMPTS):
         name = name_of(login.issuer, login.subject, login.claims, is_free)
         try:
-            return principals.create_principal(name, kind=PrincipalKind.PERSON, actor=actor)
+            return principals.create_principal(
+                name, kind=PrincipalKind.PERSON, actor=actor, organisation=organisation
+            )
         except NameTaken:
             # Another login took the name meanwhile.
             continue
     raise LoginRefused("Your account could not be created because of other logins. Log in again.")
+
+
+def _check_organisation(person: Principal, provider: Provider) -> None:
+    """A tenant's provider gives roles only to its own people. The installation's own serves everyone."""
+    if provider.organisation not in (DEFAULT_ORGANISATION, person.organisation.slug):
+        raise LoginRefused("Your account here belongs to another organisation than this identity provider.")
 
 
 def _update(identity: Identity, claims: Mapping[str, Any]) -> None:

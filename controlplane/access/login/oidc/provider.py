@@ -10,6 +10,8 @@ from typing import Any
 from controlplane.access.login.oidc.claims import ClaimRule
 
 TENANT = "{tenantid}"
+# The organisation of the installation itself.
+DEFAULT_ORGANISATION = "default"
 
 
 class ProviderKind(StrEnum):
@@ -34,7 +36,8 @@ class Provider:
     """An OpenID provider at which people can log in.
 
     allowed_domains: e-mail domains (`hd` for Google); empty for any. tenants: Entra tenant ids, for an issuer
-    with `{tenantid}`. is_authoritative: roles given by hand are removed at login.
+    with `{tenantid}`. organisation: of people who log in here for the first time.
+    is_authoritative: roles given by hand are removed at login.
     """
 
     slug: str
@@ -49,6 +52,7 @@ class Provider:
     is_authoritative: bool = False
     allowed_domains: tuple[str, ...] = ()
     tenants: tuple[str, ...] = ()
+    organisation: str = DEFAULT_ORGANISATION
     is_active: bool = True
     source: ProviderSource = ProviderSource.SETTING
 

@@ -10,7 +10,13 @@ from urllib.parse import urlsplit
 import msgspec
 
 from controlplane.access.login.oidc.claims import ClaimRule
-from controlplane.access.login.oidc.provider import TENANT, Provider, ProviderKind, ProviderSource
+from controlplane.access.login.oidc.provider import (
+    DEFAULT_ORGANISATION,
+    TENANT,
+    Provider,
+    ProviderKind,
+    ProviderSource,
+)
 from controlplane.errors import FieldError, InvalidIdentityProvider, InvalidScope
 from controlplane.scopes import SEGMENTS, Scope
 
@@ -46,6 +52,7 @@ class ProviderDocument(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     authoritative: bool = False
     allowed_domains: list[str] = []
     tenants: list[str] = []
+    organisation: str = DEFAULT_ORGANISATION
     is_active: bool = True
 
 
@@ -71,6 +78,7 @@ def parse_provider(document: Mapping[str, Any], secret: str, source: ProviderSou
         is_authoritative=parsed.authoritative,
         allowed_domains=tuple(parsed.allowed_domains),
         tenants=tuple(parsed.tenants),
+        organisation=parsed.organisation,
         is_active=parsed.is_active,
         source=source,
     )
@@ -90,6 +98,7 @@ def provider_document(provider: Provider) -> dict[str, Any]:
         "authoritative": provider.is_authoritative,
         "allowed_domains": list(provider.allowed_domains),
         "tenants": list(provider.tenants),
+        "organisation": provider.organisation,
         "is_active": provider.is_active,
     }
 

@@ -7,11 +7,13 @@ from typing import Any
 
 from django.conf import settings
 from django.db import IntegrityError, transaction
+from django.db.models import QuerySet
 
 from controlplane.access import audit, event_types
 from controlplane.access.login.oidc.models import IdentityProvider
 from controlplane.access.login.oidc.provider import Provider, ProviderSource
 from controlplane.access.login.oidc.provider_documents import parse_provider, provider_document
+from controlplane.access.organisations import get_organisation
 from controlplane.access.secrets.sealing import seal, unseal
 from controlplane.errors import NameTaken, SettingIsReadOnly, UnknownIdentityProvider
 from controlplane.events.types import EventType
@@ -34,7 +36,7 @@ def all_providers() -> list[Provider]:
     """Return all providers without secrets: those of the settings first, and then by name."""
     configured = configured_providers()
     slugs = [provider.slug for provider in configured]
-    rows = IdentityProvider.objects.exclude(slug__in=slugs).order_by("slug")
+    rows = _rows().exclude(slug__in=slugs).order_by("slug")
     return configured + [provider_of(row) for row in rows]
 
 
@@ -71,7 +73,7 @@ def get_provider(slug: str) -> tuple[Provider, int]:
 
 def get_row(slug: str, *, lock: bool = False) -> IdentityProvider:
     """Return the row of a provider. Raises UnknownIdentityProvider."""
-    rows = IdentityProvider.objects.select_for_update() if lock else IdentityProvider.objects.all()
+    rows = _rows().select_for_update(of=("self",)) if lock else _rows()
     row = rows.filter(slug=slug).first()
     if row is None:
         raise _unknown(slug)
@@ -80,7 +82,11 @@ def get_row(slug: str, *, lock: bool = False) -> IdentityProvider:
 
 def provider_of(row: IdentityProvider) -> Provider:
     """Return the provider of a row, without its secret."""
-    document = {"slug": row.slug, **{name: getattr(row, name) for name in _COLUMNS}}
+    document = {
+        "slug": row.slug,
+        "organisation": row.organisation.slug,
+        **{name: getattr(row, name) for name in _COLUMNS},
+    }
     return parse_provider(document, "", ProviderSource.API)
 
 
@@ -94,11 +100,12 @@ def put_provider(
 ) -> tuple[IdentityProvider, bool]:
     """Create or replace a provider; True if it is new. secret: None leaves the present one.
 
-    Raises InvalidIdentityProvider, SettingIsReadOnly, VersionMismatch, VersionRequired, SecretsUnavailable.
+    Raises InvalidIdentityProvider, UnknownOrganisation, SettingIsReadOnly, VersionMismatch, VersionRequired,
+    SecretsUnavailable.
     """
     provider = parse_provider(document, "", ProviderSource.API)
     _check_is_writable(provider.slug)
-    row = IdentityProvider.objects.select_for_update().filter(slug=provider.slug).first()
+    row = _rows().select_for_update(of=("self",)).filter(slug=provider.slug).first()
     check(precondition, row.version if row else None)
     before = _state(row) if row else None
     is_new = row is None
@@ -130,6 +137,10 @@ def delete_provider(slug: str, *, precondition: Precondition | None, actor: Acto
     _record(event_types.PROVIDER_DELETED, row, actor, before=before, after=None)
 
 
+def _rows() -> QuerySet[IdentityProvider]:
+    return IdentityProvider.objects.select_related("organisation")
+
+
 def _end_sessions(slug: str) -> None:
     from controlplane.access.models import Session
 
@@ -140,6 +151,7 @@ def _fill(row: IdentityProvider, provider: Provider, secret: str | None) -> None
     document = provider_document(provider)
     for name in _COLUMNS:
         setattr(row, name, document[name])
+    row.organisation = get_organisation(provider.organisation)
     row.version += 1
     if secret is not None:
         row.secret = seal(secret.encode(), row.secret_context) if secret else ""

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from controlplane.access import role_bindings
+from controlplane.access import principals, role_bindings
+from controlplane.access.login.oidc.identities import link_identity
 from controlplane.access.models import Principal, RoleBinding
-from controlplane.access.team_models import Membership
+from controlplane.access.team_models import Membership, Organisation
 from controlplane.access.teams.teams import create_team
 from controlplane.events.models import Event
 from controlplane.identity.roles import Role
 from controlplane.scopes import Scope
 from tests.support.api_client import ACTOR
+from tests.support.logins import Person
 
 RULES = [
     {"value": "cp-ml-*", "team": "ml", "role": "editor", "scope": {"project": "ml-*"}},
@@ -141,3 +143,19 @@ def test_another_tenant_is_refused(person, configure):
 
     person.set_claims(tid=tenant)
     assert person.log_in().status_code == 302
+
+
+def test_people_of_a_tenants_provider_belong_to_the_tenant_and_nobody_else_gets_roles_there(
+    person, configure, identity_provider
+):
+    Organisation.objects.create(slug="acme")
+    configure(rules=RULES, organisation="acme")
+    person.set_claims(groups=["cp-viewers"])
+    assert person.log_in().status_code == 302
+    assert Principal.objects.get(name=person.account).organisation.slug == "acme"
+
+    operator = principals.create_principal("operator", kind="person", actor=ACTOR)
+    other = Person(identity_provider, "operator-at-the-provider", groups=["cp-admins"])
+    link_identity(operator, identity_provider.issuer, other.account, actor=ACTOR)
+    assert other.log_in().status_code == 403
+    assert not RoleBinding.objects.filter(principal=operator).exists()

@@ -17,11 +17,10 @@ def query_of(url):
     return {name: values[0] for name, values in parse_qs(urlsplit(url).query).items()}
 
 
-@pytest.mark.parametrize("method", ["get", "post"])
-def test_logout_ends_the_session_here_and_then_at_the_provider(person, method):
+def test_logout_ends_the_session_here_and_then_at_the_provider(person):
     person.log_in()
 
-    response = getattr(person.console, method)("/logout")
+    response = person.console.get("/logout")
 
     assert response.status_code == 302
     assert response["Location"].startswith(f"{person.provider.issuer}/session/end?")
@@ -31,6 +30,16 @@ def test_logout_ends_the_session_here_and_then_at_the_provider(person, method):
     assert not person.is_in
     assert Session.objects.count() == 0
     assert AuditRecord.objects.filter(action="session.logged_out", actor=person.account).exists()
+
+
+def test_a_form_leads_to_the_provider_by_a_page_because_its_policy_forbids_a_redirect(person):
+    person.log_in()
+
+    response = person.console.post("/logout")
+
+    assert response.status_code == 200
+    assert f'content="0;url={person.provider.issuer}/session/end?' in response.content.decode()
+    assert not person.is_in
 
 
 def test_the_id_token_is_stored_sealed(person):

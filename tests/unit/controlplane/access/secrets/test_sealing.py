@@ -105,7 +105,10 @@ def test_a_key_ring_never_prints_its_keys():
         ("a b:AAAA", "Line 1 is not"),
         ("a:***", "line 1 is not valid base64"),
         ("a:" + base64.b64encode(b"short").decode(), "has 5 bytes instead of 32"),
-        (new_key_line("a") + new_key_line("a"), "Line 2 repeats the key id 'a'"),
+        (
+            "a:" + base64.b64encode(bytes(32)).decode() + "\na:" + base64.b64encode(bytes(32)).decode(),
+            "Line 2 repeats the key id 'a'",
+        ),
     ],
 )
 def test_a_faulty_key_file_is_refused_without_quoting_a_key(text, message):
