@@ -5,6 +5,7 @@ from django.urls import path
 from registry.api import environments
 from registry.api.agents import lease_views, lifecycle_views, views
 from registry.api.heartbeats import views as heartbeat_views
+from registry.api.joining import join_views
 from registry.api.joining import views as joining_views
 from registry.api.providers import views as provider_views
 from registry.api.task_types import views as task_type_views
@@ -18,10 +19,11 @@ urlpatterns = [
     path("agents/<uuid:agent_id>:resume", lifecycle_views.AgentResumption.as_view()),
     path("agents/<uuid:agent_id>:deregister", lifecycle_views.AgentDeregistration.as_view()),
     path("agents/<uuid:agent_id>:retire", lifecycle_views.AgentRetirement.as_view()),
+    path("agents/<uuid:agent_id>:transfer", lifecycle_views.AgentTransfer.as_view()),
     path("agents/<uuid:agent_id>:rotate", joining_views.AgentRotation.as_view()),
     path("agents/<uuid:agent_id>:set-lease", lease_views.AgentLease.as_view()),
     path("agents:set-environment-lease", lease_views.EnvironmentLease.as_view()),
-    path("agents:join", joining_views.AgentJoin.as_view()),
+    path("agents:join", join_views.AgentJoin.as_view()),
     path("agents:summary", lifecycle_views.FleetSummary.as_view()),
     path("join-tokens", joining_views.JoinTokenCollection.as_view()),
     path("join-tokens/<uuid:token_id>", joining_views.JoinTokenItem.as_view()),

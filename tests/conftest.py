@@ -114,7 +114,13 @@ class System:
         self.port = port or free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self.grpc_port = free_port()
-        environment = {**environment, "FLYTE_GRPC_PORT": str(self.grpc_port), "PUBLIC_URL": self.url}
+        environment = {
+            **environment,
+            "FLYTE_GRPC_PORT": str(self.grpc_port),
+            "PUBLIC_URL": self.url,
+            # Several test processes may wait for a login at once.
+            "FLYTE_CLIENT_REDIRECT_URI": f"http://localhost:{free_port()}/callback",
+        }
         self.environment = environment
         self.folder = folder
         python, app = sys.executable, ("-m", "celery", "-A", "controlplane")

@@ -40,10 +40,14 @@ def on_revocation(handler: Callable[[Sequence[UUID], Actor], None]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Issuer:
-    """The caller who creates a token. token_id: of the token in use; None for a session."""
+    """The caller who creates a token.
+
+    token_id: of the token in use; None for a session. ends_at: of the token in use if another issuer's.
+    """
 
     caller: Caller
     token_id: UUID | None = None
+    ends_at: datetime | None = None
 
 
 @transaction.atomic
@@ -59,7 +63,7 @@ def issue_token(
     _check_rights(principal, issuer.caller)
     creation = Creation(
         now=_database_now(),
-        created_with_ends_at=parent.expires_at if parent else None,
+        created_with_ends_at=parent.expires_at if parent else issuer.ends_at,
         may_be_endless=issuer.caller.verdict(Action.ACCESS_WRITE).allowed,
     )
     expires_at = expiry_of(requested, creation, lifetime_policy())
@@ -93,7 +97,11 @@ def check_within(expires_at: datetime, token_id: UUID, pointer: str) -> None:
 
     Raises InvalidRequest if it would outlive the token, NotAuthenticated if the token was just revoked.
     """
-    limit = lock_token(token_id).expires_at
+    check_before(expires_at, lock_token(token_id).expires_at, pointer)
+
+
+def check_before(expires_at: datetime, limit: datetime | None, pointer: str) -> None:
+    """Raise InvalidRequest if an object would outlive the token with which it is created."""
     if limit is not None and expires_at > limit:
         raise outlives_its_issuer(limit, pointer)
 

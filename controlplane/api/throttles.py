@@ -12,6 +12,7 @@ from rest_framework.throttling import BaseThrottle
 from rest_framework.views import APIView
 
 from controlplane.access import attempt_counters
+from controlplane.access.issuers.external_tokens import ExternalToken
 from controlplane.access.models import Token
 from controlplane.errors import TooManyAttempts
 from controlplane.identity.callers import Caller
@@ -47,8 +48,8 @@ class AnonymousThrottle(BaseThrottle):
         return True
 
 
-def count_token(token: Token) -> None:
-    """Count a request with a token. Raises TooManyAttempts."""
+def count_token(token: Token | ExternalToken) -> None:
+    """Count a request with a token, or for an external one by its principal. Raises TooManyAttempts."""
     _count("token", str(token.id), settings.THROTTLE_CALLER_PER_MINUTE, "this token")
 
 

@@ -8,7 +8,7 @@ ControlplaneError
 ├── PermissionDenied        StepUpRequired
 ├── NotFound                UnknownProject, UnknownDomain, UnknownResourceType, UnknownOverride,
 │                           UnknownAgent, UnknownProvider, UnknownTaskType, UnknownEnvironment,
-│                           UnknownJoinToken, UnknownAgentConfig, UnknownPrincipal, ...
+│                           UnknownJoinToken, UnknownAgentConfig, UnknownPrincipal, UnknownTrustedIssuer, ...
 ├── Conflict                NameTaken, DuplicateInstance, ServiceTypeTaken, StillInUse, ManagedElsewhere,
 │                           SourceIsReadOnly, LimitReached, KeyInFlight, PatchFailed
 └── InvalidAgentConfig, VersionMismatch, VersionRequired, AgentRetired, EventsGone, RemoteFailed, KeyReused,
@@ -137,6 +137,16 @@ class LastAdministrator(Conflict):
     title = "Last administrator"
 
 
+class BuiltInRole(Conflict):
+    code = "built_in_role"
+    title = "Built-in role"
+
+
+class OrganisationsOff(Conflict):
+    code = "organisations_off"
+    title = "Organisations are off"
+
+
 class StillInUse(Conflict):
     code = "still_in_use"
     title = "Still in use"
@@ -188,7 +198,7 @@ class RemoteFailed(ControlplaneError):
 
 
 class IssuerUnavailable(ControlplaneError):
-    """The keys of an issuer are unknown and cannot be fetched, so that its tokens cannot be judged."""
+    """The keys of an issuer are unknown and cannot be fetched, so its tokens cannot be checked."""
 
     code = "issuer_unavailable"
     title = "Issuer unavailable"

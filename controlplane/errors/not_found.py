@@ -120,6 +120,11 @@ class UnknownRoleBinding(NotFound):
     title = "Role binding not found"
 
 
+class UnknownTrustedIssuer(NotFound):
+    code = "unknown_trusted_issuer"
+    title = "Trusted issuer not found"
+
+
 class UnknownOAuthClient(NotFound):
     code = "unknown_oauth_client"
     title = "OAuth client not found"

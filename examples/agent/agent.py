@@ -1,6 +1,6 @@
 """The reference agent: it joins, beats, reports its service providers, and leaves in good order.
 
-Python's standard library and this file are all it needs. README.md beside it lists what it reads.
+Python's standard library and the files beside this one are all it needs. README.md lists what it reads.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from control_plane import ControlPlane, Refused, SubjectToken
+
 VERSION = "1.0"
 FIRST_PAUSE = 1.0
 # The longest pause is the interval that the control plane sets: a lease lasts three of them, so that an agent
@@ -31,86 +33,12 @@ FIRST_BEATS = 1.0
 # So many probes in a row settle any state. A higher count would make every report look new.
 MOST_PROBES = 3
 DUPLICATE = "duplicate_instance"
-JOIN_TOKEN = "cp_joi_"  # noqa: S105  (its beginning)
 log = logging.getLogger("agent")
-
-
-class Refused(Exception):
-    """The control plane answered, and not with 2xx. code: of the problem document."""
-
-    def __init__(self, status: int, detail: str, retry_after: float, code: str = "") -> None:
-        super().__init__(f"{status}: {detail}")
-        self.status, self.retry_after, self.code = status, retry_after, code
 
 
 def pause(tries: int, longest: float) -> float:
     """Full jitter: anything up to a limit that doubles, so that a fleet does not come back in step."""
     return random.uniform(0, min(longest, FIRST_PAUSE * 2 ** min(tries, 16)))  # noqa: S311  (jitter)
-
-
-class ControlPlane:
-    """Its API. The agent's own token, once it has one, is kept in a file that only it may read."""
-
-    def __init__(self, url: str, given: str, kept: str | None) -> None:
-        self.url, self.given, self.kept = url.rstrip("/"), given, Path(kept) if kept else None
-        self.token = self.kept.read_text().strip() if self.kept and self.kept.exists() else given
-        self.join_key = ""
-
-    def call(self, method: str, path: str, body: Any = None, **headers: str) -> Any:
-        """Raises Refused, OSError (no connection) or http.client.HTTPException (half an answer)."""
-        sent = {name.replace("_", "-"): value for name, value in headers.items()}
-        request = urllib.request.Request(  # noqa: S310  (an address that its operator gave)
-            f"{self.url}/api/v1/{path}",
-            method=method,
-            data=None if body is None else json.dumps(body).encode(),
-            headers={"Authorization": f"Bearer {self.token}", "Content-Type": "application/json", **sent},
-        )
-        try:
-            with urllib.request.urlopen(request, timeout=10) as answer:  # noqa: S310  (an address that its operator gave)
-                return json.loads(answer.read() or b"null")
-        except urllib.error.HTTPError as error:
-            raise _refused(error) from None
-
-    def join(self, facts: dict[str, Any]) -> Any:
-        """Join, and keep the token. Should the answer be lost, the same key gets another one."""
-        file = self.kept.with_suffix(".join") if self.kept else None
-        if not self.join_key:
-            self.join_key = file.read_text().strip() if file and file.exists() else str(uuid.uuid4())
-            _write(file, self.join_key)
-        try:
-            joined = self.call("POST", "agents:join", facts, Idempotency_Key=self.join_key)
-        except Refused as refused:
-            if refused.code in ("idempotency_key_reused", "conflict"):
-                self.forget_key(file)
-            raise
-        self.token = joined["token"]
-        _write(self.kept, self.token)
-        self.forget_key(file)
-        return joined["agent"]
-
-    def forget_key(self, file: Path | None) -> None:
-        self.join_key = ""
-        if file:
-            file.unlink(missing_ok=True)
-
-
-def _write(file: Path | None, secret: str) -> None:
-    """All of it or nothing, for nobody else to read."""
-    if file:
-        new = file.with_suffix(".new")
-        new.touch(mode=0o600)
-        new.write_text(secret)
-        new.replace(file)
-
-
-def _refused(error: urllib.error.HTTPError) -> Refused:
-    try:
-        problem = json.loads(error.read())
-        detail, code = problem.get("detail", ""), problem.get("code", "")
-    except (ValueError, AttributeError, OSError):
-        detail, code = error.reason, ""
-    after = error.headers.get("Retry-After", "0")
-    return Refused(error.code, str(detail), float(after) if after.isdigit() else 0.0, str(code))
 
 
 class Providers(threading.Thread):
@@ -179,6 +107,7 @@ class Agent:
         """Do what is due; return how long to wait for the next step."""
         try:
             self.register()
+            self.renew()
             self.offer()
             told = self.beat()
             self.tries = 0
@@ -195,8 +124,19 @@ class Agent:
         facts = {**self.facts, "service_types": sorted(types)}
         if self.id and facts == self.registered:
             return
+        self.enter(facts, joins=self.plane.must_join)
+
+    def renew(self) -> None:
+        """Join again before our own token ends. A refusal stops no heartbeat: it has not ended yet."""
+        if not (self.plane.subject and self.plane.subject.is_due()):
+            return
+        try:
+            self.enter(self.registered, joins=True)
+        except Refused as refused:
+            log.warning("cannot renew our token yet: %s", refused)
+
+    def enter(self, facts: dict[str, Any], *, joins: bool) -> None:
         sent = {**facts, "instance_uuid": self.instance}
-        joins = self.plane.token.startswith(JOIN_TOKEN)
         told = self.plane.join(sent) if joins else self.plane.call("POST", "agents", sent)
         self.interval = float(told["heartbeat_interval"])
         self.id, self.generation, self.registered = told["agent_id"], told["generation"], facts
@@ -273,8 +213,9 @@ def main() -> None:
     logging.basicConfig(level=logging.INFO, format="%(asctime)sZ %(levelname)s %(message)s")
     logging.Formatter.converter = time.gmtime
     told = os.environ
-    token = told.get("AGENT_TOKEN") or Path(told["AGENT_TOKEN_FILE"]).read_text().strip()
-    plane = ControlPlane(told["CONTROLPLANE_URL"], token, told.get("AGENT_STATE_FILE"))
+    subject = SubjectToken(told["AGENT_SUBJECT_TOKEN_FILE"]) if "AGENT_SUBJECT_TOKEN_FILE" in told else None
+    token = "" if subject else told.get("AGENT_TOKEN") or Path(told["AGENT_TOKEN_FILE"]).read_text().strip()
+    plane = ControlPlane(told["CONTROLPLANE_URL"], token, told.get("AGENT_STATE_FILE"), subject)
     facts: dict[str, Any] = {
         "name": told["AGENT_NAME"],
         "environment": told.get("AGENT_ENVIRONMENT", "default"),

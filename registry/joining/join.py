@@ -5,24 +5,29 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
+from datetime import datetime
 from itertools import chain
 from uuid import UUID
 
 from django.db import transaction
 
-from controlplane.access import audit, issue_tokens, principals, role_bindings
-from controlplane.access import tokens as secrets
+from controlplane.access import audit
 from controlplane.access.enrolment import Enrolment, audit_entries, bind_roles, enrol
-from controlplane.access.models import Principal, PrincipalKind, Token
-from controlplane.errors import Conflict, NameTaken, NotAuthenticated
+from controlplane.errors import NameTaken, NotAuthenticated
 from controlplane.identity.actors import Actor
-from controlplane.identity.roles import Role
 from controlplane.ids import uuid7
-from controlplane.scopes import Scope
-from registry.agents.event_types import AGENT_ROTATED
 from registry.agents.liveness import LivenessPolicy
 from registry.agents.models import Agent, Lease
+from registry.agents.rights import AgentRights
 from registry.agents.states import State
+from registry.joining.credentials import (
+    OWN_PREFIX,
+    create_credential,
+    create_principal,
+    own_principal,
+    replace_credential,
+    revoke_tokens,
+)
 from registry.joining.granted_terms import record_admissions
 from registry.joining.insert import NewAgent, audit_entry, insert_agents
 from registry.joining.join_tokens import spend_uses, valid_join_tokens
@@ -38,28 +43,30 @@ from registry.joining.repeated_joins import (
 )
 from registry.joining.terms import JoinTerms
 
-# Prefix of principals that belong to one agent.
-OWN_PREFIX = "agent."
-
 
 @dataclass(frozen=True, slots=True)
 class JoinResult:
-    """secret: the agent's own token, returned only here. repeated: an earlier response was lost."""
+    """secret: the agent's own token, returned only here. repeated: an earlier response was lost.
+
+    expires_at: of the token; None if it never expires.
+    """
 
     agent: Agent
     secret: str
     created: bool
     repeated: bool = False
+    expires_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class JoinRequest:
-    """A request to join. digest: of the join token."""
+    """A request to join. digest: of the join token. expires_at: of the credential; None for never."""
 
     digest: bytes
     registration: Registration
     request_id: str
     repeat: RepeatKey | None = None
+    expires_at: datetime | None = None
 
 
 class _TokenUsedUp(Exception):
@@ -94,7 +101,7 @@ def _join_batch(
         index: _candidate(request, tokens[request.digest])
         for index, request in enumerate(requests)
         if request.digest in tokens
-        and _terms_of(tokens[request.digest]).admits(request.registration)
+        and terms_of(tokens[request.digest]).admits(request.registration)
         and not (request.repeat and (tokens[request.digest].id, request.repeat.key) in used_keys)
     }
     new_agents = [new_agent for new_agent, _ in candidates.values()]
@@ -142,12 +149,14 @@ def _record_keys(
 
 def _candidate(request: JoinRequest, token: JoinToken) -> tuple[NewAgent, Enrolment]:
     """Return the agent and its new principal, which inherits nothing from a former agent of this name."""
-    enrolment = Enrolment(f"{OWN_PREFIX}{uuid7().hex}", _token_actor(token, request.request_id))
+    name, actor = f"{OWN_PREFIX}{uuid7().hex}", token_actor(token, request.request_id)
+    enrolment = Enrolment(name, actor, token.team)
     actor = Actor(enrolment.id, enrolment.name, request.request_id)
-    return NewAgent(request.registration, actor, _initial_state(token), enrolment.digest), enrolment
+    state, digest = _initial_state(token), enrolment.digest
+    return NewAgent(request.registration, actor, state, digest, token.team_id), enrolment
 
 
-def _token_actor(token: JoinToken, request_id: str) -> Actor:
+def token_actor(token: JoinToken, request_id: str) -> Actor:
     return Actor(None, f"join token {token.name}"[:63], request_id)
 
 
@@ -155,7 +164,7 @@ def _initial_state(token: JoinToken) -> State:
     return State.REGISTERED if token.needs_approval else State.READY
 
 
-def _terms_of(token: JoinToken) -> JoinTerms:
+def terms_of(token: JoinToken) -> JoinTerms:
     return JoinTerms(token.name_pattern, token.environment, frozenset(token.service_types))
 
 
@@ -175,123 +184,67 @@ def join(
     request = JoinRequest(bytes(token.digest), registration, request_id, repeat)
     if repeat is not None:
         lock_key(token, repeat)
-    if repetition := _repeat_join(token, request, policy):
+    if repetition := repeat_join(token, request, policy):
         return repetition
-    _terms_of(token).check(registration)
+    terms_of(token).check(registration)
     [result] = join_many([request], policy)
     # A concurrent first join with this key may have just committed.
-    return result or _repeat_join(token, request, policy) or _join_individually(token, request, policy)
+    return result or repeat_join(token, request, policy) or join_individually(token, request, policy)
 
 
-def _repeat_join(token: JoinToken, request: JoinRequest, policy: LivenessPolicy) -> JoinResult | None:
+def repeat_join(token: JoinToken, request: JoinRequest, policy: LivenessPolicy) -> JoinResult | None:
     """Repeat a join whose response was lost; None if this is not a repetition."""
     agent = find_earlier_agent(token, request.repeat) if request.repeat else None
     principal = own_principal(agent) if agent else None
-    if principal is None:
+    if agent is None or principal is None:
         return None
-    actor = _token_actor(token, request.request_id)
-    _revoke_tokens(principal, actor)
-    secret = _create_credential(principal, actor)
+    actor = token_actor(token, request.request_id)
+    revoke_tokens(principal, actor)
+    secret = create_credential(principal, actor, request.expires_at)
     # The first credential is unused, so no process holds the name.
     Lease.objects.filter(agent=agent).update(instance_uuid=None)
     agent_actor = Actor(principal.id, principal.name, request.request_id)
-    registered_agent, _ = register(request.registration, actor=agent_actor, any_agent=False, policy=policy)
-    return JoinResult(registered_agent, secret, created=True, repeated=True)
+    registered_agent, _ = register_own(request.registration, agent_actor, policy, agent.team_id)
+    return JoinResult(registered_agent, secret, True, repeated=True, expires_at=request.expires_at)
 
 
-def _join_individually(token: JoinToken, request: JoinRequest, policy: LivenessPolicy) -> JoinResult:
+def join_individually(token: JoinToken, request: JoinRequest, policy: LivenessPolicy) -> JoinResult:
     """Join an agent whose name is taken, or whose token has just ended."""
     registration, request_id = request.registration, request.request_id
     if not spend_uses(token):
         raise NotAuthenticated("This join token is used up, expired or revoked. Request a new one.")
-    actor = _token_actor(token, request_id)
-    existing_agent = Agent.objects.filter(name=registration.name).first()
-    if existing_agent is not None and not token.may_take_over:
-        raise NameTaken(
-            f"An agent named {registration.name!r} already exists. It can be replaced only with a "
-            "join token that has may_take_over."
-        )
-    principal = _create_principal(actor)
+    actor = token_actor(token, request_id)
+    existing_agent = Agent.objects.select_related("team").filter(name=registration.name).first()
     if existing_agent is not None:
-        _replace_credential(existing_agent, principal, actor)
+        _check_takeover(existing_agent, token)
+    # An agent that a token of the platform replaces stays in its team.
+    team = existing_agent.team if existing_agent else token.team
+    principal = create_principal(actor, team)
+    if existing_agent is not None:
+        replace_credential(existing_agent, principal, actor)
     record_admissions([(principal.id, registration, token)])
     if request.repeat is not None:
         record_joins([(token, request.repeat, principal.id)])
-    secret = _create_credential(principal, actor)
-    agent, created = register(
-        registration,
-        actor=Actor(principal.id, principal.name, request_id),
-        any_agent=False,
-        policy=policy,
-    )
-    return JoinResult(agent, secret, created)
+    secret = create_credential(principal, actor, request.expires_at)
+    agent_actor = Actor(principal.id, principal.name, request_id)
+    agent, created = register_own(registration, agent_actor, policy, team.id if team else None)
+    return JoinResult(agent, secret, created, expires_at=request.expires_at)
 
 
-@transaction.atomic
-def rotate(agent: Agent, *, actor: Actor, own_token: Token | None = None) -> str:
-    """Issue a new credential to the agent and revoke its old ones. Returns the secret.
-
-    own_token: the agent's token, if it rotates itself: the new one gets the same expiry limit and issuer.
-    """
-    principal = own_principal(agent)
-    if principal is None:
-        raise NameTaken("This agent has no credential of its own, because it registered with a shared token.")
-    if not principal.is_active:
-        raise Conflict("This agent's credential was revoked. Let the agent join again.")
-    if own_token is not None:
-        secret = issue_tokens.renew_token(own_token, name="agent", actor=actor)
-        _revoke_tokens(principal, actor, except_secret=secret)
-    else:
-        _revoke_tokens(principal, actor)
-        secret = _create_credential(principal, actor)
-    _record_rotation(agent, actor)
-    return secret
+def register_own(
+    registration: Registration, actor: Actor, policy: LivenessPolicy, team_id: UUID | None
+) -> tuple[Agent, bool]:
+    """Register an agent with its own principal. team_id: of a new agent."""
+    rights = AgentRights(actor.principal_id)
+    return register(registration, actor=actor, rights=rights, policy=policy, team_id=team_id)
 
 
-def own_principal(agent: Agent) -> Principal | None:
-    """Return the principal of this agent alone; None if the agent registered with a shared token."""
-    if agent.registered_by is None:
-        return None
-    return Principal.objects.filter(id=agent.registered_by, name__startswith=OWN_PREFIX).first()
-
-
-def _create_principal(actor: Actor) -> Principal:
-    """Create a principal, which inherits nothing from a former agent of this name."""
-    principal = principals.create_principal(
-        f"{OWN_PREFIX}{uuid7().hex}", kind=PrincipalKind.AGENT, actor=actor
-    )
-    role_bindings.bind_role(principal, Role.AGENT, Scope(), actor=actor)
-    return principal
-
-
-def _replace_credential(agent: Agent, principal: Principal, actor: Actor) -> None:
-    former_principal = own_principal(agent)
-    if former_principal is not None:
-        principals.set_active(former_principal.name, is_active=False, actor=actor)
-    # A takeover needs no agreement of the process that holds the name.
-    Lease.objects.filter(agent=agent).update(instance_uuid=None)
-    Agent.objects.filter(id=agent.id).update(registered_by=principal.id)
-    _record_rotation(agent, actor)
-
-
-def _create_credential(principal: Principal, actor: Actor) -> str:
-    _, secret = principals.create_token(principal, name="agent", expires_at=None, actor=actor)
-    return secret
-
-
-def _revoke_tokens(principal: Principal, actor: Actor, except_secret: str = "") -> None:
-    tokens = Token.objects.filter(principal=principal, revoked_at=None)
-    for token in tokens.exclude(digest=secrets.digest(except_secret)):
-        issue_tokens.revoke_token(token.id, of=None, actor=actor)
-
-
-def _record_rotation(agent: Agent, actor: Actor) -> None:
-    audit.record(
-        AGENT_ROTATED,
-        "agent",
-        str(agent.id),
-        actor=actor,
-        before=None,
-        after=None,
-        data={"agent_id": str(agent.id), "name": agent.name, "environment": agent.environment},
-    )
+def _check_takeover(agent: Agent, token: JoinToken) -> None:
+    """Raise NameTaken unless the token may replace the agent."""
+    if token.team_id is not None and agent.team_id != token.team_id:
+        raise NameTaken(f"The name {agent.name!r} belongs to another agent. Choose another name.")
+    if not token.may_take_over:
+        raise NameTaken(
+            f"An agent named {agent.name!r} already exists. It can be replaced only with a join token that "
+            "has may_take_over."
+        )

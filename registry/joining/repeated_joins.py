@@ -24,7 +24,8 @@ from registry.agents.models import Agent, Lease
 from registry.joining.models import JoinToken, RepeatableJoin
 
 RETENTION = timedelta(hours=24)
-_INSTANCE = "instance_uuid"
+# Another process may repeat the join, and with a newer token of its issuer.
+_UNSTABLE = frozenset({"instance_uuid", "subject_token"})
 _COLUMNS = ("join_token_id", "key_digest", "body_digest", "principal_id")
 
 
@@ -37,8 +38,10 @@ class RepeatKey:
 
 
 def repeat_key(key: str, body: Any) -> RepeatKey:
-    """Return the digests. instance_uuid is ignored, because another process may repeat the join."""
-    stable_body = {name: body[name] for name in body if name != _INSTANCE} if isinstance(body, dict) else body
+    """Return the digests, of the body without what another process would send differently."""
+    stable_body = body
+    if isinstance(body, dict):
+        stable_body = {name: body[name] for name in body if name not in _UNSTABLE}
     text = json.dumps(stable_body, sort_keys=True)
     return RepeatKey(hashlib.sha256(key.encode()).digest(), hashlib.sha256(text.encode()).digest())
 

@@ -10,11 +10,13 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from controlplane.access.issuer_models import TrustedIssuer
 from controlplane.access.models import Token
 from controlplane.events.models import Event
 from registry.agents.models import Agent, AgentReport, Lease
@@ -23,6 +25,7 @@ from registry.providers.models import Provider
 from tests.support.api_client import Api, token_for
 from tests.support.launcher import Web
 from tests.support.paths import ROOT
+from tests.support.token_issuer import running_issuer
 from tests.support.waiting import until
 
 PROGRAM = ROOT / "examples" / "agent" / "agent.py"
@@ -232,3 +235,29 @@ def test_it_registers_and_beats_before_it_knows_whether_any_provider_is_usable(l
     finally:
         agent.end()
         silent.close()
+
+
+def test_it_joins_with_its_issuers_token_and_renews_its_own_before_that_ends(live, tmp_path):
+    with running_issuer() as issuer:
+        TrustedIssuer.objects.create(
+            issuer=issuer.url, jwks=issuer.jwks, audiences=["us"], rules=[], max_ttl=3600
+        )
+        rule = {"issuer": issuer.url, "match": {"sub": "reference"}}
+        invitation = {"name": "pods", "name_pattern": "*", "issuer_rule": rule}
+        assert Api(token_for("admin")).post("join-tokens", invitation).status_code == 201
+        file = tmp_path / "subject"
+        file.write_text(issuer.token(aud="us", sub="reference", jti="1", exp=int(time.time()) + 5))
+        agent = Process(live.url, tmp_path, "")
+        agent.environment |= {"AGENT_SUBJECT_TOKEN_FILE": str(file)}
+        agent.list_providers()
+        agent.start()
+        try:
+            agent.until(Lease.objects.exists)
+            file.write_text(issuer.token(aud="us", sub="reference", jti="2"))
+            ends_at = Token.objects.get(principal__kind="agent").expires_at
+            agent.until(lambda: Lease.objects.filter(renewed_at__gt=ends_at, generation=2).exists())
+        finally:
+            agent.end()
+    assert Agent.objects.get().state == "ready"
+    assert JoinToken.objects.get().uses_left == 0
+    assert Token.objects.filter(principal__kind="agent").count() == 2

@@ -1,4 +1,4 @@
-"""An issuer of signed tokens, like a Kubernetes cluster: it publishes its keys over HTTP and signs with them."""
+"""An issuer of signed tokens, like a Kubernetes cluster: it publishes its keys and signs with them."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Tokens of other issuers: verification, signing keys, and the rules that map them to principals."""
+"""Tokens of other issuers: verification, signing keys, and access tokens that authenticate requests."""

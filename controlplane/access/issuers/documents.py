@@ -53,10 +53,15 @@ class _Entry:
         return self.tried_at is None or now - self.tried_at >= pause
 
 
+def is_acceptable(url: str) -> bool:
+    """True for https, and for http on this machine."""
+    parts = urlsplit(url)
+    return parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in _LOOPBACK)
+
+
 def read_json(location: Location) -> Any:
     """Fetch a document. Raises ControlplaneError, ValueError."""
-    parts = urlsplit(location.url)
-    if parts.scheme != "https" and parts.hostname not in _LOOPBACK:
+    if not is_acceptable(location.url):
         raise ValueError("the URL must begin with https://")
     body = outgoing.fetch(
         location.url,

@@ -7,7 +7,6 @@ names the claim or header, never its value.
 from __future__ import annotations
 
 import base64
-import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -25,6 +24,7 @@ LEEWAY_SECONDS = 60
 # RFC 9068, and the type of issuers that predate it; empty: the header is absent.
 ACCESS_TOKEN_TYPES = frozenset({"at+jwt", "jwt", ""})
 _MAX_DEPTH = 12
+_LAST_SECOND = 253_402_300_799  # of the year 9999
 _FORM = re.compile(r"[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+")
 _KEY_HEADERS = ("jku", "jwk", "x5u", "x5c")
 
@@ -134,7 +134,7 @@ def audiences_of(claims: Mapping[str, Any]) -> frozenset[str]:
 def time_claim(claims: Mapping[str, Any], name: str) -> float:
     """Return a time in seconds since 1970. Raises JwtRefused."""
     value = claims.get(name)
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= _LAST_SECOND:
         raise JwtRefused(name, f"The claim `{name}` must be a number of seconds.")
     return float(value)
 
@@ -180,7 +180,7 @@ def _candidates(token: UnverifiedToken, keys: Sequence[PublicKey]) -> list[Publi
         raise KeyMissing("header.kid", "The issuer has no key with the id in the header `kid`.")
     fitting = [key for key in named if key.fits(token.algorithm)]
     if not fitting:
-        raise JwtRefused("header.alg", "The header `alg` does not fit the issuer's key.")
+        raise JwtRefused("header.alg", "The header `alg` must be the algorithm of the issuer's key.")
     if token.key_id is None and len(fitting) > 1:
         raise JwtRefused("header.kid", "The header `kid` is required: the issuer has several keys.")
     return fitting

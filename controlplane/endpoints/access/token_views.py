@@ -11,6 +11,7 @@ from rest_framework.response import Response
 from controlplane import errors
 from controlplane.access import issue_tokens, principals
 from controlplane.access.issue_tokens import Issuer
+from controlplane.access.issuers.external_tokens import ExternalToken
 from controlplane.access.models import Token
 from controlplane.access.token_lifetimes import Unspecified
 from controlplane.api.endpoints import Endpoint, MutationQuery, actor_of, caller_of, mutation
@@ -101,4 +102,7 @@ class TokenItem(Endpoint):
 
 def issuer_of(request: Request) -> Issuer:
     """Return the caller of this request with the token in use."""
-    return Issuer(caller_of(request), request.auth.id if isinstance(request.auth, Token) else None)
+    token = request.auth
+    if isinstance(token, ExternalToken):
+        return Issuer(caller_of(request), ends_at=token.expires_at)
+    return Issuer(caller_of(request), token.id if isinstance(token, Token) else None)

@@ -16,7 +16,7 @@ from controlplane.web.request_metrics import RequestMetrics
 from controlplane.web.thread_batches import ThreadBatches
 from registry.agents.policies import liveness_policy
 from registry.api.joining.fast_requests import read_registration
-from registry.api.joining.views import show_join_result
+from registry.api.joining.join_views import show_join_result
 from registry.joining.join import JoinRequest, join_many
 from registry.joining.repeated_joins import repeat_key
 from registry.metrics import JOINS

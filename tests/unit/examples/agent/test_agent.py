@@ -14,12 +14,15 @@ PATH = ROOT / "examples" / "agent" / "agent.py"
 
 @pytest.fixture(scope="module")
 def program():
+    # As for the program itself: its folder is where it finds its other file.
+    sys.path.insert(0, str(PATH.parent))
     spec = importlib.util.spec_from_file_location("reference_agent", PATH)
     module = importlib.util.module_from_spec(spec)
     sys.modules["reference_agent"] = module
     spec.loader.exec_module(module)
     yield module
-    del sys.modules["reference_agent"]
+    del sys.modules["reference_agent"], sys.modules["control_plane"]
+    sys.path.remove(str(PATH.parent))
 
 
 @pytest.fixture

@@ -100,6 +100,7 @@ FORGED: dict[str, tuple[str, str]] = {
     "expired": (resigned(exp=NOW - 61), "exp"),
     "no expiry": (resigned(exp=None), "exp"),
     "expiry that is a text": (resigned(exp=str(NOW + 600)), "exp"),
+    "expiry beyond all years": (resigned(exp=10**30), "exp"),
     "expiry that is true": (resigned(exp=True), "exp"),
     "not valid yet": (resigned(nbf=NOW + 61), "nbf"),
     "issued in the future": (resigned(iat=NOW + 61), "iat"),

@@ -1,0 +1,1 @@
+"""Workload identity federation: trusted issuers, their rules, and the exchange of their tokens."""

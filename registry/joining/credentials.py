@@ -1,0 +1,110 @@
+"""Credentials of agents: each agent that joined has a principal and token of its own."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from django.db import transaction
+
+from controlplane.access import audit, issue_tokens, principals, role_bindings
+from controlplane.access import tokens as secrets
+from controlplane.access.models import Principal, PrincipalKind, Token
+from controlplane.access.role_bindings import BindingTerms
+from controlplane.access.team_models import Team
+from controlplane.errors import Conflict, NameTaken
+from controlplane.identity.actors import Actor
+from controlplane.identity.roles import Role
+from controlplane.ids import uuid7
+from controlplane.scopes import Scope
+from registry.agents.event_types import AGENT_ROTATED
+from registry.agents.models import Agent, Lease
+from registry.agents.transitions import agent_facts
+from registry.joining.models import SubjectAgent
+
+# Prefix of principals that belong to one agent.
+OWN_PREFIX = "agent."
+
+
+@transaction.atomic
+def rotate(agent: Agent, *, actor: Actor, own_token: Token | None = None) -> str:
+    """Issue a new credential to the agent and revoke its old ones. Returns the secret.
+
+    own_token: the agent's token, if it rotates itself: the new one gets the same expiry limit and issuer.
+    """
+    principal = own_principal(agent)
+    if principal is None:
+        raise NameTaken("This agent has no credential of its own, because it registered with a shared token.")
+    if not principal.is_active:
+        raise Conflict("This agent's credential was revoked. Let the agent join again.")
+    if own_token is not None:
+        secret = issue_tokens.renew_token(own_token, name="agent", actor=actor)
+        revoke_tokens(principal, actor, except_secret=secret)
+    elif SubjectAgent.objects.filter(principal_id=principal.id).exists():
+        raise Conflict(
+            "This agent renews its credential with tokens of its issuer. To end that, revoke the join token"
+            " with the issuer rule, or retire the agent."
+        )
+    else:
+        revoke_tokens(principal, actor)
+        secret = create_credential(principal, actor)
+    _record_rotation(agent, actor)
+    return secret
+
+
+def own_principal(agent: Agent) -> Principal | None:
+    """Return the principal of this agent alone; None if the agent registered with a shared token."""
+    if agent.registered_by is None:
+        return None
+    return Principal.objects.filter(id=agent.registered_by, name__startswith=OWN_PREFIX).first()
+
+
+def create_principal(actor: Actor, team: Team | None) -> Principal:
+    """Create a principal, which inherits nothing from a former agent of this name.
+
+    team: its role is limited to this team's agents.
+    """
+    principal = principals.create_principal(
+        f"{OWN_PREFIX}{uuid7().hex}", kind=PrincipalKind.AGENT, actor=actor
+    )
+    terms = BindingTerms(owned_by=team)
+    role_bindings.bind_role(principal, Role.AGENT, Scope(), actor=actor, terms=terms)
+    return principal
+
+
+def replace_credential(agent: Agent, principal: Principal, actor: Actor) -> None:
+    """Make this the agent's principal, and disable the former one. Raises Conflict if its owner changed."""
+    former_principal = own_principal(agent)
+    if former_principal is not None:
+        principals.set_active(former_principal.name, is_active=False, actor=actor)
+    # A takeover needs no agreement of the process that holds the name.
+    Lease.objects.filter(agent=agent).update(instance_uuid=None)
+    same_owner = Agent.objects.filter(id=agent.id, team=agent.team)
+    if not same_owner.update(registered_by=principal.id):
+        raise Conflict("The agent of this name was transferred or removed at the same time. Join again.")
+    _record_rotation(agent, actor)
+
+
+def create_credential(principal: Principal, actor: Actor, expires_at: datetime | None = None) -> str:
+    """Issue a token, which never expires by default. Returns its secret."""
+    _, secret = principals.create_token(principal, name="agent", expires_at=expires_at, actor=actor)
+    return secret
+
+
+def revoke_tokens(principal: Principal, actor: Actor, except_secret: str = "") -> None:
+    """Revoke the principal's tokens, except the one with this secret."""
+    tokens = Token.objects.filter(principal=principal, revoked_at=None)
+    for token in tokens.exclude(digest=secrets.digest(except_secret)):
+        issue_tokens.revoke_token(token.id, of=None, actor=actor)
+
+
+def _record_rotation(agent: Agent, actor: Actor) -> None:
+    audit.record(
+        AGENT_ROTATED,
+        "agent",
+        str(agent.id),
+        actor=actor,
+        before=None,
+        after=None,
+        data=agent_facts(agent),
+        team_id=agent.team_id,
+    )
