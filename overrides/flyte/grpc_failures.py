@@ -33,7 +33,8 @@ class NeverUnknown(grpc.ServerInterceptor):
 
 
 def _guarded(behaviour: Callable[[Any, Any], Any], method: str) -> Callable[[Any, Any], Any]:
-    def answer(request: Any, context: grpc.ServicerContext) -> Any:
+    # Any: the stubs lack `code`.
+    def answer(request: Any, context: Any) -> Any:
         try:
             return behaviour(request, context)
         except Exception:
