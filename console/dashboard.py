@@ -19,7 +19,11 @@ from controlplane.identity.callers import Caller
 from controlplane.identity.roles import Action
 from overrides.models import Override
 from registry.agent_configs.models import AgentConfigStatus
-from registry.agent_configs.publishing.teams import hidden_teams
+from registry.agent_configs.publishing.hidden_teams import (
+    HiddenTeams,
+    hidden_teams,
+    planes_with_visible_names,
+)
 from registry.api.agent_configs.document_schemas import show_conflicts
 
 _RECENT = 10
@@ -59,7 +63,7 @@ def _attention(caller: Caller) -> dict[str, Any]:
             context["fine"].append("No fleet guard is engaged.")
     else:
         context["unseen"].append("the fleet")
-    if caller.scopes_for(Action.AGENT_CONFIG_READ):
+    if caller.owners_for(Action.AGENT_CONFIG_READ):
         hidden = hidden_teams(caller)
         context["conflicts"] = _conflicts(caller, hidden)
         if not context["conflicts"].documents:
@@ -82,9 +86,10 @@ def _origin(source: dict[str, Any], *, whole: bool) -> str:
     return "Overrides are loaded from files and up to date." if whole else "Overrides are loaded from files."
 
 
-def _conflicts(caller: Caller, hidden: list[str]) -> Conflicts:
-    conflicting = AgentConfigStatus.objects.exclude(conflicts=[]).exclude(document__team__in=hidden)
+def _conflicts(caller: Caller, hidden: HiddenTeams) -> Conflicts:
+    conflicting = AgentConfigStatus.objects.exclude(conflicts=[])
+    conflicting = conflicting.filter(hidden.visible("document__team"), planes_with_visible_names(caller))
     rows = list(conflicting.select_related("document").order_by("id")[:2])
     if len(rows) != 1:
         return Conflicts(conflicting.values("document").distinct().count() if rows else 0)
-    return Conflicts(1, rows[0], tuple(show_conflicts(rows[0].conflicts, caller)))
+    return Conflicts(1, rows[0], tuple(show_conflicts(rows[0].conflicts, hidden)))

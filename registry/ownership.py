@@ -35,21 +35,18 @@ def transfer(agent_id: UUID, slug: str | None, *, caller: Caller, actor: Actor) 
     The caller must be allowed to write the agents of both. Raises UnknownAgent, UnknownTeam,
     PermissionDenied, Conflict.
     """
-    bindings = _lock_bindings(get_agent(caller, agent_id))
-    agent = lock_agent(caller, agent_id, Action.AGENT_WRITE)
-    if any(binding.principal_id != agent.registered_by for binding in bindings):
-        raise Conflict("The agent got a new credential at the same time. Repeat the request.")
+    agent = get_agent(caller, agent_id)
+    caller.require(Action.AGENT_WRITE, owner=agent.team_id)
     team = _new_owner(caller, slug)
-    if agent.team != team:
-        _store(agent, team, bindings, actor)
+    if agent.team == team:
+        return agent
+    # Before the lease is locked: in the order of permits.
+    _limit_credential(agent, team, actor)
+    locked_agent = lock_agent(caller, agent_id, Action.AGENT_WRITE)
+    if (locked_agent.team_id, locked_agent.registered_by) != (agent.team_id, agent.registered_by):
+        raise Conflict("The agent was changed at the same time. Repeat the request.")
+    _store(agent, team, actor)
     return Agent.objects.shown().get(id=agent_id)
-
-
-def _lock_bindings(agent: Agent) -> list[RoleBinding]:
-    """Lock the roles of the agent's own credential, before the lease: in the order of permits."""
-    principal = own_principal(agent)
-    rows = RoleBinding.objects.select_for_update(of=("self",)).select_related("principal")
-    return list(rows.filter(principal=principal, role=Role.AGENT.value).order_by("id")) if principal else []
 
 
 def _new_owner(caller: Caller, slug: str | None) -> Team | None:
@@ -59,11 +56,21 @@ def _new_owner(caller: Caller, slug: str | None) -> Team | None:
     return choose_team(caller.owners_for(Action.AGENT_WRITE), slug)
 
 
-def _store(agent: Agent, team: Team | None, bindings: list[RoleBinding], actor: Actor) -> None:
+def _limit_credential(agent: Agent, team: Team | None, actor: Actor) -> None:
+    """Limit the role of the agent's own credential, if it has one, to the agents of its new owner."""
+    principal = own_principal(agent)
+    if principal is None:
+        return
+    terms = BindingTerms(owned_by=team)
+    bindings = RoleBinding.objects.filter(principal=principal, role=Role.AGENT.value, owned_by=agent.team)
+    for binding in bindings.order_by("id"):
+        role_bindings.unbind_role(binding.id, actor=actor)
+        role_bindings.bind_role(principal, Role.AGENT, Scope(), actor=actor, terms=terms)
+
+
+def _store(agent: Agent, team: Team | None, actor: Actor) -> None:
     former_team = agent.team
     Agent.objects.filter(id=agent.id).update(team=team)
-    for binding in bindings:
-        _limit_to(binding, team, actor)
     # Each team's auditors learn of their side alone.
     sides = [
         _mutation(AGENT_GIVEN_AWAY, agent, former_team, before=_owner(former_team), after={}),
@@ -77,13 +84,6 @@ def _mutation(
 ) -> Mutation:
     team_id = team.id if team else None
     return Mutation(event_type, str(agent.id), before, after, agent_facts(agent), team_id=team_id)
-
-
-def _limit_to(binding: RoleBinding, team: Team | None, actor: Actor) -> None:
-    assert binding.principal is not None  # locked by its principal
-    role_bindings.unbind_role(binding.id, actor=actor)
-    terms = BindingTerms(owned_by=team)
-    role_bindings.bind_role(binding.principal, Role.AGENT, Scope(), actor=actor, terms=terms)
 
 
 def _owner(team: Team | None) -> Owner:

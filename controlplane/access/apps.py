@@ -22,6 +22,7 @@ class AccessConfig(AppConfig):
         from controlplane.access import event_types, login_event_types  # noqa: F401  (registers event types)
         from controlplane.access.federation import event_types as federation_event_types  # noqa: F401  (the same)
         from controlplane.access.federation.exchange_grants import register_grants
+        from controlplane.access.flyte_auth import checks  # noqa: F401  (registers checks)
         from controlplane.access.issuers.external_tokens import find_people_with
         from controlplane.access.login.oidc.token_people import find_person
         from controlplane.access.oauth import event_types as oauth_event_types  # noqa: F401  (the same)
@@ -45,8 +46,10 @@ def _grant_rights_on_tables(using: str, **arguments: Any) -> None:
 
 def _ensure_built_in_clients(using: str, **arguments: Any) -> None:
     """Create the built-in OAuth clients after every `migrate` that has their table, and after a flush."""
+    from controlplane.access.flyte_auth.loaded_clients import load_static_clients
     from controlplane.access.oauth.clients import ensure_built_in_clients
     from controlplane.access.oauth.models import OAuthClient
 
     if OAuthClient._meta.db_table in connections[using].introspection.table_names():
         ensure_built_in_clients()
+        load_static_clients()

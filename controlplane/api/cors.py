@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from controlplane.web.django_bridge import Application, Message, Receive, Scope, Send
 
 ANY = "*"
-_PATHS = ("/api/", "/healthcheck")
+_PATHS = ("/api/", "/healthcheck", "/config/v1/")
+_EXACT_PATHS = ("/me",)
 _METHODS = frozenset(("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"))
 # Headers in the Fetch standard's safelist, and those that our API reads.
 _HEADERS = (
@@ -83,7 +84,7 @@ class Cors:
         self._rules = rules
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if not self._rules.origins or scope["type"] != "http" or not scope["path"].startswith(_PATHS):
+        if not self._rules.origins or scope["type"] != "http" or not _is_covered(scope["path"]):
             await self._application(scope, receive, send)
             return
         request_headers = {name: value.decode("latin-1") for name, value in scope["headers"]}
@@ -110,3 +111,7 @@ class Cors:
     def _vary_header(self) -> list[Header]:
         """Return the Vary header, unless every origin gets the same response."""
         return [] if ANY in self._rules.origins else [(b"vary", b"Origin")]
+
+
+def _is_covered(path: str) -> bool:
+    return path.startswith(_PATHS) or path in _EXACT_PATHS

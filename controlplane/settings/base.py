@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+# First: its values are the defaults of other settings.
+import controlplane.settings.flyte_auth_file  # noqa: F401
 from controlplane.settings.access import *
 from controlplane.settings.agent_config_sources import *
 from controlplane.settings.agent_configs import *
@@ -10,6 +12,7 @@ from controlplane.settings.console import *
 from controlplane.settings.cors import *
 from controlplane.settings.database import *
 from controlplane.settings.flyte import *
+from controlplane.settings.flyte_auth import *
 from controlplane.settings.issuers import *
 from controlplane.settings.liveness import *
 from controlplane.settings.login import *

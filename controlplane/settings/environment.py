@@ -29,6 +29,8 @@ class Setting:
 
 
 DECLARED: dict[str, Setting] = {}
+# Values of settings that have no environment variable, from FLYTE_AUTH_CONFIG_FILE.
+FROM_FLYTE: dict[str, str] = {}
 
 
 def text(name: str, *, default: str | None, meaning: str) -> str:
@@ -68,14 +70,16 @@ def names(name: str, *, default: str | None, meaning: str) -> list[str]:
 def _read(name: str, parse: Callable[[str], T], default: str | None, meaning: str) -> T:
     DECLARED[name] = Setting(name, default, meaning)
     raw = _raw(name)
+    is_from_flyte = raw is None and name in FROM_FLYTE
     if raw is None:
-        raw = default
+        raw = FROM_FLYTE.get(name, default)
     if raw is None:
         raise ImproperlyConfigured(f"{name} is required but not set. Set {name} or {name}_FILE: {meaning}")
     try:
         return parse(raw)
     except ValueError as error:
-        raise ImproperlyConfigured(f"{name} is invalid: {error}.") from error
+        source = " (from FLYTE_AUTH_CONFIG_FILE)" if is_from_flyte else ""
+        raise ImproperlyConfigured(f"{name}{source} is invalid: {error}.") from error
 
 
 def _raw(name: str) -> str | None:

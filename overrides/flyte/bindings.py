@@ -1,4 +1,4 @@
-"""Map HTTP requests to calls of AdminService, by the bindings in flyteidl's descriptors. Pure."""
+"""Map HTTP requests to calls of Flyte's services, by the bindings in flyteidl's descriptors. Pure."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from flyteidl.service import admin_pb2
+from flyteidl.service import admin_pb2, auth_pb2, identity_pb2
 from google.api import annotations_pb2
 from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import Message
@@ -17,6 +17,14 @@ from overrides.flyte.descriptors import EnumKind, Field, MessageKind
 from overrides.flyte.errors import Code, FlyteError, invalid
 
 SERVICE = admin_pb2.DESCRIPTOR.services_by_name["AdminService"]
+# What clients call to log in, and to learn who they are.
+AUTH_METADATA = auth_pb2.DESCRIPTOR.services_by_name["AuthMetadataService"]
+IDENTITY = identity_pb2.DESCRIPTOR.services_by_name["IdentityService"]
+_METHODS = {
+    name: method
+    for service in (SERVICE, AUTH_METADATA, IDENTITY)
+    for name, method in service.methods_by_name.items()
+}
 _VERBS = ("get", "put", "post", "delete")
 _INDEXED = re.compile(r"(?P<name>.*)\[(?P<index>.*)\]")
 _WHOLE = re.compile(r"[-+]?[0-9]{1,19}")
@@ -24,7 +32,10 @@ _WHOLE = re.compile(r"[-+]?[0-9]{1,19}")
 
 @dataclass(frozen=True, slots=True)
 class Binding:
-    """One HTTP method and path of a call. segments: of the path; `{name}` binds a field of the request."""
+    """One HTTP method and path of a call. segments: of the path; `{name}` binds a field of the request.
+
+    service: full name of its service.
+    """
 
     rpc: str
     method: str
@@ -32,6 +43,7 @@ class Binding:
     request: type[Message]
     response: type[Message]
     has_body: bool
+    service: str
 
     @property
     def path(self) -> str:
@@ -53,7 +65,7 @@ def bindings_of(rpcs: Iterable[str]) -> tuple[Binding, ...]:
 
 
 def _bindings(rpc: str) -> tuple[Binding, ...]:
-    method = SERVICE.methods_by_name[rpc]
+    method: Any = _METHODS[rpc]
     rule: Any = method.GetOptions().Extensions[annotations_pb2.http]  # type: ignore[index]  # a stub's gap
     return tuple(_binding(method, http_rule) for http_rule in (rule, *rule.additional_bindings))
 
@@ -67,10 +79,11 @@ def _binding(method: Any, rule: Any) -> Binding:
         GetMessageClass(method.input_type),
         GetMessageClass(method.output_type),
         has_body=bool(rule.body),
+        service=method.containing_service.full_name,
     )
 
 
-# Bindings of every call of Flyte, supported here or not. Paths begin with api/v1/ and a collection.
+# Bindings of every call of AdminService, supported here or not. Paths begin with api/v1/ and a collection.
 ALL = tuple(binding for rpc in SERVICE.methods_by_name for binding in _bindings(rpc))
 COLLECTIONS = tuple(dict.fromkeys(binding.segments[2] for binding in ALL))
 

@@ -1,4 +1,4 @@
-"""Answer calls of AdminService, over HTTP or gRPC: authenticate, authorise, and convert errors."""
+"""Answer calls of Flyte's services, over HTTP or gRPC: authenticate, authorise, and convert errors."""
 
 from __future__ import annotations
 
@@ -16,9 +16,11 @@ from prometheus_client import Counter, Histogram
 
 from controlplane.access.authentication import caller_by_header
 from controlplane.api.throttles import count_token
-from controlplane.errors import ControlplaneError, NotAuthenticated
+from controlplane.errors import ControlplaneError, NotAuthenticated, PermissionDenied
 from controlplane.identity.callers import ANONYMOUS_READER, Caller
-from overrides.flyte import attributes, projects
+from controlplane.identity.ceilings import cut
+from controlplane.identity.roles import Grant, Role
+from overrides.flyte import attributes, logins, projects
 from overrides.flyte.bindings import bindings_of
 from overrides.flyte.errors import Code, FlyteError, from_ours, invalid
 from overrides.flyte.storable import check_storable
@@ -60,8 +62,16 @@ _CALLS = {
     "GetDomains": Call(projects.list_domains, reads=True),
     "GetVersion": Call(projects.version, open=True),
 }
+_LOGIN_CALLS = {
+    "GetOAuth2Metadata": Call(logins.oauth2_metadata, open=True),
+    "GetPublicClientConfig": Call(logins.client_config, open=True),
+    "UserInfo": Call(logins.user_info, reads=True),
+}
 BINDINGS = bindings_of(_CALLS)
+LOGIN_BINDINGS = bindings_of(_LOGIN_CALLS)
 ANSWERED = frozenset(_CALLS)
+# Upstream's text.
+_NO_SCOPE = "authenticated user doesn't have required scope"
 
 
 def answer(rpc: str, request: Message, *, authorization: str, transport: str) -> Message:
@@ -79,7 +89,8 @@ def answer(rpc: str, request: Message, *, authorization: str, transport: str) ->
 
 
 def _answer(rpc: str, request: Message, authorization: str) -> Message:
-    call = _CALLS[rpc]
+    call = _CALLS.get(rpc) or _LOGIN_CALLS[rpc]
+    caller: Caller | None = None
     try:
         with _transaction():
             caller = _caller(call, authorization)
@@ -88,6 +99,10 @@ def _answer(rpc: str, request: Message, authorization: str) -> Message:
             return call.answer(request, caller)
     except FlyteError:
         raise
+    except PermissionDenied as error:
+        if caller is not None and _lacks_scope(caller, error):
+            raise FlyteError(Code.PERMISSION_DENIED, _NO_SCOPE) from error
+        raise from_ours(error) from error
     except ControlplaneError as error:
         raise from_ours(error) from error
     except DataError as error:  # such as a time beyond what Postgres has
@@ -128,3 +143,11 @@ def _caller(call: Call, authorization: str) -> Caller | None:
     if call.reads and settings.ANONYMOUS_READ:
         return ANONYMOUS_READER
     raise NotAuthenticated("Send your token as metadata or header: authorization: Bearer cp_pat_…")
+
+
+def _lacks_scope(caller: Caller, error: PermissionDenied) -> bool:
+    """Return whether no role could allow the action: the token's scopes do not."""
+    if caller.scopes is None:
+        return False
+    most = cut((Grant(Role.ADMIN),), caller.scopes)
+    return not any(error.members.get("action") in grant.actions for grant in most)

@@ -93,6 +93,9 @@ _CODES: tuple[tuple[type[errors.ControlplaneError], Code], ...] = (
     (errors.Conflict, Code.FAILED_PRECONDITION),
     (errors.VersionMismatch, Code.ABORTED),
     (errors.TooManyAttempts, Code.RESOURCE_EXHAUSTED),
+    (errors.IssuerUnavailable, Code.UNAVAILABLE),
+    (errors.SecretsUnavailable, Code.UNAVAILABLE),
+    (errors.RemoteFailed, Code.UNAVAILABLE),
 )
 
 

@@ -15,6 +15,7 @@ from controlplane.api.throttles import count_anonymous
 from controlplane.errors import BodyTooLarge, MalformedBody, TooManyAttempts
 from controlplane.web.django_bridge import RAW_PATH
 from overrides.flyte import bindings, calls, queries, swagger
+from overrides.flyte.authorization import authorization_of
 from overrides.flyte.bindings import SERVICE
 from overrides.flyte.errors import HTTP_STATUS, Code, FlyteError, from_ours
 from overrides.flyte.marshalers import Marshaler, choose
@@ -95,9 +96,8 @@ def _body(request: HttpRequest) -> bytes:
 
 
 def _authorization(request: HttpRequest) -> str:
-    # Flyte's own header first: a proxy may use the other one itself.
-    header: str = request.META.get("HTTP_FLYTE_AUTHORIZATION") or request.META.get("HTTP_AUTHORIZATION", "")
-    return header
+    headers = {name.lower(): value for name, value in request.headers.items()}
+    return authorization_of(headers, settings.FLYTE_AUTHORIZATION_HEADERS)
 
 
 def _response(marshaler: Marshaler, message: Message, status: int) -> HttpResponse:

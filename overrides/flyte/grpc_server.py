@@ -1,4 +1,4 @@
-"""gRPC server: AdminService for flytectl and flytekit, with health and reflection.
+"""gRPC server for flytectl and flytekit: AdminService, logins, health and reflection.
 
 Requests go to `calls`, like those of HTTP. Unsupported calls have no handler, so gRPC itself returns
 UNIMPLEMENTED.
@@ -14,23 +14,23 @@ from typing import Any
 
 import grpc
 import structlog
+from django.conf import settings
 from django.db import close_old_connections
-from flyteidl.service import auth_pb2
 from google.protobuf.message import Message
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
 from controlplane.observability.request_ids import choose
 from overrides.flyte import calls
-from overrides.flyte.bindings import SERVICE, Binding
+from overrides.flyte.authorization import authorization_of
+from overrides.flyte.bindings import AUTH_METADATA, IDENTITY, SERVICE, Binding
 from overrides.flyte.errors import FlyteError
+from overrides.flyte.grpc_failures import NeverUnknown
 
 # Requests are limited by MAX_BODY_BYTES. Responses can be longer, such as the list of a type.
 _MAX_RESPONSE_BYTES = 64 * 1024 * 1024
 _PROBE_SECONDS = 3.0
-_AUTH = auth_pb2.DESCRIPTOR.services_by_name["AuthMetadataService"]
-# The metadata keys in which FlyteAdmin expects a token; "authorization" is for clients without a proxy.
-AUTHORIZATION_KEYS = ("flyte-authorization", "authorization")
+_SERVICES = (SERVICE, AUTH_METADATA, IDENTITY)
 _STATUS_BY_NUMBER: dict[int, grpc.StatusCode] = {status.value[0]: status for status in grpc.StatusCode}
 
 
@@ -50,6 +50,7 @@ def build(options: ListenOptions) -> tuple[grpc.Server, int]:
     """Return a server that has not started, and its port. Raises RuntimeError if the port is in use."""
     server = grpc.server(
         ThreadPoolExecutor(options.threads, thread_name_prefix="flyte-grpc"),
+        interceptors=[NeverUnknown()],
         options=[
             ("grpc.max_receive_message_length", options.most_bytes),
             ("grpc.max_send_message_length", _MAX_RESPONSE_BYTES),
@@ -57,25 +58,14 @@ def build(options: ListenOptions) -> tuple[grpc.Server, int]:
             ("grpc.so_reuseport", 0),
         ],
     )
+    bindings = (*calls.BINDINGS, *calls.LOGIN_BINDINGS)
     server.add_generic_rpc_handlers(
-        (
+        tuple(
             grpc.method_handlers_generic_handler(
-                SERVICE.full_name, {binding.rpc: _handler(binding) for binding in calls.BINDINGS}
-            ),
-            grpc.method_handlers_generic_handler(
-                _AUTH.full_name,
-                {
-                    "GetPublicClientConfig": _constant(
-                        auth_pb2.PublicClientAuthConfigRequest,
-                        auth_pb2.PublicClientAuthConfigResponse(
-                            authorization_metadata_key=AUTHORIZATION_KEYS[0]
-                        ),
-                    ),
-                    "GetOAuth2Metadata": _constant(
-                        auth_pb2.OAuth2MetadataRequest, auth_pb2.OAuth2MetadataResponse()
-                    ),
-                },
-            ),
+                service.full_name,
+                {each.rpc: _handler(each) for each in bindings if each.service == service.full_name},
+            )
+            for service in _SERVICES
         )
     )
     _add_health_and_reflection(server)
@@ -110,11 +100,11 @@ def _bind(server: grpc.Server, options: ListenOptions) -> int:
 
 def _add_health_and_reflection(server: grpc.Server) -> None:
     servicer = health.HealthServicer()
-    for name in ("", "flyteadmin", SERVICE.full_name):
+    for name in ("", "flyteadmin", *(service.full_name for service in _SERVICES)):
         servicer.set(name, health_pb2.HealthCheckResponse.SERVING)
     health_pb2_grpc.add_HealthServicer_to_server(servicer, server)
-    names = (SERVICE.full_name, _AUTH.full_name, health.SERVICE_NAME, reflection.SERVICE_NAME)
-    reflection.enable_server_reflection(names, server)
+    names = (service.full_name for service in _SERVICES)
+    reflection.enable_server_reflection((*names, health.SERVICE_NAME, reflection.SERVICE_NAME), server)
 
 
 def _handler(binding: Binding) -> grpc.RpcMethodHandler[Any, Any]:
@@ -134,7 +124,7 @@ def _handler(binding: Binding) -> grpc.RpcMethodHandler[Any, Any]:
 def _answer(
     binding: Binding, request: Message, context: grpc.ServicerContext, metadata: dict[str, str]
 ) -> Message:
-    authorization = next((metadata[key] for key in AUTHORIZATION_KEYS if metadata.get(key)), "")
+    authorization = authorization_of(metadata, settings.FLYTE_AUTHORIZATION_HEADERS)
     close_old_connections()
     try:
         return calls.answer(binding.rpc, request, authorization=authorization, transport="grpc")
@@ -150,18 +140,6 @@ def _abort(context: grpc.ServicerContext, error: FlyteError) -> None:
         status = error.status().SerializeToString()
         context.set_trailing_metadata((("grpc-status-details-bin", status),))
     context.abort(_STATUS_BY_NUMBER[error.code], error.message)
-
-
-def _constant(request: type[Message], answer: Message) -> grpc.RpcMethodHandler[Any, Any]:
-    """Return a handler for what clients request before they have a token: the metadata key and login URLs.
-
-    There are no login URLs: tokens are created here. A client whose token comes from a command needs no more.
-    """
-    return grpc.unary_unary_rpc_method_handler(
-        lambda _, context: answer,
-        request_deserializer=request.FromString,
-        response_serializer=lambda message: bytes(message.SerializeToString()),
-    )
 
 
 def _serialize(binding: Binding) -> Callable[[Message], bytes]:

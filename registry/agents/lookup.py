@@ -41,10 +41,21 @@ def lock_own_agent(caller: Caller, agent_id: UUID) -> Agent:
 
     Raises UnknownAgent, PermissionDenied.
     """
-    agent = _lock(agent_id)
+    return _check_own(caller, _lock(agent_id))
+
+
+def get_own_agent(caller: Caller, agent_id: UUID) -> Agent:
+    """Return an agent that the caller registered, or may write, as `shown`.
+
+    For changes of its credential, which lock that before the lease. Raises UnknownAgent, PermissionDenied.
+    """
+    return _check_own(caller, _first(Agent.objects.shown(), agent_id))
+
+
+def _check_own(caller: Caller, agent: Agent) -> Agent:
     rights = agent_rights(caller, Action.AGENT_HEARTBEAT)
     if not rights.show(agent):
-        raise unknown_agent(agent_id)
+        raise unknown_agent(agent.id)
     if not rights.allow(agent):
         caller.require(Action.AGENT_HEARTBEAT, owner=agent.team_id)
         caller.require(Action.AGENT_WRITE, owner=agent.team_id)

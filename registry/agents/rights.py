@@ -27,7 +27,7 @@ class OwnedAgent(Protocol):
 class AgentRights:
     """The rights of a principal. principal_id: None for a request without a token.
 
-    own: the owners for whose agents it may act if it registered them. every: whoever registered them.
+    own: the owners for whose agents it may act if it registered them. every: also if others did.
     readable: the owners whose agents exist for it.
     """
 

@@ -72,13 +72,15 @@ def create_principal(actor: Actor, team: Team | None) -> Principal:
 
 
 def replace_credential(agent: Agent, principal: Principal, actor: Actor) -> None:
-    """Make this the agent's principal, and disable the former one."""
+    """Make this the agent's principal, and disable the former one. Raises Conflict if its owner changed."""
     former_principal = own_principal(agent)
     if former_principal is not None:
         principals.set_active(former_principal.name, is_active=False, actor=actor)
     # A takeover needs no agreement of the process that holds the name.
     Lease.objects.filter(agent=agent).update(instance_uuid=None)
-    Agent.objects.filter(id=agent.id).update(registered_by=principal.id)
+    same_owner = Agent.objects.filter(id=agent.id, team=agent.team)
+    if not same_owner.update(registered_by=principal.id):
+        raise Conflict("The agent of this name was transferred or removed at the same time. Join again.")
     _record_rotation(agent, actor)
 
 

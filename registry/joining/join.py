@@ -32,7 +32,7 @@ from registry.joining.granted_terms import record_admissions
 from registry.joining.insert import NewAgent, audit_entry, insert_agents
 from registry.joining.join_tokens import spend_uses, valid_join_tokens
 from registry.joining.models import JoinToken
-from registry.joining.register import lock_agent_named, register
+from registry.joining.register import register
 from registry.joining.registration import Registration
 from registry.joining.repeated_joins import (
     RepeatKey,
@@ -214,7 +214,7 @@ def join_individually(token: JoinToken, request: JoinRequest, policy: LivenessPo
     if not spend_uses(token):
         raise NotAuthenticated("This join token is used up, expired or revoked. Request a new one.")
     actor = token_actor(token, request_id)
-    existing_agent = lock_agent_named(registration.name)
+    existing_agent = Agent.objects.select_related("team").filter(name=registration.name).first()
     if existing_agent is not None:
         _check_takeover(existing_agent, token)
     # An agent that a token of the platform replaces stays in its team.

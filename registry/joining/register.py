@@ -51,13 +51,13 @@ def register(
     """
     first_state = initial_state(actor, registration)
     new_agent = NewAgent(registration, actor, first_state, team_id=team_id)
-    existing_agent = lock_agent_named(registration.name)
+    existing_agent = _lock_agent(registration.name)
     if existing_agent is None and insert_agents([new_agent], policy):
         audit.record_entries([audit_entry(new_agent)])
         return Agent.objects.shown().get(id=new_agent.id), True
     # Of two concurrent first registrations of one name the second updates the agent that the first created.
     # A DCM agent never retries after a 4xx (environment-agents.md 2.1), so this must not be an error.
-    agent = existing_agent or lock_agent_named(registration.name)
+    agent = existing_agent or _lock_agent(registration.name)
     if agent is None:
         raise NameTaken(
             f"The topic {registration.topic_name!r} belongs to another agent. Choose another topic."
@@ -107,10 +107,10 @@ def _set_seconds(agent: Agent, environment_id: int) -> int | None:
     return Environment.objects.values_list("lease_seconds", flat=True).get(id=environment_id)
 
 
-def lock_agent_named(name: str) -> Agent | None:
+def _lock_agent(name: str) -> Agent | None:
     """Lock and return the agent, after its lease: in the order of heartbeats and the sweep."""
     list(Lease.objects.select_for_update(of=("self",)).filter(agent__name=name).values_list("agent_id"))
-    return Agent.objects.select_for_update(of=("self",)).select_related("team").filter(name=name).first()
+    return Agent.objects.select_for_update().filter(name=name).first()
 
 
 def _check_allowed(agent: Agent, rights: AgentRights) -> None:

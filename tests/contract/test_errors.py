@@ -28,6 +28,11 @@ CODES = {
     "unknown_data_plane",
     "unknown_grant",
     "unknown_team",
+    "unknown_organisation",
+    "unknown_role",
+    "unknown_member",
+    "built_in_role",
+    "organisations_off",
     "inherited_conflict",
     "invalid_type_definition",
     "level_not_allowed",
@@ -93,7 +98,7 @@ CODES = {
 @pytest.mark.parametrize("error_class", CLASSES, ids=lambda error_class: error_class.__name__)
 def test_every_error_has_a_status_and_a_code_of_its_own(error_class):
     assert error_class in STATUS_BY_ERROR
-    # 503: the operator must act, not the caller.
+    # 503: the caller did nothing wrong.
     assert 400 <= STATUS_BY_ERROR[error_class] < 500 or STATUS_BY_ERROR[error_class] == 503
     assert error_class.title
 

@@ -17,8 +17,7 @@ from controlplane.api.endpoints import Endpoint, MutationQuery, ReasonedQuery, a
 from controlplane.api.fields import parse_body
 from controlplane.api.pages import page_response, paginate
 from controlplane.identity.roles import Action
-from registry.agents.lookup import lock_own_agent
-from registry.agents.models import Agent
+from registry.agents.lookup import get_own_agent
 from registry.agents.policies import liveness_policy
 from registry.api.agents import examples, schemas
 from registry.api.joining.join_views import CREDENTIAL
@@ -162,8 +161,7 @@ class AgentRotation(Endpoint):
     @mutation
     def post(self, request: Request, agent_id: UUID) -> Response:
         query = ReasonedQuery.parse(request)
-        lock_own_agent(caller_of(request), agent_id)
-        agent = Agent.objects.shown().get(id=agent_id)
+        agent = get_own_agent(caller_of(request), agent_id)
         token = request.auth if isinstance(request.auth, Token) else None
         own_token = token if token and token.principal_id == agent.registered_by else None
         secret = rotate(agent, actor=actor_of(request, query["change_message"]), own_token=own_token)

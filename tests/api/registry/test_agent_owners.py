@@ -10,7 +10,7 @@ from django.test import override_settings
 from controlplane.access import principals, role_bindings
 from controlplane.access.models import AuditRecord, RoleBinding
 from controlplane.access.role_bindings import BindingTerms
-from controlplane.access.teams.teams import create_team, delete_team
+from controlplane.access.teams.teams import create_team, delete_team, get_team
 from controlplane.errors import StillInUse
 from controlplane.events.models import Event
 from controlplane.identity.roles import Role
@@ -197,9 +197,9 @@ def test_a_team_with_agents_is_not_deleted(api, world):
     team = create_team("zqempty", actor=ACTOR)
     agent = join_agent(api, "n1", "zqempty")
     with pytest.raises(StillInUse, match="agents"):
-        delete_team("zqempty", actor=ACTOR)
+        delete_team(get_team("zqempty"), actor=ACTOR)
 
     done(api.delete(f"agents/{agent.id}?force=true"))
-    delete_team("zqempty", actor=ACTOR)
+    delete_team(get_team("zqempty"), actor=ACTOR)
 
     assert not JoinToken.objects.filter(team_id=team.id).exists()

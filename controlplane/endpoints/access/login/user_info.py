@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 
+from django.conf import settings
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.views.decorators.http import require_safe
 
@@ -12,9 +13,6 @@ from controlplane.access.login.login_details import LoginDetails
 from controlplane.access.login.user_info import user_info
 from controlplane.access.models import Principal
 from controlplane.errors import NotAuthenticated
-
-# Flyte's clients send their token in the first, since Envoy owns the second.
-_HEADERS = ("Flyte-Authorization", "Authorization")
 
 
 @require_safe
@@ -28,13 +26,14 @@ def me(request: HttpRequest) -> HttpResponse:
         identity_id = login.identity_id if login else None
     if principal is None:
         return JsonResponse({}, headers={"Cache-Control": "no-store"})
-    body = user_info(principal, identity_id)
-    headers = {"Cache-Control": "no-store", "X-User-Subject": str(body["subject"])}
-    return JsonResponse(body, headers=headers)
+    info = user_info(principal, identity_id)
+    return JsonResponse(info.as_json(), headers={"Cache-Control": "no-store", **info.headers()})
 
 
 def _token_principal(request: HttpRequest) -> Principal | None:
-    header = next(filter(None, (request.headers.get(name) for name in _HEADERS)), None)
+    # Flyte's clients send their token in a header of their own, since Envoy owns the standard one.
+    names = (*settings.FLYTE_AUTHORIZATION_HEADERS, "Authorization")
+    header = next(filter(None, (request.headers.get(name) for name in names)), None)
     with suppress(NotAuthenticated):
         return caller_by_header(header)[1].principal if header else None
     return None

@@ -8,31 +8,34 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods, require_safe
 
 from controlplane.access.authentication import find_token
+from controlplane.access.flyte_auth.external_metadata import external_server
+from controlplane.access.flyte_auth.metadata import authorization_server_metadata, server_facts
+from controlplane.access.login.oidc.providers import active_providers
 from controlplane.access.oauth import jwt_tokens, metadata, signing_keys
-from controlplane.access.oauth.extension_grants import extension_grants
-from controlplane.access.oauth.metadata import ServerFacts
 from controlplane.access.oauth.scopes import OPENID
 from controlplane.api.problems import plain_response
 from controlplane.endpoints.access.oauth.protocol import self_mode
-from controlplane.errors import NotAuthenticated, NotFound
+from controlplane.errors import IssuerUnavailable, NotAuthenticated, NotFound
 
 _MAX_AGE_SECONDS = 300
 
 
-def server_facts() -> ServerFacts:
-    """Return what the metadata depends on; the gRPC service uses it too."""
-    return ServerFacts(settings.PUBLIC_URL, extension_grants(), settings.OIDC_PROVIDER)
-
-
-@self_mode
 @require_safe
 def authorization_server(request: HttpRequest) -> HttpResponse:
-    return _document(metadata.authorization_server(server_facts()))
+    """Return our document, or that of the external server that clients must use."""
+    try:
+        return _document(authorization_server_metadata())
+    except IssuerUnavailable as error:
+        response = plain_response(error)
+        response["Retry-After"] = str(error.members["retry_after"])
+        return response
 
 
 @require_safe
 def protected_resource(request: HttpRequest) -> HttpResponse:
     servers = [settings.PUBLIC_URL] if "self" in settings.AUTH_SERVER else []
+    if "external" in settings.AUTH_SERVER:
+        servers.extend(filter(None, [external_server()]))
     return _document(metadata.protected_resource(settings.PUBLIC_URL, servers))
 
 
@@ -79,7 +82,8 @@ def userinfo(request: HttpRequest) -> HttpResponse:
 
 def console_issuer() -> str:
     """Return the issuer with which people log in to the console; empty without one."""
-    return str(getattr(settings, "OIDC_ISSUER", "") or "")
+    providers = active_providers()
+    return providers[0].issuer if providers else ""
 
 
 def _document(content: dict[str, object]) -> HttpResponse:
