@@ -10,6 +10,8 @@ from django.db.models.functions import Now
 
 from controlplane.access import principals, role_bindings
 from controlplane.access.models import Principal, PrincipalKind, Session
+from controlplane.access.role_bindings import BindingTerms
+from controlplane.access.teams.teams import get_team
 from controlplane.identity.roles import Role
 from controlplane.scopes import Scope
 from tests.support.api_client import ACTOR, AGENT, Api
@@ -55,6 +57,7 @@ def make_world(admin: Api) -> World:
     _make_fleet(admin, present)
     people = _make_access(admin, present)
     _make_teams(admin, people, present)
+    people |= _make_team_members()
     return World(_readers(admin, people), present, _absent(present))
 
 
@@ -152,6 +155,17 @@ def _make_teams(admin: Api, people: dict[str, Principal], present: dict[str, str
     present |= {"team": TEAM_B, "task": f"{TEAM_B}_task", "bundle": str(bundles[0]["revision"])}
 
 
+def _make_team_members() -> dict[str, Principal]:
+    """Callers whose role is limited to the objects of team A."""
+    terms = BindingTerms(owned_by=get_team(TEAM_A))
+    members = {}
+    for role in (Role.VIEWER, Role.EDITOR, Role.PUBLISHER, Role.OPERATOR, Role.AUDITOR, Role.ADMIN):
+        member = _principal(f"limited-{role}")
+        role_bindings.bind_role(member, role, Scope(), actor=ACTOR, terms=terms)
+        members[f"{role} for team A"] = member
+    return members
+
+
 def _readers(admin: Api, people: dict[str, Principal]) -> tuple[Reader, ...]:
     everything = frozenset(KINDS)
     sees = {
@@ -162,8 +176,15 @@ def _readers(admin: Api, people: dict[str, Principal]) -> tuple[Reader, ...]:
         "viewer of B": {SCOPE_B, TEAM_B},
         "editor of everything": {SCOPE_A, SCOPE_B, FLEET},
         "agent": {FLEET},
+        **{f"{role} for team A": {TEAM_A} for role in Role},
     }
-    asks = {"viewer of A": ("reads",), "viewer of B": ("reads",), "editor of A": ("writes",)}
+    asks = {
+        "viewer for team A": ("reads",),
+        "auditor for team A": ("reads",),
+        "viewer of A": ("reads",),
+        "viewer of B": ("reads",),
+        "editor of A": ("writes",),
+    }
     readers = [Reader("anonymous", Api(), everything, has_roles=False)]
     for name, principal in people.items():
         _, secret = principals.create_token(principal, name="test", expires_at=None, actor=ACTOR)
