@@ -12,7 +12,7 @@ from console.cpctl_commands import cpctl, curl
 from console.filter_choices import domains, projects, select_options
 from console.pages import load_page, page
 from controlplane.access.permissions import may_somewhere
-from controlplane.access.roles.permission_matrix import ORDER, bindings_that_allow, require_matrix
+from controlplane.access.roles.permission_matrix import ORDER, require_matrix, visible_rows
 from controlplane.access.team_models import Team
 from controlplane.access.teams.visible_teams import get_visible_team, visible_teams
 from controlplane.api.problems import STATUS_BY_ERROR
@@ -60,7 +60,7 @@ def _answer(request: HttpRequest, caller: Caller, asked: dict[str, str]) -> Any:
     scope = Scope(**{name: asked[name] for name in SEGMENTS})
     team: Team | None = get_visible_team(caller, asked["team"]) if asked["team"] else None
     require_matrix(caller, action, scope, team)
-    return load_page(request, caller, bindings_that_allow(action, scope, team), order=ORDER)
+    return load_page(request, caller, visible_rows(caller, action, scope, team), order=ORDER)
 
 
 def _action(name: str) -> Action:

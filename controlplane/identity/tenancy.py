@@ -14,7 +14,7 @@ from controlplane.identity.roles import INSTALLATION_WIDE, TEAM_OWNED, Action, G
 from controlplane.scopes import Scope
 
 # Documents have a team and no scope, so a role at a project must not reach them.
-_AT_PROJECTS = frozenset(Action) - INSTALLATION_WIDE - {Action.AGENT_CONFIG_READ, Action.AGENT_CONFIG_PUBLISH}
+AT_PROJECTS = frozenset(Action) - INSTALLATION_WIDE - {Action.AGENT_CONFIG_READ, Action.AGENT_CONFIG_PUBLISH}
 # What a role of a tenant allows on the organisation as a whole.
 _OF_ORGANISATION = frozenset({Action.PROJECT_WRITE})
 
@@ -46,7 +46,7 @@ def _confine(grant: Grant, tenancy: Tenancy) -> Iterator[Grant]:
             yield grant
     elif grant.scope.project:
         if grant.scope.project in tenancy.projects:
-            yield replace(grant, custom_actions=grant.actions & _AT_PROJECTS)
+            yield replace(grant, custom_actions=grant.actions & AT_PROJECTS)
     else:
         yield from _confine_unlimited(grant, tenancy)
 
@@ -54,7 +54,7 @@ def _confine(grant: Grant, tenancy: Tenancy) -> Iterator[Grant]:
 def _confine_unlimited(grant: Grant, tenancy: Tenancy) -> Iterator[Grant]:
     for project in sorted(tenancy.projects):
         scope = replace(grant.scope, project=project)
-        yield replace(grant, scope=scope, custom_actions=grant.actions & _AT_PROJECTS)
+        yield replace(grant, scope=scope, custom_actions=grant.actions & AT_PROJECTS)
     if grant.scope == Scope():
         for team in tenancy.teams:
             yield replace(grant, team=team, custom_actions=grant.actions & TEAM_OWNED)

@@ -6,7 +6,7 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from controlplane.access.roles.permission_matrix import ORDER, bindings_that_allow, require_matrix
+from controlplane.access.roles.permission_matrix import ORDER, require_matrix, visible_rows
 from controlplane.access.teams.visible_teams import get_visible_team
 from controlplane.api.endpoints import Endpoint, caller_of
 from controlplane.api.pages import page_response, paginate
@@ -37,5 +37,5 @@ class PermissionMatrix(Endpoint):
         caller, action, scope = caller_of(request), Action(query["action"]), scope_from(query)
         team = get_visible_team(caller, query["team"]) if "team" in query else None
         require_matrix(caller, action, scope, team)
-        page = paginate(request, bindings_that_allow(action, scope, team), order=ORDER, query=query)
+        page = paginate(request, visible_rows(caller, action, scope, team), order=ORDER, query=query)
         return page_response(request, page, schemas.show_matrix_row)
