@@ -9,7 +9,7 @@ from uuid import UUID
 from controlplane.errors import PermissionDenied
 from controlplane.identity.actors import Actor
 from controlplane.identity.ceilings import allows_for_everyone
-from controlplane.identity.logins import MACHINE, Login, StepUpPolicy
+from controlplane.identity.logins import MACHINE, SENSITIVE, Login, StepUpPolicy
 from controlplane.identity.roles import (
     FOR_EVERYONE,
     Action,
@@ -114,6 +114,8 @@ class Caller:
         owners = self.owners_for(action)
         if not owners:
             self.require(action)
+        if action in SENSITIVE:
+            self.require_recent_login(action)
         return owners
 
     def actor(self, request_id: str, reason: str = "") -> Actor:

@@ -83,6 +83,8 @@ def test_a_caller_with_an_old_login_may_do_everything_else():
         stale.require(Action.ACCESS_WRITE)
     with pytest.raises(StepUpRequired):
         stale.require_recent_login_for(101)
+    with pytest.raises(StepUpRequired):
+        stale.require_for_some_owner(Action.ACCESS_WRITE)
     caller(None).require(Action.ACCESS_WRITE)
     caller(None).require_recent_login_for(101)
 
